@@ -1,0 +1,59 @@
+// The closed list of errors. Every failure a caller can see is one of these codes; only the transport turns a code into a status.
+
+/** Error codes, in the order of their status. Documented with cause and fix in docs/errors.md. */
+export const errorCodes = [
+  'bad_request', // 400
+  'invalid_json', // 400
+  'unauthenticated', // 401
+  'forbidden', // 403: signed in, but not allowed (not an admin)
+  'csrf_header_missing', // 403
+  'env_mismatch', // 403: the key belongs to another environment
+  'origin_refused', // 403: a browser origin that CORS_ORIGINS does not name
+  'not_found', // 404
+  'method_not_allowed', // 405
+  'conflict', // 409
+  'payload_too_large', // 413
+  'unsupported_media_type', // 415
+  'validation_failed', // 422: the request does not fit its declaration; detail is a list of {loc, msg}
+  'unprocessable', // 422: it fits, but cannot be carried out; detail is a sentence
+  'rate_limited', // 429
+  'too_busy', // 429 without Retry-After (concurrent evaluations)
+  'headers_too_large', // 431
+  'internal', // 500
+  'overloaded', // 503 with Retry-After: a mailbox or the ingest queue is full
+  'unavailable', // 503 with Retry-After: the store, the bus or an actor's owner cannot be reached
+  'shutting_down', // 503 with Retry-After
+] as const;
+
+export type ErrorCode = (typeof errorCodes)[number];
+
+/** One problem in a request: where it is (`body`, `query` or `path`, then the field path) and what is wrong. */
+export interface Problem {
+  readonly loc: readonly (string | number)[];
+  readonly msg: string;
+}
+
+export interface ErrorDetail {
+  /** For `validation_failed`: every problem found (at most 50). */
+  readonly problems?: readonly Problem[];
+  /** Seconds, for a `Retry-After` header. */
+  readonly retryAfter?: number;
+  /** For `method_not_allowed`: the methods the path has. */
+  readonly allow?: readonly string[];
+}
+
+/** The one error type. `message` is shown to the caller: it says what to do and never holds a secret. */
+export class HubError extends Error {
+  readonly code: ErrorCode;
+  readonly detail: ErrorDetail;
+
+  constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}) {
+    super(message);
+    this.name = 'HubError';
+    this.code = code;
+    this.detail = detail;
+  }
+}
+
+/** Shorthand for a 404 in the caller's words. */
+export const notFound = (message: string): HubError => new HubError('not_found', message);
