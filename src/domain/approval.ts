@@ -1,0 +1,61 @@
+// Approvals: the record and its state machine (document 1, States; DECISIONS 14). Pure: time is an argument.
+import type { Env } from './ids.ts';
+import type { JsonObject } from './library.ts';
+
+export const approvalStatuses = ['pending', 'approved', 'denied', 'timeout'] as const;
+export type ApprovalStatus = (typeof approvalStatuses)[number];
+export type TimeoutEffect = 'deny' | 'allow';
+
+export interface Approval {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly status: ApprovalStatus;
+  readonly agentId: string;
+  readonly toolName: string;
+  readonly toolArgs: JsonObject | null;
+  readonly message: string;
+  readonly env: Env;
+  readonly timeoutSeconds: number;
+  readonly timeoutEffect: TimeoutEffect;
+  readonly decisionSource: string | null;
+  readonly contractName: string | null;
+  readonly decidedBy: string | null;
+  readonly decidedAt: number | null;
+  readonly decisionReason: string | null;
+  readonly decidedVia: string | null;
+  readonly createdAt: number;
+  /** createdAt + timeout, epoch milliseconds. */
+  readonly deadline: number;
+}
+
+export interface Decision {
+  readonly approved: boolean;
+  readonly decidedBy: string;
+  readonly reason: string | null;
+  readonly decidedVia: string;
+}
+
+/** A pending approval past its deadline is a timed out one, whether or not the sweep has written it yet. */
+export const isDue = (approval: Approval, now: number): boolean =>
+  approval.status === 'pending' && now >= approval.deadline;
+
+/** The approval as a reader must see it now (lazy expiry). */
+export const asSeen = (approval: Approval, now: number): Approval =>
+  isDue(approval, now) ? { ...approval, status: 'timeout', decidedVia: 'system' } : approval;
+
+/** The decided approval, or null when it is not pending or its deadline has come. */
+export function decide(approval: Approval, decision: Decision, now: number): Approval | null {
+  if (approval.status !== 'pending' || isDue(approval, now)) return null;
+  return {
+    ...approval,
+    status: decision.approved ? 'approved' : 'denied',
+    decidedBy: decision.decidedBy,
+    decidedAt: now,
+    decisionReason: decision.reason,
+    decidedVia: decision.decidedVia,
+  };
+}
+
+/** The timed out approval, or null when it is not pending or not yet due: never early. */
+export const expire = (approval: Approval, now: number): Approval | null =>
+  isDue(approval, now) ? { ...approval, status: 'timeout', decidedVia: 'system' } : null;

@@ -1,0 +1,59 @@
+// Bundle versions and deployments: records as the store keeps them (document 1, Bundle and deployment; document 3 §6).
+import type { Env } from './ids.ts';
+
+/** One saved version of a bundle. Composed and uploaded bundles share one name and version space. */
+export interface BundleVersion {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly name: string;
+  /** From 1, by one per upload of this name. */
+  readonly version: number;
+  /** Hex SHA-256 of exactly the bytes that were uploaded. */
+  readonly revisionHash: string;
+  /** Null when the YAML has no list of contracts. */
+  readonly contractCount: number | null;
+  /** Bytes of YAML. */
+  readonly size: number;
+  readonly uploadedBy: string;
+  readonly createdAt: number;
+  /** The composition it was assembled from, and the contracts' versions then. */
+  readonly compositionId: string | null;
+  readonly snapshot: readonly AssembledContract[] | null;
+  /** Signature of its newest deployment; null until deployed. 128 hex characters. */
+  readonly signature: string | null;
+}
+
+export interface AssembledContract {
+  readonly contract_id: string;
+  readonly version: number;
+  readonly mode: string;
+  readonly observe: boolean;
+}
+
+/** A bundle version put to work in an environment. The newest of (tenant, env, bundle) is the current one. */
+export interface Deployment {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly env: Env;
+  readonly bundleName: string;
+  readonly version: number;
+  readonly revisionHash: string;
+  /** Counts from 1 per (tenant, env, bundle): the order of deployments. */
+  readonly sequence: number;
+  /** Ed25519 over the YAML bytes, 128 hex characters, by the key named here. */
+  readonly signature: string;
+  readonly publicKey: string;
+  readonly signingKeyId: string;
+  readonly deployedBy: string;
+  readonly createdAt: number;
+}
+
+export interface BundleSummary {
+  readonly name: string;
+  readonly latestVersion: number;
+  readonly versionCount: number;
+  readonly lastUpdated: number;
+  readonly deployedEnvs: readonly Env[];
+  readonly contractCount: number | null;
+  readonly lastDeployedAt: number | null;
+}

@@ -1,0 +1,94 @@
+// Audit events: the ingest form, the stored form, outcomes of repeated call ids, and how verdicts are counted
+// (document 1, Audit event; DECISIONS 1; document 3 §9). Pure.
+import type { JsonObject } from './library.ts';
+
+export interface EventInput {
+  readonly call_id: string;
+  readonly agent_id: string;
+  readonly tool_name: string;
+  readonly verdict: string;
+  readonly mode: string;
+  /** Epoch milliseconds, fractions allowed (microseconds survive). */
+  readonly timestamp: number;
+  readonly payload: JsonObject | null;
+}
+
+/** What a repeat of a call id adds to the stored event (DECISIONS 1). */
+export interface Outcome {
+  readonly verdict: string;
+  readonly timestamp: number;
+  readonly decision_source: string | null;
+  readonly decision_name: string | null;
+  readonly reason: string | null;
+}
+
+export interface StoredEvent extends EventInput {
+  readonly id: string;
+  readonly env: string;
+  readonly createdAt: number;
+  readonly outcomes: readonly Outcome[];
+}
+
+export interface ManifestContract {
+  readonly id: string;
+  readonly type: string;
+  readonly tool: string | readonly string[];
+  readonly mode: string;
+}
+
+export interface AgentManifest {
+  readonly agent_id: string;
+  readonly policy_version: string;
+  readonly contracts: readonly ManifestContract[];
+}
+
+export type VerdictClass = 'allowed' | 'denied' | 'pending' | 'would_deny';
+
+const classes: { readonly [verdict: string]: VerdictClass } = {
+  call_denied: 'denied',
+  denied: 'denied',
+  deny: 'denied',
+  call_blocked: 'denied',
+  call_would_deny: 'would_deny',
+  would_deny: 'would_deny',
+  call_would_block: 'would_deny',
+  call_approval_requested: 'pending',
+  call_asked: 'pending',
+  pending: 'pending',
+  pending_approval: 'pending',
+};
+
+/** The class a verdict is counted in; unknown verdicts count as allowed (document 3 §9). */
+export const verdictClass = (verdict: string): VerdictClass =>
+  Object.hasOwn(classes, verdict) ? (classes[verdict] ?? 'allowed') : 'allowed';
+
+/** The verdicts of a class, for stores that count by value. */
+export const verdictsOf = (wanted: VerdictClass): readonly string[] =>
+  Object.keys(classes).filter((verdict) => classes[verdict] === wanted);
+
+const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
+/** The outcome that a repeated event adds. */
+export function outcomeOf(event: EventInput): Outcome {
+  return {
+    verdict: event.verdict,
+    timestamp: event.timestamp,
+    decision_source: text(event.payload?.decision_source),
+    decision_name: text(event.payload?.decision_name),
+    reason: text(event.payload?.reason),
+  };
+}
+
+/** True when a repeat says something new: its verdict is neither the stored one nor already among the outcomes. */
+export const addsOutcome = (
+  storedVerdict: string,
+  outcomes: readonly Outcome[],
+  repeat: EventInput,
+): boolean => repeat.verdict !== storedVerdict && !outcomes.some((known) => known.verdict === repeat.verdict);
+
+export interface Ingested {
+  /** Events stored as new rows. */
+  readonly accepted: number;
+  /** Events whose call id was stored already, or stood earlier in the same batch. */
+  readonly duplicates: number;
+}

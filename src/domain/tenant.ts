@@ -1,0 +1,55 @@
+// Tenants, their users, login sessions, API keys and signing keys: the records, as the store keeps them. Times are epoch milliseconds.
+import type { Env } from './ids.ts';
+
+export interface Tenant {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: number;
+}
+
+export interface User {
+  readonly id: string;
+  readonly tenantId: string;
+  /** Lower-cased; unique over all tenants, because a login names no tenant. */
+  readonly email: string;
+  readonly passwordHash: string;
+  readonly isAdmin: boolean;
+  readonly createdAt: number;
+}
+
+/** A login session. Its token is known to the browser alone; the store holds SHA-256 of it. */
+export interface Login {
+  readonly tokenHash: string;
+  readonly userId: string;
+  readonly tenantId: string;
+  readonly createdAt: number;
+  /** Slides at use, never past createdAt + the absolute maximum (7 days). */
+  readonly expiresAt: number;
+}
+
+export interface ApiKey {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly env: Env;
+  readonly label: string | null;
+  /** `svk_<env>_<first 8 characters of the random part>`. */
+  readonly prefix: string;
+  /** Hex SHA-256 of the whole key. */
+  readonly hash: string;
+  readonly createdBy: string;
+  readonly createdAt: number;
+  readonly lastUsedAt: number | null;
+  readonly revokedAt: number | null;
+}
+
+/** An Ed25519 key pair of a tenant. Exactly one per tenant is active. */
+export interface SigningKey {
+  readonly id: string;
+  readonly tenantId: string;
+  /** 64 hex characters. */
+  readonly publicKey: string;
+  /** The 32-byte seed, sealed (ports/secrets), base64. */
+  readonly sealedSeed: string;
+  readonly active: boolean;
+  readonly createdAt: number;
+}

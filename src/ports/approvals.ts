@@ -1,0 +1,38 @@
+// Store port of approvals: every transition is a compare-and-set, so there is one terminal state, whoever tries.
+import type { Approval, ApprovalStatus, Decision } from '../domain/approval.ts';
+import type { Env } from '../domain/ids.ts';
+
+export interface ApprovalStore {
+  /** Safe to repeat: an id that exists returns the stored one. */
+  insert(approval: Approval): Promise<Approval>;
+  get(tenantId: string, id: string): Promise<Approval | null>;
+  /** Newest first, statuses as seen at `now` (lazy expiry applies to the filter too). */
+  list(
+    tenantId: string,
+    filter: {
+      readonly env: Env | null;
+      readonly status?: ApprovalStatus;
+      readonly limit: number;
+      readonly offset: number;
+    },
+    now: number,
+  ): Promise<readonly Approval[]>;
+  /** Decides if pending and before its deadline: exactly one call ever succeeds. */
+  decide(
+    tenantId: string,
+    id: string,
+    decision: Decision,
+    now: number,
+  ): Promise<Approval | 'absent' | 'not_pending'>;
+  /** Times out if pending and due: the approval when this call did it, else null. */
+  expire(tenantId: string, id: string, now: number): Promise<Approval | null>;
+  /** All pending of an environment, for its actor's timers; earliest deadline first. */
+  pending(tenantId: string, env: Env): Promise<readonly Approval[]>;
+  /** Pending approvals whose deadline has come, over all tenants; earliest first. */
+  due(
+    now: number,
+    limit: number,
+  ): Promise<readonly { readonly tenantId: string; readonly env: Env; readonly id: string }[]>;
+  /** How many are pending and not yet due. */
+  countPending(tenantId: string, env: Env | null, now: number): Promise<number>;
+}

@@ -1,0 +1,35 @@
+// Frames to connected clients and control messages between nodes: one append-only log per audience.
+import type { Audience, Control, Frame, Position } from '../domain/frame.ts';
+
+export interface Placed {
+  readonly position: Position;
+  readonly frame: Frame;
+}
+
+export interface Broadcast {
+  /**
+   * Appends frames, in order, each to its audience's log. Resolves when every one has its position. Cost on the bus is one entry a
+   * frame, whatever the number of clients. Repeating a publish repeats the frame: clients see it twice, with two ids.
+   */
+  publish(frames: readonly Frame[]): Promise<void>;
+  /** Sends a control message to every node, this one included. At least once. */
+  control(message: Control): Promise<void>;
+  /**
+   * Follows an audience from now on: `deliver` gets each frame once, in log order. Resolves once following, with the log's end:
+   * a frame published after that is delivered. Several followers of one audience on a node share one reading.
+   */
+  follow(audience: Audience, deliver: (placed: Placed) => void): Promise<Following>;
+  onControl(listener: (message: Control) => void): void;
+  /**
+   * The frames after `position`, oldest first, up to the log's end; `gone` when the log no longer reaches back that far,
+   * or has never had that position (another epoch).
+   */
+  since(audience: Audience, position: Position): Promise<readonly Placed[] | 'gone'>;
+  close(): Promise<void>;
+}
+
+export interface Following {
+  /** The end of the log when following began. */
+  readonly position: Position;
+  stop(): void;
+}

@@ -1,0 +1,35 @@
+// Store ports of bundle versions and deployments. Every write is durable when its promise resolves.
+import type { BundleSummary, BundleVersion, Deployment } from '../domain/deployment.ts';
+import type { Env } from '../domain/ids.ts';
+
+export type NewBundle = Omit<BundleVersion, 'version' | 'signature'> & { readonly yaml: Uint8Array };
+
+export interface BundleStore {
+  /** Saves the next version of the name; parallel calls get different versions. Safe to repeat: the same id returns the same version. */
+  addVersion(bundle: NewBundle): Promise<BundleVersion>;
+  version(tenantId: string, name: string, version: number): Promise<BundleVersion | null>;
+  /** Newest first. */
+  versions(tenantId: string, name: string): Promise<readonly BundleVersion[]>;
+  /** The bytes as uploaded. */
+  yaml(tenantId: string, name: string, version: number): Promise<Uint8Array | null>;
+  /** With `env`: only bundles deployed there, computed over the versions ever deployed there. Newest upload first. */
+  summaries(tenantId: string, env: Env | null): Promise<readonly BundleSummary[]>;
+}
+
+export interface DeploymentStore {
+  /**
+   * Adds a deployment with the next sequence of (tenant, env, bundle), provided the version exists and `signingKeyId` is still the active key.
+   * Safe to repeat: the same id returns the same deployment.
+   */
+  add(deployment: Omit<Deployment, 'sequence'>): Promise<Deployment | 'no_version' | 'stale_key'>;
+  /** The current deployment of every bundle in the environment; by bundle name. */
+  current(tenantId: string, env: Env): Promise<readonly Deployment[]>;
+  currentOf(tenantId: string, env: Env, bundleName: string): Promise<Deployment | null>;
+  /** The current deployments of the tenant in all environments (each env and bundle once). */
+  currentAll(tenantId: string): Promise<readonly Deployment[]>;
+  /** Newest first. */
+  list(
+    tenantId: string,
+    filter: { readonly env?: Env; readonly bundleName?: string; readonly limit: number },
+  ): Promise<readonly Deployment[]>;
+}

@@ -1,0 +1,69 @@
+// Store port of audit events. A call id is stored once per tenant, for ever (until purged).
+import type { EventInput, Ingested, StoredEvent } from '../domain/event.ts';
+import type { Env } from '../domain/ids.ts';
+
+export interface EventBatch {
+  readonly tenantId: string;
+  readonly env: Env;
+  readonly receivedAt: number;
+  /** At most 1,000. */
+  readonly events: readonly EventInput[];
+}
+
+export interface EventFilter {
+  /** Null: every environment. */
+  readonly env: Env | null;
+  readonly agentId?: string;
+  readonly toolName?: string;
+  /** Fits the stored verdict or one among the outcomes. */
+  readonly verdict?: string;
+  readonly mode?: string;
+  /** Epoch milliseconds, inclusive. */
+  readonly since?: number;
+  readonly until?: number;
+  /** Case-insensitive substring of agent id, tool name, call id or payload.decision_name. */
+  readonly search?: string;
+}
+
+export interface EventPage {
+  /** Newest first (timestamp, then order of arrival). */
+  readonly events: readonly StoredEvent[];
+  /** Opaque; null at the end. Events that arrive later do not shift the pages after it. */
+  readonly next: string | null;
+}
+
+export interface HistogramBucket {
+  /** Epoch milliseconds, a multiple of the bucket's width. */
+  readonly start: number;
+  readonly allowed: number;
+  readonly denied: number;
+  readonly pending: number;
+  readonly observed: number;
+}
+
+export interface EventCounts {
+  readonly events: number;
+  readonly denials: number;
+  readonly observeFindings: number;
+  /** Distinct payload.decision_name. */
+  readonly contractsTriggered: number;
+  /** Distinct agents with an event after `activeSince`. */
+  readonly activeAgents: number;
+}
+
+export interface EventStore {
+  /**
+   * Stores a batch: durable when resolved; nothing is stored when it throws. Repeats of a call id count as duplicates and add an outcome
+   * when they say something new (domain/event). Safe to repeat as a whole: all become duplicates.
+   * Throws `overloaded` when the queue of writes is full.
+   */
+  ingest(batch: EventBatch): Promise<Ingested>;
+  /** @throws HubError('bad_request') for a cursor that is not one of ours */
+  search(tenantId: string, filter: EventFilter, limit: number, cursor: string | null): Promise<EventPage>;
+  /** Buckets that hold events, in order; `until` exclusive. */
+  histogram(tenantId: string, filter: EventFilter, bucketMs: number): Promise<readonly HistogramBucket[]>;
+  /** Counts over events with timestamp in [since, now]. */
+  counts(tenantId: string, env: Env | null, since: number, activeSince: number): Promise<EventCounts>;
+  /** Removes up to `limit` events received before `before`; returns how many. Call until 0. */
+  purge(tenantId: string, before: number, limit: number): Promise<number>;
+}

@@ -1,0 +1,60 @@
+// Store ports of tenants, users, logins, API keys and signing keys. Every write is durable when its promise resolves.
+import type { Env } from '../domain/ids.ts';
+import type { ApiKey, Login, SigningKey, Tenant, User } from '../domain/tenant.ts';
+
+export interface TenantStore {
+  /** True when any user exists in any tenant. */
+  anyUser(): Promise<boolean>;
+  /** Creates the first tenant, its admin and signing key in one step. Exactly one of any number of parallel calls is `created`, ever. */
+  bootstrap(tenant: Tenant, admin: User, key: SigningKey): Promise<'created' | 'taken'>;
+  /** A further tenant with its admin and signing key, in one step. */
+  create(tenant: Tenant, admin: User, key: SigningKey): Promise<'created' | 'email_taken'>;
+  addUser(user: User): Promise<'created' | 'email_taken' | 'no_tenant'>;
+  /** @param email lower-cased */
+  userByEmail(email: string): Promise<User | null>;
+  userById(id: string): Promise<User | null>;
+  /** Ids of tenants, oldest first. */
+  tenantIds(): Promise<readonly string[]>;
+}
+
+export interface LoginStore {
+  put(login: Login): Promise<void>;
+  /** The login when it exists and has not expired at `now`. */
+  get(tokenHash: string, now: number): Promise<Login | null>;
+  /** Moves the expiry; harmless when the login is gone. */
+  extend(tokenHash: string, expiresAt: number): Promise<void>;
+  remove(tokenHash: string): Promise<void>;
+  removeOfUser(userId: string): Promise<void>;
+  /** Removes expired ones; returns how many. */
+  sweep(now: number): Promise<number>;
+}
+
+export interface KeyStore {
+  insert(key: ApiKey): Promise<void>;
+  /** Not revoked, newest first. */
+  list(tenantId: string): Promise<readonly ApiKey[]>;
+  /** The key with this hash, revoked or not. */
+  byHash(hash: string): Promise<ApiKey | null>;
+  /** The key when this call revoked it; null when unknown or revoked before. */
+  revoke(tenantId: string, id: string, now: number): Promise<ApiKey | null>;
+  /** Records uses; never moves a time backwards. */
+  used(uses: readonly { readonly id: string; readonly at: number }[]): Promise<void>;
+}
+
+export interface SigningStore {
+  active(tenantId: string): Promise<SigningKey | null>;
+  /** Adds the tenant's first key; `exists` when it has an active one. */
+  add(key: SigningKey): Promise<'created' | 'exists'>;
+  /**
+   * Makes `next` the active key in place of `expectedId` and puts the new signatures on the current deployments, in one step.
+   * `changed` (nothing written) when the active key is another, or the current deployments are not exactly those of `signatures`.
+   */
+  rotate(
+    tenantId: string,
+    expectedId: string,
+    next: SigningKey,
+    signatures: readonly { readonly deploymentId: string; readonly signature: string }[],
+  ): Promise<'rotated' | 'changed'>;
+}
+
+export type KeyScope = Env | null;

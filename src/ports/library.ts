@@ -1,0 +1,104 @@
+// Store ports of the contract library and compositions. Every write is durable when its promise resolves.
+import type {
+  Composition,
+  CompositionItem,
+  ContractType,
+  ContractVersion,
+  JsonObject,
+  Mode,
+  UpdateStrategy,
+} from '../domain/library.ts';
+
+export interface ContractPatch {
+  readonly name?: string;
+  readonly description?: string | null;
+  readonly definition?: JsonObject;
+  readonly tags?: readonly string[];
+}
+
+export interface ContractStore {
+  /** Version 1 of a new contract. */
+  create(contract: ContractVersion): Promise<'created' | 'exists'>;
+  /** Adds version n+1, copying what the patch leaves out; one step, so parallel calls get different versions. Null when unknown. */
+  addVersion(
+    tenantId: string,
+    contractId: string,
+    patch: ContractPatch,
+    meta: { readonly id: string; readonly createdBy: string; readonly createdAt: number },
+  ): Promise<ContractVersion | null>;
+  latest(tenantId: string, contractId: string): Promise<ContractVersion | null>;
+  version(tenantId: string, contractId: string, version: number): Promise<ContractVersion | null>;
+  /** Newest first, without definitions. */
+  history(
+    tenantId: string,
+    contractId: string,
+  ): Promise<readonly { readonly version: number; readonly createdAt: number; readonly createdBy: string }[]>;
+  /** Latest versions, newest first. `search`: case-insensitive substring of name, description or contract id; no wildcards. */
+  list(
+    tenantId: string,
+    filter: { readonly type?: string; readonly tag?: string; readonly search?: string },
+  ): Promise<readonly (ContractVersion & { readonly usageCount: number })[]>;
+  /** Removes all versions, unless a composition names the contract. */
+  remove(
+    tenantId: string,
+    contractId: string,
+  ): Promise<'removed' | 'absent' | { readonly usedBy: readonly string[] }>;
+  /** Compositions that name the contract, in any version, enabled or not; by name. */
+  usage(
+    tenantId: string,
+    contractId: string,
+  ): Promise<readonly { readonly id: string; readonly name: string }[]>;
+  /**
+   * Imports all in one step: creates or adds a version of each contract, and creates `composition` unless one of its name exists (its items
+   * are pinned to the versions made here). A contract of another type than the stored one: nothing is written and its id is returned.
+   */
+  importAll(
+    tenantId: string,
+    contracts: readonly ContractVersion[],
+    composition: Composition,
+  ): Promise<
+    | {
+        readonly created: readonly string[];
+        readonly updated: readonly string[];
+        readonly composition: string | null;
+      }
+    | { readonly typeChanged: string }
+  >;
+}
+
+export interface CompositionPatch {
+  readonly description?: string | null;
+  readonly defaultsMode?: Mode;
+  readonly updateStrategy?: UpdateStrategy;
+  readonly toolsConfig?: JsonObject | null;
+  readonly observability?: JsonObject | null;
+  /** Full replacement; each is pinned to the contract's latest version in the same step. */
+  readonly items?: readonly Omit<CompositionItem, 'version'>[];
+}
+
+/** An item with what the library knows of its contract. */
+export interface ItemView extends CompositionItem {
+  readonly name: string;
+  readonly type: ContractType;
+  readonly definition: JsonObject;
+  readonly latestVersion: number;
+}
+
+export interface CompositionStore {
+  /** Pins each item to its contract's latest version in the same step. */
+  create(
+    composition: Omit<Composition, 'items'> & { readonly items: readonly Omit<CompositionItem, 'version'>[] },
+  ): Promise<Composition | 'exists' | { readonly unknownContract: string }>;
+  update(
+    tenantId: string,
+    name: string,
+    patch: CompositionPatch,
+    now: number,
+  ): Promise<Composition | 'absent' | { readonly unknownContract: string }>;
+  get(tenantId: string, name: string): Promise<Composition | null>;
+  /** The items in order of position, then contract id, with the pinned version's words. */
+  items(tenantId: string, name: string): Promise<readonly ItemView[]>;
+  /** Newest change first. */
+  list(tenantId: string): Promise<readonly Composition[]>;
+  remove(tenantId: string, name: string): Promise<Composition | null>;
+}

@@ -1,0 +1,28 @@
+// The store: the truth, in one place. Adapters: sqlite (embedded) and mongo (cluster); both pass test/contract.
+import type { AgentStore, RuleStore } from './agents.ts';
+import type { ApprovalStore } from './approvals.ts';
+import type { BundleStore, DeploymentStore } from './bundles.ts';
+import type { EventStore } from './events.ts';
+import type { KeyStore, LoginStore, SigningStore, TenantStore } from './identity.ts';
+import type { CompositionStore, ContractStore } from './library.ts';
+import type { ValueStore } from './values.ts';
+
+export interface Store {
+  readonly tenants: TenantStore;
+  readonly logins: LoginStore;
+  readonly keys: KeyStore;
+  readonly signing: SigningStore;
+  readonly contracts: ContractStore;
+  readonly compositions: CompositionStore;
+  readonly bundles: BundleStore;
+  readonly deployments: DeploymentStore;
+  readonly events: EventStore;
+  readonly approvals: ApprovalStore;
+  readonly agents: AgentStore;
+  readonly rules: RuleStore;
+  readonly values: ValueStore;
+  /** Round trip to the store in milliseconds. Throws `unavailable` when it does not answer within 2 s. */
+  ping(): Promise<number>;
+  /** Finishes what is acknowledged and closes. */
+  close(): Promise<void>;
+}
