@@ -2,6 +2,7 @@
 import type { HubActors } from '../../actors/protocol.ts';
 import type { CallerOf, Reply, Request } from '../api/call.ts';
 import type { Input, ReplyBody, RouteDeclaration } from '../api/route.ts';
+import type { Wire } from '../domain/wire.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Limits } from '../ports/limits.ts';
@@ -19,21 +20,6 @@ export interface Settings {
   readonly loginAttempts: number;
   readonly loginWindowMs: number;
   readonly wire: Wire;
-}
-
-/** Names on the wire (DECISIONS 7). */
-export interface Wire {
-  /** Lower-case header names that may carry the agent id; the first is emitted in documentation. */
-  readonly agentIdHeaders: readonly string[];
-  readonly sessionCookie: string;
-  readonly signatureHeader: string;
-  readonly keyPrefix: string;
-  /** Accepted apiVersions; the first is emitted. */
-  readonly apiVersions: readonly string[];
-  readonly bundleKinds: readonly string[];
-  readonly rulesetKinds: readonly string[];
-  /** Encoding of `signature` in contract_update. */
-  readonly signatureEncoding: 'hex' | 'base64';
 }
 
 /** What a node can say of itself, for health. */
