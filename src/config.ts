@@ -159,7 +159,7 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
   const port = int('PORT', 0, 65535);
   const given = env.BASE_URL?.trim() ?? '';
   const baseUrl = (given === '' ? `http://localhost:${port}` : given).replace(/\/+$/, '');
-  if (!/^https?:\/\/[^\s/]+/.test(baseUrl) || !URL.canParse(baseUrl))
+  if (given !== '' && (!/^https?:\/\/[^\s/]+/.test(baseUrl) || !URL.canParse(baseUrl)))
     fail('BASE_URL', 'must be an http or https URL');
 
   const secret = get('SECRET_KEY');
