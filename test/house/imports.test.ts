@@ -80,10 +80,9 @@ describe('exclusive rights', () => {
   });
 
   it('takes time, timers and randomness from one file (and one in the agent library)', () => {
-    expect(uses(/\bDate\.now\(|\bsetTimeout\(|\bsetInterval\(|\bMath\.random\(/).sort()).toEqual([
-      'adapters/node/clock.ts',
-      'src/client/clock.ts',
-    ]);
+    const owners = ['adapters/node/clock.ts', 'src/client/clock.ts'];
+    const pattern = /\bDate\.now\(|\bsetTimeout\(|\bsetInterval\(|\bMath\.random\(/;
+    expect(uses(pattern).filter((file) => !owners.includes(file))).toEqual([]);
   });
 
   it('writes to no console', () => {
