@@ -27,7 +27,8 @@ export const authRoutes = routes({
     summary: 'Sign out; answers 200 with or without a session and clears the cookie',
     status: 200,
     reply: message,
-    errors: [],
+    errors: ['rate_limited'],
+    limit: 'standard',
   },
   me: {
     method: 'GET',

@@ -26,6 +26,6 @@ export const setupRoutes = routes({
     status: 201,
     reply: z.object({ message: z.string(), user_id: uuid, tenant_id: uuid }),
     errors: ['forbidden', 'conflict', 'validation_failed', 'rate_limited'],
-    limit: 'none',
+    limit: 'standard',
   },
 });

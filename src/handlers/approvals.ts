@@ -7,6 +7,7 @@ import { type Approval, asSeen } from '../domain/approval.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import { given } from './given.ts';
 import type { Handlers, Hub } from './hub.ts';
+import { validationFailed } from './problems.ts';
 import { iso, isoOrNull } from './render.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
@@ -64,9 +65,9 @@ export const approvals: Handlers<typeof approvalRoutes> = {
 export async function requestApproval(hub: Hub, caller: KeyCaller, body: NewApproval) {
   const agentId = caller.agentId ?? body.agent_id ?? null;
   if (agentId === null) {
-    throw new HubError('validation_failed', 'The agent is not named.', {
-      problems: [{ loc: ['body', 'agent_id'], msg: 'is required when the agent-id header is absent' }],
-    });
+    throw validationFailed([
+      { loc: ['body', 'agent_id'], msg: 'is required when the agent-id header is absent' },
+    ]);
   }
   await limit(hub, `approval:${caller.tenantId}/${agentId}`, maxPerAgent);
   await limit(hub, `approval-key:${caller.keyId}`, maxPerKey);

@@ -3,10 +3,11 @@
 import { Ajv } from 'ajv';
 import { z } from 'zod';
 import { eventBatch } from '../api/events.ts';
-import { HubError, type Problem } from '../domain/error.ts';
+import type { HubError, Problem } from '../domain/error.ts';
 import type { AgentManifest, EventInput } from '../domain/event.ts';
 import { parseInstant } from '../domain/instant.ts';
 import { measureJson, parseJson } from '../domain/json.ts';
+import { problemsOf, validationFailed } from './problems.ts';
 
 type BatchInput = z.input<typeof eventBatch>;
 
@@ -17,7 +18,6 @@ export interface Batch {
 
 /** Bytes of a serialized payload. */
 export const maxPayload = 65_536;
-const maxProblems = 50;
 
 // `unicode: false` counts UTF-16 units as zod does; deprecated, not to be removed in this major version.
 const ajv = new Ajv({ unicode: false, logger: false });
@@ -53,7 +53,7 @@ export function checkBatch(value: unknown, suspect = true): Batch {
   if (manifest && events.some(({ agent_id }) => agent_id !== manifest.agent_id)) {
     problems.push(problem(['agent_manifest', 'agent_id'], "must be the events' agent_id"));
   }
-  if (problems.length > 0) throw failed(problems);
+  if (problems.length > 0) throw validationFailed(problems);
   return { events, manifest };
 }
 
@@ -77,23 +77,14 @@ const problem = (path: readonly (string | number)[], msg: string): Problem => ({
   msg,
 });
 
-const failed = (problems: readonly Problem[]): HubError =>
-  new HubError('validation_failed', 'The batch of events does not fit its declaration.', {
-    problems: problems.slice(0, maxProblems),
-  });
-
 /** A refused batch is read again by the declaration, for the same words as on every other route. */
 function refused(value: unknown): HubError {
   const { error } = eventBatch.safeParse(value);
-  if (error) {
-    return failed(error.issues.map(({ path, message }) => problem(path.map(segment), message)));
-  }
+  if (error) return validationFailed(problemsOf(error, 'body'));
   const compiled = fits.errors ?? [];
-  return failed(
+  return validationFailed(
     compiled.map(({ instancePath, message }) =>
       problem(instancePath.split('/').slice(1), message ?? 'does not fit'),
     ),
   );
 }
-
-const segment = (key: PropertyKey): string | number => (typeof key === 'number' ? key : String(key));
