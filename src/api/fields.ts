@@ -32,6 +32,14 @@ export const contractId = z.string().min(1).max(128).regex(contractIdPattern);
 export const mode = z.enum(['enforce', 'observe']);
 export const tags = z.array(line(64)).max(50);
 
+/** A version in a path: decimal digits, from 1. */
+export const versionNumber = z
+  .string()
+  .regex(/^[1-9]\d{0,8}$/, 'must be a version number')
+  .transform(Number);
+/** YAML as text: at most 1,048,576 characters (document 3 §1.3). */
+export const yamlContent = text(1_048_576);
+
 /** A JSON object of any content (depth and size are bounded by the body reader). */
 export const anyObject = z.record(z.string(), z.unknown());
 

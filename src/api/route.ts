@@ -30,6 +30,8 @@ export interface RouteDeclaration {
   readonly optionalBody?: boolean;
   /** `json` (default), or `bytes`: the handler gets the raw bytes and validates with a compiled check (ingest only). */
   readonly parse?: 'json' | 'bytes';
+  /** A body of type application/x-yaml (or application/yaml, text/yaml), UTF-8, stands for `{[yamlField]: its exact text}`. */
+  readonly yamlField?: string;
   /** Bytes; default: by the specification's table (§1.3). */
   readonly bodyLimit?: number;
   readonly status: number;

@@ -5,6 +5,7 @@ import type { Input, ReplyBody, RouteDeclaration } from '../api/route.ts';
 import type { Wire } from '../domain/wire.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Evaluator } from '../ports/evaluator.ts';
 import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
@@ -36,6 +37,7 @@ export interface Hub {
   readonly store: Store;
   readonly actors: HubActors;
   readonly broadcast: Broadcast;
+  readonly evaluator: Evaluator;
   readonly limits: Limits;
   readonly clock: Clock;
   readonly secrets: Secrets;
