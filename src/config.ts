@@ -2,6 +2,8 @@
 import { isIP } from 'node:net';
 import type { Wire } from './domain/wire.ts';
 
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
 export interface Config {
   readonly host: string;
   readonly port: number;
@@ -18,7 +20,7 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   readonly trustedProxies: readonly string[];
   readonly allowPrivateOutbound: boolean;
-  readonly logLevel: string;
+  readonly logLevel: LogLevel;
   readonly drainSeconds: number;
   readonly cluster: { readonly mongoUrl: string; readonly redisUrl: string } | null;
   readonly wire: Wire;
@@ -69,7 +71,7 @@ export const settings: readonly Setting[] = [
     'Addresses or CIDR ranges whose X-Forwarded-For is believed, comma separated',
   ),
   setting('ALLOW_PRIVATE_OUTBOUND', 'false', 'true lets outbound calls reach loopback and private addresses'),
-  setting('LOG_LEVEL', 'info', 'trace, debug, info, warn, error, fatal or silent'),
+  setting('LOG_LEVEL', 'info', 'debug, info, warn, error or silent'),
   setting('DRAIN_SECONDS', '5', 'On SIGTERM, streams are ended spread over this many seconds (0 to 300)'),
   setting('MONGODB_URL', '', 'With REDIS_URL: run as one node of a cluster'),
   setting('REDIS_URL', '', 'See MONGODB_URL'),
@@ -103,7 +105,7 @@ export class ConfigError extends Error {
 }
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 const split = (value: string): string[] =>
   value
@@ -189,7 +191,8 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
   if (!['true', 'false', '1', '0'].includes(outbound))
     fail('ALLOW_PRIVATE_OUTBOUND', 'must be true or false');
   const logLevel = get('LOG_LEVEL').toLowerCase();
-  if (!levels.includes(logLevel)) fail('LOG_LEVEL', `must be one of ${levels.join(', ')}`);
+  const level = levels.find((known) => known === logLevel);
+  if (!level) fail('LOG_LEVEL', `must be one of ${levels.join(', ')}`);
 
   const mongoUrl = get('MONGODB_URL');
   const redisUrl = get('REDIS_URL');
@@ -229,7 +232,7 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
     corsOrigins: cors,
     trustedProxies: proxies,
     allowPrivateOutbound: outbound === 'true' || outbound === '1',
-    logLevel,
+    logLevel: level ?? 'info',
     drainSeconds: int('DRAIN_SECONDS', 0, 300),
     cluster: mongoUrl === '' || redisUrl === '' ? null : { mongoUrl, redisUrl },
     wire: {

@@ -50,7 +50,9 @@ async function run(): Promise<void> {
   }
   const config = readConfig();
   const hub = await startHub(config);
-  say(`Reeve is listening on http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${hub.port}`);
+  say(
+    `Reeve is listening on http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${hub.port}`,
+  );
   if (!(await hub.isSetUp())) say(firstRun(`http://localhost:${hub.port}`, config.setupToken !== null));
 
   let stopping = false;
@@ -72,9 +74,15 @@ async function run(): Promise<void> {
 
 run().catch((error: unknown) => {
   if (error instanceof ConfigError) {
-    say(`The settings do not fit:\n${error.problems.map((problem) => `  ${problem}`).join('\n')}\nSee npm start -- --help.`);
+    say(
+      `The settings do not fit:\n${error.problems.map((problem) => `  ${problem}`).join('\n')}\nSee npm start -- --help.`,
+    );
     process.exit(2);
   }
-  say(error instanceof HubError ? error.message : `The hub could not start: ${error instanceof Error ? error.stack : String(error)}`);
+  say(
+    error instanceof HubError
+      ? error.message
+      : `The hub could not start: ${error instanceof Error ? error.stack : String(error)}`,
+  );
   process.exit(1);
 });
