@@ -1,0 +1,109 @@
+// Approvals in SQLite: each transition is one conditional UPDATE.
+import { type Approval, asSeen } from '../../src/domain/approval.ts';
+import type { Env } from '../../src/domain/ids.ts';
+import type { ApprovalStore } from '../../src/ports/approvals.ts';
+import type { Database } from './database.ts';
+import type { Sync } from './sync.ts';
+import { json, number, table, text } from './table.ts';
+
+const approvals = table<Approval>('approvals', {
+  id: text('id'),
+  tenantId: text('tenant_id'),
+  status: text('status'),
+  agentId: text('agent_id'),
+  toolName: text('tool_name'),
+  toolArgs: json('tool_args'),
+  message: text('message'),
+  env: text('env'),
+  timeoutSeconds: number('timeout_seconds'),
+  timeoutEffect: text('timeout_effect'),
+  decisionSource: text('decision_source'),
+  contractName: text('contract_name'),
+  decidedBy: text('decided_by'),
+  decidedAt: number('decided_at'),
+  decisionReason: text('decision_reason'),
+  decidedVia: text('decided_via'),
+  createdAt: number('created_at'),
+  deadline: number('deadline'),
+});
+
+const select = `SELECT ${approvals.columns} FROM approvals`;
+
+/** The status a reader sees at ?3. */
+const seenStatus = `CASE WHEN status = 'pending' AND deadline <= ?3 THEN 'timeout' ELSE status END`;
+
+export function approvalStore(db: Database): Sync<ApprovalStore> {
+  const get = (tenantId: string, id: string) =>
+    approvals.maybe(db.get(`${select} WHERE tenant_id = ? AND id = ?`, [tenantId, id]));
+
+  return {
+    insert(approval) {
+      const known = get(approval.tenantId, approval.id);
+      if (known) return known;
+      db.run(approvals.insert, approvals.values(approval));
+      return approval;
+    },
+    get,
+    list: (tenantId, { env, status = null, limit, offset }, now) =>
+      db
+        .all(
+          `${select} WHERE tenant_id = ?1 AND (?2 IS NULL OR env = ?2) AND (?4 IS NULL OR ${seenStatus} = ?4)
+             ORDER BY created_at DESC, rowid DESC LIMIT ?5 OFFSET ?6`,
+          [tenantId, env, now, status, limit, offset],
+        )
+        .map((row) => asSeen(approvals.read(row), now)),
+    decide(tenantId, id, decision, now) {
+      const row = db.get(
+        `UPDATE approvals SET status = ?, decided_by = ?, decided_at = ?, decision_reason = ?, decided_via = ?
+           WHERE tenant_id = ? AND id = ? AND status = 'pending' AND deadline > ? RETURNING ${approvals.columns}`,
+        [
+          decision.approved ? 'approved' : 'denied',
+          decision.decidedBy,
+          now,
+          decision.reason,
+          decision.decidedVia,
+          tenantId,
+          id,
+          now,
+        ],
+      );
+      if (row) return approvals.read(row);
+      return get(tenantId, id) ? 'not_pending' : 'absent';
+    },
+    expire: (tenantId, id, now) =>
+      approvals.maybe(
+        db.get(
+          `UPDATE approvals SET status = 'timeout', decided_via = 'system'
+             WHERE tenant_id = ? AND id = ? AND status = 'pending' AND deadline <= ? RETURNING ${approvals.columns}`,
+          [tenantId, id, now],
+        ),
+      ),
+    pending: (tenantId, env) =>
+      db
+        .all(`${select} WHERE tenant_id = ? AND env = ? AND status = 'pending' ORDER BY deadline`, [
+          tenantId,
+          env,
+        ])
+        .map(approvals.read),
+    due: (now, limit) =>
+      db
+        .all(
+          `SELECT tenant_id, env, id FROM approvals WHERE status = 'pending' AND deadline <= ?
+             ORDER BY deadline LIMIT ?`,
+          [now, limit],
+        )
+        .map(([tenantId, env, id]) => ({
+          tenantId: String(tenantId),
+          env: String(env) as Env,
+          id: String(id),
+        })),
+    countPending: (tenantId, env, now) =>
+      Number(
+        db.get(
+          `SELECT count(*) FROM approvals WHERE tenant_id = ?1 AND (?2 IS NULL OR env = ?2)
+             AND status = 'pending' AND deadline > ?3`,
+          [tenantId, env, now],
+        )?.[0],
+      ),
+  };
+}

@@ -1,0 +1,89 @@
+// Bundle versions in SQLite. The bytes of a bundle stand in a table of their own, so that listings read little.
+import type { BundleSummary, BundleVersion } from '../../src/domain/deployment.ts';
+import type { Env } from '../../src/domain/ids.ts';
+import type { BundleStore } from '../../src/ports/bundles.ts';
+import { type Database, givenText } from './database.ts';
+import type { Sync } from './sync.ts';
+import { json, number, table, text } from './table.ts';
+
+const bundles = table<BundleVersion>('bundles', {
+  id: text('id'),
+  tenantId: text('tenant_id'),
+  name: text('name'),
+  version: number('version'),
+  revisionHash: text('revision_hash'),
+  contractCount: number('contract_count'),
+  size: number('size'),
+  uploadedBy: text('uploaded_by'),
+  createdAt: number('created_at'),
+  compositionId: text('composition_id'),
+  snapshot: json('snapshot'),
+  signature: text('signature'),
+});
+
+// SQLite takes the other columns of a group from the row that has the maximum: contract_count of the latest version.
+const summariesOf = `
+  SELECT b.name, max(b.version), count(*), b.contract_count,
+    (SELECT max(created_at) FROM bundles u WHERE u.tenant_id = b.tenant_id AND u.name = b.name
+       AND (?2 IS NULL OR EXISTS (SELECT 1 FROM deployments d WHERE d.tenant_id = u.tenant_id
+         AND d.bundle_name = u.name AND d.version = u.version AND d.env = ?2))) AS uploaded,
+    (SELECT max(created_at) FROM deployments d WHERE d.tenant_id = b.tenant_id AND d.bundle_name = b.name
+       AND (?2 IS NULL OR d.env = ?2)),
+    (SELECT json_group_array(env) FROM (SELECT env FROM deployments d WHERE d.tenant_id = b.tenant_id
+       AND d.bundle_name = b.name AND d.is_current = 1 AND (?2 IS NULL OR d.env = ?2) ORDER BY env))
+  FROM bundles b
+  WHERE b.tenant_id = ?1 AND (?2 IS NULL OR EXISTS (SELECT 1 FROM deployments d WHERE d.tenant_id = b.tenant_id
+    AND d.bundle_name = b.name AND d.version = b.version AND d.env = ?2))
+  GROUP BY b.name ORDER BY uploaded DESC, b.name`;
+
+export function bundleStore(db: Database): Sync<BundleStore> {
+  return {
+    addVersion({ yaml, ...bundle }) {
+      const known = db.get(`SELECT ${bundles.columns} FROM bundles WHERE id = ?`, [bundle.id]);
+      if (known) return bundles.read(known);
+      const last = db.get('SELECT max(version) FROM bundles WHERE tenant_id = ? AND name = ?', [
+        bundle.tenantId,
+        bundle.name,
+      ])?.[0];
+      const made: BundleVersion = { ...bundle, version: Number(last ?? 0) + 1, signature: null };
+      db.run(bundles.insert, bundles.values(made));
+      db.run('INSERT INTO bundle_yaml (bundle_id, yaml) VALUES (?, ?)', [bundle.id, yaml]);
+      return made;
+    },
+    version: (tenantId, name, version) =>
+      bundles.maybe(
+        db.get(`SELECT ${bundles.columns} FROM bundles WHERE tenant_id = ? AND name = ? AND version = ?`, [
+          tenantId,
+          name,
+          version,
+        ]),
+      ),
+    versions: (tenantId, name) =>
+      db
+        .all(
+          `SELECT ${bundles.columns} FROM bundles WHERE tenant_id = ? AND name = ? ORDER BY version DESC`,
+          [tenantId, name],
+        )
+        .map(bundles.read),
+    yaml(tenantId, name, version) {
+      const row = db.get(
+        `SELECT y.yaml FROM bundles b JOIN bundle_yaml y ON y.bundle_id = b.id
+           WHERE b.tenant_id = ? AND b.name = ? AND b.version = ?`,
+        [tenantId, name, version],
+      );
+      return row ? new Uint8Array(row[0] as Uint8Array) : null;
+    },
+    summaries: (tenantId, env) =>
+      db.all(summariesOf, [tenantId, env]).map(
+        ([name, latest, count, contractCount, uploaded, deployed, envs]): BundleSummary => ({
+          name: givenText(String(name)),
+          latestVersion: Number(latest),
+          versionCount: Number(count),
+          lastUpdated: Number(uploaded),
+          deployedEnvs: JSON.parse(String(envs)) as Env[],
+          contractCount: contractCount === null ? null : Number(contractCount),
+          lastDeployedAt: deployed === null ? null : Number(deployed),
+        }),
+      ),
+  };
+}

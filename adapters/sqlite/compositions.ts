@@ -1,0 +1,136 @@
+// Compositions in SQLite. Items are one JSON list; which contracts they name stands in a table of its own, for usage.
+import type { Composition, CompositionItem, ContractType, JsonObject } from '../../src/domain/library.ts';
+import type { CompositionStore } from '../../src/ports/library.ts';
+import { type Database, givenText } from './database.ts';
+import type { Sync } from './sync.ts';
+import { json, number, table, text } from './table.ts';
+
+const compositions = table<Composition>('compositions', {
+  id: text('id'),
+  tenantId: text('tenant_id'),
+  name: text('name'),
+  description: text('description'),
+  defaultsMode: text('defaults_mode'),
+  updateStrategy: text('update_strategy'),
+  items: json('items'),
+  toolsConfig: json('tools_config'),
+  observability: json('observability'),
+  createdBy: text('created_by'),
+  createdAt: number('created_at'),
+  updatedAt: number('updated_at'),
+});
+
+const byCodePoint = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Each item at the latest version of its contract, by position, then contract id. */
+export function pinned(
+  db: Database,
+  tenantId: string,
+  items: readonly Omit<CompositionItem, 'version'>[],
+): { readonly items: readonly CompositionItem[] } | { readonly unknownContract: string } {
+  const result: CompositionItem[] = [];
+  for (const { contractId, position, modeOverride, enabled } of items) {
+    const version = db.get('SELECT max(version) FROM contracts WHERE tenant_id = ? AND contract_id = ?', [
+      tenantId,
+      contractId,
+    ])?.[0];
+    if (typeof version !== 'number') return { unknownContract: contractId };
+    result.push({ contractId, version, position, modeOverride, enabled });
+  }
+  result.sort((a, b) => a.position - b.position || byCodePoint(a.contractId, b.contractId));
+  return { items: result };
+}
+
+function linkContracts(db: Database, { id, tenantId, items }: Composition): void {
+  db.run('DELETE FROM composition_contracts WHERE composition_id = ?', [id]);
+  for (const contractId of new Set(items.map((item) => item.contractId))) {
+    db.run('INSERT INTO composition_contracts (composition_id, tenant_id, contract_id) VALUES (?, ?, ?)', [
+      id,
+      tenantId,
+      contractId,
+    ]);
+  }
+}
+
+/** Writes a new composition; false when one of its name exists. */
+export function insertComposition(db: Database, composition: Composition): boolean {
+  const { tenantId, name } = composition;
+  if (db.get('SELECT 1 FROM compositions WHERE tenant_id = ? AND name = ?', [tenantId, name])) return false;
+  db.run(compositions.insert, compositions.values(composition));
+  linkContracts(db, composition);
+  return true;
+}
+
+export function compositionStore(db: Database): Sync<CompositionStore> {
+  const get = (tenantId: string, name: string) =>
+    compositions.maybe(
+      db.get(`SELECT ${compositions.columns} FROM compositions WHERE tenant_id = ? AND name = ?`, [
+        tenantId,
+        name,
+      ]),
+    );
+
+  return {
+    create(given) {
+      if (get(given.tenantId, given.name)) return 'exists';
+      const items = pinned(db, given.tenantId, given.items);
+      if ('unknownContract' in items) return items;
+      const composition = { ...given, items: items.items };
+      insertComposition(db, composition);
+      return composition;
+    },
+    update(tenantId, name, patch, now) {
+      const old = get(tenantId, name);
+      if (!old) return 'absent';
+      const items = patch.items === undefined ? old : pinned(db, tenantId, patch.items);
+      if ('unknownContract' in items) return items;
+      const next: Composition = {
+        ...old,
+        description: patch.description === undefined ? old.description : patch.description,
+        defaultsMode: patch.defaultsMode ?? old.defaultsMode,
+        updateStrategy: patch.updateStrategy ?? old.updateStrategy,
+        toolsConfig: patch.toolsConfig === undefined ? old.toolsConfig : patch.toolsConfig,
+        observability: patch.observability === undefined ? old.observability : patch.observability,
+        items: items.items,
+        updatedAt: now,
+      };
+      db.run('DELETE FROM compositions WHERE id = ?', [old.id]);
+      insertComposition(db, next);
+      return next;
+    },
+    get,
+    items(tenantId, name) {
+      return (get(tenantId, name)?.items ?? []).flatMap((item) => {
+        const row = db.get(
+          `SELECT name, type, definition, (SELECT max(version) FROM contracts l
+               WHERE l.tenant_id = c.tenant_id AND l.contract_id = c.contract_id)
+             FROM contracts c WHERE tenant_id = ? AND contract_id = ? AND version = ?`,
+          [tenantId, item.contractId, item.version],
+        );
+        if (!row) return [];
+        const [contractName, type, definition, latestVersion] = row;
+        return {
+          ...item,
+          name: givenText(String(contractName)),
+          type: String(type) as ContractType,
+          definition: JSON.parse(String(definition)) as JsonObject,
+          latestVersion: Number(latestVersion),
+        };
+      });
+    },
+    list: (tenantId) =>
+      db
+        .all(
+          `SELECT ${compositions.columns} FROM compositions WHERE tenant_id = ? ORDER BY updated_at DESC, rowid DESC`,
+          [tenantId],
+        )
+        .map(compositions.read),
+    remove: (tenantId, name) =>
+      compositions.maybe(
+        db.get(
+          `DELETE FROM compositions WHERE tenant_id = ? AND name = ? RETURNING ${compositions.columns}`,
+          [tenantId, name],
+        ),
+      ),
+  };
+}

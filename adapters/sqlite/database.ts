@@ -1,0 +1,106 @@
+// One SQLite connection: prepared statements, checked parameters, texts that survive, nested transactions. Knows no table.
+import Libsql from 'libsql';
+import { isWellFormed } from '../../src/domain/ids.ts';
+
+export type SqlValue = string | number | null | Uint8Array;
+export type Row = readonly unknown[];
+
+interface Statement {
+  run(params: readonly SqlValue[]): { changes: number; lastInsertRowid: number | bigint };
+  get(params: readonly SqlValue[]): Row | undefined;
+  all(params: readonly SqlValue[]): Row[];
+}
+
+const mark = '\u0001';
+
+/**
+ * The text as it is stored. SQLite's C strings end at NUL and UTF-8 has no lone surrogate, so such texts (and those
+ * that look like their stored form) are kept as marked JSON; different texts stay different.
+ */
+export const storedText = (text: string): string =>
+  text.includes('\0') || text.startsWith(mark) || !isWellFormed(text) ? mark + JSON.stringify(text) : text;
+
+/** The text that `storedText` was given. */
+export const givenText = (text: string): string =>
+  text.startsWith(mark) ? (JSON.parse(text.slice(1)) as string) : text;
+
+/** The binding aborts the process at a boolean and stores undefined as null: neither may reach it. */
+function bindable(value: SqlValue): SqlValue {
+  if (typeof value === 'string') return storedText(value);
+  if (typeof value === 'number' || value === null || value instanceof Uint8Array) return value;
+  throw new TypeError(`a ${typeof value} cannot be stored`);
+}
+
+export class Database {
+  readonly #raw: Libsql.Database;
+  readonly #statements = new Map<string, Statement>();
+  #depth = 0;
+
+  /** @param busyMs how long a statement waits for another connection */
+  constructor(path: string, busyMs = 5000) {
+    this.#raw = new Libsql(path, { timeout: busyMs });
+  }
+
+  #prepare(sql: string): Statement {
+    const known = this.#statements.get(sql);
+    if (known) return known;
+    const statement = this.#raw.prepare(sql);
+    const made = (statement.reader ? statement.raw() : statement) as unknown as Statement;
+    this.#statements.set(sql, made);
+    return made;
+  }
+
+  /** Runs statements without parameters. */
+  exec(sql: string): void {
+    this.#raw.exec(sql);
+  }
+
+  /** Runs one statement; returns how many rows it changed. */
+  run(sql: string, params: readonly SqlValue[] = []): number {
+    return this.#prepare(sql).run(params.map(bindable)).changes;
+  }
+
+  /** Runs one INSERT; returns the row id. */
+  insert(sql: string, params: readonly SqlValue[]): number {
+    return Number(this.#prepare(sql).run(params.map(bindable)).lastInsertRowid);
+  }
+
+  /** The first row as an array in column order. */
+  get(sql: string, params: readonly SqlValue[] = []): Row | undefined {
+    return this.#prepare(sql).get(params.map(bindable));
+  }
+
+  all(sql: string, params: readonly SqlValue[] = []): Row[] {
+    return this.#prepare(sql).all(params.map(bindable));
+  }
+
+  /** Runs `task` in a transaction, or in a savepoint when one is open: all of it is written, or nothing. */
+  atomically<T>(task: () => T): T {
+    const [begin, end, undo] =
+      this.#depth === 0
+        ? ['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK']
+        : [
+            `SAVEPOINT s${this.#depth}`,
+            `RELEASE s${this.#depth}`,
+            `ROLLBACK TO s${this.#depth}; RELEASE s${this.#depth}`,
+          ];
+    this.exec(begin);
+    this.#depth++;
+    try {
+      const result = task();
+      this.exec(end);
+      return result;
+    } catch (error) {
+      // A full disk ends the transaction by itself; nothing is left to undo then.
+      if (this.#raw.inTransaction) this.exec(undo);
+      throw error;
+    } finally {
+      this.#depth--;
+    }
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#raw.close();
+  }
+}

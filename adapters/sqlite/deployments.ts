@@ -1,0 +1,80 @@
+// Deployments in SQLite. The newest of a bundle in an environment carries is_current.
+import type { Deployment } from '../../src/domain/deployment.ts';
+import type { DeploymentStore } from '../../src/ports/bundles.ts';
+import type { Database } from './database.ts';
+import { activeKeyId } from './signing.ts';
+import type { Sync } from './sync.ts';
+import { number, table, text } from './table.ts';
+
+const deployments = table<Deployment>('deployments', {
+  id: text('id'),
+  tenantId: text('tenant_id'),
+  env: text('env'),
+  bundleName: text('bundle_name'),
+  version: number('version'),
+  revisionHash: text('revision_hash'),
+  sequence: number('sequence'),
+  signature: text('signature'),
+  publicKey: text('public_key'),
+  signingKeyId: text('signing_key_id'),
+  deployedBy: text('deployed_by'),
+  createdAt: number('created_at'),
+});
+
+const select = `SELECT ${deployments.columns} FROM deployments`;
+
+export function deploymentStore(db: Database): Sync<DeploymentStore> {
+  return {
+    add(given) {
+      const known = db.get(`${select} WHERE id = ?`, [given.id]);
+      if (known) return deployments.read(known);
+      const { tenantId, env, bundleName, version } = given;
+      const key = [tenantId, bundleName, version];
+      if (!db.get('SELECT 1 FROM bundles WHERE tenant_id = ? AND name = ? AND version = ?', key))
+        return 'no_version';
+      if (activeKeyId(db, tenantId) !== given.signingKeyId) return 'stale_key';
+      const last = db.get(
+        'SELECT max(sequence) FROM deployments WHERE tenant_id = ? AND env = ? AND bundle_name = ?',
+        [tenantId, env, bundleName],
+      )?.[0];
+      const made: Deployment = { ...given, sequence: Number(last ?? 0) + 1 };
+      db.run(
+        'UPDATE deployments SET is_current = 0 WHERE tenant_id = ? AND env = ? AND bundle_name = ? AND is_current = 1',
+        [tenantId, env, bundleName],
+      );
+      db.run(deployments.insert, deployments.values(made));
+      db.run('UPDATE bundles SET signature = ? WHERE tenant_id = ? AND name = ? AND version = ?', [
+        given.signature,
+        ...key,
+      ]);
+      return made;
+    },
+    current: (tenantId, env) =>
+      db
+        .all(`${select} WHERE tenant_id = ? AND env = ? AND is_current = 1 ORDER BY bundle_name`, [
+          tenantId,
+          env,
+        ])
+        .map(deployments.read),
+    currentOf: (tenantId, env, bundleName) =>
+      deployments.maybe(
+        db.get(`${select} WHERE tenant_id = ? AND env = ? AND bundle_name = ? AND is_current = 1`, [
+          tenantId,
+          env,
+          bundleName,
+        ]),
+      ),
+    currentAll: (tenantId) =>
+      db
+        .all(`${select} WHERE tenant_id = ? AND is_current = 1 ORDER BY env, bundle_name`, [tenantId])
+        .map(deployments.read),
+    list: (tenantId, { env = null, bundleName = null, limit }) =>
+      db
+        .all(
+          `${select} WHERE tenant_id = ?1 AND (?2 IS NULL OR env = ?2) AND (?3 IS NULL OR bundle_name = ?3)
+             ORDER BY created_at DESC, rowid DESC LIMIT ?4`,
+          [tenantId, env, bundleName, limit],
+        )
+        .map(deployments.read),
+  };
+}

@@ -1,0 +1,170 @@
+// Turns a batch into what the writer stores without parsing: JSON bytes and small summaries. Runs on the caller's thread.
+import { type EventInput, type Outcome, outcomeOf } from '../../src/domain/event.ts';
+import type { Env } from '../../src/domain/ids.ts';
+import type { EventBatch } from '../../src/ports/events.ts';
+import { segmentCharacters, segmentEvents, segmentSpanMs, summarize } from './segment.ts';
+
+/** A UUID in lower case is kept as its 16 bytes, any other call id as text. */
+export type CallKey = string | Uint8Array;
+
+export interface EncodedGroup {
+  readonly agent: string;
+  readonly count: number;
+  readonly minTs: number;
+  readonly maxTs: number;
+  readonly tallies: string;
+  readonly names: string;
+  /** Places in the batch, as JSON; null when the batch is one group. */
+  readonly places: string | null;
+  /** All call ids as bytes, 16 each, when all are UUIDs; else one key each. */
+  readonly calls: Uint8Array | readonly CallKey[];
+  /** One character for each verdict (verdictCode). */
+  readonly verdicts: string;
+  /** JSON array of the events, UTF-8. */
+  readonly body: Uint8Array<ArrayBuffer>;
+}
+
+export interface EncodedBatch {
+  readonly tenantId: string;
+  readonly env: Env;
+  readonly receivedAt: number;
+  readonly events: number;
+  readonly bytes: number;
+  /** No call id stands in two of them, nor twice in one. */
+  readonly groups: readonly EncodedGroup[];
+  /** Events whose call id stood earlier in the batch. */
+  readonly repeats: readonly { readonly call: CallKey; readonly outcome: Outcome }[];
+}
+
+// Positions in this list are stored: append only.
+const commonVerdicts = [
+  'call_allowed',
+  'call_denied',
+  'call_would_deny',
+  'call_executed',
+  'call_failed',
+  'call_approval_requested',
+  'call_approval_granted',
+  'call_approval_denied',
+  'call_approval_timeout',
+  'allowed',
+  'allow',
+  'executed',
+  'denied',
+  'deny',
+  'would_deny',
+  'pending',
+  'pending_approval',
+  'call_blocked',
+  'call_would_block',
+  'call_asked',
+];
+
+const codes = new Map(commonVerdicts.map((verdict, i) => [verdict, String.fromCharCode(97 + i)]));
+const verdictsByCode = new Map(commonVerdicts.map((verdict, i) => [String.fromCharCode(97 + i), verdict]));
+
+/** The character of a common verdict; `?` for one that only the body tells. */
+export const verdictCode = (verdict: string): string => codes.get(verdict) ?? '?';
+export const verdictOfCode = (code: string): string | null => verdictsByCode.get(code) ?? null;
+
+const canonicalUuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+function packInto(target: Buffer, offset: number, id: string): void {
+  target.write(
+    id.slice(0, 8) + id.slice(9, 13) + id.slice(14, 18) + id.slice(19, 23) + id.slice(24),
+    offset,
+    'hex',
+  );
+}
+
+/** The key a call id is stored under. */
+export function callKey(callId: string): CallKey {
+  if (!canonicalUuid.test(callId)) return callId;
+  const bytes = Buffer.alloc(16);
+  packInto(bytes, 0, callId);
+  return bytes;
+}
+
+function callKeys(events: readonly EventInput[]): Uint8Array | readonly CallKey[] {
+  if (!events.every((event) => canonicalUuid.test(event.call_id)))
+    return events.map((e) => callKey(e.call_id));
+  const packed = Buffer.alloc(events.length * 16);
+  events.forEach((event, i) => {
+    packInto(packed, i * 16, event.call_id);
+  });
+  return packed;
+}
+
+interface OpenGroup {
+  readonly events: EventInput[];
+  readonly places: number[];
+  readonly texts: string[];
+  characters: number;
+}
+
+const encoder = new TextEncoder();
+
+function eventText(e: EventInput): string {
+  const { call_id, agent_id, tool_name, verdict, mode, timestamp, payload } = e;
+  return JSON.stringify({ call_id, agent_id, tool_name, verdict, mode, timestamp, payload });
+}
+
+function close(group: OpenGroup, alone: boolean): EncodedGroup {
+  const { events, places, texts } = group;
+  return {
+    ...summarize(events),
+    agent: events[0]?.agent_id ?? '',
+    places: alone ? null : JSON.stringify(places),
+    calls: callKeys(events),
+    verdicts: events.map((event) => verdictCode(event.verdict)).join(''),
+    body: encoder.encode(`[${texts.join(',')}]`),
+  };
+}
+
+/** Groups by agent and hour, in order of first appearance; a group that is full gives way to a new one. */
+function grouped(events: readonly EventInput[]): { groups: OpenGroup[]; repeats: EventInput[] } {
+  const groups: OpenGroup[] = [];
+  const open = new Map<string, OpenGroup>();
+  const seen = new Set<string>();
+  const repeats: EventInput[] = [];
+  for (const event of events) {
+    if (seen.has(event.call_id)) {
+      repeats.push(event);
+      continue;
+    }
+    const place = seen.size + repeats.length;
+    seen.add(event.call_id);
+    const key = `${Math.floor(event.timestamp / segmentSpanMs)} ${event.agent_id}`;
+    let group = open.get(key);
+    if (!group || group.events.length >= segmentEvents || group.characters >= segmentCharacters) {
+      group = { events: [], places: [], texts: [], characters: 0 };
+      groups.push(group);
+      open.set(key, group);
+    }
+    const text = eventText(event);
+    group.events.push(event);
+    group.places.push(place);
+    group.texts.push(text);
+    group.characters += text.length;
+  }
+  return { groups, repeats };
+}
+
+export function encodeBatch({ tenantId, env, receivedAt, events }: EventBatch): EncodedBatch {
+  const { groups, repeats } = grouped(events);
+  const alone = groups.length === 1 && repeats.length === 0;
+  const encoded = groups.map((group) => close(group, alone));
+  return {
+    tenantId,
+    env,
+    receivedAt,
+    events: events.length,
+    bytes: encoded.reduce((sum, group) => sum + group.body.byteLength, 0),
+    groups: encoded,
+    repeats: repeats.map((event) => ({ call: callKey(event.call_id), outcome: outcomeOf(event) })),
+  };
+}
+
+/** The buffers that go to another thread without a copy. */
+export const buffersOf = (batch: EncodedBatch): ArrayBuffer[] =>
+  batch.groups.map((group) => group.body.buffer);

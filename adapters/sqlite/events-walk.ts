@@ -1,0 +1,74 @@
+// Walks segments backwards in time, in windows, skipping those whose summary shows that nothing fits. Reads no bodies.
+import type { EventFilter } from '../../src/ports/events.ts';
+import type { Database, SqlValue } from './database.ts';
+import { tenantNumber } from './events-ingest.ts';
+import { readSummary, type Summary, segmentSpanMs, summaryColumns } from './segment.ts';
+
+/** Segments looked at in one query, at most: bounds how long other reads wait. */
+const largestWindow = 4096;
+
+interface Clause {
+  readonly sql: string;
+  readonly params: readonly SqlValue[];
+}
+
+/** What a summary can tell: never skips a segment that holds an event that fits. */
+function mayFit(filter: EventFilter, hi: number): Clause {
+  const parts: string[] = ['min_ts <= ?'];
+  const params: SqlValue[] = [hi];
+  const add = (sql: string, ...values: SqlValue[]) => {
+    parts.push(sql);
+    params.push(...values);
+  };
+  if (filter.env !== null) add('env = ?', filter.env);
+  if (filter.toolName !== undefined) add('instr(tallies, ?) > 0', JSON.stringify(filter.toolName));
+  if (filter.mode !== undefined) add('instr(tallies, ?) > 0', JSON.stringify(filter.mode));
+  if (filter.verdict !== undefined) {
+    const verdict = JSON.stringify(filter.verdict);
+    add('(instr(tallies, ?) > 0 OR instr(later, ?) > 0)', verdict, verdict);
+  }
+  return { sql: parts.join(' AND '), params };
+}
+
+/**
+ * Segments that may hold events that fit and are not younger than `hi`, by newest event, then newest segment.
+ * Yields null between windows, so that a caller can let other work in.
+ */
+export function* walk(
+  db: Database,
+  tenantId: string,
+  filter: EventFilter,
+  hi: number,
+): Generator<Summary | null, void, undefined> {
+  const tenant = tenantNumber(db, tenantId);
+  if (tenant === null) return;
+  const agent: Clause =
+    filter.agentId === undefined
+      ? { sql: '', params: [] }
+      : { sql: 'AND agent = ?', params: [filter.agentId] };
+  const index = filter.agentId === undefined ? 'segments_time' : 'segments_agent';
+  const fit = mayFit(filter, hi);
+  const since = filter.since ?? -Number.MAX_VALUE;
+  // (top, topId): the newest position not yet walked.
+  let top = hi + segmentSpanMs;
+  let topId = Number.MAX_SAFE_INTEGER;
+  for (let size = 8; ; size = Math.min(size * 2, largestWindow)) {
+    const range = `tenant = ? ${agent.sql} AND max_ts <= ? AND max_ts >= ? AND (max_ts < ? OR id < ?)`;
+    const params = [tenant, ...agent.params, top, since, top, topId];
+    const order = 'ORDER BY max_ts DESC, id DESC';
+    const end = db.get(
+      `SELECT max_ts, id FROM segments INDEXED BY ${index} WHERE ${range} ${order} LIMIT 1 OFFSET ?`,
+      [...params, size - 1],
+    );
+    const rows = db.all(
+      `SELECT ${summaryColumns} FROM segments INDEXED BY ${index}
+         WHERE ${range} AND ${fit.sql} ${end ? 'AND (max_ts > ? OR id >= ?) AND max_ts >= ?' : ''} ${order}`,
+      [...params, ...fit.params, ...(end ? [Number(end[0]), Number(end[1]), Number(end[0])] : [])],
+    );
+    for (const row of rows) yield readSummary(row);
+    if (!end) return;
+    top = Number(end[0]);
+    topId = Number(end[1]);
+    yield null;
+  }
+}

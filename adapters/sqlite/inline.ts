@@ -1,0 +1,73 @@
+// The store on the caller's own thread: for tests, tools and in-memory stores. A write blocks until it is on disk.
+import { HubError } from '../../src/domain/error.ts';
+import type { EventBatch } from '../../src/ports/events.ts';
+import type { Store } from '../../src/ports/store.ts';
+import { Database } from './database.ts';
+import { encodeBatch } from './events-encode.ts';
+import { prepareIngest } from './events-ingest.ts';
+import { errorOf, failureOf } from './failure.ts';
+import { createPrivate, lockStore } from './lock.ts';
+import { kinds, nounsOf } from './nouns.ts';
+import { configure, migrate } from './schema.ts';
+import { finish, type NounName } from './sync.ts';
+
+type AnyMethod = (...args: readonly unknown[]) => unknown;
+
+/** The methods of the port, each answered by `call`. Complete, because `kinds` is. */
+export function storeMethods(
+  call: (noun: NounName, method: string, args: readonly unknown[]) => Promise<unknown>,
+): Omit<Store, 'ping' | 'close'> {
+  const nouns = Object.entries(kinds).map(([noun, methods]) => [
+    noun,
+    Object.fromEntries(
+      Object.keys(methods).map((method) => [
+        method,
+        (...args: readonly unknown[]) => call(noun as NounName, method, args),
+      ]),
+    ),
+  ]);
+  return Object.fromEntries(nouns) as Omit<Store, 'ping' | 'close'>;
+}
+
+/** @param path a file, or `:memory:` */
+export async function openInline(path: string): Promise<Store> {
+  const inMemory = path === ':memory:';
+  const lock = inMemory ? null : lockStore(path);
+  if (!inMemory) createPrivate(path);
+  const db = new Database(path);
+  configure(db, { cacheBytes: 32 << 20, checkpointPages: 4000 });
+  migrate(db);
+  prepareIngest(db);
+  const nouns = nounsOf(db) as unknown as {
+    readonly [noun: string]: { readonly [method: string]: AnyMethod };
+  };
+  let closed = false;
+
+  async function call(noun: NounName, method: string, args: readonly unknown[]): Promise<unknown> {
+    if (closed) throw new HubError('unavailable', 'The store is closed.');
+    const given = noun === 'events' && method === 'ingest' ? [encodeBatch(args[0] as EventBatch)] : args;
+    const run = () => nouns[noun]?.[method]?.(...given);
+    const writes = (kinds[noun] as { readonly [method: string]: string })[method] === 'write';
+    try {
+      return writes ? db.atomically(run) : finish(run());
+    } catch (error) {
+      throw errorOf(failureOf(error));
+    }
+  }
+
+  return {
+    ...storeMethods(call),
+    async ping() {
+      const start = performance.now();
+      if (closed) throw new HubError('unavailable', 'The store is closed.');
+      db.get('SELECT 1');
+      return performance.now() - start;
+    },
+    async close() {
+      if (closed) return;
+      closed = true;
+      db.close();
+      lock?.release();
+    },
+  };
+}

@@ -1,0 +1,49 @@
+// API keys in SQLite.
+import type { ApiKey } from '../../src/domain/tenant.ts';
+import type { KeyStore } from '../../src/ports/identity.ts';
+import type { Database } from './database.ts';
+import type { Sync } from './sync.ts';
+import { number, table, text } from './table.ts';
+
+const keys = table<ApiKey>('keys', {
+  id: text('id'),
+  tenantId: text('tenant_id'),
+  env: text('env'),
+  label: text('label'),
+  prefix: text('prefix'),
+  hash: text('hash'),
+  createdBy: text('created_by'),
+  createdAt: number('created_at'),
+  lastUsedAt: number('last_used_at'),
+  revokedAt: number('revoked_at'),
+});
+
+export function keyStore(db: Database): Sync<KeyStore> {
+  return {
+    insert(key) {
+      db.run(keys.insert, keys.values(key));
+    },
+    list: (tenantId) =>
+      db
+        .all(
+          `SELECT ${keys.columns} FROM keys WHERE tenant_id = ? AND revoked_at IS NULL
+             ORDER BY created_at DESC, rowid DESC`,
+          [tenantId],
+        )
+        .map(keys.read),
+    byHash: (hash) => keys.maybe(db.get(`SELECT ${keys.columns} FROM keys WHERE hash = ?`, [hash])),
+    revoke: (tenantId, id, now) =>
+      keys.maybe(
+        db.get(
+          `UPDATE keys SET revoked_at = ? WHERE tenant_id = ? AND id = ? AND revoked_at IS NULL
+             RETURNING ${keys.columns}`,
+          [now, tenantId, id],
+        ),
+      ),
+    used(uses) {
+      for (const { id, at } of uses) {
+        db.run('UPDATE keys SET last_used_at = max(ifnull(last_used_at, ?), ?) WHERE id = ?', [at, at, id]);
+      }
+    },
+  };
+}

@@ -1,0 +1,139 @@
+// The tables and how an older file becomes a current one. Each migration runs once, in its own transaction; published ones never change.
+import { HubError } from '../../src/domain/error.ts';
+import type { Database } from './database.ts';
+
+const control = `
+CREATE TABLE tenants (id TEXT PRIMARY KEY, name TEXT NOT NULL, created_at INTEGER NOT NULL);
+CREATE TABLE users (
+  id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL REFERENCES tenants, email TEXT NOT NULL UNIQUE,
+  password_hash TEXT NOT NULL, is_admin INTEGER NOT NULL, created_at INTEGER NOT NULL);
+CREATE TABLE logins (
+  token_hash TEXT PRIMARY KEY, user_id TEXT NOT NULL, tenant_id TEXT NOT NULL,
+  created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL);
+CREATE INDEX logins_of_user ON logins (user_id);
+CREATE INDEX logins_expiry ON logins (expires_at);
+CREATE TABLE keys (
+  id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, env TEXT NOT NULL, label TEXT, prefix TEXT NOT NULL,
+  hash TEXT NOT NULL UNIQUE, created_by TEXT NOT NULL, created_at INTEGER NOT NULL, last_used_at INTEGER,
+  revoked_at INTEGER);
+CREATE INDEX keys_live ON keys (tenant_id, created_at) WHERE revoked_at IS NULL;
+CREATE TABLE signing_keys (
+  id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, public_key TEXT NOT NULL, sealed_seed TEXT NOT NULL,
+  active INTEGER NOT NULL, created_at INTEGER NOT NULL);
+CREATE UNIQUE INDEX signing_keys_active ON signing_keys (tenant_id) WHERE active = 1;
+
+CREATE TABLE contracts (
+  id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, contract_id TEXT NOT NULL, version INTEGER NOT NULL,
+  name TEXT NOT NULL, description TEXT, type TEXT NOT NULL, definition TEXT NOT NULL, tags TEXT NOT NULL,
+  created_by TEXT NOT NULL, created_at INTEGER NOT NULL, UNIQUE (tenant_id, contract_id, version));
+CREATE TABLE compositions (
+  id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, name TEXT NOT NULL, description TEXT, defaults_mode TEXT NOT NULL,
+  update_strategy TEXT NOT NULL, items TEXT NOT NULL, tools_config TEXT, observability TEXT,
+  created_by TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, UNIQUE (tenant_id, name));
+CREATE TABLE composition_contracts (
+  composition_id TEXT NOT NULL REFERENCES compositions ON DELETE CASCADE, tenant_id TEXT NOT NULL,
+  contract_id TEXT NOT NULL, PRIMARY KEY (tenant_id, contract_id, composition_id)) WITHOUT ROWID;
+CREATE INDEX composition_contracts_of ON composition_contracts (composition_id);
+
+CREATE TABLE bundles (
+  id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, name TEXT NOT NULL, version INTEGER NOT NULL,
+  revision_hash TEXT NOT NULL, contract_count INTEGER, size INTEGER NOT NULL, uploaded_by TEXT NOT NULL,
+  created_at INTEGER NOT NULL, composition_id TEXT, snapshot TEXT, signature TEXT,
+  UNIQUE (tenant_id, name, version));
+CREATE TABLE bundle_yaml (bundle_id TEXT PRIMARY KEY REFERENCES bundles, yaml BLOB NOT NULL);
+CREATE TABLE deployments (
+  id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, env TEXT NOT NULL, bundle_name TEXT NOT NULL,
+  version INTEGER NOT NULL, revision_hash TEXT NOT NULL, sequence INTEGER NOT NULL, signature TEXT NOT NULL,
+  public_key TEXT NOT NULL, signing_key_id TEXT NOT NULL, deployed_by TEXT NOT NULL, created_at INTEGER NOT NULL,
+  is_current INTEGER NOT NULL DEFAULT 1, UNIQUE (tenant_id, env, bundle_name, sequence));
+CREATE UNIQUE INDEX deployments_current ON deployments (tenant_id, env, bundle_name) WHERE is_current = 1;
+CREATE INDEX deployments_newest ON deployments (tenant_id, created_at);
+CREATE INDEX deployments_of_bundle ON deployments (tenant_id, bundle_name, version);
+
+CREATE TABLE approvals (
+  id TEXT NOT NULL, tenant_id TEXT NOT NULL, status TEXT NOT NULL, agent_id TEXT NOT NULL, tool_name TEXT NOT NULL,
+  tool_args TEXT, message TEXT NOT NULL, env TEXT NOT NULL, timeout_seconds INTEGER NOT NULL,
+  timeout_effect TEXT NOT NULL, decision_source TEXT, contract_name TEXT, decided_by TEXT, decided_at INTEGER,
+  decision_reason TEXT, decided_via TEXT, created_at INTEGER NOT NULL, deadline INTEGER NOT NULL,
+  PRIMARY KEY (tenant_id, id));
+CREATE INDEX approvals_newest ON approvals (tenant_id, created_at);
+CREATE INDEX approvals_due ON approvals (deadline) WHERE status = 'pending';
+CREATE INDEX approvals_pending ON approvals (tenant_id, env, deadline) WHERE status = 'pending';
+
+CREATE TABLE registrations (
+  id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, agent_id TEXT NOT NULL, display_name TEXT, tags TEXT NOT NULL,
+  bundle_name TEXT, manifest TEXT, last_env TEXT, last_seen_at INTEGER, created_at INTEGER NOT NULL,
+  UNIQUE (tenant_id, agent_id));
+CREATE INDEX registrations_unassigned ON registrations (last_seen_at) WHERE bundle_name IS NULL;
+CREATE TABLE reports (
+  tenant_id TEXT NOT NULL, env TEXT NOT NULL, agent_id TEXT NOT NULL, bundle_name TEXT,
+  policy_version TEXT NOT NULL, at INTEGER NOT NULL);
+CREATE UNIQUE INDEX reports_of ON reports (tenant_id, env, agent_id, bundle_name IS NULL, ifnull(bundle_name, ''));
+CREATE TABLE rules (
+  id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, priority INTEGER NOT NULL, pattern TEXT NOT NULL, tag_match TEXT,
+  bundle_name TEXT NOT NULL, env TEXT NOT NULL, created_at INTEGER NOT NULL, UNIQUE (tenant_id, priority));
+CREATE TABLE session_values (
+  tenant_id TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, expires_at INTEGER NOT NULL,
+  PRIMARY KEY (tenant_id, key));
+CREATE INDEX session_values_expiry ON session_values (expires_at);
+`;
+
+// Events are kept as segments: up to a batch of one agent within one hour. Summaries and bodies are apart, so that a
+// search reads a dense table. `tallies` is [[tool, verdict, mode, count], …], `names` the decision names, `later` the
+// verdicts that outcomes added, `places` the events' places in their batch when it made more than one segment.
+const events = `
+CREATE TABLE store (id INTEGER PRIMARY KEY CHECK (id = 1), mark TEXT NOT NULL);
+INSERT INTO store VALUES (1, lower(hex(randomblob(8))));
+CREATE TABLE tenant_numbers (number INTEGER PRIMARY KEY, tenant_id TEXT NOT NULL UNIQUE);
+CREATE TABLE segments (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, tenant INTEGER NOT NULL, max_ts REAL NOT NULL, min_ts REAL NOT NULL,
+  received_at INTEGER NOT NULL, batch INTEGER, env TEXT NOT NULL, agent TEXT NOT NULL, events INTEGER NOT NULL,
+  outcomes INTEGER NOT NULL DEFAULT 0, tallies TEXT NOT NULL, names TEXT NOT NULL, later TEXT, places TEXT);
+CREATE INDEX segments_time ON segments (tenant, max_ts);
+CREATE INDEX segments_agent ON segments (tenant, agent, max_ts);
+CREATE INDEX segments_arrival ON segments (tenant, received_at);
+CREATE TABLE segment_bodies (segment INTEGER PRIMARY KEY, body BLOB NOT NULL);
+CREATE TABLE calls (
+  tenant INTEGER NOT NULL, call_id BLOB NOT NULL, place INTEGER NOT NULL, verdict TEXT NOT NULL,
+  PRIMARY KEY (tenant, call_id)) WITHOUT ROWID;
+CREATE TABLE outcomes (
+  id INTEGER PRIMARY KEY, segment INTEGER NOT NULL, position INTEGER NOT NULL, verdict TEXT NOT NULL,
+  outcome TEXT NOT NULL, UNIQUE (segment, position, verdict));
+`;
+
+const migrations: readonly string[] = [control + events];
+
+/** Brings the file to the newest version. @throws HubError('conflict') when a newer program made it */
+export function migrate(db: Database): void {
+  const version = Number(db.get('PRAGMA user_version')?.[0] ?? 0);
+  if (version > migrations.length) {
+    throw new HubError(
+      'conflict',
+      `The store was made by a newer version (schema ${version}, known ${migrations.length}).`,
+    );
+  }
+  migrations.slice(version).forEach((statements, i) => {
+    db.atomically(() => db.exec(`${statements} PRAGMA user_version = ${version + i + 1};`));
+  });
+}
+
+export interface Tuning {
+  /** Bytes of page cache. */
+  readonly cacheBytes: number;
+  /** Pages in the write-ahead log before they are copied into the file. */
+  readonly checkpointPages: number;
+}
+
+/** Sets what SQLite forgets at each open. Every commit is on disk when it returns (synchronous=FULL). */
+export function configure(db: Database, tuning: Tuning): void {
+  db.exec('PRAGMA page_size = 4096');
+  db.get('PRAGMA journal_mode = WAL');
+  db.exec(`
+    PRAGMA synchronous = FULL;
+    PRAGMA foreign_keys = ON;
+    PRAGMA temp_store = MEMORY;
+    PRAGMA cache_size = -${Math.ceil(tuning.cacheBytes / 1024)};
+  `);
+  db.get('PRAGMA busy_timeout = 5000');
+  db.get(`PRAGMA wal_autocheckpoint = ${tuning.checkpointPages}`);
+}

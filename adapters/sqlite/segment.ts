@@ -1,0 +1,119 @@
+// A segment: events of one agent, stored together. Its summary, its body, where an event is and what its id is.
+import type { EventInput, Outcome, StoredEvent } from '../../src/domain/event.ts';
+import type { Database, Row } from './database.ts';
+import { givenText } from './database.ts';
+
+/** No segment spans more than this, so that reading backwards in time knows when to stop looking. */
+export const segmentSpanMs = 3_600_000;
+/** Most events in a segment: reading one event parses its segment. */
+export const segmentEvents = 128;
+/** A segment closes once its events have this many characters. */
+export const segmentCharacters = 256 * 1024;
+
+/** How many events of a segment have this tool, verdict and mode. */
+export type Tally = readonly [tool: string, verdict: string, mode: string, count: number];
+
+export interface Summary {
+  readonly id: number;
+  readonly maxTs: number;
+  readonly minTs: number;
+  readonly receivedAt: number;
+  /** The first segment of its batch: the order of arrival. */
+  readonly batch: number;
+  readonly env: string;
+  readonly agent: string;
+  readonly outcomes: number;
+  readonly tallies: string;
+  readonly names: string;
+  readonly places: string | null;
+}
+
+export const summaryColumns =
+  'id, max_ts, min_ts, received_at, ifnull(batch, id), env, agent, outcomes, tallies, names, places';
+
+export const readSummary = (row: Row): Summary => ({
+  id: row[0] as number,
+  maxTs: row[1] as number,
+  minTs: row[2] as number,
+  receivedAt: row[3] as number,
+  batch: row[4] as number,
+  env: row[5] as string,
+  agent: givenText(row[6] as string),
+  outcomes: row[7] as number,
+  tallies: row[8] as string,
+  names: row[9] as string,
+  places: row[10] as string | null,
+});
+
+/** What of its events a summary says. Null entries are events that are no longer, or never were, stored here. */
+export function summarize(events: readonly (EventInput | null)[]) {
+  const tallies = new Map<string, [string, string, string, number]>();
+  const names = new Set<string>();
+  let count = 0;
+  let minTs = Number.POSITIVE_INFINITY;
+  let maxTs = Number.NEGATIVE_INFINITY;
+  for (const event of events) {
+    if (!event) continue;
+    count++;
+    minTs = Math.min(minTs, event.timestamp);
+    maxTs = Math.max(maxTs, event.timestamp);
+    const name = event.payload?.decision_name;
+    if (typeof name === 'string') names.add(name);
+    const key = JSON.stringify([event.tool_name, event.verdict, event.mode]);
+    const known = tallies.get(key);
+    if (known) known[3]++;
+    else tallies.set(key, [event.tool_name, event.verdict, event.mode, 1]);
+  }
+  return {
+    count,
+    minTs,
+    maxTs,
+    tallies: JSON.stringify([...tallies.values()]),
+    names: JSON.stringify([...names]),
+  };
+}
+
+/** The JSON text of a segment's events; null when it was removed meanwhile. */
+export function bodyText(db: Database, segment: number): string | null {
+  const row = db.get('SELECT body FROM segment_bodies WHERE segment = ?', [segment]);
+  if (!row) return null;
+  const body = row[0] as Uint8Array;
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+}
+
+export const bodyEvents = (text: string): (EventInput | null)[] => JSON.parse(text) as (EventInput | null)[];
+
+/** Outcomes of a segment's events, by position, in order of arrival. */
+export function outcomesOf(db: Database, segment: number): Map<number, Outcome[]> {
+  const found = new Map<number, Outcome[]>();
+  const rows = db.all('SELECT position, outcome FROM outcomes WHERE segment = ? ORDER BY id', [segment]);
+  for (const [position, outcome] of rows) {
+    const list = found.get(Number(position)) ?? [];
+    list.push(JSON.parse(String(outcome)) as Outcome);
+    found.set(Number(position), list);
+  }
+  return found;
+}
+
+/** Where an event is, as one number. */
+export const placeOf = (segment: number, position: number): number => segment * 256 + position;
+export const segmentOf = (place: number): number => Math.floor(place / 256);
+export const positionOf = (place: number): number => place % 256;
+
+/**
+ * The id of an event: a UUID (version 8) of its segment, its position and the store's own mark. The same at every reading.
+ * @param mark 16 hex digits
+ */
+export function eventId(mark: string, segment: number, position: number): string {
+  const where = segment.toString(16).padStart(12, '0');
+  const at = position.toString(16).padStart(3, '0');
+  return `${where.slice(0, 8)}-${where.slice(8)}-8${at}-8${mark.slice(0, 3)}-${mark.slice(3, 15)}`;
+}
+
+/** The event as readers get it. */
+export const storedEvent = (
+  event: EventInput,
+  id: string,
+  segment: Summary,
+  outcomes: readonly Outcome[],
+): StoredEvent => ({ ...event, id, env: segment.env, createdAt: segment.receivedAt, outcomes });

@@ -1,0 +1,71 @@
+// Signing keys and their rotation in SQLite.
+import type { SigningKey } from '../../src/domain/tenant.ts';
+import type { SigningStore } from '../../src/ports/identity.ts';
+import type { Database } from './database.ts';
+import type { Sync } from './sync.ts';
+import { flag, number, table, text } from './table.ts';
+
+export const signingKeys = table<SigningKey>('signing_keys', {
+  id: text('id'),
+  tenantId: text('tenant_id'),
+  publicKey: text('public_key'),
+  sealedSeed: text('sealed_seed'),
+  active: flag('active'),
+  createdAt: number('created_at'),
+});
+
+/** Id of the tenant's active key. */
+export function activeKeyId(db: Database, tenantId: string): string | null {
+  const row = db.get('SELECT id FROM signing_keys WHERE tenant_id = ? AND active = 1', [tenantId]);
+  return row ? String(row[0]) : null;
+}
+
+export function signingStore(db: Database): Sync<SigningStore> {
+  const add = (key: SigningKey) => db.run(signingKeys.insert, signingKeys.values({ ...key, active: true }));
+
+  /** True when the ids are the current deployments of the tenant, each once. */
+  function areCurrent(tenantId: string, ids: readonly string[]): boolean {
+    const current = db.all('SELECT id FROM deployments WHERE tenant_id = ? AND is_current = 1', [tenantId]);
+    const given = new Set(ids);
+    return (
+      given.size === ids.length &&
+      given.size === current.length &&
+      current.every(([id]) => given.has(String(id)))
+    );
+  }
+
+  return {
+    active: (tenantId) =>
+      signingKeys.maybe(
+        db.get(`SELECT ${signingKeys.columns} FROM signing_keys WHERE tenant_id = ? AND active = 1`, [
+          tenantId,
+        ]),
+      ),
+    add(key) {
+      if (activeKeyId(db, key.tenantId) !== null) return 'exists';
+      add(key);
+      return 'created';
+    },
+    rotate(tenantId, expectedId, next, signatures) {
+      const ids = signatures.map((s) => s.deploymentId);
+      if (activeKeyId(db, tenantId) !== expectedId || !areCurrent(tenantId, ids)) return 'changed';
+      db.run('UPDATE signing_keys SET active = 0 WHERE id = ?', [expectedId]);
+      add(next);
+      for (const { deploymentId, signature } of signatures) {
+        db.run('UPDATE deployments SET signature = ?, public_key = ?, signing_key_id = ? WHERE id = ?', [
+          signature,
+          next.publicKey,
+          next.id,
+          deploymentId,
+        ]);
+        db.run(
+          `UPDATE bundles SET signature = ? FROM deployments d
+             WHERE d.id = ? AND bundles.tenant_id = d.tenant_id AND bundles.name = d.bundle_name
+               AND bundles.version = d.version`,
+          [signature, deploymentId],
+        );
+      }
+      return 'rotated';
+    },
+  };
+}

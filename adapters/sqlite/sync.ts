@@ -1,0 +1,37 @@
+// The shape of the store on its own thread: the port's methods without promises. No behaviour besides running steps.
+import type { Ingested } from '../../src/domain/event.ts';
+import type { EventStore } from '../../src/ports/events.ts';
+import type { Store } from '../../src/ports/store.ts';
+import type { EncodedBatch } from './events-encode.ts';
+
+/** Work done in slices, so that a long read does not hold up the short ones; it returns its result at the end. */
+export type Steps<R> = Generator<undefined, R, undefined>;
+
+/** A port whose methods return at once, or in steps. */
+export type Sync<T> = {
+  readonly [M in keyof T]: T[M] extends (...args: infer A) => Promise<infer R>
+    ? (...args: A) => R | Steps<R>
+    : never;
+};
+
+export type NounName = Exclude<keyof Store, 'ping' | 'close'>;
+
+/** Every noun on one connection. Batches arrive encoded, because the caller's thread does that. */
+export type Nouns = {
+  readonly [N in Exclude<NounName, 'events'>]: Sync<Store[N]>;
+} & {
+  readonly events: Omit<Sync<EventStore>, 'ingest'> & { ingest(batch: EncodedBatch): Ingested };
+};
+
+/** True for a result that is still to be worked out in steps. */
+export const isSteps = (result: unknown): result is Steps<unknown> =>
+  typeof result === 'object' && result !== null && typeof (result as Steps<unknown>).next === 'function';
+
+/** Runs to the end at once. */
+export function finish<R>(result: R | Steps<R>): R {
+  if (!isSteps(result)) return result;
+  for (;;) {
+    const step = (result as Steps<R>).next();
+    if (step.done) return step.value;
+  }
+}

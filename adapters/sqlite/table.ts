@@ -1,0 +1,64 @@
+// Maps records of the domain to rows of one table: column names, and how each field is written and read. No query language.
+import { givenText, type Row, type SqlValue } from './database.ts';
+
+interface Column<T> {
+  readonly name: string;
+  write(value: T): SqlValue;
+  read(value: unknown): T;
+}
+
+const same = <T extends SqlValue>(name: string): Column<T> => ({
+  name,
+  write: (value) => value,
+  read: (value) => (typeof value === 'string' ? (givenText(value) as T) : (value as T)),
+});
+
+/** A text, or null. */
+export const text = <T extends string | null = string>(name: string): Column<T> => same<T>(name);
+/** A number, or null. */
+export const number = <T extends number | null = number>(name: string): Column<T> => same<T>(name);
+/** A boolean, kept as 0 or 1. */
+export const flag = (name: string): Column<boolean> => ({
+  name,
+  write: (value) => (value ? 1 : 0),
+  read: (value) => value === 1,
+});
+/** A value kept as JSON text; null is NULL. */
+export const json = <T>(name: string): Column<T> => ({
+  name,
+  write: (value) => (value === null ? null : JSON.stringify(value)),
+  read: (value) => (typeof value === 'string' ? (JSON.parse(value) as T) : (null as T)),
+});
+
+type Columns<T> = { readonly [K in keyof T]-?: Column<T[K]> };
+
+export interface Table<T> {
+  /** For SELECT and RETURNING; `read` expects exactly these. */
+  readonly columns: string;
+  /** The statement that adds a record, without ending; append a conflict clause or RETURNING. */
+  readonly insert: string;
+  values(record: T): SqlValue[];
+  read(row: Row): T;
+  /** `null` for no row. */
+  maybe(row: Row | undefined): T | null;
+}
+
+/** @param columns one for each field of the record, so that the compiler notices one that is missing */
+export function table<T>(name: string, columns: Columns<T>): Table<T> {
+  const fields = Object.keys(columns) as (keyof T & string)[];
+  const names = fields.map((field) => columns[field].name).join(', ');
+  const read = (row: Row): T => {
+    const record: Partial<T> = {};
+    fields.forEach((field, i) => {
+      record[field] = columns[field].read(row[i]);
+    });
+    return record as T;
+  };
+  return {
+    columns: names,
+    insert: `INSERT INTO ${name} (${names}) VALUES (${fields.map(() => '?').join(', ')})`,
+    values: (record) => fields.map((field) => columns[field].write(record[field])),
+    read,
+    maybe: (row) => (row ? read(row) : null),
+  };
+}

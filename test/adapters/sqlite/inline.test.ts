@@ -1,0 +1,5 @@
+// The SQLite store on its own thread of the caller: every promise of a store.
+import { openSqliteInline } from '../../../adapters/sqlite/index.ts';
+import { storeContract } from '../../contract/store.ts';
+
+storeContract('sqlite in memory', () => openSqliteInline(':memory:'));
