@@ -7,6 +7,7 @@ import {
   hasControl,
   isWellFormed,
 } from '../domain/ids.ts';
+import { parseInstant } from '../domain/instant.ts';
 
 const wellFormed = (text: string): boolean => isWellFormed(text) && !text.includes('\u0000');
 
@@ -45,7 +46,17 @@ export const anyObject = z.record(z.string(), z.unknown());
 /** A whole number in a query string. */
 export const intQuery = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 
-/** An ISO 8601 instant in a query or body, any offset; becomes epoch milliseconds. */
-export const instantInput = z.iso
-  .datetime({ offset: true, local: true })
-  .transform((value) => Date.parse(/(?:[zZ]|[+-]\d\d:?\d\d)$/.test(value) ? value : `${value}Z`));
+/** An ISO 8601 instant in a query or body, any offset (none: UTC); becomes epoch milliseconds, microseconds as a fraction. */
+export const instantInput = z
+  .string()
+  .max(40)
+  .transform((value, context) => {
+    const ms = parseInstant(value);
+    if (ms === null) context.addIssue({ code: 'custom', message: 'must be an ISO 8601 time' });
+    return ms ?? 0;
+  });
+
+/** An agent's tags: at most 64 pairs of texts. */
+export const tagMap = z
+  .record(line(128), text(256))
+  .refine((value) => Object.keys(value).length <= 64, 'must not hold more than 64 tags');
