@@ -33,7 +33,7 @@ export function actorKind<M extends Messages, State, Ports>(
         // `knows` was asked before: the type names a handler, whose body's type the sender was held to.
         receive: async (type, body) => handlers[type as keyof M](state, body as M[keyof M]['body'], context),
         ring: async (timer) => (await definition.onTimer?.(state, timer, context)) ?? {},
-        idle: () => definition.idle(state),
+        idle: () => definition.idle(state, context.now()),
       };
     },
   };

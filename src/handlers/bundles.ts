@@ -4,7 +4,7 @@ import type { CallerOf } from '../api/call.ts';
 import type { BundleVersion, Deployment } from '../domain/deployment.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import { dashboardsOf } from '../domain/frame.ts';
-import { bundleNamePattern, type Env, reservedBundleNames } from '../domain/ids.ts';
+import type { Env } from '../domain/ids.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { deploy } from './release.ts';
 import { iso, isoOrNull } from './render.ts';
@@ -49,22 +49,9 @@ async function requireVisible(
   if (current?.version !== version) throw absent(name, version);
 }
 
-function checkName(name: string): void {
-  if (name.length > 128 || !bundleNamePattern.test(name)) {
-    throw new HubError(
-      'unprocessable',
-      'metadata.name must match ^[a-z0-9][a-z0-9._-]*$ and have at most 128 characters.',
-    );
-  }
-  if (reservedBundleNames.has(name)) {
-    throw new HubError('unprocessable', `metadata.name must not be '${name}': it is a reserved word.`);
-  }
-}
-
 export const bundles: Handlers<typeof bundleRoutes> = {
   async uploadBundle(hub, { body }, caller) {
     const { name, contractCount } = await hub.evaluator.outline(body.yaml_content);
-    checkName(name);
     const yaml = new TextEncoder().encode(body.yaml_content);
     const bundle = await hub.store.bundles.addVersion({
       id: hub.secrets.uuid(),

@@ -2,7 +2,6 @@
 import type { contractRoutes } from '../api/contracts.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import { dashboardsOf, type Frame } from '../domain/frame.ts';
-import { bundleNamePattern, contractIdPattern, reservedBundleNames } from '../domain/ids.ts';
 import type { Composition, ContractVersion } from '../domain/library.ts';
 import type { BundleParts } from '../ports/evaluator.ts';
 import type { Handlers, Hub } from './hub.ts';
@@ -89,7 +88,6 @@ export const contracts: Handlers<typeof contractRoutes> = {
 
   async importContracts(hub, { body }, caller) {
     const parts = await hub.evaluator.takeApart(body.yaml_content);
-    checkNames(parts);
     const { contracts, composition } = recordsOf(hub, parts, caller.tenantId, caller.email);
     const imported = await hub.store.contracts.importAll(caller.tenantId, contracts, composition);
     if ('typeChanged' in imported) {
@@ -190,38 +188,15 @@ async function detailOf(hub: Hub, contract: ContractVersion) {
   return renderDetail(contract, { usageCount: usage.length, isLatest, history });
 }
 
-/** The library's patterns hold for imported names too. */
-function checkNames({ name, contracts }: BundleParts): void {
-  if (!bundleNamePattern.test(name) || name.length > 128 || reservedBundleNames.has(name)) {
-    throw new HubError(
-      'unprocessable',
-      `The bundle's name '${name.slice(0, 128)}' cannot name a composition.`,
-    );
-  }
-  const bad = contracts.find(
-    ({ contractId }) => !contractIdPattern.test(contractId) || contractId.length > 128,
-  );
-  if (bad) {
-    throw new HubError(
-      'unprocessable',
-      `Contract id '${bad.contractId.slice(0, 128)}' must match ^[a-z0-9][a-z0-9_-]*$ and have at most 128 characters.`,
-    );
-  }
-}
-
-/** `no-secret_reads` → `No Secret Reads`. */
-const titleOf = (contractId: string): string =>
-  contractId.replace(/[-_]+/g, ' ').replace(/(^| )([a-z])/g, (match) => match.toUpperCase());
-
 function recordsOf(hub: Hub, parts: BundleParts, tenantId: string, createdBy: string) {
   const createdAt = hub.clock.now();
   const contracts = parts.contracts.map(
-    ({ contractId, type, definition }): ContractVersion => ({
+    ({ contractId, type, name, definition }): ContractVersion => ({
       id: hub.secrets.uuid(),
       tenantId,
       contractId,
       version: 1,
-      name: titleOf(contractId),
+      name,
       description: null,
       type,
       definition,

@@ -51,6 +51,7 @@ export interface BundleParts {
   readonly contracts: readonly {
     readonly contractId: string;
     readonly type: ContractType;
+    readonly name: string;
     readonly definition: JsonObject;
   }[];
 }
