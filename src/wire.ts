@@ -1,11 +1,10 @@
 // The composition root: makes the adapters, joins them to actors, handlers and the edge, and starts and stops them in order. Decides nothing.
 import { join } from 'node:path';
-import { agentActor } from '../actors/agent.ts';
-import { environmentActor } from '../actors/environment.ts';
-import { environmentKey, type HubKinds } from '../actors/protocol.ts';
+import { dueApprovals, hubKinds } from '../actors/kinds.ts';
+import type { ActorPorts } from '../actors/ports.ts';
+import type { HubKinds } from '../actors/protocol.ts';
 import { startSweep } from '../actors/runtime/deadlines.ts';
 import { createActors } from '../actors/runtime/system.ts';
-import { tenantActor } from '../actors/tenant.ts';
 import { createLocalBroadcast } from '../adapters/local/broadcast.ts';
 import { createLocalLimits } from '../adapters/local/limits.ts';
 import { systemClock } from '../adapters/node/clock.ts';
@@ -18,6 +17,7 @@ import { startServer } from '../adapters/uws/server.ts';
 import { api } from './api/index.ts';
 import type { Config } from './config.ts';
 import { HubError } from './domain/error.ts';
+import { globMatch } from './domain/evaluate/glob.ts';
 import type { Hub, NodeHealth } from './handlers/hub.ts';
 import { handlers } from './handlers/index.ts';
 import { bootstrapFromEnvironment, ensureSigningKeys } from './handlers/setup.ts';
@@ -73,9 +73,9 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const broadcast = createLocalBroadcast({ clock, log });
   const limits = createLocalLimits({ clock });
   const evaluator = createEvaluator({ clock });
-  const actors = createActors<HubKinds, Parameters<typeof environmentActor.activate>[0]['ports']>({
-    definitions: { environment: environmentActor, agent: agentActor, tenant: tenantActor },
-    ports: { store, secrets, signatureEncoding: config.wire.signatureEncoding },
+  const actors = createActors<HubKinds, ActorPorts>({
+    definitions: hubKinds,
+    ports: { store, secrets, signatureEncoding: config.wire.signatureEncoding, matches: globMatch },
     clock,
     broadcast,
     log,
@@ -139,13 +139,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     clock,
     log,
     lease: () => true,
-    due: async (now) =>
-      (await store.approvals.due(now, sweepBatch)).map(({ tenantId, env, id }) => ({
-        kind: 'environment',
-        key: environmentKey(tenantId, env),
-        type: 'expireApproval',
-        body: { id },
-      })),
+    due: dueApprovals(store),
     tell: (tell) => actors.send(tell),
   });
   const house = keepHouse(store, clock, log);

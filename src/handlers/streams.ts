@@ -84,6 +84,7 @@ async function admitAgent(
       agentId,
       connectedAt,
       policyVersion,
+      pinned: requested !== null,
       ...notice,
     });
 
