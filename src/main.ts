@@ -12,6 +12,7 @@ const say = (text: string): void => {
 function firstRun(url: string, withToken: boolean): string {
   const token = withToken ? " \\\n       -H 'X-Setup-Token: <the SETUP_TOKEN you set>'" : '';
   return `
+
 Nobody has set this hub up yet. In another terminal:
 
   1. Create the first admin:
@@ -50,10 +51,10 @@ async function run(): Promise<void> {
   }
   const config = readConfig();
   const hub = await startHub(config);
-  say(
-    `Reeve is listening on http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${hub.port}`,
-  );
-  if (!(await hub.isSetUp())) say(firstRun(`http://localhost:${hub.port}`, config.setupToken !== null));
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  const listening = `Reeve is listening on http://${host}:${hub.port}`;
+  const setUp = await hub.isSetUp();
+  say(setUp ? listening : listening + firstRun(`http://localhost:${hub.port}`, config.setupToken !== null));
 
   let stopping = false;
   const stop = (signal: string): void => {

@@ -1,5 +1,7 @@
 // The HTTP and WebSocket server on uWebSockets.js: listens, hands requests to the pipeline, sends what it answers. Knows no route.
+
 import type { HttpRequest, HttpResponse, us_listen_socket, us_socket_context_t } from 'uWebSockets.js';
+import { connect } from 'node:net';
 import type { Pipeline } from '../../src/http/pipeline.ts';
 import { type RawRequest, TransportGone } from '../../src/http/raw.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -139,16 +141,18 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
   };
   app.filter(count);
 
-  const listening = await new Promise<us_listen_socket | false>((resolve) => {
-    // The typings leave the options out of this form. Exclusive: without it two servers would share the port.
-    const listen = app.listen as unknown as (
-      host: string,
-      port: number,
-      options: number,
-      done: (socket: us_listen_socket | false) => void,
-    ) => void;
-    listen.call(app, host, port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, resolve);
-  });
+  const listening =
+    (await isFree(host, port)) &&
+    (await new Promise<us_listen_socket | false>((resolve) => {
+      // The typings leave the options out of this form.
+      const listen = app.listen as unknown as (
+        host: string,
+        port: number,
+        options: number,
+        done: (socket: us_listen_socket | false) => void,
+      ) => void;
+      listen.call(app, host, port, 0, resolve);
+    }));
   if (!listening) {
     sweep.cancel();
     app.close();
@@ -176,4 +180,21 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
 
 function watchBody(res: HttpResponse, body: IncomingBody): void {
   res.onData((chunk, isLast) => body.push(chunk, isLast));
+}
+
+/**
+ * True when nothing answers there. The native server would share a port that another one listens on; its exclusive option would not, but then
+ * refuses a port for a minute after a crash, because old connections wait there.
+ */
+function isFree(host: string, port: number): Promise<boolean> {
+  if (port === 0) return Promise.resolve(true);
+  const target = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return new Promise((resolve) => {
+    const probe = connect({ host: target, port, timeout: 1000 });
+    const done = (free: boolean) => () => {
+      probe.destroy();
+      resolve(free);
+    };
+    probe.once('connect', done(false)).once('error', done(true)).once('timeout', done(true));
+  });
 }

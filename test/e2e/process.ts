@@ -2,10 +2,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const main = new URL('../../dist/src/main.js', import.meta.url).pathname;
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address ? address.port : 0;
+}
 
 export class HubProcess {
   readonly dataDir: string;
@@ -26,6 +35,8 @@ export class HubProcess {
   /** Starts the process and waits for its listening line; a start after the first takes the same port. */
   async start(): Promise<void> {
     if (!existsSync(main)) throw new Error('dist is missing: run npm run build first');
+    // A port of our own choice, so that it can be taken again after a kill (one that the system chose would rest for a minute).
+    if (this.port === 0) this.port = await freePort();
     const child = spawn(process.execPath, [main], {
       env: {
         PATH: process.env.PATH ?? '',
@@ -41,9 +52,7 @@ export class HubProcess {
     await new Promise<void>((resolve, reject) => {
       const take = (chunk: Buffer): void => {
         this.output += chunk.toString();
-        const match = /Reeve is listening on http:\/\/[^\s:]+:(\d+)/.exec(this.output.slice(-4096));
-        if (match && this.port === 0) this.port = Number(match[1]);
-        if (match) resolve();
+        if (/Reeve is listening on http:/.test(this.output)) resolve();
       };
       child.stdout?.on('data', take);
       child.stderr?.on('data', take);
