@@ -51,9 +51,7 @@ export function createLogins(ports: {
       promise = read(tokenHash).finally(() => reading.delete(tokenHash));
       reading.set(tokenHash, promise);
     }
-    const found = await promise;
-    // Another request may have extended it since.
-    return cache.get(tokenHash, clock.now()) ?? found;
+    return promise;
   }
 
   async function read(tokenHash: string): Promise<SignedIn> {
@@ -75,8 +73,10 @@ export function createLogins(ports: {
   return {
     async find(token) {
       const tokenHash = secrets.sha256(token);
-      const { login, user } = await known(tokenHash);
+      const found = await known(tokenHash);
       const now = clock.now();
+      // A request beside this one may have extended it just now.
+      const { login, user } = cache.get(tokenHash, now) ?? found;
       const last = login.createdAt + maxLoginMs;
       if (now >= login.expiresAt || now >= last) {
         cache.delete(tokenHash);
