@@ -32,6 +32,8 @@ export function createKeyRing(ports: {
   const { keys, secrets, clock, log } = ports;
   const known = new BoundedMap<ApiKey>(cacheSize);
   const unknown = new BoundedMap<true>(cacheSize);
+  /** Requests side by side share one reading: a whole fleet may come back with one key at once. */
+  const reading = new Map<string, Promise<ApiKey | null>>();
   let uses = new Map<string, number>();
   let revocations = 0;
 
@@ -41,7 +43,12 @@ export function createKeyRing(ports: {
       const before = revocations;
       const key = await keys.byHash(hash);
       if (before !== revocations) continue;
-      return key && key.revokedAt === null && secrets.equal(key.hash, hash) ? key : null;
+      if (key && key.revokedAt === null && secrets.equal(key.hash, hash)) {
+        known.set(hash, key, clock.now() + knownMs);
+        return key;
+      }
+      unknown.set(hash, true, clock.now() + unknownMs);
+      return null;
     }
   }
 
@@ -72,13 +79,14 @@ export function createKeyRing(ports: {
       let key = known.get(hash, now);
       if (!key) {
         if (unknown.get(hash, now)) return null;
-        const found = await read(hash);
-        if (!found) {
-          unknown.set(hash, true, clock.now() + unknownMs);
-          return null;
+        let promise = reading.get(hash);
+        if (!promise) {
+          promise = read(hash).finally(() => reading.delete(hash));
+          reading.set(hash, promise);
         }
+        const found = await promise;
+        if (!found) return null;
         key = found;
-        known.set(hash, key, clock.now() + knownMs);
       }
       use(key.id, now);
       return key;

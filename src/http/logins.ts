@@ -39,7 +39,20 @@ export function createLogins(ports: {
 }): Logins {
   const { logins, users, secrets, clock, sessionTtlMs } = ports;
   const cache = new BoundedMap<SignedIn>(cacheSize);
+  /** Requests side by side share one reading. */
+  const reading = new Map<string, Promise<SignedIn>>();
   let endings = 0;
+
+  async function known(tokenHash: string): Promise<SignedIn> {
+    const cached = cache.get(tokenHash, clock.now());
+    if (cached) return cached;
+    let promise = reading.get(tokenHash);
+    if (!promise) {
+      promise = read(tokenHash).finally(() => reading.delete(tokenHash));
+      reading.set(tokenHash, promise);
+    }
+    return promise;
+  }
 
   async function read(tokenHash: string): Promise<SignedIn> {
     for (;;) {
@@ -60,9 +73,10 @@ export function createLogins(ports: {
   return {
     async find(token) {
       const tokenHash = secrets.sha256(token);
-      const found = cache.get(tokenHash, clock.now()) ?? (await read(tokenHash));
-      const { login, user } = found;
+      const found = await known(tokenHash);
       const now = clock.now();
+      // A request beside this one may have extended it just now.
+      const { login, user } = cache.get(tokenHash, now) ?? found;
       const last = login.createdAt + maxLoginMs;
       if (now >= login.expiresAt || now >= last) {
         cache.delete(tokenHash);
