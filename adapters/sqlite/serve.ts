@@ -1,0 +1,131 @@
+// Answers calls on one connection. Writes are committed in groups and answered after the commit; long reads take turns with short ones.
+import type { Database } from './database.ts';
+import { failureOf } from './failure.ts';
+import { isSteps, type Nouns, type Steps } from './sync.ts';
+import type { Call, Reply } from './wire.ts';
+
+/** Calls that one commit takes, at most. */
+const groupSize = 64;
+
+export interface Server {
+  accept(calls: readonly Call[]): void;
+  /** Runs `then` once everything accepted is answered. */
+  whenIdle(then: () => void): void;
+}
+
+type Later = (task: () => void) => unknown;
+type AnyMethod = (...args: readonly unknown[]) => unknown;
+
+function run(db: Database, nouns: Nouns, [, noun, method, args]: Call): unknown {
+  if (noun === 'store' && method === 'ping') return db.get('SELECT 1') !== undefined;
+  const found = (nouns as unknown as { readonly [n: string]: { readonly [m: string]: AnyMethod } })[noun]?.[
+    method
+  ];
+  if (!found) throw new TypeError(`no method ${noun}.${method}`);
+  return found(...args);
+}
+
+function attempt(id: number, task: () => unknown): Reply {
+  try {
+    return [id, true, task()];
+  } catch (error) {
+    return [id, false, failureOf(error)];
+  }
+}
+
+/** Group commit: one failing call undoes itself alone; a failing commit fails its whole group. */
+export function serveWrites(
+  db: Database,
+  nouns: Nouns,
+  answer: (replies: Reply[]) => void,
+  later: Later,
+): Server {
+  let queue: Call[] = [];
+  let scheduled = false;
+  let idle: (() => void) | null = null;
+
+  function commit(group: readonly Call[]): Reply[] {
+    try {
+      return db.atomically(() => {
+        const [only] = group;
+        // Its own transaction undoes a call that is alone.
+        if (only && group.length === 1) return [[only[0], true, run(db, nouns, only)]];
+        return group.map((call) => attempt(call[0], () => db.atomically(() => run(db, nouns, call))));
+      });
+    } catch (error) {
+      const failure = failureOf(error);
+      return group.map(([id]) => [id, false, failure]);
+    }
+  }
+
+  function drain(): void {
+    const group = queue.slice(0, groupSize);
+    queue = queue.slice(groupSize);
+    if (group.length > 0) answer(commit(group));
+    scheduled = queue.length > 0;
+    if (scheduled) later(drain);
+    else idle?.();
+  }
+
+  return {
+    accept(calls) {
+      queue.push(...calls);
+      if (!scheduled) later(drain);
+      scheduled = true;
+    },
+    whenIdle(then) {
+      idle = then;
+      if (!scheduled) then();
+    },
+  };
+}
+
+export function serveReads(
+  db: Database,
+  nouns: Nouns,
+  answer: (replies: Reply[]) => void,
+  later: Later,
+): Server {
+  let running: { readonly id: number; readonly steps: Steps<unknown> }[] = [];
+  let scheduled = false;
+  let idle: (() => void) | null = null;
+
+  /** One step of each long read. */
+  function turn(): void {
+    const replies: Reply[] = [];
+    running = running.filter(({ id, steps }) => {
+      let done = true;
+      const reply = attempt(id, () => {
+        const step = steps.next();
+        done = step.done === true;
+        return step.value;
+      });
+      if (done) replies.push(reply);
+      return !done;
+    });
+    if (replies.length > 0) answer(replies);
+    scheduled = running.length > 0;
+    if (scheduled) later(turn);
+    else idle?.();
+  }
+
+  return {
+    accept(calls) {
+      const replies: Reply[] = [];
+      for (const call of calls) {
+        const reply = attempt(call[0], () => run(db, nouns, call));
+        if (reply[1] && isSteps(reply[2])) running.push({ id: call[0], steps: reply[2] });
+        else replies.push(reply);
+      }
+      if (replies.length > 0) answer(replies);
+      if (running.length > 0 && !scheduled) {
+        scheduled = true;
+        later(turn);
+      }
+    },
+    whenIdle(then) {
+      idle = then;
+      if (!scheduled) then();
+    },
+  };
+}

@@ -1,0 +1,34 @@
+// Entry of a store thread: opens the prepared file in its role and answers calls. The only code here that runs off the event loop.
+import { parentPort, workerData } from 'node:worker_threads';
+import { Database } from './database.ts';
+import { prepareIngest } from './events-ingest.ts';
+import { failureOf } from './failure.ts';
+import { nounsOf } from './nouns.ts';
+import { configure } from './schema.ts';
+import { serveReads, serveWrites } from './serve.ts';
+import type { FromThread, ThreadStart, ToThread } from './wire.ts';
+
+const { role, path, tuning } = workerData as ThreadStart;
+const port = parentPort;
+
+function post(message: FromThread): void {
+  port?.postMessage(message);
+}
+
+try {
+  const db = new Database(path);
+  configure(db, tuning);
+  if (role === 'writer') prepareIngest(db);
+  const serve = role === 'writer' ? serveWrites : serveReads;
+  const server = serve(db, nounsOf(db), (replies) => post({ kind: 'replies', replies }), setImmediate);
+  port?.on('message', (message: ToThread) => {
+    if (message.kind === 'calls') return server.accept(message.calls);
+    server.whenIdle(() => {
+      db.close();
+      port.close();
+    });
+  });
+  post({ kind: 'ready' });
+} catch (error) {
+  post({ kind: 'failed', failure: failureOf(error) });
+}

@@ -1,0 +1,130 @@
+// The store on two threads, a writer and a reader, so that the event loop never waits for the disk.
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { EventBatch } from '../../src/ports/events.ts';
+import type { Log } from '../../src/ports/log.ts';
+import type { Store } from '../../src/ports/store.ts';
+import { Channel } from './channel.ts';
+import { Database } from './database.ts';
+import { buffersOf, encodeBatch } from './events-encode.ts';
+import { unavailable } from './failure.ts';
+import { storeMethods } from './inline.ts';
+import { createPrivate, lockStore } from './lock.ts';
+import { kinds } from './nouns.ts';
+import { configure, migrate } from './schema.ts';
+import type { NounName } from './sync.ts';
+import type { Role, ThreadStart } from './wire.ts';
+
+const pingMs = 2000;
+
+export interface SqliteOptions {
+  /** The file; its folder is made when missing. */
+  readonly path: string;
+  readonly clock: Clock;
+  readonly log?: Log;
+  /** Writes that may wait; one more is `overloaded`. 4,096 unless given. */
+  readonly maxQueuedWrites?: number;
+  /** Bytes of those writes. 64 MiB unless given. */
+  readonly maxQueuedBytes?: number;
+  /** Starts a thread; tests stop what it returns. */
+  readonly startThread?: (start: ThreadStart) => Worker;
+}
+
+const tunings = {
+  writer: { cacheBytes: 128 << 20, checkpointPages: 8000 },
+  reader: { cacheBytes: 64 << 20, checkpointPages: 8000 },
+} as const;
+
+/** Loads TypeScript in a thread: tsx given by `--import` acts on main threads only. */
+const fromSource = (entry: URL): string =>
+  `import('tsx/esm/api').then(({ register }) => { register(); return import('${entry.href}'); });`;
+
+/** Starts the compiled entry, or the source through tsx when this module runs from source. */
+export function startThread(start: ThreadStart): Worker {
+  const options = { workerData: start, name: `store-${start.role}` };
+  const here = import.meta.url;
+  return here.endsWith('.ts')
+    ? new Worker(fromSource(new URL('./thread.ts', here)), { ...options, eval: true, execArgv: [] })
+    : new Worker(new URL('./thread.js', here), options);
+}
+
+/** Roughly the bytes of an argument: its texts and bytes, not deeper than records go. */
+function weigh(value: unknown, depth = 4): number {
+  if (typeof value === 'string') return value.length * 2;
+  if (value instanceof Uint8Array) return value.byteLength;
+  if (typeof value !== 'object' || value === null || depth === 0) return 8;
+  let sum = 16;
+  for (const part of Object.values(value)) sum += weigh(part, depth - 1);
+  return sum;
+}
+
+/** Makes or updates the tables, before the threads start and anything else waits for this loop. */
+function prepareFile(path: string): void {
+  const db = new Database(path);
+  try {
+    configure(db, tunings.writer);
+    migrate(db);
+  } finally {
+    db.close();
+  }
+}
+
+export async function openThreads(options: SqliteOptions): Promise<Store> {
+  const { path, clock, log = null } = options;
+  const start = options.startThread ?? startThread;
+  const channel = (role: Role) =>
+    new Channel({
+      name: role,
+      start: () => start({ role, path, tuning: tunings[role] }),
+      clock,
+      log,
+      maxCalls: options.maxQueuedWrites ?? 4096,
+      maxBytes: options.maxQueuedBytes ?? 64 << 20,
+    });
+  const [writer, reader] = [channel('writer'), channel('reader')];
+  const lock = lockStore(path);
+
+  async function close(): Promise<void> {
+    await reader.close();
+    await writer.close();
+    lock.release();
+  }
+
+  try {
+    createPrivate(path);
+    prepareFile(path);
+    await Promise.all([writer.open(), reader.open()]);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+
+  async function call(noun: NounName, method: string, args: readonly unknown[]): Promise<unknown> {
+    if (noun === 'events' && method === 'ingest') {
+      // Before the work of encoding, not after it.
+      writer.check(0);
+      const batch = encodeBatch(args[0] as EventBatch);
+      return writer.call(noun, method, [batch], batch.bytes, buffersOf(batch));
+    }
+    const kind = (kinds[noun] as { readonly [method: string]: string })[method];
+    return (kind === 'write' ? writer : reader).call(noun, method, args, weigh(args));
+  }
+
+  let closing: Promise<void> | null = null;
+  return {
+    ...storeMethods(call),
+    async ping() {
+      const began = clock.monotonic();
+      const both = Promise.all([writer, reader].map((c) => c.call('store', 'ping', [], 0)));
+      await new Promise((resolve, reject) => {
+        const limit = clock.after(pingMs, () => reject(unavailable()));
+        both.then(resolve, reject).finally(() => limit.cancel());
+      });
+      return clock.monotonic() - began;
+    },
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}

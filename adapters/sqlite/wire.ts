@@ -1,0 +1,30 @@
+// What goes between the event loop and a thread of the store. No behaviour.
+
+import type { Failure } from './failure.ts';
+import type { Tuning } from './schema.ts';
+
+export type Role = 'reader' | 'writer';
+
+/** What a thread is started with. */
+export interface ThreadStart {
+  readonly role: Role;
+  readonly path: string;
+  readonly tuning: Tuning;
+}
+
+export type Call = readonly [id: number, noun: string, method: string, args: readonly unknown[]];
+
+export type Reply =
+  | readonly [id: number, ok: true, value: unknown]
+  | readonly [id: number, ok: false, failure: Failure];
+
+export type ToThread =
+  | { readonly kind: 'calls'; readonly calls: readonly Call[] }
+  /** Answer what is queued, then close the file and end. */
+  | { readonly kind: 'close' };
+
+export type FromThread =
+  | { readonly kind: 'ready' }
+  /** The file could not be opened. */
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'replies'; readonly replies: readonly Reply[] };

@@ -1,0 +1,19 @@
+// The SQLite store on threads of its own: every promise of a store.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openSqlite } from '../../../adapters/sqlite/index.ts';
+import { storeContract } from '../../contract/store.ts';
+import { realClock } from './clock.ts';
+
+storeContract('sqlite on threads', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'store-'));
+  const store = await openSqlite({ path: join(folder, 'hub.db'), clock: realClock });
+  return {
+    ...store,
+    close: async () => {
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+});
