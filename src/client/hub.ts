@@ -53,11 +53,11 @@ export class HubClient {
   };
 
   /** Tells which version of which bundle this agent now runs. Does nothing at a hub that has no such route. */
-  async report(bundleName: string, policyVersion: string): Promise<void> {
+  async report(bundleName: string, policyVersion: string, signal?: AbortSignal): Promise<void> {
     if (!this.#reports) return;
     const body = { bundle_name: bundleName, policy_version: policyVersion };
     try {
-      await this.http.request('POST', '/agents/report', { body, parse: false });
+      await this.http.request('POST', '/agents/report', { body, parse: false, signal });
     } catch (failure) {
       if (!(failure instanceof HubResponseError) || (failure.status !== 404 && failure.status !== 405))
         throw failure;
