@@ -2,12 +2,24 @@
 import type { AssignmentRule, DriftStatus, Resolution, Tags } from '../src/domain/agent.ts';
 import type { Approval, Decision } from '../src/domain/approval.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
-import type { Env } from '../src/domain/ids.ts';
-import type { Actors } from './runtime/define.ts';
+import { HubError } from '../src/domain/error.ts';
+import { type Env, isEnv } from '../src/domain/ids.ts';
+import type { Actors, Kinds, Tell } from './runtime/define.ts';
 
 export const environmentKey = (tenantId: string, env: Env): string => `${tenantId}/${env}`;
 export const agentKey = (tenantId: string, env: Env, agentId: string): string =>
   `${tenantId}/${env}/${agentId}`;
+
+/** The parts of an environment's or an agent's key. An agent id may hold slashes; an environment's key gives ''. */
+export function readKey(key: string): {
+  readonly tenantId: string;
+  readonly env: Env;
+  readonly agentId: string;
+} {
+  const [tenantId = '', env, ...agentId] = key.split('/');
+  if (tenantId === '' || !isEnv(env)) throw new HubError('internal', `Not a key of an actor: ${key}`);
+  return { tenantId, env, agentId: agentId.join('/') };
+}
 
 /** An open agent stream, as its edge announces it. */
 export interface StreamNotice {
@@ -16,6 +28,8 @@ export interface StreamNotice {
   readonly agentId: string;
   /** The bundle whose updates it follows; null follows all of the environment. */
   readonly bundleName: string | null;
+  /** True when the stream asked for this bundle itself: an assignment then moves nothing. */
+  readonly pinned: boolean;
   readonly connectedAt: number;
 }
 
@@ -150,3 +164,18 @@ export type HubKinds = {
 };
 
 export type HubActors = Actors<HubKinds>;
+
+const teller =
+  <K extends Kinds>() =>
+  <Kind extends keyof K & string, T extends keyof K[Kind] & string>(
+    kind: Kind,
+    key: string,
+    type: T,
+    body: K[Kind][T]['body'],
+  ): Tell => ({ kind, key, type, body });
+
+/** A tell to one of the hub's actors, with its body held to the protocol. */
+export const tellTo = teller<HubKinds>();
+
+/** A stream ends within an hour and its jitter (DECISIONS 13); one known for longer has gone without a word (its node died). */
+export const streamLifeMs = 75 * 60_000;

@@ -54,7 +54,7 @@ export interface ActorDefinition<M extends Messages, State, Ports> {
   };
   onTimer?(state: State, name: string, context: ActorContext<Ports>): Promise<Effects>;
   /** True when nothing would be lost by forgetting the state now (no streams); timers are kept by the runtime and count as not idle. */
-  idle(state: State): boolean;
+  idle(state: State, now: number): boolean;
 }
 
 /** The way to actors, for handlers and edges. */
