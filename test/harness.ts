@@ -5,6 +5,8 @@ import type { HubKinds } from '../actors/protocol.ts';
 import { createActors } from '../actors/runtime/system.ts';
 import { createLocalBroadcast } from '../adapters/local/broadcast.ts';
 import { createLocalLimits } from '../adapters/local/limits.ts';
+import { systemClock } from '../adapters/node/clock.ts';
+import { createEvaluator } from '../adapters/node/evaluator/index.ts';
 import { createSecrets } from '../adapters/node/secrets.ts';
 import { openSqliteInline } from '../adapters/sqlite/index.ts';
 import { type Caller, Reply, type Request } from '../src/api/call.ts';
@@ -101,14 +103,17 @@ export async function makeHub(changed: Partial<Settings> = {}): Promise<TestHub>
       await local.control(message);
     },
   };
+  const full: Settings = { ...settings, ...changed };
+  const { signatureEncoding } = full.wire;
+  const ports: ActorPorts = { store, secrets, signatureEncoding, matches: globMatch };
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
-    ports: { store, secrets, signatureEncoding: 'hex', matches: globMatch },
+    ports,
     clock,
     broadcast,
     log: silentLog,
   });
-  const evaluator = createEvaluator({ clock });
+  const evaluator = createEvaluator({ clock: systemClock });
   const hub: Hub = {
     store,
     actors,
@@ -118,7 +123,7 @@ export async function makeHub(changed: Partial<Settings> = {}): Promise<TestHub>
     clock,
     secrets,
     log: silentLog,
-    settings: { ...settings, ...changed },
+    settings: full,
     health: {
       store: async () => 0.123,
       keyValue: async () => 0.456,

@@ -41,11 +41,11 @@ export class Updates {
   }
 
   async #make(deployment: Deployment): Promise<{ frame: Frame; bytes: number } | null> {
-    const { tenantId, bundleName, version } = deployment;
+    const { tenantId, env, bundleName, version } = deployment;
     const yaml = await this.#hub.store.bundles.yaml(tenantId, bundleName, version);
     if (!yaml) return null;
     const frame: Frame = {
-      audience: agentsOf(tenantId, deployment.env),
+      audience: agentsOf(tenantId, env),
       type: 'contract_update',
       data: contractUpdate(deployment, yaml, this.#hub.settings.wire.signatureEncoding),
       bundle: bundleName,
