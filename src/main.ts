@@ -2,7 +2,7 @@
 // The process: arguments, settings, start, first-run instructions, signals. Everything else is wire.ts.
 import { ConfigError, helpText, readConfig } from './config.ts';
 import { HubError } from './domain/error.ts';
-import { openApiText, startHub } from './wire.ts';
+import { openApiFor, startHub } from './wire.ts';
 
 const say = (text: string): void => {
   process.stderr.write(`${text}\n`);
@@ -41,7 +41,7 @@ async function run(): Promise<void> {
     return;
   }
   if (args.includes('--print-openapi')) {
-    process.stdout.write(openApiText());
+    process.stdout.write(openApiFor(readConfig({})));
     return;
   }
   if (args.length > 0) {

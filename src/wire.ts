@@ -26,7 +26,7 @@ import { createCallers } from './http/caller.ts';
 import { createCors } from './http/headers.ts';
 import { createLive } from './http/live/live.ts';
 import { createMetrics } from './http/metrics.ts';
-import { openApiDocument } from './http/openapi.ts';
+import { openApiText } from './http/openapi.ts';
 import { bind, createPipeline } from './http/pipeline.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Log } from './ports/log.ts';
@@ -42,8 +42,9 @@ export interface RunningHub {
   stop(): Promise<void>;
 }
 
-/** The OpenAPI document, as the hub serves it and docs/openapi.json holds it. */
-export const openApiText = (): string => openApiDocument([api], { version });
+/** The OpenAPI document, as the hub serves it; docs/openapi.json holds it for the default settings. */
+export const openApiFor = ({ baseUrl, wire }: Config): string =>
+  openApiText([api], { title: 'Reeve', version, baseUrl, wire });
 
 const housekeepingMs = 60_000;
 const sweepBatch = 1_000;
@@ -80,6 +81,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     broadcast,
     log,
   });
+  const openApi = openApiFor(config);
   let draining = false;
   const reach = async (ping: () => Promise<number>): Promise<number | null> => ping().catch(() => null);
   const health: NodeHealth = {
@@ -100,7 +102,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     log,
     health,
     settings: { ...config, version },
-    openApi: openApiText,
+    openApi: () => openApi,
   };
   const streams = streamHandlers(hub, secrets.uuid());
   const live = createLive({ broadcast, handlers: streams, clock, log });
@@ -133,7 +135,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     clock,
     log,
     trustedProxies: config.trustedProxies,
-    openApi: openApiText(),
+    openApi,
   });
   const sweep = startSweep({
     clock,
