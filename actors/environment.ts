@@ -170,7 +170,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       if (policyVersion) roster.ran({ agentId, bundleName, policyVersion, at });
       const stale = !pinned && connectedAt <= state.rulesChangedAt + clockSlackMs;
       return {
-        reply: { catchUp: missing(state, bundleName, policyVersion) },
+        reply: { catchUp: missing(state, bundleName, policyVersion), bundleName },
         tells: stale ? [tellTo('agent', agentKey(tenantId, env, agentId), 'resolve', null)] : [],
       };
     },

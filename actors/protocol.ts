@@ -66,10 +66,10 @@ export type EnvironmentMessages = {
   decideApproval: { body: { readonly id: string; readonly decision: Decision }; reply: Approval };
   /** Times out a due approval; announces approval_timeout once. The reply says whether this call did it. */
   expireApproval: { body: { readonly id: string }; reply: boolean };
-  /** A stream opened (or is announced again). The reply: current deployments it should have but, by its policy version, has not. */
+  /** A stream opened (or is announced again). The reply: current deployments it should have but, by its policy version, has not; and the bundle it follows, which an assignment may have changed meanwhile. */
   join: {
     body: StreamNotice & { readonly policyVersion: string | null };
-    reply: { readonly catchUp: readonly Deployment[] };
+    reply: { readonly catchUp: readonly Deployment[]; readonly bundleName: string | null };
   };
   leave: { body: { readonly connectionId: string; readonly agentId: string }; reply: null };
   /** The agent's effective bundle changed: its streams that are not pinned follow the new one, and get its current deployment at once. */

@@ -1,4 +1,7 @@
 // A hub for tests of handlers: in-memory store, real actors, local adapters, a clock that stands still. Opens no socket.
+import { hubKinds } from '../actors/kinds.ts';
+import type { ActorPorts } from '../actors/ports.ts';
+import type { HubKinds } from '../actors/protocol.ts';
 import { createActors } from '../actors/runtime/system.ts';
 import { createLocalBroadcast } from '../adapters/local/broadcast.ts';
 import { createLocalLimits } from '../adapters/local/limits.ts';
@@ -7,6 +10,7 @@ import { openSqliteInline } from '../adapters/sqlite/index.ts';
 import { type Caller, Reply, type Request } from '../src/api/call.ts';
 import { type Api, api } from '../src/api/index.ts';
 import type { ReplyBody, RouteDeclaration } from '../src/api/route.ts';
+import { globMatch } from '../src/domain/evaluate/glob.ts';
 import type { Control, Frame } from '../src/domain/frame.ts';
 import type { Env } from '../src/domain/ids.ts';
 import type { Hub, Settings } from '../src/handlers/hub.ts';
@@ -97,7 +101,16 @@ export async function makeHub(changed: Partial<Settings> = {}): Promise<TestHub>
       await local.control(message);
     },
   };
-  const actors = createActors({ clock, broadcast, log: silentLog, store, secrets });
+  const full: Settings = { ...settings, ...changed };
+  const { signatureEncoding } = full.wire;
+  const ports: ActorPorts = { store, secrets, signatureEncoding, matches: globMatch };
+  const actors = createActors<HubKinds, ActorPorts>({
+    definitions: hubKinds,
+    ports,
+    clock,
+    broadcast,
+    log: silentLog,
+  });
   const hub: Hub = {
     store,
     actors,
@@ -106,7 +119,7 @@ export async function makeHub(changed: Partial<Settings> = {}): Promise<TestHub>
     clock,
     secrets,
     log: silentLog,
-    settings: { ...settings, ...changed },
+    settings: full,
     health: {
       store: async () => 0.123,
       keyValue: async () => 0.456,
@@ -140,6 +153,8 @@ export async function makeHub(changed: Partial<Settings> = {}): Promise<TestHub>
         full,
       );
       const reply = result instanceof Reply ? result : new Reply(result);
+      // What the declaration promises, the handler keeps: the typed client and the OpenAPI document rely on it.
+      declaration.reply?.parse(reply.body);
       return {
         status: reply.status ?? declaration.status,
         body: reply.body as never,

@@ -1,11 +1,11 @@
 // Live streams: who may open one, what it follows, what it must get at once, and what agents send on it. Owns no socket.
-import { agentKey, environmentKey, type StreamNotice } from '../../actors/protocol.ts';
+import { agentKey, environmentKey } from '../../actors/protocol.ts';
 import { agentRoutes } from '../api/agents.ts';
 import { approvalRoutes } from '../api/approvals.ts';
 import type { Caller } from '../api/call.ts';
 import { bundleName as bundleField, line, tagMap } from '../api/fields.ts';
 import type { AdmittedStream, StreamHandlers, StreamQuery } from '../api/stream.ts';
-import type { Tags } from '../domain/agent.ts';
+import type { Resolution, Tags } from '../domain/agent.ts';
 import { HubError } from '../domain/error.ts';
 import { agentsOf, dashboardsOf, type Frame } from '../domain/frame.ts';
 import { agentIdOf, reportVersion } from './agents.ts';
@@ -73,36 +73,67 @@ async function admitAgent(
   const toAgent = agentKey(tenantId, env, agentId);
   const toEnvironment = environmentKey(tenantId, env);
   const connectedAt = hub.clock.now();
-  const connecting = { connectionId, node, requested, policyVersion, tags, at: connectedAt };
+  const pinned = requested !== null;
   let ended = false;
 
-  const { bundleName } = await hub.actors.ask('agent', toAgent, 'connect', connecting);
-  const join = (notice: Pick<StreamNotice, 'bundleName'>) =>
+  const connect = () =>
+    hub.actors.ask('agent', toAgent, 'connect', {
+      connectionId,
+      node,
+      requested,
+      policyVersion,
+      tags,
+      at: connectedAt,
+    });
+  const join = (followed: string | null) =>
     hub.actors.ask('environment', toEnvironment, 'join', {
       connectionId,
       node,
       agentId,
+      bundleName: followed,
+      pinned,
       connectedAt,
       policyVersion,
-      ...notice,
     });
+  const assignmentChanged = ({ bundleName, source }: Resolution): Frame => ({
+    audience: agentsOf(tenantId, env),
+    type: 'assignment_changed',
+    data: { type: 'assignment_changed', agent_id: agentId, bundle_name: bundleName, source },
+    toAgent: agentId,
+  });
+
+  const { bundleName } = await connect();
 
   return {
     audience: agentsOf(tenantId, env),
     agentId,
     bundleName,
-    pinned: requested !== null,
+    pinned,
+
     async catchUp() {
       if (ended) return [];
-      const { catchUp } = await join({ bundleName });
-      const frames = await Promise.all(catchUp.map((deployment) => updates.of(deployment)));
-      return frames.filter((frame): frame is Frame => frame !== null);
+      const joined = await join(bundleName);
+      // Assigned anew since it was admitted: the frame that said so may have come before it was registered.
+      const moved = !pinned && joined.bundleName !== bundleName;
+      const first = moved ? [assignmentChanged(await hub.actors.ask('agent', toAgent, 'resolve', null))] : [];
+      const found = await Promise.all(joined.catchUp.map((deployment) => updates.of(deployment)));
+      return [...first, ...found.filter((frame) => frame !== null)];
     },
+
     async announce(followed) {
       if (ended) return;
-      await hub.actors.ask('agent', toAgent, 'connect', connecting);
-      if (!ended) await join({ bundleName: followed });
+      const resolution = await connect();
+      if (ended) return;
+      await join(followed);
+      if (pinned || resolution.bundleName === followed) return;
+      // Assigned anew while its actors were away.
+      await hub.broadcast.publish([assignmentChanged(resolution)]);
+      await hub.actors.tell('environment', toEnvironment, 'retarget', {
+        agentId,
+        bundleName: resolution.bundleName,
+      });
     },
+
     closed() {
       if (ended) return;
       ended = true;

@@ -1,7 +1,7 @@
 // contract_update frames for streams that catch up: made once per deployment and signature, shared by every stream that needs them.
 // Holds at most 32 MiB of frames.
 import type { Deployment } from '../domain/deployment.ts';
-import type { Frame } from '../domain/frame.ts';
+import { agentsOf, type Frame } from '../domain/frame.ts';
 import { contractUpdate } from '../domain/update.ts';
 import type { Hub } from './hub.ts';
 
@@ -41,10 +41,15 @@ export class Updates {
   }
 
   async #make(deployment: Deployment): Promise<{ frame: Frame; bytes: number } | null> {
-    const { tenantId, bundleName, version } = deployment;
+    const { tenantId, env, bundleName, version } = deployment;
     const yaml = await this.#hub.store.bundles.yaml(tenantId, bundleName, version);
     if (!yaml) return null;
-    const frame = contractUpdate(deployment, yaml, this.#hub.settings.wire.signatureEncoding);
+    const frame: Frame = {
+      audience: agentsOf(tenantId, env),
+      type: 'contract_update',
+      data: contractUpdate(deployment, yaml, this.#hub.settings.wire.signatureEncoding),
+      bundle: bundleName,
+    };
     // Base64 text and the fields around it.
     return { frame, bytes: Math.ceil((yaml.length * 4) / 3) + 1024 };
   }
