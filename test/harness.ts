@@ -157,6 +157,8 @@ export async function makeHub(changed: Partial<Settings> = {}): Promise<TestHub>
         full,
       );
       const reply = result instanceof Reply ? result : new Reply(result);
+      // What the declaration promises, the handler keeps: the typed client and the OpenAPI document rely on it.
+      declaration.reply?.parse(reply.body);
       return {
         status: reply.status ?? declaration.status,
         body: reply.body as never,

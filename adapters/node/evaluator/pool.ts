@@ -102,6 +102,9 @@ export function createPool(options: PoolOptions): Pool {
   };
 }
 
+const sourceLoader = (entry: URL): string =>
+  `import('tsx/esm/api').then((tsx) => { tsx.register(); return import(${JSON.stringify(entry.href)}); })`;
+
 /** One worker thread. */
 class Thread {
   readonly #worker: Worker;
@@ -115,11 +118,15 @@ class Thread {
   constructor(options: PoolOptions, gone: (thread: Thread) => void) {
     this.#options = options;
     this.#gone = gone;
-    this.#worker = new Worker(options.entry, {
+    const { entry } = options;
+    // Run from its source (tests, development) the thread needs a loader, which Node's options do not give to threads.
+    const fromSource = entry.pathname.endsWith('.ts');
+    this.#worker = new Worker(fromSource ? sourceLoader(entry) : entry, {
+      eval: fromSource,
       // Whatever a rule may reach, it is not the server's environment, arguments or streams.
       env: {},
       argv: [],
-      execArgv: options.entry.pathname.endsWith('.ts') ? ['--import', 'tsx'] : [],
+      execArgv: [],
       stdin: false,
       resourceLimits: {
         maxOldGenerationSizeMb: options.memoryMb,
