@@ -73,7 +73,13 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const store = await openSqlite({ path: join(config.dataDir, 'reeve.db'), clock, log });
   const broadcast = createLocalBroadcast({ clock, log });
   const limits = createLocalLimits({ clock });
-  const evaluator = createEvaluator({ clock });
+  const evaluator = createEvaluator({
+    clock,
+    accepted: {
+      apiVersions: config.wire.apiVersions,
+      kinds: [...config.wire.bundleKinds, ...config.wire.rulesetKinds],
+    },
+  });
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
     ports: { store, secrets, signatureEncoding: config.wire.signatureEncoding, matches: globMatch },

@@ -113,7 +113,10 @@ export async function makeHub(changed: Partial<Settings> = {}): Promise<TestHub>
     broadcast,
     log: silentLog,
   });
-  const evaluator = createEvaluator({ clock: systemClock });
+  const evaluator = createEvaluator({
+    clock: systemClock,
+    accepted: { apiVersions: ['service/v1'], kinds: ['ContractBundle', 'Ruleset'] },
+  });
   const hub: Hub = {
     store,
     actors,
