@@ -2,6 +2,10 @@
 import { agentRoutes } from './agents.ts';
 import { approvalRoutes } from './approvals.ts';
 import { authRoutes } from './auth.ts';
+import { bundleRoutes } from './bundles.ts';
+import { compositionRoutes } from './compositions.ts';
+import { contractRoutes } from './contracts.ts';
+import { evaluateRoutes } from './evaluate.ts';
 import { eventRoutes } from './events.ts';
 import { healthRoutes } from './health.ts';
 import { keyRoutes } from './keys.ts';
@@ -20,6 +24,10 @@ export const api = routes({
   ...operatorRoutes,
   ...healthRoutes,
   ...keyRoutes,
+  ...contractRoutes,
+  ...compositionRoutes,
+  ...bundleRoutes,
+  ...evaluateRoutes,
   ...eventRoutes,
   ...approvalRoutes,
   ...sessionRoutes,

@@ -3,6 +3,10 @@ import type { api } from '../api/index.ts';
 import { agents } from './agents.ts';
 import { approvals } from './approvals.ts';
 import { auth } from './auth.ts';
+import { bundles } from './bundles.ts';
+import { compositions } from './compositions.ts';
+import { contracts } from './contracts.ts';
+import { evaluate } from './evaluate.ts';
 import { events } from './events.ts';
 import { health } from './health.ts';
 import type { Handlers } from './hub.ts';
@@ -20,6 +24,10 @@ export const handlers: Handlers<typeof api> = {
   ...operator,
   ...health,
   ...keys,
+  ...contracts,
+  ...compositions,
+  ...bundles,
+  ...evaluate,
   ...events,
   ...approvals,
   ...sessions,
