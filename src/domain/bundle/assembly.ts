@@ -1,9 +1,8 @@
 // A composition's items to bundle YAML (console §5.2). It stores, signs and validates nothing.
 
 import { type Json, type JsonObject, stringifyYaml } from '../yaml.ts';
+import type { Mode } from './rule.ts';
 import { type BundleKind, defaultApiVersion, spellRule, wordsOf } from './vocabulary.ts';
-
-export type Mode = 'enforce' | 'observe';
 
 export interface CompositionItem {
   readonly contractId: string;

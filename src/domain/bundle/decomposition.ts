@@ -3,12 +3,9 @@
 import { HubError } from '../error.ts';
 import { contractIdPattern } from '../ids.ts';
 import type { JsonObject } from '../yaml.ts';
-import type { Mode } from './assembly.ts';
 import { bundleName, readSingleMapping } from './header.ts';
+import { type Mode, type RuleType, ruleTypes } from './rule.ts';
 import { bundleKinds, contractWords, spellRule, wordsOf } from './vocabulary.ts';
-
-export const ruleTypes = ['pre', 'post', 'session', 'sandbox'] as const;
-export type RuleType = (typeof ruleTypes)[number];
 
 export interface ImportedContract {
   readonly contractId: string;

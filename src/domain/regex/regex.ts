@@ -33,6 +33,11 @@ export class Regex {
     this.#program = compileProgram(parsePattern(pattern));
   }
 
+  /** Instructions of the compiled program: what it costs in memory, and in time per character at worst. */
+  get size(): number {
+    return this.#program.ops.length;
+  }
+
   /**
    * Whether the first 10,000 units of the text hold a match anywhere.
    * @throws BudgetSpent
