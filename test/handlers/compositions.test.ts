@@ -68,7 +68,14 @@ describe('a composition', () => {
     [{ update_strategy: 'sometimes' }],
     [{ contracts: [{ contract_id: 'a' }] }],
     [{ contracts: [{ contract_id: 'a', position: 1, mode_override: 'deny' }] }],
-    [{ contracts: [{ contract_id: 'a', position: 1 }, { contract_id: 'a', position: 2 }] }],
+    [
+      {
+        contracts: [
+          { contract_id: 'a', position: 1 },
+          { contract_id: 'a', position: 2 },
+        ],
+      },
+    ],
     [{ contracts: Array.from({ length: 101 }, (_, i) => ({ contract_id: `c${i}`, position: i })) }],
   ])('of %o is refused', async (wrong) => {
     await expect(addComposition(t, user, 'team', [], wrong)).rejects.toMatchObject({
@@ -114,9 +121,7 @@ describe('a composition', () => {
         { contract_id: 'a', position: 3, mode_override: 'observe', enabled: false },
       ],
     });
-    expect(
-      contracts.map((c) => [c.contract_id, c.contract_version, c.mode_override, c.enabled]),
-    ).toEqual([
+    expect(contracts.map((c) => [c.contract_id, c.contract_version, c.mode_override, c.enabled])).toEqual([
       ['a', 2, 'observe', false],
       ['c', 1, null, true],
     ]);
@@ -245,9 +250,8 @@ describe('assembly', () => {
         { contract_id: 'a', version: 1, mode: 'enforce', observe: false },
       ],
     });
-    const current = (
-      await t.call('currentBundle', { ...named('team'), query: { env: 'staging' } }, user)
-    ).body;
+    const current = (await t.call('currentBundle', { ...named('team'), query: { env: 'staging' } }, user))
+      .body;
     const bytes = Buffer.from(current.yaml_bytes, 'base64');
     expect(bytes.toString()).toBe(golden);
     expect(current.revision_hash).toBe(t.hub.secrets.sha256(golden));
@@ -279,17 +283,19 @@ describe('assembly', () => {
     });
     const { yaml_content, validation_errors } = await preview();
     expect(validation_errors).toEqual([]);
-    expect([...yaml_content.matchAll(/- id: (.*)\n\s+type: (.*)\n/g)].map(([, id, type]) => [id, type])).toEqual(
-      [
-        ['"0"', 'pre'],
-        ['a', 'pre'],
-        ['c', 'pre'],
-      ],
-    );
+    expect(
+      [...yaml_content.matchAll(/- id: (.*)\n\s+type: (.*)\n/g)].map(([, id, type]) => [id, type]),
+    ).toEqual([
+      ['"0"', 'pre'],
+      ['a', 'pre'],
+      ['c', 'pre'],
+    ]);
   });
 
   it('of nothing enabled is empty with one problem, and is not deployed', async () => {
-    await addComposition(t, user, 'team', [], { contracts: [{ contract_id: 'a', position: 1, enabled: false }] });
+    await addComposition(t, user, 'team', [], {
+      contracts: [{ contract_id: 'a', position: 1, enabled: false }],
+    });
     expect(await preview()).toEqual({
       yaml_content: '',
       contracts_count: 0,

@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => t.close());
 
 const id = (contract_id: string) => ({ params: { contract_id } });
-const frames = () => t.newFrames().map(({ audience, data }) => ({ audience, ...data }));
+const frames = () => t.newFrames().map(({ data }) => data);
 
 describe('a contract', () => {
   it('is created as version 1 and announced', async () => {
@@ -37,12 +37,11 @@ describe('a contract', () => {
       definition: definition(),
       versions: [],
     });
-    expect(frames()).toEqual([
+    expect(t.newFrames()).toEqual([
       {
         audience: `dashboards:${user.tenantId}`,
         type: 'contract_created',
-        contract_id: 'block-etc',
-        version: 1,
+        data: { type: 'contract_created', contract_id: 'block-etc', version: 1 },
       },
     ]);
   });
@@ -109,9 +108,8 @@ describe('a contract', () => {
   it('keeps every version; only the last is latest', async () => {
     await addContract(t, user, 'a');
     await t.call('updateContract', { ...id('a'), body: { definition: definition('^/root/') } }, user);
-    const first = (
-      await t.call('getContractVersion', { params: { contract_id: 'a', version: '1' } }, user)
-    ).body;
+    const first = (await t.call('getContractVersion', { params: { contract_id: 'a', version: '1' } }, user))
+      .body;
     expect(first).toMatchObject({ version: 1, is_latest: false, definition: definition(), versions: [] });
     const latest = (await t.call('getContract', id('a'), user)).body;
     expect(latest).toMatchObject({ version: 2, is_latest: true, definition: definition('^/root/') });
@@ -274,7 +272,13 @@ describe('an import', () => {
     ['an id that is a number', bundleYaml('team', ['12'])],
     ['an id out of pattern', bundleYaml('team', ['A b'])],
     ['an id twice', bundleYaml('team', ['a', 'a'])],
-    ['101 contracts', bundleYaml('team', Array.from({ length: 101 }, (_, i) => `c${i}`))],
+    [
+      '101 contracts',
+      bundleYaml(
+        'team',
+        Array.from({ length: 101 }, (_, i) => `c${i}`),
+      ),
+    ],
     ['two documents', `${bundleYaml('team')}---\n${bundleYaml('team')}`],
   ])('of %s is refused with a sentence', async (_what, yaml) => {
     await expect(load(yaml)).rejects.toMatchObject({ code: 'unprocessable' });
