@@ -8,7 +8,7 @@ import { createActors } from '../actors/runtime/system.ts';
 import { createLocalBroadcast } from '../adapters/local/broadcast.ts';
 import { createLocalLimits } from '../adapters/local/limits.ts';
 import { systemClock } from '../adapters/node/clock.ts';
-import { createEvaluator } from '../adapters/node/evaluator/index.ts';
+import { createEvaluator } from '../adapters/node/evaluator/evaluator.ts';
 import { createLog } from '../adapters/node/log.ts';
 import { masterSecret } from '../adapters/node/master.ts';
 import { createSecrets } from '../adapters/node/secrets.ts';

@@ -6,7 +6,7 @@ import { createActors } from '../actors/runtime/system.ts';
 import { createLocalBroadcast } from '../adapters/local/broadcast.ts';
 import { createLocalLimits } from '../adapters/local/limits.ts';
 import { systemClock } from '../adapters/node/clock.ts';
-import { createEvaluator } from '../adapters/node/evaluator/index.ts';
+import { createEvaluator } from '../adapters/node/evaluator/evaluator.ts';
 import { createSecrets } from '../adapters/node/secrets.ts';
 import { openSqliteInline } from '../adapters/sqlite/index.ts';
 import { type Caller, Reply, type Request } from '../src/api/call.ts';
@@ -19,6 +19,7 @@ import type { Hub, Settings } from '../src/handlers/hub.ts';
 import { handlers } from '../src/handlers/index.ts';
 import { problemsOf, validationFailed } from '../src/handlers/problems.ts';
 import type { Broadcast } from '../src/ports/broadcast.ts';
+import type { Evaluator } from '../src/ports/evaluator.ts';
 import { ManualClock } from './clock.ts';
 import { silentLog } from './log.ts';
 
@@ -83,8 +84,12 @@ const settings: Settings = {
   },
 };
 
-/** @param changed settings other than the defaults */
-export async function makeHub(changed: Partial<Settings> = {}): Promise<TestHub> {
+/** An evaluator for several hubs: its threads take a while to start. Close it when done. Real time: threads know no other. */
+export const makeEvaluator = (): Evaluator =>
+  createEvaluator({ clock: systemClock, accepted: { apiVersions: settings.wire.apiVersions } });
+
+/** @param changed settings other than the defaults @param shared an evaluator that the hub uses and does not close */
+export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluator): Promise<TestHub> {
   const clock = new ManualClock();
   const frames: Frame[] = [];
   const controls: Control[] = [];
@@ -113,10 +118,7 @@ export async function makeHub(changed: Partial<Settings> = {}): Promise<TestHub>
     broadcast,
     log: silentLog,
   });
-  const evaluator = createEvaluator({
-    clock: systemClock,
-    accepted: { apiVersions: ['service/v1'], kinds: ['ContractBundle', 'Ruleset'] },
-  });
+  const evaluator = shared ?? makeEvaluator();
   const hub: Hub = {
     store,
     actors,
@@ -189,6 +191,7 @@ export async function makeHub(changed: Partial<Settings> = {}): Promise<TestHub>
       return found;
     },
     async close() {
+      if (!shared) await evaluator.close();
       await actors.stop(0);
       await broadcast.close();
       await store.close();

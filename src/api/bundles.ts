@@ -109,7 +109,6 @@ export const bundleRoutes = routes({
     params: versionParams,
     status: 200,
     media: 'application/x-yaml',
-    reply: z.string(),
     errors: ['not_found', 'validation_failed'],
   },
   deployBundle: {

@@ -1,8 +1,9 @@
-// What a worker can do with a text: outline, take apart, assemble, evaluate. Pure calls into the domain; keeps nothing.
+// What the evaluator's threads do: each task as a call of the domain. Synchronous and without memory of earlier tasks.
 import { assembleBundle } from '../../../src/domain/bundle/assembly.ts';
-import { decomposeBundle } from '../../../src/domain/bundle/decomposition.ts';
+import { decomposeBundle, maxContracts } from '../../../src/domain/bundle/decomposition.ts';
 import { readBundleHeader } from '../../../src/domain/bundle/header.ts';
-import { HubError } from '../../../src/domain/error.ts';
+import { validateBundle } from '../../../src/domain/bundle/validation.ts';
+import type { JsonObject } from '../../../src/domain/yaml.ts';
 import type {
   Assembly,
   AssemblyRequest,
@@ -12,42 +13,70 @@ import type {
   EvaluationRequest,
 } from '../../../src/ports/evaluator.ts';
 
+/** What bundles may say they are. Absent: any `<word>/v1`, both kinds. */
 export interface Accepted {
-  readonly apiVersions: readonly string[];
-  readonly kinds: readonly string[];
+  readonly apiVersions?: readonly string[];
+  readonly kinds?: readonly string[];
 }
 
-export type Task =
-  | { readonly kind: 'outline'; readonly yaml: string }
-  | { readonly kind: 'takeApart'; readonly yaml: string; readonly accepted: Accepted }
-  | { readonly kind: 'assemble'; readonly request: AssemblyRequest; readonly accepted: Accepted }
-  | { readonly kind: 'evaluate'; readonly request: EvaluationRequest; readonly accepted: Accepted };
+interface Tasks {
+  readonly outline: { readonly task: { readonly yaml: string }; readonly result: BundleOutline };
+  readonly takeApart: {
+    readonly task: { readonly yaml: string; readonly accepted: Accepted };
+    readonly result: BundleParts;
+  };
+  readonly assemble: {
+    readonly task: { readonly request: AssemblyRequest; readonly accepted: Accepted };
+    readonly result: Assembly;
+  };
+  readonly evaluate: {
+    readonly task: { readonly request: EvaluationRequest; readonly accepted: Accepted };
+    readonly result: Evaluation;
+  };
+}
 
-export type TaskResult<T extends Task> = T extends { kind: 'outline' }
-  ? BundleOutline
-  : T extends { kind: 'takeApart' }
-    ? BundleParts
-    : T extends { kind: 'assemble' }
-      ? Assembly
-      : Evaluation;
+export type Task = { [Kind in keyof Tasks]: { readonly kind: Kind } & Tasks[Kind]['task'] }[keyof Tasks];
+export type TaskResult<T extends Task> = Tasks[T['kind']]['result'];
 
-export function perform(task: Task): BundleOutline | BundleParts | Assembly | Evaluation {
+/** @throws HubError as the evaluator port says */
+export function perform(task: Task): TaskResult<Task> {
   switch (task.kind) {
     case 'outline':
       return readBundleHeader(task.yaml);
     case 'takeApart':
-      return decomposeBundle(task.yaml);
-    case 'assemble': {
-      const { items, ...rest } = task.request;
-      // Definitions came out of the store as JSON, which is what the domain's stricter type says.
-      const composition = {
-        ...rest,
-        items: items.map((item, position) => ({ ...item, position, enabled: true })),
-      } as Parameters<typeof assembleBundle>[0];
-      const built = assembleBundle(composition);
-      return { yaml: built.yaml, contracts: built.assembled, problems: [] };
-    }
+      return decomposeBundle(task.yaml, task.accepted);
+    case 'assemble':
+      return assemble(task.request, task.accepted);
     case 'evaluate':
-      throw new HubError('unprocessable', 'Evaluation is not available');
+      throw new Error('later');
   }
+}
+
+/** Definitions came as JSON, from a request or from YAML. */
+const json = (value: object): JsonObject => value as JsonObject;
+const jsonOrNull = (value: object | null): JsonObject | null => value as JsonObject | null;
+
+function assemble(request: AssemblyRequest, accepted: Accepted): Assembly {
+  const { yaml, assembled } = assembleBundle({
+    name: request.name,
+    description: request.description,
+    defaultsMode: request.defaultsMode,
+    toolsConfig: jsonOrNull(request.toolsConfig),
+    observability: jsonOrNull(request.observability),
+    apiVersion: request.apiVersion,
+    kind: request.kind === 'Ruleset' ? 'Ruleset' : 'ContractBundle',
+    // In the order given: a shadow stands behind its contract.
+    items: request.items.map((item, i) => ({
+      ...item,
+      definition: json(item.definition),
+      position: i,
+      enabled: true,
+    })),
+  });
+  // Each contract may stand there twice, the second time as a shadow.
+  return {
+    yaml,
+    contracts: assembled,
+    problems: validateBundle(yaml, { ...accepted, maxContracts: 2 * maxContracts }),
+  };
 }
