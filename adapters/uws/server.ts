@@ -136,7 +136,11 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
   });
 
   app.any('/*', (res, req) => receive(res, req, null));
-  app.ws('/*', socketBehavior(uws.DISABLED, receive));
+  // The filter below hears of the connection's start only, once it became a WebSocket.
+  app.ws(
+    '/*',
+    socketBehavior(uws.DISABLED, receive, () => connections--),
+  );
   const count = (_res: HttpResponse, change: unknown): void => {
     connections += Number(change) > 0 ? 1 : -1;
   };

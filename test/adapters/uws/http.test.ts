@@ -50,7 +50,7 @@ describe('the server', () => {
     six.close();
   });
 
-  it('keeps a connection for many requests, also pipelined, and answers them in order', async () => {
+  it('keeps a connection for many requests, and answers in order those that it can answer at once', async () => {
     await using hub = await serve();
     const socket = await hub.connect();
     const get = (key: string) => `GET /api/v1/sessions/${key} HTTP/1.1\r\nHost: a\r\n${auth}\r\n`;
@@ -62,6 +62,17 @@ describe('the server', () => {
     expect(text.indexOf('{"bytes":3}')).toBeLessThan(text.indexOf('"k2"'));
     socket.send(get('k3'));
     expect(await socket.until((t) => t.includes('"k3"'))).toContain('"k3"');
+  });
+
+  it('drops a connection that sends a request while its last one is still unanswered', async () => {
+    await using hub = await serve({
+      serve: { getValue: () => new Promise((resolve) => setImmediate(() => resolve({ key: 'slow' }))) },
+    });
+    const get = `GET /api/v1/sessions/a HTTP/1.1\r\nHost: a\r\n${auth}\r\n`;
+    expect(await hub.once(get + get)).toBe('');
+    const one = await hub.connect();
+    one.send(get);
+    expect(await one.until((t) => t.includes('slow'))).toContain('{"key":"slow"}');
   });
 
   it('lets a request in flight finish when it stops listening, and then ends its connection', async () => {
