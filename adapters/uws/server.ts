@@ -57,6 +57,9 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
     handshake: Handshake | null,
   ): Promise<void> {
     try {
+      // The parser goes on with what follows in the same read unless an answer is still owed: then it drops the connection instead.
+      // So a request whose end is in doubt is answered a turn later, and nothing smuggled behind it is ever handled.
+      if (raw.refused) await new Promise<void>((resolve) => setImmediate(resolve));
       const response = await pipeline.handle(raw);
       const unread = body !== null && !body.done && !(declared <= readOnBytes);
       if (body) incoming.delete(body);
@@ -135,7 +138,11 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
   });
 
   app.any('/*', (res, req) => receive(res, req, null));
-  app.ws('/*', socketBehavior(uws.DISABLED, receive));
+  // The filter below hears of the connection's start only, once it became a WebSocket.
+  app.ws(
+    '/*',
+    socketBehavior(uws.DISABLED, receive, () => connections--),
+  );
   const count = (_res: HttpResponse, change: unknown): void => {
     connections += Number(change) > 0 ? 1 : -1;
   };

@@ -58,10 +58,11 @@ class SocketSink implements Sink {
   }
 }
 
-/** The behaviour of every WebSocket route. `upgrade` answers the handshake. */
+/** The behaviour of every WebSocket route. `upgrade` answers the handshake, `closed` hears of every WebSocket that ended. */
 export function socketBehavior(
   disabledCompression: number,
   upgrade: (res: HttpResponse, req: HttpRequest, context: us_socket_context_t) => void,
+  closed: () => void,
 ): WebSocketBehavior<Carried> {
   return {
     compression: disabledCompression,
@@ -86,6 +87,7 @@ export function socketBehavior(
       const { session, sink } = ws.getUserData();
       sink?.gone();
       session.gone();
+      closed();
     },
   };
 }
