@@ -31,8 +31,8 @@ export interface SqliteOptions {
 }
 
 const tunings = {
-  writer: { cacheBytes: 128 << 20, checkpointPages: 8000 },
-  reader: { cacheBytes: 64 << 20, checkpointPages: 8000 },
+  writer: { cacheBytes: 128 << 20, checkpointPages: 32_000 },
+  reader: { cacheBytes: 64 << 20, checkpointPages: 32_000 },
 } as const;
 
 /** Loads TypeScript in a thread: tsx given by `--import` acts on main threads only. */

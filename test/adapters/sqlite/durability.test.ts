@@ -1,0 +1,325 @@
+// What the SQLite store does when processes, threads and disks misbehave.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Database } from '../../../adapters/sqlite/database.ts';
+import { openSqlite, openSqliteInline, type SqliteOptions } from '../../../adapters/sqlite/index.ts';
+import { startThread } from '../../../adapters/sqlite/threads.ts';
+import type { Store } from '../../../src/ports/store.ts';
+import { aBatch, everything, readAll } from '../../contract/events.ts';
+import {
+  aBundle,
+  aComposition,
+  aContract,
+  aDeployment,
+  aKey,
+  aLogin,
+  anApproval,
+  anEvent,
+  anItem,
+  aRule,
+  aSigningKey,
+  aTenant,
+  aUser,
+  t0,
+  uuid,
+} from '../../contract/fixtures.ts';
+import { realClock } from './clock.ts';
+import { numberedBatch, numberedTenant } from './numbered.ts';
+
+let folder = '';
+let path = '';
+const opened: Store[] = [];
+const children: ChildProcess[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'store-'));
+  path = join(folder, 'data', 'hub.db');
+});
+
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  for (const store of opened.splice(0)) await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function open(options: Partial<SqliteOptions> = {}): Promise<Store> {
+  const store = await openSqlite({ path, clock: realClock, ...options });
+  opened.push(store);
+  return store;
+}
+
+async function openInline(): Promise<Store> {
+  const store = await openSqliteInline(path);
+  opened.push(store);
+  return store;
+}
+
+/** Writes something of every noun; returns how to read all of it again. */
+async function fill(store: Store) {
+  const tenant = aTenant();
+  const tenantId = tenant.id;
+  const [user, signing, login, key] = [
+    aUser({ tenantId }),
+    aSigningKey({ tenantId }),
+    aLogin({ tenantId }),
+    aKey({ tenantId }),
+  ];
+  const [contract, approval, rule, event] = [
+    aContract({ tenantId }),
+    anApproval({ tenantId }),
+    aRule({ tenantId }),
+    anEvent(),
+  ];
+  await store.tenants.bootstrap(tenant, user, signing);
+  await store.logins.put(login);
+  await store.keys.insert(key);
+  await store.contracts.create(contract);
+  await store.compositions.create(
+    aComposition({ tenantId, items: [anItem({ contractId: contract.contractId })] }),
+  );
+  await store.bundles.addVersion(aBundle({ tenantId }));
+  await store.deployments.add(aDeployment({ tenantId, signingKeyId: signing.id }));
+  await store.events.ingest(aBatch(tenantId, [event, { ...event, verdict: 'call_failed' }]));
+  await store.approvals.insert(approval);
+  await store.agents.seen(tenantId, 'a', 'production', t0, uuid());
+  await store.agents.report(tenantId, 'production', {
+    agentId: 'a',
+    bundleName: null,
+    policyVersion: 'v',
+    at: t0,
+  });
+  await store.rules.create(rule);
+  await store.values.increment(tenantId, 'n', 2, t0);
+  return async (from: Store) => ({
+    tenants: await from.tenants.tenantIds(),
+    user: await from.tenants.userByEmail(user.email),
+    login: await from.logins.get(login.tokenHash, t0),
+    keys: await from.keys.list(tenantId),
+    signing: await from.signing.active(tenantId),
+    contracts: await from.contracts.list(tenantId, {}),
+    compositions: await from.compositions.list(tenantId),
+    bundles: await from.bundles.versions(tenantId, 'base'),
+    yaml: await from.bundles.yaml(tenantId, 'base', 1),
+    deployments: await from.deployments.list(tenantId, { limit: 9 }),
+    events: await readAll(from, tenantId),
+    approvals: await from.approvals.pending(tenantId, 'production'),
+    agents: await from.agents.list(tenantId),
+    reports: await from.agents.reports(tenantId, 'production'),
+    rules: await from.rules.list(tenantId),
+    value: await from.values.get(tenantId, 'n', t0),
+  });
+}
+
+describe('a store that is opened again', () => {
+  it('has everything, on threads and inline', async () => {
+    const first = await open();
+    const read = await fill(first);
+    const before = await read(first);
+    for (const value of Object.values(before))
+      expect(value).not.toSatisfy((v) => v === null || v?.length === 0);
+    await first.close();
+    const second = await openInline();
+    expect(await read(second)).toEqual(before);
+    await second.close();
+    const third = await open();
+    expect(await read(third)).toEqual(before);
+    expect(await third.tenants.bootstrap(aTenant(), aUser(), aSigningKey())).toBe('taken');
+  });
+
+  it('is readable by its owner alone', async () => {
+    await fill(await open());
+    for (const file of [path, `${path}-wal`, `${path}-shm`, `${path}.lock`]) {
+      expect(statSync(file).mode & 0o077).toBe(0);
+    }
+  });
+
+  it('refuses a file that a newer version made', async () => {
+    const store = await openInline();
+    await store.close();
+    const db = new Database(path);
+    db.exec('PRAGMA user_version = 99');
+    db.close();
+    const newer = { code: 'conflict', message: expect.stringContaining('newer version') };
+    await expect(open()).rejects.toMatchObject(newer);
+    await expect(openInline()).rejects.toMatchObject(newer);
+  });
+});
+
+describe('a store that another has open', () => {
+  it('is refused with one clear line, until it is closed', async () => {
+    const first = await open();
+    for (const again of [open, openInline]) {
+      await expect(again()).rejects.toMatchObject({
+        code: 'conflict',
+        message: expect.stringMatching(/^The store .* is in use by another process; .*$/),
+      });
+    }
+    await first.values.set(uuid(), 'still', 'works', t0);
+    await first.close();
+    await (await open()).close();
+    await (await openInline()).close();
+  });
+});
+
+describe('a process killed while it ingests', () => {
+  it('has lost no acknowledged event and holds no lock', async () => {
+    const script = fileURLToPath(new URL('./ingest-child.ts', import.meta.url));
+    const child = spawn(process.execPath, ['--import', 'tsx', script, path], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    children.push(child);
+    const acknowledged: number[] = [];
+    const lines = createInterface({ input: child.stdout });
+    const closed = once(lines, 'close');
+    await new Promise<void>((resolve) => {
+      lines.on('line', (line) => {
+        if (acknowledged.push(Number(line)) === 150) resolve();
+      });
+    });
+    await expect(openInline()).rejects.toMatchObject({ code: 'conflict' });
+    child.kill('SIGKILL');
+    await closed;
+
+    const store = await open();
+    const stored = await readAll(store, numberedTenant);
+    const known = new Set(stored.map((event) => event.call_id));
+    expect(known.size).toBe(stored.length);
+    for (const n of acknowledged) {
+      for (const event of numberedBatch(n).events) expect(known.has(event.call_id)).toBe(true);
+    }
+    // A batch is there as a whole or not at all.
+    expect(stored.length % 20).toBe(0);
+    const again = numberedBatch(acknowledged[0] ?? 0);
+    expect(await store.events.ingest(again)).toEqual({ accepted: 0, duplicates: 20 });
+  }, 60_000);
+});
+
+describe('a queue of writes that is full', () => {
+  it('answers overloaded and works again once it is drained', async () => {
+    const store = await open({ maxQueuedWrites: 5 });
+    const tenantId = uuid();
+    const writes = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, i) =>
+        store.events.ingest(aBatch(tenantId, [anEvent({ timestamp: t0 + i })])),
+      ),
+    );
+    const refused = writes.filter((write) => write.status === 'rejected');
+    expect(refused).toHaveLength(15);
+    for (const { reason } of refused) {
+      expect(reason).toMatchObject({ name: 'HubError', code: 'overloaded', detail: { retryAfter: 1 } });
+    }
+    expect(await readAll(store, tenantId)).toHaveLength(5);
+    expect(await store.events.ingest(aBatch(tenantId, [anEvent()]))).toEqual({ accepted: 1, duplicates: 0 });
+  });
+
+  it('counts bytes, but lets a single large write in', async () => {
+    const store = await open({ maxQueuedBytes: 100_000 });
+    const tenantId = uuid();
+    const large = () => aBatch(tenantId, [anEvent({ payload: { text: 'x'.repeat(150_000) } })]);
+    expect(await store.events.ingest(large())).toEqual({ accepted: 1, duplicates: 0 });
+    const two = await Promise.allSettled([store.events.ingest(large()), store.events.ingest(large())]);
+    expect(two.map((write) => write.status)).toEqual(['fulfilled', 'rejected']);
+    const value = store.values.set(tenantId, 'k', 'y'.repeat(80_000), t0);
+    await expect(store.events.ingest(large())).rejects.toMatchObject({ code: 'overloaded' });
+    await value;
+  });
+});
+
+describe('a write that fails', () => {
+  it('fails alone, among others of the same commit', async () => {
+    const store = await open();
+    const key = aKey();
+    const others = Array.from({ length: 10 }, () => aKey({ tenantId: key.tenantId }));
+    const results = await Promise.allSettled([
+      store.keys.insert(key),
+      ...others.slice(0, 5).map((other) => store.keys.insert(other)),
+      store.keys.insert({ ...key, hash: 'another' }),
+      ...others.slice(5).map((other) => store.keys.insert(other)),
+    ]);
+    expect(results.map((r) => r.status).filter((status) => status === 'rejected')).toHaveLength(1);
+    expect(results[6]).toMatchObject({
+      status: 'rejected',
+      reason: { name: 'HubError', code: 'unavailable' },
+    });
+    expect(await store.keys.list(key.tenantId)).toHaveLength(11);
+  });
+
+  it('does not tell the caller what the database said', async () => {
+    const store = await open();
+    const key = aKey();
+    await store.keys.insert(key);
+    await expect(store.keys.insert(key)).rejects.toMatchObject({
+      message: expect.not.stringMatching(/UNIQUE|sqlite/i),
+    });
+  });
+});
+
+describe('a thread that dies', () => {
+  /** A store whose threads can be stopped. */
+  async function fragile() {
+    const threads = { writer: [] as Worker[], reader: [] as Worker[] };
+    const store = await open({
+      startThread: (start) => {
+        const worker = startThread(start);
+        threads[start.role].push(worker);
+        return worker;
+      },
+    });
+    return { store, threads };
+  }
+
+  it('fails the writes that wait, keeps what was acknowledged, and is started again', async () => {
+    const { store, threads } = await fragile();
+    const tenantId = uuid();
+    const kept = anEvent();
+    await store.events.ingest(aBatch(tenantId, [kept]));
+    const waiting = Promise.allSettled(
+      Array.from({ length: 200 }, (_, i) =>
+        store.events.ingest(aBatch(tenantId, [anEvent({ timestamp: t0 + i })])),
+      ),
+    );
+    await threads.writer[0]?.terminate();
+    const results = await waiting;
+    const lost = results.filter((r) => r.status === 'rejected');
+    expect(lost.length).toBeGreaterThan(0);
+    for (const { reason } of lost) expect(reason).toMatchObject({ name: 'HubError', code: 'unavailable' });
+
+    // Reads go on meanwhile.
+    expect((await readAll(store, tenantId, everything)).map((e) => e.call_id)).toContain(kept.call_id);
+    await vi.waitFor(() => store.values.set(tenantId, 'k', 'v', t0), { timeout: 15_000, interval: 20 });
+    expect(threads.writer).toHaveLength(2);
+    expect(await store.events.ingest(aBatch(tenantId, [kept]))).toEqual({ accepted: 0, duplicates: 1 });
+    const acknowledged = results.length - lost.length;
+    expect((await readAll(store, tenantId)).length).toBeGreaterThanOrEqual(acknowledged + 1);
+  }, 60_000);
+
+  it('fails the reads that wait while writes go on', async () => {
+    const { store, threads } = await fragile();
+    const tenantId = uuid();
+    await store.values.set(tenantId, 'k', 'v', t0);
+    const waiting = expect(store.values.get(tenantId, 'k', t0)).rejects.toMatchObject({
+      code: 'unavailable',
+    });
+    await threads.reader[0]?.terminate();
+    await waiting;
+    await expect(store.ping()).rejects.toMatchObject({ code: 'unavailable' });
+    await store.values.set(tenantId, 'k', 'w', t0);
+    const read = () => store.values.get(tenantId, 'k', t0);
+    expect(await vi.waitFor(read, { timeout: 15_000, interval: 20 })).toBe('w');
+    expect(await store.ping()).toBeGreaterThanOrEqual(0);
+  }, 60_000);
+
+  it('closes while a thread is down', async () => {
+    const { store, threads } = await fragile();
+    await threads.writer[0]?.terminate();
+    await store.close();
+    await (await openInline()).close();
+  });
+});
