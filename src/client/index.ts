@@ -1,5 +1,6 @@
 // The agent library's public face: everything an agent's code may import.
 
+export { createRedaction, looksSecret, type Redaction, type RedactionPolicy } from '../domain/redact.ts';
 export {
   type AiGuardOptions,
   type AiTool,
@@ -23,7 +24,7 @@ export { DeniedError, type RunOptions, type ToolArgs, type Warning } from './gua
 export { type EvaluateOptions, Guard } from './guard/guard.ts';
 export type { BeforeHook, HookAnswer, HookCall } from './guard/hook.ts';
 export type { ConnectOptions, GuardOptions } from './guard/options.ts';
-export type { DryRun, DryRunEntry } from './guard/policy.ts';
+export type { DryRun } from './guard/policy.ts';
 export { type FetchedBundle, HubClient, type HubOptions } from './hub.ts';
 export {
   type AuditAction,
@@ -55,4 +56,3 @@ export {
   webSocketTransport,
 } from './stream/transport.ts';
 export type { OpenTelemetryApi } from './telemetry.ts';
-export { createRedaction, looksSecret, type Redaction, type RedactionPolicy } from '../domain/redact.ts';

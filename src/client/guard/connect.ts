@@ -1,12 +1,17 @@
 // A guard over a hub: client, stream, bundle on disk and the hub's approvals and counters put together. Judges nothing.
 import { BundleCache } from '../bundle/cache.ts';
-import { isPublicKey } from '../bundle/signature.ts';
 import { LiveBundle } from '../bundle/live.ts';
+import { isPublicKey } from '../bundle/signature.ts';
 import { processVariables } from '../environment.ts';
 import { ConfigurationError } from '../failure.ts';
-import { HubClient } from '../hub.ts';
 import { identifierPattern } from '../http.ts';
-import { sseTransport, type StreamTransport, type WebSocketConstructor, webSocketTransport } from '../stream/transport.ts';
+import { HubClient } from '../hub.ts';
+import {
+  type StreamTransport,
+  sseTransport,
+  type WebSocketConstructor,
+  webSocketTransport,
+} from '../stream/transport.ts';
 import type { Guard } from './guard.ts';
 import type { ConnectOptions, GuardOptions } from './options.ts';
 import { compilePolicy, type Policy } from './policy.ts';
@@ -37,7 +42,7 @@ export async function connectGuard(
     signing,
     cache: cacheFile === undefined ? null : new BundleCache(cacheFile, scope),
     onApplied: (bundle) => {
-      made?.swap(bundle.compiled);
+      made?.swap(bundle.compiled.named(bundle.bundleName));
       options.onBundle?.({
         bundleName: bundle.bundleName,
         version: bundle.version,
@@ -50,7 +55,7 @@ export async function connectGuard(
   await live.start();
   const first = live.current;
   if (!first) throw new ConfigurationError('the hub gave no bundle');
-  made = make(first.compiled, {
+  made = make(first.compiled.named(first.bundleName), {
     ...options,
     hub,
     ...(options.hubSessions ? { sessions: options.sessions ?? hub.sessions } : {}),
@@ -62,7 +67,8 @@ export async function connectGuard(
 function transportOf(options: ConnectOptions, hub: HubClient): StreamTransport {
   if (options.transport !== 'websocket') return sseTransport(hub.http.fetch);
   const found = options.webSocket ?? (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket;
-  if (!found) throw new ConfigurationError('this runtime has no WebSocket; give one, or use server-sent events');
+  if (!found)
+    throw new ConfigurationError('this runtime has no WebSocket; give one, or use server-sent events');
   return webSocketTransport(found);
 }
 

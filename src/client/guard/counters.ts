@@ -1,13 +1,7 @@
 // The counters of a run: attempts, executions, executions per tool, failures in a row (document 5 §2.4). Decides nothing.
 import { createHash } from 'node:crypto';
+import type { Counters } from '../../domain/evaluate/limits.ts';
 import type { SessionStore } from '../sessions.ts';
-
-export interface Counts {
-  readonly attempts: number;
-  readonly executions: number;
-  /** Executions of this call's tool. */
-  readonly tool: number;
-}
 
 /** Names that session keys cannot hold, or that are too long, stand in them by their hash. */
 const keyPart = (name: string): string =>
@@ -33,17 +27,21 @@ export class RunCounters {
   }
 
   /** Counts one attempt, and reads the other counters. */
-  async attempt(): Promise<Counts> {
+  async attempt(): Promise<Counters> {
     const executionsKey = `${this.#prefix}execs`;
     const attempts = await this.#store.increment(`${this.#prefix}attempts`);
     const values = await this.#store.batch([executionsKey, this.#tool]);
-    return { attempts, executions: count(values.get(executionsKey)), tool: count(values.get(this.#tool)) };
+    return {
+      attempts,
+      executions: count(values.get(executionsKey)),
+      toolExecutions: count(values.get(this.#tool)),
+    };
   }
 
   /** Counts one execution. Made before the tool runs, so that calls side by side cannot pass a limit together. */
-  async execution(): Promise<Pick<Counts, 'executions' | 'tool'>> {
+  async execution(): Promise<Omit<Counters, 'attempts'>> {
     const executions = await this.#store.increment(`${this.#prefix}execs`);
-    return { executions, tool: await this.#store.increment(this.#tool) };
+    return { executions, toolExecutions: await this.#store.increment(this.#tool) };
   }
 
   /** Takes the execution back: the tool did not run. */

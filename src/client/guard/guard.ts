@@ -18,7 +18,6 @@ import { installedTelemetry, noTelemetry, type Telemetry, telemetryOf } from '..
 import type { Governs, RunOptions, ToolArgs } from './call.ts';
 import { connectGuard } from './connect.ts';
 import type { ConnectOptions, GuardOptions } from './options.ts';
-import { textOf } from './output.ts';
 import { compilePolicy, type DryRun, type Policy } from './policy.ts';
 import { GovernedCall } from './run.ts';
 
@@ -99,13 +98,13 @@ export class Guard implements Governs {
     return this.#policy.version;
   }
 
-  /** The name in the contracts' metadata. */
+  /** The name in the contracts' metadata, or the one the hub deployed them under. */
   get bundleName(): string {
     return this.#policy.name;
   }
 
   get mode(): GuardMode {
-    return this.#options.mode ?? this.#policy.mode;
+    return this.#options.mode ?? this.#policy.bundle.mode;
   }
 
   /** Puts other contracts in use; calls under way end by the old ones. @throws ConfigurationError, and the old ones stay */
@@ -131,7 +130,8 @@ export class Guard implements Governs {
     const place = {
       runId,
       callIndex: this.#nextIndex(runId),
-      parentCallId: options.parentCallId !== undefined ? options.parentCallId : (this.#parent.getStore() ?? null),
+      parentCallId:
+        options.parentCallId !== undefined ? options.parentCallId : (this.#parent.getStore() ?? null),
       environment: options.environment ?? this.#environment,
       principal: options.principal !== undefined ? options.principal : (own.principal ?? null),
     };
@@ -162,7 +162,7 @@ export class Guard implements Governs {
       principal: options.principal !== undefined ? options.principal : (this.#options.principal ?? null),
       metadata: options.metadata ?? {},
     };
-    return this.#policy.dryRun(call, Object.hasOwn(options, 'output') ? textOf(options.output) : null);
+    return this.#policy.dryRun(call, options.output);
   }
 
   /** Ends the connection to the hub, delivers what sinks hold and closes them. @throws AggregateError of what failed */
@@ -197,7 +197,7 @@ export class Guard implements Governs {
           agentId: hub.agentId,
           bundleName: () => this.#policy.name,
           // The hub knows the contracts it deployed itself.
-          manifest: () => (remote ? null : this.#manifest(hub.agentId)),
+          manifest: () => (remote ? null : this.#policy.manifest(hub.agentId)),
           clock: options.clock ?? hub.http.clock,
           onError: this.#onError,
           ...(options.spoolFile === undefined ? {} : { spoolFile: options.spoolFile }),
@@ -209,10 +209,6 @@ export class Guard implements Governs {
     if (!remote && file !== null) sinks.push(new FileSink(file));
     if (!remote && stdout) sinks.push(new StdoutSink());
     return [...sinks, ...(options.sinks ?? [])];
-  }
-
-  #manifest(agentId: string) {
-    return { agent_id: agentId, policy_version: this.#policy.version, contracts: this.#policy.contracts };
   }
 }
 

@@ -1,15 +1,4 @@
-// A tool's result as contracts read it: text, success, and the result with its text replaced (document 5 §1.4, §1.9). Pure.
-
-/** Text as it is; null for nothing; anything else as JSON, or by its own string form when it is no JSON. */
-export function outputText(result: unknown): string | null {
-  if (result === null || result === undefined) return null;
-  if (typeof result === 'string') return result;
-  try {
-    return JSON.stringify(result) ?? String(result);
-  } catch {
-    return String(result);
-  }
-}
+// A tool's result as a guard reads it: success, and the result with its text replaced (document 5 §1.9). Its text is domain/evaluate's.
 
 /** False for a result with a truthy `is_error` or `isError`, and for text starting with `error:` or `fatal:` in any case. */
 export function looksSuccessful(result: unknown): boolean {

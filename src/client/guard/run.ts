@@ -1,15 +1,18 @@
 // The path of one live call (document 5 §1.9): attempt, hooks, contracts, approval, the tool, post contracts, and a record of each step.
 import { randomUUID } from 'node:crypto';
+import { textOf } from '../../domain/evaluate/call.ts';
+import { type Counters, operationLimitReason, perToolLimitReason } from '../../domain/evaluate/limits.ts';
+import type { Decision } from '../../domain/evaluate/live.ts';
 import type { ApprovalBackend, ApprovalOutcome } from '../approvals.ts';
 import type { AuditAction, AuditRecord, GuardMode, Principal, RuleEvaluated } from '../record.ts';
 import type { SessionStore } from '../sessions.ts';
 import type { CallSpan } from '../telemetry.ts';
 import { DeniedError, type RunOptions, type ToolArgs } from './call.ts';
-import { type Counts, RunCounters } from './counters.ts';
-import { askHooks, type BeforeHook } from './hook.ts';
+import { RunCounters } from './counters.ts';
+import { askHooks, type BeforeHook, type HookCall } from './hook.ts';
 import { Journal, type JournalPorts } from './journal.ts';
-import { looksSuccessful, outputText, replaceText } from './output.ts';
-import type { CallInput, Policy } from './policy.ts';
+import { looksSuccessful, replaceText } from './output.ts';
+import type { Policy } from './policy.ts';
 
 /** What a guard lends to its calls. */
 export interface RunParts extends JournalPorts {
@@ -38,19 +41,16 @@ interface Denial {
   readonly policyError?: boolean;
 }
 
-const attemptReason = (limit: number): string =>
-  `Attempt limit reached (${limit}). Stop and ask for help instead of trying again.`;
-
 /** Everything one call needs while it runs. It is judged by one version of the policy from start to end. */
 export class GovernedCall<A extends object, R> {
   readonly #parts: RunParts;
-  readonly #input: CallInput;
+  readonly #input: HookCall;
   readonly #options: RunOptions<R>;
   readonly #journal: Journal;
   readonly #counters: RunCounters;
   readonly #span: CallSpan;
   readonly #callId = randomUUID();
-  #counts: Counts = { attempts: 0, executions: 0, tool: 0 };
+  #counts: Counters = { attempts: 0, executions: 0, toolExecutions: 0 };
   #hooks: AuditRecord['hooks_evaluated'] = [];
   #rules: readonly RuleEvaluated[] = [];
   #policyError = false;
@@ -61,7 +61,7 @@ export class GovernedCall<A extends object, R> {
     const { environment, principal } = place;
     const seen = args as ToolArgs;
     this.#input = { tool, args: seen, environment, principal, metadata: options.metadata ?? {} };
-    const side_effect = parts.policy.sideEffect(tool, seen);
+    const side_effect = parts.policy.sideEffect(this.#input);
     this.#journal = new Journal(parts, {
       run_id: place.runId,
       call_id: this.#callId,
@@ -102,34 +102,24 @@ export class GovernedCall<A extends object, R> {
   /** Returns when the tool may run, with its execution counted. */
   async #decide(): Promise<void> {
     const { policy, hooks, matches } = this.#parts;
-    const { limits } = policy;
     this.#counts = await this.#counters.attempt();
-    if (this.#counts.attempts >= limits.maxAttempts) {
-      const reason = attemptReason(limits.maxAttempts);
-      return this.#deny({ source: 'attempt_limit', name: 'max_attempts', reason });
-    }
+    const early = policy.tooManyAttempts(this.#input, this.#counts);
+    if (early) return this.#deny(denialOf(early));
     const asked = await askHooks(hooks, this.#input, matches);
     this.#hooks = asked.evaluated;
     if (asked.denied) return this.#deny({ source: 'hook', ...asked.denied });
 
-    const verdict = policy.before(this.#input, this.#counts);
-    this.#rules = verdict.rules;
-    this.#policyError = verdict.policyError;
-    await this.#tellObserved(verdict.rules);
-    const denial = {
-      source: verdict.source ?? 'precondition',
-      name: verdict.name,
-      reason: verdict.reason ?? 'Denied.',
-    };
-    if (verdict.effect === 'deny') return this.#deny(denial);
-    if (verdict.effect === 'approve') {
-      return this.#askApproval(denial, verdict.approval ?? { timeout: 300, timeoutEffect: 'deny' });
-    }
-    await this.#reserve();
+    const decision = policy.before(this.#input, this.#counts);
+    this.#rules = decision.records;
+    this.#policyError = decision.policyError;
+    await this.#tellObserved(decision.records);
+    if (decision.verdict === 'deny') return this.#deny(denialOf(decision));
+    if (decision.verdict === 'approve') return this.#askApproval(decision);
+    if (!(await this.#reserve())) return;
     await this.#record('call_allowed', {});
     this.#parts.telemetry.counted('allowed', this.#input.tool);
     this.#span.set({ 'governance.action': 'allowed' });
-    await this.#tellShadows();
+    await this.#tellShadows(decision.shadows);
   }
 
   /** Enforced: throws. Observed: tells, and the tool runs. */
@@ -148,14 +138,13 @@ export class GovernedCall<A extends object, R> {
     throw new DeniedError(denial.reason, denial.name, record);
   }
 
-  async #askApproval(
-    asked: Denial,
-    terms: { readonly timeout: number; readonly timeoutEffect: 'deny' | 'allow' },
-  ): Promise<void> {
+  async #askApproval(decision: Decision): Promise<void> {
     const { approvals } = this.#parts;
+    const asked = denialOf(decision);
+    const terms = decision.approval ?? { timeout: 300, timeoutEffect: 'deny' };
     const refuse = (why: string): Promise<void> => this.#deny({ ...asked, reason: why, policyError: true });
     if (!approvals) return refuse(`Approval required but no approval backend configured: ${asked.reason}`);
-    const decision = { decision_source: asked.source, decision_name: asked.name, reason: asked.reason };
+    const told = { decision_source: asked.source, decision_name: asked.name, reason: asked.reason };
     let outcome: ApprovalOutcome;
     try {
       const pending = await approvals.request(
@@ -170,7 +159,7 @@ export class GovernedCall<A extends object, R> {
         },
         this.#options.signal,
       );
-      await this.#record('call_approval_requested', decision);
+      await this.#record('call_approval_requested', told);
       outcome = await pending.outcome(this.#options.signal);
     } catch (failure) {
       return refuse(
@@ -188,27 +177,28 @@ export class GovernedCall<A extends object, R> {
     }
     await this.#countExecution();
     const action = outcome.status === 'approved' ? 'call_approval_granted' : 'call_approval_timeout';
-    await this.#record(action, decision);
+    await this.#record(action, told);
     this.#parts.telemetry.counted('allowed', this.#input.tool);
     this.#span.set({ 'governance.action': 'approved' });
   }
 
-  /** Counts the execution; denies when calls side by side have used up a limit since it was checked. */
-  async #reserve(): Promise<void> {
-    const { limits } = this.#parts.policy;
+  /** Counts the execution. False: calls side by side have used up a limit since it was checked, and that was observed only. */
+  async #reserve(): Promise<boolean> {
+    const { maxToolCalls, maxCallsPerTool } = this.#parts.policy.bundle.limits;
     const { tool } = this.#input;
     await this.#countExecution();
-    const perTool = limits.maxCallsPerTool.get(tool);
-    const overall = this.#counts.executions > limits.maxToolCalls;
-    if (!overall && !(perTool !== undefined && this.#counts.tool > perTool)) return;
+    const { executions, toolExecutions } = this.#counts;
+    const perTool = maxCallsPerTool.get(tool) ?? Number.POSITIVE_INFINITY;
+    if (executions <= maxToolCalls && toolExecutions <= perTool) return true;
     await this.#counters.withdraw();
-    await this.#deny({
-      source: 'operation_limit',
-      name: overall ? 'max_tool_calls' : `max_calls_per_tool:${tool}`,
-      reason: overall
-        ? `Execution limit reached (${limits.maxToolCalls} calls).`
-        : `Per-tool limit: ${tool} called ${perTool} times (limit: ${perTool}).`,
-    });
+    const source = 'operation_limit';
+    if (executions > maxToolCalls) {
+      await this.#deny({ source, name: 'max_tool_calls', reason: operationLimitReason(maxToolCalls) });
+    } else {
+      const reason = perToolLimitReason(tool, perTool, perTool);
+      await this.#deny({ source, name: `max_calls_per_tool:${tool}`, reason });
+    }
+    return false;
   }
 
   async #countExecution(): Promise<void> {
@@ -227,29 +217,48 @@ export class GovernedCall<A extends object, R> {
       // The message is output too: what contracts took out of it must not leave by the exception.
       throw text === null ? failure : new Error(text);
     }
-    const success = (this.#options.success ?? looksSuccessful)(result);
-    const output = (this.#options.outputText ?? outputText)(result);
+    const { success, output } = this.#judge(result);
     const text = await this.#finish(success, output, null);
     return text === null ? result : (this.#options.replaceText ?? replaceText)(result, text);
   }
 
+  /** The tool has run: an option's function that throws must not keep that from being recorded. */
+  #judge(result: R): { success: boolean; output: string | null } {
+    const { success = looksSuccessful, outputText } = this.#options;
+    try {
+      const output = outputText ? outputText(result) : textOf(result);
+      return { success: success(result), output: output ?? null };
+    } catch (failure) {
+      this.#parts.onError(failure, 'judging a result');
+      return { success: false, output: textOf(result) ?? null };
+    }
+  }
+
   /** Post contracts, records and counters after the tool; gives the text to show instead, or null. Never rejects. */
   async #finish(success: boolean, output: string | null, error: string | null): Promise<string | null> {
-    const post = this.#parts.policy.after(this.#input, output);
-    this.#rules = [...this.#rules, ...post.rules];
+    const { policy, redaction } = this.#parts;
+    const { post, warnings, text } = policy.after(this.#input, output, redaction.redactText);
+    this.#rules = [...this.#rules, ...post.records];
     this.#policyError ||= post.policyError;
     await this.#counters
       .finished(success)
       .catch((failure: unknown) => this.#parts.onError(failure, 'counting the outcome of a call'));
     await this.#record(success ? 'call_executed' : 'call_failed', {
       tool_success: success,
-      postconditions_passed: post.passed,
+      postconditions_passed: post.postconditionsPassed,
       error,
     }).catch((failure: unknown) => this.#parts.onError(failure, 'writing an audit record'));
-    this.#span.set({ 'governance.tool_success': success, 'governance.postconditions_passed': post.passed });
+    this.#span.set({
+      'governance.tool_success': success,
+      'governance.postconditions_passed': post.postconditionsPassed,
+    });
     this.#span.end(!success, error);
-    if (post.warnings.length > 0) this.#options.onWarning?.(post.warnings);
-    return post.text;
+    try {
+      if (warnings.length > 0) this.#options.onWarning?.(warnings);
+    } catch (failure) {
+      this.#parts.onError(failure, 'telling of a warning');
+    }
+    return text;
   }
 
   #record(action: AuditAction, more: Partial<AuditRecord>): Promise<AuditRecord> {
@@ -277,14 +286,27 @@ export class GovernedCall<A extends object, R> {
     }
   }
 
-  async #tellShadows(): Promise<void> {
-    for (const shadow of this.#parts.policy.shadows(this.#input, this.#counts)) {
-      await this.#journal.emit(shadow.wouldDeny ? 'call_would_deny' : 'call_allowed', {
+  async #tellShadows(shadows: readonly RuleEvaluated[]): Promise<void> {
+    for (const shadow of shadows) {
+      await this.#journal.emit(shadow.passed ? 'call_allowed' : 'call_would_deny', {
         mode: 'observe',
-        decision_source: shadow.source,
+        decision_source: shadowSources[shadow.type] ?? 'yaml_precondition',
         decision_name: shadow.name,
-        reason: shadow.reason,
+        reason: shadow.message,
       });
     }
   }
 }
+
+const shadowSources: { readonly [type: string]: string } = {
+  precondition: 'yaml_precondition',
+  sandbox: 'yaml_sandbox',
+  session_contract: 'yaml_session',
+};
+
+const denialOf = (decision: Decision): Denial => ({
+  source: decision.source ?? 'yaml_precondition',
+  name: decision.name,
+  reason: decision.reason ?? 'Denied.',
+  policyError: decision.policyError,
+});
