@@ -10,6 +10,7 @@ interface State {
   readonly tenantId: string;
   readonly env: Env;
   readonly agentId: string;
+  /** Oldest connection first. */
   readonly streams: Map<string, { readonly pinned: boolean; readonly at: number }>;
   /** Tags of the newest stream that is not pinned; they overlay the registration's. */
   tags: Tags;
@@ -48,7 +49,11 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       } else {
         resolution = { bundleName: requested, source: 'agent_provided', ruleId: null, rulePattern: null };
       }
-      for (const [id, stream] of streams) if (stream.at < now() - streamLifeMs) streams.delete(id);
+      const oldest = now() - streamLifeMs;
+      for (const [id, stream] of streams) {
+        if (stream.at >= oldest) break;
+        streams.delete(id);
+      }
       streams.set(connectionId, { pinned: requested !== null, at });
       if (!policyVersion) return { reply: resolution };
       const report = { agentId, bundleName: resolution.bundleName, policyVersion, at };

@@ -4,7 +4,7 @@ import type { agentRoutes } from '../api/agents.ts';
 import type { Caller } from '../api/call.ts';
 import { type AssignmentRule, type Registration, resolveAssignment } from '../domain/agent.ts';
 import { notFound } from '../domain/error.ts';
-import { globMatch } from '../domain/evaluate/glob.ts';
+import { compileGlob } from '../domain/evaluate/glob.ts';
 import { environments } from '../domain/ids.ts';
 import { given } from './given.ts';
 import type { Handlers, Hub } from './hub.ts';
@@ -33,7 +33,8 @@ export const agents: Handlers<typeof agentRoutes> = {
       hub.store.agents.list(caller.tenantId),
       hub.store.rules.list(caller.tenantId),
     ]);
-    return registrations.map((registration) => render(registration, rules));
+    const matches = globs();
+    return registrations.map((registration) => render(registration, rules, matches));
   },
 
   async updateRegistration(hub, { params, body }, caller) {
@@ -61,7 +62,7 @@ export const agents: Handlers<typeof agentRoutes> = {
     }
     const after = await hub.store.agents.get(tenantId, agentId);
     if (!after) throw unknown();
-    return render(after, await hub.store.rules.list(tenantId));
+    return render(after, await hub.store.rules.list(tenantId), globs());
   },
 
   async bulkAssign(hub, { body }, caller) {
@@ -95,7 +96,19 @@ const unknown = () => notFound('Agent not found.');
 
 const renderStatus = (entry: StatusEntry) => ({ ...entry, connected_at: iso(entry.connected_at) });
 
-const render = (registration: Registration, rules: readonly AssignmentRule[]) => ({
+type Matches = (pattern: string, text: string) => boolean;
+
+/** A matcher that compiles each pattern once: a list of agents tries every rule on every agent. */
+function globs(): Matches {
+  const compiled = new Map<string, (text: string) => boolean>();
+  return (pattern, text) => {
+    const matches = compiled.get(pattern) ?? compileGlob(pattern);
+    compiled.set(pattern, matches);
+    return matches(text);
+  };
+}
+
+const render = (registration: Registration, rules: readonly AssignmentRule[], matches: Matches) => ({
   id: registration.id,
   agent_id: registration.agentId,
   display_name: registration.displayName,
@@ -110,7 +123,7 @@ const render = (registration: Registration, rules: readonly AssignmentRule[]) =>
       agentProvided: null,
       rules,
     },
-    globMatch,
+    matches,
   ).bundleName,
   last_seen_at: isoOrNull(registration.lastSeenAt),
   created_at: iso(registration.createdAt),
