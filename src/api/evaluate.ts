@@ -15,12 +15,13 @@ export const evaluateRoutes = routes({
       tool_name: line(255),
       tool_args: anyObject.default({}),
       environment: line(64).nullish(),
+      /** Taken and not used: no rule sees an agent's id. */
       agent_id: line(255).nullish(),
       principal: z
         .object({
-          user_id: text(255).nullish(),
-          role: text(255).nullish(),
-          claims: anyObject.nullish(),
+          user_id: text(255).nullable().default(null),
+          role: text(255).nullable().default(null),
+          claims: anyObject.nullable().default(null),
         })
         .nullish(),
     }),

@@ -233,7 +233,12 @@ class Converter {
   }
 
   #scalar(value: unknown, offset: number): Json {
-    if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+    if (value === null || typeof value === 'boolean') return value;
+    if (typeof value === 'string') {
+      // The text is well formed, but an escape may make half of a pair.
+      if (isWellFormed(value)) return value;
+      throw this.#lines.problem('an escape makes half of a surrogate pair', offset);
+    }
     if (typeof value === 'number' && Number.isFinite(value)) return value;
     throw this.#lines.problem('a number must be finite', offset);
   }

@@ -1,35 +1,15 @@
 // Work on YAML that strangers wrote: dry runs, and reading and assembling bundles. Bounded in time, memory and number.
 import type { AssembledContract } from '../domain/deployment.ts';
+import type { ToolCall } from '../domain/evaluate/call.ts';
+import type { DryRun } from '../domain/evaluate/playground.ts';
 import type { CompositionItem, ContractType, JsonObject, Mode } from '../domain/library.ts';
 
 export interface EvaluationRequest {
   readonly yaml: string;
-  readonly toolName: string;
-  readonly toolArgs: JsonObject;
-  readonly environment: string;
-  readonly agentId: string;
-  readonly principal: {
-    readonly userId: string | null;
-    readonly role: string | null;
-    readonly claims: JsonObject | null;
-  } | null;
+  readonly call: ToolCall;
 }
 
-export interface ContractFinding {
-  readonly id: string;
-  readonly type: string;
-  readonly passed: boolean;
-  readonly effect: string | null;
-  readonly message: string | null;
-  readonly observed: boolean;
-  readonly tags: readonly string[];
-}
-
-export interface Evaluation {
-  readonly verdict: string;
-  readonly mode: string;
-  readonly contracts: readonly ContractFinding[];
-  readonly decidingContract: string | null;
+export interface Evaluation extends DryRun {
   /** Milliseconds of the run itself: no waiting, no start of a worker. */
   readonly elapsedMs: number;
 }

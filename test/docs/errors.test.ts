@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { errorCodes } from '../../src/domain/error.ts';
 
 const page = await readFile(new URL('../../docs/errors.md', import.meta.url), 'utf8');
-const rows = [...page.matchAll(/^\| `([a-z_]+)` \| (\d{3}) \| (.+) \| (.+) \|$/gm)];
+const rows = [...page.matchAll(/^\| `([a-z_]+)` +\| (\d{3}) +\| (.+?) +\| (.+?) +\|$/gm)];
 
 test('every error code has a row, in the order of the list, and no row is for anything else', () => {
   expect(rows.map(([, code]) => code)).toEqual([...errorCodes]);

@@ -1,6 +1,8 @@
 // The playground: verdicts, bounds, and what hostile YAML cannot do to the server.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../adapters/node/clock.ts';
+import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { costly, hostile } from './hostile.ts';
@@ -122,6 +124,21 @@ describe('an evaluation', () => {
   });
 });
 
+it('an evaluation over its time is ended, and so is the next', async () => {
+  const impatient = createEvaluator({ clock: systemClock, accepted: {}, limitMs: 1 });
+  const hub = await makeHub({}, impatient);
+  try {
+    await expect(evaluate({ yaml_content: costly() }, hub)).rejects.toMatchObject({
+      code: 'unprocessable',
+      message: 'Evaluation timed out',
+    });
+    await expect(evaluate({ yaml_content: costly() }, hub)).rejects.toThrow('Evaluation timed out');
+  } finally {
+    await hub.close();
+    await impatient.close();
+  }
+});
+
 describe('the environment of the server', () => {
   const name = 'REEVE_TEST_SECRET';
   beforeEach(() => {
@@ -165,11 +182,11 @@ describe('hostile YAML', () => {
   it.each(Object.keys(hostile))('%s is refused by every route that takes YAML', async (what) => {
     const yaml_content = hostile[what] ?? '';
     for (const call of [
-      evaluate({ yaml_content }),
-      t.call('uploadBundle', { body: { yaml_content } }, user),
-      t.call('importContracts', { body: { yaml_content } }, user),
+      () => evaluate({ yaml_content }),
+      () => t.call('uploadBundle', { body: { yaml_content } }, user),
+      () => t.call('importContracts', { body: { yaml_content } }, user),
     ]) {
-      const error = await refused(call);
+      const error = await refused(call());
       expect(['unprocessable', 'validation_failed']).toContain(error.code);
       expect(error.message).not.toMatch(/\bat .+:\d+:\d+/);
     }
@@ -197,7 +214,7 @@ describe('hostile YAML', () => {
     expect(delay.percentile(99) / 1e6).toBeLessThan(50);
   });
 
-  it('a fifth evaluation waits up to a second, then is refused without a time to retry', async () => {
+  it('is answered or refused when many come at once; a refusal names no time to retry', async () => {
     const body = { yaml_content: costly() };
     const results = await Promise.allSettled(Array.from({ length: 40 }, () => evaluate(body)));
     const codes = new Set(

@@ -3,6 +3,8 @@ import { assembleBundle } from '../../../src/domain/bundle/assembly.ts';
 import { decomposeBundle, maxContracts } from '../../../src/domain/bundle/decomposition.ts';
 import { readBundleHeader } from '../../../src/domain/bundle/header.ts';
 import { validateBundle } from '../../../src/domain/bundle/validation.ts';
+import { HubError } from '../../../src/domain/error.ts';
+import { evaluateYaml } from '../../../src/domain/evaluate/playground.ts';
 import type { JsonObject } from '../../../src/domain/yaml.ts';
 import type {
   Assembly,
@@ -12,6 +14,7 @@ import type {
   Evaluation,
   EvaluationRequest,
 } from '../../../src/ports/evaluator.ts';
+import { systemClock } from '../clock.ts';
 
 /** What bundles may say they are. Absent: any `<word>/v1`, both kinds. */
 export interface Accepted {
@@ -48,7 +51,24 @@ export function perform(task: Task): TaskResult<Task> {
     case 'assemble':
       return assemble(task.request, task.accepted);
     case 'evaluate':
-      throw new Error('later');
+      return evaluate(task.request, task.accepted);
+  }
+}
+
+const bounds = /^Invalid contract YAML: ((?:more than|expected at most) \d+ (?:documents|contracts)[^()]*)/;
+
+function evaluate({ yaml, call }: EvaluationRequest, accepted: Accepted): Evaluation {
+  const start = systemClock.monotonic();
+  try {
+    const result = evaluateYaml(yaml, call, { engine: accepted });
+    return { ...result, elapsedMs: systemClock.monotonic() - start };
+  } catch (error) {
+    const exceeded = error instanceof HubError ? bounds.exec(error.message)?.[1]?.trim() : undefined;
+    if (exceeded === undefined) throw error;
+    // Document 1: too many documents or contracts is a validation error, as of any other field.
+    throw new HubError('validation_failed', exceeded, {
+      problems: [{ loc: ['body', 'yaml_content'], msg: exceeded }],
+    });
   }
 }
 
