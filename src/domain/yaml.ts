@@ -71,9 +71,12 @@ export function parseYaml(text: string, bounds: YamlBounds = {}): YamlDocument[]
     uniqueKeys: false,
     merge: false,
   });
-  // Stop at the first error or warning: a hostile text could otherwise collect a million of them.
+  // Stop at the first error or warning: a hostile text could otherwise collect a million of them. The composer reports what
+  // is thrown inside a collection once more for each one around it; the first report is the precise one.
+  let first: HubError | undefined;
   Reflect.set(composer, 'onError', (at: unknown, _code: unknown, message: string) => {
-    throw lines.problem(message, offsetOf(at));
+    first ??= lines.problem(message, offsetOf(at));
+    throw first;
   });
   const converter = new Converter(lines, maxDepth, bounds.maxNodes ?? 200_000);
   const documents: YamlDocument[] = [];

@@ -75,6 +75,11 @@ describe('parseYaml', () => {
     ['a list as key', '? [a]\n: b', /key/],
     ['an empty key', ': a', /key/],
     ['a merge of a scalar', 'a: {<<: 1}', /merge key/],
+    [
+      'an error inside collections, at its own place',
+      'a:\n  - b:\n      - c: !thing x',
+      /^Invalid YAML: [^(]*\(line 3, column 12\)$|line 3/,
+    ],
     ['bad indentation', 'a:\n  b: 1\n c: 2', /line 3/],
     ['an open quote', 'a: "b', /quote/],
     ['tabs as indentation', 'a:\n\tb: 1', /./],
