@@ -157,7 +157,8 @@ function parameters(route: RouteDeclaration, wire: WireNames): Json[] {
 
 function requestBody(route: RouteDeclaration): Json {
   const schema = schemaOf(route.body, 'input');
-  return { required: route.optionalBody !== true, content: { 'application/json': { schema } } };
+  const yaml = route.yamlField ? { 'application/x-yaml': { schema: { type: 'string' } } } : {};
+  return { required: route.optionalBody !== true, content: { 'application/json': { schema }, ...yaml } };
 }
 
 function responses(route: RouteDeclaration): Json {

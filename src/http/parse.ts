@@ -5,6 +5,17 @@ import type { RawRequest } from './raw.ts';
 import type { Match } from './router.ts';
 import type { Parts } from './validate.ts';
 
+const yamlType = /^(?:application\/(?:x-)?yaml|text\/(?:x-)?yaml) *(?:;|$)/i;
+
+/** The bytes as text, byte order mark included: a revision's hash covers exactly what was sent. */
+function exactText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new HubError('unprocessable', 'Invalid YAML: the body is not UTF-8.');
+  }
+}
+
 /** @throws HubError payload_too_large, unsupported_media_type, invalid_json, validation_failed */
 export async function parse(raw: RawRequest, { route, params }: Match): Promise<Parts> {
   const { declaration } = route;
@@ -20,8 +31,14 @@ export async function parse(raw: RawRequest, { route, params }: Match): Promise<
     });
   }
   const type = raw.headers.get('content-type');
+  if (declaration.yamlField && type !== undefined && yamlType.test(type)) {
+    return { params, query, body: { [declaration.yamlField]: exactText(bytes) } };
+  }
   if (type !== undefined && !/^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i.test(type)) {
-    throw new HubError('unsupported_media_type', 'Send the body as application/json.');
+    throw new HubError(
+      'unsupported_media_type',
+      `Send the body as application/json${declaration.yamlField ? ' or application/x-yaml' : ''}.`,
+    );
   }
   return { params, query, body: readJson(bytes) };
 }

@@ -96,6 +96,16 @@ describe('the main job', () => {
     stream.close();
   });
 
+  it('takes a bundle as YAML, byte for byte, and serves it so', async () => {
+    const sent = yaml.replace('guardrails', 'as-yaml');
+    const headers = { 'Content-Type': 'application/x-yaml' };
+    const uploaded = await hub.call('POST', '/api/v1/bundles', { cookie, body: sent, headers });
+    expect(uploaded).toMatchObject({ status: 201, body: { name: 'as-yaml', version: 1 } });
+    const served = await hub.call('GET', '/api/v1/bundles/as-yaml/1/yaml', { cookie });
+    expect(served.headers.get('content-type')).toContain('application/x-yaml');
+    expect(served.body).toBe(sent);
+  });
+
   it('takes audit events once and shows them', async () => {
     const event = {
       call_id: 'call-1',
