@@ -492,6 +492,17 @@ describe('sinks of a guard', () => {
     await rm(folder, { recursive: true });
   });
 
+  it('get no secret that a message repeats', async () => {
+    const noisy = noEnv
+      .replace('path: { contains: ".env" }', 'command: { exists: true }')
+      .replace('path}', 'command}');
+    const guard = guardOf(noisy);
+    const failure = await denied(guard.run('read_file', { command: 'login --password hunter2' }, ok));
+    expect(failure.message).toContain('hunter2');
+    expect(JSON.stringify(guard.events.events)).not.toContain('hunter2');
+    expect(failure.event.rules_evaluated[0]?.message).toBe('login --password [REDACTED] is secret');
+  });
+
   it('get custom redaction', async () => {
     const guard = guardOf(noEnv, {
       redaction: { sensitive_keys: ['ssn'], custom_patterns: [['ACME-\\d+', 'ACME-*']] },
