@@ -2,7 +2,13 @@
 import type { Redaction } from '../../domain/redact.ts';
 import type { Clock } from '../clock.ts';
 import type { OnError } from '../failure.ts';
-import { type AuditAction, type AuditRecord, auditRecord, type Principal } from '../record.ts';
+import {
+  type AuditAction,
+  type AuditRecord,
+  auditRecord,
+  type Principal,
+  type RuleEvaluated,
+} from '../record.ts';
 import type { Sink } from '../sinks/sink.ts';
 import type { Telemetry } from '../telemetry.ts';
 
@@ -60,7 +66,12 @@ export class Journal {
       ...more,
       timestamp: new Date(clock.now()).toISOString(),
       action,
+      // Messages repeat arguments.
       ...(typeof more.reason === 'string' ? { reason: redaction.redactText(more.reason) } : {}),
+      rules_evaluated: (more.rules_evaluated ?? []).map((rule) => this.#redactRule(rule)),
+      hooks_evaluated: (more.hooks_evaluated ?? []).map((hook) =>
+        hook.reason === null ? hook : { ...hook, reason: redaction.redactText(hook.reason) },
+      ),
       ...(typeof more.error === 'string' ? { error: redaction.redactResult(more.error) } : {}),
     });
     telemetry.evaluated(record);
@@ -71,5 +82,17 @@ export class Journal {
       onError(failure, 'writing an audit record');
     }
     return record;
+  }
+
+  #redactRule(rule: RuleEvaluated): RuleEvaluated {
+    const { redaction } = this.#ports;
+    if (rule.passed) return rule;
+    return {
+      ...rule,
+      message: rule.message === null ? null : redaction.redactText(rule.message),
+      ...(rule.metadata === undefined
+        ? {}
+        : { metadata: redaction.redactArgs(rule.metadata) as { readonly [name: string]: unknown } }),
+    };
   }
 }
