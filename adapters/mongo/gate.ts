@@ -1,0 +1,30 @@
+// A bound on how many writes of one kind run and wait, so that a burst of ingest neither takes every connection nor piles up in memory.
+import { HubError } from '../../src/domain/error.ts';
+
+/** Runs `task` when fewer than `atOnce` run; throws `overloaded` when `waiting` wait already. */
+export type Gate = <T>(task: () => Promise<T>) => Promise<T>;
+
+export function gate(atOnce: number, waiting: number): Gate {
+  const queue: (() => void)[] = [];
+  let running = 0;
+  return async (task) => {
+    if (running >= atOnce) {
+      if (queue.length >= waiting) {
+        throw new HubError('overloaded', 'Too many events are being written. Try again in a moment.', {
+          retryAfter: 1,
+        });
+      }
+      // Whoever leaves hands its place on, so `running` stays as it is.
+      await new Promise<void>((resolve) => queue.push(resolve));
+    } else {
+      running++;
+    }
+    try {
+      return await task();
+    } finally {
+      const next = queue.shift();
+      if (next) next();
+      else running--;
+    }
+  };
+}
