@@ -66,6 +66,16 @@ export const verdictClass = (verdict: string): VerdictClass =>
 export const verdictsOf = (wanted: VerdictClass): readonly string[] =>
   Object.keys(classes).filter((verdict) => classes[verdict] === wanted);
 
+/** The column of the statistics an event stands in: a denial that was only observed counts as observed (document 3 §9). */
+export type CountedAs = 'allowed' | 'denied' | 'pending' | 'observed';
+
+/** How a stored event is counted: by its first verdict and its mode; outcomes are not counted again. */
+export function countedAs(verdict: string, mode: string): CountedAs {
+  const found = verdictClass(verdict);
+  if (found === 'would_deny') return 'observed';
+  return found === 'denied' && mode === 'observe' ? 'observed' : found;
+}
+
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
 /** The outcome that a repeated event adds. */

@@ -1,0 +1,213 @@
+// What every store promises of approvals (ports/approvals).
+import { describe, expect, it } from 'vitest';
+import type { Decision } from '../../src/domain/approval.ts';
+import { anApproval, hostileTexts, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';
+
+const yes: Decision = { approved: true, decidedBy: 'ada@example.org', reason: 'fine', decidedVia: 'console' };
+
+export function approvalsContract(name: string, open: Open): void {
+  describe(`${name}: approvals`, () => {
+    const shared = sharedStore(open);
+
+    it('keeps an approval as it was given, and a repeat returns the stored one', async () => {
+      const { approvals } = shared.get();
+      const approval = anApproval({ contractName: 'no-secrets' });
+      expect(await approvals.insert(approval)).toEqual(approval);
+      expect(await approvals.get(approval.tenantId, approval.id)).toEqual(approval);
+      const decided = await approvals.decide(approval.tenantId, approval.id, yes, t0 + 1);
+      expect(await approvals.insert({ ...approval, message: 'again' })).toEqual(decided);
+      expect(await approvals.list(approval.tenantId, { env: null, limit: 10, offset: 0 }, t0)).toEqual([
+        decided,
+      ]);
+    });
+
+    it('hostile texts come back as they went in', async () => {
+      const { approvals } = shared.get();
+      const tenantId = uuid();
+      for (const text of hostileTexts) {
+        const approval = anApproval({
+          tenantId,
+          agentId: text,
+          toolName: text,
+          message: text,
+          toolArgs: JSON.parse(`{"__proto__":1,"$where":${JSON.stringify(text)}}`),
+        });
+        await approvals.insert(approval);
+        const stored = await approvals.get(tenantId, approval.id);
+        expect(stored).toEqual(approval);
+        expect(JSON.stringify(stored?.toolArgs)).toBe(JSON.stringify(approval.toolArgs));
+        expect(await approvals.get(tenantId, text)).toBeNull();
+        expect(await approvals.decide(tenantId, text, yes, t0)).toBe('absent');
+      }
+      const none = anApproval({ tenantId, toolArgs: null, decisionSource: null });
+      await approvals.insert(none);
+      expect(await approvals.get(tenantId, none.id)).toEqual(none);
+    });
+
+    it('a decision is written with who, when, why and how', async () => {
+      const { approvals } = shared.get();
+      const [a, b] = [anApproval(), anApproval()];
+      await approvals.insert(a);
+      await approvals.insert(b);
+      const approved = {
+        ...a,
+        status: 'approved',
+        decidedBy: 'ada@example.org',
+        decidedAt: t0 + 7,
+        decisionReason: 'fine',
+        decidedVia: 'console',
+      };
+      expect(await approvals.decide(a.tenantId, a.id, yes, t0 + 7)).toEqual(approved);
+      expect(await approvals.get(a.tenantId, a.id)).toEqual(approved);
+      const no = { ...yes, approved: false, reason: null };
+      expect(await approvals.decide(b.tenantId, b.id, no, t0 + 7)).toMatchObject({
+        status: 'denied',
+        decisionReason: null,
+      });
+    });
+
+    it('of 50 parallel decisions one succeeds and its words are kept', async () => {
+      const { approvals } = shared.get();
+      const approval = anApproval();
+      await approvals.insert(approval);
+      const answers = await parallel(50, (i) =>
+        approvals.decide(
+          approval.tenantId,
+          approval.id,
+          { ...yes, approved: i % 2 === 0, decidedBy: `user ${i}` },
+          t0 + i,
+        ),
+      );
+      const won = answers.filter((answer) => typeof answer === 'object');
+      expect(won).toHaveLength(1);
+      expect(answers.filter((answer) => answer === 'not_pending')).toHaveLength(49);
+      expect(await approvals.get(approval.tenantId, approval.id)).toEqual(won[0]);
+    });
+
+    it('a decision at the deadline is too late, one before it is not', async () => {
+      const { approvals } = shared.get();
+      const [late, early] = [anApproval(), anApproval()];
+      await approvals.insert(late);
+      await approvals.insert(early);
+      expect(await approvals.decide(late.tenantId, late.id, yes, late.deadline)).toBe('not_pending');
+      expect(await approvals.get(late.tenantId, late.id)).toEqual(late);
+      expect(await approvals.decide(early.tenantId, early.id, yes, early.deadline - 1)).toMatchObject({
+        status: 'approved',
+      });
+    });
+
+    it('expires when due, never before, once', async () => {
+      const { approvals } = shared.get();
+      const approval = anApproval();
+      await approvals.insert(approval);
+      expect(await approvals.expire(approval.tenantId, approval.id, approval.deadline - 1)).toBeNull();
+      const answers = await parallel(20, () =>
+        approvals.expire(approval.tenantId, approval.id, approval.deadline),
+      );
+      const timedOut = { ...approval, status: 'timeout', decidedVia: 'system' };
+      expect(answers.filter((answer) => answer !== null)).toEqual([timedOut]);
+      expect(await approvals.get(approval.tenantId, approval.id)).toEqual(timedOut);
+      expect(await approvals.decide(approval.tenantId, approval.id, yes, t0)).toBe('not_pending');
+      expect(await approvals.expire(approval.tenantId, uuid(), approval.deadline)).toBeNull();
+    });
+
+    it('a race of decisions and expiries has one outcome', async () => {
+      const { approvals } = shared.get();
+      const approval = anApproval();
+      await approvals.insert(approval);
+      const answers = await Promise.all([
+        ...Array.from({ length: 10 }, () =>
+          approvals.decide(approval.tenantId, approval.id, yes, approval.deadline - 1),
+        ),
+        ...Array.from({ length: 10 }, () =>
+          approvals.expire(approval.tenantId, approval.id, approval.deadline),
+        ),
+      ]);
+      const done = answers.filter((answer) => answer !== null && typeof answer === 'object');
+      expect(done).toHaveLength(1);
+      expect(await approvals.get(approval.tenantId, approval.id)).toEqual(done[0]);
+    });
+
+    it('lists newest first with statuses as seen now', async () => {
+      const { approvals } = shared.get();
+      const tenantId = uuid();
+      const [old, open1, open2, staging] = [
+        anApproval({ tenantId, createdAt: t0 + 1, timeoutSeconds: 1 }),
+        anApproval({ tenantId, createdAt: t0 + 2 }),
+        anApproval({ tenantId, createdAt: t0 + 3 }),
+        anApproval({ tenantId, createdAt: t0 + 4, env: 'staging' }),
+      ] as const;
+      for (const approval of [open2, old, staging, open1]) await approvals.insert(approval);
+      const decided = await approvals.decide(tenantId, open1.id, yes, t0 + 5);
+      const now = old.deadline;
+      const seen = { ...old, status: 'timeout', decidedVia: 'system' };
+      const list = (filter: object) =>
+        approvals.list(tenantId, { env: null, limit: 100, offset: 0, ...filter }, now);
+      expect(await list({})).toEqual([staging, open2, decided, seen]);
+      expect(await list({ env: 'production' })).toEqual([open2, decided, seen]);
+      expect(await list({ status: 'pending' })).toEqual([staging, open2]);
+      expect(await list({ status: 'timeout' })).toEqual([seen]);
+      expect(await list({ status: 'approved' })).toEqual([decided]);
+      expect(await list({ status: 'denied' })).toEqual([]);
+      expect(await list({ limit: 2, offset: 1 })).toEqual([open2, decided]);
+      expect(await list({ offset: 4 })).toEqual([]);
+      await approvals.expire(tenantId, old.id, now);
+      expect(await list({ status: 'timeout' })).toEqual([seen]);
+      expect(await approvals.list(uuid(), { env: null, limit: 100, offset: 0 }, now)).toEqual([]);
+    });
+
+    it('pending ones come earliest deadline first, by environment', async () => {
+      const { approvals } = shared.get();
+      const tenantId = uuid();
+      const made = [30, 10, 20].map((timeoutSeconds) => anApproval({ tenantId, timeoutSeconds }));
+      const gone = anApproval({ tenantId });
+      const staging = anApproval({ tenantId, env: 'staging' });
+      for (const approval of [...made, gone, staging]) await approvals.insert(approval);
+      await approvals.decide(tenantId, gone.id, yes, t0);
+      expect(await approvals.pending(tenantId, 'production')).toEqual([made[1], made[2], made[0]]);
+      expect(await approvals.pending(tenantId, 'staging')).toEqual([staging]);
+      expect(await approvals.pending(uuid(), 'production')).toEqual([]);
+    });
+
+    it('those due come over all tenants, earliest first, up to a limit', async () => {
+      const { approvals } = shared.get();
+      const long = t0 - 1_000_000_000;
+      const made = [3, 1, 2].map((s) => anApproval({ createdAt: long, timeoutSeconds: s, env: 'staging' }));
+      for (const approval of made) await approvals.insert(approval);
+      const names = (list: typeof made) => list.map(({ tenantId, env, id }) => ({ tenantId, env, id }));
+      const [third, first, second] = made as [(typeof made)[0], (typeof made)[0], (typeof made)[0]];
+      expect(await approvals.due(long + 999, 10)).toEqual([]);
+      expect(await approvals.due(long + 2000, 10)).toEqual(names([first, second]));
+      expect(await approvals.due(long + 3000, 2)).toEqual(names([first, second]));
+      await approvals.expire(first.tenantId, first.id, long + 3000);
+      expect(await approvals.due(long + 3000, 10)).toEqual(names([second, third]));
+      for (const approval of [second, third]) {
+        await approvals.expire(approval.tenantId, approval.id, long + 3000);
+      }
+    });
+
+    it('counts those pending and not yet due', async () => {
+      const { approvals } = shared.get();
+      const tenantId = uuid();
+      const short = anApproval({ tenantId, timeoutSeconds: 1 });
+      for (const approval of [short, anApproval({ tenantId }), anApproval({ tenantId, env: 'staging' })]) {
+        await approvals.insert(approval);
+      }
+      expect(await approvals.countPending(tenantId, null, t0)).toBe(3);
+      expect(await approvals.countPending(tenantId, 'production', t0)).toBe(2);
+      expect(await approvals.countPending(tenantId, null, short.deadline)).toBe(2);
+      expect(await approvals.countPending(uuid(), null, t0)).toBe(0);
+    });
+
+    it('another tenant cannot read, decide or expire it', async () => {
+      const { approvals } = shared.get();
+      const approval = anApproval();
+      await approvals.insert(approval);
+      const stranger = uuid();
+      expect(await approvals.get(stranger, approval.id)).toBeNull();
+      expect(await approvals.decide(stranger, approval.id, yes, t0)).toBe('absent');
+      expect(await approvals.expire(stranger, approval.id, approval.deadline)).toBeNull();
+      expect(await approvals.get(approval.tenantId, approval.id)).toEqual(approval);
+    });
+  });
+}

@@ -1,0 +1,159 @@
+// Audit events against a model: any sequence of batches reads as a plain sorted list would (ports/events).
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  addsOutcome,
+  countedAs,
+  type EventInput,
+  outcomeOf,
+  type StoredEvent,
+} from '../../src/domain/event.ts';
+import { type Env, environments } from '../../src/domain/ids.ts';
+import type { EventBatch, EventFilter } from '../../src/ports/events.ts';
+import { readAll } from './events.ts';
+import { type Open, sharedStore, t0, uuid } from './fixtures.ts';
+
+type Kept = Omit<StoredEvent, 'id'>;
+
+const verdicts = ['call_allowed', 'call_denied', 'call_would_deny', 'call_executed', 'pending', 'odd "one"'];
+const uuids = Array.from({ length: 40 }, () => uuid());
+
+const event: fc.Arbitrary<EventInput> = fc.record({
+  call_id: fc.oneof(
+    fc.constantFrom(...uuids),
+    fc.integer({ min: 0, max: 40 }).map((n) => `call-${n}`),
+  ),
+  agent_id: fc.constantFrom('a', 'b', 'Agent "c"'),
+  tool_name: fc.constantFrom('read', 'write', 'tool\u0000'),
+  verdict: fc.constantFrom(...verdicts),
+  mode: fc.constantFrom('enforce', 'observe'),
+  timestamp: fc.oneof(
+    fc.integer({ min: 0, max: 20 }).map((n) => t0 + n),
+    fc.integer({ min: -3, max: 3 }).map((n) => t0 + n * 1_800_000 + 0.25),
+  ),
+  payload: fc.option(fc.record({ decision_name: fc.constantFrom('x', 'y', null) })),
+});
+
+const batch = fc.record({
+  env: fc.constantFrom<Env>(...environments),
+  receivedAt: fc.integer({ min: 0, max: 5 }).map((n) => t0 + n),
+  events: fc.array(event, { maxLength: 30 }),
+});
+
+const filter: fc.Arbitrary<EventFilter> = fc.record(
+  {
+    env: fc.option(fc.constantFrom<Env>(...environments), { freq: 1 }),
+    agentId: fc.constantFrom('a', 'b', 'Agent "c"'),
+    toolName: fc.constantFrom('read', 'tool\u0000'),
+    verdict: fc.constantFrom(...verdicts),
+    mode: fc.constantFrom('enforce', 'observe'),
+    since: fc.integer({ min: -5, max: 15 }).map((n) => t0 + n),
+    until: fc.integer({ min: 0, max: 25 }).map((n) => t0 + n),
+    search: fc.constantFrom('A', 'read', 'CALL-1', 'x', 'zz', '"'),
+  },
+  { requiredKeys: ['env'] },
+);
+
+/** Stores a batch in the list; the list is in order of arrival. */
+function keep(list: Kept[], given: EventBatch): { accepted: number; duplicates: number } {
+  let accepted = 0;
+  for (const e of given.events) {
+    const at = list.findIndex((k) => k.call_id === e.call_id);
+    const known = list[at];
+    if (!known) {
+      list.push({ ...e, env: given.env, createdAt: given.receivedAt, outcomes: [] });
+      accepted++;
+    } else if (addsOutcome(known.verdict, known.outcomes, e)) {
+      list[at] = { ...known, outcomes: [...known.outcomes, outcomeOf(e)] };
+    }
+  }
+  return { accepted, duplicates: given.events.length - accepted };
+}
+
+const fits = (e: Kept, f: EventFilter): boolean =>
+  (f.env === null || e.env === f.env) &&
+  (f.agentId === undefined || e.agent_id === f.agentId) &&
+  (f.toolName === undefined || e.tool_name === f.toolName) &&
+  (f.verdict === undefined || e.verdict === f.verdict || e.outcomes.some((o) => o.verdict === f.verdict)) &&
+  (f.mode === undefined || e.mode === f.mode) &&
+  (f.since === undefined || e.timestamp >= f.since) &&
+  (f.until === undefined || e.timestamp <= f.until) &&
+  (f.search === undefined ||
+    [e.agent_id, e.tool_name, e.call_id, e.payload?.decision_name].some(
+      (text) => typeof text === 'string' && text.toLowerCase().includes(f.search?.toLowerCase() ?? ''),
+    ));
+
+const newestFirst = (list: readonly Kept[]): Kept[] =>
+  [...list].reverse().sort((a, b) => b.timestamp - a.timestamp);
+
+function histogram(list: readonly Kept[], f: EventFilter, width: number) {
+  const buckets = new Map<number, { allowed: number; denied: number; pending: number; observed: number }>();
+  for (const e of list) {
+    if (!fits(e, f) || (f.until !== undefined && e.timestamp >= f.until)) continue;
+    const start = Math.floor(e.timestamp / width) * width;
+    const bucket = buckets.get(start) ?? { allowed: 0, denied: 0, pending: 0, observed: 0 };
+    bucket[countedAs(e.verdict, e.mode)]++;
+    buckets.set(start, bucket);
+  }
+  return [...buckets].sort(([a], [b]) => a - b).map(([start, counts]) => ({ start, ...counts }));
+}
+
+function counts(list: readonly Kept[], env: Env | null, since: number, activeSince: number) {
+  const within = list.filter((e) => (env === null || e.env === env) && e.timestamp >= since);
+  const named = within.map((e) => e.payload?.decision_name).filter((n) => typeof n === 'string');
+  return {
+    events: within.length,
+    denials: within.filter((e) => countedAs(e.verdict, e.mode) === 'denied').length,
+    observeFindings: within.filter((e) => countedAs(e.verdict, e.mode) === 'observed').length,
+    contractsTriggered: new Set(named).size,
+    activeAgents: new Set(within.filter((e) => e.timestamp > activeSince).map((e) => e.agent_id)).size,
+  };
+}
+
+export function eventsModelContract(name: string, open: Open): void {
+  describe(`${name}: events like a list`, () => {
+    const shared = sharedStore(open);
+
+    it('any batches, filters, pages, histograms, counts and removals', async () => {
+      const store = shared.get();
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(batch, { minLength: 1, maxLength: 8 }),
+          fc.array(filter, { minLength: 1, maxLength: 6 }),
+          fc.integer({ min: 1, max: 15 }),
+          fc.integer({ min: 0, max: 6 }),
+          async (batches, filters, limit, purgeBefore) => {
+            const tenantId = uuid();
+            const list: Kept[] = [];
+            for (const given of batches) {
+              expect(await store.events.ingest({ ...given, tenantId })).toEqual(
+                keep(list, { ...given, tenantId }),
+              );
+            }
+            for (const round of [1, 2]) {
+              for (const f of filters) {
+                const found = await readAll(store, tenantId, f, limit);
+                const expected = newestFirst(list).filter((e) => fits(e, f));
+                expect(found.map(({ id: _, ...rest }) => rest)).toEqual(expected);
+                for (const width of [60_000, 7_200_000]) {
+                  expect(await store.events.histogram(tenantId, f, width)).toEqual(histogram(list, f, width));
+                }
+                const [since, active] = [t0 + limit - 3, t0 + limit];
+                expect(await store.events.counts(tenantId, f.env, since, active)).toEqual(
+                  counts(list, f.env, since, active),
+                );
+              }
+              if (round === 2) break;
+              const before = t0 + purgeBefore;
+              let removed = 0;
+              for (let n = -1; n !== 0; removed += n) n = await store.events.purge(tenantId, before, limit);
+              expect(removed).toBe(list.filter((e) => e.createdAt < before).length);
+              list.splice(0, list.length, ...list.filter((e) => e.createdAt >= before));
+            }
+          },
+        ),
+        { numRuns: 40 },
+      );
+    }, 120_000);
+  });
+}

@@ -1,0 +1,315 @@
+// What every store promises of reading audit events: order, pages, filters, histogram and counts (ports/events).
+import { describe, expect, it } from 'vitest';
+import type { EventInput } from '../../src/domain/event.ts';
+import type { EventFilter } from '../../src/ports/events.ts';
+import { aBatch, everything, readAll } from './events.ts';
+import { anEvent, hostileTexts, type Open, sharedStore, t0, uuid } from './fixtures.ts';
+
+const hour = 3_600_000;
+
+export function eventsSearchContract(name: string, open: Open): void {
+  describe(`${name}: reading events`, () => {
+    const shared = sharedStore(open);
+    const ids = (events: readonly EventInput[]) => events.map((e) => e.call_id);
+
+    it('newest first by timestamp, and of equal ones the last to arrive', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const at = (call_id: string, timestamp: number, agent_id = 'a') =>
+        anEvent({ call_id, timestamp, agent_id });
+      await store.events.ingest(
+        aBatch(tenantId, [at('1', t0 + 5), at('2', t0, 'b'), at('3', t0 + 9), at('4', t0), at('5', t0, 'b')]),
+      );
+      await store.events.ingest(aBatch(tenantId, [at('6', t0 - 7), at('7', t0), at('8', t0 + 0.5)]));
+      expect(ids(await readAll(store, tenantId))).toEqual(['3', '1', '8', '7', '5', '4', '2', '6']);
+      expect(ids(await readAll(store, tenantId, everything, 1))).toEqual([
+        '3',
+        '1',
+        '8',
+        '7',
+        '5',
+        '4',
+        '2',
+        '6',
+      ]);
+    });
+
+    it('any timestamp can be stored and found: negative, zero, far ahead, all in one batch', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const times = [
+        -62_135_596_800_000,
+        -1.5,
+        0,
+        1,
+        t0 - hour,
+        t0,
+        t0 + 0.001,
+        t0 + 400 * 24 * hour,
+        253_402_300_799_999,
+      ];
+      await store.events.ingest(
+        aBatch(
+          tenantId,
+          times.map((timestamp) => anEvent({ timestamp })),
+        ),
+      );
+      expect((await readAll(store, tenantId, everything, 2)).map((e) => e.timestamp)).toEqual(
+        [...times].reverse(),
+      );
+      for (const time of times) {
+        const filter = { env: null, since: time, until: time };
+        expect((await readAll(store, tenantId, filter)).map((e) => e.timestamp)).toEqual([time]);
+      }
+    });
+
+    it('pages cover everything once, and events that arrive later do not shift them', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const old = Array.from({ length: 60 }, (_, i) =>
+        anEvent({ agent_id: `a${i % 3}`, timestamp: t0 + ((i * 37) % 60) * 1000 }),
+      );
+      for (let i = 0; i < 60; i += 20) await store.events.ingest(aBatch(tenantId, old.slice(i, i + 20)));
+      const expected = [...old].sort((a, b) => b.timestamp - a.timestamp);
+      const found: EventInput[] = [];
+      let cursor: string | null = null;
+      for (let page = 0; page < 100; page++) {
+        const read = await store.events.search(tenantId, everything, 7, cursor);
+        found.push(...read.events);
+        await store.events.ingest(
+          aBatch(tenantId, [anEvent({ agent_id: 'a0', timestamp: t0 + 2 * hour + page })]),
+        );
+        cursor = read.next;
+        if (cursor === null) break;
+      }
+      expect(ids(found)).toEqual(ids(expected));
+    });
+
+    it('the end of a page that is just full is not an endless chain', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      await store.events.ingest(aBatch(tenantId, [anEvent(), anEvent()]));
+      expect(await readAll(store, tenantId, everything, 2)).toHaveLength(2);
+      const whole = await store.events.search(tenantId, everything, 3, null);
+      expect(whole.next).toBeNull();
+    });
+
+    it('refuses a cursor that is not one of its own', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      await store.events.ingest(aBatch(tenantId, [anEvent(), anEvent()]));
+      const { next } = await store.events.search(tenantId, everything, 1, null);
+      expect(next).not.toBeNull();
+      const bad = [
+        ...hostileTexts,
+        'x',
+        'AAAA',
+        'e30',
+        `${next}x`,
+        `${next}`.slice(1),
+        'W10',
+        'x'.repeat(100_000),
+      ];
+      for (const cursor of bad) {
+        await expect(store.events.search(tenantId, everything, 1, cursor)).rejects.toMatchObject({
+          name: 'HubError',
+          code: 'bad_request',
+        });
+      }
+    });
+
+    it('filters by environment, agent, tool, mode and time', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const a = anEvent({ agent_id: 'a', tool_name: 'read', mode: 'enforce', timestamp: t0 });
+      const b = anEvent({ agent_id: 'a', tool_name: 'write', mode: 'observe', timestamp: t0 + 1 });
+      const c = anEvent({ agent_id: 'b', tool_name: 'read', mode: 'observe', timestamp: t0 + 2 });
+      const d = anEvent({ agent_id: 'A', tool_name: 'read_all', mode: 'enforce', timestamp: t0 + 3 });
+      await store.events.ingest(aBatch(tenantId, [a, b, c]));
+      await store.events.ingest(aBatch(tenantId, [d], { env: 'staging' }));
+      const find = async (filter: Partial<EventFilter>) =>
+        ids(await readAll(store, tenantId, { env: null, ...filter }));
+      expect(await find({ env: 'production' })).toEqual(ids([c, b, a]));
+      expect(await find({ env: 'staging' })).toEqual(ids([d]));
+      expect(await find({ env: 'development' })).toEqual([]);
+      expect(await find({ agentId: 'a' })).toEqual(ids([b, a]));
+      expect(await find({ toolName: 'read' })).toEqual(ids([c, a]));
+      expect(await find({ mode: 'observe' })).toEqual(ids([c, b]));
+      expect(await find({ since: t0 + 1 })).toEqual(ids([d, c, b]));
+      expect(await find({ until: t0 + 1 })).toEqual(ids([b, a]));
+      expect(await find({ since: t0 + 1, until: t0 + 2, agentId: 'b' })).toEqual(ids([c]));
+      expect(await find({ since: t0 + 2, until: t0 + 1 })).toEqual([]);
+      expect(await find({ env: 'staging', toolName: 'read' })).toEqual([]);
+      for (const text of hostileTexts) {
+        expect(await find({ agentId: text })).toEqual([]);
+        expect(await find({ toolName: text })).toEqual([]);
+        expect(await find({ verdict: text })).toEqual([]);
+        expect(await find({ mode: text })).toEqual([]);
+      }
+    });
+
+    it('a verdict is found whether it came first or as an outcome', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const [a, b] = [anEvent({ timestamp: t0 }), anEvent({ timestamp: t0 + 1 })];
+      await store.events.ingest(aBatch(tenantId, [a, b]));
+      await store.events.ingest(aBatch(tenantId, [{ ...a, verdict: 'call_failed', timestamp: t0 + 50 }]));
+      const find = async (verdict: string) => ids(await readAll(store, tenantId, { env: null, verdict }));
+      expect(await find('call_allowed')).toEqual(ids([b, a]));
+      expect(await find('call_failed')).toEqual(ids([a]));
+      expect(await find('call')).toEqual([]);
+      expect(await find('CALL_FAILED')).toEqual([]);
+    });
+
+    it('finds a rare verdict among many', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const rare = anEvent({ verdict: 'rare', timestamp: t0 - 5 * hour });
+      await store.events.ingest(aBatch(tenantId, [rare, anEvent({ timestamp: t0 - 5 * hour })]));
+      for (let i = 0; i < 20; i++) {
+        const events = Array.from({ length: 50 }, (_, k) => anEvent({ timestamp: t0 + i * 60_000 + k }));
+        await store.events.ingest(aBatch(tenantId, events));
+      }
+      expect(ids(await readAll(store, tenantId, { env: null, verdict: 'rare' }, 100))).toEqual([
+        rare.call_id,
+      ]);
+    });
+
+    it('searches agent, tool, call id and decision name, without case and without wildcards', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const plain = { agent_id: 'n', tool_name: 'n', payload: null };
+      const a = anEvent({ ...plain, agent_id: 'Mail-Bot 100%', timestamp: t0 });
+      const b = anEvent({ ...plain, tool_name: 'read_FILE "x"\\', timestamp: t0 + 1 });
+      const c = anEvent({ ...plain, call_id: 'Call-Été-42', timestamp: t0 + 2 });
+      const d = anEvent({
+        ...plain,
+        payload: { decision_name: 'No.Secrets*', tool_args: { x: 'hidden' } },
+        timestamp: t0 + 3,
+      });
+      await store.events.ingest(aBatch(tenantId, [a, b, c, d]));
+      const find = async (search: string) => ids(await readAll(store, tenantId, { env: null, search }));
+      expect(await find('mail-bot')).toEqual(ids([a]));
+      expect(await find('100%')).toEqual(ids([a]));
+      expect(await find('%')).toEqual(ids([a]));
+      expect(await find('_file')).toEqual(ids([b]));
+      expect(await find('"X"\\')).toEqual(ids([b]));
+      expect(await find('été')).toEqual(ids([c]));
+      expect(await find('secrets*')).toEqual(ids([d]));
+      expect(await find('no.secrets')).toEqual(ids([d]));
+      expect(await find('no-secrets')).toEqual([]);
+      expect(await find('hidden')).toEqual([]);
+      expect(await find('call_allowed')).toEqual([]);
+      expect(await find('.*')).toEqual([]);
+      expect(await find('{"$gt":""}')).toEqual([]);
+      expect(await find('__proto__')).toEqual([]);
+      expect(await find('')).toEqual(ids([d, c, b, a]));
+    });
+
+    it('histogram: aligned buckets that hold events, counted by class', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const width = 7_200_000;
+      const start = Math.floor(t0 / width) * width;
+      const ev = (offset: number, verdict: string, over: Partial<EventInput> = {}) =>
+        anEvent({ timestamp: start + offset, verdict, ...over });
+      await store.events.ingest(
+        aBatch(tenantId, [
+          ev(0, 'call_allowed'),
+          ev(1, 'something new'),
+          ev(2, 'call_denied'),
+          ev(3, 'deny', { mode: 'observe' }),
+          ev(4, 'call_would_deny', { mode: 'observe' }),
+          ev(5, 'call_approval_requested'),
+          ev(width - 0.5, 'allow'),
+          ev(width, 'denied', { agent_id: 'b', tool_name: 'w' }),
+          ev(3 * width, 'allowed'),
+          ev(4 * width, 'allowed'),
+        ]),
+      );
+      await store.events.ingest(aBatch(tenantId, [ev(-1, 'denied')], { env: 'staging' }));
+      const between = { env: null, since: start, until: start + 4 * width };
+      const bucket = (n: number, over: object) => ({
+        start: start + n * width,
+        allowed: 0,
+        denied: 0,
+        pending: 0,
+        observed: 0,
+        ...over,
+      });
+      expect(await store.events.histogram(tenantId, between, width)).toEqual([
+        bucket(0, { allowed: 3, denied: 1, pending: 1, observed: 2 }),
+        bucket(1, { denied: 1 }),
+        bucket(3, { allowed: 1 }),
+      ]);
+      const read = (filter: object) => store.events.histogram(tenantId, { env: null, ...filter }, width);
+      expect(await read({ env: 'staging' })).toEqual([bucket(-1, { denied: 1 })]);
+      expect(await read({ agentId: 'b' })).toEqual([bucket(1, { denied: 1 })]);
+      expect(await read({ toolName: 'w' })).toEqual([bucket(1, { denied: 1 })]);
+      expect(await read({ verdict: 'deny' })).toEqual([bucket(0, { observed: 1 })]);
+      expect(await read({ since: start + 2, until: start + 3 })).toEqual([bucket(0, { denied: 1 })]);
+      expect(await store.events.histogram(tenantId, { env: 'staging' }, 60_000)).toEqual([
+        { start: start - 60_000, allowed: 0, denied: 1, pending: 0, observed: 0 },
+      ]);
+    });
+
+    it('a histogram counts a repeated call once, by its first verdict', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const event = anEvent({ verdict: 'call_allowed' });
+      await store.events.ingest(aBatch(tenantId, [event]));
+      await store.events.ingest(aBatch(tenantId, [{ ...event, verdict: 'call_denied' }]));
+      const start = Math.floor(t0 / 60_000) * 60_000;
+      const expected = [{ start, allowed: 1, denied: 0, pending: 0, observed: 0 }];
+      expect(await store.events.histogram(tenantId, everything, 60_000)).toEqual(expected);
+      const filter = { env: null, verdict: 'call_denied' };
+      expect(await store.events.histogram(tenantId, filter, 60_000)).toEqual(expected);
+    });
+
+    it('counts events, denials, findings, contracts and active agents since a moment', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const named = (decision_name: unknown) => ({ payload: { decision_name } });
+      await store.events.ingest(
+        aBatch(tenantId, [
+          anEvent({ timestamp: t0 - 1, verdict: 'call_denied', agent_id: 'early', ...named('early') }),
+          anEvent({ timestamp: t0, verdict: 'call_denied', agent_id: 'a', ...named('x') }),
+          anEvent({ timestamp: t0 + 1, verdict: 'denied', agent_id: 'a', ...named('x') }),
+          anEvent({
+            timestamp: t0 + 2,
+            verdict: 'call_would_deny',
+            mode: 'observe',
+            agent_id: 'b',
+            ...named('y'),
+          }),
+          anEvent({ timestamp: t0 + 3, verdict: 'deny', mode: 'observe', agent_id: 'b', ...named(7) }),
+          anEvent({ timestamp: t0 + 2 * hour, agent_id: 'c', payload: null }),
+        ]),
+      );
+      await store.events.ingest(
+        aBatch(tenantId, [anEvent({ timestamp: t0 + 5, agent_id: 'c', ...named('z') })], { env: 'staging' }),
+      );
+      expect(await store.events.counts(tenantId, null, t0, t0 + 1)).toEqual({
+        events: 6,
+        denials: 2,
+        observeFindings: 2,
+        contractsTriggered: 3,
+        activeAgents: 2,
+      });
+      expect(await store.events.counts(tenantId, 'staging', t0, t0)).toEqual({
+        events: 1,
+        denials: 0,
+        observeFindings: 0,
+        contractsTriggered: 1,
+        activeAgents: 1,
+      });
+      expect(await store.events.counts(tenantId, 'development', t0, t0)).toEqual({
+        events: 0,
+        denials: 0,
+        observeFindings: 0,
+        contractsTriggered: 0,
+        activeAgents: 0,
+      });
+    });
+  });
+}

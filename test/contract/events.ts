@@ -1,0 +1,295 @@
+// What every store promises of audit events: storing, repeats, outcomes and removal (ports/events). Reading is in events-search.ts.
+import { describe, expect, it } from 'vitest';
+import type { EventInput } from '../../src/domain/event.ts';
+import { uuidPattern } from '../../src/domain/ids.ts';
+import type { EventBatch, EventFilter } from '../../src/ports/events.ts';
+import type { Store } from '../../src/ports/store.ts';
+import { anEvent, hostileTexts, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';
+
+export const aBatch = (
+  tenantId: string,
+  events: readonly EventInput[],
+  over: Partial<EventBatch> = {},
+): EventBatch => ({ tenantId, env: 'production', receivedAt: t0 + 60_000, events, ...over });
+
+export const everything: EventFilter = { env: null };
+
+/** All events a filter finds, over as many pages as it takes. */
+export async function readAll(store: Store, tenantId: string, filter = everything, limit = 1000) {
+  const found = [];
+  let cursor: string | null = null;
+  do {
+    const page = await store.events.search(tenantId, filter, limit, cursor);
+    expect(page.events.length).toBeLessThanOrEqual(limit);
+    found.push(...page.events);
+    cursor = page.next;
+  } while (cursor !== null);
+  return found;
+}
+
+const withVerdict = (event: EventInput, verdict: string, timestamp = event.timestamp + 1): EventInput => ({
+  ...event,
+  verdict,
+  timestamp,
+  payload: { decision_source: 'rule', decision_name: 'r', reason: `${verdict} it is`, tool_args: {} },
+});
+
+const outcome = (verdict: string, timestamp: number) => ({
+  verdict,
+  timestamp,
+  decision_source: 'rule',
+  decision_name: 'r',
+  reason: `${verdict} it is`,
+});
+
+export function eventsContract(name: string, open: Open): void {
+  describe(`${name}: events`, () => {
+    const shared = sharedStore(open);
+
+    it('an event comes back whole, as soon as it is acknowledged', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const events = [
+        anEvent({ timestamp: t0 + 0.123, payload: null }),
+        anEvent({ timestamp: t0, payload: { a: [1.5, null, { b: 'é' }], '': true } }),
+      ];
+      expect(await store.events.ingest(aBatch(tenantId, events, { env: 'staging' }))).toEqual({
+        accepted: 2,
+        duplicates: 0,
+      });
+      const stored = await readAll(store, tenantId);
+      expect(stored).toEqual(
+        events.map((event, i) => ({
+          ...event,
+          id: stored[i]?.id,
+          env: 'staging',
+          createdAt: t0 + 60_000,
+          outcomes: [],
+        })),
+      );
+      for (const event of stored) expect(event.id).toMatch(uuidPattern);
+      expect(await readAll(store, tenantId)).toEqual(stored);
+    });
+
+    it('an empty batch stores nothing', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      expect(await store.events.ingest(aBatch(tenantId, []))).toEqual({ accepted: 0, duplicates: 0 });
+      expect(await readAll(store, tenantId)).toEqual([]);
+    });
+
+    it('1,000 events of many agents and times in one batch all arrive, with ids of their own', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const events = Array.from({ length: 1000 }, (_, i) =>
+        anEvent({ agent_id: `agent-${i % 7}`, timestamp: t0 + ((i * 7919) % 1000) * 60_000 }),
+      );
+      expect(await store.events.ingest(aBatch(tenantId, events))).toEqual({ accepted: 1000, duplicates: 0 });
+      const stored = await readAll(store, tenantId, everything, 300);
+      expect(stored).toHaveLength(1000);
+      expect(new Set(stored.map((e) => e.id)).size).toBe(1000);
+      expect(new Set(stored.map((e) => e.call_id))).toEqual(new Set(events.map((e) => e.call_id)));
+    });
+
+    it('hostile texts come back as they went in, and each is a call id of its own', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const events = hostileTexts.map((text, i) =>
+        anEvent({
+          call_id: text,
+          agent_id: text,
+          tool_name: text,
+          verdict: text,
+          mode: text,
+          timestamp: t0 - i,
+          payload: JSON.parse(`{"__proto__":{"a":1},"$where":${JSON.stringify(text)},"a.b":"\\u0000"}`),
+        }),
+      );
+      const accepted = { accepted: events.length, duplicates: 0 };
+      const repeated = { accepted: 0, duplicates: events.length };
+      expect(await store.events.ingest(aBatch(tenantId, events))).toEqual(accepted);
+      expect(await store.events.ingest(aBatch(tenantId, events))).toEqual(repeated);
+      const stored = await readAll(store, tenantId);
+      expect(stored).toMatchObject(events.map(({ payload: _, ...rest }) => rest));
+      expect(stored.map((e) => JSON.stringify(e.payload))).toEqual(
+        events.map((e) => JSON.stringify(e.payload)),
+      );
+      for (const [i, text] of hostileTexts.entries()) {
+        for (const filter of [{ agentId: text }, { toolName: text }, { verdict: text }, { mode: text }]) {
+          expect(await readAll(store, tenantId, { env: null, ...filter })).toEqual([stored[i]]);
+        }
+      }
+    });
+
+    it('call ids differ by case', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const lower = 'abcdefab-cdef-4abc-8def-abcdefabcdef';
+      const ids = [lower, lower.toUpperCase(), lower.replaceAll('-', ''), `${lower} `];
+      const events = ids.map((call_id) => anEvent({ call_id }));
+      expect(await store.events.ingest(aBatch(tenantId, events))).toEqual({ accepted: 4, duplicates: 0 });
+      expect((await readAll(store, tenantId)).map((e) => e.call_id).sort()).toEqual([...ids].sort());
+    });
+
+    it('repeats count as duplicates: in the batch, in later batches, in other environments', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const [a, b, c] = [anEvent(), anEvent({ agent_id: 'agent-2' }), anEvent({ call_id: 'text-id' })];
+      expect(await store.events.ingest(aBatch(tenantId, [a, b, a, { ...b, agent_id: 'other' }]))).toEqual({
+        accepted: 2,
+        duplicates: 2,
+      });
+      expect(await store.events.ingest(aBatch(tenantId, [b, c, c]))).toEqual({ accepted: 1, duplicates: 2 });
+      const late = aBatch(tenantId, [c, { ...a, tool_name: 'x' }], {
+        env: 'staging',
+        receivedAt: t0 + 99_000,
+      });
+      expect(await store.events.ingest(late)).toEqual({ accepted: 0, duplicates: 2 });
+      const stored = await readAll(store, tenantId);
+      expect(stored).toHaveLength(3);
+      expect(stored.find((e) => e.call_id === a.call_id)).toMatchObject({
+        ...a,
+        env: 'production',
+        outcomes: [],
+      });
+      expect(stored.find((e) => e.call_id === b.call_id)).toMatchObject({ ...b, outcomes: [] });
+    });
+
+    it('the same batch sent 20 times at once is stored once', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const batch = aBatch(
+        tenantId,
+        Array.from({ length: 50 }, (_, i) => anEvent({ timestamp: t0 + i })),
+      );
+      const answers = await parallel(20, () => store.events.ingest(batch));
+      expect(answers.reduce((sum, a) => sum + a.accepted, 0)).toBe(50);
+      expect(answers.reduce((sum, a) => sum + a.duplicates, 0)).toBe(19 * 50);
+      expect(await readAll(store, tenantId)).toHaveLength(50);
+    });
+
+    it('overlapping batches at once store each call id once', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const events = Array.from({ length: 40 }, (_, i) => anEvent({ timestamp: t0 + i }));
+      const answers = await parallel(20, (i) =>
+        store.events.ingest(aBatch(tenantId, events.slice(i, i + 21))),
+      );
+      expect(answers.reduce((sum, a) => sum + a.accepted, 0)).toBe(40);
+      const stored = await readAll(store, tenantId);
+      expect(stored.map((e) => e.call_id)).toEqual(events.map((e) => e.call_id).reverse());
+    });
+
+    it('a repeat with another verdict adds an outcome, once per verdict', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const event = anEvent();
+      const one = (...events: EventInput[]) => store.events.ingest(aBatch(tenantId, events));
+      await one(anEvent({ timestamp: t0 - 1 }), event);
+      expect(await one(withVerdict(event, 'call_executed', t0 + 5))).toEqual({ accepted: 0, duplicates: 1 });
+      await one(withVerdict(event, 'call_executed', t0 + 6), withVerdict(event, event.verdict));
+      await one(withVerdict(event, 'call_failed', t0 + 7), anEvent({ timestamp: t0 - 2 }));
+      const stored = (await readAll(store, tenantId)).find((e) => e.call_id === event.call_id);
+      expect(stored).toMatchObject(event);
+      expect(stored?.outcomes).toEqual([outcome('call_executed', t0 + 5), outcome('call_failed', t0 + 7)]);
+    });
+
+    it('an outcome can stand in the same batch as its event', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      for (const call_id of [uuid(), 'not-a-uuid']) {
+        const event = anEvent({ call_id });
+        const batch = [event, anEvent(), withVerdict(event, 'call_executed', t0 + 5), event];
+        expect(await store.events.ingest(aBatch(tenantId, batch))).toEqual({ accepted: 2, duplicates: 2 });
+        const stored = (await readAll(store, tenantId)).find((e) => e.call_id === call_id);
+        expect(stored).toMatchObject(event);
+        expect(stored?.outcomes).toEqual([outcome('call_executed', t0 + 5)]);
+      }
+    });
+
+    it('one outcome stays of many said at once', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const event = anEvent();
+      await store.events.ingest(aBatch(tenantId, [event]));
+      await parallel(20, (i) =>
+        store.events.ingest(aBatch(tenantId, [withVerdict(event, i % 2 ? 'call_executed' : 'call_failed')])),
+      );
+      const [stored] = await readAll(store, tenantId);
+      expect(stored?.outcomes.map((o) => o.verdict).sort()).toEqual(['call_executed', 'call_failed']);
+    });
+
+    it('tenants have call ids of their own and do not see each other', async () => {
+      const store = shared.get();
+      const [mine, other] = [uuid(), uuid()];
+      const event = anEvent();
+      await store.events.ingest(aBatch(mine, [event]));
+      const theirs = { ...event, verdict: 'call_denied' };
+      expect(await store.events.ingest(aBatch(other, [theirs]))).toEqual({ accepted: 1, duplicates: 0 });
+      expect(await readAll(store, mine)).toMatchObject([{ ...event, outcomes: [] }]);
+      expect(await readAll(store, other)).toMatchObject([{ ...theirs, outcomes: [] }]);
+      const stranger = uuid();
+      expect(await readAll(store, stranger)).toEqual([]);
+      expect(await store.events.histogram(stranger, everything, 60_000)).toEqual([]);
+      expect((await store.events.counts(stranger, null, 0, 0)).events).toBe(0);
+      expect(await store.events.purge(stranger, t0 * 2, 1000)).toBe(0);
+      expect(await readAll(store, mine)).toHaveLength(1);
+    });
+  });
+
+  describe(`${name}: removal of events`, () => {
+    const shared = sharedStore(open);
+
+    it('goes by time of arrival, in steps, until nothing is left', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const make = (n: number) => Array.from({ length: n }, (_, i) => anEvent({ timestamp: t0 + i }));
+      const [old, young] = [make(50), make(10)];
+      await store.events.ingest(aBatch(tenantId, old, { receivedAt: t0 + 1000 }));
+      await store.events.ingest(aBatch(tenantId, young, { receivedAt: t0 + 2000 }));
+      expect(await store.events.purge(tenantId, t0 + 1000, 1000)).toBe(0);
+      const steps: number[] = [];
+      for (;;) {
+        const removed = await store.events.purge(tenantId, t0 + 2000, 20);
+        if (removed === 0) break;
+        expect(removed).toBeLessThanOrEqual(20);
+        steps.push(removed);
+        const left = 60 - steps.reduce((sum, n) => sum + n, 0);
+        expect(await readAll(store, tenantId)).toHaveLength(left);
+        expect((await store.events.counts(tenantId, null, 0, 0)).events).toBe(left);
+      }
+      expect(steps.reduce((sum, n) => sum + n, 0)).toBe(50);
+      expect((await readAll(store, tenantId)).map((e) => e.call_id)).toEqual(
+        young.map((e) => e.call_id).reverse(),
+      );
+    });
+
+    it('frees the call ids of what it removed, and only of that', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const [gone, kept] = [anEvent(), anEvent({ call_id: 'kept' })];
+      await store.events.ingest(
+        aBatch(tenantId, [gone, withVerdict(gone, 'call_executed')], { receivedAt: t0 }),
+      );
+      await store.events.ingest(aBatch(tenantId, [kept], { receivedAt: t0 + 10 }));
+      expect(await store.events.purge(tenantId, t0 + 10, 1000)).toBe(1);
+      expect(await store.events.ingest(aBatch(tenantId, [gone, kept]))).toEqual({
+        accepted: 1,
+        duplicates: 1,
+      });
+      const stored = await readAll(store, tenantId);
+      expect(stored).toHaveLength(2);
+      expect(stored.every((e) => e.outcomes.length === 0)).toBe(true);
+    });
+
+    it('leaves the other tenant alone', async () => {
+      const store = shared.get();
+      const [mine, other] = [uuid(), uuid()];
+      await store.events.ingest(aBatch(mine, [anEvent()], { receivedAt: t0 }));
+      await store.events.ingest(aBatch(other, [anEvent()], { receivedAt: t0 }));
+      expect(await store.events.purge(mine, t0 + 1, 1000)).toBe(1);
+      expect(await readAll(store, mine)).toEqual([]);
+      expect(await readAll(store, other)).toHaveLength(1);
+    });
+  });
+}

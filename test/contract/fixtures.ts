@@ -1,0 +1,238 @@
+// Records for the contract suites: complete, valid and unlike each other. No store and no assertion here.
+import { createHash, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll } from 'vitest';
+import type { AssignmentRule } from '../../src/domain/agent.ts';
+import type { Approval } from '../../src/domain/approval.ts';
+import type { Deployment } from '../../src/domain/deployment.ts';
+import type { EventInput } from '../../src/domain/event.ts';
+import type { Composition, CompositionItem, ContractVersion } from '../../src/domain/library.ts';
+import type { ApiKey, Login, SigningKey, Tenant, User } from '../../src/domain/tenant.ts';
+import type { NewBundle } from '../../src/ports/bundles.ts';
+import type { Store } from '../../src/ports/store.ts';
+
+export type Open = () => Promise<Store>;
+
+export const uuid = (): string => randomUUID();
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+export const hex128 = (seed: string): string => sha256(`${seed}/1`) + sha256(`${seed}/2`);
+/** A moment in 2026; tests count from it. */
+export const t0 = Date.UTC(2026, 5, 1);
+
+/** Texts that break what builds queries, patterns, paths or object keys out of strings. */
+export const hostileTexts: readonly string[] = [
+  '{"$gt":""}',
+  '%',
+  '_',
+  "'; DROP TABLE users; --",
+  '"double" and \\back\\',
+  '__proto__',
+  'constructor',
+  'a\u0000b',
+  '\u0000',
+  '\u0001',
+  '$where',
+  'a.b.$c',
+  '🦄 ünïcödé \u202e',
+  ' leading and trailing ',
+  '',
+];
+
+/** Opens one store for a suite and closes it at its end. Each test takes a tenant of its own. */
+export function sharedStore(open: Open): { readonly get: () => Store } {
+  let store: Store | undefined;
+  beforeAll(async () => {
+    store = await open();
+  });
+  afterAll(async () => {
+    await store?.close();
+  });
+  return {
+    get: () => {
+      if (!store) throw new Error('the store is not open');
+      return store;
+    },
+  };
+}
+
+/** Runs `task` n times at once. */
+export const parallel = <T>(n: number, task: (index: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: n }, (_, index) => task(index)));
+
+export const aTenant = (over: Partial<Tenant> = {}): Tenant => ({
+  id: uuid(),
+  name: 'Acme',
+  createdAt: t0,
+  ...over,
+});
+
+export const aUser = (over: Partial<User> = {}): User => ({
+  id: uuid(),
+  tenantId: uuid(),
+  email: `${uuid()}@example.org`,
+  passwordHash: 'scrypt$16384$c2FsdA$aGFzaA',
+  isAdmin: true,
+  createdAt: t0,
+  ...over,
+});
+
+export const aLogin = (over: Partial<Login> = {}): Login => ({
+  tokenHash: sha256(uuid()),
+  userId: uuid(),
+  tenantId: uuid(),
+  createdAt: t0,
+  expiresAt: t0 + 3_600_000,
+  ...over,
+});
+
+export const aKey = (over: Partial<ApiKey> = {}): ApiKey => ({
+  id: uuid(),
+  tenantId: uuid(),
+  env: 'production',
+  label: 'build server',
+  prefix: 'svk_production_abcdefgh',
+  hash: sha256(uuid()),
+  createdBy: 'ada@example.org',
+  createdAt: t0,
+  lastUsedAt: null,
+  revokedAt: null,
+  ...over,
+});
+
+export const aSigningKey = (over: Partial<SigningKey> = {}): SigningKey => ({
+  id: uuid(),
+  tenantId: uuid(),
+  publicKey: sha256(uuid()),
+  sealedSeed: Buffer.from(uuid()).toString('base64'),
+  active: true,
+  createdAt: t0,
+  ...over,
+});
+
+export const aContract = (over: Partial<ContractVersion> = {}): ContractVersion => ({
+  id: uuid(),
+  tenantId: uuid(),
+  contractId: `contract-${uuid()}`,
+  version: 1,
+  name: 'No secrets',
+  description: 'Keeps secrets where they are',
+  type: 'pre',
+  definition: {
+    tools: ['read_file'],
+    when: { 'args.path': { matches: '\\.env$' } },
+    mode: 'enforce',
+  },
+  tags: ['files', 'secrets'],
+  createdBy: 'ada@example.org',
+  createdAt: t0,
+  ...over,
+});
+
+export const anItem = (over: Partial<CompositionItem> & { contractId: string }): CompositionItem => ({
+  version: 1,
+  position: 10,
+  modeOverride: null,
+  enabled: true,
+  ...over,
+});
+
+export const aComposition = (over: Partial<Composition> = {}): Composition => ({
+  id: uuid(),
+  tenantId: uuid(),
+  name: 'base',
+  description: 'What every agent obeys',
+  defaultsMode: 'enforce',
+  updateStrategy: 'manual',
+  items: [],
+  toolsConfig: { read_file: { side_effect: 'read' } },
+  observability: null,
+  createdBy: 'ada@example.org',
+  createdAt: t0,
+  updatedAt: t0,
+  ...over,
+});
+
+export function aBundle(over: Partial<NewBundle> = {}): NewBundle {
+  const yaml = over.yaml ?? new TextEncoder().encode(`kind: ContractBundle # ${uuid()} é\n`);
+  return {
+    id: uuid(),
+    tenantId: uuid(),
+    name: 'base',
+    revisionHash: createHash('sha256').update(yaml).digest('hex'),
+    contractCount: 2,
+    size: yaml.byteLength,
+    uploadedBy: 'ada@example.org',
+    createdAt: t0,
+    compositionId: null,
+    snapshot: null,
+    ...over,
+    yaml,
+  };
+}
+
+export const aDeployment = (over: Partial<Deployment> = {}): Omit<Deployment, 'sequence'> => {
+  const { sequence: _, ...rest } = over;
+  const id = rest.id ?? uuid();
+  return {
+    id,
+    tenantId: uuid(),
+    env: 'production',
+    bundleName: 'base',
+    version: 1,
+    revisionHash: sha256('base'),
+    signature: hex128(id),
+    publicKey: sha256('public'),
+    signingKeyId: uuid(),
+    deployedBy: 'ada@example.org',
+    createdAt: t0,
+    ...rest,
+  };
+};
+
+export function anApproval(over: Partial<Approval> = {}): Approval {
+  const createdAt = over.createdAt ?? t0;
+  const timeoutSeconds = over.timeoutSeconds ?? 300;
+  return {
+    id: uuid(),
+    tenantId: uuid(),
+    status: 'pending',
+    agentId: 'agent-1',
+    toolName: 'send_mail',
+    toolArgs: { to: 'ada@example.org', nested: { $gt: '' } },
+    message: 'May I?',
+    env: 'production',
+    timeoutEffect: 'deny',
+    decisionSource: 'contract',
+    contractName: null,
+    decidedBy: null,
+    decidedAt: null,
+    decisionReason: null,
+    decidedVia: null,
+    deadline: createdAt + timeoutSeconds * 1000,
+    ...over,
+    createdAt,
+    timeoutSeconds,
+  };
+}
+
+export const anEvent = (over: Partial<EventInput> = {}): EventInput => ({
+  call_id: uuid(),
+  agent_id: 'agent-1',
+  tool_name: 'read_file',
+  verdict: 'call_allowed',
+  mode: 'enforce',
+  timestamp: t0,
+  payload: { tool_args: { path: '/etc/hosts' }, decision_name: 'no-secrets', reason: null },
+  ...over,
+});
+
+export const aRule = (over: Partial<AssignmentRule> = {}): AssignmentRule => ({
+  id: uuid(),
+  tenantId: uuid(),
+  priority: 10,
+  pattern: 'mail-*',
+  tagMatch: { team: 'mail' },
+  bundleName: 'base',
+  env: 'production',
+  createdAt: t0,
+  ...over,
+});

@@ -1,0 +1,36 @@
+// Every suite that a store adapter must pass, in one call.
+import { agentsContract, rulesContract } from './agents.ts';
+import { approvalsContract } from './approvals.ts';
+import { bundlesContract, deploymentsContract } from './bundles.ts';
+import { compositionsContract } from './compositions.ts';
+import { eventsContract } from './events.ts';
+import { eventsModelContract } from './events-model.ts';
+import { eventsSearchContract } from './events-search.ts';
+import type { Open } from './fixtures.ts';
+import { contractsContract } from './library.ts';
+import { signingContract } from './signing.ts';
+import { bootstrapContract, keysContract, loginsContract, tenantsContract } from './tenants.ts';
+import { valuesContract } from './values.ts';
+
+/**
+ * Runs all suites.
+ * @param open a new, empty store at each call; the suites close it
+ */
+export function storeContract(name: string, open: Open): void {
+  bootstrapContract(name, open);
+  tenantsContract(name, open);
+  loginsContract(name, open);
+  keysContract(name, open);
+  signingContract(name, open);
+  contractsContract(name, open);
+  compositionsContract(name, open);
+  bundlesContract(name, open);
+  deploymentsContract(name, open);
+  approvalsContract(name, open);
+  agentsContract(name, open);
+  rulesContract(name, open);
+  valuesContract(name, open);
+  eventsContract(name, open);
+  eventsSearchContract(name, open);
+  eventsModelContract(name, open);
+}
