@@ -102,7 +102,9 @@ function readCursor(cursor: string): readonly [number, string] {
     const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
     if (Array.isArray(value) && value.length === 2) {
       const [ts, id]: unknown[] = value;
-      if (typeof ts === 'number' && typeof id === 'string') return [ts, id];
+      // Decoding forgives much: only what encodes to the same text is one of ours.
+      const ours = Buffer.from(JSON.stringify(value)).toString('base64url') === cursor;
+      if (ours && typeof ts === 'number' && typeof id === 'string') return [ts, id];
     }
   } catch {
     // Falls through to the refusal.
