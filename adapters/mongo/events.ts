@@ -24,7 +24,7 @@ const and = (...conditions: object[]) => ({ $and: conditions });
 const not = (condition: object) => ({ $not: [condition] });
 
 export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clock: Clock): EventStore {
-  const enter = gate(atOnce, waiting);
+  const enter = gate(clock, atOnce, waiting);
 
   /** Inserts the rows; returns the indexes of those that the unique index refused. */
   async function insert(rows: readonly EventRow[]): Promise<readonly number[]> {

@@ -25,8 +25,18 @@ const isPassing = (error: MongoServerError): boolean =>
   error.hasErrorLabel('RetryableWriteError') ||
   error.hasErrorLabel('RetryableError');
 
+/** A socket's own error, which the driver lets through as it is when a write meets a connection that just ended. */
+const isSocketError = (error: unknown): error is Error =>
+  error instanceof Error &&
+  'code' in error &&
+  /^(E[A-Z]+|ERR_(STREAM|SOCKET)_[A-Z_]+)$/.test(String(error.code));
+
 /** The error to throw instead of `error`; one that is not of the driver is returned as it is. */
 export function asHubError(error: unknown, log: Log): unknown {
+  if (isSocketError(error)) {
+    log.warn({ error: error.message, kind: error.name }, 'the store cannot be reached');
+    return unavailable();
+  }
   if (!(error instanceof MongoError)) return error;
   if (error instanceof MongoServerError && tooLarge.has(Number(error.code))) {
     return new HubError('unprocessable', 'The record would be larger than the store can keep.');

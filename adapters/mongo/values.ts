@@ -1,5 +1,6 @@
-// Session values in MongoDB, for hubs that keep them in the store; adapters/redis has the faster ones. Adding is a compare-and-set.
-import type { Collection } from 'mongodb';
+// Session values in MongoDB, for hubs that keep them in the store; adapters/redis has the faster ones. Adding is a compare-and-set; what was
+// added to one key while a write was under way goes into the next write together.
+import type { Collection, WithId } from 'mongodb';
 import { type ValueStore, valueTtlMs } from '../../src/ports/values.ts';
 import { isDuplicate, unavailable } from './failure.ts';
 import type { Turns } from './turns.ts';
@@ -9,6 +10,13 @@ export interface ValueRow {
   readonly key: string;
   readonly value: string;
   readonly expiresAt: number;
+}
+
+interface Addition {
+  readonly amount: number;
+  readonly now: number;
+  readonly resolve: (sum: number | 'not_a_number') => void;
+  readonly reject: (error: unknown) => void;
 }
 
 const attempts = 100;
@@ -31,6 +39,48 @@ export function mongoValues(values: Collection<ValueRow>, turn: Turns): ValueSto
       await values.updateOne(one(tenantId, key), change);
     }
   }
+  /** Adds in order, in one write; each is told its own sum. */
+  async function addAll(tenantId: string, key: string, together: readonly Addition[]): Promise<void> {
+    try {
+      for (let attempt = 0; attempt < attempts; attempt++) {
+        const row = await values.findOne(one(tenantId, key));
+        let next = row && { value: row.value, expiresAt: row.expiresAt };
+        const sums = together.map(({ amount, now }) => {
+          const total = sum(next && next.expiresAt > now ? next.value : '0', amount);
+          if (total !== null) next = { value: String(total), expiresAt: now + valueTtlMs };
+          return total ?? 'not_a_number';
+        });
+        if (sums.some((total) => typeof total === 'number') && !(await write(tenantId, key, row, next)))
+          continue;
+        for (const [index, { resolve }] of together.entries()) resolve(sums[index] ?? 'not_a_number');
+        return;
+      }
+      throw unavailable();
+    } catch (error) {
+      for (const { reject } of together) reject(error);
+    }
+  }
+  /** Puts `next` in the place of `row`; false when it is no longer as it was read. */
+  async function write(
+    tenantId: string,
+    key: string,
+    row: WithId<ValueRow> | null,
+    next: Pick<ValueRow, 'value' | 'expiresAt'> | null,
+  ): Promise<boolean> {
+    if (next === null) return true;
+    if (row) {
+      const same = { _id: row._id, value: { $eq: row.value }, expiresAt: { $eq: row.expiresAt } };
+      return (await values.updateOne(same, { $set: next })).matchedCount === 1;
+    }
+    try {
+      await values.insertOne({ tenantId, key, ...next });
+      return true;
+    } catch (error) {
+      if (isDuplicate(error)) return false;
+      throw error;
+    }
+  }
+  const additions = new Map<string, Addition[]>();
   return {
     set,
     async get(tenantId, key, now) {
@@ -43,25 +93,23 @@ export function mongoValues(values: Collection<ValueRow>, turn: Turns): ValueSto
       return new Map(rows.map((row) => [row.key, row.value]));
     },
     increment: (tenantId, key, amount, now) =>
-      turn(`values/${tenantId}/${key}`, async () => {
-        for (let attempt = 0; attempt < attempts; attempt++) {
-          const row = await values.findOne(one(tenantId, key));
-          const total = sum(row && row.expiresAt > now ? row.value : '0', amount);
-          if (total === null) return 'not_a_number';
-          const next = { value: String(total), expiresAt: now + valueTtlMs };
-          if (row) {
-            const same = { _id: row._id, value: { $eq: row.value }, expiresAt: { $eq: row.expiresAt } };
-            if ((await values.updateOne(same, { $set: next })).matchedCount === 1) return total;
-            continue;
-          }
-          try {
-            await values.insertOne({ tenantId, key, ...next });
-            return total;
-          } catch (error) {
-            if (!isDuplicate(error)) throw error;
-          }
+      new Promise((resolve, reject) => {
+        const place = JSON.stringify([tenantId, key]);
+        const addition = { amount, now, resolve, reject };
+        const waiting = additions.get(place);
+        if (waiting) waiting.push(addition);
+        else {
+          additions.set(place, [addition]);
+          void turn(`values/${place}`, async () => {
+            const together = additions.get(place) ?? [];
+            additions.delete(place);
+            await addAll(tenantId, key, together);
+          }).catch((error) => {
+            // Refused before its turn came: those that wait with it are refused too.
+            for (const refused of additions.get(place) ?? []) refused.reject(error);
+            additions.delete(place);
+          });
         }
-        throw unavailable();
       }),
     async remove(tenantId, key) {
       await values.deleteOne(one(tenantId, key));
