@@ -76,7 +76,7 @@ describe('exclusive rights', () => {
     files.filter((file) => pattern.test(sourceOf(file).replace(/\/\/.*$|\/\*[\s\S]*?\*\//gm, '')));
 
   it('reads the environment in one file (and one in the agent library, which runs in the agent)', () => {
-    expect(uses(/\bprocess\.env\b|node:process/).sort()).toEqual([
+    expect(uses(/\bprocess\.env\b|\benv\b[^;]*'node:process'/).sort()).toEqual([
       'src/client/environment.ts',
       'src/config.ts',
     ]);
