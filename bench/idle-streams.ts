@@ -4,6 +4,7 @@
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { systemClock } from '../adapters/node/clock.ts';
 import { StreamClient } from './stream-client.ts';
 import { startHub, streamRequest } from './stream-hub.ts';
 
@@ -27,7 +28,9 @@ const gc = runInNewContext('gc') as () => void;
 async function settledRss(): Promise<number> {
   for (let i = 0; i < 5; i++) {
     gc();
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await new Promise<void>((resolve) => {
+      systemClock.after(100, resolve);
+    });
   }
   return process.memoryUsage().rss;
 }

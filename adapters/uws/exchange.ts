@@ -76,8 +76,12 @@ export class Exchange implements Sink {
     const res = this.#res;
     if (!res) return;
     this.#res = null;
-    // Calls the abort handler at once.
-    res.close();
+    try {
+      // Calls the abort handler at once.
+      res.close();
+    } catch {
+      // It was over already.
+    }
     this.#over();
   }
 
@@ -101,13 +105,13 @@ export class Exchange implements Sink {
         void this.#pour(body);
       return;
     }
-    this.#res = null;
     res.cork(() => {
       writeHead(res, status, headers);
       if (body === null || status === 204)
         res.endWithoutBody(status === 204 || status === 304 ? undefined : 0, close);
       else res.end(body, close);
     });
+    this.#res = null;
   }
 
   async #pour(body: AsyncIterable<Uint8Array | string>): Promise<void> {

@@ -99,17 +99,22 @@ export interface Handshake {
   readonly context: us_socket_context_t;
 }
 
-/** Completes a handshake that the pipeline admitted. */
+/** Completes a handshake that the pipeline admitted; when it cannot be, the session is gone. */
 export function completeUpgrade(
   res: HttpResponse,
   response: RawResponse,
   session: Session,
   { key, extensions, context }: Handshake,
 ): void {
-  res.cork(() => {
-    res.writeStatus('101 Switching Protocols');
-    for (const [name, value] of response.headers) if (name === 'X-Request-Id') res.writeHeader(name, value);
-    const carried: Carried = { session, sink: null };
-    res.upgrade(carried, key, session.protocol ?? '', extensions, context);
-  });
+  try {
+    res.cork(() => {
+      res.writeStatus('101 Switching Protocols');
+      for (const [name, value] of response.headers) if (name === 'X-Request-Id') res.writeHeader(name, value);
+      const carried: Carried = { session, sink: null };
+      res.upgrade(carried, key, session.protocol ?? '', extensions, context);
+    });
+  } catch (error) {
+    session.gone();
+    throw error;
+  }
 }

@@ -69,6 +69,21 @@ describe('API keys', () => {
     expect(used).toEqual([{ id: 'key-1', at: expect.any(Number) }]);
   });
 
+  it('write their last uses again when that failed', async () => {
+    const clock = new ManualClock();
+    const { pipeline, used, log } = edge({ clock });
+    const push = used.push.bind(used);
+    used.push = () => {
+      throw new Error('store away');
+    };
+    await pipeline.handle(raw('GET', '/api/v1/sessions/a', asKey));
+    await clock.advanceAsync(5_000);
+    used.push = push;
+    await clock.advanceAsync(5_000);
+    expect(used).toHaveLength(1);
+    expect(log.lines).toMatchObject([{ level: 'warn' }]);
+  });
+
   it('carry an agent id without control characters, or are refused', async () => {
     const { pipeline } = edge();
     for (const id of ['a\nb', 'a\u0085b', 'x'.repeat(256)]) {

@@ -154,6 +154,7 @@ export function recordingStreams() {
   const seen = {
     closed: [] as string[],
     announced: [] as string[],
+    announce: (async () => undefined) as (id: string) => Promise<void>,
     catchUp: (async () => []) as (agentId: string | null) => Promise<readonly Frame[]>,
     message: (async (message) => ({ got: message.type })) as (message: {
       type: string;
@@ -166,7 +167,10 @@ export function recordingStreams() {
   ) => ({
     ...fields,
     catchUp: () => seen.catchUp(fields.agentId),
-    announce: async () => void seen.announced.push(id),
+    async announce() {
+      await seen.announce(id);
+      seen.announced.push(id);
+    },
     closed: () => void seen.closed.push(id),
   });
   const handlers: StreamHandlers = {

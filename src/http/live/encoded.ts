@@ -1,7 +1,14 @@
 // A frame with its position, encoded at most once per codec whatever the number of connections.
 import { encode } from '@msgpack/msgpack';
-import type { Frame, Position } from '../../domain/frame.ts';
+import { comparePositions, type Frame, type Position, readPosition } from '../../domain/frame.ts';
 import type { Codec } from './session.ts';
+
+/** True when `a` comes after `b` in the log. */
+export function isAfter(a: Position, b: Position): boolean {
+  const left = readPosition(a);
+  const right = readPosition(b);
+  return left !== null && right !== null && comparePositions(left, right) > 0;
+}
 
 /** Something to send: a frame, or the result of an agent's message. */
 export interface Piece {

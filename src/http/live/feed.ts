@@ -1,18 +1,11 @@
 // The streams of one audience on this node, in a dense array, and the delivery of its frames to them in slices.
-import { type Audience, comparePositions, type Position, readPosition } from '../../domain/frame.ts';
+import type { Audience, Position } from '../../domain/frame.ts';
 import type { Broadcast, Following, Placed } from '../../ports/broadcast.ts';
 import { EncodedFrame } from './encoded.ts';
 import type { Stream } from './stream.ts';
 
 /** Connections served in one turn of the event loop. */
 const sliceSize = 250;
-
-/** True when `a` comes after `b` in the log. */
-export function isAfter(a: Position, b: Position): boolean {
-  const left = readPosition(a);
-  const right = readPosition(b);
-  return left !== null && right !== null && comparePositions(left, right) > 0;
-}
 
 export class Feed {
   readonly audience: Audience;

@@ -2,8 +2,7 @@
 import { type Frame, readPosition, sharedPosition } from '../../domain/frame.ts';
 import type { Broadcast } from '../../ports/broadcast.ts';
 import { Backlog, maxWaitingBytes } from './backlog.ts';
-import { EncodedFrame, type Piece } from './encoded.ts';
-import { isAfter } from './feed.ts';
+import { EncodedFrame, isAfter, type Piece } from './encoded.ts';
 import type { Stream } from './stream.ts';
 
 type ResyncReason = 'position_unknown' | 'position_gone' | 'too_far_behind';
@@ -55,7 +54,7 @@ export async function join(stream: Stream, broadcast: Pick<Broadcast, 'since'>):
       return;
     }
   }
-  stream.joined(out);
+  stream.joined(out, newest?.position ?? null);
 }
 
 /** The frames after the client's position, or why they cannot be told. */

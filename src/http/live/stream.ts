@@ -1,8 +1,9 @@
 // One live stream: what it follows, whether its connection can take more, and its end. Owns no timer and no queue while all is well.
 import type { Caller } from '../../api/call.ts';
 import type { AdmittedStream } from '../../api/stream.ts';
+import type { Position } from '../../domain/frame.ts';
 import { Backlog } from './backlog.ts';
-import type { EncodedFrame, Piece } from './encoded.ts';
+import { type EncodedFrame, isAfter, type Piece } from './encoded.ts';
 import type { Feed } from './feed.ts';
 import type { Codec, Session, Sink } from './session.ts';
 
@@ -54,6 +55,8 @@ export class Stream implements Session {
   inFlight = 0;
   backlog: Backlog | null = null;
   seen = 0;
+  /** The last position replayed: the log may be ahead of what this node was sent of it. Null once that is passed. */
+  replayed: Position | null = null;
   index = -1;
   slot = -1;
   slotIndex = -1;
@@ -111,6 +114,10 @@ export class Stream implements Session {
   take(frame: EncodedFrame): void {
     if (this.seen >= frame.order || this.ended) return;
     this.seen = frame.order;
+    if (this.replayed !== null) {
+      if (!isAfter(frame.position, this.replayed)) return;
+      this.replayed = null;
+    }
     if (!this.concerns(frame)) return;
     this.follow(frame);
     this.send(frame);
@@ -135,9 +142,10 @@ export class Stream implements Session {
     if (!this.sink.write(piece.bytes(this.codec))) this.home.blocked(this);
   }
 
-  /** Joined: writes what gathered meanwhile, in this order, and goes on live. */
-  joined(pieces: Backlog): void {
+  /** Joined: writes what gathered meanwhile, in this order, and goes on live after `replayed`. */
+  joined(pieces: Backlog, replayed: Position | null): void {
     this.joining = false;
+    this.replayed = replayed;
     this.lastEventId = null;
     this.backlog = pieces.empty ? null : pieces;
     if (!this.isBlocked && !this.#flush()) this.home.blocked(this);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { comparePositions, type PositionParts, readPosition } from '../../../src/domain/frame.ts';
+import { EncodedFrame } from '../../../src/http/live/encoded.ts';
 import { settled } from '../../clock.ts';
 import { agents, bundleFrame, dashboards, decided, hub } from './kit.ts';
 
@@ -124,6 +125,26 @@ describe('joining', () => {
       const [a, b] = [parts[i - 1], parts[i]];
       expect(a && b && comparePositions(a, b)).toBeLessThan(0);
     }
+  });
+
+  it('does not send again what the log already had but this node had not been sent', async () => {
+    const { open, broadcast } = hub();
+    const first = await open({ agent: 'a' });
+    await broadcast.publish([decided('a', 'p1')]);
+    const [seen] = first.socket.frames();
+    // A log that is ahead of its delivery: the next two frames are readable before they are delivered.
+    const real = broadcast.since.bind(broadcast);
+    const ahead = [
+      { position: '1700000000000-50', frame: decided('a', 'p2') },
+      { position: '1700000000000-51', frame: decided('a', 'p3') },
+    ];
+    broadcast.since = async () => ahead;
+    const again = await open({ agent: 'a', lastEventId: seen?.id ?? '' });
+    broadcast.since = real;
+    const feed = again.session as unknown as { take(frame: EncodedFrame): void; seen: number };
+    for (const { position, frame } of ahead) feed.take(new EncodedFrame(position, frame, feed.seen + 1));
+    feed.take(new EncodedFrame('1700000000000-52', decided('a', 'p4'), feed.seen + 1));
+    expect(again.socket.versions()).toEqual(['p2', 'p3', 'p4']);
   });
 
   it('says resync when it cannot replay, and then catches up', async () => {
@@ -326,6 +347,22 @@ describe('an actor that asks for its roster', () => {
     await broadcast.control({ kind: 'roster_wanted', tenantId: 't1', env: 'staging' });
     await settled();
     expect(seen.announced).toHaveLength(300);
+  });
+});
+
+describe('an announcement that fails', () => {
+  it('is tried again, and a stream that cannot be announced ends', async () => {
+    const { open, broadcast, seen, clock } = hub();
+    const once = await open({ agent: 'once' });
+    const never = await open({ agent: 'never' });
+    let failures = 0;
+    seen.announce = async (id) => {
+      if (id === never.id || failures++ === 0) throw new Error('no owner');
+    };
+    await broadcast.control({ kind: 'roster_wanted', tenantId: 't1', env: 'production' });
+    await clock.advanceAsync(10_000, 250);
+    expect([once.socket.over, never.socket.over]).toEqual([null, 'ended']);
+    expect(seen.announced).toContain(once.id);
   });
 });
 
