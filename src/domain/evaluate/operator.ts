@@ -37,7 +37,7 @@ export function compileOperator(
       const needles = operand as string[];
       return onText((field, budget) =>
         needles.some((needle) => {
-          spend(budget, 1 + (field.length >> 4));
+          spend(budget, 1 + (field.length >> 2));
           return field.includes(needle);
         }),
       );

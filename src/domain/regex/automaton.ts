@@ -4,7 +4,11 @@
 import { isWord, membershipsOf } from './charset.ts';
 import { op, type Program, places } from './program.ts';
 
-/** Work that may still be done, in instructions; shared by everything one evaluation does. */
+// Read once: the inner loops compare with them for every instruction.
+const { set: setOp, split: splitOp, place: placeOp, match: matchOp } = op;
+const placeNames = [...places];
+
+/** Work that may still be done, in units of about 10 ns; shared by everything one evaluation does. */
 export interface Budget {
   left: number;
 }
@@ -30,7 +34,7 @@ export const sideOf = (cp: number, ascii: boolean): number =>
 
 /** Whether the place (index into `places`) lies between two sides. */
 export function holds(place: number, before: number, after: number): boolean {
-  switch (places[place]) {
+  switch (placeNames[place]) {
     case 'start':
       return before === side.edge;
     case 'line-start':
@@ -65,7 +69,9 @@ interface State {
 const matched: State = { pcs: [], before: 0, next: [] };
 const dead: State = { pcs: [], before: 0, next: [] };
 const maxStates = 1000;
-const maxCachedCharacters = 4096;
+/** New states in one text after which building more costs more than it saves. */
+const maxNewStates = 500;
+const maxCachedCharacters = 16_384;
 
 export class Automaton {
   readonly #program: Program;
@@ -76,6 +82,8 @@ export class Automaton {
   readonly #edge: number;
   readonly #seen: Uint32Array;
   #round = 0;
+  #width = 1;
+  #built = 0;
   #states = new Map<string, State>();
   #start: State;
 
@@ -88,31 +96,92 @@ export class Automaton {
 
   /** True when the first `length` units of the text hold a match. */
   test(text: string, length: number, budget: Budget): boolean {
-    const ascii = this.#ascii;
+    const built = this.#built;
     let state = this.#start;
     for (let i = 0; i < length; ) {
-      const unit = text.charCodeAt(i++);
-      let index: number;
-      if (unit === 10 && i === length) index = this.#lastNewline();
-      else if (unit < 128) {
-        index = ascii[unit] as number;
-        if (index < 0) {
-          index = this.#classOf(unit, budget);
-          ascii[unit] = index;
-        }
-      } else {
-        let cp = unit;
-        if (unit >= 0xd800 && unit < 0xdc00 && i < length) {
-          cp = text.codePointAt(i - 1) as number;
-          if (cp > 0xffff) i++;
-        }
-        index = this.#wide(cp, budget);
-      }
+      const index = this.#read(text, i, length, budget);
+      i += this.#width;
       state = state.next[index] ?? this.#step(state, index, budget);
       if (state === matched) return true;
       if (state === dead) return false;
+      if (this.#built - built > maxNewStates) return this.#simulate(state, text, i, length, budget);
     }
     return (state.next[this.#edge] ?? this.#step(state, this.#edge, budget)) === matched;
+  }
+
+  /** The class of the character at `i`; its width in units is left in `#width`. */
+  #read(text: string, i: number, length: number, budget: Budget): number {
+    const unit = text.charCodeAt(i);
+    this.#width = 1;
+    if (unit === 10 && i + 1 === length) return this.#lastNewline();
+    if (unit < 128) {
+      let index = this.#ascii[unit] as number;
+      if (index < 0) {
+        index = this.#classOf(unit, budget);
+        this.#ascii[unit] = index;
+      }
+      return index;
+    }
+    let cp = unit;
+    if (unit >= 0xd800 && unit < 0xdc00 && i + 1 < length) {
+      cp = text.codePointAt(i) as number;
+      if (cp > 0xffff) this.#width = 2;
+    }
+    return this.#wide(cp, budget);
+  }
+
+  /** Goes on from a state without keeping the ones that follow, for patterns that have too many. */
+  #simulate(state: State, text: string, from: number, length: number, budget: Budget): boolean {
+    const { ops, x: xs, y: ys, anchored } = this.#program;
+    const seen = this.#seen;
+    const size = ops.length;
+    let current = new Uint16Array(size + 1);
+    let next = new Uint16Array(size + 1);
+    const stack = new Uint16Array(2 * size + 2);
+    // Where an instruction stands in `next`: one entry each, whatever leads to it.
+    const listed = new Uint32Array(size);
+    let count = state.pcs.length;
+    current.set(state.pcs);
+    let before = state.before;
+    for (let i = from, step = 1; i <= length; step++) {
+      const index = i < length ? this.#read(text, i, length, budget) : this.#edge;
+      i += i < length ? this.#width : 1;
+      const char = this.#classes[index] as CharClass;
+      const round = this.#nextRound();
+      let reached = 0;
+      let work = 8;
+      for (let c = 0; c < count; c++) {
+        let depth = 0;
+        stack[depth++] = current[c] as number;
+        while (depth > 0) {
+          const pc = stack[--depth] as number;
+          if (seen[pc] === round) continue;
+          seen[pc] = round;
+          work++;
+          const code = ops[pc];
+          if (code === matchOp) return true;
+          const x = xs[pc] as number;
+          if (code === setOp) {
+            if (char.inSets[x] && listed[pc + 1] !== step) {
+              listed[pc + 1] = step;
+              next[reached++] = pc + 1;
+            }
+          } else if (code === placeOp) {
+            if (holds(x, before, char.side)) stack[depth++] = pc + 1;
+          } else {
+            stack[depth++] = x;
+            if (code === splitOp) stack[depth++] = ys[pc] as number;
+          }
+        }
+      }
+      spend(budget, work);
+      if (!anchored && listed[0] !== step) next[reached++] = 0;
+      if (reached === 0) return false;
+      [current, next] = [next, current];
+      count = reached;
+      before = char.side;
+    }
+    return false;
   }
 
   #step(state: State, index: number, budget: Budget): State {
@@ -130,20 +199,21 @@ export class Automaton {
       seen[pc] = round;
       work++;
       const code = ops[pc];
-      if (code === op.match) {
+      if (code === matchOp) {
         result = matched;
         break;
       }
-      if (code === op.set) {
+      if (code === setOp) {
         if (char.inSets[x[pc] as number]) reached.push(pc + 1);
-      } else if (code === op.place) {
+      } else if (code === placeOp) {
         if (holds(x[pc] as number, state.before, char.side)) stack.push(pc + 1);
       } else {
         stack.push(x[pc] as number);
-        if (code === op.split) stack.push(y[pc] as number);
+        if (code === splitOp) stack.push(y[pc] as number);
       }
     }
-    spend(budget, work);
+    // Building a state costs several times as much as passing through it.
+    spend(budget, 50 + 10 * work);
     if (!result) {
       if (index === this.#edge) result = dead;
       else {
@@ -167,6 +237,7 @@ export class Automaton {
       }
       state = this.#fresh([...sorted], before);
       this.#states.set(key, state);
+      this.#built++;
     }
     return state;
   }
@@ -194,7 +265,7 @@ export class Automaton {
   #classOf(cp: number, budget: Budget): number {
     const where = sideOf(cp, this.#program.ascii);
     const { sets } = this.#program;
-    spend(budget, 8 + 2 * sets.length);
+    spend(budget, 100 + 20 * sets.length);
     const inSets = membershipsOf(cp, sets);
     const key = `${where}:${inSets.map(Number).join('')}`;
     return (this.#classByKey.get(key) ?? this.#addClass(key, where, inSets)).index;

@@ -51,18 +51,25 @@ function inClass(name: ClassName, cp: number, ascii: boolean): boolean {
   }
 }
 
+const caseCache = new Map<number, readonly number[]>();
+
 /** The other cases of a character: upper, lower, and the few letters that share one (K and the Kelvin sign, s and ſ). */
-function casesOf(cp: number): number[] {
+function casesOf(cp: number): readonly number[] {
+  const known = caseCache.get(cp);
+  if (known) return known;
   const text = String.fromCodePoint(cp);
   const found: number[] = [];
   for (const first of [text.toLowerCase(), text.toUpperCase()]) {
     for (const variant of [first, first.toLowerCase(), first.toUpperCase()]) {
       const code = variant.codePointAt(0) ?? cp;
-      if (variant.length === (code > 0xffff ? 2 : 1) && !found.includes(code)) found.push(code);
+      const single = variant.length === (code > 0xffff ? 2 : 1);
+      if (single && code !== cp && !found.includes(code)) found.push(code);
     }
   }
-  if (found.includes(0x6b)) found.push(0x212a);
-  if (found.includes(0x73)) found.push(0x17f);
+  if (found.includes(0x6b) || cp === 0x6b) found.push(0x212a);
+  if (found.includes(0x73) || cp === 0x73) found.push(0x17f);
+  if (caseCache.size >= 20_000) caseCache.clear();
+  caseCache.set(cp, found);
   return found;
 }
 

@@ -11,7 +11,7 @@ export { type Budget, BudgetSpent, spend } from './automaton.ts';
 /** A test reads this many UTF-16 units of the text (rule language §1.5). */
 export const maxSearchLength = 10_000;
 
-/** A budget for callers without one of their own: about a tenth of a second. */
+/** A budget for callers without one of their own: about a fifth of a second. */
 export const newBudget = (work = 20_000_000): Budget => ({ left: work });
 
 export interface Replaced {

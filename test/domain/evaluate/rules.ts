@@ -19,3 +19,17 @@ export function compiled(yaml: string, options: EngineOptions = {}): CompiledBun
   if (!result.ok) throw new Error(result.problems.map((problem) => problem.message).join('\n'));
   return result.bundle;
 }
+
+export const always = 'when: {tool.name: {exists: true}}';
+
+/** One pre contract on every tool that always fires, with `rest` among its keys. */
+export const pre = (id: string, rest = '', effect = 'deny'): string =>
+  `  - {id: ${id}, type: pre, tool: "*", ${rest} ${always}, then: {effect: ${effect}, message: "${id} says {args.x}", tags: [t-${id}]}}\n`;
+
+export const call = { tool: 't', args: { x: 'hello' } };
+
+export const counters = (attempts: number, executions = 0, toolExecutions = 0) => ({
+  attempts,
+  executions,
+  toolExecutions,
+});

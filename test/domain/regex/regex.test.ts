@@ -175,18 +175,28 @@ describe('the matcher', () => {
     );
   });
 
-  it('gives the same answer when its states have been forgotten', () => {
-    const regex = compileRegex('(?:a|b)*a(?:a|b){12}$');
-    const native = /(?:a|b)*a(?:a|b){12}$/;
+  it.each([
+    '(?:a|b)*a(?:a|b){12}$',
+    '(?:\\b|b)[ab ]*a[ab]{7}\\s?\\bc?$',
+    '(?:^|\\s)[ab ]*a[ab ]{9}\\B.{2}c$',
+    'b(?:a|\\B.){13}\\b\\nb',
+  ])('gives the same answers on %s when it has more states than it keeps', (source) => {
+    const regex = compileRegex(source);
+    const native = new RegExp(source.replaceAll('$', '(?=\\n?(?![^]))'));
     let seed = 7;
-    for (let round = 0; round < 200; round++) {
+    const answers = new Set<boolean>();
+    for (let round = 0; round < 60; round++) {
       let subject = '';
-      for (let i = 0; i < 60; i++) {
+      const length = round % 2 ? 40 : 3_000;
+      for (let i = 0; i < length; i++) {
         seed = (seed * 1103515245 + 12345) % 2147483648;
-        subject += seed & 65536 ? 'a' : 'b';
+        subject += 'aabbaabbab \n'[(seed >> 12) % 12];
       }
+      subject += round % 3 ? 'c' : '';
+      answers.add(native.test(subject));
       expect(regex.test(subject)).toBe(native.test(subject));
     }
+    expect(answers.size).toBe(2);
   });
 
   it.each(['^(a+)+$', '(a|a)*b', '(.*)*x', '(a?){50}a{50}c', '(?:a|b)*a(?:a|b){40}c', '(\\w+\\s?)*;'])(
