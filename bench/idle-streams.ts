@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { systemClock } from '../adapters/node/clock.ts';
 import { StreamClient } from './stream-client.ts';
-import { startHub, streamRequest } from './stream-hub.ts';
+import { startHub } from './stream-hub.ts';
 
 /** Bytes of resident memory per stream. */
 const goal = 3 * 1024;
@@ -47,8 +47,8 @@ const hub = await startHub();
 const perStream: number[] = [];
 const warm = new StreamClient();
 // Compiles everything and grows what grows once, so that only streams are counted.
-await warm.connect(hub.port, Math.min(1000, clients), streamRequest);
-await hub.publish(1024);
+await warm.connect(hub.port, Math.min(1000, clients), hub.request);
+await hub.deploy(1024);
 await warm.disconnect();
 warm.stop();
 growYoungGeneration();
@@ -60,13 +60,12 @@ const heapPerStream: number[] = [];
 for (let i = 0; i < repeats; i++) {
   if (i > 0) {
     await client.disconnect();
-    while (hub.live.counts().streams > 0) await new Promise((resolve) => setImmediate(resolve));
+    while (hub.streams() > 0) await new Promise((resolve) => setImmediate(resolve));
     await settledRss();
     heap = process.memoryUsage().heapUsed;
   }
-  await client.connect(hub.port, clients, streamRequest);
-  if (hub.live.counts().streams !== clients)
-    throw new Error(`${hub.live.counts().streams} of ${clients} streams are open`);
+  await client.connect(hub.port, clients, hub.request);
+  if (hub.streams() !== clients) throw new Error(`${hub.streams()} of ${clients} streams are open`);
   // Always against the first idle figure: memory that a closed stream does not give back counts against us.
   perStream.push(((await settledRss()) - idle) / clients);
   heapPerStream.push((process.memoryUsage().heapUsed - heap) / clients);

@@ -1,138 +1,93 @@
-// The edge with real streams and stub stores, for benchmarks: one tenant, one key, any number of agents.
-import { createLocalBroadcast } from '../adapters/local/broadcast.ts';
-import { createLocalLimits } from '../adapters/local/limits.ts';
-import { systemClock as clock } from '../adapters/node/clock.ts';
-import { createSecrets } from '../adapters/node/secrets.ts';
-import { startServer } from '../adapters/uws/server.ts';
-import { routes } from '../src/api/route.ts';
-import type { StreamHandlers } from '../src/api/stream.ts';
-import { agentsOf, type Frame } from '../src/domain/frame.ts';
-import { createCallers } from '../src/http/caller.ts';
-import { createCors } from '../src/http/headers.ts';
-import { createLive } from '../src/http/live/live.ts';
-import { createMetrics } from '../src/http/metrics.ts';
-import { createPipeline } from '../src/http/pipeline.ts';
-import type { Log } from '../src/ports/log.ts';
+// The whole hub in this process, for benchmarks: real edge, actors, store and bus in a temporary folder, with an admin, a key and a bundle.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '../src/config.ts';
+import { startHub as start } from '../src/wire.ts';
 
-const streamRoutes = routes({
-  agentStream: {
-    method: 'GET',
-    path: '/api/v1/stream',
-    auth: 'key',
-    tag: 'stream',
-    summary: 'Agent stream',
-    status: 200,
-    media: 'text/event-stream',
-    errors: [],
-  },
-});
-
-const log: Log = {
-  debug() {},
-  info() {},
-  warn() {},
-  error: (fields) => process.stderr.write(`${String(fields)}\n`),
-};
-const key = 'svk_production_benchmark';
-const audience = agentsOf('t1', 'production');
-
-/** What a client sends to open an agent's stream. */
-export const streamRequest = (agent: string): string =>
-  `GET /api/v1/stream?env=production HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nX-Service-Agent-Id: ${agent}\r\n\r\n`;
-
-export async function startHub() {
-  const secrets = createSecrets('benchmark-benchmark-benchmark-bench');
-  const broadcast = createLocalBroadcast({ clock, log });
-  const wire = {
-    agentIdHeaders: ['x-service-agent-id'],
-    sessionCookie: 'service_session',
-    keyPrefix: 'svk_',
-  };
-  const baseUrl = 'http://localhost:8000';
-  const callers = createCallers({
-    keys: {
-      byHash: async (hash) => ({
-        id: 'k1',
-        tenantId: 't1',
-        env: 'production',
-        label: null,
-        prefix: 'svk_production_benchmar',
-        hash,
-        createdBy: '',
-        createdAt: 0,
-        lastUsedAt: null,
-        revokedAt: null,
-      }),
-      used: async () => undefined,
-    },
-    logins: { get: async () => null, extend: async () => undefined },
-    users: { userById: async () => null },
-    secrets,
-    clock,
-    log,
-    wire,
-    baseUrl,
-    sessionTtlMs: 1,
-    operatorToken: null,
-  });
-  const streams: StreamHandlers = {
-    async admitAgent(caller) {
-      const agentId = caller.agentId ?? 'default';
-      return {
-        audience: agentsOf(caller.tenantId, caller.env),
-        agentId,
-        bundleName: null,
-        pinned: false,
-        catchUp: async () => [],
-        announce: async () => undefined,
-        closed: () => undefined,
-      };
-    },
-    admitDashboard: () => Promise.reject(new Error('no dashboards here')),
-    message: async () => null,
-  };
-  const live = createLive({ broadcast, handlers: streams, clock, log });
-  const pipeline = createPipeline({
-    tables: [streamRoutes],
-    serve: {},
-    callers,
-    limits: createLocalLimits({ clock }),
-    live,
-    streams,
-    cors: createCors(baseUrl, [], wire.agentIdHeaders),
-    metrics: createMetrics(),
-    secrets,
-    clock,
-    log,
-    trustedProxies: [],
-    openApi: null,
-  });
-  const server = await startServer({ host: '127.0.0.1', port: 0, pipeline, clock, log });
-  return {
-    port: server.port,
-    live,
-    /** Publishes a contract_update whose bundle has this many bytes. */
-    publish: (bytes: number): Promise<void> => broadcast.publish([contractUpdate(bytes)]),
-    async close() {
-      live.close();
-      await callers.close();
-      await broadcast.close();
-      server.close();
-    },
-  };
+export interface BenchHub {
+  readonly port: number;
+  readonly url: string;
+  readonly key: string;
+  /** What a client sends to open an agent's stream; it says that it runs the current revision, so nothing has to be caught up. */
+  request(agent: string): string;
+  streams(): number;
+  /** Saves and deploys a new version whose frame carries about this many bytes. Resolves when the deployment is answered. */
+  deploy(bytes: number): Promise<void>;
+  /** The same, with the saving apart: resolves with the deploying call. */
+  prepare(bytes: number): Promise<() => Promise<void>>;
+  close(): Promise<void>;
 }
 
-export const contractUpdate = (bytes: number): Frame => ({
-  audience,
-  type: 'contract_update',
-  data: {
-    type: 'contract_update',
-    bundle_name: 'b',
-    version: 1,
-    revision_hash: '0'.repeat(64),
-    signature: '0'.repeat(128),
-    public_key: '0'.repeat(64),
-    yaml_bytes: 'x'.repeat(bytes),
-  },
-  bundle: 'b',
-});
+const bundle = (bytes: number, salt: number): string => {
+  const head = `apiVersion: service/v1
+kind: ContractBundle
+metadata: {name: bench}
+defaults: {mode: enforce}
+contracts:
+  - {id: a, type: pre, tool: t${salt}, when: {args.a: {exists: true}}, then: {effect: deny, message: no}}
+`;
+  // Base64 makes four bytes of three.
+  const padding = Math.max(0, Math.floor((bytes * 3) / 4) - head.length - 3);
+  return `${head}# ${'x'.repeat(padding)}\n`;
+};
+
+export async function startHub(): Promise<BenchHub> {
+  const dir = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
+  const config = readConfig({
+    DATA_DIR: dir,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    LOG_LEVEL: 'warn',
+    DRAIN_SECONDS: '0',
+  });
+  const hub = await start(config);
+  const url = `http://127.0.0.1:${hub.port}`;
+  let cookie = '';
+  let salt = 0;
+  let revision = '';
+  const call = async (method: string, path: string, body: unknown) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: { 'Content-Type': 'application/json', 'X-Requested-With': 'bench', Cookie: cookie },
+      body: JSON.stringify(body),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    cookie = response.headers.get('set-cookie')?.split(';', 1)[0] ?? cookie;
+    return JSON.parse(text) as {
+      readonly key: string;
+      readonly version: number;
+      readonly revision_hash: string;
+    };
+  };
+  const login = { email: 'bench@example.com', password: 'benchmark benchmark' };
+  await call('POST', '/api/v1/setup', login);
+  await call('POST', '/api/v1/auth/login', login);
+  const { key } = await call('POST', '/api/v1/keys', { env: 'production', label: 'bench' });
+
+  const made: BenchHub = {
+    port: hub.port,
+    url,
+    key,
+    request: (agent) =>
+      `GET /api/v1/stream?env=production&policy_version=${revision} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nX-Service-Agent-Id: ${agent}\r\n\r\n`,
+    streams: () => hub.streams(),
+    async deploy(bytes) {
+      await (await made.prepare(bytes))();
+    },
+    async prepare(bytes) {
+      const saved = await call('POST', '/api/v1/bundles', { yaml_content: bundle(bytes, salt++) });
+      return async () => {
+        await call('POST', `/api/v1/bundles/bench/${saved.version}/deploy`, { env: 'production' });
+        revision = saved.revision_hash;
+      };
+    },
+    async close() {
+      await hub.stop();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+  await made.deploy(1024);
+  return made;
+}
