@@ -165,6 +165,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
       server.stopListening();
       house.cancel();
       await live.drain(config.drainSeconds * 1000);
+      live.close();
       await sweep.stop();
       await actors.stop();
       await callers.close();
