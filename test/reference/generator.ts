@@ -18,6 +18,11 @@ export const value = fc.oneof(
   { weight: 1, arbitrary: fc.dictionary(fc.constantFrom('x', 'y'), scalar, { maxKeys: 2 }) },
 );
 const present = value.filter((one) => one !== null);
+/** Operands that fields often equal. */
+const same = fc.oneof(
+  { weight: 5, arbitrary: fc.constantFrom('a', 'ab', 'prod', 1, true, 'PROD') },
+  { weight: 1, arbitrary: present },
+);
 const piece = fc.constantFrom('a', 'b', 'ab', 'rod', '', '.env', '😀');
 const pattern = fc.constantFrom(
   ...['a', '^a', 'b$', '(?i)prod', '\\.env$', 'rm\\s+-rf', '^(a|b)+$', '[^a-z]', '^$', 'x{10,}'],
@@ -26,9 +31,9 @@ const number = fc.constantFrom(-1, 0, 1, 2.5, 99);
 const few = <T>(item: fc.Arbitrary<T>, most = 3) => fc.array(item, { minLength: 1, maxLength: most });
 const operation = fc.oneof(
   fc.record({ exists: fc.boolean() }),
-  fc.record({ equals: fc.oneof(present, word, fc.constantFrom(0, 1, true)) }),
+  fc.record({ equals: same }),
   fc.record({ not_equals: present }),
-  fc.record({ in: few(fc.oneof(present, word)) }),
+  fc.record({ in: few(same) }),
   fc.record({ not_in: few(present) }),
   fc.record({ contains: piece }),
   fc.record({
