@@ -77,7 +77,8 @@ export async function startHub(config: Config): Promise<RunningHub> {
     clock,
     accepted: {
       apiVersions: config.wire.apiVersions,
-      kinds: [...config.wire.bundleKinds, ...config.wire.rulesetKinds],
+      bundleKinds: config.wire.bundleKinds,
+      rulesetKinds: config.wire.rulesetKinds,
     },
   });
   const actors = createActors<HubKinds, ActorPorts>({

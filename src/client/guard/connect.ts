@@ -36,7 +36,7 @@ export async function connectGuard(
   const live = new LiveBundle<Policy>({
     hub,
     transport: transportOf(options, hub),
-    compile: (yaml) => compilePolicy(yaml, variables),
+    compile: (yaml) => compilePolicy(yaml, variables, options),
     bundleName,
     tags,
     signing,

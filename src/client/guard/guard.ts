@@ -65,7 +65,7 @@ export class Guard implements Governs {
 
   /** A guard over one YAML document. @throws ConfigurationError naming every problem of the document */
   static fromYaml(yaml: string | Uint8Array, options: GuardOptions = {}): Guard {
-    return new Guard(compilePolicy(yaml, options.variables ?? processVariables), options, false);
+    return new Guard(compilePolicy(yaml, options.variables ?? processVariables, options), options, false);
   }
 
   /** A guard over a YAML file, read once. @throws ConfigurationError */
@@ -109,7 +109,7 @@ export class Guard implements Governs {
 
   /** Puts other contracts in use; calls under way end by the old ones. @throws ConfigurationError, and the old ones stay */
   reload(yaml: string | Uint8Array): void {
-    this.#policy = compilePolicy(yaml, this.#options.variables ?? processVariables);
+    this.#policy = compilePolicy(yaml, this.#options.variables ?? processVariables, this.#options);
   }
 
   /**

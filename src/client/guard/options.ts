@@ -12,8 +12,9 @@ import type { Sink } from '../sinks/sink.ts';
 import type { WebSocketConstructor } from '../stream/transport.ts';
 import type { OpenTelemetryApi } from '../telemetry.ts';
 import type { BeforeHook } from './hook.ts';
+import type { Dialect } from './policy.ts';
 
-export interface GuardOptions {
+export interface GuardOptions extends Dialect {
   /** What happens to a denial; default: the bundle's `defaults.mode`. */
   readonly mode?: GuardMode;
   /** Default `production`; with a hub, the environment of the key. */

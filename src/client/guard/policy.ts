@@ -1,5 +1,6 @@
 // What a guard asks of its contracts: one compiled bundle, its version, and its answers in the words of audit records.
 // The rules themselves are domain/evaluate.
+import type { AcceptedKinds } from '../../domain/bundle/vocabulary.ts';
 import { type ToolCall, textOf } from '../../domain/evaluate/call.ts';
 import { type CompiledBundle, compileBundle } from '../../domain/evaluate/compile.ts';
 import type { Counters } from '../../domain/evaluate/limits.ts';
@@ -112,8 +113,25 @@ export class Policy {
   }
 }
 
+/** What documents may say they are, beyond the defaults. */
+export interface Dialect extends AcceptedKinds {
+  /** Values of `apiVersion` accepted; default: any `<word>/v1`. */
+  readonly apiVersions?: readonly string[];
+}
+
+/** The dialect among the options of a guard. */
+export const dialectOf = ({ apiVersions, bundleKinds, rulesetKinds }: Dialect): Dialect => ({
+  ...(apiVersions ? { apiVersions } : {}),
+  ...(bundleKinds ? { bundleKinds } : {}),
+  ...(rulesetKinds ? { rulesetKinds } : {}),
+});
+
 /** @throws ConfigurationError that names every problem of the document */
-export function compilePolicy(yaml: string | Uint8Array, variables: Variables): Policy {
+export function compilePolicy(
+  yaml: string | Uint8Array,
+  variables: Variables,
+  dialect: Dialect = {},
+): Policy {
   const bytes = typeof yaml === 'string' ? Buffer.from(yaml, 'utf8') : yaml;
   if (bytes.byteLength > maxBundle)
     throw new ConfigurationError(`contracts above ${maxBundle} bytes are not read`);
@@ -124,6 +142,7 @@ export function compilePolicy(yaml: string | Uint8Array, variables: Variables): 
     throw new ConfigurationError('the contracts are not UTF-8 text', failure);
   }
   const compiled = compileBundle(text, {
+    ...dialectOf(dialect),
     maxContracts,
     env: (name) => variables[name],
     looksSecret,

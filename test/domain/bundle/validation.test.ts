@@ -329,6 +329,6 @@ describe('validateBundle', () => {
     const text = pre(`tool: t, when: {args.a: {luhn: true}}, ${then}`);
     expect(validateBundle(text, { operators: ['luhn'] })).toEqual([]);
     expect(validateBundle(text, { operators: ['luhn'], apiVersions: ['acme/v1'] })).toHaveLength(1);
-    expect(validateBundle(text, { operators: ['luhn'], kinds: ['Ruleset'] })).not.toEqual([]);
+    expect(validateBundle(text, { operators: ['luhn'], bundleKinds: [] })).not.toEqual([]);
   });
 });
