@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 const root = join(dirname(new URL(import.meta.url).pathname), '../..');
 
-const files = ['src', 'actors', 'adapters'].flatMap((folder) =>
+const files = ['src', 'actors', 'adapters', 'demo'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => posix.join(folder, name.replaceAll('\\', '/'))),
@@ -23,6 +23,8 @@ const allowed: { readonly [folder: string]: readonly string[] } = {
   actors: ['actors/runtime', 'src/domain', 'src/ports'],
   'adapters/uws': ['src/ports', 'src/domain', 'src/http', 'src/api'],
   adapters: ['src/ports', 'src/domain'],
+  // Uses the hub and the agent library as anybody else would.
+  demo: ['src/client', 'src/wire.ts', 'src/config.ts'],
 };
 const anywhere = new Set(['src/main.ts', 'src/wire.ts', 'src/config.ts']);
 
