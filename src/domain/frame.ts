@@ -49,7 +49,9 @@ export type Control =
       readonly keyHash: string;
     }
   | { readonly kind: 'login_ended'; readonly tokenHash: string }
-  | { readonly kind: 'user_logins_ended'; readonly userId: string };
+  | { readonly kind: 'user_logins_ended'; readonly userId: string }
+  /** An environment actor was activated and asks every edge to announce its agent streams again. */
+  | { readonly kind: 'roster_wanted'; readonly tenantId: string; readonly env: Env };
 
 /**
  * Position in an audience's log: `<ms>-<n>`, both decimal, ordered by ms then n (the form of a Redis stream id), with

@@ -1,0 +1,225 @@
+// The environment actor: orders deployments and approvals of a tenant's environment; knows who is connected and who drifts.
+import type { Deployment } from '../src/domain/deployment.ts';
+import { agentsOf, dashboardsOf, type Frame } from '../src/domain/frame.ts';
+import type { Env } from '../src/domain/ids.ts';
+import { contractUpdate } from '../src/domain/update.ts';
+import {
+  decide,
+  expire,
+  expireDue,
+  isApprovalTimer,
+  loadPending,
+  type Pending,
+  request,
+} from './approvals.ts';
+import type { ActorPorts } from './ports.ts';
+import { agentKey, type EnvironmentMessages, readKey, streamLifeMs, tellTo } from './protocol.ts';
+import { Roster } from './roster.ts';
+import type { ActorContext, Effects } from './runtime/define.ts';
+import { actorKind } from './runtime/kind.ts';
+import { deployedYaml, signAndDeploy } from './signing.ts';
+
+interface State {
+  readonly tenantId: string;
+  readonly env: Env;
+  /** The current deployment of each bundle. */
+  readonly current: Map<string, Deployment>;
+  readonly pending: Pending;
+  readonly roster: Roster;
+  /** Bundles still to be announced again. */
+  readonly toAnnounce: Set<string>;
+  /** Agents still to be resolved again. */
+  readonly toResolve: Set<string>;
+  rulesChangedAt: number;
+}
+
+type Context = ActorContext<ActorPorts>;
+
+/** Bundles announced again in one go: each is up to 1.4 MB of text in memory. */
+const announceAtOnce = 8;
+/** Agents told to resolve in one go, and the pause until the next: each reads the store. */
+const resolveAtOnce = 200;
+const resolveEveryMs = 20;
+const pruneEveryMs = 10 * 60_000;
+/** A connection this much younger than a change of rules may still have been resolved by the old ones (clocks of two nodes). */
+const clockSlackMs = 5000;
+
+const timers = { announce: 'announce', resolve: 'resolve', prune: 'prune' } as const;
+
+/** Remembers the deployment unless a newer one of the bundle is known; true when it is the current one. */
+function advance(current: Map<string, Deployment>, deployment: Deployment): boolean {
+  const known = current.get(deployment.bundleName);
+  if (known && known.sequence > deployment.sequence) return false;
+  current.set(deployment.bundleName, deployment);
+  return true;
+}
+
+const updateForAgents = (deployment: Deployment, data: Frame['data']): Frame => ({
+  audience: agentsOf(deployment.tenantId, deployment.env),
+  type: 'contract_update',
+  data,
+  bundle: deployment.bundleName,
+});
+
+function deployedFrames(deployment: Deployment, data: Frame['data']): Frame[] {
+  const { tenantId, bundleName, version, env, deployedBy } = deployment;
+  const audience = dashboardsOf(tenantId);
+  const type = 'bundle_deployed';
+  return [
+    updateForAgents(deployment, data),
+    // Without `bundle`: a dashboard sees all environments, whose updates must not replace each other.
+    { audience, type: 'contract_update', data },
+    { audience, type, data: { type, bundle_name: bundleName, version, env, deployed_by: deployedBy } },
+  ];
+}
+
+async function announceSome(state: State, context: Context): Promise<Effects> {
+  const frames: Frame[] = [];
+  for (const name of state.toAnnounce) {
+    if (frames.length === announceAtOnce) break;
+    const deployment = state.current.get(name);
+    if (deployment) {
+      const yaml = await deployedYaml(context.ports, deployment);
+      const data = contractUpdate(deployment, yaml, context.ports.signatureEncoding);
+      frames.push(updateForAgents(deployment, data));
+    }
+    state.toAnnounce.delete(name);
+  }
+  if (state.toAnnounce.size > 0) context.setTimer(timers.announce, context.now());
+  return { frames };
+}
+
+function resolveSome(state: State, context: Context): Effects {
+  const ids = [...state.toResolve].slice(0, resolveAtOnce);
+  for (const id of ids) state.toResolve.delete(id);
+  if (state.toResolve.size > 0) context.setTimer(timers.resolve, context.now() + resolveEveryMs);
+  return {
+    tells: ids.map((id) => tellTo('agent', agentKey(state.tenantId, state.env, id), 'resolve', null)),
+  };
+}
+
+/** The deployments that a stream should have but, by its version, has not (DECISIONS 12; document 3 §13). */
+function missing(
+  { current }: State,
+  bundleName: string | null,
+  policyVersion: string | null,
+): readonly Deployment[] {
+  const followed = bundleName === null ? [...current.values()] : [];
+  const own = bundleName === null ? undefined : current.get(bundleName);
+  if (own) followed.push(own);
+  return followed.filter((deployment) => deployment.revisionHash !== policyVersion);
+}
+
+export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
+  kind: 'environment',
+
+  async activate(context) {
+    const { tenantId, env } = readKey(context.key);
+    const { store } = context.ports;
+    const [current, pending, reports] = await Promise.all([
+      store.deployments.current(tenantId, env),
+      loadPending(tenantId, env, context),
+      store.agents.reports(tenantId, env),
+    ]);
+    const roster = new Roster();
+    for (const report of reports) roster.ran(report);
+    return {
+      tenantId,
+      env,
+      current: new Map(current.map((deployment) => [deployment.bundleName, deployment])),
+      pending,
+      roster,
+      toAnnounce: new Set(),
+      toResolve: new Set(),
+      rulesChangedAt: 0,
+    };
+  },
+
+  activated: ({ tenantId, env }) => ({ control: [{ kind: 'roster_wanted', tenantId, env }] }),
+
+  handlers: {
+    async deploy({ tenantId, env, current }, { id, bundleName, version, deployedBy }, context) {
+      const wanted = { id, tenantId, env, bundleName, version, deployedBy, createdAt: context.now() };
+      const { deployment, yaml } = await signAndDeploy(context.ports, wanted);
+      // A late repeat of an older deployment must not look like a new one.
+      if (!advance(current, deployment)) return { reply: deployment };
+      const data = contractUpdate(deployment, yaml, context.ports.signatureEncoding);
+      return { reply: deployment, frames: deployedFrames(deployment, data) };
+    },
+
+    async reannounce(state, _body, context) {
+      const current = await context.ports.store.deployments.current(state.tenantId, state.env);
+      state.current.clear();
+      for (const deployment of current) {
+        state.current.set(deployment.bundleName, deployment);
+        state.toAnnounce.add(deployment.bundleName);
+      }
+      return { reply: null, ...(await announceSome(state, context)) };
+    },
+
+    requestApproval: ({ pending }, { approval }, context) => request(pending, approval, context),
+    decideApproval: ({ pending }, { id, decision }, context) => decide(pending, id, decision, context),
+    expireApproval: ({ pending }, { id }, context) => expire(pending, id, context),
+
+    async join(state, { policyVersion, ...notice }, context) {
+      const { roster, tenantId, env } = state;
+      if (roster.empty) context.setTimer(timers.prune, context.now() + pruneEveryMs);
+      const { agentId, pinned, connectedAt } = notice;
+      const bundleName = roster.join(notice);
+      const at = Math.min(connectedAt, context.now());
+      if (policyVersion) roster.ran({ agentId, bundleName, policyVersion, at });
+      const stale = !pinned && connectedAt <= state.rulesChangedAt + clockSlackMs;
+      return {
+        reply: { catchUp: missing(state, bundleName, policyVersion), bundleName },
+        tells: stale ? [tellTo('agent', agentKey(tenantId, env, agentId), 'resolve', null)] : [],
+      };
+    },
+
+    async leave({ roster }, { agentId, connectionId }, context) {
+      roster.leave(agentId, connectionId);
+      if (roster.empty) context.clearTimer(timers.prune);
+      return { reply: null };
+    },
+
+    async retarget({ roster, current }, { agentId, bundleName }, context) {
+      const changed = roster.retarget(agentId, bundleName, context.now());
+      const deployment = changed && bundleName !== null ? current.get(bundleName) : undefined;
+      if (!deployment) return { reply: null };
+      const yaml = await deployedYaml(context.ports, deployment);
+      const data = contractUpdate(deployment, yaml, context.ports.signatureEncoding);
+      return { reply: null, frames: [{ ...updateForAgents(deployment, data), toAgent: agentId }] };
+    },
+
+    async ran({ roster }, report, context) {
+      roster.ran({ ...report, at: Math.min(report.at, context.now()) });
+      return { reply: null };
+    },
+
+    async ranMany({ roster }, { reports }, context) {
+      const now = context.now();
+      for (const report of reports) roster.ran({ ...report, at: Math.min(report.at, now) });
+      return { reply: null };
+    },
+
+    async rulesChanged(state, _body, context) {
+      state.rulesChangedAt = context.now();
+      for (const id of state.roster.assignable()) state.toResolve.add(id);
+      return { reply: null, ...resolveSome(state, context) };
+    },
+
+    async status({ env, roster, current }, { bundleName }) {
+      return { reply: roster.status(env, current, bundleName) };
+    },
+  },
+
+  async onTimer(state, name, context) {
+    if (isApprovalTimer(name)) return expireDue(state.pending, context);
+    if (name === timers.announce) return announceSome(state, context);
+    if (name === timers.resolve) return resolveSome(state, context);
+    state.roster.prune(context.now() - streamLifeMs);
+    if (!state.roster.empty) context.setTimer(timers.prune, context.now() + pruneEveryMs);
+    return {};
+  },
+
+  idle: ({ roster }) => roster.empty,
+});

@@ -1,0 +1,181 @@
+// The messages of the three actor kinds: what handlers and edges may say to them. Bodies are plain JSON.
+import type { AssignmentRule, DriftStatus, Resolution, Tags } from '../src/domain/agent.ts';
+import type { Approval, Decision } from '../src/domain/approval.ts';
+import type { Deployment } from '../src/domain/deployment.ts';
+import { HubError } from '../src/domain/error.ts';
+import { type Env, isEnv } from '../src/domain/ids.ts';
+import type { Actors, Kinds, Tell } from './runtime/define.ts';
+
+export const environmentKey = (tenantId: string, env: Env): string => `${tenantId}/${env}`;
+export const agentKey = (tenantId: string, env: Env, agentId: string): string =>
+  `${tenantId}/${env}/${agentId}`;
+
+/** The parts of an environment's or an agent's key. An agent id may hold slashes; an environment's key gives ''. */
+export function readKey(key: string): {
+  readonly tenantId: string;
+  readonly env: Env;
+  readonly agentId: string;
+} {
+  const [tenantId = '', env, ...agentId] = key.split('/');
+  if (tenantId === '' || !isEnv(env)) throw new HubError('internal', `Not a key of an actor: ${key}`);
+  return { tenantId, env, agentId: agentId.join('/') };
+}
+
+/** An open agent stream, as its edge announces it. */
+export interface StreamNotice {
+  readonly connectionId: string;
+  readonly node: string;
+  readonly agentId: string;
+  /** The bundle whose updates it follows; null follows all of the environment. */
+  readonly bundleName: string | null;
+  /** True when the stream asked for this bundle itself: an assignment then moves nothing. */
+  readonly pinned: boolean;
+  readonly connectedAt: number;
+}
+
+export interface StatusEntry {
+  readonly agent_id: string;
+  readonly env: Env;
+  readonly bundle_name: string | null;
+  readonly policy_version: string | null;
+  readonly status: DriftStatus;
+  /** Epoch milliseconds. */
+  readonly connected_at: number;
+}
+
+/** Key: tenant/env. Orders deployments and approvals of an environment; knows who is connected and who drifts. */
+export type EnvironmentMessages = {
+  /**
+   * Signs the version with the active key and deploys it; announces contract_update and bundle_deployed. `id` makes a repeat harmless.
+   * Throws not_found (no such bundle version).
+   */
+  deploy: {
+    body: {
+      readonly id: string;
+      readonly bundleName: string;
+      readonly version: number;
+      readonly deployedBy: string;
+    };
+    reply: Deployment;
+  };
+  /** Announces every current deployment again (after a rotation of the signing key). */
+  reannounce: { body: null; reply: null };
+  /** Stores a pending approval, arms its timer, announces approval_created. `approval.id` makes a repeat harmless. */
+  requestApproval: { body: { readonly approval: Approval }; reply: Approval };
+  /** Decides; announces approval_decided to the agent and the dashboards. Throws not_found (unknown id) or conflict (not pending, or past its deadline). */
+  decideApproval: { body: { readonly id: string; readonly decision: Decision }; reply: Approval };
+  /** Times out a due approval; announces approval_timeout once. The reply says whether this call did it. */
+  expireApproval: { body: { readonly id: string }; reply: boolean };
+  /** A stream opened (or is announced again). The reply: current deployments it should have but, by its policy version, has not; and the bundle it follows, which an assignment may have changed meanwhile. */
+  join: {
+    body: StreamNotice & { readonly policyVersion: string | null };
+    reply: { readonly catchUp: readonly Deployment[]; readonly bundleName: string | null };
+  };
+  leave: { body: { readonly connectionId: string; readonly agentId: string }; reply: null };
+  /** The agent's effective bundle changed: its streams that are not pinned follow the new one, and get its current deployment at once. */
+  retarget: { body: { readonly agentId: string; readonly bundleName: string | null }; reply: null };
+  /** The agent runs this version (from events, a report or the connect query); an older `at` changes nothing. */
+  ran: {
+    body: {
+      readonly agentId: string;
+      readonly bundleName: string | null;
+      readonly policyVersion: string;
+      readonly at: number;
+    };
+    reply: null;
+  };
+  /** Many `ran` in one message, as an ingested batch yields them. */
+  ranMany: {
+    body: {
+      readonly reports: readonly {
+        readonly agentId: string;
+        readonly bundleName: string | null;
+        readonly policyVersion: string;
+        readonly at: number;
+      }[];
+    };
+    reply: null;
+  };
+  /** The tenant's assignment rules changed: every connected agent is resolved again. */
+  rulesChanged: { body: null; reply: null };
+  /** One entry per open stream, by agent id then time of connection. */
+  status: { body: { readonly bundleName: string | null }; reply: readonly StatusEntry[] };
+};
+
+/** Key: tenant/env/agent. Owns an agent's streams, effective assignment and reported versions. */
+export type AgentMessages = {
+  /** Registers the agent if unknown and resolves its assignment. `requested` is the stream's bundle_name: it wins outright. */
+  connect: {
+    body: {
+      readonly connectionId: string;
+      readonly node: string;
+      readonly requested: string | null;
+      readonly policyVersion: string | null;
+      readonly tags: Tags;
+      readonly at: number;
+    };
+    reply: Resolution;
+  };
+  disconnect: { body: { readonly connectionId: string }; reply: null };
+  /** Registration or rules changed: resolves again; when the result changed, announces assignment_changed to the agent and retargets its streams. */
+  resolve: { body: null; reply: Resolution };
+  /** The agent says which version it runs now: stored, then told to the environment. */
+  report: {
+    body: { readonly bundleName: string | null; readonly policyVersion: string; readonly at: number };
+    reply: null;
+  };
+};
+
+export type RuleChange =
+  | { readonly action: 'create'; readonly rule: AssignmentRule }
+  | {
+      readonly action: 'update';
+      readonly id: string;
+      readonly patch: Partial<
+        Pick<AssignmentRule, 'priority' | 'pattern' | 'tagMatch' | 'bundleName' | 'env'>
+      >;
+    }
+  | { readonly action: 'delete'; readonly id: string };
+
+/** Key: tenant. Orders changes of assignment rules and signing keys, and tells the environments. */
+export type TenantMessages = {
+  /** Throws conflict (priority taken) or not_found. Announces assignment_changed {rule_id, action} to dashboards. */
+  changeRule: { body: RuleChange; reply: AssignmentRule };
+  /** Explicit assignment of registered agents (null: unassign); announces and pushes as document 3 §12.5. The reply: ids that were registered. */
+  assign: {
+    body: {
+      readonly agentIds: readonly string[];
+      readonly bundleName: string | null;
+      readonly bulk: boolean;
+    };
+    reply: readonly string[];
+  };
+  /** Makes `keyId` (new) the active signing key and re-signs every current deployment with it; announces signing_key_rotated and every deployment again. */
+  rotateSigningKey: {
+    body: { readonly newKeyId: string };
+    reply: { readonly publicKey: string; readonly rotatedAt: number; readonly resigned: number };
+  };
+};
+
+export type HubKinds = {
+  environment: EnvironmentMessages;
+  agent: AgentMessages;
+  tenant: TenantMessages;
+};
+
+export type HubActors = Actors<HubKinds>;
+
+const teller =
+  <K extends Kinds>() =>
+  <Kind extends keyof K & string, T extends keyof K[Kind] & string>(
+    kind: Kind,
+    key: string,
+    type: T,
+    body: K[Kind][T]['body'],
+  ): Tell => ({ kind, key, type, body });
+
+/** A tell to one of the hub's actors, with its body held to the protocol. */
+export const tellTo = teller<HubKinds>();
+
+/** A stream ends within an hour and its jitter (DECISIONS 13); one known for longer has gone without a word (its node died). */
+export const streamLifeMs = 75 * 60_000;

@@ -1,0 +1,187 @@
+// Who is connected to an environment and which versions they run. In memory: edges announce their streams again to a new activation.
+import { type DriftStatus, driftOf, type Reported } from '../src/domain/agent.ts';
+import type { Deployment } from '../src/domain/deployment.ts';
+import type { Env } from '../src/domain/ids.ts';
+import type { StatusEntry, StreamNotice } from './protocol.ts';
+
+interface Stream {
+  bundleName: string | null;
+  readonly pinned: boolean;
+  readonly connectedAt: number;
+}
+
+interface Version {
+  readonly bundleName: string | null;
+  readonly policyVersion: string;
+  readonly at: number;
+}
+
+interface Agent {
+  readonly streams: Map<string, Stream>;
+  /** One per bundle, newest report each. */
+  readonly versions: Version[];
+  /** The last retarget, for a stream whose join was on its way when it came. */
+  assigned: { readonly bundleName: string | null; readonly at: number } | null;
+}
+
+export interface RosterBounds {
+  /** Agents without a stream whose versions are remembered; 20,000 unless told. Those that left or reported longest ago go first. */
+  readonly absent?: number;
+  /** Bundles per agent whose versions are remembered; 8 unless told. */
+  readonly versions?: number;
+}
+
+export type Deployed = ReadonlyMap<string, Pick<Deployment, 'revisionHash'>>;
+
+/** Joining, leaving and reporting cost the same whatever the number of agents. */
+export class Roster {
+  readonly #connected = new Map<string, Agent>();
+  readonly #absent = new Map<string, Agent>();
+  readonly #absentCap: number;
+  readonly #versionsCap: number;
+
+  constructor(bounds: RosterBounds = {}) {
+    this.#absentCap = bounds.absent ?? 20_000;
+    this.#versionsCap = bounds.versions ?? 8;
+  }
+
+  /** True when no stream is open. */
+  get empty(): boolean {
+    return this.#connected.size === 0;
+  }
+
+  /** Adds or renews a stream; returns the bundle it follows, which a retarget that came later than the connection may have changed. */
+  join(notice: StreamNotice): string | null {
+    let agent = this.#connected.get(notice.agentId);
+    if (!agent) {
+      agent = this.#absent.get(notice.agentId) ?? { streams: new Map(), versions: [], assigned: null };
+      this.#absent.delete(notice.agentId);
+      this.#connected.set(notice.agentId, agent);
+    }
+    const { pinned, connectedAt } = notice;
+    const moved = !pinned && agent.assigned && connectedAt <= agent.assigned.at ? agent.assigned : notice;
+    agent.streams.set(notice.connectionId, { bundleName: moved.bundleName, pinned, connectedAt });
+    return moved.bundleName;
+  }
+
+  leave(agentId: string, connectionId: string): void {
+    const agent = this.#connected.get(agentId);
+    agent?.streams.delete(connectionId);
+    if (agent?.streams.size === 0) this.#part(agentId, agent);
+  }
+
+  /** Forgets streams that connected before `before`. */
+  prune(before: number): void {
+    for (const [agentId, agent] of this.#connected) {
+      for (const [id, stream] of agent.streams) if (stream.connectedAt < before) agent.streams.delete(id);
+      if (agent.streams.size === 0) this.#part(agentId, agent);
+    }
+  }
+
+  /** Makes the agent's streams that are not pinned follow `bundleName`; true when that changed one. */
+  retarget(agentId: string, bundleName: string | null, now: number): boolean {
+    const agent = this.#agent(agentId);
+    agent.assigned = { bundleName, at: now };
+    let changed = false;
+    for (const stream of agent.streams.values()) {
+      if (stream.pinned || stream.bundleName === bundleName) continue;
+      stream.bundleName = bundleName;
+      changed = true;
+    }
+    return changed;
+  }
+
+  /** Records a version; one older than what is known changes nothing. */
+  ran(report: Reported): void {
+    const { versions } = this.#agent(report.agentId);
+    const { bundleName, policyVersion, at } = report;
+    const known = versions.findIndex((version) => version.bundleName === bundleName);
+    const before = versions[known];
+    if (before && before.at > at) return;
+    if (before) versions[known] = { bundleName, policyVersion, at };
+    else versions.push({ bundleName, policyVersion, at });
+    if (versions.length > this.#versionsCap) {
+      const oldest = versions.reduce((a, b) => (b.at < a.at ? b : a));
+      versions.splice(versions.indexOf(oldest), 1);
+    }
+  }
+
+  /** Connected agents with a stream that follows assignments. */
+  assignable(): string[] {
+    const ids: string[] = [];
+    for (const [agentId, agent] of this.#connected) {
+      for (const stream of agent.streams.values()) {
+        if (stream.pinned) continue;
+        ids.push(agentId);
+        break;
+      }
+    }
+    return ids;
+  }
+
+  /** One entry per stream, by agent id then time of connection. */
+  status(env: Env, deployed: Deployed, bundleName: string | null): StatusEntry[] {
+    const entries: StatusEntry[] = [];
+    for (const [agentId, agent] of this.#connected) {
+      for (const stream of agent.streams.values()) {
+        if (bundleName !== null && stream.bundleName !== bundleName) continue;
+        const version = newest(agent.versions, stream.bundleName);
+        entries.push({
+          agent_id: agentId,
+          env,
+          bundle_name: stream.bundleName,
+          policy_version: version,
+          status: statusOf(version, stream.bundleName, deployed),
+          connected_at: stream.connectedAt,
+        });
+      }
+    }
+    return entries.sort((a, b) =>
+      a.agent_id === b.agent_id ? a.connected_at - b.connected_at : a.agent_id < b.agent_id ? -1 : 1,
+    );
+  }
+
+  #agent(agentId: string): Agent {
+    const connected = this.#connected.get(agentId);
+    if (connected) return connected;
+    const agent = this.#absent.get(agentId) ?? { streams: new Map(), versions: [], assigned: null };
+    this.#remember(agentId, agent);
+    return agent;
+  }
+
+  #part(agentId: string, agent: Agent): void {
+    this.#connected.delete(agentId);
+    if (agent.versions.length > 0) this.#remember(agentId, agent);
+  }
+
+  #remember(agentId: string, agent: Agent): void {
+    this.#absent.delete(agentId);
+    this.#absent.set(agentId, agent);
+    if (this.#absent.size <= this.#absentCap) return;
+    const oldest = this.#absent.keys().next();
+    if (!oldest.done) this.#absent.delete(oldest.value);
+  }
+}
+
+/**
+ * The version that counts for a stream: the newest report for its bundle or for none in particular; without one, the newest of any
+ * bundle, because an agent that still runs another bundle has drifted.
+ */
+function newest(versions: readonly Version[], bundleName: string | null): string | null {
+  const own = versions.filter((version) => version.bundleName === bundleName || version.bundleName === null);
+  const candidates = bundleName === null || own.length === 0 ? versions : own;
+  let found: Version | null = null;
+  for (const version of candidates) if (!found || version.at >= found.at) found = version;
+  return found?.policyVersion ?? null;
+}
+
+/** Drift per bundle (DECISIONS 11); a stream that follows all is current when any deployed bundle has its version (document 3 §12.1). */
+function statusOf(version: string | null, bundleName: string | null, deployed: Deployed): DriftStatus {
+  if (bundleName !== null) return driftOf(version, deployed.get(bundleName)?.revisionHash ?? null);
+  let any: string | null = null;
+  for (const { revisionHash } of deployed.values()) {
+    if (revisionHash === version) return 'current';
+    any = revisionHash;
+  }
+  return driftOf(version, any);
+}

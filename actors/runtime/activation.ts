@@ -1,0 +1,246 @@
+// One key's actor while it is awake: its mailbox, its state, its timers. Handles one letter at a time; knows no other actor.
+import { HubError } from '../../src/domain/error.ts';
+import type { Clock, Timer } from '../../src/ports/clock.ts';
+import type { Log } from '../../src/ports/log.ts';
+import type { ActorContext, Effects, Messages } from './define.ts';
+import type { ActorKind, Live } from './kind.ts';
+import { Mailbox } from './mailbox.ts';
+
+/** A waiting asker. */
+export interface Ask {
+  /** True once the asker was told `unavailable`: then the letter is not worth handling any more. */
+  readonly abandoned: boolean;
+  resolve(reply: unknown): void;
+  reject(error: HubError): void;
+}
+
+interface Letter {
+  readonly type: string;
+  readonly body: unknown;
+  /** Null for a tell. */
+  readonly ask: Ask | null;
+}
+
+interface Alarm {
+  readonly name: string;
+  readonly at: number;
+  handle: Timer;
+}
+
+/** What an activation needs of the system. */
+export interface Host<Ports> {
+  readonly ports: Ports;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly mailboxCap: number;
+  /** Resolves when the effects have left; a tell counts as left when it was handed over. */
+  emit(effects: Effects): Promise<void>;
+}
+
+/** The timers of one incarnation. Once closed it takes no new ones, so a handler that outlives its incarnation leaves none behind. */
+interface Alarms {
+  readonly byName: Map<string, Alarm>;
+  closed: boolean;
+}
+
+interface Incarnation {
+  readonly live: Live;
+  readonly alarms: Alarms;
+}
+
+const toHubError = (error: unknown): HubError =>
+  error instanceof HubError ? error : new HubError('internal', 'Internal error.');
+
+/** After these the state may differ from the store, so it is built again. */
+const leavesDoubt = (error: HubError): boolean => error.code === 'internal' || error.code === 'unavailable';
+
+export class Activation<Ports> {
+  readonly key: string;
+  readonly #kind: ActorKind<Messages, Ports>;
+  readonly #host: Host<Ports>;
+  readonly #mailbox: Mailbox<Letter | Alarm>;
+  #incarnation: Incarnation | null = null;
+  #run: Promise<void> | null = null;
+  #stopped: HubError | null = null;
+  #usedAt: number;
+
+  constructor(kind: ActorKind<Messages, Ports>, key: string, host: Host<Ports>) {
+    this.#kind = kind;
+    this.key = key;
+    this.#host = host;
+    this.#mailbox = new Mailbox(host.mailboxCap);
+    this.#usedAt = host.clock.now();
+  }
+
+  /** False when the mailbox is full. The letter is handled later, never inside this call. */
+  post(letter: Letter): boolean {
+    if (this.#stopped) {
+      letter.ask?.reject(this.#stopped);
+      return true;
+    }
+    if (!this.#mailbox.push(letter)) return false;
+    this.#start();
+    return true;
+  }
+
+  /** The work under way; null when there is none. Never rejects. */
+  get work(): Promise<void> | null {
+    return this.#run;
+  }
+
+  /** True when nothing is lost by forgetting this activation, and nothing has come since `before`. */
+  idleSince(before: number): boolean {
+    if (this.#run || this.#mailbox.length > 0 || this.#usedAt > before) return false;
+    return (
+      !this.#incarnation || (this.#incarnation.alarms.byName.size === 0 && this.#incarnation.live.idle())
+    );
+  }
+
+  /** Clears timers and refuses what waits or comes with `reason`. A handler at work ends undisturbed. */
+  stop(reason: HubError): void {
+    this.#stopped = reason;
+    this.#forget();
+    this.#refuseWaiting(reason);
+  }
+
+  #start(): void {
+    this.#run ??= Promise.resolve().then(() => this.#drain());
+  }
+
+  async #drain(): Promise<void> {
+    for (let item = this.#mailbox.shift(); item; item = this.#mailbox.shift()) {
+      this.#usedAt = this.#host.clock.now();
+      await ('name' in item ? this.#ring(item) : this.#handle(item));
+    }
+    this.#run = null;
+  }
+
+  async #handle(letter: Letter): Promise<void> {
+    if (letter.ask?.abandoned) return;
+    let live: Live;
+    try {
+      live = (this.#incarnation ?? (await this.#wake())).live;
+    } catch (error) {
+      this.#report(error, letter.type, 'an actor could not be activated');
+      const reason = new HubError('unavailable', 'Not available right now. Try again shortly.', {
+        retryAfter: 1,
+      });
+      this.#refuse(letter, reason);
+      this.#refuseWaiting(reason);
+      return;
+    }
+    try {
+      const { reply, ...effects } = await live.receive(letter.type, letter.body);
+      await this.#emit(effects);
+      letter.ask?.resolve(reply);
+    } catch (error) {
+      const known = toHubError(error);
+      if (!(error instanceof HubError) || known.code === 'internal' || !letter.ask) {
+        this.#report(error, letter.type, 'an actor failed to handle a message');
+      }
+      if (leavesDoubt(known)) this.#forget();
+      letter.ask?.reject(known);
+    }
+  }
+
+  async #ring(alarm: Alarm): Promise<void> {
+    const incarnation = this.#incarnation;
+    // Cleared, moved or forgotten while it waited in the mailbox.
+    if (incarnation?.alarms.byName.get(alarm.name) !== alarm) return;
+    incarnation.alarms.byName.delete(alarm.name);
+    try {
+      await this.#emit(await incarnation.live.ring(alarm.name));
+    } catch (error) {
+      this.#report(error, alarm.name, 'an actor failed at a timer');
+      if (leavesDoubt(toHubError(error))) this.#forget();
+    }
+  }
+
+  async #wake(): Promise<Incarnation> {
+    const alarms: Alarms = { byName: new Map(), closed: false };
+    try {
+      const live = await this.#kind.wake(this.#context(alarms));
+      await this.#emit(live.born);
+      this.#incarnation = { live, alarms };
+      if (this.#stopped) this.#forget();
+      return { live, alarms };
+    } catch (error) {
+      close(alarms);
+      throw error;
+    }
+  }
+
+  /** Effects that cannot leave count as a failure: the asker repeats, the state is built again. */
+  async #emit(effects: Effects): Promise<void> {
+    if (
+      !effects.frames?.length &&
+      !effects.control?.length &&
+      !effects.tells?.length &&
+      !effects.jobs?.length
+    ) {
+      return;
+    }
+    try {
+      await this.#host.emit(effects);
+    } catch (error) {
+      this.#report(error, 'effects', 'effects of an actor could not leave');
+      throw new HubError('unavailable', 'Stored, but not announced. Try again shortly.', { retryAfter: 1 });
+    }
+  }
+
+  #context(alarms: Alarms): ActorContext<Ports> {
+    const { clock, ports } = this.#host;
+    const cancel = (name: string): void => {
+      alarms.byName.get(name)?.handle.cancel();
+      alarms.byName.delete(name);
+    };
+    return {
+      key: this.key,
+      ports,
+      now: () => clock.now(),
+      clearTimer: cancel,
+      setTimer: (name, at) => {
+        if (alarms.closed) return;
+        cancel(name);
+        const fire = (): void => {
+          const early = at - clock.now();
+          if (early > 0) {
+            // A system timer may fire a moment before its time.
+            alarm.handle = clock.after(early, fire);
+          } else {
+            this.#mailbox.pushAnyway(alarm);
+            this.#start();
+          }
+        };
+        const alarm: Alarm = { name, at, handle: clock.after(Math.max(0, at - clock.now()), fire) };
+        alarms.byName.set(name, alarm);
+      },
+    };
+  }
+
+  #forget(): void {
+    if (this.#incarnation) close(this.#incarnation.alarms);
+    this.#incarnation = null;
+  }
+
+  #refuseWaiting(reason: HubError): void {
+    for (let item = this.#mailbox.shift(); item; item = this.#mailbox.shift()) {
+      if (!('name' in item)) this.#refuse(item, reason);
+    }
+  }
+
+  #refuse(letter: Letter, reason: HubError): void {
+    if (letter.ask) letter.ask.reject(reason);
+    else this.#report(reason, letter.type, 'a message to an actor was lost');
+  }
+
+  #report(err: unknown, type: string, message: string): void {
+    this.#host.log.error({ err, kind: this.#kind.kind, actor: this.key, type }, message);
+  }
+}
+
+function close(alarms: Alarms): void {
+  alarms.closed = true;
+  for (const alarm of alarms.byName.values()) alarm.handle.cancel();
+  alarms.byName.clear();
+}

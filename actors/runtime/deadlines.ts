@@ -1,0 +1,61 @@
+// The sweep over stored deadlines: the guarantee behind the actors' timers. Decides nothing: it tells the actor, whose write decides.
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Log } from '../../src/ports/log.ts';
+import type { Tell } from './define.ts';
+
+export interface SweepOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** 1 s unless told. */
+  readonly everyMs?: number;
+  /** True while this process holds the sweep's role; always true where there is one process. */
+  readonly lease: () => boolean;
+  /** What is due at `now` (epoch ms), as messages to actors; bounded by the caller. The same may come again until it is done. */
+  readonly due: (now: number) => Promise<readonly Tell[]>;
+  readonly tell: (tell: Tell) => Promise<void>;
+}
+
+export interface Sweep {
+  /** One sweep now, unless one is under way or this process has not the role. Never throws: failures are logged and swept again. */
+  run(): Promise<void>;
+  /** No sweep begins any more; resolves when the one under way has ended. */
+  stop(): Promise<void>;
+}
+
+export function startSweep(options: SweepOptions): Sweep {
+  const { clock, log, lease, due, tell } = options;
+  let running: Promise<void> | null = null;
+  let stopped = false;
+
+  const sweep = async (): Promise<void> => {
+    try {
+      for (const message of await due(clock.now())) {
+        await tell(message).catch((err: unknown) =>
+          log.warn(
+            { err, kind: message.kind, actor: message.key, type: message.type },
+            'a due message waits',
+          ),
+        );
+      }
+    } catch (err) {
+      log.error({ err }, 'the sweep over deadlines failed');
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    if (running || stopped || !lease()) return;
+    running = sweep();
+    await running;
+    running = null;
+  };
+
+  const timer = clock.every(options.everyMs ?? 1000, () => void run());
+  return {
+    run,
+    async stop() {
+      stopped = true;
+      timer.cancel();
+      await running;
+    },
+  };
+}

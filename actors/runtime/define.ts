@@ -1,0 +1,79 @@
+// What an actor is, as a type: state, messages, effects, timers. Knows no noun of the product.
+// The seven promises of the runtime stand in ARCHITECTURE.md; `system.ts` keeps them in one process, `remote.ts` between nodes.
+import type { Control, Frame } from '../../src/domain/frame.ts';
+import type { Job } from '../../src/ports/jobs.ts';
+
+/** The messages of an actor kind: name → body and reply. Bodies and replies are plain JSON values (they may cross nodes). */
+export type Messages = { readonly [type: string]: { readonly body: unknown; readonly reply: unknown } };
+
+/** Every actor kind: name → its messages. */
+export type Kinds = { readonly [kind: string]: Messages };
+
+/** A message that needs no answer. */
+export interface Tell {
+  readonly kind: string;
+  readonly key: string;
+  readonly type: string;
+  readonly body: unknown;
+}
+
+/** What leaves an actor. Sent in this order, after the handler (and so every write it awaited) has resolved; never when it throws. */
+export interface Effects {
+  readonly frames?: readonly Frame[];
+  readonly control?: readonly Control[];
+  readonly tells?: readonly Tell[];
+  readonly jobs?: readonly Job[];
+}
+
+export interface Outcome<Reply> extends Effects {
+  readonly reply: Reply;
+}
+
+export interface ActorContext<Ports> {
+  readonly key: string;
+  readonly ports: Ports;
+  /** Epoch milliseconds. */
+  now(): number;
+  /** Calls `onTimer(name)` as a message, not before `at` (epoch ms). Setting a name again moves it. In memory: the sweep is the guarantee. */
+  setTimer(name: string, at: number): void;
+  clearTimer(name: string): void;
+}
+
+export interface ActorDefinition<M extends Messages, State, Ports> {
+  readonly kind: string;
+  /** Builds the state from the store. Runs before the first message; a throw fails the messages waiting (`unavailable`) and is tried again by the next. */
+  activate(context: ActorContext<Ports>): Promise<State>;
+  /** Effects of an activation (for example asking edges for their streams). */
+  activated?(state: State, context: ActorContext<Ports>): Effects;
+  readonly handlers: {
+    readonly [T in keyof M]: (
+      state: State,
+      body: M[T]['body'],
+      context: ActorContext<Ports>,
+    ) => Promise<Outcome<M[T]['reply']>>;
+  };
+  onTimer?(state: State, name: string, context: ActorContext<Ports>): Promise<Effects>;
+  /** True when nothing would be lost by forgetting the state now (no streams); timers are kept by the runtime and count as not idle. */
+  idle(state: State, now: number): boolean;
+}
+
+/** The way to actors, for handlers and edges. */
+export interface Actors<K extends Kinds> {
+  /**
+   * Sends a message and waits for its reply. One message at a time per key; arrival order per sending node.
+   * @throws HubError of the handler; `overloaded` when the mailbox is full (1,000); `unavailable` when the owner cannot be reached in time (5 s)
+   */
+  ask<Kind extends keyof K & string, T extends keyof K[Kind] & string>(
+    kind: Kind,
+    key: string,
+    type: T,
+    body: K[Kind][T]['body'],
+  ): Promise<K[Kind][T]['reply']>;
+  /** Sends without waiting for the handler. Resolves when the message is in the mailbox (one process) or in the log (cluster). */
+  tell<Kind extends keyof K & string, T extends keyof K[Kind] & string>(
+    kind: Kind,
+    key: string,
+    type: T,
+    body: K[Kind][T]['body'],
+  ): Promise<void>;
+}

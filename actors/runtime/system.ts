@@ -1,0 +1,190 @@
+// The actors of one process: finds or wakes the activation of a key, carries effects away, lets the idle go.
+// Between processes, `remote.ts` decides whose key it is and uses `receive`, `carry` and `release` here.
+import { HubError } from '../../src/domain/error.ts';
+import type { Broadcast } from '../../src/ports/broadcast.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Jobs } from '../../src/ports/jobs.ts';
+import type { Log } from '../../src/ports/log.ts';
+import { Activation, type Host } from './activation.ts';
+import { Asks } from './asks.ts';
+import type { Actors, Effects, Kinds, Messages, Tell } from './define.ts';
+import type { ActorKind } from './kind.ts';
+
+export interface ActorsOptions<K extends Kinds, Ports> {
+  readonly definitions: { readonly [Kind in keyof K]: ActorKind<K[Kind], Ports> };
+  readonly ports: Ports;
+  readonly clock: Clock;
+  readonly broadcast: Pick<Broadcast, 'publish' | 'control'>;
+  readonly jobs?: Pick<Jobs, 'add'>;
+  readonly log: Log;
+  /** Takes the tells among the effects; unless given they go to this process's own actors. */
+  readonly carry?: (tell: Tell) => Promise<void>;
+  /** Messages that may wait per key; 1,000 unless told. Timers come on top. */
+  readonly mailboxCap?: number;
+  /** 5 s unless told. */
+  readonly askTimeoutMs?: number;
+  /** How long an idle activation stays; 60 s unless told, and up to a quarter longer. */
+  readonly idleMs?: number;
+}
+
+export interface ActorSystem<K extends Kinds> extends Actors<K> {
+  /** As `tell`, for a message that came from elsewhere and has lost its types. */
+  send(tell: Tell): Promise<void>;
+  /** As `ask`, for a message that came from elsewhere and has lost its types. */
+  receive(message: Tell): Promise<unknown>;
+  /** Forgets the activations that `keep` refuses (their shard went to another node); what waits there fails with `unavailable`. */
+  release(keep: (kind: string, key: string) => boolean): void;
+  /** How many activations are in memory. */
+  readonly size: number;
+  /** Refuses what comes (`shutting_down`), finishes what is in the mailboxes for up to `graceMs` (5 s), clears timers. */
+  stop(graceMs?: number): Promise<void>;
+}
+
+/** A tell that finds a full mailbox is tried again this often, 50 times; so many may wait so. Later tells may overtake it. */
+const retryMs = 100;
+const retries = 50;
+const retriesAtOnce = 10_000;
+
+const overloaded = () =>
+  new HubError('overloaded', 'Too many messages are waiting. Try again shortly.', { retryAfter: 1 });
+const shuttingDown = () => new HubError('shutting_down', 'The hub is shutting down.', { retryAfter: 1 });
+
+export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, Ports>): ActorSystem<K> {
+  const { clock, log, broadcast, jobs, mailboxCap = 1000, idleMs = 60_000 } = options;
+  const kinds = new Map<string, ActorKind<Messages, Ports>>(Object.entries(options.definitions));
+  const activations = new Map<string, Map<string, Activation<Ports>>>();
+  for (const kind of kinds.keys()) activations.set(kind, new Map());
+  const asks = new Asks(clock, options.askTimeoutMs ?? 5000);
+  let retrying = 0;
+  let stopping = false;
+  let stopped = false;
+
+  const activation = ({ kind: name, key, type }: Tell): Activation<Ports> => {
+    const kind = kinds.get(name);
+    const known = activations.get(name);
+    if (!kind?.knows(type) || !known) throw new HubError('internal', `No actor takes ${name}.${type}.`);
+    let found = known.get(key);
+    if (!found) {
+      found = new Activation(kind, key, host);
+      known.set(key, found);
+    }
+    return found;
+  };
+
+  const post = (tell: Tell): boolean =>
+    activation(tell).post({ type: tell.type, body: tell.body, ask: null });
+
+  const carryHere = (tell: Tell, tries = 0): void => {
+    if (!stopped && post(tell)) return;
+    if (stopped || tries >= retries || retrying >= retriesAtOnce) {
+      const why = stopped ? 'shut down' : 'mailbox full';
+      log.error({ kind: tell.kind, actor: tell.key, type: tell.type, why }, 'a message to an actor was lost');
+      return;
+    }
+    retrying++;
+    clock.after(retryMs, () => {
+      retrying--;
+      carryHere(tell, tries + 1);
+    });
+  };
+  const carry = options.carry ?? (async (tell: Tell) => carryHere(tell));
+
+  /** Sends all, also after a failure; then throws the first one. */
+  const emit = async (effects: Effects): Promise<void> => {
+    const failures: unknown[] = [];
+    const leave = async (send: () => Promise<void>) => send().catch((error: unknown) => failures.push(error));
+    const { frames = [], control = [], tells = [] } = effects;
+    if (frames.length > 0) await leave(() => broadcast.publish(frames));
+    for (const message of control) await leave(() => broadcast.control(message));
+    for (const tell of tells) {
+      carry(tell).catch((err: unknown) =>
+        log.error(
+          { err, kind: tell.kind, actor: tell.key, type: tell.type },
+          'a message to an actor was lost',
+        ),
+      );
+    }
+    for (const job of effects.jobs ?? []) {
+      await leave(async () => {
+        if (!jobs) throw new HubError('internal', 'No job queue is set up.');
+        await jobs.add(job);
+      });
+    }
+    if (failures.length > 0) throw failures[0];
+  };
+
+  const host: Host<Ports> = { ports: options.ports, clock, log, mailboxCap, emit };
+
+  const all = function* () {
+    for (const known of activations.values()) yield* known.values();
+  };
+
+  const passivation = clock.every(idleMs / 4, () => {
+    const before = clock.now() - idleMs;
+    for (const known of activations.values()) {
+      for (const [key, found] of known) if (found.idleSince(before)) known.delete(key);
+    }
+  });
+
+  const receive = async (message: Tell): Promise<unknown> => {
+    if (stopping) throw shuttingDown();
+    const target = activation(message);
+    return asks.wait((ask) => {
+      if (!target.post({ type: message.type, body: message.body, ask })) ask.reject(overloaded());
+    });
+  };
+
+  const send = async (tell: Tell): Promise<void> => {
+    if (stopping) throw shuttingDown();
+    if (!post(tell)) throw overloaded();
+  };
+
+  return {
+    ask: <Kind extends keyof K & string, T extends keyof K[Kind] & string>(
+      kind: Kind,
+      key: string,
+      type: T,
+      body: K[Kind][T]['body'],
+    ) => receive({ kind, key, type, body }) as Promise<K[Kind][T]['reply']>,
+    tell: (kind, key, type, body) => send({ kind, key, type, body }),
+    send,
+    receive,
+
+    get size() {
+      let size = 0;
+      for (const known of activations.values()) size += known.size;
+      return size;
+    },
+
+    release(keep) {
+      const reason = new HubError('unavailable', 'Moved to another node. Try again.', { retryAfter: 1 });
+      for (const [kind, known] of activations) {
+        for (const [key, found] of known) {
+          if (keep(kind, key)) continue;
+          known.delete(key);
+          found.stop(reason);
+        }
+      }
+    },
+
+    async stop(graceMs = 5000) {
+      stopping = true;
+      passivation.cancel();
+      let late = false;
+      const grace = new Promise<void>((resolve) => {
+        clock.after(graceMs, () => {
+          late = true;
+          resolve();
+        });
+      });
+      const atWork = () => [...all()].flatMap((found) => found.work ?? []);
+      // What ends may have told others, so look again until all is quiet.
+      for (let work = atWork(); work.length > 0 && !late; work = atWork()) {
+        await Promise.race([Promise.all(work), grace]);
+      }
+      stopped = true;
+      for (const found of all()) found.stop(shuttingDown());
+      for (const known of activations.values()) known.clear();
+    },
+  };
+}

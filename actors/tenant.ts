@@ -1,0 +1,98 @@
+// The tenant actor: orders changes of assignment rules, explicit assignments and the signing key, and tells the environments.
+import type { AssignmentRule } from '../src/domain/agent.ts';
+import { HubError, notFound } from '../src/domain/error.ts';
+import { dashboardsOf, type Frame } from '../src/domain/frame.ts';
+import { type Env, environments } from '../src/domain/ids.ts';
+import type { ActorPorts } from './ports.ts';
+import { agentKey, environmentKey, type RuleChange, type TenantMessages, tellTo } from './protocol.ts';
+import type { Outcome } from './runtime/define.ts';
+import { actorKind } from './runtime/kind.ts';
+import { rotateKey } from './signing.ts';
+
+const taken = (priority: number) =>
+  new HubError('conflict', `An assignment rule with priority ${priority} already exists.`);
+
+/** A repeat of a creation that was stored answers with the stored rule. */
+async function createRule({ store }: ActorPorts, rule: AssignmentRule): Promise<AssignmentRule> {
+  if ((await store.rules.create(rule)) === 'created') return rule;
+  const same = (await store.rules.list(rule.tenantId)).find(({ id }) => id === rule.id);
+  if (!same) throw taken(rule.priority);
+  return same;
+}
+
+async function write(ports: ActorPorts, tenantId: string, change: RuleChange): Promise<AssignmentRule> {
+  if (change.action === 'create') return createRule(ports, change.rule);
+  const changed =
+    change.action === 'update'
+      ? await ports.store.rules.update(tenantId, change.id, change.patch)
+      : await ports.store.rules.remove(tenantId, change.id);
+  if (changed === null || changed === 'absent') throw notFound('Rule not found');
+  if (changed === 'priority_taken') {
+    throw taken(change.action === 'update' ? (change.patch.priority ?? 0) : 0);
+  }
+  return changed;
+}
+
+/** The environments where a change may matter: an update may have moved the rule from another one. */
+const touched = (change: RuleChange, rule: AssignmentRule): readonly Env[] =>
+  change.action === 'update' && change.patch.env !== undefined ? environments : [rule.env];
+
+const pastTense = { create: 'created', update: 'updated', delete: 'deleted' } as const;
+
+const assignmentChanged = (tenantId: string, fields: { readonly [name: string]: unknown }): Frame => ({
+  audience: dashboardsOf(tenantId),
+  type: 'assignment_changed',
+  data: { type: 'assignment_changed', ...fields },
+});
+
+export const tenant = actorKind<TenantMessages, { readonly tenantId: string }, ActorPorts>({
+  kind: 'tenant',
+
+  async activate({ key }) {
+    return { tenantId: key };
+  },
+
+  handlers: {
+    async changeRule({ tenantId }, change, { ports }): Promise<Outcome<AssignmentRule>> {
+      const rule = await write(ports, tenantId, change);
+      return {
+        reply: rule,
+        frames: [assignmentChanged(tenantId, { rule_id: rule.id, action: pastTense[change.action] })],
+        tells: touched(change, rule).map((env) =>
+          tellTo('environment', environmentKey(tenantId, env), 'rulesChanged', null),
+        ),
+      };
+    },
+
+    async assign({ tenantId }, { agentIds, bundleName, bulk }, { ports }) {
+      const assigned = await ports.store.agents.assign(tenantId, agentIds, bundleName);
+      if (assigned.length === 0) return { reply: assigned };
+      const named = bulk ? ['__bulk__'] : assigned;
+      return {
+        reply: assigned,
+        frames: named.map((agent_id) =>
+          assignmentChanged(tenantId, { agent_id, bundle_name: bundleName, source: 'explicit' }),
+        ),
+        // An explicit assignment holds in every environment, and an agent may be connected in several.
+        tells: assigned.flatMap((id) =>
+          environments.map((env) => tellTo('agent', agentKey(tenantId, env, id), 'resolve', null)),
+        ),
+      };
+    },
+
+    async rotateSigningKey({ tenantId }, { newKeyId }, { ports, now }) {
+      const { key, current } = await rotateKey(ports, tenantId, newKeyId, now());
+      const type = 'signing_key_rotated';
+      const envs = new Set(current.map(({ env }) => env));
+      return {
+        reply: { publicKey: key.publicKey, rotatedAt: key.createdAt, resigned: current.length },
+        frames: [{ audience: dashboardsOf(tenantId), type, data: { type, public_key: key.publicKey } }],
+        tells: [...envs].map((env) =>
+          tellTo('environment', environmentKey(tenantId, env), 'reannounce', null),
+        ),
+      };
+    },
+  },
+
+  idle: () => true,
+});

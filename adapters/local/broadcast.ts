@@ -1,0 +1,161 @@
+// The Broadcast port within one process: a bounded log per audience, delivery by function calls. Lost at exit: positions of an earlier
+// process are `gone`, because every log begins at the start of this one.
+import { HubError } from '../../src/domain/error.ts';
+import {
+  type Audience,
+  type Control,
+  type Frame,
+  type Position,
+  type PositionParts,
+  readPosition,
+} from '../../src/domain/frame.ts';
+import type { Broadcast, Following, Placed } from '../../src/ports/broadcast.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Log } from '../../src/ports/log.ts';
+import { Ring } from './ring.ts';
+
+export interface LocalBroadcastOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Frames kept per audience; 1,000 unless told. */
+  readonly frames?: number;
+  /** Bytes kept per audience; 16 MiB unless told. The newest frame is kept whatever its size. */
+  readonly bytes?: number;
+  /** Bytes kept over all audiences; 256 MiB unless told. The audience that was quiet longest gives way. */
+  readonly totalBytes?: number;
+}
+
+interface Follower {
+  readonly deliver: (placed: Placed) => void;
+  /** Frames up to this count of publications came before it. */
+  readonly from: number;
+}
+
+interface AudienceLog {
+  readonly ring: Ring;
+  readonly followers: Set<Follower>;
+}
+
+/** Roughly the frame's size in memory and on the wire. */
+function weigh(frame: Frame): number {
+  let bytes = 200;
+  for (const value of Object.values(frame.data)) {
+    bytes += typeof value === 'string' ? value.length : (JSON.stringify(value) ?? '').length;
+  }
+  return bytes;
+}
+
+const text = (at: PositionParts): Position => `${at.ms}-${at.n}`;
+
+/** Frames are delivered before `publish` resolves, in log order, also when a follower publishes in turn. */
+export function createLocalBroadcast(options: LocalBroadcastOptions): Broadcast {
+  const { clock, log, frames = 1000, bytes = 16 * 2 ** 20, totalBytes = 256 * 2 ** 20 } = options;
+  const floor: PositionParts = { ms: clock.now(), n: 0, k: 0 };
+  /** Least recently published first. */
+  const logs = new Map<Audience, AudienceLog>();
+  const listeners = new Set<(message: Control) => void>();
+  const waiting: { readonly to: AudienceLog; readonly placed: Placed; readonly count: number }[] = [];
+  let last = floor;
+  let count = 0;
+  let total = 0;
+  let delivering = false;
+  let closed = false;
+
+  const logOf = (audience: Audience): AudienceLog => {
+    let found = logs.get(audience);
+    if (!found) {
+      found = { ring: new Ring(floor), followers: new Set() };
+      logs.set(audience, found);
+    }
+    return found;
+  };
+
+  /** A clock that steps back keeps the last millisecond: positions only rise. */
+  const nextPosition = (): PositionParts => {
+    const ms = Math.max(clock.now(), last.ms);
+    last = { ms, n: ms === last.ms ? last.n + 1 : 0, k: 0 };
+    return last;
+  };
+
+  const trim = ({ ring }: AudienceLog): void => {
+    while (ring.length > frames || (ring.bytes > bytes && ring.length > 1)) total -= ring.shift();
+    if (total <= totalBytes) return;
+    for (const quiet of logs.values()) {
+      while (total > totalBytes && quiet.ring.length > (quiet.ring === ring ? 1 : 0))
+        total -= quiet.ring.shift();
+      if (total <= totalBytes) return;
+    }
+  };
+
+  const guarded = (task: () => void): void => {
+    try {
+      task();
+    } catch (err) {
+      log.error({ err }, 'a follower of the broadcast failed');
+    }
+  };
+
+  const deliver = (): void => {
+    if (delivering) return;
+    delivering = true;
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      for (const follower of next.to.followers) {
+        const { placed } = next;
+        if (follower.from < next.count) guarded(() => follower.deliver(placed));
+      }
+    }
+    delivering = false;
+  };
+
+  const open = (): void => {
+    if (closed) throw new HubError('unavailable', 'The hub is closing.', { retryAfter: 1 });
+  };
+
+  return {
+    async publish(published) {
+      open();
+      for (const frame of published) {
+        const to = logOf(frame.audience);
+        const at = nextPosition();
+        const placed = { position: text(at), frame };
+        const size = weigh(frame);
+        to.ring.push({ at, placed, bytes: size });
+        total += size;
+        logs.delete(frame.audience);
+        logs.set(frame.audience, to);
+        trim(to);
+        waiting.push({ to, placed, count: ++count });
+      }
+      deliver();
+    },
+
+    async control(message) {
+      open();
+      for (const listener of listeners) guarded(() => listener(message));
+    },
+
+    async follow(audience, deliverTo): Promise<Following> {
+      open();
+      const { ring, followers } = logOf(audience);
+      const follower = { deliver: deliverTo, from: count };
+      followers.add(follower);
+      return { position: text(ring.end), stop: () => void followers.delete(follower) };
+    },
+
+    onControl(listener) {
+      listeners.add(listener);
+    },
+
+    async since(audience, position) {
+      const parts = readPosition(position);
+      if (!parts) return 'gone';
+      return (logs.get(audience)?.ring ?? new Ring(floor)).after({ ...parts, k: 0 });
+    },
+
+    async close() {
+      closed = true;
+      listeners.clear();
+      logs.clear();
+    },
+  };
+}

@@ -1,0 +1,85 @@
+// The Limits port within one process: exact sliding windows, bounded in number and size. Forgotten at exit.
+import type { Clock } from '../../src/ports/clock.ts';
+import type { LimitAnswer, Limits } from '../../src/ports/limits.ts';
+
+interface Window {
+  readonly windowMs: number;
+  /** Oldest first; hits that come close together in a long window share an entry, at the later time. */
+  entries: { readonly first: number; at: number; cost: number }[];
+  sum: number;
+}
+
+/** A window keeps at most about this many entries. */
+const grain = 500;
+const sweepEveryMs = 60_000;
+
+export interface LocalLimitsOptions {
+  readonly clock: Clock;
+  /** Windows kept; 100,000 unless told. Beyond it the one that was hit longest ago is forgotten. */
+  readonly windows?: number;
+}
+
+/** Never lets more than `max` into a window. Where `max` is above 500 a place may come free up to 1/500 of the window late. */
+export function createLocalLimits({ clock, windows: most = 100_000 }: LocalLimitsOptions): Limits {
+  /** Least recently hit first. */
+  const windows = new Map<string, Window>();
+  let sweepAt = clock.now() + sweepEveryMs;
+
+  const expire = (window: Window, now: number): void => {
+    let gone = 0;
+    for (const entry of window.entries) {
+      if (entry.at + window.windowMs > now) break;
+      window.sum -= entry.cost;
+      gone++;
+    }
+    if (gone > 0) window.entries = window.entries.slice(gone);
+  };
+
+  const sweep = (now: number): void => {
+    if (now < sweepAt) return;
+    sweepAt = now + sweepEveryMs;
+    for (const [name, window] of windows) {
+      const newest = window.entries.at(-1);
+      if (!newest || newest.at + window.windowMs <= now) windows.delete(name);
+    }
+  };
+
+  /** Whole seconds until enough has left the window for `cost` to fit. */
+  const wait = (window: Window, max: number, cost: number, now: number): number => {
+    let left = window.sum;
+    for (const entry of window.entries) {
+      left -= entry.cost;
+      if (left + cost <= max) return Math.max(1, Math.ceil((entry.at + window.windowMs - now) / 1000));
+    }
+    return Math.max(1, Math.ceil(window.windowMs / 1000));
+  };
+
+  const add = (window: Window, max: number, cost: number, now: number): void => {
+    const newest = window.entries.at(-1);
+    if (max > grain && newest && now - newest.first < window.windowMs / grain) {
+      newest.at = now;
+      newest.cost += cost;
+    } else {
+      window.entries.push({ first: now, at: now, cost });
+    }
+    window.sum += cost;
+  };
+
+  return {
+    async hit(name, max, windowMs, cost = 1): Promise<LimitAnswer> {
+      const now = clock.now();
+      sweep(now);
+      const window = windows.get(name) ?? { windowMs, entries: [], sum: 0 };
+      expire(window, now);
+      if (window.sum + cost > max) return { ok: false, retryAfter: wait(window, max, cost, now) };
+      add(window, max, cost, now);
+      windows.delete(name);
+      windows.set(name, window);
+      if (windows.size > most) {
+        const oldest = windows.keys().next();
+        if (!oldest.done) windows.delete(oldest.value);
+      }
+      return { ok: true };
+    },
+  };
+}

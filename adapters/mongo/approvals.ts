@@ -1,0 +1,110 @@
+// Approvals in MongoDB: one document each. A transition is one update of a document that is still pending, so it happens once.
+import type { Collection, Filter } from 'mongodb';
+import { type Approval, asSeen } from '../../src/domain/approval.ts';
+import type { ApprovalStore } from '../../src/ports/approvals.ts';
+import type { Arrivals } from './arrival.ts';
+import { isDuplicate } from './failure.ts';
+import { fromRow, fromText, type Row, toRow, toText } from './form.ts';
+
+export type ApprovalRow = Omit<Row<Approval>, 'toolArgs'> & {
+  readonly toolArgs: string | null;
+  readonly arrival: string;
+};
+
+function record({ arrival: _arrival, toolArgs, ...rest }: ApprovalRow): Approval {
+  return fromRow<Approval>({ ...rest, toolArgs: fromText(toolArgs) });
+}
+
+export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arrivals): ApprovalStore {
+  const one = (tenantId: string, id: string) => ({ _id: { $eq: id }, tenantId: { $eq: tenantId } });
+  const get = async (tenantId: string, id: string): Promise<Approval | null> => {
+    const row = await approvals.findOne(one(tenantId, id));
+    return row && record(row);
+  };
+  return {
+    async insert(approval) {
+      const row = {
+        ...toRow(approval),
+        toolArgs: toText(approval.toolArgs),
+        arrival: arrival(approval.createdAt),
+      };
+      try {
+        await approvals.insertOne(row);
+        return approval;
+      } catch (error) {
+        const stored = isDuplicate(error) ? await get(approval.tenantId, approval.id) : null;
+        if (stored === null) throw error;
+        return stored;
+      }
+    },
+    get,
+    async list(tenantId, { env, status, limit, offset }, now) {
+      const rows = await approvals
+        .find({
+          tenantId: { $eq: tenantId },
+          ...(env === null ? {} : { env: { $eq: env } }),
+          ...(status === undefined ? {} : seenAs(status, now)),
+        })
+        .sort({ createdAt: -1, arrival: -1 })
+        .skip(offset)
+        .limit(limit)
+        .toArray();
+      return rows.map((row) => asSeen(record(row), now));
+    },
+    async decide(tenantId, id, decision, now) {
+      const row = await approvals.findOneAndUpdate(
+        { ...one(tenantId, id), status: 'pending', deadline: { $gt: now } },
+        {
+          $set: {
+            status: decision.approved ? 'approved' : 'denied',
+            decidedBy: decision.decidedBy,
+            decidedAt: now,
+            decisionReason: decision.reason,
+            decidedVia: decision.decidedVia,
+          },
+        },
+        { returnDocument: 'after' },
+      );
+      if (row) return record(row);
+      return (await get(tenantId, id)) === null ? 'absent' : 'not_pending';
+    },
+    async expire(tenantId, id, now) {
+      const row = await approvals.findOneAndUpdate(
+        { ...one(tenantId, id), status: 'pending', deadline: { $lte: now } },
+        { $set: { status: 'timeout', decidedVia: 'system' } },
+        { returnDocument: 'after' },
+      );
+      return row && record(row);
+    },
+    async pending(tenantId, env) {
+      const rows = await approvals
+        .find({ tenantId: { $eq: tenantId }, env: { $eq: env }, status: 'pending' })
+        .sort({ deadline: 1, arrival: 1 })
+        .toArray();
+      return rows.map(record);
+    },
+    async due(now, limit) {
+      const rows = await approvals
+        .find({ status: 'pending', deadline: { $lte: now } }, { projection: { tenantId: 1, env: 1 } })
+        .sort({ deadline: 1 })
+        .limit(limit)
+        .toArray();
+      return rows.map(({ _id, tenantId, env }) => ({ tenantId, env, id: _id }));
+    },
+    countPending: (tenantId, env, now) =>
+      approvals.countDocuments({
+        tenantId: { $eq: tenantId },
+        ...(env === null ? {} : { env: { $eq: env } }),
+        status: 'pending',
+        deadline: { $gt: now },
+      }),
+  };
+}
+
+/** The documents that a reader at `now` sees in this status. */
+function seenAs(status: Approval['status'], now: number): Filter<ApprovalRow> {
+  if (status === 'pending') return { status: 'pending', deadline: { $gt: now } };
+  if (status === 'timeout')
+    return { $or: [{ status: 'timeout' }, { status: 'pending', deadline: { $lte: now } }] };
+  return { status: { $eq: status } };
+}

@@ -1,0 +1,26 @@
+// Ids in order of arrival: UUIDs of version 7, whose first 48 bits are milliseconds, rising within a process. Over several nodes
+// they order as the nodes' clocks do.
+import { randomFillSync } from 'node:crypto';
+
+export type Arrivals = (now: number) => string;
+
+export function arrivals(): Arrivals {
+  const random = new Uint8Array(8);
+  let last = 0;
+  let count = 0;
+  return (now) => {
+    const ms = Math.max(Math.floor(now), last);
+    count = ms > last ? 0 : count + 1;
+    last = ms;
+    if (count > 0xfff) {
+      last++;
+      count = 0;
+    }
+    randomFillSync(random);
+    const time = last.toString(16).padStart(12, '0');
+    const order = count.toString(16).padStart(3, '0');
+    random[0] = 0x80 | ((random[0] ?? 0) & 0x3f);
+    const rest = Buffer.from(random).toString('hex');
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${order}-${rest.slice(0, 4)}-${rest.slice(4)}`;
+  };
+}

@@ -1,0 +1,105 @@
+// Compositions in MongoDB: entries of the tenant's library head (library.ts), items included, so that pinning them to the latest versions
+// and saving them is one write.
+import type { Composition, CompositionItem } from '../../src/domain/library.ts';
+import type { CompositionStore, ItemView } from '../../src/ports/library.ts';
+import { toText } from './form.ts';
+import {
+  compositionIn,
+  compositionPath,
+  contractIn,
+  decideLibrary,
+  type Library,
+  type LibraryHead,
+  pinItems,
+  readLibrary,
+  toComposition,
+  toContract,
+  toEntry,
+} from './library.ts';
+
+/** How often a reading starts over because a removed composition's contracts vanished under it. */
+const readings = 3;
+
+export function mongoCompositions(library: Library): CompositionStore {
+  const pin = (head: LibraryHead, items: readonly Omit<CompositionItem, 'version'>[]) =>
+    pinItems(items, (contractId) => contractIn(head, contractId));
+  return {
+    create: (wanted) =>
+      decideLibrary<Composition | 'exists' | { readonly unknownContract: string }>(
+        library,
+        wanted.tenantId,
+        (head) => {
+          if (compositionIn(head, wanted.name)) return { answer: 'exists' };
+          const items = pin(head, wanted.items);
+          if ('unknownContract' in items) return { answer: items };
+          const entry = toEntry(wanted, items, head.revision + 1);
+          return {
+            answer: toComposition(wanted.tenantId, entry),
+            set: { [compositionPath(wanted.name)]: entry },
+          };
+        },
+      ),
+    update: (tenantId, name, patch, now) =>
+      decideLibrary<Composition | 'absent' | { readonly unknownContract: string }>(
+        library,
+        tenantId,
+        (head) => {
+          const before = compositionIn(head, name);
+          if (!before) return { answer: 'absent' };
+          const { items: wantedItems, toolsConfig, observability, ...fields } = patch;
+          const items = wantedItems === undefined ? before.items : pin(head, wantedItems);
+          if ('unknownContract' in items) return { answer: items };
+          const entry = {
+            ...before,
+            ...fields,
+            ...(toolsConfig === undefined ? {} : { toolsConfig: toText(toolsConfig) }),
+            ...(observability === undefined ? {} : { observability: toText(observability) }),
+            items,
+            updatedAt: now,
+            order: head.revision + 1,
+          };
+          return { answer: toComposition(tenantId, entry), set: { [compositionPath(name)]: entry } };
+        },
+      ),
+    async get(tenantId, name) {
+      const entry = compositionIn(await readLibrary(library, tenantId, [compositionPath(name)]), name);
+      return entry ? toComposition(tenantId, entry) : null;
+    },
+    async items(tenantId, name) {
+      for (let reading = 1; ; reading++) {
+        const head = await readLibrary(library, tenantId, ['contracts', compositionPath(name)]);
+        const entry = compositionIn(head, name);
+        if (!entry) return [];
+        const found = await library.rows
+          .find({ _id: { $in: entry.items.map((item) => item.row) } })
+          .toArray();
+        const rows = new Map(found.map((row) => [row._id, toContract(row)]));
+        const views = entry.items.flatMap(({ row, ...item }): ItemView[] => {
+          const contract = rows.get(row);
+          if (!contract) return [];
+          const { name: title, type, definition } = contract;
+          const latestVersion = contractIn(head, item.contractId)?.version ?? item.version;
+          return [{ ...item, name: title, type, definition, latestVersion }];
+        });
+        if (views.length === entry.items.length || reading === readings) return views;
+      }
+    },
+    async list(tenantId) {
+      const head = await readLibrary(library, tenantId, ['compositions']);
+      return Object.values(head?.compositions ?? {})
+        .sort((a, b) => b.updatedAt - a.updatedAt || b.order - a.order)
+        .map((entry) => toComposition(tenantId, entry));
+    },
+    remove: (tenantId, name) =>
+      decideLibrary<Composition | null>(
+        library,
+        tenantId,
+        (head) => {
+          const entry = compositionIn(head, name);
+          if (!entry) return { answer: null };
+          return { answer: toComposition(tenantId, entry), unset: [compositionPath(name)] };
+        },
+        [compositionPath(name)],
+      ),
+  };
+}

@@ -1,0 +1,115 @@
+// Deployments in MongoDB. The tenant's signing head (signing.ts) decides: it holds the current ones and counts all. The history keeps
+// every deployment as a row; it is written after the head, so a process that dies between the two leaves the current one out of the
+// history. That loses nothing: readers lay the head over the history, and nothing leaves the head before it is in the history.
+import type { Collection } from 'mongodb';
+import type { Deployment } from '../../src/domain/deployment.ts';
+import type { DeploymentStore } from '../../src/ports/bundles.ts';
+import { isDuplicate } from './failure.ts';
+import { fieldOf, type Row } from './form.ts';
+import { decide, readHead } from './head.ts';
+import type { Placed, SigningHead } from './signing.ts';
+import type { Turns } from './turns.ts';
+
+/** `asOf` is the head's revision that the row was copied from: an older copy never replaces a newer one. */
+export type DeploymentRow = Row<Placed> & { readonly asOf: number };
+
+export interface DeploymentCollections {
+  readonly signing: Collection<SigningHead>;
+  readonly deployments: Collection<DeploymentRow>;
+}
+
+export const currentField = (env: string, bundleName: string): string => fieldOf(`${env}:${bundleName}`);
+
+export const bare = ({ order: _order, ...deployment }: Placed): Deployment => deployment;
+
+export const rowToPlaced = ({ _id, asOf: _asOf, ...rest }: DeploymentRow): Placed => ({ id: _id, ...rest });
+
+/** The tenant's current deployments, by bundle name, then environment. */
+export async function currentOfTenant(
+  heads: Collection<SigningHead>,
+  tenantId: string,
+): Promise<readonly Placed[]> {
+  const head = await readHead(heads, tenantId, ['current']);
+  const byName = (a: Placed, b: Placed) =>
+    a.bundleName < b.bundleName ? -1 : a.bundleName > b.bundleName ? 1 : a.env < b.env ? -1 : 1;
+  return Object.values(head?.current ?? {}).sort(byName);
+}
+
+/** History rows with the current ones, which may be newer than their rows or not be rows yet, laid over them; newest first. */
+export function overlay(current: readonly Placed[], rows: readonly DeploymentRow[]): readonly Placed[] {
+  const byId = new Map(rows.map((row) => [row._id, rowToPlaced(row)]));
+  for (const deployment of current) byId.set(deployment.id, deployment);
+  return [...byId.values()].sort((a, b) => b.order - a.order);
+}
+
+export function mongoDeployments(
+  c: DeploymentCollections,
+  turn: Turns,
+  hasVersion: (tenantId: string, name: string, version: number) => Promise<boolean>,
+): DeploymentStore {
+  async function keep({ id, ...rest }: Placed, asOf: number): Promise<void> {
+    try {
+      const older = { _id: { $eq: id }, asOf: { $lt: asOf } };
+      await c.deployments.updateOne(older, { $set: { ...rest, asOf } }, { upsert: true });
+    } catch (error) {
+      if (!isDuplicate(error)) throw error;
+    }
+  }
+  return {
+    async add(wanted) {
+      if (!(await hasVersion(wanted.tenantId, wanted.bundleName, wanted.version))) return 'no_version';
+      const field = currentField(wanted.env, wanted.bundleName);
+      const path = `current.${field}`;
+      type Answer = { readonly added: Placed; readonly asOf: number } | { readonly known: Placed } | null;
+      const answer = await decide<SigningHead, Answer>(
+        turn,
+        c.signing,
+        wanted.tenantId,
+        async (head) => {
+          const before = head?.current?.[field];
+          if (before?.id === wanted.id) return { answer: { known: before } };
+          const row = await c.deployments.findOne({ _id: { $eq: wanted.id } });
+          if (row) return { answer: { known: rowToPlaced(row) } };
+          if (head === null || head.active.id !== wanted.signingKeyId) return { answer: null };
+          if (before) await keep(before, head.revision);
+          const deployments = head.deployments + 1;
+          const added: Placed = { ...wanted, sequence: (before?.sequence ?? 0) + 1, order: deployments };
+          return { answer: { added, asOf: head.revision + 1 }, set: { deployments, [path]: added } };
+        },
+        ['active', 'deployments', path],
+      );
+      if (answer === null) return 'stale_key';
+      if ('known' in answer) return bare(answer.known);
+      await keep(answer.added, answer.asOf);
+      return bare(answer.added);
+    },
+    async current(tenantId, env) {
+      return (await currentOfTenant(c.signing, tenantId)).filter((d) => d.env === env).map(bare);
+    },
+    async currentOf(tenantId, env, bundleName) {
+      const field = currentField(env, bundleName);
+      const found = (await readHead(c.signing, tenantId, [`current.${field}`]))?.current?.[field];
+      return found ? bare(found) : null;
+    },
+    async currentAll(tenantId) {
+      return (await currentOfTenant(c.signing, tenantId)).map(bare);
+    },
+    async list(tenantId, { env, bundleName, limit }) {
+      // The head first: what leaves it after this reading is in the history already.
+      const current = (await currentOfTenant(c.signing, tenantId)).filter(
+        (d) =>
+          (env === undefined || d.env === env) && (bundleName === undefined || d.bundleName === bundleName),
+      );
+      const rows = await c.deployments
+        .find({
+          tenantId: { $eq: tenantId },
+          ...(env === undefined ? {} : { env: { $eq: env } }),
+          ...(bundleName === undefined ? {} : { bundleName: { $eq: bundleName } }),
+        })
+        .sort({ order: -1 })
+        .limit(limit)
+        .toArray();
+      return overlay(current, rows).slice(0, limit).map(bare);
+    },
+  };
+}

@@ -1,0 +1,163 @@
+// Audit events in MongoDB: a document per call id under a unique (tenant, call id). A batch is one unordered insert; what the index refuses
+// are repeats, whose outcome is added by an update that does nothing the second time. The insert of a batch is not one step: when it fails
+// half-way it throws and part of the batch may be stored, and sending the batch again completes it and counts that part as duplicates.
+// A process that dies between the insert and an outcome was not acknowledged either, and the repeat adds the outcome.
+import { type Collection, MongoBulkWriteError } from 'mongodb';
+import { type EventInput, outcomeOf, verdictsOf } from '../../src/domain/event.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { EventCounts, EventStore, HistogramBucket } from '../../src/ports/events.ts';
+import type { Arrivals } from './arrival.ts';
+import { afterCursor, cursorAfter, type EventRow, eventQuery, toEvent, toEventRow } from './event-filter.ts';
+import { gate } from './gate.ts';
+
+const atOnce = 16;
+const waiting = 256;
+const duplicateKey = 11000;
+
+const denied = { $in: ['$verdict', verdictsOf('denied')] };
+const wouldDeny = { $in: ['$verdict', verdictsOf('would_deny')] };
+const observing = { $eq: ['$mode', 'observe'] };
+const observed = { $or: [wouldDeny, { $and: [denied, observing] }] };
+const asked = { $in: ['$verdict', verdictsOf('pending')] };
+const count = (condition: object) => ({ $sum: { $cond: [condition, 1, 0] } });
+const and = (...conditions: object[]) => ({ $and: conditions });
+const not = (condition: object) => ({ $not: [condition] });
+
+export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clock: Clock): EventStore {
+  const enter = gate(clock, atOnce, waiting);
+
+  /** Inserts the rows; returns the indexes of those that the unique index refused. */
+  async function insert(rows: readonly EventRow[]): Promise<readonly number[]> {
+    try {
+      await events.insertMany(rows, { ordered: false });
+      return [];
+    } catch (error) {
+      if (!(error instanceof MongoBulkWriteError)) throw error;
+      const refused = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];
+      const duplicates = refused.filter((one) => one.code === duplicateKey);
+      const unsure = error.result.getWriteConcernError() !== undefined;
+      if (unsure || duplicates.length === 0 || duplicates.length < refused.length) throw error;
+      return duplicates.map((one) => one.index);
+    }
+  }
+
+  async function addOutcomes(tenantId: string, repeats: readonly EventInput[]): Promise<void> {
+    const told = new Set<string>();
+    const writes = repeats.flatMap((repeat) => {
+      const word = JSON.stringify([repeat.call_id, repeat.verdict]);
+      if (told.has(word)) return [];
+      told.add(word);
+      const filter = {
+        tenantId: { $eq: tenantId },
+        callId: { $eq: repeat.call_id },
+        verdicts: { $ne: repeat.verdict },
+      };
+      const update = { $push: { outcomes: outcomeOf(repeat), verdicts: repeat.verdict } };
+      return [{ updateOne: { filter, update } }];
+    });
+    // In order: the outcomes of one call stay in the order they were told.
+    if (writes.length > 0) await events.bulkWrite(writes, { ordered: true });
+  }
+
+  return {
+    ingest: (batch) =>
+      enter(async () => {
+        const firsts = new Map<string, EventInput>();
+        const repeats: EventInput[] = [];
+        for (const event of batch.events) {
+          if (firsts.has(event.call_id)) repeats.push(event);
+          else firsts.set(event.call_id, event);
+        }
+        const fresh = [...firsts.values()];
+        if (fresh.length === 0) return { accepted: 0, duplicates: 0 };
+        const rows = fresh.map((event) => toEventRow(event, batch, arrival(batch.receivedAt)));
+        const known = (await insert(rows)).flatMap((index) => fresh[index] ?? []);
+        await addOutcomes(batch.tenantId, [...known, ...repeats]);
+        return {
+          accepted: fresh.length - known.length,
+          duplicates: batch.events.length - fresh.length + known.length,
+        };
+      }),
+
+    async search(tenantId, filter, limit, cursor) {
+      const query = eventQuery(tenantId, filter);
+      const rows = await events
+        .find(cursor === null ? query : { $and: [query, afterCursor(cursor)] })
+        .sort({ ts: -1, _id: -1 })
+        .limit(limit + 1)
+        .toArray();
+      const last = rows.length > limit ? rows[limit - 1] : undefined;
+      return { events: rows.slice(0, limit).map(toEvent), next: last ? cursorAfter(last) : null };
+    },
+
+    async histogram(tenantId, filter, bucketMs) {
+      const start = { $multiply: [{ $floor: { $divide: ['$ts', bucketMs] } }, bucketMs] };
+      const buckets = await events
+        .aggregate<Omit<HistogramBucket, 'start'> & { readonly _id: number }>([
+          { $match: eventQuery(tenantId, filter, true) },
+          {
+            $group: {
+              _id: start,
+              allowed: count(and(not(denied), not(wouldDeny), not(asked))),
+              denied: count(and(denied, not(observing))),
+              pending: count(asked),
+              observed: count(observed),
+            },
+          },
+          { $sort: { _id: 1 } },
+        ])
+        .toArray();
+      return buckets.map(({ _id, ...counts }) => ({ start: _id, ...counts }));
+    },
+
+    async counts(tenantId, env, since, activeSince): Promise<EventCounts> {
+      const $match = eventQuery(tenantId, { env, since, until: clock.now() });
+      const distinct = (field: string, match: object) =>
+        events
+          .aggregate<{ readonly n: number }>([
+            { $match: { $and: [$match, match] } },
+            { $group: { _id: field } },
+            { $count: 'n' },
+          ])
+          .toArray();
+      const [sums, contracts, agents] = await Promise.all([
+        events
+          .aggregate<{ readonly events: number; readonly denials: number; readonly observeFindings: number }>(
+            [
+              { $match },
+              {
+                $group: {
+                  _id: null,
+                  events: { $sum: 1 },
+                  denials: count(and(denied, not(observing))),
+                  observeFindings: count(observed),
+                },
+              },
+            ],
+          )
+          .toArray(),
+        distinct('$decisionName', { decisionName: { $ne: null } }),
+        distinct('$agentId', { ts: { $gt: activeSince } }),
+      ]);
+      return {
+        events: sums[0]?.events ?? 0,
+        denials: sums[0]?.denials ?? 0,
+        observeFindings: sums[0]?.observeFindings ?? 0,
+        contractsTriggered: contracts[0]?.n ?? 0,
+        activeAgents: agents[0]?.n ?? 0,
+      };
+    },
+
+    async purge(tenantId, before, limit) {
+      const old = { tenantId: { $eq: tenantId }, receivedAt: { $lt: before } };
+      const rows = await events
+        .find(old, { projection: { _id: 1 } })
+        .sort({ receivedAt: 1 })
+        .limit(limit)
+        .toArray();
+      if (rows.length === 0) return 0;
+      const { deletedCount } = await events.deleteMany({ _id: { $in: rows.map((row) => row._id) } });
+      return deletedCount;
+    },
+  };
+}

@@ -1,0 +1,91 @@
+// The driver's failures as the product's errors, and the door that every store call goes through: it counts what is under way,
+// refuses calls after closing, and lets no error of the driver out.
+import { MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb';
+import { HubError } from '../../src/domain/error.ts';
+import type { Log } from '../../src/ports/log.ts';
+
+const retryAfter = 2;
+
+/** The server changes its role, shuts down, or gave up waiting: asking again may help. */
+const passing = new Set([
+  6, 7, 50, 64, 89, 91, 189, 202, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436,
+]);
+const tooLarge = new Set([10334, 17419, 17420]);
+
+export const unavailable = (): HubError =>
+  new HubError('unavailable', 'The store cannot be reached. Try again in a moment.', { retryAfter });
+
+/** True for a write refused by a unique index. */
+export const isDuplicate = (error: unknown): boolean =>
+  error instanceof MongoServerError && error.code === 11000;
+
+const isPassing = (error: MongoServerError): boolean =>
+  error instanceof MongoWriteConcernError ||
+  passing.has(Number(error.code)) ||
+  error.hasErrorLabel('RetryableWriteError') ||
+  error.hasErrorLabel('RetryableError');
+
+/** A socket's own error, which the driver lets through as it is when a write meets a connection that just ended. */
+const isSocketError = (error: unknown): error is Error =>
+  error instanceof Error &&
+  'code' in error &&
+  /^(E[A-Z]+|ERR_(STREAM|SOCKET)_[A-Z_]+)$/.test(String(error.code));
+
+/** The error to throw instead of `error`; one that is not of the driver is returned as it is. */
+export function asHubError(error: unknown, log: Log): unknown {
+  if (isSocketError(error)) {
+    log.warn({ error: error.message, kind: error.name }, 'the store cannot be reached');
+    return unavailable();
+  }
+  if (!(error instanceof MongoError)) return error;
+  if (error instanceof MongoServerError && tooLarge.has(Number(error.code))) {
+    return new HubError('unprocessable', 'The record would be larger than the store can keep.');
+  }
+  if (error instanceof MongoServerError && !isPassing(error)) {
+    log.error({ code: error.code, error: error.message }, 'the store refused a command');
+    return new HubError('internal', 'The store refused a command.');
+  }
+  log.warn({ error: error.message, kind: error.name }, 'the store cannot be reached');
+  return unavailable();
+}
+
+export interface Door {
+  /** The same methods, each behind the door. Every method must be asynchronous. */
+  guarded<T extends object>(noun: T): T;
+  /** Refuses further calls and resolves when those under way have ended. */
+  close(): Promise<void>;
+}
+
+export function openDoor(log: Log): Door {
+  let underWay = 0;
+  let closed = false;
+  let idle: (() => void) | null = null;
+  const enter = async (method: (...args: unknown[]) => unknown, self: object, args: unknown[]) => {
+    if (closed) throw new HubError('shutting_down', 'The store is closed.', { retryAfter });
+    underWay++;
+    try {
+      return await Reflect.apply(method, self, args);
+    } catch (error) {
+      throw asHubError(error, log);
+    } finally {
+      underWay--;
+      if (underWay === 0) idle?.();
+    }
+  };
+  return {
+    guarded<T extends object>(noun: T): T {
+      const entries = Object.entries(noun).map(([name, method]) => [
+        name,
+        (...args: unknown[]) => enter(method, noun, args),
+      ]);
+      return Object.fromEntries(entries) as T;
+    },
+    async close() {
+      closed = true;
+      if (underWay === 0) return;
+      await new Promise<void>((resolve) => {
+        idle = resolve;
+      });
+    },
+  };
+}

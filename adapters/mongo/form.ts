@@ -1,0 +1,35 @@
+// How records take the form of documents: ids as _id, JSON as text (so that no key or operator in it means anything to the server),
+// and names as field names.
+import type { JsonObject } from '../../src/domain/library.ts';
+
+/** A record with its id as `_id`. */
+export type Row<T extends { readonly id: string }> = Omit<T, 'id'> & { readonly _id: string };
+
+export function toRow<T extends { readonly id: string }>(record: T): Row<T> {
+  const { id, ...rest } = record;
+  return { _id: id, ...rest };
+}
+
+export function fromRow<T extends { readonly id: string }>(row: Row<T>): T {
+  const { _id, ...rest } = row;
+  return { id: _id, ...rest } as unknown as T;
+}
+
+export const fromRowOrNull = <T extends { readonly id: string }>(row: Row<T> | null): T | null =>
+  row === null ? null : fromRow(row);
+
+/** JSON as text; null stays null. */
+export const toText = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
+
+export const fromText = <T = JsonObject>(text: string | null): T | null =>
+  text === null ? null : (JSON.parse(text) as T);
+
+/** A name as a field name: no dot, no leading dollar, never a number, never empty; different names stay different. */
+export const fieldOf = (name: string): string =>
+  `k${encodeURIComponent(name.replace(/\p{Surrogate}/gu, '\ufffd')).replaceAll('.', '%2E')}`;
+
+/** A pattern that finds `text` as it stands: what could mean something in a pattern is written as \xHH. */
+export const literalPattern = (text: string): string =>
+  text.replace(/[\0\\^$.*+?()[\]{}|/#\s-]/g, (c) =>
+    c.charCodeAt(0) < 0x80 ? `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}` : c,
+  );

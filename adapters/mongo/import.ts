@@ -1,0 +1,94 @@
+// Importing contracts and their composition: rows first, then one write of the library head that names them all (library.ts).
+import { HubError } from '../../src/domain/error.ts';
+import type { Composition, ContractVersion } from '../../src/domain/library.ts';
+import type { ContractStore } from '../../src/ports/library.ts';
+import {
+  type ContractEntry,
+  type ContractRow,
+  compositionIn,
+  compositionPath,
+  contractIn,
+  contractPath,
+  decideLibrary,
+  dropRows,
+  keepRows,
+  type Library,
+  type LibraryHead,
+  pinItems,
+  toContractRow,
+  toEntry,
+} from './library.ts';
+
+type Answer = Awaited<ReturnType<ContractStore['importAll']>>;
+
+interface Plan {
+  /** The latest version of each imported contract. */
+  readonly entries: ReadonlyMap<string, ContractEntry>;
+  readonly rows: readonly ContractRow[];
+  readonly created: readonly string[];
+  readonly updated: readonly string[];
+}
+
+/** What the import makes of the library, or the contract whose type would change. */
+function plan(library: Library, head: LibraryHead, contracts: readonly ContractVersion[]): Plan | string {
+  const entries = new Map<string, ContractEntry>();
+  const rows: ContractRow[] = [];
+  const created: string[] = [];
+  const updated = new Set<string>();
+  for (const contract of contracts) {
+    const { contractId, type } = contract;
+    const before = entries.get(contractId) ?? contractIn(head, contractId);
+    if (before && before.type !== type) return contractId;
+    const row = library.newId();
+    const version = (before?.version ?? 0) + 1;
+    const entry = { contractId, type, version, row, lineage: before?.lineage ?? row };
+    if (!before) created.push(contractId);
+    else if (!created.includes(contractId)) updated.add(contractId);
+    rows.push(
+      toContractRow({ ...contract, version }, { _id: row, lineage: entry.lineage, order: head.revision + 1 }),
+    );
+    entries.set(contractId, entry);
+  }
+  return { entries, rows, created, updated: [...updated] };
+}
+
+export const importAll = (
+  library: Library,
+  tenantId: string,
+  contracts: readonly ContractVersion[],
+  composition: Composition,
+): Promise<Answer> =>
+  decideLibrary<Answer>(library, tenantId, async (head) => {
+    const planned = plan(library, head, contracts);
+    if (typeof planned === 'string') return { answer: { typeChanged: planned } };
+    const { entries, rows, created, updated } = planned;
+    const set: { [path: string]: unknown } = {};
+    for (const entry of entries.values()) set[contractPath(entry.contractId)] = entry;
+    const taken = compositionIn(head, composition.name) !== undefined;
+    if (!taken) {
+      const items = pinItems(composition.items, (id) => entries.get(id) ?? contractIn(head, id));
+      if ('unknownContract' in items) {
+        throw new HubError(
+          'unprocessable',
+          `The composition names contract '${items.unknownContract}', which does not exist.`,
+        );
+      }
+      set[compositionPath(composition.name)] = toEntry(composition, items, head.revision + 1);
+    }
+    // Of a contract that is imported twice only the last version stays in the head.
+    const last = new Set([...entries.values()].map((entry) => entry.row));
+    const replaced = updated.flatMap((id) => contractIn(head, id)?.row ?? []);
+    await keepRows(library, replaced);
+    if (rows.length > 0) {
+      await library.rows.insertMany(rows.map((row) => (last.has(row._id) ? row : { ...row, kept: true })));
+    }
+    const written = rows.map((row) => row._id);
+    return {
+      answer: { created, updated, composition: taken ? null : composition.name },
+      set,
+      lost: async () => {
+        await library.rows.updateMany({ _id: { $in: written } }, { $set: { kept: false } });
+        await dropRows(library, written);
+      },
+    };
+  });

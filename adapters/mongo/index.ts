@@ -1,0 +1,126 @@
+// The store on MongoDB: opens the connection, makes the indexes, ends what a dead process began, and puts the nouns together.
+// No transactions and no change streams: single documents and unique indexes decide. Any number of nodes may share one database.
+import { type Db, MongoClient } from 'mongodb';
+import type { Clock, Timer } from '../../src/ports/clock.ts';
+import type { Log } from '../../src/ports/log.ts';
+import type { Store } from '../../src/ports/store.ts';
+import { mongoAgents } from './agents.ts';
+import { mongoApprovals } from './approvals.ts';
+import { arrivals } from './arrival.ts';
+import { type BundleCollections, bundleHasVersion, mongoBundles } from './bundles.ts';
+import { mongoCompositions } from './compositions.ts';
+import { mongoContracts } from './contracts.ts';
+import { mongoDeployments } from './deployments.ts';
+import { mongoEvents } from './events.ts';
+import { asHubError, openDoor, unavailable } from './failure.ts';
+import { createIndexes } from './indexes.ts';
+import { mongoKeys } from './keys.ts';
+import type { Library } from './library.ts';
+import { mongoLogins } from './logins.ts';
+import { mongoRules } from './rules.ts';
+import { mongoSigning } from './signing.ts';
+import { mongoTenants, settle, type TenantCollections } from './tenants.ts';
+import { turns } from './turns.ts';
+import { mongoValues } from './values.ts';
+
+export interface MongoOptions {
+  /** A connection string. The database is the one it names, `reeve` when it names none. */
+  readonly url: string;
+  /** Instead of the one in `url`. */
+  readonly database?: string;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+const pingMs = 2000;
+
+const connect = (url: string): MongoClient =>
+  new MongoClient(url, {
+    appName: 'reeve',
+    maxPoolSize: 64,
+    maxConnecting: 8,
+    serverSelectionTimeoutMS: 2000,
+    connectTimeoutMS: 2000,
+    socketTimeoutMS: 8000,
+    waitQueueTimeoutMS: 4000,
+    writeConcern: { w: 'majority', journal: true },
+    readConcern: { level: 'majority' },
+    readPreference: 'primary',
+    // A repeated compare-and-set would take its own first write for another's: whoever calls knows whether to repeat.
+    retryWrites: false,
+    retryReads: true,
+    ignoreUndefined: true,
+  });
+
+const databaseOf = (url: string): string =>
+  decodeURIComponent(/^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(url)?.[1] ?? 'reeve');
+
+/** Opens the store. @throws HubError('unavailable') when no server that takes writes answers within about 2 s */
+export async function openMongo({ url, database, log, clock }: MongoOptions): Promise<Store> {
+  const client = connect(url);
+  const db = client.db(database ?? databaseOf(url));
+  const founding: TenantCollections = {
+    users: db.collection('users'),
+    tenants: db.collection('tenants'),
+    signing: db.collection('signing'),
+  };
+  try {
+    await client.connect();
+    await createIndexes(db);
+    await settle(founding);
+  } catch (error) {
+    await client.close();
+    throw asHubError(error, log);
+  }
+
+  const turn = turns(clock);
+  const arrival = arrivals();
+  const door = openDoor(log);
+  const bundles: BundleCollections = {
+    signing: founding.signing,
+    deployments: db.collection('deployments'),
+    bundles: db.collection('bundles'),
+  };
+  const library: Library = {
+    heads: db.collection('libraries'),
+    rows: db.collection('contracts'),
+    turn,
+    newId: () => arrival(clock.now()),
+  };
+  const { ping } = door.guarded({ ping: () => roundTrip(db, clock) });
+  return {
+    tenants: door.guarded(mongoTenants(founding)),
+    logins: door.guarded(mongoLogins(db.collection('logins'))),
+    keys: door.guarded(mongoKeys(db.collection('keys'))),
+    signing: door.guarded(mongoSigning(founding.signing, turn, (tenantId) => settle(founding, tenantId))),
+    contracts: door.guarded(mongoContracts(library)),
+    compositions: door.guarded(mongoCompositions(library)),
+    bundles: door.guarded(mongoBundles(bundles, turn)),
+    deployments: door.guarded(mongoDeployments(bundles, turn, bundleHasVersion(bundles.bundles))),
+    events: door.guarded(mongoEvents(db.collection('events'), arrival, clock)),
+    approvals: door.guarded(mongoApprovals(db.collection('approvals'), arrival)),
+    agents: door.guarded(mongoAgents(db.collection('agents'), db.collection('reports'))),
+    rules: door.guarded(mongoRules(db.collection('rules'))),
+    values: door.guarded(mongoValues(db.collection('values'), turn)),
+    ping,
+    async close() {
+      await door.close();
+      await client.close();
+    },
+  };
+}
+
+/** Milliseconds of one command. @throws HubError('unavailable') after 2 s */
+async function roundTrip(db: Db, clock: Clock): Promise<number> {
+  const begun = clock.monotonic();
+  let timer: Timer | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = clock.after(pingMs, () => reject(unavailable()));
+  });
+  try {
+    await Promise.race([db.command({ ping: 1 }), late]);
+    return clock.monotonic() - begun;
+  } finally {
+    timer?.cancel();
+  }
+}

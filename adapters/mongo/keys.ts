@@ -1,0 +1,42 @@
+// API keys in MongoDB: one document each, unique by hash. Revoked ones stay, so that their hash stays taken.
+import type { Collection } from 'mongodb';
+import type { ApiKey } from '../../src/domain/tenant.ts';
+import type { KeyStore } from '../../src/ports/identity.ts';
+import { fromRow, fromRowOrNull, type Row, toRow } from './form.ts';
+
+export type KeyRow = Row<ApiKey>;
+
+export function mongoKeys(keys: Collection<KeyRow>): KeyStore {
+  return {
+    async insert(key) {
+      await keys.insertOne(toRow(key));
+    },
+    async list(tenantId) {
+      const rows = await keys
+        .find({ tenantId: { $eq: tenantId }, revokedAt: null })
+        .sort({ createdAt: -1, _id: -1 })
+        .toArray();
+      return rows.map((row) => fromRow<ApiKey>(row));
+    },
+    async byHash(hash) {
+      return fromRowOrNull<ApiKey>(await keys.findOne({ hash: { $eq: hash } }));
+    },
+    async revoke(tenantId, id, now) {
+      const open = { _id: { $eq: id }, tenantId: { $eq: tenantId }, revokedAt: null };
+      const row = await keys.findOneAndUpdate(
+        open,
+        { $set: { revokedAt: now } },
+        { returnDocument: 'after' },
+      );
+      return fromRowOrNull<ApiKey>(row);
+    },
+    async used(uses) {
+      if (uses.length === 0) return;
+      // $max takes any number for more than null.
+      const writes = uses.map(({ id, at }) => ({
+        updateOne: { filter: { _id: { $eq: id } }, update: { $max: { lastUsedAt: at } } },
+      }));
+      await keys.bulkWrite(writes, { ordered: false });
+    },
+  };
+}

@@ -1,0 +1,159 @@
+// A tenant's library in MongoDB: one head names the latest version of every contract and holds every composition, so that pinning items,
+// refusing to remove a contract in use, and importing many contracts are each one document's write. The words of a contract version are
+// a row of their own, written before the head names it and never changed after. A process that dies between the two leaves a row that
+// nothing names. A version leaves the head only after its row was marked `kept`: history reads kept rows and what the head names.
+import type { Collection } from 'mongodb';
+import type {
+  Composition,
+  CompositionItem,
+  ContractType,
+  ContractVersion,
+} from '../../src/domain/library.ts';
+import { isDuplicate } from './failure.ts';
+import { fieldOf, fromText, type Row, toText } from './form.ts';
+import { decide, type Head, readHead, type Step } from './head.ts';
+import type { Turns } from './turns.ts';
+
+export interface ContractEntry {
+  readonly contractId: string;
+  readonly type: ContractType;
+  readonly version: number;
+  /** The row of the latest version. */
+  readonly row: string;
+  /** Shared by all versions of this contract; a contract removed and made again has another. */
+  readonly lineage: string;
+}
+
+export interface PinnedItem extends CompositionItem {
+  readonly row: string;
+}
+
+export type CompositionEntry = Omit<Composition, 'items' | 'toolsConfig' | 'observability' | 'tenantId'> & {
+  readonly items: readonly PinnedItem[];
+  readonly toolsConfig: string | null;
+  readonly observability: string | null;
+  /** The library's revision that the last change made. */
+  readonly order: number;
+};
+
+export interface LibraryHead extends Head {
+  readonly contracts?: { readonly [field: string]: ContractEntry };
+  readonly compositions?: { readonly [field: string]: CompositionEntry };
+}
+
+export type ContractRow = Omit<Row<ContractVersion>, 'definition'> & {
+  /** The version's own id; rows have another, so that a failed attempt never meets a stored version. */
+  readonly id: string;
+  readonly definition: string;
+  readonly lineage: string;
+  readonly kept: boolean;
+  /** The library's revision that made it the latest. */
+  readonly order: number;
+};
+
+export interface Library {
+  readonly heads: Collection<LibraryHead>;
+  readonly rows: Collection<ContractRow>;
+  readonly turn: Turns;
+  readonly newId: () => string;
+}
+
+export const contractPath = (contractId: string): string => `contracts.${fieldOf(contractId)}`;
+export const compositionPath = (name: string): string => `compositions.${fieldOf(name)}`;
+
+export const contractIn = (head: LibraryHead | null, contractId: string): ContractEntry | undefined =>
+  head?.contracts?.[fieldOf(contractId)];
+export const compositionIn = (head: LibraryHead | null, name: string): CompositionEntry | undefined =>
+  head?.compositions?.[fieldOf(name)];
+
+/** Decides on the tenant's library, making its head when there is none. */
+export const decideLibrary = async <A>(
+  library: Library,
+  tenantId: string,
+  step: (head: LibraryHead) => Promise<Step<A>> | Step<A>,
+  fields?: readonly string[],
+): Promise<A> =>
+  decide<LibraryHead, A>(
+    library.turn,
+    library.heads,
+    tenantId,
+    async (head) => step(head ?? (await begin(library.heads, tenantId))),
+    fields,
+  ).catch((error) => {
+    if (error !== fresh) throw error;
+    return decideLibrary(library, tenantId, step, fields);
+  });
+
+/** Thrown to start over on the head that was just made. */
+const fresh = new Error('The library was just made.');
+
+async function begin(heads: Collection<LibraryHead>, tenantId: string): Promise<never> {
+  await heads.insertOne({ _id: tenantId, revision: 1, contracts: {}, compositions: {} }).catch((error) => {
+    if (!isDuplicate(error)) throw error;
+  });
+  throw fresh;
+}
+
+export const readLibrary = (
+  library: Library,
+  tenantId: string,
+  fields?: readonly string[],
+): Promise<LibraryHead | null> => readHead(library.heads, tenantId, fields);
+
+export function toContractRow(
+  contract: ContractVersion,
+  place: { readonly _id: string; readonly lineage: string; readonly order: number },
+): ContractRow {
+  return { ...contract, ...place, definition: JSON.stringify(contract.definition), kept: false };
+}
+
+export function toContract(row: ContractRow): ContractVersion {
+  const { _id, lineage: _lineage, kept: _kept, order: _order, definition, ...rest } = row;
+  return { ...rest, definition: fromText(definition) ?? {} };
+}
+
+/** Marks a version's row as part of the history: to be done before the head names another. */
+export async function keepRows(library: Library, rows: readonly string[]): Promise<void> {
+  if (rows.length > 0) await library.rows.updateMany({ _id: { $in: [...rows] } }, { $set: { kept: true } });
+}
+
+export const dropRows = async (library: Library, rows: readonly string[]): Promise<void> => {
+  if (rows.length > 0) await library.rows.deleteMany({ _id: { $in: [...rows] }, kept: false });
+};
+
+const byPlace = (a: CompositionItem, b: CompositionItem): number =>
+  a.position - b.position || (a.contractId < b.contractId ? -1 : a.contractId > b.contractId ? 1 : 0);
+
+/** The items pinned to the latest versions, in order, or the contract that is unknown. */
+export function pinItems(
+  items: readonly Omit<CompositionItem, 'version'>[],
+  latest: (contractId: string) => ContractEntry | undefined,
+): readonly PinnedItem[] | { readonly unknownContract: string } {
+  const pinned: PinnedItem[] = [];
+  for (const { contractId, position, modeOverride, enabled } of items) {
+    const entry = latest(contractId);
+    if (!entry) return { unknownContract: contractId };
+    pinned.push({ contractId, version: entry.version, position, modeOverride, enabled, row: entry.row });
+  }
+  return pinned.sort(byPlace);
+}
+
+export function toEntry(
+  composition: Omit<Composition, 'items'>,
+  items: readonly PinnedItem[],
+  order: number,
+): CompositionEntry {
+  const { tenantId: _tenantId, toolsConfig, observability, ...rest } = composition;
+  return { ...rest, toolsConfig: toText(toolsConfig), observability: toText(observability), items, order };
+}
+
+export function toComposition(tenantId: string, entry: CompositionEntry): Composition {
+  const { order: _order, toolsConfig, observability, items, ...rest } = entry;
+  return {
+    ...rest,
+    tenantId,
+    items: items.map(({ row: _row, ...item }) => item),
+    toolsConfig: fromText(toolsConfig),
+    observability: fromText(observability),
+  };
+}

@@ -1,0 +1,58 @@
+// Assignment rules in MongoDB: one document each; a unique (tenant, priority) decides who has a priority.
+import type { Collection } from 'mongodb';
+import type { AssignmentRule, Tags } from '../../src/domain/agent.ts';
+import type { RuleStore } from '../../src/ports/agents.ts';
+import { isDuplicate } from './failure.ts';
+import { fromRow, fromText, type Row, toRow, toText } from './form.ts';
+
+export type RuleRow = Omit<Row<AssignmentRule>, 'tagMatch'> & { readonly tagMatch: string | null };
+
+const record = (row: RuleRow): AssignmentRule =>
+  fromRow<AssignmentRule>({ ...row, tagMatch: fromText<Tags>(row.tagMatch) });
+
+export function mongoRules(rules: Collection<RuleRow>): RuleStore {
+  const one = (tenantId: string, id: string) => ({ _id: { $eq: id }, tenantId: { $eq: tenantId } });
+  return {
+    async list(tenantId) {
+      const rows = await rules
+        .find({ tenantId: { $eq: tenantId } })
+        .sort({ priority: 1 })
+        .toArray();
+      return rows.map(record);
+    },
+    async create(rule) {
+      try {
+        await rules.insertOne({ ...toRow(rule), tagMatch: toText(rule.tagMatch) });
+        return 'created';
+      } catch (error) {
+        if (isDuplicate(error)) return 'priority_taken';
+        throw error;
+      }
+    },
+    async update(tenantId, id, patch) {
+      const { tagMatch, ...rest } = patch;
+      const fields = Object.entries({
+        ...rest,
+        ...(tagMatch === undefined ? {} : { tagMatch: toText(tagMatch) }),
+      }).filter(([, value]) => value !== undefined);
+      try {
+        const row =
+          fields.length === 0
+            ? await rules.findOne(one(tenantId, id))
+            : await rules.findOneAndUpdate(
+                one(tenantId, id),
+                { $set: Object.fromEntries(fields) },
+                { returnDocument: 'after' },
+              );
+        return row === null ? 'absent' : record(row);
+      } catch (error) {
+        if (isDuplicate(error)) return 'priority_taken';
+        throw error;
+      }
+    },
+    async remove(tenantId, id) {
+      const row = await rules.findOneAndDelete(one(tenantId, id));
+      return row && record(row);
+    },
+  };
+}

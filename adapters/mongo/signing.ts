@@ -1,0 +1,73 @@
+// Signing keys in MongoDB. One head per tenant holds the active key and the current deployment of every environment and bundle, with
+// its signature: a deployment (deployments.ts) and a rotation are each one write of this head, so that current deployments are always
+// signed by the active key. A process that dies before or after that write leaves nothing half done. Seeds of retired keys are not kept.
+import type { Collection } from 'mongodb';
+import type { Deployment } from '../../src/domain/deployment.ts';
+import type { SigningKey } from '../../src/domain/tenant.ts';
+import type { SigningStore } from '../../src/ports/identity.ts';
+import { isDuplicate } from './failure.ts';
+import { decide, readHead } from './head.ts';
+import type { Turns } from './turns.ts';
+
+/** A deployment and its place among all deployments of its tenant, from 1. */
+export type Placed = Deployment & { readonly order: number };
+
+export interface SigningHead {
+  readonly _id: string;
+  readonly revision: number;
+  readonly active: SigningKey;
+  /** How many deployments the tenant has had. */
+  readonly deployments: number;
+  /** By `currentField`. */
+  readonly current: { readonly [field: string]: Placed };
+}
+
+export const newSigningHead = (key: SigningKey): SigningHead => ({
+  _id: key.tenantId,
+  revision: 1,
+  active: key,
+  deployments: 0,
+  current: {},
+});
+
+export function mongoSigning(
+  heads: Collection<SigningHead>,
+  turn: Turns,
+  settle: (tenantId: string) => Promise<void>,
+): SigningStore {
+  const active = async (tenantId: string) => (await readHead(heads, tenantId, ['active']))?.active ?? null;
+  return {
+    async active(tenantId) {
+      const key = await active(tenantId);
+      if (key !== null) return key;
+      await settle(tenantId);
+      return active(tenantId);
+    },
+    async add(key) {
+      await settle(key.tenantId);
+      try {
+        await heads.insertOne(newSigningHead(key));
+        return 'created';
+      } catch (error) {
+        if (isDuplicate(error)) return 'exists';
+        throw error;
+      }
+    },
+    rotate(tenantId, expectedId, next, signatures) {
+      return decide(turn, heads, tenantId, (head) => {
+        const signed = new Map(signatures.map((s) => [s.deploymentId, s.signature]));
+        const current = Object.entries(head?.current ?? {});
+        const exact =
+          signed.size === signatures.length &&
+          signed.size === current.length &&
+          current.every(([, deployment]) => signed.has(deployment.id));
+        if (head === null || head.active.id !== expectedId || !exact) return { answer: 'changed' as const };
+        const resigned = current.map(([field, deployment]) => {
+          const signature = signed.get(deployment.id) ?? deployment.signature;
+          return [field, { ...deployment, signature, publicKey: next.publicKey, signingKeyId: next.id }];
+        });
+        return { answer: 'rotated' as const, set: { active: next, current: Object.fromEntries(resigned) } };
+      });
+    },
+  };
+}

@@ -1,0 +1,86 @@
+// The evaluator port over two pools of worker threads: one for dry runs, one for reading and assembling bundles, so that
+// a busy playground never delays an upload. Decides nothing about bundles.
+import { HubError } from '../../../src/domain/error.ts';
+import type { Clock } from '../../../src/ports/clock.ts';
+import type { AssemblyRequest, Evaluator } from '../../../src/ports/evaluator.ts';
+import { createPool, type PoolOptions } from './pool.ts';
+import { type Accepted, perform, type Task, type TaskResult } from './tasks.ts';
+
+export interface EvaluatorOptions {
+  readonly clock: Clock;
+  /** apiVersions and kinds that imports, dry runs and validation accept. */
+  readonly accepted: Accepted;
+  /** Milliseconds that a dry run may take; 5,000 unless told. */
+  readonly limitMs?: number;
+}
+
+/**
+ * Texts up to this many characters, without anchors, are read at once on the caller's thread: a few milliseconds of parsing at most.
+ * Anchors make a short text expand to a long one.
+ */
+const readAtOnce = 4096;
+/** Characters of JSON whose YAML could not fit into a bundle of 1 MiB. */
+const maxAssembly = 2 * 1_048_576;
+
+const reading = {
+  refused: () =>
+    new HubError('overloaded', 'Too many bundles are being read. Try again shortly.', { retryAfter: 2 }),
+  timedOut: () => new HubError('unprocessable', 'Reading the YAML timed out'),
+  overgrown: () => new HubError('unprocessable', 'Reading the YAML takes too much memory'),
+};
+
+const running = {
+  refused: () => new HubError('too_busy', 'Too many concurrent evaluations. Try again shortly.'),
+  timedOut: () => new HubError('unprocessable', 'Evaluation timed out'),
+  overgrown: () => new HubError('unprocessable', 'Evaluation takes too much memory'),
+};
+
+export function createEvaluator({ clock, accepted, limitMs = 5000 }: EvaluatorOptions): Evaluator {
+  const entry = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+  const shared: Pick<PoolOptions, 'entry' | 'clock' | 'startMs' | 'memoryMb'> = {
+    entry,
+    clock,
+    startMs: 15_000,
+    memoryMb: 256,
+  };
+  const runs = createPool({ ...shared, ...running, size: 4, maxWaiting: 16, waitMs: 1000, limitMs });
+  const readings = createPool({
+    ...shared,
+    ...reading,
+    size: 1,
+    maxWaiting: 32,
+    waitMs: 10_000,
+    limitMs: 5000,
+  });
+  const small = (yaml: string): boolean => yaml.length <= readAtOnce && !yaml.includes('&');
+  const read = async <T extends Task & { kind: 'outline' | 'takeApart' }>(task: T): Promise<TaskResult<T>> =>
+    (small(task.yaml) ? perform(task) : await readings.run(task)) as TaskResult<T>;
+
+  return {
+    evaluate: async (request) => {
+      const task = { kind: 'evaluate', request, accepted } as const;
+      return (await runs.run(task)) as TaskResult<typeof task>;
+    },
+    outline: async (yaml) => read({ kind: 'outline', yaml }),
+    takeApart: async (yaml) => read({ kind: 'takeApart', yaml, accepted }),
+    async assemble(request) {
+      if (tooLarge(request)) {
+        return { yaml: '', contracts: [], problems: ['The assembled bundle is larger than 1048576 bytes'] };
+      }
+      const task = { kind: 'assemble', request, accepted } as const;
+      return (await readings.run(task)) as TaskResult<typeof task>;
+    },
+    async close() {
+      await Promise.all([runs.close(), readings.close()]);
+    },
+  };
+}
+
+function tooLarge({ items }: AssemblyRequest): boolean {
+  let size = 0;
+  for (const { definition } of items) {
+    size += JSON.stringify(definition).length;
+    if (size > maxAssembly) return true;
+  }
+  return false;
+}

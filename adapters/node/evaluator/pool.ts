@@ -1,0 +1,212 @@
+// A few worker threads, one job each at a time: started when first needed, reused, terminated when a job takes too long.
+// Knows nothing of what the jobs are.
+import { Worker } from 'node:worker_threads';
+import { HubError } from '../../../src/domain/error.ts';
+import type { Clock, Timer } from '../../../src/ports/clock.ts';
+import type { Answer } from './worker.ts';
+
+export interface PoolOptions {
+  /** The module that each worker runs: posts `ready`, then an Answer to each message. */
+  readonly entry: URL;
+  /** Workers alive at once. */
+  readonly size: number;
+  /** Jobs that may wait for a worker; a further one is refused at once. */
+  readonly maxWaiting: number;
+  /** Milliseconds that a job waits for a worker before it is refused. */
+  readonly waitMs: number;
+  /** Milliseconds that a job may run, counted from when its worker is ready. */
+  readonly limitMs: number;
+  /** Megabytes of heap of one worker. */
+  readonly memoryMb: number;
+  /** Milliseconds that a worker may take to start. */
+  readonly startMs: number;
+  readonly clock: Clock;
+  /** What refused, timed out and overgrown jobs are told. */
+  readonly refused: () => HubError;
+  readonly timedOut: () => HubError;
+  readonly overgrown: () => HubError;
+}
+
+export interface Pool {
+  /** The worker's answer. @throws HubError of the work, or of the pool's bounds */
+  run(task: unknown): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+interface Job {
+  readonly task: unknown;
+  resolve(value: unknown): void;
+  reject(error: HubError): void;
+}
+
+const closing = () => new HubError('shutting_down', 'The server is shutting down.');
+
+export function createPool(options: PoolOptions): Pool {
+  const idle: Thread[] = [];
+  const alive = new Set<Thread>();
+  const waiting: { job: Job; timer: Timer }[] = [];
+  let closed = false;
+
+  const hand = (thread: Thread, job: Job): void => {
+    thread.work(job).then((reusable) => {
+      if (reusable && !closed) idle.push(thread);
+      else alive.delete(thread);
+      next();
+    });
+  };
+  const next = (): void => {
+    if (closed || waiting.length === 0) return;
+    const thread = free();
+    if (!thread) return;
+    const first = waiting.shift();
+    if (!first) return void idle.push(thread);
+    first.timer.cancel();
+    hand(thread, first.job);
+  };
+  const free = (): Thread | null => {
+    for (let thread = idle.pop(); thread; thread = idle.pop()) {
+      if (!thread.ended) return thread;
+    }
+    if (alive.size >= options.size) return null;
+    const started = new Thread(options, (gone) => alive.delete(gone));
+    alive.add(started);
+    return started;
+  };
+
+  return {
+    run: (task) =>
+      new Promise((resolve, reject) => {
+        if (closed) return reject(closing());
+        const job: Job = { task, resolve, reject };
+        const thread = free();
+        if (thread) return hand(thread, job);
+        if (waiting.length >= options.maxWaiting) return reject(options.refused());
+        const entry = {
+          job,
+          timer: options.clock.after(options.waitMs, () => {
+            waiting.splice(waiting.indexOf(entry), 1);
+            reject(options.refused());
+          }),
+        };
+        waiting.push(entry);
+      }),
+    async close() {
+      closed = true;
+      for (const { job, timer } of waiting.splice(0)) {
+        timer.cancel();
+        job.reject(closing());
+      }
+      await Promise.all([...alive].map((thread) => thread.end(closing())));
+      idle.length = 0;
+    },
+  };
+}
+
+const sourceLoader = (entry: URL): string =>
+  `import('tsx/esm/api').then((tsx) => { tsx.register(); return import(${JSON.stringify(entry.href)}); })`;
+
+/** One worker thread. */
+class Thread {
+  readonly #worker: Worker;
+  readonly #options: PoolOptions;
+  readonly #gone: (thread: Thread) => void;
+  #ready = false;
+  #ended = false;
+  #timer: Timer | null = null;
+  #job: (Job & { done(reusable: boolean): void }) | null = null;
+
+  constructor(options: PoolOptions, gone: (thread: Thread) => void) {
+    this.#options = options;
+    this.#gone = gone;
+    const { entry } = options;
+    // Run from its source (tests, development) the thread needs a loader, which Node's options do not give to threads.
+    const fromSource = entry.pathname.endsWith('.ts');
+    this.#worker = new Worker(fromSource ? sourceLoader(entry) : entry, {
+      eval: fromSource,
+      // Whatever a rule may reach, it is not the server's environment, arguments or streams.
+      env: {},
+      argv: [],
+      execArgv: [],
+      stdin: false,
+      resourceLimits: {
+        maxOldGenerationSizeMb: options.memoryMb,
+        maxYoungGenerationSizeMb: 16,
+        stackSizeMb: 4,
+      },
+    });
+    this.#worker.unref();
+    this.#worker.on('message', (message: Answer | 'ready') => this.#message(message));
+    this.#worker.on('error', (error: NodeJS.ErrnoException) => {
+      const overgrown = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+      void this.end(
+        overgrown ? this.#options.overgrown() : new HubError('internal', 'A worker stopped unexpectedly.'),
+      );
+    });
+    this.#worker.on('exit', () => void this.end(new HubError('internal', 'A worker stopped unexpectedly.')));
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Runs a job. Resolves when the thread is free again (true) or gone (false). */
+  work(job: Job): Promise<boolean> {
+    return new Promise((done) => {
+      if (this.#ended) {
+        job.reject(new HubError('internal', 'A worker stopped unexpectedly.'));
+        return done(false);
+      }
+      this.#job = { ...job, done };
+      this.#worker.ref();
+      if (this.#ready) this.#begin();
+      else {
+        this.#timer = this.#options.clock.after(this.#options.startMs, () => {
+          void this.end(new HubError('unavailable', 'A worker could not be started in time.'));
+        });
+      }
+    });
+  }
+
+  /** Stops the thread; its job, if any, is refused at once. */
+  async end(reason: HubError): Promise<void> {
+    const first = !this.#ended;
+    this.#ended = true;
+    const job = this.#take();
+    job?.reject(reason);
+    await this.#worker.terminate();
+    if (first) this.#gone(this);
+    // Only now: until it has stopped the thread still takes its share of the machine.
+    job?.done(false);
+  }
+
+  #message(message: Answer | 'ready'): void {
+    if (message === 'ready') {
+      this.#ready = true;
+      this.#timer?.cancel();
+      if (this.#job) this.#begin();
+      return;
+    }
+    const job = this.#take();
+    if (!job) return;
+    if (message.ok) job.resolve(message.value);
+    else job.reject(new HubError(message.code, message.message, message.detail));
+    job.done(true);
+  }
+
+  #begin(): void {
+    this.#timer = this.#options.clock.after(this.#options.limitMs, () => {
+      void this.end(this.#options.timedOut());
+    });
+    this.#worker.postMessage(this.#job?.task);
+  }
+
+  #take(): (Job & { done(reusable: boolean): void }) | null {
+    const job = this.#job;
+    this.#job = null;
+    // A thread without a job does not keep the process alive.
+    if (!this.#ended) this.#worker.unref();
+    this.#timer?.cancel();
+    this.#timer = null;
+    return job;
+  }
+}

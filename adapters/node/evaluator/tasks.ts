@@ -1,0 +1,102 @@
+// What the evaluator's threads do: each task as a call of the domain. Synchronous and without memory of earlier tasks.
+import { assembleBundle } from '../../../src/domain/bundle/assembly.ts';
+import { decomposeBundle, maxContracts } from '../../../src/domain/bundle/decomposition.ts';
+import { readBundleHeader } from '../../../src/domain/bundle/header.ts';
+import { validateBundle } from '../../../src/domain/bundle/validation.ts';
+import { HubError } from '../../../src/domain/error.ts';
+import { evaluateYaml } from '../../../src/domain/evaluate/playground.ts';
+import type { JsonObject } from '../../../src/domain/yaml.ts';
+import type {
+  Assembly,
+  AssemblyRequest,
+  BundleOutline,
+  BundleParts,
+  Evaluation,
+  EvaluationRequest,
+} from '../../../src/ports/evaluator.ts';
+import { systemClock } from '../clock.ts';
+
+/** What bundles may say they are. Absent: any `<word>/v1`, both kinds. */
+export interface Accepted {
+  readonly apiVersions?: readonly string[];
+  readonly kinds?: readonly string[];
+}
+
+interface Tasks {
+  readonly outline: { readonly task: { readonly yaml: string }; readonly result: BundleOutline };
+  readonly takeApart: {
+    readonly task: { readonly yaml: string; readonly accepted: Accepted };
+    readonly result: BundleParts;
+  };
+  readonly assemble: {
+    readonly task: { readonly request: AssemblyRequest; readonly accepted: Accepted };
+    readonly result: Assembly;
+  };
+  readonly evaluate: {
+    readonly task: { readonly request: EvaluationRequest; readonly accepted: Accepted };
+    readonly result: Evaluation;
+  };
+}
+
+export type Task = { [Kind in keyof Tasks]: { readonly kind: Kind } & Tasks[Kind]['task'] }[keyof Tasks];
+export type TaskResult<T extends Task> = Tasks[T['kind']]['result'];
+
+/** @throws HubError as the evaluator port says */
+export function perform(task: Task): TaskResult<Task> {
+  switch (task.kind) {
+    case 'outline':
+      return readBundleHeader(task.yaml);
+    case 'takeApart':
+      return decomposeBundle(task.yaml, task.accepted);
+    case 'assemble':
+      return assemble(task.request, task.accepted);
+    case 'evaluate':
+      return evaluate(task.request, task.accepted);
+  }
+}
+
+const bounds = /^Invalid contract YAML: ((?:more than|expected at most) \d+ (?:documents|contracts)[^()]*)/;
+
+function evaluate({ yaml, call }: EvaluationRequest, accepted: Accepted): Evaluation {
+  const start = systemClock.monotonic();
+  try {
+    const result = evaluateYaml(yaml, call, { engine: accepted });
+    return { ...result, elapsedMs: systemClock.monotonic() - start };
+  } catch (error) {
+    const exceeded = error instanceof HubError ? bounds.exec(error.message)?.[1]?.trim() : undefined;
+    if (exceeded === undefined) throw error;
+    // Document 1: too many documents or contracts is a validation error, as of any other field.
+    throw new HubError('validation_failed', exceeded, {
+      problems: [{ loc: ['body', 'yaml_content'], msg: exceeded }],
+    });
+  }
+}
+
+/** Definitions came as JSON, from a request or from YAML. */
+const json = (value: object): JsonObject => value as JsonObject;
+const jsonOrNull = (value: object | null): JsonObject | null => value as JsonObject | null;
+
+function assemble(request: AssemblyRequest, accepted: Accepted): Assembly {
+  const { yaml, assembled } = assembleBundle({
+    name: request.name,
+    description: request.description,
+    defaultsMode: request.defaultsMode,
+    toolsConfig: jsonOrNull(request.toolsConfig),
+    observability: jsonOrNull(request.observability),
+    apiVersion: request.apiVersion,
+    kind: request.kind === 'Ruleset' ? 'Ruleset' : 'ContractBundle',
+    // In the order given: a shadow stands behind its contract.
+    items: request.items.map((item, i) => ({
+      ...item,
+      definition: json(item.definition),
+      position: i,
+      enabled: true,
+    })),
+  });
+  // Each contract may stand there twice, the second time as a shadow.
+  return {
+    yaml,
+    contracts: assembled,
+    problems: validateBundle(yaml, { ...accepted, maxContracts: 2 * maxContracts }),
+  };
+}

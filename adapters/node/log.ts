@@ -1,0 +1,42 @@
+// Structured logs with pino, one JSON line each. Redaction here is the second net: callers pass no secret.
+import { type DestinationStream, pino } from 'pino';
+import type { Log } from '../../src/ports/log.ts';
+
+const names = [
+  'authorization',
+  'cookie',
+  'set-cookie',
+  'password',
+  'passwordHash',
+  'token',
+  'key',
+  'apiKey',
+  'api_key',
+  'secret',
+  'sealedSeed',
+  'seed',
+  'config',
+];
+
+/** Each name at the top and one or two levels down. */
+const paths = names.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]);
+
+export interface LogOptions {
+  readonly level?: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  /** Standard output unless told. */
+  readonly destination?: DestinationStream;
+}
+
+/** Errors go under `err`. */
+export function createLog(options: LogOptions = {}): Log {
+  return pino(
+    {
+      level: options.level ?? 'info',
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths, censor: '[redacted]' },
+    },
+    options.destination ?? pino.destination({ dest: 1, sync: false }),
+  );
+}

@@ -1,0 +1,83 @@
+// Password hashes: scrypt on libuv's threads, a few at a time, the rest in a bounded queue. Stores nothing.
+import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
+import { HubError } from '../../src/domain/error.ts';
+import type { Secrets } from '../../src/ports/secrets.ts';
+
+export interface PasswordOptions {
+  /** scrypt's N, a power of two; 2^15 (32 MiB a hash) unless told. Tests take less. */
+  readonly cost?: number;
+  /** How many run at once; 3 unless told: libuv has four threads and the store's files need one. */
+  readonly atOnce?: number;
+  /** How many may wait; 64 unless told. */
+  readonly waiting?: number;
+}
+
+const blockSize = 8;
+const hashBytes = 32;
+const hashForm = /^scrypt\$(\d{1,8})\$(\d{1,2})\$(\d{1,2})\$([\w-]{16,128})\$([\w-]{16,128})$/;
+
+/** Runs at most `atOnce` tasks; throws `overloaded` when `waiting` more are queued. */
+function gate(atOnce: number, waiting: number): <T>(task: () => Promise<T>) => Promise<T> {
+  let running = 0;
+  const queue: (() => void)[] = [];
+  return async (task) => {
+    if (running >= atOnce) {
+      if (queue.length >= waiting) {
+        throw new HubError('overloaded', 'Too many passwords are being checked. Try again shortly.', {
+          retryAfter: 1,
+        });
+      }
+      // The one that ends hands its place over, so `running` stays as it is.
+      await new Promise<void>((resolve) => queue.push(resolve));
+    } else {
+      running++;
+    }
+    try {
+      return await task();
+    } finally {
+      const next = queue.shift();
+      if (next) next();
+      else running--;
+    }
+  };
+}
+
+const derive = (password: string, salt: Uint8Array, length: number, cost: ScryptOptions): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const maxmem = 256 * (cost.N ?? 1) * (cost.r ?? 1);
+    scrypt(password.normalize('NFKC'), salt, length, { ...cost, maxmem }, (error, key) =>
+      error ? reject(error) : resolve(key),
+    );
+  });
+
+/** Hash form: `scrypt$N$r$p$salt$hash`, the last two base64url; a hash keeps its own cost, so the cost can be raised later. */
+export function createPasswords(
+  options: PasswordOptions = {},
+): Pick<Secrets, 'hashPassword' | 'checkPassword'> {
+  const N = options.cost ?? 2 ** 15;
+  const run = gate(options.atOnce ?? 3, options.waiting ?? 64);
+  const dummy = randomBytes(16);
+
+  return {
+    hashPassword: (password) =>
+      run(async () => {
+        const salt = randomBytes(16);
+        const key = await derive(password, salt, hashBytes, { N, r: blockSize, p: 1 });
+        return `scrypt$${N}$${blockSize}$1$${salt.toString('base64url')}$${key.toString('base64url')}`;
+      }),
+
+    checkPassword: (password, hash) =>
+      run(async () => {
+        const [, n = '', r = '', p = '', salt = '', stored = ''] = (hash && hashForm.exec(hash)) || [];
+        if (stored === '') {
+          // The same work as for a user that exists, so that the time tells nothing.
+          await derive(password, dummy, hashBytes, { N, r: blockSize, p: 1 });
+          return false;
+        }
+        const wanted = Buffer.from(stored, 'base64url');
+        const cost = { N: Number(n), r: Number(r), p: Number(p) };
+        const key = await derive(password, Buffer.from(salt, 'base64url'), wanted.length, cost);
+        return timingSafeEqual(key, wanted);
+      }),
+  };
+}

@@ -1,0 +1,95 @@
+// Randomness, hashes, sealing and Ed25519 with node:crypto and tweetnacl's secretbox. Passwords are in passwords.ts.
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  hkdfSync,
+  type KeyObject,
+  sign as nodeSign,
+  verify as nodeVerify,
+  randomBytes,
+  randomUUID,
+  timingSafeEqual,
+} from 'node:crypto';
+import nacl from 'tweetnacl';
+import { HubError } from '../../src/domain/error.ts';
+import type { Purpose, Secrets } from '../../src/ports/secrets.ts';
+import { createPasswords, type PasswordOptions } from './passwords.ts';
+
+/** DER in front of a raw Ed25519 seed (PKCS #8) and of a raw public key (SPKI), RFC 8410. */
+const seedPrefix = Buffer.from('302e020100300506032b657004220420', 'hex');
+const publicPrefix = Buffer.from('302a300506032b6570032100', 'hex');
+
+const privateKey = (seed: Uint8Array): KeyObject =>
+  createPrivateKey({ key: Buffer.concat([seedPrefix, seed]), format: 'der', type: 'pkcs8' });
+
+const publicKeyOf = (hex: string): KeyObject =>
+  createPublicKey({
+    key: Buffer.concat([publicPrefix, Buffer.from(hex, 'hex')]),
+    format: 'der',
+    type: 'spki',
+  });
+
+const digest = (text: string | Uint8Array): Buffer => createHash('sha256').update(text).digest();
+
+/**
+ * @param master the master secret, at least 32 bytes (a text counts as its UTF-8 bytes); each purpose gets its own key by HKDF-SHA256
+ * @throws HubError('internal') when the master secret is shorter
+ */
+export function createSecrets(master: string | Uint8Array, passwords: PasswordOptions = {}): Secrets {
+  const root = Buffer.from(master);
+  if (root.length < 32) throw new HubError('internal', 'The master secret must have at least 32 bytes.');
+  const keys = new Map<Purpose, Uint8Array>();
+  const keyOf = (purpose: Purpose): Uint8Array => {
+    let key = keys.get(purpose);
+    if (!key) {
+      key = new Uint8Array(hkdfSync('sha256', root, 'reeve', purpose, nacl.secretbox.keyLength));
+      keys.set(purpose, key);
+    }
+    return key;
+  };
+
+  return {
+    ...createPasswords(passwords),
+    uuid: () => randomUUID(),
+    token: (bytes) => randomBytes(bytes).toString('base64url'),
+    sha256: (input) => digest(input).toString('hex'),
+    equal: (a, b) => timingSafeEqual(digest(a), digest(b)),
+
+    seal(purpose, plain) {
+      const nonce = randomBytes(nacl.secretbox.nonceLength);
+      return Buffer.concat([nonce, nacl.secretbox(plain, nonce, keyOf(purpose))]).toString('base64');
+    },
+
+    unseal(purpose, sealed) {
+      const bytes = new Uint8Array(Buffer.from(sealed, 'base64'));
+      const { nonceLength, overheadLength } = nacl.secretbox;
+      const plain =
+        bytes.length < nonceLength + overheadLength
+          ? null
+          : nacl.secretbox.open(bytes.subarray(nonceLength), bytes.subarray(0, nonceLength), keyOf(purpose));
+      if (!plain) {
+        throw new HubError('internal', 'A stored secret cannot be opened with the configured master secret.');
+      }
+      return plain;
+    },
+
+    newSigningKey() {
+      const seed = new Uint8Array(randomBytes(32));
+      const spki = createPublicKey(privateKey(seed)).export({ format: 'der', type: 'spki' });
+      return { publicKey: spki.subarray(publicPrefix.length).toString('hex'), seed };
+    },
+
+    sign: (seed, bytes) => nodeSign(null, bytes, privateKey(seed)).toString('hex'),
+
+    verify(publicKey, bytes, signature) {
+      if (!/^[0-9a-f]{64}$/i.test(publicKey) || !/^[0-9a-f]{128}$/i.test(signature)) return false;
+      try {
+        return nodeVerify(null, bytes, publicKeyOf(publicKey), Buffer.from(signature, 'hex'));
+      } catch {
+        // 32 bytes that are no point of the curve: no signature fits such a key.
+        return false;
+      }
+    },
+  };
+}

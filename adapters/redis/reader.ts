@@ -1,0 +1,148 @@
+// The one blocking reader of a node: follows many logs on one connection, each from where it stands, through outages. A stream of the node's
+// own is read along, so that an entry there ends the waiting when a log is added. Hands entries on; decides nothing about them.
+import { type Audience, comparePositions, type Position, readPosition } from '../../src/domain/frame.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Log } from '../../src/ports/log.ts';
+import type { Link } from './link.ts';
+import { type Entry, entriesOf, isList, type Logs } from './log.ts';
+
+export interface Followed {
+  readonly audience: Audience;
+  /** Where reading stands: what comes after is still to be handed on. */
+  position: Position;
+  /** Each entry once, in order. */
+  take(entry: Entry): void;
+  /** Entries up to this position are lost: the log was trimmed or lost while this node was away. */
+  missed(position: Position): void;
+}
+
+export interface Reader {
+  add(followed: Followed): void;
+  remove(audience: Audience): void;
+  close(): Promise<void>;
+}
+
+const blockMs = 5000;
+/** Beyond the blocking time: then the connection counts as dead. */
+const slackMs = 3000;
+const pauseMs = 100;
+const countPerLog = 256;
+
+export const isAfter = (a: Position, b: Position): boolean => {
+  const [left, right] = [readPosition(a), readPosition(b)];
+  return left !== null && (right === null || comparePositions(left, right) > 0);
+};
+
+/**
+ * @param link for short commands
+ * @param blocking a connection for the reader alone
+ * @param wakeKey a stream of this node alone
+ */
+export function openReader(
+  {
+    link,
+    blocking,
+    logs,
+    clock,
+    log,
+  }: {
+    readonly link: Link;
+    readonly blocking: Link;
+    readonly logs: Logs;
+    readonly clock: Clock;
+    readonly log: Log;
+  },
+  wakeKey: string,
+): Reader {
+  const followed = new Map<string, Followed>();
+  let wakePosition = '0-0';
+  let closed = false;
+  let interrupted = false;
+
+  async function catchUp(): Promise<void> {
+    for (const one of [...followed.values()]) {
+      const { floor } = await logs.bounds(one.audience);
+      if (!isAfter(floor, one.position)) continue;
+      one.position = floor;
+      guard(() => one.missed(floor));
+    }
+  }
+
+  function guard(task: () => void): void {
+    try {
+      task();
+    } catch (error) {
+      log.error({ error: String(error) }, 'a follower failed on a frame');
+    }
+  }
+
+  function hand(key: string, entries: readonly Entry[]): void {
+    const one = followed.get(key);
+    if (!one) return;
+    for (const entry of entries) {
+      // A log that was left and followed again is read from a later position than this answer's.
+      if (!isAfter(entry.position, one.position)) continue;
+      one.position = entry.position;
+      guard(() => one.take(entry));
+    }
+  }
+
+  async function read(): Promise<void> {
+    const keys = [wakeKey, ...followed.keys()];
+    const positions = [wakePosition, ...[...followed.values()].map((one) => one.position)];
+    const command = ['XREAD', 'COUNT', String(countPerLog), 'BLOCK', String(blockMs), 'STREAMS'];
+    const answer = await blocking.send([...command, ...keys, ...positions], blockMs + slackMs);
+    if (closed || !isList(answer)) return;
+    for (const stream of answer) {
+      if (!isList(stream)) continue;
+      const key = String(stream[0]);
+      if (key === wakeKey) {
+        const last = isList(stream[1]) ? stream[1].at(-1) : undefined;
+        if (isList(last)) wakePosition = String(last[0]);
+      } else {
+        hand(key, entriesOf(stream[1]));
+      }
+    }
+  }
+
+  const pause = () => new Promise<void>((resolve) => void clock.after(pauseMs, resolve));
+
+  async function follow(): Promise<void> {
+    while (!closed) {
+      try {
+        if (interrupted) {
+          await catchUp();
+          interrupted = false;
+        }
+        await read();
+      } catch {
+        // The links say in the log that Redis is away; positions are kept, so nothing is lost or repeated.
+        interrupted = true;
+        if (!closed) await pause();
+      }
+    }
+  }
+  const done = follow();
+
+  return {
+    add(one) {
+      followed.set(logs.keyOf(one.audience), one);
+      const wake = ['XADD', wakeKey, 'MAXLEN', '=', '1', '*', 'w', ''];
+      // Without this the log is read when the present wait ends.
+      link.send(wake).then(
+        () => link.send(['PEXPIRE', wakeKey, '60000']).catch(() => {}),
+        () => {},
+      );
+    },
+    remove(audience) {
+      followed.delete(logs.keyOf(audience));
+    },
+    async close() {
+      closed = true;
+      await link.send(['XADD', wakeKey, 'MAXLEN', '=', '1', '*', 'w', '']).catch(() => {});
+      await link.send(['PEXPIRE', wakeKey, '1000']).catch(() => {});
+      await blocking.close();
+      await done;
+    },
+  };
+}

@@ -1,0 +1,156 @@
+// One HTTP request and its response on a uWebSockets.js socket. The response is never touched after it was aborted or ended.
+import type { HttpResponse } from 'uWebSockets.js';
+import type { Session, Sink } from '../../src/http/live/session.ts';
+import { type RawResponse, statusLine } from '../../src/http/raw.ts';
+import type { IncomingBody } from './body.ts';
+
+// One closure for all connections: the response and piece to write are handed over here, within one synchronous call.
+let writeTo: HttpResponse | null = null;
+let writePiece: Uint8Array | string = '';
+let writeTook = true;
+const writeCorked = (): void => {
+  writeTook = writeTo?.write(writePiece) ?? true;
+};
+
+/** Also the sink of an SSE stream. Holds nothing of the request, because a stream keeps it for an hour. */
+export class Exchange implements Sink {
+  /** Null once the response is aborted or ended. */
+  #res: HttpResponse | null;
+  #session: Session | null = null;
+  #body: IncomingBody | null = null;
+  #onDrain: (() => void) | null = null;
+
+  constructor(res: HttpResponse) {
+    this.#res = res;
+  }
+
+  get open(): boolean {
+    return this.#res !== null;
+  }
+
+  reading(body: IncomingBody): void {
+    this.#body = body;
+  }
+
+  /** The connection is gone. */
+  aborted(): void {
+    this.#res = null;
+    this.#body?.abort();
+    this.#over();
+  }
+
+  /** The socket can take more. Answers whether everything waiting was written. */
+  writable(): boolean {
+    if (this.#session) return this.#session.writable();
+    // Without a write here the socket would not drain any further.
+    const drained = this.write(':\n\n');
+    if (drained) {
+      this.#onDrain?.();
+      this.#onDrain = null;
+    }
+    return drained;
+  }
+
+  write(piece: Uint8Array | string): boolean {
+    if (!this.#res) return true;
+    writeTo = this.#res;
+    writePiece = piece;
+    writeTook = true;
+    this.#res.cork(writeCorked);
+    writeTo = null;
+    writePiece = '';
+    return writeTook;
+  }
+
+  end(): void {
+    const res = this.#res;
+    if (!res) return;
+    this.#res = null;
+    res.cork(() => {
+      res.end(undefined, true);
+    });
+    this.#over();
+  }
+
+  cut(): void {
+    const res = this.#res;
+    if (!res) return;
+    this.#res = null;
+    try {
+      // Calls the abort handler at once.
+      res.close();
+    } catch {
+      // It was over already.
+    }
+    this.#over();
+  }
+
+  /** Sends the response. `close` ends the connection after it. Later failures of a body that comes in pieces cut the connection. */
+  send(response: RawResponse, close: boolean): void {
+    const res = this.#res;
+    if (!res) {
+      response.live?.gone();
+      return;
+    }
+    const { status, headers, body, live } = response;
+    if (live || (body !== null && typeof body === 'object' && Symbol.asyncIterator in body)) {
+      this.#session = live;
+      this.#body = null;
+      watchWritable(res, this);
+      res.cork(() => {
+        writeHead(res, status, headers);
+      });
+      if (live) live.attach(this);
+      else if (body !== null && typeof body === 'object' && Symbol.asyncIterator in body)
+        void this.#pour(body);
+      return;
+    }
+    res.cork(() => {
+      writeHead(res, status, headers);
+      if (body === null || status === 204)
+        res.endWithoutBody(status === 204 || status === 304 ? undefined : 0, close);
+      else res.end(body, close);
+    });
+    this.#res = null;
+  }
+
+  async #pour(body: AsyncIterable<Uint8Array | string>): Promise<void> {
+    try {
+      for await (const piece of body) {
+        if (!this.#res) return;
+        if (piece.length === 0 || this.write(piece)) continue;
+        await new Promise<void>((resolve) => {
+          this.#onDrain = resolve;
+        });
+        if (!this.#res) return;
+      }
+      this.end();
+    } catch {
+      // The status is out: all that can still be said is that the body is not whole.
+      this.cut();
+    }
+  }
+
+  #over(): void {
+    this.#body = null;
+    this.#onDrain?.();
+    this.#onDrain = null;
+    const session = this.#session;
+    this.#session = null;
+    session?.gone();
+  }
+}
+
+function writeHead(res: HttpResponse, status: number, headers: RawResponse['headers']): void {
+  res.writeStatus(statusLine(status));
+  for (const [name, value] of headers) res.writeHeader(name, value);
+}
+
+// In functions of their own, so that the closures a connection keeps hold the exchange and nothing else.
+export function watchAborted(res: HttpResponse, exchange: Exchange): void {
+  res.onAborted(() => exchange.aborted());
+}
+
+function watchWritable(res: HttpResponse, exchange: Exchange): void {
+  res.onWritable(() => exchange.writable());
+}

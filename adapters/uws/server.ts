@@ -1,0 +1,207 @@
+// The HTTP and WebSocket server on uWebSockets.js: listens, hands requests to the pipeline, sends what it answers. Knows no route.
+
+import type { HttpRequest, HttpResponse, us_listen_socket, us_socket_context_t } from 'uWebSockets.js';
+import { connect } from 'node:net';
+import type { Pipeline } from '../../src/http/pipeline.ts';
+import { type RawRequest, TransportGone } from '../../src/http/raw.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Log } from '../../src/ports/log.ts';
+import { IncomingBody } from './body.ts';
+import { Exchange, watchAborted } from './exchange.ts';
+import { loadUws } from './load.ts';
+import { type CopiedRequest, copyRequest } from './request.ts';
+import { completeUpgrade, type Handshake, socketBehavior } from './sockets.ts';
+
+export interface ServerOptions {
+  /** An address or name of this machine: `0.0.0.0`, `::`, `127.0.0.1`. */
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly pipeline: Pipeline;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Server {
+  /** The port it listens on. */
+  readonly port: number;
+  /** Open connections. */
+  connections(): number;
+  /** Takes no new connections; from now on every reply ends its connection. */
+  stopListening(): void;
+  /** Ends every connection at once. */
+  close(): void;
+}
+
+const sweepMs = 5_000;
+/** A body must be here within this time, however slowly it drips. */
+const maxBodyMs = 30_000;
+/** When a request is answered before its body was read, a longer body ends the connection instead of being read to its end. */
+const readOnBytes = 64 * 1024;
+
+/** @throws Error when the native server does not load, or the port is taken */
+export async function startServer({ host, port, pipeline, clock, log }: ServerOptions): Promise<Server> {
+  const uws = await loadUws();
+  const app = uws.App();
+  const incoming = new Map<IncomingBody, HttpResponse>();
+  let stopping = false;
+  let connections = 0;
+
+  /** Handles one request; nothing thrown leaves it. `handshake` is null for plain HTTP. */
+  async function serve(
+    res: HttpResponse,
+    exchange: Exchange,
+    raw: RawRequest,
+    body: IncomingBody | null,
+    declared: number,
+    handshake: Handshake | null,
+  ): Promise<void> {
+    try {
+      // The parser goes on with what follows in the same read unless an answer is still owed: then it drops the connection instead.
+      // So a request whose end is in doubt is answered a turn later, and nothing smuggled behind it is ever handled.
+      if (raw.refused) await new Promise<void>((resolve) => setImmediate(resolve));
+      const response = await pipeline.handle(raw);
+      const unread = body !== null && !body.done && !(declared <= readOnBytes);
+      if (body) incoming.delete(body);
+      if (handshake && response.live && exchange.open) {
+        completeUpgrade(res, response, response.live, handshake);
+        return;
+      }
+      exchange.send(response, response.close || unread || stopping);
+    } catch (error) {
+      if (!(error instanceof TransportGone))
+        log.error({ err: error, path: raw.path }, 'a response could not be sent');
+      exchange.cut();
+    } finally {
+      if (body) incoming.delete(body);
+    }
+  }
+
+  function start(
+    res: HttpResponse,
+    copied: CopiedRequest,
+    exchange: Exchange,
+    handshake: Handshake | null,
+  ): void {
+    const length = copied.headers.get('content-length');
+    const hasBody = length !== undefined || copied.headers.has('transfer-encoding');
+    let body: IncomingBody | null = null;
+    if (hasBody) {
+      const limit = pipeline.bodyLimit(copied.method, copied.path);
+      body = new IncomingBody(limit, length === undefined ? null : Number(length), clock.monotonic());
+      exchange.reading(body);
+      incoming.set(body, res);
+      watchBody(res, body);
+    }
+    const raw: RawRequest = {
+      ...copied,
+      upgrade: handshake !== null,
+      body: () => (body ? body.read() : Promise.resolve(new Uint8Array(0))),
+    };
+    void serve(
+      res,
+      exchange,
+      raw,
+      body,
+      length === undefined ? Number.POSITIVE_INFINITY : Number(length),
+      handshake,
+    );
+  }
+
+  /** Everything that touches the request happens here, before any await. */
+  function receive(res: HttpResponse, req: HttpRequest, context: us_socket_context_t | null): void {
+    const exchange = new Exchange(res);
+    watchAborted(res, exchange);
+    try {
+      const copied = copyRequest(res, req);
+      const handshake = context && {
+        key: req.getHeader('sec-websocket-key'),
+        extensions: req.getHeader('sec-websocket-extensions'),
+        context,
+      };
+      start(res, copied, exchange, handshake);
+    } catch (error) {
+      log.error({ err: error }, 'a request could not be read');
+      exchange.cut();
+    }
+  }
+
+  const sweep = clock.every(sweepMs, () => {
+    const before = clock.monotonic() - maxBodyMs;
+    for (const [body, res] of incoming) {
+      if (body.done) incoming.delete(body);
+      else if (body.startedAt <= before) {
+        incoming.delete(body);
+        res.close();
+      }
+    }
+  });
+
+  app.any('/*', (res, req) => receive(res, req, null));
+  // The filter below hears of the connection's start only, once it became a WebSocket.
+  app.ws(
+    '/*',
+    socketBehavior(uws.DISABLED, receive, () => connections--),
+  );
+  const count = (_res: HttpResponse, change: unknown): void => {
+    connections += Number(change) > 0 ? 1 : -1;
+  };
+  app.filter(count);
+
+  const listening =
+    (await isFree(host, port)) &&
+    (await new Promise<us_listen_socket | false>((resolve) => {
+      // The typings leave the options out of this form.
+      const listen = app.listen as unknown as (
+        host: string,
+        port: number,
+        options: number,
+        done: (socket: us_listen_socket | false) => void,
+      ) => void;
+      listen.call(app, host, port, 0, resolve);
+    }));
+  if (!listening) {
+    sweep.cancel();
+    app.close();
+    throw new Error(
+      `Cannot listen on ${host} port ${port}: the port is taken, or the address is not one of this machine.`,
+    );
+  }
+  let socket: us_listen_socket | null = listening;
+  const stopListening = (): void => {
+    stopping = true;
+    if (socket) uws.us_listen_socket_close(socket);
+    socket = null;
+  };
+  return {
+    port: uws.us_socket_local_port(listening),
+    connections: () => connections,
+    stopListening,
+    close() {
+      stopListening();
+      sweep.cancel();
+      app.close();
+    },
+  };
+}
+
+function watchBody(res: HttpResponse, body: IncomingBody): void {
+  res.onData((chunk, isLast) => body.push(chunk, isLast));
+}
+
+/**
+ * True when nothing answers there. The native server would share a port that another one listens on; its exclusive option would not, but then
+ * refuses a port for a minute after a crash, because old connections wait there.
+ */
+function isFree(host: string, port: number): Promise<boolean> {
+  if (port === 0) return Promise.resolve(true);
+  const target = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return new Promise((resolve) => {
+    const probe = connect({ host: target, port, timeout: 1000 });
+    const done = (free: boolean) => () => {
+      probe.destroy();
+      resolve(free);
+    };
+    probe.once('connect', done(false)).once('error', done(true)).once('timeout', done(true));
+  });
+}

@@ -1,0 +1,93 @@
+// The whole hub in this process, for benchmarks: real edge, actors, store and bus in a temporary folder, with an admin, a key and a bundle.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '../src/config.ts';
+import { startHub as start } from '../src/wire.ts';
+
+export interface BenchHub {
+  readonly port: number;
+  readonly url: string;
+  readonly key: string;
+  /** What a client sends to open an agent's stream; it says that it runs the current revision, so nothing has to be caught up. */
+  request(agent: string): string;
+  streams(): number;
+  /** Saves and deploys a new version whose frame carries about this many bytes. Resolves when the deployment is answered. */
+  deploy(bytes: number): Promise<void>;
+  /** The same, with the saving apart: resolves with the deploying call. */
+  prepare(bytes: number): Promise<() => Promise<void>>;
+  close(): Promise<void>;
+}
+
+const bundle = (bytes: number, salt: number): string => {
+  const head = `apiVersion: service/v1
+kind: ContractBundle
+metadata: {name: bench}
+defaults: {mode: enforce}
+contracts:
+  - {id: a, type: pre, tool: t${salt}, when: {args.a: {exists: true}}, then: {effect: deny, message: no}}
+`;
+  // Base64 makes four bytes of three.
+  const padding = Math.max(0, Math.floor((bytes * 3) / 4) - head.length - 3);
+  return `${head}# ${'x'.repeat(padding)}\n`;
+};
+
+export async function startHub(): Promise<BenchHub> {
+  const dir = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
+  const config = readConfig({
+    DATA_DIR: dir,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    LOG_LEVEL: 'warn',
+    DRAIN_SECONDS: '0',
+  });
+  const hub = await start(config);
+  const url = `http://127.0.0.1:${hub.port}`;
+  let cookie = '';
+  let salt = 0;
+  let revision = '';
+  const call = async (method: string, path: string, body: unknown) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: { 'Content-Type': 'application/json', 'X-Requested-With': 'bench', Cookie: cookie },
+      body: JSON.stringify(body),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    cookie = response.headers.get('set-cookie')?.split(';', 1)[0] ?? cookie;
+    return JSON.parse(text) as {
+      readonly key: string;
+      readonly version: number;
+      readonly revision_hash: string;
+    };
+  };
+  const login = { email: 'bench@example.com', password: 'benchmark benchmark' };
+  await call('POST', '/api/v1/setup', login);
+  await call('POST', '/api/v1/auth/login', login);
+  const { key } = await call('POST', '/api/v1/keys', { env: 'production', label: 'bench' });
+
+  const made: BenchHub = {
+    port: hub.port,
+    url,
+    key,
+    request: (agent) =>
+      `GET /api/v1/stream?env=production&policy_version=${revision} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nX-Service-Agent-Id: ${agent}\r\n\r\n`,
+    streams: () => hub.streams(),
+    async deploy(bytes) {
+      await (await made.prepare(bytes))();
+    },
+    async prepare(bytes) {
+      const saved = await call('POST', '/api/v1/bundles', { yaml_content: bundle(bytes, salt++) });
+      return async () => {
+        await call('POST', `/api/v1/bundles/bench/${saved.version}/deploy`, { env: 'production' });
+        revision = saved.revision_hash;
+      };
+    },
+    async close() {
+      await hub.stop();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+  await made.deploy(1024);
+  return made;
+}

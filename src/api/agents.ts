@@ -1,0 +1,96 @@
+// Routes of agents: who is connected, what they run, how they are registered (document 1, Agents; document 3 §12.1, §12.5).
+import { z } from 'zod';
+import { bundleName, env, instant, line, tagMap, text, uuid } from './fields.ts';
+import { routes } from './route.ts';
+
+/** A bundle's name, or nothing: null and the empty text both unassign. */
+const assignment = z.union([bundleName, z.literal('')]).nullable();
+
+const registration = z.object({
+  id: uuid,
+  agent_id: z.string(),
+  display_name: z.string().nullable(),
+  tags: z.record(z.string(), z.string()),
+  bundle_name: z.string().nullable(),
+  /** The bundle that its assignment or a rule of its last environment gives it. */
+  resolved_bundle: z.string().nullable(),
+  last_seen_at: instant.nullable(),
+  created_at: instant,
+});
+
+export const agentRoutes = routes({
+  agentStatus: {
+    method: 'GET',
+    path: '/api/v1/agents/status',
+    auth: 'cookie',
+    tag: 'agents',
+    summary: 'One entry per open agent stream, with drift',
+    query: z.object({ bundle_name: text(128, 1).optional() }),
+    status: 200,
+    reply: z.object({
+      agents: z.array(
+        z.object({
+          agent_id: z.string(),
+          env,
+          bundle_name: z.string().nullable(),
+          policy_version: z.string().nullable(),
+          status: z.enum(['current', 'drift', 'unknown']),
+          connected_at: instant,
+        }),
+      ),
+    }),
+    errors: ['validation_failed', 'unavailable'],
+  },
+  reportVersion: {
+    method: 'POST',
+    path: '/api/v1/agents/report',
+    auth: 'key',
+    tag: 'agents',
+    summary: 'The agent (of the agent-id header) says which policy version it runs now',
+    body: z.object({ bundle_name: bundleName.nullish(), policy_version: line(255) }),
+    status: 200,
+    reply: z.object({
+      agent_id: z.string(),
+      bundle_name: z.string().nullable(),
+      policy_version: z.string(),
+    }),
+    errors: ['validation_failed', 'overloaded', 'unavailable'],
+  },
+  listRegistrations: {
+    method: 'GET',
+    path: '/api/v1/agent-registrations',
+    auth: 'cookie',
+    tag: 'agents',
+    summary: 'Registered agents, by agent id',
+    status: 200,
+    reply: z.array(registration),
+    errors: [],
+  },
+  updateRegistration: {
+    method: 'PATCH',
+    path: '/api/v1/agent-registrations/{agent_id}',
+    auth: 'cookie',
+    tag: 'agents',
+    summary: 'Change display name, tags or assignment: absent keeps, null clears',
+    params: z.object({ agent_id: line(255) }),
+    body: z.object({
+      display_name: text(255).nullish(),
+      tags: tagMap.nullish(),
+      bundle_name: assignment.optional(),
+    }),
+    status: 200,
+    reply: registration,
+    errors: ['not_found', 'validation_failed', 'overloaded', 'unavailable'],
+  },
+  bulkAssign: {
+    method: 'POST',
+    path: '/api/v1/agent-registrations/bulk-assign',
+    auth: 'cookie',
+    tag: 'agents',
+    summary: 'Assign a bundle to up to 100 registered agents; others are skipped',
+    body: z.object({ agent_ids: z.array(line(255)).min(1).max(100), bundle_name: assignment }),
+    status: 200,
+    reply: z.object({ updated: z.number().int() }),
+    errors: ['validation_failed', 'overloaded', 'unavailable'],
+  },
+});

@@ -1,0 +1,93 @@
+// Routes of approvals (document 1, Approval; document 3 §10; DECISIONS 4 and 14).
+import { z } from 'zod';
+import { approvalStatuses } from '../domain/approval.ts';
+import { anyObject, env, instant, intQuery, line, text, uuid } from './fields.ts';
+import { routes } from './route.ts';
+
+const approval = z.object({
+  id: uuid,
+  status: z.enum(approvalStatuses),
+  agent_id: z.string(),
+  tool_name: z.string(),
+  tool_args: anyObject.nullable(),
+  message: z.string(),
+  env,
+  timeout_seconds: z.number().int(),
+  timeout_effect: z.enum(['deny', 'allow']),
+  decision_source: z.string().nullable(),
+  contract_name: z.string().nullable(),
+  decided_by: z.string().nullable(),
+  decided_at: instant.nullable(),
+  decision_reason: z.string().nullable(),
+  decided_via: z.string().nullable(),
+  created_at: instant,
+});
+
+const params = z.object({ approval_id: uuid });
+
+export const approvalRoutes = routes({
+  createApproval: {
+    method: 'POST',
+    path: '/api/v1/approvals',
+    auth: 'key',
+    tag: 'approvals',
+    summary: 'Ask people to approve a tool call; at most 10 per 60 seconds and agent',
+    body: z.object({
+      /** The agent-id header wins; this is used when the header is absent. */
+      agent_id: line(255).nullish(),
+      tool_name: line(255),
+      tool_args: anyObject.nullish(),
+      message: text(10_000),
+      timeout: z.number().int().min(1).max(86_400).default(300),
+      timeout_effect: z.enum(['deny', 'allow']).default('deny'),
+      decision_source: line(255).nullish(),
+      contract_name: line(255).nullish(),
+    }),
+    status: 201,
+    reply: approval,
+    errors: ['validation_failed', 'rate_limited', 'overloaded', 'unavailable'],
+  },
+  listApprovals: {
+    method: 'GET',
+    path: '/api/v1/approvals',
+    auth: 'cookie',
+    tag: 'approvals',
+    summary: 'Approvals, newest first',
+    query: z.object({
+      status: z.enum(approvalStatuses).optional(),
+      env: env.optional(),
+      limit: intQuery(1, 1000).default(100),
+      offset: intQuery(0, 1_000_000).default(0),
+    }),
+    status: 200,
+    reply: z.array(approval),
+    errors: ['validation_failed'],
+  },
+  getApproval: {
+    method: 'GET',
+    path: '/api/v1/approvals/{approval_id}',
+    auth: 'either',
+    tag: 'approvals',
+    summary: 'One approval; a key sees those of its own environment',
+    params,
+    status: 200,
+    reply: approval,
+    errors: ['not_found', 'validation_failed'],
+  },
+  decideApproval: {
+    method: 'PUT',
+    path: '/api/v1/approvals/{approval_id}',
+    auth: 'cookie',
+    tag: 'approvals',
+    summary: 'Approve or deny; the decider is the signed-in user',
+    params,
+    body: z.object({
+      approved: z.boolean(),
+      reason: text(2000).nullish(),
+      decided_via: line(64).nullish(),
+    }),
+    status: 200,
+    reply: approval,
+    errors: ['not_found', 'conflict', 'validation_failed', 'overloaded', 'unavailable'],
+  },
+});

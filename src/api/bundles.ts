@@ -1,0 +1,141 @@
+// Routes of bundles and deployments (document 1, Bundles and deployments, Authentication rule 4; document 3 §6).
+import { z } from 'zod';
+import { env, instant, intQuery, uuid, versionNumber, yamlContent } from './fields.ts';
+import { routes } from './route.ts';
+
+const version = z.object({
+  id: uuid,
+  tenant_id: uuid,
+  name: z.string(),
+  version: z.number().int(),
+  revision_hash: z.string(),
+  signature_hex: z.string().nullable(),
+  source_hub_slug: z.string().nullable(),
+  source_hub_revision: z.string().nullable(),
+  uploaded_by: z.string(),
+  created_at: instant,
+});
+
+const deployment = z.object({
+  id: uuid,
+  env,
+  bundle_name: z.string(),
+  bundle_version: z.number().int(),
+  deployed_by: z.string(),
+  created_at: instant,
+});
+
+/** Names in paths are only looked up: an impossible one is simply not found. */
+const params = z.object({ name: z.string().max(512) });
+const versionParams = params.extend({ version: versionNumber });
+
+export const bundleRoutes = routes({
+  uploadBundle: {
+    method: 'POST',
+    path: '/api/v1/bundles',
+    auth: 'cookie',
+    tag: 'bundles',
+    summary: 'Save YAML as the next version of the bundle that metadata.name names',
+    body: z.object({ yaml_content: yamlContent }),
+    yamlField: 'yaml_content',
+    status: 201,
+    reply: version,
+    errors: ['unprocessable', 'validation_failed', 'overloaded'],
+  },
+  listBundles: {
+    method: 'GET',
+    path: '/api/v1/bundles',
+    auth: 'either',
+    tag: 'bundles',
+    summary: 'Bundles, newest upload first; with an API key only those deployed to its environment',
+    status: 200,
+    reply: z.array(
+      z.object({
+        name: z.string(),
+        latest_version: z.number().int(),
+        version_count: z.number().int(),
+        last_updated: instant,
+        deployed_envs: z.array(env),
+        contract_count: z.number().int().nullable(),
+        last_deployed_at: instant.nullable(),
+      }),
+    ),
+    errors: [],
+  },
+  listBundleVersions: {
+    method: 'GET',
+    path: '/api/v1/bundles/{name}',
+    auth: 'cookie',
+    tag: 'bundles',
+    summary: 'All versions of a bundle, newest first',
+    params,
+    status: 200,
+    reply: z.array(version.extend({ deployed_envs: z.array(env) })),
+    errors: ['not_found', 'validation_failed'],
+  },
+  currentBundle: {
+    method: 'GET',
+    path: '/api/v1/bundles/{name}/current',
+    auth: 'either',
+    tag: 'bundles',
+    summary: 'The version deployed to an environment, with its YAML and signature',
+    params,
+    query: z.object({ env }),
+    status: 200,
+    reply: version.extend({
+      yaml_bytes: z.string(),
+      signature: z.string(),
+      public_key: z.string(),
+    }),
+    errors: ['env_mismatch', 'not_found', 'validation_failed'],
+  },
+  getBundleVersion: {
+    method: 'GET',
+    path: '/api/v1/bundles/{name}/{version}',
+    auth: 'either',
+    tag: 'bundles',
+    summary: 'One version; with an API key only the one deployed to its environment',
+    params: versionParams,
+    status: 200,
+    reply: version,
+    errors: ['not_found', 'validation_failed'],
+  },
+  getBundleYaml: {
+    method: 'GET',
+    path: '/api/v1/bundles/{name}/{version}/yaml',
+    auth: 'either',
+    tag: 'bundles',
+    summary: 'The YAML of one version, byte for byte',
+    params: versionParams,
+    status: 200,
+    media: 'application/x-yaml',
+    errors: ['not_found', 'validation_failed'],
+  },
+  deployBundle: {
+    method: 'POST',
+    path: '/api/v1/bundles/{name}/{version}/deploy',
+    auth: 'cookie',
+    tag: 'bundles',
+    summary: 'Sign a version and deploy it to an environment; an older version is a rollback',
+    params: versionParams,
+    body: z.object({ env }),
+    status: 201,
+    reply: deployment,
+    errors: ['not_found', 'unprocessable', 'validation_failed', 'overloaded', 'unavailable'],
+  },
+  listDeployments: {
+    method: 'GET',
+    path: '/api/v1/deployments',
+    auth: 'cookie',
+    tag: 'deployments',
+    summary: 'Deployments, newest first',
+    query: z.object({
+      env: env.optional(),
+      bundle_name: z.string().max(512).optional(),
+      limit: intQuery(1, 200).default(50),
+    }),
+    status: 200,
+    reply: z.array(deployment),
+    errors: ['validation_failed'],
+  },
+});

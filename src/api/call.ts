@@ -1,0 +1,64 @@
+// A call as handlers see it: who calls, the request beside its validated parts, and a reply with more than a body.
+import type { Env } from '../domain/ids.ts';
+import type { RouteDeclaration } from './route.ts';
+
+/** Who calls, as the pipeline found out. */
+export type Caller =
+  | { readonly kind: 'none' }
+  | {
+      readonly kind: 'user';
+      readonly userId: string;
+      readonly tenantId: string;
+      readonly email: string;
+      readonly isAdmin: boolean;
+      readonly tokenHash: string;
+    }
+  | {
+      readonly kind: 'key';
+      readonly keyId: string;
+      readonly keyPrefix: string;
+      readonly keyHash: string;
+      readonly tenantId: string;
+      readonly env: Env;
+      /** The agent-id header, validated (1–255 characters, no controls); null when absent. */
+      readonly agentId: string | null;
+    }
+  | { readonly kind: 'operator' };
+
+/** The caller that a route's `auth` admits. */
+export type CallerOf<A extends RouteDeclaration['auth']> = A extends 'cookie' | 'admin'
+  ? Extract<Caller, { kind: 'user' }>
+  : A extends 'key'
+    ? Extract<Caller, { kind: 'key' }>
+    : A extends 'either'
+      ? Extract<Caller, { kind: 'user' | 'key' }>
+      : A extends 'operator'
+        ? Extract<Caller, { kind: 'operator' }>
+        : Caller;
+
+/** The request beside its validated parts. */
+export interface Request {
+  readonly id: string;
+  /** The client's address, taken from X-Forwarded-For only behind a trusted proxy. */
+  readonly address: string;
+  /** A request header, lower-case name. */
+  header(name: string): string | null;
+}
+
+/** A reply with more than a body. */
+export class Reply<T> {
+  readonly body: T;
+  readonly headers: { readonly [name: string]: string };
+  readonly cookies: readonly string[];
+  readonly status: number | null;
+
+  constructor(
+    body: T,
+    extra: { headers?: { [name: string]: string }; cookies?: readonly string[]; status?: number } = {},
+  ) {
+    this.body = body;
+    this.headers = extra.headers ?? {};
+    this.cookies = extra.cookies ?? [];
+    this.status = extra.status ?? null;
+  }
+}

@@ -1,0 +1,186 @@
+// Routes of compositions (document 1, Compositions; document 3 §5).
+import { z } from 'zod';
+import { reservedBundleNames } from '../domain/ids.ts';
+import { contractTypes, updateStrategies } from '../domain/library.ts';
+import { anyObject, bundleName, contractId, env, instant, mode, text, uuid } from './fields.ts';
+import { routes } from './route.ts';
+
+/** Contracts of one composition. */
+export const maxItems = 100;
+
+const updateStrategy = z.enum(updateStrategies);
+const smallObject = anyObject.refine(
+  (value) => JSON.stringify(value).length <= 65_536,
+  'must not be larger than 65536 characters of JSON',
+);
+
+const item = z.object({
+  contract_id: contractId,
+  position: z.number().int().min(-1_000_000_000).max(1_000_000_000),
+  mode_override: mode.nullable().default(null),
+  enabled: z.boolean().default(true),
+});
+
+const contracts = z
+  .array(item)
+  .max(maxItems)
+  .superRefine((items, context) => {
+    const seen = new Set<string>();
+    for (const [i, { contract_id }] of items.entries()) {
+      if (seen.has(contract_id)) {
+        context.addIssue({
+          code: 'custom',
+          path: [i, 'contract_id'],
+          message: `'${contract_id}' is in the list twice`,
+        });
+      }
+      seen.add(contract_id);
+    }
+  });
+
+const summary = z.object({
+  name: z.string(),
+  description: z.string().nullable(),
+  defaults_mode: mode,
+  update_strategy: updateStrategy,
+  contract_count: z.number().int(),
+  updated_at: instant,
+  created_by: z.string(),
+});
+
+const detail = summary.extend({
+  id: uuid,
+  tenant_id: uuid,
+  contracts: z.array(
+    z.object({
+      contract_id: z.string(),
+      contract_name: z.string(),
+      contract_type: z.enum(contractTypes),
+      contract_version: z.number().int(),
+      position: z.number().int(),
+      mode_override: mode.nullable(),
+      enabled: z.boolean(),
+      has_newer_version: z.boolean(),
+    }),
+  ),
+  tools_config: anyObject.nullable(),
+  observability: anyObject.nullable(),
+});
+
+/** Names in paths are only looked up: an impossible one is simply not found. */
+const params = z.object({ name: z.string().max(512) });
+
+export const compositionRoutes = routes({
+  listCompositions: {
+    method: 'GET',
+    path: '/api/v1/compositions',
+    auth: 'cookie',
+    tag: 'compositions',
+    summary: 'All compositions, newest change first',
+    status: 200,
+    reply: z.array(summary),
+    errors: [],
+  },
+  createComposition: {
+    method: 'POST',
+    path: '/api/v1/compositions',
+    auth: 'cookie',
+    tag: 'compositions',
+    summary: 'Create a composition; each contract is pinned to its latest version',
+    body: z.object({
+      name: bundleName.refine((name) => !reservedBundleNames.has(name), 'is a reserved word'),
+      description: text(2000).nullable().default(null),
+      defaults_mode: mode.default('enforce'),
+      update_strategy: updateStrategy.default('manual'),
+      contracts: contracts.default([]),
+      tools_config: smallObject.nullable().default(null),
+      observability: smallObject.nullable().default(null),
+    }),
+    status: 201,
+    reply: detail,
+    errors: ['conflict', 'unprocessable', 'validation_failed'],
+  },
+  getComposition: {
+    method: 'GET',
+    path: '/api/v1/compositions/{name}',
+    auth: 'cookie',
+    tag: 'compositions',
+    summary: 'A composition with its contracts',
+    params,
+    status: 200,
+    reply: detail,
+    errors: ['not_found', 'validation_failed'],
+  },
+  updateComposition: {
+    method: 'PUT',
+    path: '/api/v1/compositions/{name}',
+    auth: 'cookie',
+    tag: 'compositions',
+    summary:
+      'Change a composition: absent keeps; null clears description, tools_config and observability, and keeps the rest. ' +
+      'A list of contracts replaces the whole list, each pinned to its latest version',
+    params,
+    body: z.object({
+      description: text(2000).nullish(),
+      defaults_mode: mode.nullish(),
+      update_strategy: updateStrategy.nullish(),
+      contracts: contracts.nullish(),
+      tools_config: smallObject.nullish(),
+      observability: smallObject.nullish(),
+    }),
+    status: 200,
+    reply: detail,
+    errors: ['not_found', 'unprocessable', 'validation_failed'],
+  },
+  deleteComposition: {
+    method: 'DELETE',
+    path: '/api/v1/compositions/{name}',
+    auth: 'cookie',
+    tag: 'compositions',
+    summary: 'Delete a composition; bundles made from it stay',
+    params,
+    status: 204,
+    errors: ['not_found', 'validation_failed'],
+  },
+  previewComposition: {
+    method: 'POST',
+    path: '/api/v1/compositions/{name}/preview',
+    auth: 'cookie',
+    tag: 'compositions',
+    summary: 'The YAML that a deploy would make, and its problems; nothing is written',
+    params,
+    status: 200,
+    reply: z.object({
+      yaml_content: z.string(),
+      contracts_count: z.number().int(),
+      validation_errors: z.array(z.string()),
+    }),
+    errors: ['not_found', 'validation_failed', 'overloaded'],
+  },
+  deployComposition: {
+    method: 'POST',
+    path: '/api/v1/compositions/{name}/deploy',
+    auth: 'cookie',
+    tag: 'compositions',
+    summary:
+      'Assemble, validate, save as a bundle version, sign, deploy and push; without a body to production',
+    params,
+    body: z.object({ env: env.default('production') }),
+    optionalBody: true,
+    status: 201,
+    reply: z.object({
+      bundle_name: z.string(),
+      bundle_version: z.number().int(),
+      contracts_assembled: z.array(
+        z.object({
+          contract_id: z.string(),
+          version: z.number().int(),
+          mode: z.string(),
+          observe: z.boolean(),
+        }),
+      ),
+      deployment_id: uuid,
+    }),
+    errors: ['not_found', 'unprocessable', 'validation_failed', 'overloaded', 'unavailable'],
+  },
+});

@@ -1,0 +1,160 @@
+// Routes of the contract library (document 1, Contracts; document 3 §4). The assistant's routes are not here.
+import { z } from 'zod';
+import { contractTypes } from '../domain/library.ts';
+import {
+  anyObject,
+  contractId,
+  instant,
+  line,
+  tags,
+  text,
+  uuid,
+  versionNumber,
+  yamlContent,
+} from './fields.ts';
+import { routes } from './route.ts';
+
+/** Characters of a definition's JSON. A bundle may hold 1 MiB, so a quarter of it is a generous contract. */
+export const maxDefinition = 262_144;
+
+const type = z.enum(contractTypes);
+const definition = anyObject.refine(
+  (value) => JSON.stringify(value).length <= maxDefinition,
+  `must not be larger than ${maxDefinition} characters of JSON`,
+);
+
+const summary = z.object({
+  contract_id: z.string(),
+  name: z.string(),
+  type,
+  tags: z.array(z.string()),
+  version: z.number().int(),
+  description: z.string().nullable(),
+  created_at: instant,
+  usage_count: z.number().int(),
+});
+
+const detail = summary.extend({
+  id: uuid,
+  tenant_id: uuid,
+  definition: anyObject,
+  is_latest: z.boolean(),
+  created_by: z.string(),
+  versions: z.array(z.object({ version: z.number().int(), created_at: instant, created_by: z.string() })),
+});
+
+/** Names in paths are only looked up: an impossible one is simply not found. */
+const params = z.object({ contract_id: z.string().max(512) });
+
+export const contractRoutes = routes({
+  listContracts: {
+    method: 'GET',
+    path: '/api/v1/contracts',
+    auth: 'cookie',
+    tag: 'contracts',
+    summary: 'Latest version of each contract, newest first',
+    query: z.object({
+      type: z.string().max(64).optional(),
+      tag: z.string().max(64).optional(),
+      search: text(255).optional(),
+    }),
+    status: 200,
+    reply: z.array(summary),
+    errors: ['validation_failed'],
+  },
+  createContract: {
+    method: 'POST',
+    path: '/api/v1/contracts',
+    auth: 'cookie',
+    tag: 'contracts',
+    summary: 'Add a contract to the library as version 1',
+    body: z.object({
+      contract_id: contractId,
+      name: line(255),
+      description: text(2000).nullable().default(null),
+      type,
+      definition,
+      tags: tags.default([]),
+    }),
+    status: 201,
+    reply: detail,
+    errors: ['conflict', 'validation_failed'],
+  },
+  importContracts: {
+    method: 'POST',
+    path: '/api/v1/contracts/import',
+    auth: 'cookie',
+    tag: 'contracts',
+    summary: 'Take a YAML bundle apart into contracts, and a composition of its name unless there is one',
+    body: z.object({ yaml_content: yamlContent }),
+    yamlField: 'yaml_content',
+    status: 201,
+    reply: z.object({
+      contracts_created: z.array(z.string()),
+      contracts_updated: z.array(z.string()),
+      bundle_composition_created: z.string().nullable(),
+    }),
+    errors: ['unprocessable', 'validation_failed', 'overloaded'],
+  },
+  getContract: {
+    method: 'GET',
+    path: '/api/v1/contracts/{contract_id}',
+    auth: 'cookie',
+    tag: 'contracts',
+    summary: 'The latest version, with the history of versions',
+    params,
+    status: 200,
+    reply: detail,
+    errors: ['not_found', 'validation_failed'],
+  },
+  getContractVersion: {
+    method: 'GET',
+    path: '/api/v1/contracts/{contract_id}/versions/{version}',
+    auth: 'cookie',
+    tag: 'contracts',
+    summary: 'One version of a contract',
+    params: params.extend({ version: versionNumber }),
+    status: 200,
+    reply: detail,
+    errors: ['not_found', 'validation_failed'],
+  },
+  updateContract: {
+    method: 'PUT',
+    path: '/api/v1/contracts/{contract_id}',
+    auth: 'cookie',
+    tag: 'contracts',
+    summary:
+      'Add a version: what is absent is kept; null clears description and tags, and keeps name and definition',
+    params,
+    body: z.object({
+      name: line(255).nullish(),
+      description: text(2000).nullish(),
+      definition: definition.nullish(),
+      tags: tags.nullish(),
+    }),
+    status: 200,
+    reply: detail,
+    errors: ['not_found', 'unprocessable', 'validation_failed'],
+  },
+  deleteContract: {
+    method: 'DELETE',
+    path: '/api/v1/contracts/{contract_id}',
+    auth: 'cookie',
+    tag: 'contracts',
+    summary: 'Delete all versions; refused while a composition names the contract',
+    params,
+    status: 204,
+    errors: ['not_found', 'conflict', 'validation_failed'],
+  },
+  contractUsage: {
+    method: 'GET',
+    path: '/api/v1/contracts/{contract_id}/usage',
+    auth: 'cookie',
+    tag: 'contracts',
+    summary: 'Compositions that name the contract',
+    params,
+    status: 200,
+    reply: z.array(z.object({ composition_id: uuid, composition_name: z.string() })),
+    errors: ['validation_failed'],
+  },
+});

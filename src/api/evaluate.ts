@@ -1,0 +1,50 @@
+// Route of the playground: a dry run of YAML against one tool call (document 1, Evaluate request; document 3 §7).
+import { z } from 'zod';
+import { anyObject, line, text, yamlContent } from './fields.ts';
+import { routes } from './route.ts';
+
+export const evaluateRoutes = routes({
+  evaluateBundle: {
+    method: 'POST',
+    path: '/api/v1/bundles/evaluate',
+    auth: 'cookie',
+    tag: 'bundles',
+    summary: 'Dry-run a bundle against one tool call; env.* selectors find nothing',
+    body: z.object({
+      yaml_content: yamlContent,
+      tool_name: line(255),
+      tool_args: anyObject.default({}),
+      environment: line(64).nullish(),
+      /** Taken and not used: no rule sees an agent's id. */
+      agent_id: line(255).nullish(),
+      principal: z
+        .object({
+          user_id: text(255).nullable().default(null),
+          role: text(255).nullable().default(null),
+          claims: anyObject.nullable().default(null),
+        })
+        .nullish(),
+    }),
+    status: 200,
+    reply: z.object({
+      verdict: z.string(),
+      mode: z.string(),
+      contracts_evaluated: z.array(
+        z.object({
+          id: z.string(),
+          type: z.string(),
+          /** True when the call passed the contract; false when it fired. */
+          matched: z.boolean(),
+          effect: z.string().nullable(),
+          message: z.string().nullable(),
+          observed: z.boolean(),
+          tags: z.array(z.string()),
+        }),
+      ),
+      deciding_contract: z.string().nullable(),
+      policy_version: z.string(),
+      evaluation_time_ms: z.number(),
+    }),
+    errors: ['validation_failed', 'unprocessable', 'too_busy'],
+  },
+});

@@ -1,0 +1,135 @@
+// Routes of audit events (document 1, Audit event; document 3 §9). The ingest schema is written in what JSON Schema can say, because
+// handlers/ingest.ts compiles its check from it; what JSON Schema cannot say (bytes, depth, real dates) is checked there.
+import { z } from 'zod';
+import { instantPattern } from '../domain/instant.ts';
+import { contractTypes, modes } from '../domain/library.ts';
+import { env, instant, instantInput, intQuery, text } from './fields.ts';
+import { routes } from './route.ts';
+
+/** No control characters, no lone surrogates. */
+const plain = /^[^\p{Cc}\p{Surrogate}\u2028\u2029]*$/u;
+const name = z.string().min(1).max(255).regex(plain);
+
+/** An audit event as agents send it. Fields beyond these are ignored. */
+export const eventInput = z.object({
+  call_id: name,
+  agent_id: name,
+  tool_name: name,
+  verdict: name,
+  mode: z.enum(modes),
+  /** ISO 8601, any offset; microseconds are kept. */
+  timestamp: z.string().max(40).regex(instantPattern),
+  /** At most 64 KiB serialized, 32 levels deep. `environment` is ignored: the key's environment counts. */
+  payload: z.looseObject({}).nullish(),
+});
+
+const manifest = z.object({
+  agent_id: name,
+  policy_version: z.string().max(255).regex(plain),
+  contracts: z
+    .array(
+      z.object({
+        id: name,
+        type: z.enum(contractTypes),
+        /** One name or several; a session contract may name none. */
+        tool: z.union([z.string().max(4096).regex(plain), z.array(name).max(100)]).nullish(),
+        mode: z.enum(modes),
+      }),
+    )
+    .max(1000),
+});
+
+export const eventBatch = z.object({
+  events: z.array(eventInput).min(1).max(1000),
+  agent_manifest: manifest.nullish(),
+});
+
+const stored = z.object({
+  id: z.string(),
+  call_id: z.string(),
+  agent_id: z.string(),
+  tool_name: z.string(),
+  verdict: z.string(),
+  mode: z.string(),
+  timestamp: instant,
+  payload: z.record(z.string(), z.unknown()).nullable(),
+  env: z.string(),
+  created_at: instant,
+  /** What repeats of the call id said, when they said something new. */
+  outcomes: z.array(
+    z.object({
+      verdict: z.string(),
+      timestamp: instant,
+      decision_source: z.string().nullable(),
+      decision_name: z.string().nullable(),
+      reason: z.string().nullable(),
+    }),
+  ),
+});
+
+const filters = {
+  agent_id: text(255, 1).optional(),
+  tool_name: text(255, 1).optional(),
+  verdict: text(255, 1).optional(),
+  mode: z.enum(modes).optional(),
+  env: env.optional(),
+};
+
+export const eventRoutes = routes({
+  ingestEvents: {
+    method: 'POST',
+    path: '/api/v1/events',
+    auth: 'key',
+    tag: 'events',
+    summary: 'Store a batch of 1 to 1,000 audit events; durable when answered, safe to repeat',
+    body: eventBatch,
+    parse: 'bytes',
+    status: 200,
+    reply: z.object({ accepted: z.number().int(), duplicates: z.number().int() }),
+    errors: ['invalid_json', 'validation_failed', 'rate_limited', 'overloaded', 'unavailable'],
+    limit: 'ingest',
+  },
+  searchEvents: {
+    method: 'GET',
+    path: '/api/v1/events',
+    auth: 'either',
+    tag: 'events',
+    summary: 'Events, newest first; X-Next-Cursor and Link carry the cursor of the next page',
+    query: z.object({
+      ...filters,
+      since: instantInput.optional(),
+      until: instantInput.optional(),
+      search: text(255, 1).optional(),
+      limit: intQuery(1, 1000).default(100),
+      cursor: text(512, 1).optional(),
+    }),
+    status: 200,
+    reply: z.array(stored),
+    errors: ['bad_request', 'env_mismatch', 'validation_failed'],
+  },
+  eventHistogram: {
+    method: 'GET',
+    path: '/api/v1/events/histogram',
+    auth: 'either',
+    tag: 'events',
+    summary: 'Counts per bucket of time; buckets without events are left out, until is exclusive',
+    query: z.object({
+      ...filters,
+      since: instantInput,
+      until: instantInput,
+      search: text(255, 1).optional(),
+      bucket_seconds: intQuery(60, 86_400).default(7200),
+    }),
+    status: 200,
+    reply: z.array(
+      z.object({
+        bucket_start: instant,
+        allowed: z.number().int(),
+        denied: z.number().int(),
+        pending: z.number().int(),
+        observed: z.number().int(),
+      }),
+    ),
+    errors: ['env_mismatch', 'validation_failed', 'unprocessable'],
+  },
+});

@@ -1,0 +1,66 @@
+// Routes that say how the hub is (document 1, Health; document 3 §2.4).
+import { z } from 'zod';
+import { routes } from './route.ts';
+
+const status = z.enum(['ok', 'degraded']);
+const link = z.object({ connected: z.boolean(), latency_ms: z.number().nullable() });
+
+export const healthRoutes = routes({
+  health: {
+    method: 'GET',
+    path: '/api/v1/health',
+    auth: 'none',
+    tag: 'health',
+    summary: 'Minimal health: 200 always, degraded when the key-value store does not answer',
+    status: 200,
+    reply: z.object({ status, bootstrap_complete: z.boolean() }),
+    errors: [],
+    limit: 'none',
+  },
+  live: {
+    method: 'GET',
+    path: '/api/v1/health/live',
+    auth: 'none',
+    tag: 'health',
+    summary: 'The process answers',
+    status: 200,
+    reply: z.object({ status: z.literal('alive') }),
+    errors: [],
+    limit: 'none',
+  },
+  ready: {
+    method: 'GET',
+    path: '/api/v1/health/ready',
+    auth: 'none',
+    tag: 'health',
+    summary: 'The node can serve: 200, or 503 with the same body',
+    status: 200,
+    reply: z.object({
+      status: z.enum(['ready', 'not_ready']),
+      database: link,
+      cache: link,
+      workers: z.record(z.string(), z.enum(['running', 'stopped', 'crashed'])),
+    }),
+    errors: [],
+    limit: 'none',
+  },
+  healthDetails: {
+    method: 'GET',
+    path: '/api/v1/health/details',
+    auth: 'cookie',
+    tag: 'health',
+    summary: 'Health in detail, for the dashboard',
+    status: 200,
+    reply: z.object({
+      status,
+      version: z.string(),
+      auth_provider: z.string(),
+      base_url_https: z.boolean(),
+      database: link,
+      cache: link,
+      workers: z.number().int(),
+      connected_agents: z.number().int(),
+    }),
+    errors: [],
+  },
+});

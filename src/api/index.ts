@@ -1,0 +1,41 @@
+// Every table of routes in one: the router, the OpenAPI document and the typed client read it. Operation names are unique.
+import { agentRoutes } from './agents.ts';
+import { approvalRoutes } from './approvals.ts';
+import { authRoutes } from './auth.ts';
+import { bundleRoutes } from './bundles.ts';
+import { compositionRoutes } from './compositions.ts';
+import { contractRoutes } from './contracts.ts';
+import { evaluateRoutes } from './evaluate.ts';
+import { eventRoutes } from './events.ts';
+import { healthRoutes } from './health.ts';
+import { keyRoutes } from './keys.ts';
+import { operatorRoutes } from './operator.ts';
+import { overviewRoutes } from './overview.ts';
+import { routes } from './route.ts';
+import { ruleRoutes } from './rules.ts';
+import { sessionRoutes } from './sessions.ts';
+import { settingRoutes } from './settings.ts';
+import { setupRoutes } from './setup.ts';
+import { streamRoutes } from './streams.ts';
+
+export const api = routes({
+  ...setupRoutes,
+  ...authRoutes,
+  ...operatorRoutes,
+  ...healthRoutes,
+  ...keyRoutes,
+  ...contractRoutes,
+  ...compositionRoutes,
+  ...bundleRoutes,
+  ...evaluateRoutes,
+  ...eventRoutes,
+  ...approvalRoutes,
+  ...sessionRoutes,
+  ...agentRoutes,
+  ...ruleRoutes,
+  ...settingRoutes,
+  ...overviewRoutes,
+  ...streamRoutes,
+});
+
+export type Api = typeof api;

@@ -1,0 +1,53 @@
+// Routes of API keys (document 1, API key; document 3 §3).
+import { z } from 'zod';
+import { env, instant, text, uuid } from './fields.ts';
+import { routes } from './route.ts';
+
+const markup = /<[a-z!/?]|javascript:|on[a-z]+\s*=/i;
+
+const label = text(255)
+  .refine((value) => !markup.test(value), 'must not contain HTML or script')
+  .nullable()
+  .default(null);
+
+const key = z.object({
+  id: uuid,
+  prefix: z.string(),
+  env,
+  label: z.string().nullable(),
+  created_at: instant,
+});
+
+export const keyRoutes = routes({
+  createKey: {
+    method: 'POST',
+    path: '/api/v1/keys',
+    auth: 'admin',
+    tag: 'keys',
+    summary: 'Create an API key for one environment; the full key is shown once',
+    body: z.object({ env, label }),
+    status: 201,
+    reply: key.extend({ key: z.string() }),
+    errors: ['validation_failed'],
+  },
+  listKeys: {
+    method: 'GET',
+    path: '/api/v1/keys',
+    auth: 'cookie',
+    tag: 'keys',
+    summary: 'Keys that are not revoked, newest first',
+    status: 200,
+    reply: z.array(key.extend({ last_used_at: instant.nullable() })),
+    errors: [],
+  },
+  revokeKey: {
+    method: 'DELETE',
+    path: '/api/v1/keys/{key_id}',
+    auth: 'admin',
+    tag: 'keys',
+    summary: 'Revoke a key; its live streams end within a second',
+    params: z.object({ key_id: uuid }),
+    status: 204,
+    errors: ['not_found', 'validation_failed'],
+  },
+});

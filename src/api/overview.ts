@@ -1,0 +1,26 @@
+// Route of the figures on the first page (document 1, Statistics; document 3 §17).
+import { z } from 'zod';
+import { routes } from './route.ts';
+
+const count = z.number().int();
+
+export const overviewRoutes = routes({
+  statsOverview: {
+    method: 'GET',
+    path: '/api/v1/stats/overview',
+    auth: 'either',
+    tag: 'stats',
+    summary: 'Counts of now and the last 24 hours; a key sees its environment, a user all of them',
+    status: 200,
+    reply: z.object({
+      pending_approvals: count,
+      active_agents: count,
+      total_agents: count,
+      events_24h: count,
+      denials_24h: count,
+      observe_findings_24h: count,
+      contracts_triggered_24h: count,
+    }),
+    errors: [],
+  },
+});

@@ -1,0 +1,89 @@
+// Routes of assignment rules: which bundle agents get by their id and tags (document 1, Assignment rule; document 3 §12.6).
+import { z } from 'zod';
+import { bundleName, env, instant, line, tagMap, uuid } from './fields.ts';
+import { routes } from './route.ts';
+
+const priority = z.number().int().min(0).max(2_147_483_647);
+/** A glob over agent ids. The handler refuses other than printable ASCII, and path separators, with 400. */
+const pattern = z.string().min(1).max(200);
+
+const rule = z.object({
+  id: uuid,
+  priority: z.number().int(),
+  pattern: z.string(),
+  tag_match: z.record(z.string(), z.string()).nullable(),
+  bundle_name: z.string(),
+  env,
+  created_at: instant,
+});
+
+const params = z.object({ rule_id: uuid });
+
+export const ruleRoutes = routes({
+  listRules: {
+    method: 'GET',
+    path: '/api/v1/assignment-rules',
+    auth: 'cookie',
+    tag: 'assignment-rules',
+    summary: 'Rules by priority',
+    status: 200,
+    reply: z.array(rule),
+    errors: [],
+  },
+  createRule: {
+    method: 'POST',
+    path: '/api/v1/assignment-rules',
+    auth: 'cookie',
+    tag: 'assignment-rules',
+    summary: 'Add a rule; its priority must be free in the tenant',
+    body: z.object({ priority, pattern, tag_match: tagMap.nullish(), bundle_name: bundleName, env }),
+    status: 201,
+    reply: rule,
+    errors: ['bad_request', 'conflict', 'validation_failed', 'overloaded', 'unavailable'],
+  },
+  updateRule: {
+    method: 'PATCH',
+    path: '/api/v1/assignment-rules/{rule_id}',
+    auth: 'cookie',
+    tag: 'assignment-rules',
+    summary: 'Change a rule: absent keeps, null clears tag_match',
+    params,
+    body: z.object({
+      priority: priority.optional(),
+      pattern: pattern.optional(),
+      tag_match: tagMap.nullish(),
+      bundle_name: bundleName.optional(),
+      env: env.optional(),
+    }),
+    status: 200,
+    reply: rule,
+    errors: ['bad_request', 'not_found', 'conflict', 'validation_failed', 'overloaded', 'unavailable'],
+  },
+  deleteRule: {
+    method: 'DELETE',
+    path: '/api/v1/assignment-rules/{rule_id}',
+    auth: 'cookie',
+    tag: 'assignment-rules',
+    summary: 'Remove a rule',
+    params,
+    status: 204,
+    errors: ['not_found', 'validation_failed', 'overloaded', 'unavailable'],
+  },
+  resolveRule: {
+    method: 'GET',
+    path: '/api/v1/assignment-rules/resolve/{agent_id}',
+    auth: 'cookie',
+    tag: 'assignment-rules',
+    summary: 'Which bundle an agent would get (a dry run); without env, rules of every environment count',
+    params: z.object({ agent_id: line(255) }),
+    query: z.object({ env: z.string().max(64).optional() }),
+    status: 200,
+    reply: z.object({
+      bundle_name: z.string().nullable(),
+      source: z.enum(['explicit', 'rule', 'agent_provided', 'none']),
+      rule_id: uuid.nullable(),
+      rule_pattern: z.string().nullable(),
+    }),
+    errors: ['validation_failed'],
+  },
+});

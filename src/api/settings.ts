@@ -1,0 +1,34 @@
+// Routes of a tenant's settings: signing key and retention (document 1, Settings; document 3 §15).
+import { z } from 'zod';
+import { instant, intQuery } from './fields.ts';
+import { routes } from './route.ts';
+
+export const settingRoutes = routes({
+  rotateSigningKey: {
+    method: 'POST',
+    path: '/api/v1/settings/rotate-signing-key',
+    auth: 'admin',
+    tag: 'settings',
+    summary:
+      'Make a new signing key and sign every current deployment with it; agents get the new signatures',
+    status: 201,
+    reply: z.object({
+      public_key: z.string(),
+      rotated_at: instant,
+      deployments_re_signed: z.number().int(),
+    }),
+    errors: ['overloaded', 'unavailable'],
+  },
+  purgeEvents: {
+    method: 'DELETE',
+    path: '/api/v1/settings/purge-events',
+    auth: 'admin',
+    tag: 'settings',
+    summary:
+      'Remove events received more than N days ago; complete is false when a further call has to go on',
+    query: z.object({ older_than_days: intQuery(1, 36_500) }),
+    status: 200,
+    reply: z.object({ deleted_count: z.number().int(), cutoff: instant, complete: z.boolean() }),
+    errors: ['validation_failed'],
+  },
+});

@@ -1,0 +1,47 @@
+// The agreement between the live edge (which owns sockets) and the stream handlers (which know tenants, agents and bundles).
+import type { Audience, Frame } from '../domain/frame.ts';
+import type { Caller } from './call.ts';
+
+/** Query of the agent stream, as received (document 1, Streams). */
+export interface StreamQuery {
+  readonly env?: string;
+  readonly bundle_name?: string;
+  readonly policy_version?: string;
+  /** JSON text of an object; anything else is ignored. */
+  readonly tags?: string;
+}
+
+/** An admitted stream. The edge registers it under `audience` first, then asks for `catchUp`, so that no frame falls between. */
+export interface AdmittedStream {
+  readonly audience: Audience;
+  /** Null for dashboards. */
+  readonly agentId: string | null;
+  /** Bundle whose updates it follows; null: all. The edge moves it when an assignment_changed frame passes, unless pinned. */
+  readonly bundleName: string | null;
+  readonly pinned: boolean;
+  /** Announces the stream to its actors; yields the frames it must get at once. */
+  catchUp(): Promise<readonly Frame[]>;
+  /** Announces it again (an environment actor asks). */
+  announce(bundleName: string | null): Promise<void>;
+  /** The stream has ended; called exactly once. */
+  closed(): void;
+}
+
+/** A message that an agent sends on its WebSocket. `ref` comes back with the result. */
+export type AgentMessage = {
+  readonly type: 'events' | 'report' | 'approval';
+  readonly ref?: string | number;
+  readonly body: unknown;
+};
+
+export interface StreamHandlers {
+  /** @throws HubError validation_failed (no env), env_mismatch */
+  admitAgent(
+    caller: Extract<Caller, { kind: 'key' }>,
+    query: StreamQuery,
+    connectionId: string,
+  ): Promise<AdmittedStream>;
+  admitDashboard(caller: Extract<Caller, { kind: 'user' }>, connectionId: string): Promise<AdmittedStream>;
+  /** The result to send back with `ref`. @throws HubError as the HTTP route of the same purpose */
+  message(caller: Extract<Caller, { kind: 'key' }>, message: AgentMessage): Promise<unknown>;
+}

@@ -1,0 +1,36 @@
+// Routes of the live streams, over SSE and WebSocket (document 1, Streams; document 3 §13). The live edge serves them.
+import { z } from 'zod';
+import { routes } from './route.ts';
+
+export const streamRoutes = routes({
+  agentStream: {
+    method: 'GET',
+    path: '/api/v1/stream',
+    auth: 'key',
+    tag: 'streams',
+    summary: 'An agent follows contract updates, decisions on its approvals and its assignment',
+    query: z.object({
+      /** Must be the key's environment: another answers 403 before any stream. */
+      env: z.string().max(255),
+      bundle_name: z.string().max(255).optional(),
+      policy_version: z.string().max(255).optional(),
+      /** JSON text of an object of texts; anything else is ignored. */
+      tags: z.string().optional(),
+    }),
+    status: 200,
+    media: 'text/event-stream',
+    errors: ['env_mismatch', 'validation_failed', 'overloaded', 'unavailable'],
+    limit: 'stream',
+  },
+  dashboardStream: {
+    method: 'GET',
+    path: '/api/v1/stream/dashboard',
+    auth: 'cookie',
+    tag: 'streams',
+    summary: "A dashboard follows what happens in its tenant's environments",
+    status: 200,
+    media: 'text/event-stream',
+    errors: ['unavailable'],
+    limit: 'stream',
+  },
+});

@@ -1,0 +1,231 @@
+// Approvals from the agent's side: what a guard asks for and waits for, the hub's approvals, and an approval by a local function.
+import { type Clock, sleep, systemClock, type Timer } from './clock.ts';
+import { HubResponseError } from './failure.ts';
+import type { HttpConnection } from './http.ts';
+
+export interface ApprovalRequest {
+  readonly tool_name: string;
+  readonly tool_args: { readonly [name: string]: unknown };
+  readonly message: string;
+  /** Seconds. */
+  readonly timeout: number;
+  /** What happens when nobody decides in time. */
+  readonly timeout_effect: 'deny' | 'allow';
+  readonly decision_source: string | null;
+  readonly contract_name: string | null;
+}
+
+export interface ApprovalOutcome {
+  readonly status: 'approved' | 'denied' | 'timeout';
+  /** Whether the call may run: approved, or timed out with the effect `allow`. */
+  readonly proceed: boolean;
+  readonly decidedBy: string | null;
+  readonly reason: string | null;
+}
+
+export interface PendingApproval {
+  readonly id: string | null;
+  /** Resolves with a decision, or by the deadline with the timeout effect: never later. Rejects when it can never be known, or on abort. */
+  outcome(signal?: AbortSignal): Promise<ApprovalOutcome>;
+}
+
+/** Where a guard asks. */
+export interface ApprovalBackend {
+  /** Resolves when the request is known to those who decide. */
+  request(request: ApprovalRequest, signal?: AbortSignal): Promise<PendingApproval>;
+}
+
+const timedOut = (effect: 'deny' | 'allow'): ApprovalOutcome => ({
+  status: 'timeout',
+  proceed: effect === 'allow',
+  decidedBy: null,
+  reason: null,
+});
+
+const decision = (approved: boolean, decidedBy: string | null, reason: string | null): ApprovalOutcome => ({
+  status: approved ? 'approved' : 'denied',
+  proceed: approved,
+  decidedBy,
+  reason,
+});
+
+/** Names of the states in other releases of the hub count as well. */
+const statuses: { readonly [status: string]: 'approved' | 'denied' | 'timeout' } = {
+  approved: 'approved',
+  denied: 'denied',
+  rejected: 'denied',
+  timeout: 'timeout',
+  timed_out: 'timeout',
+};
+
+/** An approval as the hub shows it. */
+export interface HubApproval {
+  readonly id: string;
+  readonly status: string;
+  readonly decided_by: string | null;
+  readonly decision_reason: string | null;
+}
+
+const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
+function approvalOf(body: unknown, status: number): HubApproval {
+  const record = (body ?? {}) as { readonly [name: string]: unknown };
+  if (typeof record.id !== 'string')
+    throw new HubResponseError(status, JSON.stringify(body), 'an approval without id');
+  return {
+    id: record.id,
+    status: textOrNull(record.status) ?? 'pending',
+    decided_by: textOrNull(record.decided_by),
+    decision_reason: textOrNull(record.decision_reason ?? record.reason),
+  };
+}
+
+/** Decisions heard before anybody waited for them. */
+const maxEarly = 1000;
+/** The last look happens this long before the deadline, to have an answer by then. */
+const beforeDeadline = 250;
+
+/** Approvals held by the hub: decisions are pushed by the stream (`decided`) and polled for as a fallback. */
+export class HubApprovals implements ApprovalBackend {
+  readonly #http: HttpConnection;
+  readonly #pollInterval: number;
+  readonly #waiting = new Map<string, Set<(outcome: ApprovalOutcome) => void>>();
+  readonly #early = new Map<string, ApprovalOutcome>();
+
+  /** @param pollInterval milliseconds between two looks */
+  constructor(http: HttpConnection, pollInterval = 2000) {
+    this.#http = http;
+    this.#pollInterval = pollInterval;
+  }
+
+  /** @throws HubResponseError, HubConnectionError; a repeat after a lost answer may leave a second approval behind */
+  async create(request: ApprovalRequest, signal?: AbortSignal): Promise<HubApproval> {
+    const body = { agent_id: this.#http.agentId, ...request };
+    return approvalOf(await this.#http.request('POST', '/approvals', { body, signal }), 201);
+  }
+
+  async get(id: string, signal?: AbortSignal): Promise<HubApproval> {
+    return approvalOf(
+      await this.#http.request('GET', `/approvals/${encodeURIComponent(id)}`, { signal }),
+      200,
+    );
+  }
+
+  async request(request: ApprovalRequest, signal?: AbortSignal): Promise<PendingApproval> {
+    const { id } = await this.create(request, signal);
+    const deadline = this.#http.clock.monotonic() + request.timeout * 1000;
+    return { id, outcome: (own) => this.#wait(id, deadline, request.timeout_effect, own) };
+  }
+
+  /** A decision that the stream told. Frames about unknown approvals are remembered for a while. */
+  decided(id: string, approved: boolean, decidedBy: string | null): void {
+    const outcome = decision(approved, decidedBy, null);
+    const waiting = this.#waiting.get(id);
+    if (waiting) {
+      for (const tell of [...waiting]) tell(outcome);
+      return;
+    }
+    this.#early.set(id, outcome);
+    const oldest = this.#early.keys().next();
+    if (this.#early.size > maxEarly && !oldest.done) this.#early.delete(oldest.value);
+  }
+
+  async #wait(
+    id: string,
+    deadline: number,
+    effect: 'deny' | 'allow',
+    signal?: AbortSignal,
+  ): Promise<ApprovalOutcome> {
+    const clock = this.#http.clock;
+    const early = this.#early.get(id);
+    this.#early.delete(id);
+    if (early) return early;
+    const ended = new AbortController();
+    const stop = signal ? AbortSignal.any([signal, ended.signal]) : ended.signal;
+    let timer: Timer | null = null;
+    let tell: (outcome: ApprovalOutcome) => void = () => {};
+    try {
+      return await new Promise<ApprovalOutcome>((resolve, reject) => {
+        tell = resolve;
+        const others = this.#waiting.get(id) ?? new Set();
+        this.#waiting.set(id, others.add(tell));
+        timer = clock.after(Math.max(0, deadline - clock.monotonic()), () => resolve(timedOut(effect)), true);
+        signal?.addEventListener('abort', () => reject(signal.reason), { signal: ended.signal });
+        if (signal?.aborted) reject(signal.reason);
+        this.#poll(id, deadline, effect, stop).then(
+          (outcome) => outcome && resolve(outcome),
+          (failure) => reject(failure),
+        );
+      });
+    } finally {
+      ended.abort();
+      (timer as Timer | null)?.cancel();
+      const others = this.#waiting.get(id);
+      others?.delete(tell);
+      if (others?.size === 0) this.#waiting.delete(id);
+    }
+  }
+
+  /** Null when the deadline comes first. A hub that is away is asked again; one that refuses is not. */
+  async #poll(
+    id: string,
+    deadline: number,
+    effect: 'deny' | 'allow',
+    signal: AbortSignal,
+  ): Promise<ApprovalOutcome | null> {
+    const clock = this.#http.clock;
+    for (;;) {
+      const left = deadline - beforeDeadline - clock.monotonic();
+      if (left <= 0) return null;
+      try {
+        await sleep(clock, Math.min(this.#pollInterval, left), signal);
+        const { status, decided_by, decision_reason } = await this.get(id, signal);
+        const known = Object.hasOwn(statuses, status) ? statuses[status] : undefined;
+        if (known === 'timeout') return timedOut(effect);
+        if (known) return decision(known === 'approved', decided_by, decision_reason);
+      } catch (failure) {
+        if (signal.aborted) return null;
+        const refused = failure instanceof HubResponseError && failure.status < 500 && failure.status !== 429;
+        if (refused) throw failure;
+      }
+    }
+  }
+}
+
+/** What a local approval function answers. */
+export type LocalAnswer =
+  | boolean
+  | { readonly approved: boolean; readonly decidedBy?: string; readonly reason?: string };
+
+/** Asks a function of the agent's own, such as a prompt in a terminal. Its signal aborts at the deadline. */
+export function localApproval(
+  ask: (request: ApprovalRequest, signal: AbortSignal) => Promise<LocalAnswer>,
+  clock: Clock = systemClock,
+): ApprovalBackend {
+  return {
+    async request(request) {
+      return {
+        id: null,
+        async outcome(signal) {
+          const ended = new AbortController();
+          const stop = signal ? AbortSignal.any([signal, ended.signal]) : ended.signal;
+          const late = sleep(clock, request.timeout * 1000, stop).then(() =>
+            timedOut(request.timeout_effect),
+          );
+          const asked = Promise.resolve(ask(request, stop)).then((answer) =>
+            typeof answer === 'boolean'
+              ? decision(answer, null, null)
+              : decision(answer.approved, answer.decidedBy ?? null, answer.reason ?? null),
+          );
+          asked.catch(() => {});
+          try {
+            return await Promise.race([late, asked]);
+          } finally {
+            late.catch(() => {});
+            ended.abort();
+          }
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,67 @@
+// The last good bundle on disk, for a start while the hub is away. Written whole or not at all; read back with suspicion.
+import { open, readFile, rename } from 'node:fs/promises';
+import type { FetchedBundle } from '../hub.ts';
+import { isPublicKey } from './signature.ts';
+
+export interface CachedBundle extends FetchedBundle {
+  /** The key trusted since it was first seen. */
+  readonly firstSeen: string | null;
+}
+
+/** What a cache was written for; another agent's or environment's file is not used. */
+export interface CacheScope {
+  readonly url: string;
+  readonly env: string;
+  /** The configured bundle name; null when the hub assigns. */
+  readonly configured: string | null;
+}
+
+export class BundleCache {
+  readonly path: string;
+  readonly #scope: CacheScope;
+
+  constructor(path: string, scope: CacheScope) {
+    this.path = path;
+    this.#scope = scope;
+  }
+
+  async save(bundle: CachedBundle): Promise<void> {
+    const { bytes, ...rest } = bundle;
+    const text = JSON.stringify({ format: 1, ...this.#scope, ...rest, yaml_bytes: bytes.toString('base64') });
+    const temporary = `${this.path}.new`;
+    const file = await open(temporary, 'w', 0o600);
+    try {
+      await file.writeFile(text);
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, this.path);
+  }
+
+  /** Null when there is no file, or it is not ours to use. Does not check hash or signature. */
+  async load(): Promise<CachedBundle | null> {
+    let record: { readonly [name: string]: unknown };
+    try {
+      record = JSON.parse(await readFile(this.path, 'utf8'));
+    } catch (failure) {
+      if (failure instanceof SyntaxError || (failure as NodeJS.ErrnoException).code === 'ENOENT') return null;
+      throw failure;
+    }
+    const { url, env, configured } = this.#scope;
+    const ours =
+      record?.format === 1 && record.url === url && record.env === env && record.configured === configured;
+    if (!ours || typeof record.yaml_bytes !== 'string' || typeof record.bundleName !== 'string') return null;
+    const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+    const firstSeen = text(record.firstSeen);
+    return {
+      bundleName: record.bundleName,
+      version: typeof record.version === 'number' ? record.version : null,
+      bytes: Buffer.from(record.yaml_bytes, 'base64'),
+      revisionHash: text(record.revisionHash),
+      signature: text(record.signature),
+      publicKey: text(record.publicKey),
+      firstSeen: firstSeen !== null && isPublicKey(firstSeen) ? firstSeen : null,
+    };
+  }
+}

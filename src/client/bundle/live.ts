@@ -1,0 +1,240 @@
+// The bundle an agent runs, kept up to date by the hub: checked, compiled, swapped in one step, remembered on disk and reported.
+// A bundle that fails any check never replaces a good one.
+import type { Clock, Timer } from '../clock.ts';
+import { ConfigurationError, HubResponseError, type OnError } from '../failure.ts';
+import { identifierPattern } from '../http.ts';
+import { type FetchedBundle, type HubClient, readBundle } from '../hub.ts';
+import { StreamFollower } from '../stream/follower.ts';
+import type { StreamTransport } from '../stream/transport.ts';
+import type { BundleCache } from './cache.ts';
+import { BundleVerifier, type Signing } from './signature.ts';
+
+/** A bundle in use. */
+export interface AppliedBundle<T> {
+  readonly bundleName: string;
+  readonly version: number | null;
+  /** Hex SHA-256 of its YAML bytes. */
+  readonly policyVersion: string;
+  readonly compiled: T;
+}
+
+export interface LiveBundleOptions<T> {
+  readonly hub: HubClient;
+  readonly transport: StreamTransport;
+  /** @throws when the YAML is no usable bundle */
+  readonly compile: (yaml: Uint8Array) => T;
+  /** Null: the hub assigns one. */
+  readonly bundleName: string | null;
+  readonly tags: { readonly [name: string]: string };
+  readonly signing: Signing;
+  readonly cache: BundleCache | null;
+  readonly onApplied: (bundle: AppliedBundle<T>) => void;
+  readonly onError: OnError;
+  readonly idleTimeout?: number;
+}
+
+/** How long a start waits for the hub to assign a bundle. */
+const assignmentWait = 30_000;
+/** How long a start waits for the hub when there is a bundle on disk. */
+const patience = 5000;
+
+export class LiveBundle<T> {
+  readonly #options: LiveBundleOptions<T>;
+  readonly #clock: Clock;
+  readonly #verifier: BundleVerifier;
+  readonly #follower: StreamFollower;
+  readonly #closed = new AbortController();
+  #current: AppliedBundle<T> | null = null;
+  /** The bundle to run: the configured name, later the assigned one. */
+  #wanted: string | null;
+  #tail: Promise<unknown> = Promise.resolve();
+  #whenApplied: () => void = () => {};
+  #whenFailed: () => void = () => {};
+
+  constructor(options: LiveBundleOptions<T>) {
+    this.#options = options;
+    this.#wanted = options.bundleName;
+    const { hub } = options;
+    this.#clock = hub.http.clock;
+    this.#verifier = new BundleVerifier(options.signing);
+    this.#follower = new StreamFollower({
+      transport: options.transport,
+      clock: this.#clock,
+      url: hub.http.address('/stream'),
+      headers: hub.http.headers,
+      query: () => this.#query(),
+      onFrame: (event, data) => this.#take(event, data),
+      onOpen: () => this.#catchUp(),
+      onError: (failure, what) => {
+        options.onError(failure, what);
+        this.#whenFailed();
+      },
+      ...(options.idleTimeout === undefined ? {} : { idleTimeout: options.idleTimeout }),
+    });
+  }
+
+  get current(): AppliedBundle<T> | null {
+    return this.#current;
+  }
+
+  get connected(): boolean {
+    return this.#follower.connected;
+  }
+
+  /** Resolves once a bundle is in use: the hub's, or the one on disk when the hub is away. @throws ConfigurationError */
+  async start(): Promise<void> {
+    const cached = await this.#loadCached();
+    if (this.#options.bundleName === null) await this.#startAssigned(cached);
+    else await this.#startNamed(this.#options.bundleName, cached);
+    this.#follower.start();
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort(new Error('closed'));
+    await this.#follower.close();
+    await this.#tail;
+  }
+
+  async #startNamed(name: string, cached: (() => void) | null): Promise<void> {
+    const tooLong = new AbortController();
+    const timer = cached
+      ? this.#clock.after(patience, () => tooLong.abort(new Error('the hub takes too long')))
+      : null;
+    try {
+      await this.#refetch(name, tooLong.signal);
+    } catch (failure) {
+      const refused = failure instanceof HubResponseError && failure.status < 500 && failure.status !== 429;
+      if (!cached || refused) {
+        throw new ConfigurationError(`bundle ${name} cannot be used: ${String(failure)}`, failure);
+      }
+      this.#options.onError(failure, 'fetching the bundle; the one on disk is used');
+      cached();
+    } finally {
+      timer?.cancel();
+    }
+  }
+
+  async #startAssigned(cached: (() => void) | null): Promise<void> {
+    let timer: Timer | null = null;
+    const outcome = await new Promise<'applied' | 'failed' | 'late'>((resolve) => {
+      this.#whenApplied = () => resolve('applied');
+      if (cached) this.#whenFailed = () => resolve('failed');
+      timer = this.#clock.after(cached ? patience : assignmentWait, () => resolve('late'), true);
+      this.#follower.start();
+    });
+    (timer as Timer | null)?.cancel();
+    this.#whenApplied = () => {};
+    this.#whenFailed = () => {};
+    if (outcome === 'applied' || this.#current) return;
+    if (!cached) {
+      await this.close();
+      throw new ConfigurationError('the hub assigned no bundle within 30 seconds');
+    }
+    cached();
+  }
+
+  /** A function that puts the bundle on disk in use, or null when there is none that passes the checks. */
+  async #loadCached(): Promise<(() => void) | null> {
+    const { cache, onError, compile } = this.#options;
+    if (!cache) return null;
+    try {
+      const bundle = await cache.load();
+      if (!bundle) return null;
+      if (bundle.firstSeen !== null) this.#verifier.remember(bundle.firstSeen);
+      const policyVersion = this.#verifier.check(bundle);
+      const compiled = compile(bundle.bytes);
+      const { bundleName, version } = bundle;
+      return () => this.#swap({ bundleName, version, policyVersion, compiled });
+    } catch (failure) {
+      onError(failure, 'reading the bundle on disk');
+      return null;
+    }
+  }
+
+  #query(): { [name: string]: string } {
+    const { hub, bundleName, tags } = this.#options;
+    // An agent that lets the hub assign never names a bundle: that would win over its assignment.
+    const name = bundleName === null ? null : (this.#current?.bundleName ?? bundleName);
+    return {
+      env: hub.env,
+      ...(name === null ? {} : { bundle_name: name }),
+      ...(this.#current ? { policy_version: this.#current.policyVersion } : {}),
+      ...(Object.keys(tags).length === 0 ? {} : { tags: JSON.stringify(tags) }),
+    };
+  }
+
+  #take(event: string, data: { readonly [name: string]: unknown }): void {
+    if (event === 'contract_update') this.#inTurn('a pushed bundle', () => this.#pushed(data));
+    else if (event === 'assignment_changed') this.#inTurn('a new assignment', () => this.#assigned(data));
+    else if (event === 'resync') {
+      this.#inTurn('taking up the stream again', () =>
+        this.#refetch(this.#wanted ?? this.#current?.bundleName ?? null),
+      );
+    } else if (event === 'approval_decided') {
+      const { approval_id, status, decided_by } = data;
+      if (typeof approval_id !== 'string' || (status !== 'approved' && status !== 'denied')) return;
+      const by = typeof decided_by === 'string' ? decided_by : null;
+      this.#options.hub.approvals.decided(approval_id, status === 'approved', by);
+    }
+  }
+
+  async #pushed(data: { readonly [name: string]: unknown }): Promise<void> {
+    const bundle = readBundle(data, this.#wanted ?? '');
+    if (this.#options.bundleName !== null && bundle.bundleName !== this.#wanted) return;
+    await this.#apply(bundle);
+  }
+
+  async #assigned({ agent_id, bundle_name }: { readonly [name: string]: unknown }): Promise<void> {
+    if (agent_id !== undefined && agent_id !== this.#options.hub.agentId) return;
+    if (typeof bundle_name !== 'string' || !identifierPattern.test(bundle_name)) return;
+    this.#wanted = bundle_name;
+    if (this.#current?.bundleName !== bundle_name) await this.#refetch(bundle_name);
+  }
+
+  /** After a connection opened: an assignment whose bundle could not be fetched is tried again. */
+  #catchUp(): void {
+    if (this.#wanted === null || this.#current === null || this.#wanted === this.#current.bundleName) return;
+    this.#inTurn('an earlier assignment', () => this.#refetch(this.#wanted));
+  }
+
+  async #refetch(name: string | null, signal?: AbortSignal): Promise<void> {
+    if (name === null) return;
+    const stop = signal ? AbortSignal.any([signal, this.#closed.signal]) : this.#closed.signal;
+    await this.#apply({ ...(await this.#options.hub.currentBundle(name, stop)), bundleName: name });
+  }
+
+  /** @throws BundleRejectedError, or what compile throws; the bundle in use stays */
+  async #apply(bundle: FetchedBundle): Promise<void> {
+    const { bundleName, version } = bundle;
+    const policyVersion = this.#verifier.check(bundle);
+    const known = this.#current?.policyVersion === policyVersion && this.#current.bundleName === bundleName;
+    const compiled = known && this.#current ? this.#current.compiled : this.#options.compile(bundle.bytes);
+    this.#swap({ bundleName, version, policyVersion, compiled });
+    const { firstSeen } = this.#verifier;
+    await this.#options.cache
+      ?.save({ ...bundle, revisionHash: policyVersion, firstSeen })
+      .catch((failure: unknown) => this.#options.onError(failure, 'saving the bundle'));
+    void this.#report(bundleName, policyVersion);
+  }
+
+  async #report(bundleName: string, policyVersion: string): Promise<void> {
+    try {
+      await this.#options.hub.report(bundleName, policyVersion, this.#closed.signal);
+    } catch (failure) {
+      if (!this.#closed.signal.aborted) this.#options.onError(failure, 'reporting the applied version');
+    }
+  }
+
+  #swap(bundle: AppliedBundle<T>): void {
+    this.#current = bundle;
+    this.#options.onApplied(bundle);
+    this.#whenApplied();
+  }
+
+  /** One change at a time, in the order of their frames. */
+  #inTurn(what: string, task: () => Promise<void>): void {
+    this.#tail = this.#tail.then(task).catch((failure: unknown) => {
+      if (!this.#closed.signal.aborted) this.#options.onError(failure, what);
+    });
+  }
+}

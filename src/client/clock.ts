@@ -1,0 +1,49 @@
+// Time, timers and chance for the agent library: the only file of it that touches them. Tests bring a manual clock.
+
+export interface Timer {
+  /** Stops the timer; harmless when it has fired or was stopped. */
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Epoch milliseconds. */
+  now(): number;
+  /** Milliseconds of a clock that never jumps, for durations. */
+  monotonic(): number;
+  /** Runs `task` once, not before `ms` have passed. Keeps the process alive only when `holds` is true. */
+  after(ms: number, task: () => void, holds?: boolean): Timer;
+  /** A number in [0, 1), for jitter only. */
+  random(): number;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(ms, task, holds = false) {
+    // Longer waits overflow the timer and would fire at once.
+    const timer = setTimeout(task, Math.min(ms, 2 ** 31 - 1));
+    if (!holds) timer.unref();
+    return { cancel: () => clearTimeout(timer) };
+  },
+  random: () => Math.random(),
+};
+
+/** Resolves after `ms`; keeps the process alive meanwhile. Rejects with the signal's reason as soon as it aborts. */
+export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const abort = (): void => {
+      timer.cancel();
+      reject(signal?.reason);
+    };
+    const timer = clock.after(
+      ms,
+      () => {
+        signal?.removeEventListener('abort', abort);
+        resolve();
+      },
+      true,
+    );
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}

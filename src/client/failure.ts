@@ -1,0 +1,36 @@
+// The errors that callers of the agent library can catch, beside DeniedError (guard) and MarkEvictedError (collecting sink).
+
+/** The hub answered, but not with success. `text` is the answer's body, cut at 64 KB. Never retried when it is a 4xx. */
+export class HubResponseError extends Error {
+  readonly status: number;
+  readonly text: string;
+  /** Seconds of the answer's Retry-After, when it had one. */
+  readonly retryAfter: number | null;
+
+  constructor(status: number, text: string, what: string, retryAfter: number | null = null) {
+    super(`${what} was answered with ${status}: ${text.slice(0, 300)}`);
+    this.name = 'HubResponseError';
+    this.status = status;
+    this.text = text;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** No answer came: refused, cut, or not in time. `cause` says which. */
+export class HubConnectionError extends Error {
+  constructor(what: string, cause: unknown) {
+    super(`${what} got no answer: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.name = 'HubConnectionError';
+  }
+}
+
+/** A setting, a key or a bundle that an agent cannot start with. */
+export class ConfigurationError extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'ConfigurationError';
+  }
+}
+
+/** Told of what went wrong in the background; must not throw. `what` names the activity. */
+export type OnError = (failure: unknown, what: string) => void;

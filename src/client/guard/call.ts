@@ -1,0 +1,59 @@
+// What a governed call is given and what it can end with: options, warnings, the denial. Decides nothing.
+import type { AuditRecord, Principal } from '../record.ts';
+
+/** A contract, a hook, a limit or a person said no; the tool did not run. */
+export class DeniedError extends Error {
+  /** Name of what decided: a contract id, a hook, `max_attempts`, `max_tool_calls`, …; null when none has a name. */
+  readonly contract: string | null;
+  /** The audit record of the denial. */
+  readonly event: AuditRecord;
+
+  constructor(message: string, contract: string | null, event: AuditRecord) {
+    super(message);
+    this.name = 'DeniedError';
+    this.contract = contract;
+    this.event = event;
+  }
+}
+
+/** A post contract fired; the tool has run. */
+export interface Warning {
+  readonly contract: string;
+  readonly message: string;
+}
+
+export interface RunOptions<R> {
+  /** Over the guard's principal. */
+  readonly principal?: Principal | null;
+  /** Over the guard's environment. */
+  readonly environment?: string;
+  /** The run: counters and `run_id`. Over the guard's session id. */
+  readonly sessionId?: string;
+  /** The call this one belongs to. Default: the governed call it is made inside of. */
+  readonly parentCallId?: string | null;
+  /** Read by `metadata.*` selectors. */
+  readonly metadata?: { readonly [name: string]: unknown };
+  /** Ends the wait for an approval. */
+  readonly signal?: AbortSignal;
+  /** Whether the tool succeeded. Default: not when the result has a truthy `is_error` or `isError`, or is text starting `error:` or `fatal:`. */
+  readonly success?: (result: R) => boolean;
+  /** The result as `output.text`. Default: text as it is, anything else as JSON. */
+  readonly outputText?: (result: R) => string | null;
+  /** The result with its text replaced. Default: the text itself, read as JSON again when the result was no text. */
+  readonly replaceText?: (result: R, text: string) => R | string;
+  /** Told of every post contract that fired, after the call. */
+  readonly onWarning?: (warnings: readonly Warning[]) => void;
+}
+
+/** Arguments are plain data. */
+export type ToolArgs = { readonly [name: string]: unknown };
+
+/** The part of a guard that adapters need. */
+export interface Governs {
+  run<A extends object, R>(
+    tool: string,
+    args: A,
+    fn: (args: A) => R | PromiseLike<R>,
+    options?: RunOptions<R>,
+  ): Promise<R | string>;
+}

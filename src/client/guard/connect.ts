@@ -1,0 +1,88 @@
+// A guard over a hub: client, stream, bundle on disk and the hub's approvals and counters put together. Judges nothing.
+import { BundleCache } from '../bundle/cache.ts';
+import { LiveBundle } from '../bundle/live.ts';
+import { isPublicKey } from '../bundle/signature.ts';
+import { processVariables } from '../environment.ts';
+import { ConfigurationError } from '../failure.ts';
+import { identifierPattern } from '../http.ts';
+import { HubClient } from '../hub.ts';
+import {
+  type StreamTransport,
+  sseTransport,
+  type WebSocketConstructor,
+  webSocketTransport,
+} from '../stream/transport.ts';
+import type { Guard } from './guard.ts';
+import type { ConnectOptions, GuardOptions } from './options.ts';
+import { compilePolicy, type Policy } from './policy.ts';
+
+/** A guard and the two things only this file may do to it. */
+interface Made {
+  readonly guard: Guard;
+  swap(policy: Policy): void;
+  onClose(close: () => Promise<void>): void;
+}
+
+export async function connectGuard(
+  options: ConnectOptions,
+  make: (policy: Policy, options: GuardOptions) => Made,
+): Promise<Guard> {
+  checkOptions(options);
+  const hub = new HubClient(options);
+  const { bundleName = null, tags = {}, signing = 'off', cacheFile, onError = () => {} } = options;
+  const scope = { url: hub.http.address(''), env: hub.env, configured: bundleName };
+  const variables = options.variables ?? processVariables;
+  let made: Made | null = null;
+  const live = new LiveBundle<Policy>({
+    hub,
+    transport: transportOf(options, hub),
+    compile: (yaml) => compilePolicy(yaml, variables),
+    bundleName,
+    tags,
+    signing,
+    cache: cacheFile === undefined ? null : new BundleCache(cacheFile, scope),
+    onApplied: (bundle) => {
+      made?.swap(bundle.compiled.named(bundle.bundleName));
+      options.onBundle?.({
+        bundleName: bundle.bundleName,
+        version: bundle.version,
+        policyVersion: bundle.policyVersion,
+      });
+    },
+    onError,
+    ...(options.idleTimeout === undefined ? {} : { idleTimeout: options.idleTimeout }),
+  });
+  await live.start();
+  const first = live.current;
+  if (!first) throw new ConfigurationError('the hub gave no bundle');
+  made = make(first.compiled.named(first.bundleName), {
+    ...options,
+    hub,
+    ...(options.hubSessions ? { sessions: options.sessions ?? hub.sessions } : {}),
+  });
+  made.onClose(() => live.close());
+  return made.guard;
+}
+
+function transportOf(options: ConnectOptions, hub: HubClient): StreamTransport {
+  if (options.transport !== 'websocket') return sseTransport(hub.http.fetch);
+  const found = options.webSocket ?? (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket;
+  if (!found)
+    throw new ConfigurationError('this runtime has no WebSocket; give one, or use server-sent events');
+  return webSocketTransport(found);
+}
+
+function checkOptions({ bundleName, tags = {}, signing = 'off' }: ConnectOptions): void {
+  if (bundleName !== undefined && !identifierPattern.test(bundleName)) {
+    throw new ConfigurationError('bundleName is not a valid identifier');
+  }
+  const entries = Object.entries(tags);
+  const fits = ([key, value]: [string, unknown]): boolean =>
+    key.length <= 128 && typeof value === 'string' && value.length <= 256;
+  if (entries.length > 64 || !entries.every(fits)) {
+    throw new ConfigurationError('tags are at most 64, keys at most 128 and values at most 256 characters');
+  }
+  if (typeof signing !== 'string' && (signing.length === 0 || !signing.every(isPublicKey))) {
+    throw new ConfigurationError('signing needs public keys of 64 hex characters');
+  }
+}

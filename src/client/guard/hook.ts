@@ -1,0 +1,58 @@
+// Before-hooks: code of the agent's own that may deny a call before any contract is asked (document 5 §1.9, step 2).
+import type { HookEvaluated, Principal } from '../record.ts';
+import type { ToolArgs } from './call.ts';
+
+/** The call as hooks see it; the arguments are those the tool will get. */
+export interface HookCall {
+  readonly tool: string;
+  readonly args: ToolArgs;
+  readonly environment: string;
+  readonly principal: Principal | null;
+  readonly metadata: { readonly [name: string]: unknown };
+}
+
+/** Nothing or true: allowed. False or a reason: denied. */
+export type HookAnswer = undefined | boolean | { readonly deny: string };
+
+export interface BeforeHook {
+  /** A glob of tool names; default `*`. */
+  readonly tool?: string;
+  /** Default: the function's own name. */
+  readonly name?: string;
+  /** The hook only runs when this holds. */
+  readonly when?: (call: HookCall) => boolean;
+  readonly run: (call: HookCall) => HookAnswer | Promise<HookAnswer>;
+}
+
+export interface HookOutcome {
+  readonly evaluated: readonly HookEvaluated[];
+  /** Null: no hook objects. */
+  readonly denied: { readonly name: string; readonly reason: string; readonly policyError: boolean } | null;
+}
+
+/** Asks the hooks in order until one denies. A hook that throws denies. */
+export async function askHooks(
+  hooks: readonly BeforeHook[],
+  call: HookCall,
+  matches: (pattern: string, tool: string) => boolean,
+): Promise<HookOutcome> {
+  const evaluated: HookEvaluated[] = [];
+  for (const hook of hooks) {
+    if (!matches(hook.tool ?? '*', call.tool)) continue;
+    const name = hook.name ?? (hook.run.name || 'hook');
+    let reason: string | null = null;
+    let policyError = false;
+    try {
+      if (hook.when && !hook.when(call)) continue;
+      const answer = await hook.run(call);
+      if (answer === false) reason = `Denied by hook ${name}.`;
+      else if (typeof answer === 'object' && answer !== null) reason = answer.deny;
+    } catch (failure) {
+      reason = `Hook error: ${failure instanceof Error ? failure.message : String(failure)}`;
+      policyError = true;
+    }
+    evaluated.push({ name, result: reason === null ? 'allow' : 'deny', reason });
+    if (reason !== null) return { evaluated, denied: { name, reason, policyError } };
+  }
+  return { evaluated, denied: null };
+}

@@ -1,0 +1,72 @@
+// The options of a guard: what every guard takes, and what one that is connected to a hub takes besides.
+import type { RedactionPolicy } from '../../domain/redact.ts';
+import type { ApprovalBackend } from '../approvals.ts';
+import type { Signing } from '../bundle/signature.ts';
+import type { Clock } from '../clock.ts';
+import type { Variables } from '../environment.ts';
+import type { OnError } from '../failure.ts';
+import type { HubClient, HubOptions } from '../hub.ts';
+import type { GuardMode, Principal } from '../record.ts';
+import type { SessionStore } from '../sessions.ts';
+import type { Sink } from '../sinks/sink.ts';
+import type { WebSocketConstructor } from '../stream/transport.ts';
+import type { OpenTelemetryApi } from '../telemetry.ts';
+import type { BeforeHook } from './hook.ts';
+
+export interface GuardOptions {
+  /** What happens to a denial; default: the bundle's `defaults.mode`. */
+  readonly mode?: GuardMode;
+  /** Default `production`; with a hub, the environment of the key. */
+  readonly environment?: string;
+  readonly principal?: Principal | null;
+  /** The run its calls are counted in, and their `run_id`; default: a new one per guard. */
+  readonly sessionId?: string;
+  readonly hooks?: readonly BeforeHook[];
+  /** Besides the collecting sink, which is always first. */
+  readonly sinks?: readonly Sink[];
+  /** Records kept in memory; default 50,000. */
+  readonly maxEvents?: number;
+  readonly redaction?: RedactionPolicy;
+  /** Default: the hub's, when there is a hub; else none, and calls that need approval are denied. */
+  readonly approvals?: ApprovalBackend;
+  /** Default: in this process. `hub.sessions` shares counters between agents. */
+  readonly sessions?: SessionStore;
+  /** A hub that a guard with contracts of its own tells its events and asks for approvals. */
+  readonly hub?: HubClient;
+  /** Keeps events that the hub has not taken yet in this file. */
+  readonly spoolFile?: string;
+  /** An audit record that a sink does not take stops a call that has not run yet. Default false: `onError` is told. */
+  readonly strictAudit?: boolean;
+  /** What `env.NAME` selectors read; default: this process's environment. */
+  readonly variables?: Variables;
+  /** The OpenTelemetry API to use; null: none. Default: the installed one, if there is one. */
+  readonly openTelemetry?: OpenTelemetryApi | null;
+  readonly clock?: Clock;
+  /** Told of what goes wrong in the background. Default: nobody. */
+  readonly onError?: OnError;
+}
+
+export interface ConnectOptions extends Omit<GuardOptions, 'hub' | 'environment'>, HubOptions {
+  /** Default: the hub assigns one. */
+  readonly bundleName?: string;
+  /** Told to the hub for its assignment rules. */
+  readonly tags?: { readonly [name: string]: string };
+  /** Whether and how bundles' signatures are checked; default `off`. */
+  readonly signing?: Signing;
+  /** Keeps the last good bundle, for a start while the hub is away. */
+  readonly cacheFile?: string;
+  /** Keep counters in the hub, shared with other agents. Default false. */
+  readonly hubSessions?: boolean;
+  /** Default `sse`. */
+  readonly transport?: 'sse' | 'websocket';
+  /** Default: the global one, where there is one. It must take headers as Node's does. */
+  readonly webSocket?: WebSocketConstructor;
+  /** Milliseconds of silence after which the stream is taken up again; default 120,000. */
+  readonly idleTimeout?: number;
+  /** Told of every bundle put in use. */
+  readonly onBundle?: (bundle: {
+    readonly bundleName: string;
+    readonly version: number | null;
+    readonly policyVersion: string;
+  }) => void;
+}

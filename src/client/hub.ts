@@ -1,0 +1,103 @@
+// The hub as an agent sees it: one client for approvals, session values, events, the current bundle and reports. Streams are stream/.
+import { HubApprovals } from './approvals.ts';
+import { ConfigurationError, HubResponseError } from './failure.ts';
+import { HttpConnection, type HttpOptions, identifierPattern } from './http.ts';
+import type { WireEvent } from './record.ts';
+import { HubSessionStore } from './sessions.ts';
+import type { AgentManifest } from './sinks/server.ts';
+
+export interface HubOptions extends HttpOptions {
+  /** Milliseconds between two looks at a pending approval; default 2,000. */
+  readonly approvalPollInterval?: number;
+}
+
+/** A bundle as it came from the hub, not yet checked. */
+export interface FetchedBundle {
+  readonly bundleName: string;
+  readonly version: number | null;
+  readonly bytes: Buffer;
+  /** As the hub states it; null when it does not. */
+  readonly revisionHash: string | null;
+  readonly signature: string | null;
+  readonly publicKey: string | null;
+}
+
+/** Decoded bytes of a bundle may not be more than this (document 5 §1.1). */
+export const maxBundle = 1_048_576;
+
+export class HubClient {
+  readonly http: HttpConnection;
+  readonly approvals: HubApprovals;
+  readonly sessions: HubSessionStore;
+  #reports = true;
+
+  /** @throws ConfigurationError */
+  constructor(options: HubOptions) {
+    this.http = new HttpConnection(options);
+    this.approvals = new HubApprovals(this.http, options.approvalPollInterval);
+    this.sessions = new HubSessionStore(this.http);
+  }
+
+  get agentId(): string {
+    return this.http.agentId;
+  }
+
+  get env(): string {
+    return this.http.env;
+  }
+
+  /** Delivers one batch of events. Any 2xx is success. */
+  postEvents = async (events: readonly WireEvent[], manifest?: AgentManifest): Promise<void> => {
+    const body = manifest ? { events, agent_manifest: manifest } : { events };
+    await this.http.request('POST', '/events', { body, parse: false });
+  };
+
+  /** Tells which version of which bundle this agent now runs. Does nothing at a hub that has no such route. */
+  async report(bundleName: string, policyVersion: string, signal?: AbortSignal): Promise<void> {
+    if (!this.#reports) return;
+    const body = { bundle_name: bundleName, policy_version: policyVersion };
+    try {
+      await this.http.request('POST', '/agents/report', { body, parse: false, signal });
+    } catch (failure) {
+      if (!(failure instanceof HubResponseError) || (failure.status !== 404 && failure.status !== 405))
+        throw failure;
+      this.#reports = false;
+    }
+  }
+
+  /** The bundle deployed under this name in this client's environment. @throws HubResponseError, HubConnectionError */
+  async currentBundle(name: string, signal?: AbortSignal): Promise<FetchedBundle> {
+    if (!identifierPattern.test(name))
+      throw new ConfigurationError('the bundle name is not a valid identifier');
+    const path = `/bundles/${encodeURIComponent(name)}/current?env=${encodeURIComponent(this.env)}`;
+    return readBundle(await this.http.request('GET', path, { signal }), name);
+  }
+}
+
+/**
+ * A bundle out of the answer of /current or a contract_update frame.
+ * @throws Error when it has no usable YAML
+ */
+export function readBundle(body: unknown, fallbackName: string): FetchedBundle {
+  const record = (typeof body === 'object' && body !== null ? body : {}) as {
+    readonly [name: string]: unknown;
+  };
+  const text = (name: string): string | null => {
+    const value = record[name];
+    return typeof value === 'string' && value !== '' ? value : null;
+  };
+  const encoded = text('yaml_bytes');
+  const plain = text('yaml');
+  if (encoded === null && plain === null) throw new Error('the bundle has no yaml_bytes');
+  const bytes = encoded === null ? Buffer.from(plain ?? '', 'utf8') : Buffer.from(encoded, 'base64');
+  if (bytes.length === 0 || bytes.length > maxBundle)
+    throw new Error(`a bundle of ${bytes.length} bytes is not usable`);
+  return {
+    bundleName: text('bundle_name') ?? text('name') ?? fallbackName,
+    version: typeof record.version === 'number' ? record.version : null,
+    bytes,
+    revisionHash: text('revision_hash'),
+    signature: text('signature_hex') ?? text('signature'),
+    publicKey: text('public_key'),
+  };
+}

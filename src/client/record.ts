@@ -1,0 +1,153 @@
+// The audit event record 0.3.0 (document 1, Audit event record): its fields, actions and defaults. Not its journey (sinks/).
+
+export const schemaVersion = '0.3.0';
+
+export const auditActions = [
+  'call_denied',
+  'call_would_deny',
+  'call_allowed',
+  'call_executed',
+  'call_failed',
+  'call_approval_requested',
+  'call_approval_granted',
+  'call_approval_denied',
+  'call_approval_timeout',
+  /** Defined, never emitted. */
+  'postcondition_warning',
+] as const;
+export type AuditAction = (typeof auditActions)[number];
+
+export type SideEffect = 'pure' | 'read' | 'write' | 'irreversible';
+export type GuardMode = 'enforce' | 'observe';
+
+/** Who a call is made for. Absent attributes are null in records. */
+export interface Principal {
+  readonly user_id?: string | null;
+  readonly service_id?: string | null;
+  readonly org_id?: string | null;
+  readonly role?: string | null;
+  readonly ticket_ref?: string | null;
+  readonly claims?: { readonly [name: string]: unknown };
+}
+
+export interface HookEvaluated {
+  readonly name: string;
+  readonly result: 'allow' | 'deny';
+  readonly reason: string | null;
+}
+
+export interface RuleEvaluated {
+  readonly name: string;
+  /** `precondition`, `sandbox`, `session_contract` or `postcondition`. */
+  readonly type: string;
+  readonly passed: boolean;
+  readonly message: string | null;
+  /** Only present when a contract in observe mode failed. */
+  readonly observed?: true;
+  readonly metadata?: { readonly [name: string]: unknown };
+}
+
+export interface AuditRecord {
+  readonly schema_version: string;
+  /** ISO 8601, UTC. */
+  readonly timestamp: string;
+  readonly run_id: string;
+  readonly call_id: string;
+  /** Counts the calls of a run from 0. */
+  readonly call_index: number;
+  readonly parent_call_id: string | null;
+  readonly tool_name: string;
+  /** Redacted already. */
+  readonly tool_args: { readonly [name: string]: unknown };
+  readonly side_effect: SideEffect;
+  readonly environment: string;
+  readonly principal: Principal | null;
+  readonly action: AuditAction;
+  readonly decision_source: string | null;
+  readonly decision_name: string | null;
+  readonly reason: string | null;
+  readonly hooks_evaluated: readonly HookEvaluated[];
+  readonly rules_evaluated: readonly RuleEvaluated[];
+  readonly tool_success: boolean | null;
+  readonly postconditions_passed: boolean | null;
+  /** Reserved, always 0. */
+  readonly duration_ms: number;
+  readonly error: string | null;
+  /** Reserved, always null. */
+  readonly result_summary: string | null;
+  readonly session_attempt_count: number;
+  readonly session_execution_count: number;
+  readonly policy_version: string | null;
+  readonly policy_error: boolean;
+  readonly mode: GuardMode;
+}
+
+type Given = Pick<AuditRecord, 'timestamp' | 'run_id' | 'call_id' | 'tool_name' | 'action'>;
+
+/** A record with every field: the given ones over the defaults. */
+export const auditRecord = (given: Given & Partial<AuditRecord>): AuditRecord => ({
+  schema_version: schemaVersion,
+  call_index: 0,
+  parent_call_id: null,
+  tool_args: {},
+  side_effect: 'irreversible',
+  environment: 'production',
+  principal: null,
+  decision_source: null,
+  decision_name: null,
+  reason: null,
+  hooks_evaluated: [],
+  rules_evaluated: [],
+  tool_success: null,
+  postconditions_passed: null,
+  duration_ms: 0,
+  error: null,
+  result_summary: null,
+  session_attempt_count: 0,
+  session_execution_count: 0,
+  policy_version: null,
+  policy_error: false,
+  mode: 'enforce',
+  ...given,
+});
+
+/** The form of an event on the wire (document 5 §2.2, nested form): `verdict` carries the action. */
+export interface WireEvent {
+  readonly call_id: string;
+  readonly agent_id: string;
+  readonly tool_name: string;
+  readonly verdict: string;
+  readonly mode: string;
+  readonly timestamp: string;
+  readonly payload: { readonly [name: string]: unknown };
+}
+
+const principalOf = (principal: Principal | null): Principal | null =>
+  principal && {
+    user_id: principal.user_id ?? null,
+    service_id: principal.service_id ?? null,
+    org_id: principal.org_id ?? null,
+    role: principal.role ?? null,
+    ticket_ref: principal.ticket_ref ?? null,
+    claims: principal.claims ?? {},
+  };
+
+export const toWire = (record: AuditRecord, agentId: string, bundleName: string | null): WireEvent => ({
+  call_id: record.call_id,
+  agent_id: agentId,
+  tool_name: record.tool_name,
+  verdict: record.action,
+  mode: record.mode,
+  timestamp: record.timestamp,
+  payload: {
+    tool_args: record.tool_args,
+    side_effect: record.side_effect,
+    environment: record.environment,
+    principal: principalOf(record.principal),
+    decision_source: record.decision_source,
+    decision_name: record.decision_name,
+    reason: record.reason,
+    policy_version: record.policy_version,
+    bundle_name: bundleName,
+  },
+});

@@ -1,0 +1,124 @@
+// Unsent events on disk, so that a crashed agent loses none: lines appended and synced, dropped once acknowledged, read again on start.
+// At least once: a crash between an answer and its acknowledgement sends again; the hub knows the call ids. One process per file.
+import { type FileHandle, open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+interface Waiting {
+  readonly bytes: Buffer;
+  readonly done: () => void;
+  readonly failed: (failure: unknown) => void;
+}
+
+/** Acknowledged bytes at the front of the file that are worth rewriting it for. */
+const compactAbove = 8 * 1024 * 1024;
+
+export class Spool {
+  readonly path: string;
+  #file: FileHandle | null = null;
+  #waiting: Waiting[] = [];
+  /** Lengths of the lines in the file that are not acknowledged, oldest first. */
+  #lengths: number[] = [];
+  #acknowledged = 0;
+  #tail: Promise<unknown> = Promise.resolve();
+  #queued = false;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** Opens or makes the file. Gives its whole lines, oldest first; a torn last line is cut off. */
+  open(): Promise<string[]> {
+    return this.#inTurn(async () => {
+      const file = await open(this.path, 'a+', 0o600);
+      this.#file = file;
+      const text = await file.readFile('utf8');
+      const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+      if (whole.length < text.length) await file.truncate(Buffer.byteLength(whole));
+      const lines = whole === '' ? [] : whole.slice(0, -1).split('\n');
+      this.#lengths = lines.map((line) => Buffer.byteLength(line) + 1);
+      await this.#syncFolder();
+      return lines;
+    });
+  }
+
+  /** Resolves when the line is on disk. Appends that wait together are written and synced together, in order. */
+  append(line: string): Promise<void> {
+    return new Promise((done, failed) => {
+      this.#waiting.push({ bytes: Buffer.from(`${line}\n`), done, failed });
+      if (this.#queued) return;
+      this.#queued = true;
+      void this.#inTurn(() => this.#write());
+    });
+  }
+
+  /** The oldest `count` lines need not be kept. They leave the file when all are acknowledged, or when they have grown large. */
+  acknowledge(count: number): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const length of this.#lengths.splice(0, count)) this.#acknowledged += length;
+      if (!this.#file || this.#acknowledged === 0) return;
+      if (this.#lengths.length === 0) {
+        await this.#file.truncate(0);
+        this.#acknowledged = 0;
+      } else if (this.#acknowledged > compactAbove) await this.#compact(this.#file);
+    });
+  }
+
+  /** Resolves when everything asked for so far has been done. */
+  settled(): Promise<void> {
+    return this.#inTurn(async () => {});
+  }
+
+  close(): Promise<void> {
+    return this.#inTurn(async () => {
+      const file = this.#file;
+      this.#file = null;
+      await file?.close();
+    });
+  }
+
+  async #write(): Promise<void> {
+    this.#queued = false;
+    const batch = this.#waiting;
+    this.#waiting = [];
+    try {
+      if (!this.#file) throw new Error('the spool is not open');
+      await this.#file.appendFile(Buffer.concat(batch.map((item) => item.bytes)));
+      await this.#file.datasync();
+      for (const item of batch) {
+        this.#lengths.push(item.bytes.length);
+        item.done();
+      }
+    } catch (failure) {
+      for (const item of batch) item.failed(failure);
+    }
+  }
+
+  /** Rewrites the file without its acknowledged front; the new file replaces the old one whole. */
+  async #compact(file: FileHandle): Promise<void> {
+    const size = this.#lengths.reduce((sum, length) => sum + length, 0);
+    const rest = Buffer.alloc(size);
+    await file.read(rest, 0, size, this.#acknowledged);
+    const temporary = `${this.path}.new`;
+    const fresh = await open(temporary, 'w', 0o600);
+    await fresh.writeFile(rest);
+    await fresh.datasync();
+    await fresh.close();
+    await rename(temporary, this.path);
+    await this.#syncFolder();
+    this.#file = await open(this.path, 'a+', 0o600);
+    this.#acknowledged = 0;
+    await file.close();
+  }
+
+  async #syncFolder(): Promise<void> {
+    const folder = await open(dirname(this.path), 'r');
+    await folder.sync().catch(() => {});
+    await folder.close();
+  }
+
+  #inTurn<T>(task: () => Promise<T>): Promise<T> {
+    const done = this.#tail.then(task);
+    this.#tail = done.catch(() => {});
+    return done;
+  }
+}

@@ -1,0 +1,270 @@
+// The settings, read from environment variables: the one reader of process.env. All errors are told at once, in plain words.
+import { isIP } from 'node:net';
+import type { Wire } from './domain/wire.ts';
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly baseUrl: string;
+  readonly dataDir: string;
+  /** Null: made and kept in dataDir (embedded mode only). */
+  readonly secretKey: string | null;
+  readonly admin: { readonly email: string; readonly password: string } | null;
+  readonly setupToken: string | null;
+  readonly operatorToken: string | null;
+  readonly sessionTtlMs: number;
+  readonly loginAttempts: number;
+  readonly loginWindowMs: number;
+  readonly corsOrigins: readonly string[];
+  readonly trustedProxies: readonly string[];
+  readonly allowPrivateOutbound: boolean;
+  readonly logLevel: LogLevel;
+  readonly drainSeconds: number;
+  readonly cluster: { readonly mongoUrl: string; readonly redisUrl: string } | null;
+  readonly wire: Wire;
+}
+
+interface Setting {
+  readonly name: string;
+  readonly fallback: string;
+  readonly help: string;
+}
+
+const setting = (name: string, fallback: string, help: string): Setting => ({ name, fallback, help });
+
+/** Every setting, in the order of `--help`. */
+export const settings: readonly Setting[] = [
+  setting('PORT', '8000', 'Port to listen on; 0 takes a free one'),
+  setting('HOST', '0.0.0.0', 'Address to listen on'),
+  setting(
+    'BASE_URL',
+    'http://localhost:<PORT>',
+    'Where people and agents reach the hub; https makes cookies Secure',
+  ),
+  setting('DATA_DIR', './data', 'Folder of the embedded store and the generated secrets'),
+  setting(
+    'SECRET_KEY',
+    '',
+    'Master secret, 32 characters or more; made and kept in DATA_DIR when absent (embedded mode)',
+  ),
+  setting('ADMIN_EMAIL', '', 'With ADMIN_PASSWORD: creates the first admin at start when there is no user'),
+  setting('ADMIN_PASSWORD', '', 'See ADMIN_EMAIL; 12 characters or more'),
+  setting(
+    'SETUP_TOKEN',
+    '',
+    'When set, first-run setup must present it (field setup_token or header X-Setup-Token)',
+  ),
+  setting(
+    'OPERATOR_TOKEN',
+    '',
+    'When set, enables /api/v1/operator/* for further tenants and users; 32 characters or more',
+  ),
+  setting('SESSION_TTL_HOURS', '24', 'Hours a login lives without use (1 to 168)'),
+  setting('RATE_LIMIT_MAX_ATTEMPTS', '10', 'Login attempts per client address and window'),
+  setting('RATE_LIMIT_WINDOW_SECONDS', '300', 'The login window, in seconds'),
+  setting('CORS_ORIGINS', '', 'Browser origins beside BASE_URL that may call, comma separated; * is refused'),
+  setting(
+    'TRUSTED_PROXIES',
+    '',
+    'Addresses or CIDR ranges whose X-Forwarded-For is believed, comma separated',
+  ),
+  setting('ALLOW_PRIVATE_OUTBOUND', 'false', 'true lets outbound calls reach loopback and private addresses'),
+  setting('LOG_LEVEL', 'info', 'debug, info, warn, error or silent'),
+  setting('DRAIN_SECONDS', '5', 'On SIGTERM, streams are ended spread over this many seconds (0 to 300)'),
+  setting('MONGODB_URL', '', 'With REDIS_URL: run as one node of a cluster'),
+  setting('REDIS_URL', '', 'See MONGODB_URL'),
+  setting(
+    'WIRE_AGENT_ID_HEADERS',
+    'X-Service-Agent-Id',
+    'Header names accepted for the agent id, comma separated',
+  ),
+  setting('WIRE_SESSION_COOKIE', 'service_session', 'Name of the session cookie'),
+  setting('WIRE_SIGNATURE_HEADER', 'X-Service-Signature', 'Header that signs outbound webhooks'),
+  setting('WIRE_KEY_PREFIX', 'svk_', 'What API keys begin with'),
+  setting(
+    'WIRE_API_VERSIONS',
+    'service/v1',
+    'apiVersions accepted in YAML, comma separated; the first is emitted',
+  ),
+  setting('WIRE_BUNDLE_KINDS', 'ContractBundle', 'Kinds accepted for bundles; the first is emitted'),
+  setting('WIRE_RULESET_KINDS', 'Ruleset', 'Kinds accepted for rulesets; the first is emitted'),
+  setting('WIRE_SIGNATURE_ENCODING', 'hex', 'Encoding of signature in contract_update: hex or base64'),
+];
+
+/** Thrown by readConfig: every problem, one line each. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+
+const split = (value: string): string[] =>
+  value
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  const kind = isIP(address);
+  if (kind === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (kind === 4 ? 32 : 128));
+}
+
+function isOrigin(text: string): boolean {
+  try {
+    return new URL(text).origin === text && /^https?:/.test(text);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Reads and checks the settings.
+ * @param env usually process.env
+ * @throws ConfigError naming every wrong variable, what it is and what fits
+ */
+export function readConfig(env: { readonly [name: string]: string | undefined } = process.env): Config {
+  const problems: string[] = [];
+  const fallbacks = new Map(settings.map((s) => [s.name, s.fallback]));
+  const get = (name: string): string => {
+    const value = env[name]?.trim();
+    return value === undefined || value === '' ? (fallbacks.get(name) ?? '') : value;
+  };
+  const fail = (name: string, wanted: string): void => {
+    problems.push(`${name}: ${wanted}`);
+  };
+  const int = (name: string, min: number, max: number): number => {
+    const value = get(name);
+    const number = Number(value);
+    if (!/^\d{1,9}$/.test(value) || number < min || number > max)
+      fail(name, `must be a whole number from ${min} to ${max}`);
+    return number;
+  };
+  const names = (name: string): string[] => {
+    const list = split(get(name));
+    if (list.length === 0 || list.length > 16 || list.some((item) => item.length > 100 || /\s/.test(item))) {
+      fail(name, 'must be 1 to 16 names, comma separated, without blanks');
+    }
+    return list;
+  };
+
+  const port = int('PORT', 0, 65535);
+  const given = env.BASE_URL?.trim() ?? '';
+  const baseUrl = (given === '' ? `http://localhost:${port}` : given).replace(/\/+$/, '');
+  if (given !== '' && (!/^https?:\/\/[^\s/]+/.test(baseUrl) || !URL.canParse(baseUrl)))
+    fail('BASE_URL', 'must be an http or https URL');
+
+  const secret = get('SECRET_KEY');
+  if (secret !== '' && secret.length < 32) fail('SECRET_KEY', 'must have 32 characters or more');
+
+  const email = get('ADMIN_EMAIL');
+  const password = env.ADMIN_PASSWORD ?? '';
+  if ((email === '') !== (password === '')) fail('ADMIN_EMAIL, ADMIN_PASSWORD', 'set both or neither');
+  if (email !== '' && !/^[^\s@]+@[^\s@]+$/.test(email)) fail('ADMIN_EMAIL', 'must be an e-mail address');
+  if (password !== '' && (password.length < 12 || password.length > 1024)) {
+    fail('ADMIN_PASSWORD', 'must have 12 to 1024 characters');
+  }
+
+  const operator = get('OPERATOR_TOKEN');
+  if (operator !== '' && operator.length < 32) fail('OPERATOR_TOKEN', 'must have 32 characters or more');
+
+  const cors = split(get('CORS_ORIGINS'));
+  for (const origin of cors) {
+    if (!isOrigin(origin))
+      fail('CORS_ORIGINS', `'${origin}' is not an origin such as https://console.example.com (* is refused)`);
+  }
+  const proxies = split(get('TRUSTED_PROXIES'));
+  for (const proxy of proxies) {
+    if (!isNetwork(proxy)) fail('TRUSTED_PROXIES', `'${proxy}' is neither an address nor a CIDR range`);
+  }
+  const outbound = get('ALLOW_PRIVATE_OUTBOUND').toLowerCase();
+  if (!['true', 'false', '1', '0'].includes(outbound))
+    fail('ALLOW_PRIVATE_OUTBOUND', 'must be true or false');
+  const logLevel = get('LOG_LEVEL').toLowerCase();
+  const level = levels.find((known) => known === logLevel);
+  if (!level) fail('LOG_LEVEL', `must be one of ${levels.join(', ')}`);
+
+  const mongoUrl = get('MONGODB_URL');
+  const redisUrl = get('REDIS_URL');
+  if ((mongoUrl === '') !== (redisUrl === ''))
+    fail('MONGODB_URL, REDIS_URL', 'set both (a cluster) or neither (embedded)');
+  if (mongoUrl !== '' && secret === '')
+    fail('SECRET_KEY', 'must be set in a cluster: every node needs the same one');
+
+  const headers = names('WIRE_AGENT_ID_HEADERS');
+  const cookie = get('WIRE_SESSION_COOKIE');
+  const signatureHeader = get('WIRE_SIGNATURE_HEADER');
+  for (const [name, value] of [
+    ...headers.map((header): [string, string] => ['WIRE_AGENT_ID_HEADERS', header]),
+    ['WIRE_SESSION_COOKIE', cookie],
+    ['WIRE_SIGNATURE_HEADER', signatureHeader],
+  ] as const) {
+    if (!token.test(value)) fail(name, `'${value}' is not a valid name for a header or cookie`);
+  }
+  const keyPrefix = get('WIRE_KEY_PREFIX');
+  if (!/^[A-Za-z0-9_-]{1,32}$/.test(keyPrefix))
+    fail('WIRE_KEY_PREFIX', 'must be 1 to 32 letters, digits, _ or -');
+  const encoding = get('WIRE_SIGNATURE_ENCODING').toLowerCase();
+  if (encoding !== 'hex' && encoding !== 'base64') fail('WIRE_SIGNATURE_ENCODING', 'must be hex or base64');
+
+  const config: Config = {
+    host: get('HOST'),
+    port,
+    baseUrl,
+    dataDir: get('DATA_DIR'),
+    secretKey: secret === '' ? null : secret,
+    admin: email === '' ? null : { email: email.toLowerCase(), password },
+    setupToken: get('SETUP_TOKEN') || null,
+    operatorToken: operator || null,
+    sessionTtlMs: int('SESSION_TTL_HOURS', 1, 168) * 3_600_000,
+    loginAttempts: int('RATE_LIMIT_MAX_ATTEMPTS', 1, 100_000),
+    loginWindowMs: int('RATE_LIMIT_WINDOW_SECONDS', 1, 86_400) * 1000,
+    corsOrigins: cors,
+    trustedProxies: proxies,
+    allowPrivateOutbound: outbound === 'true' || outbound === '1',
+    logLevel: level ?? 'info',
+    drainSeconds: int('DRAIN_SECONDS', 0, 300),
+    cluster: mongoUrl === '' || redisUrl === '' ? null : { mongoUrl, redisUrl },
+    wire: {
+      agentIdHeaders: headers.map((header) => header.toLowerCase()),
+      sessionCookie: cookie,
+      signatureHeader,
+      keyPrefix,
+      apiVersions: names('WIRE_API_VERSIONS'),
+      bundleKinds: names('WIRE_BUNDLE_KINDS'),
+      rulesetKinds: names('WIRE_RULESET_KINDS'),
+      signatureEncoding: encoding === 'base64' ? 'base64' : 'hex',
+    },
+  };
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+/** The text of `--help`. */
+export function helpText(): string {
+  const width = Math.max(...settings.map((s) => s.name.length));
+  const lines = settings.map(
+    (s) => `  ${s.name.padEnd(width)}  ${s.help}${s.fallback === '' ? '' : ` [${s.fallback}]`}`,
+  );
+  return [
+    'Reeve: a real-time hub for governed AI agents.',
+    '',
+    'Usage: npm start            start the hub',
+    '       npm start -- --help  this text',
+    '       npm start -- --print-openapi  print the OpenAPI document',
+    '',
+    'Settings are environment variables [default]:',
+    ...lines,
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,80 @@
+// Selectors: the left side of a condition and the names in message placeholders, compiled to functions (rule language §1.4).
+
+import { defaultEnvironment, type ToolCall, type View } from './call.ts';
+
+/** Gives the selected value; undefined (or null) is missing. */
+export type Getter = (view: View) => unknown;
+
+/** A custom selector: `<prefix>.x.y` walks the mapping it gives for a call. */
+export type CustomSelector = (call: ToolCall) => unknown;
+
+/** Prefixes that custom selectors cannot take. */
+export const builtInPrefixes: ReadonlySet<string> = new Set([
+  ...['environment', 'tool', 'args', 'principal', 'output', 'result', 'env', 'metadata'],
+]);
+
+const principalFields: ReadonlySet<string> = new Set([
+  'user_id',
+  'service_id',
+  'org_id',
+  'role',
+  'ticket_ref',
+]);
+const missing: Getter = () => undefined;
+
+/** Compiles a selector. One that nothing answers to is always missing. */
+export function compileSelector(
+  selector: string,
+  custom: Readonly<Record<string, CustomSelector>> = {},
+): Getter {
+  if (selector === 'environment') return ({ call }) => call.environment ?? defaultEnvironment;
+  const dot = selector.indexOf('.');
+  if (dot < 0) return missing;
+  const prefix = selector.slice(0, dot);
+  const rest = selector.slice(dot + 1);
+  const path = rest.split('.');
+  switch (prefix) {
+    case 'tool':
+      return rest === 'name' ? ({ call }) => call.tool : missing;
+    case 'args':
+      return ({ call }) => walk(call.args, path);
+    case 'metadata':
+      return ({ call }) => walk(call.metadata, path);
+    case 'principal':
+      if (principalFields.has(rest)) return ({ call }) => walk(call.principal, path);
+      return path[0] === 'claims' && path.length > 1 ? ({ call }) => walk(call.principal, path) : missing;
+    case 'output':
+      return rest === 'text' ? (view) => view.outputText : missing;
+    case 'result':
+      return (view) => walk(view.output, path);
+    case 'env':
+      return (view) => coerce(view.env(rest));
+    default: {
+      const resolve = Object.hasOwn(custom, prefix) ? custom[prefix] : undefined;
+      return resolve ? ({ call }) => walk(resolve(call), path) : missing;
+    }
+  }
+}
+
+/** Follows own keys through nested mappings; a list, a missing key or anything else ends the way. */
+function walk(from: unknown, path: readonly string[]): unknown {
+  let at = from;
+  for (const key of path) {
+    if (at === null || typeof at !== 'object' || Array.isArray(at) || !Object.hasOwn(at, key))
+      return undefined;
+    at = (at as Record<string, unknown>)[key];
+  }
+  return at;
+}
+
+function coerce(text: string | undefined): unknown {
+  if (text === undefined) return undefined;
+  const word = text.toLowerCase();
+  if (word === 'true') return true;
+  if (word === 'false') return false;
+  const number =
+    text.length <= 100 && /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text)
+      ? Number(text)
+      : Number.NaN;
+  return Number.isFinite(number) ? number : text;
+}

@@ -1,0 +1,45 @@
+// What a tool call may change: from the bundle's `tools`, or from the command of a shell (rule language §1.9).
+
+import type { SideEffect, ToolTraits } from '../bundle/rule.ts';
+import type { ToolCall } from './call.ts';
+
+/** Commands that only read, whatever their arguments. Those with a flag that writes or runs (sort, find, date) are left out. */
+const readingCommands: ReadonlySet<string> = new Set([
+  ...[
+    'ls',
+    'cat',
+    'head',
+    'tail',
+    'wc',
+    'pwd',
+    'whoami',
+    'id',
+    'echo',
+    'which',
+    'stat',
+    'du',
+    'df',
+    'uname',
+    'grep',
+    'cut',
+  ],
+  ...['basename', 'dirname', 'realpath', 'readlink', 'md5sum', 'sha256sum', 'git status'],
+]);
+
+/** The side effect of a call. A tool named `Bash` is judged by its command; a tool nobody described is irreversible. */
+export function sideEffectOf(call: ToolCall, tools: ReadonlyMap<string, ToolTraits>): SideEffect {
+  if (call.tool === 'Bash')
+    return commandSideEffect(Object.hasOwn(call.args, 'command') ? call.args.command : '');
+  return tools.get(call.tool)?.sideEffect ?? 'irreversible';
+}
+
+function commandSideEffect(command: unknown): SideEffect {
+  if (command === undefined || command === null) return 'read';
+  if (typeof command !== 'string') return 'irreversible';
+  if (/[\n\r$>|;`]|<\(|<<|&&|&|#\{/.test(command)) return 'irreversible';
+  const words = command.trim().split(/\s+/, 2);
+  const first = words[0] ?? '';
+  return first === '' || readingCommands.has(first) || readingCommands.has(words.join(' '))
+    ? 'read'
+    : 'irreversible';
+}

@@ -1,0 +1,44 @@
+// Instants as texts: ISO 8601 in, with any offset and up to microseconds kept, and ISO 8601 UTC out. Pure; knows no clock.
+
+/** An ISO 8601 date, or date and time: `T` or a space between, fraction up to 9 digits, offset `Z`, `+hh:mm`, `+hhmm` or none (UTC). */
+export const instantPattern =
+  /^\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:[Zz]|[+\- ]\d{2}:?\d{2})?)?$/u;
+
+const parts =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?([Zz]|[+\- ]\d{2}:?\d{2})?)?$/u;
+
+/** Offset in milliseconds. A space stands for the `+` that a query string decodes to one. Null when out of range. */
+function offsetOf(text: string | undefined): number | null {
+  if (text === undefined || text === 'Z' || text === 'z') return 0;
+  const hours = Number(text.slice(1, 3));
+  const minutes = Number(text.slice(-2));
+  if (hours > 23 || minutes > 59) return null;
+  return (text.startsWith('-') ? -1 : 1) * (hours * 60 + minutes) * 60_000;
+}
+
+/**
+ * Epoch milliseconds of an ISO 8601 text; microseconds survive as a fraction. Null when it is not one or names no real instant
+ * (13th month, 31st of June).
+ */
+export function parseInstant(text: string): number | null {
+  const match = parts.exec(text);
+  if (!match) return null;
+  const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', zone] = match;
+  const offset = offsetOf(zone);
+  if (offset === null || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return null;
+  const midnight = Date.UTC(Number(year), Number(month) - 1, Number(day));
+  const date = new Date(midnight);
+  if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return null;
+  const seconds = Number(hour) * 3600 + Number(minute) * 60 + Number(second);
+  const micros = Number(fraction.slice(0, 6).padEnd(6, '0'));
+  return midnight + seconds * 1000 - offset + micros / 1000;
+}
+
+/** ISO 8601 UTC: three digits of fraction, six when the instant has microseconds. */
+export function renderInstant(ms: number): string {
+  const micros = Math.round(ms * 1000);
+  const whole = Math.floor(micros / 1000);
+  const rest = micros - whole * 1000;
+  const base = new Date(whole).toISOString();
+  return rest === 0 ? base : `${base.slice(0, -1)}${String(rest).padStart(3, '0')}Z`;
+}

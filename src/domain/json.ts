@@ -1,0 +1,76 @@
+// JSON from outside as plain values, with its bounds: UTF-8, depth, keys that reach into prototypes, surrogates, finite numbers.
+// Knows no schema.
+import { HubError } from './error.ts';
+import { isWellFormed } from './ids.ts';
+
+export const maxJsonDepth = 64;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+const invalid = (why: string): HubError =>
+  new HubError('invalid_json', `The body is not valid JSON: ${why}.`);
+
+/** Only an escape can bring half of a surrogate pair into valid UTF-8. */
+const surrogateEscape = /\\u[dD]/;
+
+export interface ParsedJson {
+  readonly value: unknown;
+  /** False when no text inside can hold half of a surrogate pair. */
+  readonly suspect: boolean;
+}
+
+/** Parses without looking inside: `measureJson` does. @throws HubError invalid_json */
+export function parseJson(bytes: Uint8Array): ParsedJson {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    throw invalid('it is not UTF-8 text');
+  }
+  try {
+    return { value: JSON.parse(text), suspect: surrogateEscape.test(text) };
+  } catch {
+    throw invalid('it cannot be parsed');
+  }
+}
+
+/**
+ * Checks that a parsed value is plain JSON within the bounds, and measures it.
+ * @param suspect whether texts may hold half of a surrogate pair
+ * @param depth levels around the value
+ * @returns about the characters of its serialized form; six times that is never less than its bytes
+ * @throws HubError invalid_json
+ */
+export function measureJson(value: unknown, suspect = true, depth = 0): number {
+  switch (typeof value) {
+    case 'string':
+      if (suspect && !isWellFormed(value)) throw invalid('a text holds half of a surrogate pair');
+      return value.length + 2;
+    case 'number':
+      if (!Number.isFinite(value)) throw invalid('a number is out of range');
+      return 24;
+    case 'boolean':
+      return 5;
+    case 'object':
+      break;
+    default:
+      throw invalid(`it holds a ${typeof value}`);
+  }
+  if (value === null) return 4;
+  if (depth >= maxJsonDepth) throw invalid(`it is nested deeper than ${maxJsonDepth} levels`);
+  let size = 2;
+  if (Array.isArray(value)) {
+    for (const item of value) size += measureJson(item, suspect, depth + 1) + 1;
+    return size;
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null)
+    throw invalid('it holds a value that JSON has not');
+  for (const key of Object.keys(value)) {
+    if (key === '__proto__' || key === 'constructor' || key === 'prototype') {
+      throw invalid(`the key '${key}' is not allowed`);
+    }
+    if (suspect && !isWellFormed(key)) throw invalid('a key holds half of a surrogate pair');
+    size += key.length + 4 + measureJson((value as { [name: string]: unknown })[key], suspect, depth + 1);
+  }
+  return size;
+}

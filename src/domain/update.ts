@@ -1,0 +1,25 @@
+// The contract_update frame's data (document 1, Events): what a client needs to check and load a deployed bundle. Pure.
+import type { Deployment } from './deployment.ts';
+import type { JsonObject } from './library.ts';
+
+/** How `signature` is written (DECISIONS 6): hex, or standard base64 with padding for clients that verify it so. */
+export type SignatureEncoding = 'hex' | 'base64';
+
+/** @param yaml the deployed version's bytes, over which `deployment.signature` was made */
+export function contractUpdate(
+  deployment: Deployment,
+  yaml: Uint8Array,
+  encoding: SignatureEncoding,
+): JsonObject {
+  const { signature } = deployment;
+  return {
+    type: 'contract_update',
+    bundle_name: deployment.bundleName,
+    version: deployment.version,
+    revision_hash: deployment.revisionHash,
+    signature: encoding === 'hex' ? signature : Buffer.from(signature, 'hex').toString('base64'),
+    public_key: deployment.publicKey,
+    yaml_bytes: Buffer.from(yaml.buffer, yaml.byteOffset, yaml.byteLength).toString('base64'),
+    env: deployment.env,
+  };
+}

@@ -1,0 +1,130 @@
+// Approvals: asked for, read, decided. The environment's actor orders and times them; the store decides who was first.
+import type { z } from 'zod';
+import { environmentKey } from '../../actors/protocol.ts';
+import type { approvalRoutes } from '../api/approvals.ts';
+import type { Caller } from '../api/call.ts';
+import { type Approval, asSeen } from '../domain/approval.ts';
+import { HubError, notFound } from '../domain/error.ts';
+import { given } from './given.ts';
+import type { Handlers, Hub } from './hub.ts';
+import { validationFailed } from './problems.ts';
+import { iso, isoOrNull } from './render.ts';
+
+type KeyCaller = Extract<Caller, { kind: 'key' }>;
+type NewApproval = z.output<typeof approvalRoutes.createApproval.body>;
+
+const windowMs = 60_000;
+const maxPerAgent = 10;
+/** Agent ids are what a client says of itself: the key bounds them all together. */
+const maxPerKey = 600;
+
+const unknown = () => notFound('Approval not found.');
+
+export const approvals: Handlers<typeof approvalRoutes> = {
+  createApproval: (hub, { body }, caller) => requestApproval(hub, caller, body),
+
+  async listApprovals(hub, { query }, caller) {
+    const now = hub.clock.now();
+    const { status, env, limit, offset } = query;
+    const filter = { env: env ?? null, ...given({ status }), limit, offset };
+    const list = await hub.store.approvals.list(caller.tenantId, filter, now);
+    return list.map((approval) => render(asSeen(approval, now)));
+  },
+
+  async getApproval(hub, { params }, caller) {
+    const approval = await hub.store.approvals.get(caller.tenantId, params.approval_id);
+    if (!approval || (caller.kind === 'key' && approval.env !== caller.env)) throw unknown();
+    return render(asSeen(approval, hub.clock.now()));
+  },
+
+  async decideApproval(hub, { params, body }, caller) {
+    const approval = await hub.store.approvals.get(caller.tenantId, params.approval_id);
+    if (!approval) throw unknown();
+    const decided = await hub.actors.ask(
+      'environment',
+      environmentKey(caller.tenantId, approval.env),
+      'decideApproval',
+      {
+        id: approval.id,
+        decision: {
+          approved: body.approved,
+          decidedBy: caller.email,
+          reason: body.reason ?? null,
+          decidedVia: body.decided_via ?? 'console',
+        },
+      },
+    );
+    return render(decided);
+  },
+};
+
+/**
+ * Makes a pending approval of the caller's agent (the header's, else the body's).
+ * @throws HubError validation_failed when neither names the agent; rate_limited, overloaded, unavailable
+ */
+export async function requestApproval(hub: Hub, caller: KeyCaller, body: NewApproval) {
+  const agentId = caller.agentId ?? body.agent_id ?? null;
+  if (agentId === null) {
+    throw validationFailed([
+      { loc: ['body', 'agent_id'], msg: 'is required when the agent-id header is absent' },
+    ]);
+  }
+  await limit(hub, `approval:${caller.tenantId}/${agentId}`, maxPerAgent);
+  await limit(hub, `approval-key:${caller.keyId}`, maxPerKey);
+  const now = hub.clock.now();
+  const approval = await hub.actors.ask(
+    'environment',
+    environmentKey(caller.tenantId, caller.env),
+    'requestApproval',
+    {
+      approval: {
+        id: hub.secrets.uuid(),
+        tenantId: caller.tenantId,
+        status: 'pending',
+        agentId,
+        toolName: body.tool_name,
+        toolArgs: body.tool_args ?? null,
+        message: body.message,
+        env: caller.env,
+        timeoutSeconds: body.timeout,
+        timeoutEffect: body.timeout_effect,
+        decisionSource: body.decision_source ?? null,
+        contractName: body.contract_name ?? null,
+        decidedBy: null,
+        decidedAt: null,
+        decisionReason: null,
+        decidedVia: null,
+        createdAt: now,
+        deadline: now + body.timeout * 1000,
+      },
+    },
+  );
+  return render(approval);
+}
+
+async function limit(hub: Hub, name: string, max: number): Promise<void> {
+  const answer = await hub.limits.hit(name, max, windowMs);
+  if (answer.ok) return;
+  throw new HubError('rate_limited', 'Too many approval requests. Please slow down.', {
+    retryAfter: answer.retryAfter,
+  });
+}
+
+const render = (approval: Approval) => ({
+  id: approval.id,
+  status: approval.status,
+  agent_id: approval.agentId,
+  tool_name: approval.toolName,
+  tool_args: approval.toolArgs,
+  message: approval.message,
+  env: approval.env,
+  timeout_seconds: approval.timeoutSeconds,
+  timeout_effect: approval.timeoutEffect,
+  decision_source: approval.decisionSource,
+  contract_name: approval.contractName,
+  decided_by: approval.decidedBy,
+  decided_at: isoOrNull(approval.decidedAt),
+  decision_reason: approval.decisionReason,
+  decided_via: approval.decidedVia,
+  created_at: iso(approval.createdAt),
+});

@@ -1,0 +1,159 @@
+// Audit events: stored, then announced; searched and counted. The check of a batch is in ingest.ts.
+import { environmentKey } from '../../actors/protocol.ts';
+import { type Caller, Reply } from '../api/call.ts';
+import type { eventRoutes } from '../api/events.ts';
+import { HubError } from '../domain/error.ts';
+import type { EventInput, Ingested, StoredEvent } from '../domain/event.ts';
+import { dashboardsOf } from '../domain/frame.ts';
+import { hasControl } from '../domain/ids.ts';
+import { renderInstant } from '../domain/instant.ts';
+import type { EventFilter } from '../ports/events.ts';
+import { given } from './given.ts';
+import type { Handlers, Hub } from './hub.ts';
+import { type Batch, readBatch } from './ingest.ts';
+import { iso } from './render.ts';
+import { envSeen } from './scope.ts';
+import { touchAgents } from './sightings.ts';
+
+type KeyCaller = Extract<Caller, { kind: 'key' }>;
+
+/** Events, not batches, that a tenant may send in a minute. */
+const maxPerMinute = 600_000;
+const maxBuckets = 11_000;
+
+export const events: Handlers<typeof eventRoutes> = {
+  ingestEvents: (hub, { body }, caller) => acceptEvents(hub, caller, readBatch(body)),
+
+  async searchEvents(hub, { query }, caller) {
+    const filter = filterOf(query, caller);
+    const page = await hub.store.events.search(caller.tenantId, filter, query.limit, query.cursor ?? null);
+    const list = page.events.map(render);
+    if (page.next === null) return list;
+    return new Reply(list, {
+      headers: { 'X-Next-Cursor': page.next, Link: `<${pageAfter(query, page.next)}>; rel="next"` },
+    });
+  },
+
+  async eventHistogram(hub, { query }, caller) {
+    const bucketMs = query.bucket_seconds * 1000;
+    if (query.until <= query.since) return [];
+    if ((query.until - query.since) / bucketMs > maxBuckets) {
+      throw new HubError(
+        'unprocessable',
+        `The range holds more than ${maxBuckets} buckets: choose larger bucket_seconds.`,
+      );
+    }
+    const buckets = await hub.store.events.histogram(caller.tenantId, filterOf(query, caller), bucketMs);
+    return buckets.map(({ start, ...counts }) => ({ bucket_start: iso(start), ...counts }));
+  },
+};
+
+/**
+ * Stores a batch, then tells who must know: the environment which versions run, the registrations who was seen, the dashboards how many
+ * events were new. When telling fails the caller gets the error and may repeat the batch: every event is then a duplicate.
+ * @throws HubError rate_limited, overloaded, unavailable
+ */
+export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): Promise<Ingested> {
+  const { tenantId, env } = caller;
+  const answer = await hub.limits.hit(`ingest:${tenantId}`, maxPerMinute, 60_000, batch.events.length);
+  if (!answer.ok) {
+    throw new HubError('rate_limited', 'Too many events. Please slow down.', {
+      retryAfter: answer.retryAfter,
+    });
+  }
+  const now = hub.clock.now();
+  const ingested = await hub.store.events.ingest({ tenantId, env, receivedAt: now, events: batch.events });
+  if (batch.manifest) {
+    await hub.store.agents.putManifest(tenantId, env, batch.manifest, now, hub.secrets.uuid());
+  }
+  await touchAgents(hub, caller, new Set(batch.events.map(({ agent_id }) => agent_id)));
+  const reports = versionsRun(batch.events, now);
+  if (reports.length > 0) {
+    await hub.actors.tell('environment', environmentKey(tenantId, env), 'ranMany', { reports });
+  }
+  if (ingested.accepted > 0) {
+    await hub.broadcast.publish([
+      {
+        audience: dashboardsOf(tenantId),
+        type: 'event_created',
+        data: { type: 'event_created', accepted: ingested.accepted },
+      },
+    ]);
+  }
+  return ingested;
+}
+
+interface VersionRun {
+  readonly agentId: string;
+  readonly bundleName: string | null;
+  readonly policyVersion: string;
+  readonly at: number;
+}
+
+/** The distinct versions that the events say their agents ran, each with its newest time, none later than now (agents' clocks differ). */
+function versionsRun(events: readonly EventInput[], now: number): VersionRun[] {
+  const newest = new Map<string, VersionRun>();
+  for (const { agent_id: agentId, payload, timestamp } of events) {
+    const policyVersion = nameIn(payload?.policy_version);
+    if (policyVersion === null) continue;
+    const bundleName = nameIn(payload?.bundle_name);
+    const id = JSON.stringify([agentId, bundleName, policyVersion]);
+    const at = Math.min(timestamp, now);
+    const known = newest.get(id);
+    if (!known || known.at < at) newest.set(id, { agentId, bundleName, policyVersion, at });
+  }
+  return [...newest.values()];
+}
+
+const nameIn = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' && value.length <= 255 && !hasControl(value) ? value : null;
+
+interface Query {
+  readonly agent_id?: string | undefined;
+  readonly tool_name?: string | undefined;
+  readonly verdict?: string | undefined;
+  readonly mode?: 'enforce' | 'observe' | undefined;
+  readonly env?: 'production' | 'staging' | 'development' | undefined;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  readonly search?: string | undefined;
+}
+
+const filterOf = (query: Query, caller: Extract<Caller, { kind: 'user' | 'key' }>): EventFilter => ({
+  env: envSeen(caller, query.env),
+  ...given({
+    agentId: query.agent_id,
+    toolName: query.tool_name,
+    verdict: query.verdict,
+    mode: query.mode,
+    since: query.since,
+    until: query.until,
+    search: query.search,
+  }),
+});
+
+/** The address of the page after a cursor: the same filters. */
+function pageAfter({ since, until, ...rest }: Query & { readonly limit: number }, cursor: string): string {
+  const times = given({
+    since: since === undefined ? undefined : renderInstant(since),
+    until: until === undefined ? undefined : renderInstant(until),
+  });
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(given({ ...rest, ...times }))) query.set(name, String(value));
+  query.set('cursor', cursor);
+  return `/api/v1/events?${query}`;
+}
+
+const render = (event: StoredEvent) => ({
+  id: event.id,
+  call_id: event.call_id,
+  agent_id: event.agent_id,
+  tool_name: event.tool_name,
+  verdict: event.verdict,
+  mode: event.mode,
+  timestamp: renderInstant(event.timestamp),
+  payload: event.payload,
+  env: event.env,
+  created_at: iso(event.createdAt),
+  outcomes: event.outcomes.map((outcome) => ({ ...outcome, timestamp: renderInstant(outcome.timestamp) })),
+});

@@ -1,0 +1,65 @@
+// How the hub is, for probes and for the dashboard.
+import { Reply } from '../api/call.ts';
+import type { healthRoutes } from '../api/health.ts';
+import type { Handlers, Hub } from './hub.ts';
+
+/** Hubs known to be set up: once true it stays true, and probes must not ask the store for it for ever. */
+const complete = new WeakSet<Hub>();
+
+async function isSetUp(hub: Hub): Promise<boolean> {
+  if (complete.has(hub)) return true;
+  const any = await hub.store.tenants.anyUser();
+  if (any) complete.add(hub);
+  return any;
+}
+
+const link = (latency: number | null) => ({
+  connected: latency !== null,
+  latency_ms: latency === null ? null : Math.round(latency * 100) / 100,
+});
+
+const links = async ({ health }: Hub) => {
+  const [database, cache] = await Promise.all([health.store(), health.keyValue()]);
+  return { database: link(database), cache: link(cache) };
+};
+
+export const health: Handlers<typeof healthRoutes> = {
+  async health(hub) {
+    const cache = await hub.health.keyValue();
+    const status = cache === null ? ('degraded' as const) : ('ok' as const);
+    // This probe answers 200 whatever fails: a store that does not answer is not known to be set up.
+    const bootstrapComplete = await isSetUp(hub).catch(() => null);
+    return {
+      status: bootstrapComplete === null ? 'degraded' : status,
+      bootstrap_complete: bootstrapComplete ?? false,
+    };
+  },
+
+  async live() {
+    return { status: 'alive' };
+  },
+
+  async ready(hub) {
+    const { database, cache } = await links(hub);
+    const workers = hub.health.workers();
+    const working = Object.values(workers).every((state) => state === 'running');
+    const ready = database.connected && cache.connected && working && !hub.health.draining();
+    const status = ready ? ('ready' as const) : ('not_ready' as const);
+    return new Reply({ status, database, cache, workers }, { status: ready ? 200 : 503 });
+  },
+
+  async healthDetails(hub) {
+    const { database, cache } = await links(hub);
+    const running = Object.values(hub.health.workers()).filter((state) => state === 'running');
+    return {
+      status: database.connected && cache.connected ? 'ok' : 'degraded',
+      version: hub.settings.version,
+      auth_provider: 'local',
+      base_url_https: hub.settings.baseUrl.startsWith('https://'),
+      database,
+      cache,
+      workers: running.length,
+      connected_agents: hub.health.connectedAgents(),
+    };
+  },
+};

@@ -1,0 +1,62 @@
+// What handlers work with: the ports, the actors and the caller. Holds no logic.
+import type { HubActors } from '../../actors/protocol.ts';
+import type { CallerOf, Reply, Request } from '../api/call.ts';
+import type { Input, ReplyBody, RouteDeclaration } from '../api/route.ts';
+import type { Wire } from '../domain/wire.ts';
+import type { Broadcast } from '../ports/broadcast.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Evaluator } from '../ports/evaluator.ts';
+import type { Limits } from '../ports/limits.ts';
+import type { Log } from '../ports/log.ts';
+import type { Secrets } from '../ports/secrets.ts';
+import type { Store } from '../ports/store.ts';
+
+/** The settings that handlers need (src/config.ts reads them). */
+export interface Settings {
+  readonly version: string;
+  readonly baseUrl: string;
+  readonly setupToken: string | null;
+  readonly operatorToken: string | null;
+  readonly sessionTtlMs: number;
+  readonly loginAttempts: number;
+  readonly loginWindowMs: number;
+  readonly wire: Wire;
+}
+
+/** What a node can say of itself, for health. */
+export interface NodeHealth {
+  /** Round trips in milliseconds; null when it does not answer. */
+  store(): Promise<number | null>;
+  keyValue(): Promise<number | null>;
+  workers(): { readonly [name: string]: 'running' | 'stopped' | 'crashed' };
+  connectedAgents(): number;
+  draining(): boolean;
+}
+
+export interface Hub {
+  readonly store: Store;
+  readonly actors: HubActors;
+  readonly broadcast: Broadcast;
+  readonly evaluator: Evaluator;
+  readonly limits: Limits;
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+  readonly log: Log;
+  readonly settings: Settings;
+  readonly health: NodeHealth;
+  /** The OpenAPI document, as JSON text. */
+  openApi(): string;
+}
+
+/** A handler of one route. Returns the body, or a Reply that adds headers, cookies or another status. */
+export type Handler<R extends RouteDeclaration> = (
+  hub: Hub,
+  input: Input<R>,
+  caller: CallerOf<R['auth']>,
+  request: Request,
+) => Promise<ReplyBody<R> | Reply<ReplyBody<R>>>;
+
+/** One handler for each route of a table that is not a stream; a missing one does not compile. */
+export type Handlers<T extends { readonly [name: string]: RouteDeclaration }> = {
+  readonly [N in keyof T as T[N]['media'] extends 'text/event-stream' ? never : N]: Handler<T[N]>;
+};

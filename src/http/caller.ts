@@ -1,0 +1,188 @@
+// Who calls: API key, login cookie or operator token, by what the route asks for (document 3 §2.2, §3). Also the CSRF rule (§1.4).
+import type { Caller } from '../api/call.ts';
+import type { Auth, RouteDeclaration } from '../api/route.ts';
+import { HubError } from '../domain/error.ts';
+import type { Control } from '../domain/frame.ts';
+import { hasControl, isWellFormed } from '../domain/ids.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { KeyStore, LoginStore, TenantStore } from '../ports/identity.ts';
+import type { Log } from '../ports/log.ts';
+import type { Secrets } from '../ports/secrets.ts';
+import { createKeyRing } from './keys.ts';
+import { createLogins } from './logins.ts';
+
+/** Names on the wire that the edge needs (a part of the handlers' Wire). */
+export interface WireNames {
+  /** Lower-case header names that may carry the agent id, the preferred one first. */
+  readonly agentIdHeaders: readonly string[];
+  readonly sessionCookie: string;
+  readonly keyPrefix: string;
+}
+
+export interface CallersOptions {
+  readonly keys: Pick<KeyStore, 'byHash' | 'used'>;
+  readonly logins: Pick<LoginStore, 'get' | 'extend'>;
+  readonly users: Pick<TenantStore, 'userById'>;
+  readonly secrets: Pick<Secrets, 'sha256' | 'equal'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly wire: WireNames;
+  readonly baseUrl: string;
+  readonly sessionTtlMs: number;
+  readonly operatorToken: string | null;
+}
+
+export type Headers = ReadonlyMap<string, string>;
+
+export interface Callers {
+  /** The caller, and a Set-Cookie text when a login was extended. @throws HubError unauthenticated, forbidden, not_found */
+  find(auth: Auth, headers: Headers): Promise<{ readonly caller: Caller; readonly cookie: string | null }>;
+  /** @throws HubError csrf_header_missing */
+  checkCsrf(route: RouteDeclaration, method: string, path: string, headers: Headers): void;
+  /** True when the request carries a login cookie. */
+  hasCookie(headers: Headers): boolean;
+  /** Takes revocations and sign-outs of any node. */
+  control(message: Control): void;
+  /** Writes the gathered last uses of keys. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const maxCredential = 512;
+const unauthenticated = (message: string): HubError => new HubError('unauthenticated', message);
+
+export function createCallers(options: CallersOptions): Callers {
+  const { wire, secrets, operatorToken } = options;
+  const ring = createKeyRing(options);
+  const operatorHash = operatorToken === null ? null : secrets.sha256(operatorToken);
+  const hasCookie = (headers: Headers): boolean =>
+    cookieOf(headers.get('cookie'), wire.sessionCookie) !== null;
+  const logins = createLogins({
+    ...options,
+    cookieName: wire.sessionCookie,
+    secure: options.baseUrl.startsWith('https://'),
+  });
+
+  async function byKey(headers: Headers): Promise<Caller> {
+    const header = headers.get('authorization');
+    if (!header) throw unauthenticated('Authorization header is required.');
+    const token = bearer(header);
+    if (token === null) throw unauthenticated('Authorization header must be: Bearer <API key>.');
+    const usable = token.startsWith(wire.keyPrefix) && token.length <= maxCredential;
+    const key = usable ? await ring.find(token) : null;
+    if (!key) throw unauthenticated('Invalid or revoked API key.');
+    return {
+      kind: 'key',
+      keyId: key.id,
+      keyPrefix: key.prefix,
+      keyHash: key.hash,
+      tenantId: key.tenantId,
+      env: key.env,
+      agentId: agentIdOf(headers, wire),
+    };
+  }
+
+  async function byCookie(headers: Headers): Promise<{ caller: Caller; cookie: string | null }> {
+    const token = cookieOf(headers.get('cookie'), wire.sessionCookie);
+    if (!token) throw unauthenticated('Not authenticated.');
+    if (token.length > maxCredential) throw unauthenticated('Session expired or invalid.');
+    const { user, tokenHash, renewed } = await logins.find(token);
+    const { id: userId, tenantId, email, isAdmin } = user;
+    return { caller: { kind: 'user', userId, tenantId, email, isAdmin, tokenHash }, cookie: renewed };
+  }
+
+  function byOperatorToken(headers: Headers): Caller {
+    if (operatorHash === null) throw new HubError('not_found', 'Not Found');
+    const token = bearer(headers.get('authorization') ?? '');
+    // Hashed first, so that the comparison does not depend on the length either.
+    if (token === null || !secrets.equal(secrets.sha256(token), operatorHash)) {
+      throw unauthenticated('A valid operator token is required.');
+    }
+    return { kind: 'operator' };
+  }
+
+  return {
+    async find(auth, headers) {
+      switch (auth) {
+        case 'none':
+          return { caller: { kind: 'none' }, cookie: null };
+        case 'key':
+          return { caller: await byKey(headers), cookie: null };
+        case 'operator':
+          return { caller: byOperatorToken(headers), cookie: null };
+        case 'cookie':
+          return byCookie(headers);
+        case 'admin': {
+          const found = await byCookie(headers);
+          if (found.caller.kind === 'user' && found.caller.isAdmin) return found;
+          throw new HubError('forbidden', 'Admin access required.');
+        }
+        case 'either': {
+          if ((headers.get('authorization') ?? '').includes(wire.keyPrefix)) {
+            return { caller: await byKey(headers), cookie: null };
+          }
+          if (hasCookie(headers)) return byCookie(headers);
+          if (!headers.has('authorization')) throw unauthenticated('Authentication required.');
+          return { caller: await byKey(headers), cookie: null };
+        }
+      }
+    },
+
+    checkCsrf(route, method, path, headers) {
+      if (method === 'GET' || method === 'HEAD' || route.csrfExempt) return;
+      const byBrowser = route.auth === 'cookie' || route.auth === 'admin' || route.auth === 'either';
+      if (!byBrowser && !path.startsWith('/api/')) return;
+      if (headers.get('x-requested-with')) return;
+      const token = bearer(headers.get('authorization') ?? '');
+      const signedIn = hasCookie(headers);
+      if (token !== null && !signedIn) {
+        if (token.startsWith(wire.keyPrefix) && token.length > wire.keyPrefix.length) return;
+        if (route.auth === 'operator') return;
+      }
+      throw new HubError(
+        'csrf_header_missing',
+        path === '/api/v1/setup' ? 'Missing X-Requested-With header.' : 'Missing CSRF header.',
+      );
+    },
+
+    hasCookie,
+
+    control(message) {
+      if (message.kind === 'key_revoked') ring.revoked(message.keyHash);
+      else if (message.kind === 'login_ended') logins.ended(message.tokenHash);
+      else if (message.kind === 'user_logins_ended') logins.userEnded(message.userId);
+    },
+
+    flush: () => ring.flush(),
+    close: () => ring.close(),
+  };
+}
+
+/** The token of a Bearer header, or null. */
+function bearer(header: string): string | null {
+  const match = /^bearer +(\S+)$/i.exec(header.trim());
+  return match?.[1] ?? null;
+}
+
+/** The first value of a cookie, or null when it is absent or empty. */
+export function cookieOf(header: string | undefined, name: string): string | null {
+  if (!header) return null;
+  for (const part of header.split(';')) {
+    const split = part.indexOf('=');
+    if (split > 0 && part.slice(0, split).trim() === name) return part.slice(split + 1).trim() || null;
+  }
+  return null;
+}
+
+/** @throws HubError bad_request */
+function agentIdOf(headers: Headers, wire: WireNames): string | null {
+  for (const name of wire.agentIdHeaders) {
+    const value = headers.get(name);
+    if (!value) continue;
+    if (value.length > 255 || hasControl(value) || !isWellFormed(value)) {
+      throw new HubError('bad_request', `${name} must be 1 to 255 characters without control characters.`);
+    }
+    return value;
+  }
+  return null;
+}

@@ -1,0 +1,44 @@
+// A handler's result as a raw response: status, headers, cookies, body.
+import { Reply } from '../api/call.ts';
+import type { RouteDeclaration } from '../api/route.ts';
+import { HubError } from '../domain/error.ts';
+import type { HeaderList } from './headers.ts';
+import type { BodyPiece, RawResponse } from './raw.ts';
+
+/** On every reply of the API that does not say otherwise. */
+export const noStore: HeaderList = [['Cache-Control', 'no-store']];
+
+/** A response of its parts alone. */
+export const plain = (status: number, headers: HeaderList, body: RawResponse['body']): RawResponse => ({
+  status,
+  headers,
+  body,
+  close: false,
+  live: null,
+});
+
+/** @throws HubError internal when a handler made a header that would break the response */
+export function encode(declaration: RouteDeclaration, result: unknown, cookie: string | null): RawResponse {
+  const reply = result instanceof Reply ? result : null;
+  const value: unknown = reply ? reply.body : result;
+  const headers: (readonly [string, string])[] = [];
+  for (const [name, text] of Object.entries(reply?.headers ?? {})) headers.push([name, text]);
+  // A login or logout sets the cookie itself: then the extension is void.
+  const cookies = reply && reply.cookies.length > 0 ? reply.cookies : cookie === null ? [] : [cookie];
+  for (const text of cookies) headers.push(['Set-Cookie', text]);
+  for (const [name, text] of headers) {
+    if (/[\r\n\0]/.test(text)) throw new HubError('internal', `The reply header ${name} holds a line end.`);
+  }
+  const has = (name: string): boolean => headers.some(([key]) => key.toLowerCase() === name);
+  if (!has('cache-control')) headers.push(...noStore);
+  const status = reply?.status ?? declaration.status;
+  if (status === 204 || value === null || value === undefined) return plain(status, headers, null);
+  if (!has('content-type')) headers.push(['Content-Type', declaration.media ?? 'application/json']);
+  const asIs = declaration.media !== undefined && isPieces(value);
+  return plain(status, headers, asIs ? value : JSON.stringify(value));
+}
+
+const isPieces = (value: unknown): value is BodyPiece | AsyncIterable<BodyPiece> =>
+  typeof value === 'string' ||
+  value instanceof Uint8Array ||
+  (typeof value === 'object' && value !== null && Symbol.asyncIterator in value);

@@ -1,0 +1,72 @@
+// Headers that do not depend on the route: security headers and CORS (document 3 §1.5, §1.6).
+
+export type HeaderList = readonly (readonly [name: string, value: string])[];
+
+/** On every response. Scripts and styles come from files of our own origin only. */
+export const securityHeaders: HeaderList = [
+  [
+    'Content-Security-Policy',
+    "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+      "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'",
+  ],
+  ['Strict-Transport-Security', 'max-age=63072000; includeSubDomains'],
+  ['X-Frame-Options', 'DENY'],
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Referrer-Policy', 'strict-origin-when-cross-origin'],
+  ['Permissions-Policy', 'camera=(), microphone=(), geolocation=(), payment=()'],
+];
+
+export interface Cors {
+  /** True when a page of this origin may use the API with credentials. */
+  allows(origin: string): boolean;
+  /** CORS headers of an actual reply. */
+  reply(origin: string | undefined): HeaderList;
+  /** Headers of a preflight that is allowed. */
+  preflight(origin: string): HeaderList;
+}
+
+/**
+ * @param origins CORS_ORIGINS, explicit; localhost origins are dropped when the base URL is not localhost
+ * @throws Error for `*` or an entry that is not an origin
+ */
+export function createCors(
+  baseUrl: string,
+  origins: readonly string[],
+  agentIdHeaders: readonly string[],
+): Cors {
+  const isLocal = (url: URL): boolean => ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
+  const base = new URL(baseUrl);
+  const allowed = new Set([base.origin]);
+  for (const entry of origins) {
+    const url = URL.canParse(entry) ? new URL(entry) : null;
+    if (!url || url.origin === 'null' || !/^https?:$/.test(url.protocol)) {
+      throw new Error(`CORS_ORIGINS: '${entry}' is not an origin such as https://console.example.com`);
+    }
+    if (!isLocal(url) || isLocal(base)) allowed.add(url.origin);
+  }
+  const requestHeaders = [
+    'Content-Type',
+    'X-Requested-With',
+    'Authorization',
+    'Last-Event-ID',
+    ...agentIdHeaders,
+  ];
+  const shared = (origin: string): HeaderList => [
+    ['Access-Control-Allow-Origin', origin],
+    ['Access-Control-Allow-Credentials', 'true'],
+    ['Vary', 'Origin'],
+  ];
+  return {
+    allows: (origin) => allowed.has(origin),
+    reply: (origin) =>
+      origin !== undefined && allowed.has(origin)
+        ? [...shared(origin), ['Access-Control-Expose-Headers', 'X-Request-Id, Retry-After']]
+        : [],
+    preflight: (origin) => [
+      ...shared(origin),
+      ['Access-Control-Allow-Methods', 'GET, POST, PUT, PATCH, DELETE, OPTIONS'],
+      ['Access-Control-Allow-Headers', requestHeaders.join(', ')],
+      ['Access-Control-Max-Age', '600'],
+    ],
+  };
+}

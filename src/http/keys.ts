@@ -1,0 +1,104 @@
+// API keys on the request path: hash, bounded cache, last use. Makes and revokes none.
+import type { ApiKey } from '../domain/tenant.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { KeyStore } from '../ports/identity.ts';
+import type { Log } from '../ports/log.ts';
+import type { Secrets } from '../ports/secrets.ts';
+import { BoundedMap } from './bounded.ts';
+
+const knownMs = 60_000;
+const unknownMs = 5_000;
+const flushMs = 5_000;
+const cacheSize = 20_000;
+const maxUses = 50_000;
+
+export interface KeyRing {
+  /** The key, when it exists and is not revoked. One hash and one map look-up when cached. */
+  find(key: string): Promise<ApiKey | null>;
+  /** A revocation became known: forget the key, and whatever is being read about it. */
+  revoked(keyHash: string): void;
+  /** Writes the uses gathered so far; on failure they are kept for the next time. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Keys by hash: cached for a minute (5 s when unknown), at most 20,000; uses are written every 5 s. */
+export function createKeyRing(ports: {
+  readonly keys: Pick<KeyStore, 'byHash' | 'used'>;
+  readonly secrets: Pick<Secrets, 'sha256' | 'equal'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}): KeyRing {
+  const { keys, secrets, clock, log } = ports;
+  const known = new BoundedMap<ApiKey>(cacheSize);
+  const unknown = new BoundedMap<true>(cacheSize);
+  /** Requests side by side share one reading: a whole fleet may come back with one key at once. */
+  const reading = new Map<string, Promise<ApiKey | null>>();
+  let uses = new Map<string, number>();
+  let revocations = 0;
+
+  /** Reads again when a revocation came in meanwhile: the answer may be older than it. */
+  async function read(hash: string): Promise<ApiKey | null> {
+    for (;;) {
+      const before = revocations;
+      const key = await keys.byHash(hash);
+      if (before !== revocations) continue;
+      if (key && key.revokedAt === null && secrets.equal(key.hash, hash)) {
+        known.set(hash, key, clock.now() + knownMs);
+        return key;
+      }
+      unknown.set(hash, true, clock.now() + unknownMs);
+      return null;
+    }
+  }
+
+  async function flush(): Promise<void> {
+    if (uses.size === 0) return;
+    const batch = uses;
+    uses = new Map();
+    try {
+      await keys.used([...batch].map(([id, at]) => ({ id, at })));
+    } catch (error) {
+      for (const [id, at] of batch) use(id, Math.max(at, uses.get(id) ?? 0));
+      log.warn(
+        { err: error, keys: batch.size },
+        'last uses of API keys could not be written; kept for the next time',
+      );
+    }
+  }
+
+  function use(id: string, at: number): void {
+    if (uses.size < maxUses || uses.has(id)) uses.set(id, at);
+  }
+
+  const timer = clock.every(flushMs, () => void flush());
+  return {
+    async find(text) {
+      const hash = secrets.sha256(text);
+      const now = clock.now();
+      let key = known.get(hash, now);
+      if (!key) {
+        if (unknown.get(hash, now)) return null;
+        let promise = reading.get(hash);
+        if (!promise) {
+          promise = read(hash).finally(() => reading.delete(hash));
+          reading.set(hash, promise);
+        }
+        const found = await promise;
+        if (!found) return null;
+        key = found;
+      }
+      use(key.id, now);
+      return key;
+    },
+    revoked(keyHash) {
+      revocations++;
+      known.delete(keyHash);
+    },
+    flush,
+    async close() {
+      timer.cancel();
+      await flush();
+    },
+  };
+}

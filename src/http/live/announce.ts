@@ -1,0 +1,61 @@
+// Announcing the open streams of an audience again, in slices, when an environment actor was activated and asks for its roster.
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Feed } from './feed.ts';
+import type { Stream } from './stream.ts';
+
+const sliceSize = 250;
+const attempts = 4;
+const firstWaitMs = 250;
+
+const running = new WeakMap<Feed, { again: boolean }>();
+
+/** Announces every stream of the feed that is open; those that fail are tried again, 4 times in all. A request meanwhile repeats it once. */
+export async function announceAll(feed: Feed, clock: Clock, log: Log): Promise<void> {
+  const already = running.get(feed);
+  if (already) {
+    already.again = true;
+    return;
+  }
+  const run = { again: true };
+  running.set(feed, run);
+  try {
+    while (run.again) {
+      run.again = false;
+      await announceOnce(feed, clock, log);
+    }
+  } finally {
+    running.delete(feed);
+  }
+}
+
+async function announceOnce(feed: Feed, clock: Clock, log: Log): Promise<void> {
+  let left: readonly Stream[] = [...feed.streams];
+  for (let attempt = 1; left.length > 0; attempt++) {
+    const failed: Stream[] = [];
+    for (let i = 0; i < left.length; i += sliceSize) {
+      const slice = left.slice(i, i + sliceSize).filter((stream) => !stream.ended);
+      await Promise.all(
+        slice.map((stream) =>
+          stream.admitted.announce(stream.bundleName).catch(() => {
+            failed.push(stream);
+          }),
+        ),
+      );
+    }
+    left = failed;
+    if (left.length === 0) return;
+    if (attempt === attempts) {
+      // An agent that the roster misses would look offline: it reconnects and is announced then.
+      for (const stream of left) stream.end('failed');
+      log.warn(
+        { audience: feed.audience, streams: left.length },
+        'streams could not be announced and were ended',
+      );
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      clock.after(firstWaitMs * 2 ** attempt, resolve);
+    });
+  }
+}

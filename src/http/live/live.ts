@@ -1,0 +1,257 @@
+// The registry of live streams on this node: opens, finds, ends and counts them. Owns the feeds and the wheel; knows no socket.
+import type { AdmittedStream, StreamHandlers } from '../../api/stream.ts';
+import { HubError } from '../../domain/error.ts';
+import { type Audience, agentsOf, type Control } from '../../domain/frame.ts';
+import type { Broadcast } from '../../ports/broadcast.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import { announceAll } from './announce.ts';
+import { Feed } from './feed.ts';
+import { receive } from './inbox.ts';
+import { join } from './join.ts';
+import type { Codec, Session } from './session.ts';
+import { type EndReason, type LiveCaller, Stream, type StreamHome } from './stream.ts';
+import { Wheel } from './wheel.ts';
+
+/** The wheel turns once in 15 s: that is the time between two keepalives. */
+const slots = 60;
+const slotMs = 250;
+const maxAgeMs = 3_600_000;
+const ageJitter = 0.1;
+const joinMs = 30_000;
+const maxBlockedMs = 30_000;
+const rememberedEndings = 1_000;
+const keepaliveComment = Buffer.from(': keepalive\n\n');
+
+export interface Opening {
+  readonly admitted: AdmittedStream;
+  readonly connectionId: string;
+  readonly caller: LiveCaller;
+  readonly codec: Codec;
+  readonly protocol: string | null;
+  /** What the client sent as Last-Event-ID; null when it sent none. */
+  readonly lastEventId: string | null;
+  /** `mark()` as it was before the caller was identified. */
+  readonly mark: number;
+}
+
+export interface LiveCounts {
+  readonly streams: number;
+  readonly agentStreams: number;
+  readonly dashboardStreams: number;
+  readonly blocked: number;
+  readonly audiences: number;
+  /** Ended streams since the start, by reason. */
+  readonly ended: { readonly [R in EndReason]?: number };
+}
+
+export interface Live {
+  /** To be taken before the caller is identified: a revocation that comes in between then still ends the stream. */
+  mark(): number;
+  /** @throws HubError shutting_down, and what the broadcast throws */
+  open(opening: Opening): Promise<Session>;
+  /** Takes revocations, sign-outs and requests for the roster, of any node. */
+  control(message: Control): void;
+  /** Agents with an open stream on this node, over all environments. */
+  connectedAgents(): number;
+  counts(): LiveCounts;
+  /** Refuses new streams and ends the open ones, spread evenly over `ms`. Resolves when none is left. */
+  drain(ms: number): Promise<void>;
+  /** Ends all streams and the timers now. */
+  close(): void;
+  /** Every open stream, by audience: for tests that compare views. */
+  inspect(): { readonly audience: Audience; readonly streams: number; readonly indexed: number }[];
+}
+
+export interface LiveOptions {
+  readonly broadcast: Pick<Broadcast, 'follow' | 'since'>;
+  readonly handlers: Pick<StreamHandlers, 'message'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function createLive({ broadcast, handlers, clock, log }: LiveOptions): Live {
+  const feeds = new Map<Audience, Feed>();
+  const wheel = new Wheel<Stream>(slots);
+  const blocked = new Set<Stream>();
+  const endedBy: { [R in EndReason]?: number } = {};
+  /** The newest endings, so that a stream whose caller was identified before one of them does not slip through. */
+  const endings: { readonly at: number; readonly control: Control }[] = [];
+  let endingCount = 0;
+  let open = 0;
+  let draining: { left: number; readonly done: (() => void)[] } | null = null;
+
+  const home: StreamHome = {
+    attached(stream) {
+      const missedEnding = endings.find((e) => e.at > stream.mark && endReason(e.control, stream) !== null);
+      if (missedEnding || draining) {
+        stream.end(missedEnding ? (endReason(missedEnding.control, stream) ?? 'revoked') : 'draining');
+        return;
+      }
+      const now = clock.monotonic();
+      stream.endsAt = now + joinMs;
+      if (stream.codec === 'sse') greet(stream, clock);
+      stream.feed.add(stream);
+      wheel.add(stream, clock.random());
+      join(stream, broadcast).then(
+        () => {
+          stream.endsAt = clock.monotonic() + maxAgeMs * (1 - ageJitter + 2 * ageJitter * clock.random());
+        },
+        (error: unknown) => {
+          if (!stream.ended)
+            log.warn({ err: error, audience: stream.feed.audience }, 'a stream could not be joined');
+          stream.end('failed');
+        },
+      );
+    },
+    blocked(stream) {
+      stream.blockedSince = clock.monotonic();
+      blocked.add(stream);
+    },
+    unblocked(stream) {
+      stream.blockedSince = -1;
+      blocked.delete(stream);
+    },
+    ended(stream, reason) {
+      stream.feed.remove(stream);
+      wheel.remove(stream);
+      blocked.delete(stream);
+      open--;
+      endedBy[reason] = (endedBy[reason] ?? 0) + 1;
+      release(stream.feed);
+      try {
+        stream.admitted.closed();
+      } catch (error) {
+        log.error({ err: error }, 'the end of a stream could not be announced');
+      }
+      if (draining && open === 0) for (const done of draining.done.splice(0)) done();
+    },
+    received(stream, message, binary) {
+      void receive(stream, message, binary, handlers, log);
+    },
+  };
+
+  function release(feed: Feed): void {
+    if (--feed.holders > 0) return;
+    if (feeds.get(feed.audience) === feed) feeds.delete(feed.audience);
+    feed.stop();
+  }
+
+  function feedOf(audience: Audience): Feed {
+    let feed = feeds.get(audience);
+    if (!feed) {
+      feed = new Feed(audience);
+      feeds.set(audience, feed);
+    }
+    feed.holders++;
+    return feed;
+  }
+
+  function tick(): void {
+    const now = clock.monotonic();
+    for (const stream of blocked) if (now - stream.blockedSince >= maxBlockedMs) stream.end('slow');
+    wheel.turn((stream) => {
+      if (now >= stream.endsAt) stream.end(stream.joining ? 'failed' : 'aged');
+      else stream.keepalive(keepaliveComment);
+    });
+    if (!draining) return;
+    const share = Math.ceil(wheel.size / Math.max(1, draining.left));
+    draining.left--;
+    for (const stream of wheel.some(share)) stream.end('draining');
+  }
+
+  function endAll(control: Control): void {
+    endings.push({ at: ++endingCount, control });
+    if (endings.length > rememberedEndings) endings.shift();
+    for (const feed of [...feeds.values()]) {
+      for (let i = feed.streams.length - 1; i >= 0; i--) {
+        const stream = feed.streams[i];
+        const reason = stream ? endReason(control, stream) : null;
+        if (stream && reason) stream.end(reason);
+      }
+    }
+  }
+
+  const timer = clock.every(slotMs, tick);
+  return {
+    mark: () => endingCount,
+    async open({ admitted, ...opening }) {
+      const feed = feedOf(admitted.audience);
+      open++;
+      const stream = new Stream(home, feed, admitted, opening);
+      try {
+        if (draining) throw new HubError('shutting_down', 'This node is shutting down.', { retryAfter: 1 });
+        await feed.follow(broadcast);
+        return stream;
+      } catch (error) {
+        // The next one follows anew.
+        if (feeds.get(feed.audience) === feed) feeds.delete(feed.audience);
+        stream.end('failed');
+        throw error;
+      }
+    },
+    control(message) {
+      if (message.kind === 'roster_wanted') {
+        const feed = feeds.get(agentsOf(message.tenantId, message.env));
+        if (feed) void announceAll(feed, clock, log);
+      } else endAll(message);
+    },
+    connectedAgents() {
+      let count = 0;
+      for (const feed of feeds.values()) count += feed.agentCount;
+      return count;
+    },
+    counts() {
+      let agentStreams = 0;
+      let dashboardStreams = 0;
+      for (const feed of feeds.values()) {
+        if (feed.audience.startsWith('agents:')) agentStreams += feed.streams.length;
+        else dashboardStreams += feed.streams.length;
+      }
+      const streams = agentStreams + dashboardStreams;
+      return {
+        streams,
+        agentStreams,
+        dashboardStreams,
+        blocked: blocked.size,
+        audiences: feeds.size,
+        ended: { ...endedBy },
+      };
+    },
+    drain(ms) {
+      return new Promise((resolve) => {
+        draining ??= { left: Math.max(1, Math.floor(ms / slotMs)), done: [] };
+        if (open === 0) resolve();
+        else draining.done.push(resolve);
+      });
+    },
+    close() {
+      draining ??= { left: 1, done: [] };
+      for (const stream of wheel.some(wheel.size)) stream.end('draining');
+      timer.cancel();
+    },
+    inspect: () =>
+      [...feeds.values()].map((feed) => ({
+        audience: feed.audience,
+        streams: feed.streams.length,
+        indexed: feed.indexed(),
+      })),
+  };
+}
+
+/** Why a control message ends a stream; null when it does not concern it. */
+function endReason(control: Control, { caller }: Stream): EndReason | null {
+  if (control.kind === 'key_revoked') {
+    return caller.kind === 'key' && caller.keyHash === control.keyHash ? 'revoked' : null;
+  }
+  if (caller.kind !== 'user') return null;
+  if (control.kind === 'login_ended') return caller.tokenHash === control.tokenHash ? 'signed_out' : null;
+  if (control.kind === 'user_logins_ended') return caller.userId === control.userId ? 'signed_out' : null;
+  return null;
+}
+
+/** The start of an SSE stream: a comment, so that proxies pass the headers on, and a reconnection time with jitter. */
+function greet(stream: Stream, clock: Clock): void {
+  const retry = Math.round(1000 + 2000 * clock.random());
+  if (stream.sink && !stream.sink.write(`: connected\nretry: ${retry}\n\n`)) stream.home.blocked(stream);
+}

@@ -1,0 +1,201 @@
+// One live stream: what it follows, whether its connection can take more, and its end. Owns no timer and no queue while all is well.
+import type { Caller } from '../../api/call.ts';
+import type { AdmittedStream } from '../../api/stream.ts';
+import type { Position } from '../../domain/frame.ts';
+import { Backlog } from './backlog.ts';
+import { type EncodedFrame, isAfter, type Piece } from './encoded.ts';
+import type { Feed } from './feed.ts';
+import type { Codec, Session, Sink } from './session.ts';
+
+/** Why a stream ended. */
+export type EndReason =
+  | 'client' // the connection is gone
+  | 'aged'
+  | 'slow' // over its bound, or blocked too long
+  | 'revoked'
+  | 'signed_out'
+  | 'draining'
+  | 'failed'; // it could not be joined
+
+/** What a stream needs of the registry it belongs to. */
+export interface StreamHome {
+  attached(stream: Stream): void;
+  blocked(stream: Stream): void;
+  unblocked(stream: Stream): void;
+  ended(stream: Stream, reason: EndReason): void;
+  received(stream: Stream, message: Uint8Array, binary: boolean): void;
+}
+
+export type LiveCaller = Extract<Caller, { kind: 'user' | 'key' }>;
+
+const drained = ':\n\n';
+
+export class Stream implements Session {
+  readonly home: StreamHome;
+  readonly feed: Feed;
+  readonly admitted: AdmittedStream;
+  readonly connectionId: string;
+  readonly codec: Codec;
+  readonly protocol: string | null;
+  readonly caller: LiveCaller;
+  /** The position the client had seen, as it said. Null once joined. */
+  lastEventId: string | null;
+  /** The registry's count of endings when the caller was identified. */
+  readonly mark: number;
+  /** The bundle it follows now; null: all. */
+  bundleName: string | null;
+  sink: Sink | null = null;
+  ended = false;
+  /** True until the frames it missed are written; frames that arrive meanwhile wait in the backlog. */
+  joining = true;
+  /** Since when the connection takes nothing (monotonic ms), or -1. */
+  blockedSince = -1;
+  /** When it must end (monotonic ms). */
+  endsAt = 0;
+  inFlight = 0;
+  backlog: Backlog | null = null;
+  seen = 0;
+  /** The last position replayed: the log may be ahead of what this node was sent of it. Null once that is passed. */
+  replayed: Position | null = null;
+  index = -1;
+  slot = -1;
+  slotIndex = -1;
+  nextOfAgent: Stream | null = null;
+
+  constructor(
+    home: StreamHome,
+    feed: Feed,
+    admitted: AdmittedStream,
+    opening: {
+      readonly connectionId: string;
+      readonly codec: Codec;
+      readonly protocol: string | null;
+      readonly caller: LiveCaller;
+      readonly lastEventId: string | null;
+      readonly mark: number;
+    },
+  ) {
+    this.home = home;
+    this.feed = feed;
+    this.admitted = admitted;
+    this.bundleName = admitted.bundleName;
+    this.connectionId = opening.connectionId;
+    this.codec = opening.codec;
+    this.protocol = opening.protocol;
+    this.caller = opening.caller;
+    this.lastEventId = opening.lastEventId;
+    this.mark = opening.mark;
+  }
+
+  get agentId(): string | null {
+    return this.admitted.agentId;
+  }
+
+  get isBlocked(): boolean {
+    return this.blockedSince >= 0;
+  }
+
+  attach(sink: Sink): void {
+    if (this.ended) {
+      sink.end();
+      return;
+    }
+    this.sink = sink;
+    this.home.attached(this);
+  }
+
+  /** True when a shared frame is for this stream. */
+  concerns({ frame }: EncodedFrame): boolean {
+    if (frame.toAgent !== undefined && frame.toAgent !== this.agentId) return false;
+    return frame.bundle === undefined || this.bundleName === null || frame.bundle === this.bundleName;
+  }
+
+  /** A shared frame, in the order of the log; each order number once. */
+  take(frame: EncodedFrame): void {
+    if (this.seen >= frame.order || this.ended) return;
+    this.seen = frame.order;
+    if (this.replayed !== null) {
+      if (!isAfter(frame.position, this.replayed)) return;
+      this.replayed = null;
+    }
+    if (!this.concerns(frame)) return;
+    this.follow(frame);
+    this.send(frame);
+  }
+
+  /** An assignment_changed for this agent moves what it follows, unless it asked for one bundle by name. */
+  follow({ frame }: EncodedFrame): void {
+    if (frame.type !== 'assignment_changed' || this.admitted.pinned || this.agentId === null) return;
+    if (frame.toAgent !== this.agentId) return;
+    const bundle = frame.data.bundle_name;
+    this.bundleName = typeof bundle === 'string' ? bundle : null;
+  }
+
+  /** Sends a piece, or keeps it within the bound; over the bound the stream ends. */
+  send(piece: Piece): void {
+    if (this.ended || !this.sink) return;
+    if (this.joining || this.isBlocked) {
+      this.backlog ??= new Backlog();
+      if (!this.backlog.add(piece, this.codec)) this.end('slow');
+      return;
+    }
+    if (!this.sink.write(piece.bytes(this.codec))) this.home.blocked(this);
+  }
+
+  /** Joined: writes what gathered meanwhile, in this order, and goes on live after `replayed`. */
+  joined(pieces: Backlog, replayed: Position | null): void {
+    this.joining = false;
+    this.replayed = replayed;
+    this.lastEventId = null;
+    this.backlog = pieces.empty ? null : pieces;
+    if (!this.isBlocked && !this.#flush()) this.home.blocked(this);
+  }
+
+  /** A keepalive, when the connection can take it. */
+  keepalive(comment: Uint8Array): void {
+    if (this.ended || this.isBlocked || !this.sink || this.codec !== 'sse') return;
+    if (!this.sink.write(comment)) this.home.blocked(this);
+  }
+
+  writable(): boolean {
+    if (this.ended || !this.sink) return true;
+    // An SSE connection has to be written to here, or it never drains again.
+    const waiting = !this.joining && this.backlog !== null;
+    const all = waiting ? this.#flush() : this.codec !== 'sse' || this.sink.write(drained);
+    if (this.ended) return true;
+    if (all && this.isBlocked) this.home.unblocked(this);
+    else if (!all && !this.isBlocked) this.home.blocked(this);
+    return all;
+  }
+
+  received(message: Uint8Array, binary: boolean): void {
+    if (!this.ended) this.home.received(this, message, binary);
+  }
+
+  gone(): void {
+    this.end('client');
+  }
+
+  /** Ends it: the connection is closed, and `closed` is called, both exactly once. */
+  end(reason: EndReason): void {
+    if (this.ended) return;
+    this.ended = true;
+    const sink = this.sink;
+    this.sink = null;
+    this.backlog = null;
+    if (sink && reason !== 'client') {
+      if (reason === 'slow' || this.isBlocked) sink.cut();
+      else sink.end();
+    }
+    this.home.ended(this, reason);
+  }
+
+  #flush(): boolean {
+    while (this.backlog && this.sink) {
+      const bytes = this.backlog.next(this.codec);
+      if (this.backlog.empty) this.backlog = null;
+      if (!this.sink.write(bytes)) return false;
+    }
+    return true;
+  }
+}

@@ -1,0 +1,201 @@
+// The OpenAPI 3.1 document, made from the route tables alone. Deterministic: the same tables give the same text.
+import { z } from 'zod';
+import type { Auth, RouteDeclaration, RouteTable } from '../api/route.ts';
+import { agentFrameTypes, dashboardFrameTypes } from '../domain/frame.ts';
+import type { WireNames } from './caller.ts';
+import { subprotocols } from './live/session.ts';
+import { statusOf } from './problem.ts';
+import { statusTexts } from './raw.ts';
+
+type Json = { [key: string]: unknown };
+
+export interface OpenApiOptions {
+  readonly title: string;
+  readonly version: string;
+  readonly baseUrl: string;
+  readonly wire: WireNames;
+}
+
+const errorSchema = {
+  type: 'object',
+  required: ['detail', 'code'],
+  properties: {
+    detail: {
+      description: 'A sentence; for validation_failed, what is wrong and where',
+      oneOf: [
+        { type: 'string' },
+        { type: 'array', maxItems: 50, items: { $ref: '#/components/schemas/Problem' } },
+      ],
+    },
+    code: { type: 'string', enum: Object.keys(statusOf).sort() },
+  },
+};
+
+const problemSchema = {
+  type: 'object',
+  required: ['loc', 'msg'],
+  properties: {
+    loc: {
+      type: 'array',
+      description: 'body, query or path, then the field path',
+      items: { oneOf: [{ type: 'string' }, { type: 'integer' }] },
+    },
+    msg: { type: 'string' },
+  },
+};
+
+const security: { readonly [A in Auth]: readonly Json[] } = {
+  none: [],
+  cookie: [{ cookie: [] }],
+  admin: [{ cookie: [] }],
+  key: [{ apiKey: [] }],
+  either: [{ apiKey: [] }, { cookie: [] }],
+  operator: [{ operator: [] }],
+};
+
+const authWords: { readonly [A in Auth]: string } = {
+  none: 'No authentication.',
+  cookie: 'A signed-in user.',
+  admin: 'A signed-in admin.',
+  key: 'An API key.',
+  either: 'An API key or a signed-in user.',
+  operator: 'The operator token; 404 when none is configured.',
+};
+
+/** The document as JSON text. @throws Error when two routes share a name */
+export function openApiText(tables: readonly RouteTable[], options: OpenApiOptions): string {
+  const paths: { [path: string]: Json } = {};
+  const tags = new Set<string>();
+  const all = tables.flatMap((table) => Object.entries(table));
+  all.sort(([, a], [, b]) => compare(a.path, b.path) || compare(a.method, b.method));
+  const names = new Set<string>();
+  for (const [name, route] of all) {
+    if (names.has(name)) throw new Error(`two routes are named ${name}`);
+    names.add(name);
+    tags.add(route.tag);
+    const path = route.path.replaceAll('+}', '}');
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(name, route, options.wire) };
+  }
+  const [agentHeader = 'agent-id'] = options.wire.agentIdHeaders;
+  const document = {
+    openapi: '3.1.0',
+    info: { title: options.title, version: options.version },
+    servers: [{ url: options.baseUrl }],
+    tags: [...tags].sort().map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          description: `An API key (${options.wire.keyPrefix}…), with the agent's id in the header ${agentHeader}.`,
+        },
+        cookie: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: options.wire.sessionCookie,
+          description: 'Set by the login. POST, PUT, PATCH and DELETE also need an X-Requested-With header.',
+        },
+        operator: { type: 'http', scheme: 'bearer', description: 'The operator token of the configuration.' },
+      },
+      schemas: { Error: errorSchema, Problem: problemSchema },
+    },
+  };
+  return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+function operation(name: string, route: RouteDeclaration, wire: WireNames): Json {
+  const stream = route.media === 'text/event-stream' && route.method === 'GET';
+  return {
+    operationId: name,
+    summary: route.summary,
+    description: [authWords[route.auth], ...(stream ? streamWords(route) : [])].join(' '),
+    tags: [route.tag],
+    security: security[route.auth],
+    parameters: parameters(route, wire),
+    ...(route.body || route.parse === 'bytes' ? { requestBody: requestBody(route) } : {}),
+    responses: responses(route),
+  };
+}
+
+function streamWords(route: RouteDeclaration): string[] {
+  const types = route.auth === 'key' ? agentFrameTypes : dashboardFrameTypes;
+  return [
+    `Events: ${types.join(', ')}, and resync when what was missed cannot be replayed.`,
+    'Every frame has an id; send the last one as Last-Event-ID to get what was missed.',
+    `Also a WebSocket, subprotocols ${subprotocols.join(' and ')}: each message is the event's data with its id.`,
+  ];
+}
+
+function parameters(route: RouteDeclaration, wire: WireNames): Json[] {
+  const list: Json[] = [];
+  const declared = schemaOf(route.params, 'input');
+  for (const [, parameter = ''] of route.path.matchAll(/\{([a-z_]+)\+?\}/g)) {
+    list.push({ name: parameter, in: 'path', required: true, schema: propertyOf(declared, parameter) });
+  }
+  const query = schemaOf(route.query, 'input');
+  for (const parameter of Object.keys(objectAt(query, 'properties'))) {
+    const required = Array.isArray(query.required) && query.required.includes(parameter);
+    list.push({ name: parameter, in: 'query', required, schema: propertyOf(query, parameter) });
+  }
+  const [agentHeader] = wire.agentIdHeaders;
+  if ((route.auth === 'key' || route.auth === 'either') && agentHeader !== undefined) {
+    list.push({
+      name: agentHeader,
+      in: 'header',
+      required: false,
+      schema: { type: 'string', minLength: 1, maxLength: 255 },
+    });
+  }
+  if (route.media === 'text/event-stream' && route.method === 'GET') {
+    list.push({ name: 'last-event-id', in: 'header', required: false, schema: { type: 'string' } });
+  }
+  return list;
+}
+
+function requestBody(route: RouteDeclaration): Json {
+  const schema = schemaOf(route.body, 'input');
+  const yaml = route.yamlField ? { 'application/x-yaml': { schema: { type: 'string' } } } : {};
+  return { required: route.optionalBody !== true, content: { 'application/json': { schema }, ...yaml } };
+}
+
+function responses(route: RouteDeclaration): Json {
+  const media = route.media ?? 'application/json';
+  const schema = route.reply ? schemaOf(route.reply, 'input') : { type: 'string' };
+  const hasBody = route.reply !== undefined || route.media !== undefined;
+  const statuses: { [status: string]: Json } = {
+    [route.status]: {
+      description: statusTexts[route.status] ?? 'Success',
+      ...(hasBody ? { content: { [media]: { schema } } } : {}),
+    },
+  };
+  const implied = route.auth === 'none' ? [] : (['unauthenticated'] as const);
+  const codes = new Map<number, string[]>();
+  for (const code of new Set([...implied, ...route.errors])) {
+    codes.set(statusOf[code], [...(codes.get(statusOf[code]) ?? []), code]);
+  }
+  for (const [status, list] of [...codes].sort(([a], [b]) => a - b)) {
+    statuses[status] = {
+      description: `${statusTexts[status] ?? 'Error'}: ${list.join(', ')}`,
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+    };
+  }
+  return statuses;
+}
+
+/** The JSON Schema of a declaration's part; what zod cannot express becomes a free value. */
+function schemaOf(schema: z.ZodType | undefined, io: 'input' | 'output'): Json {
+  if (!schema) return {};
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Json;
+  return rest;
+}
+
+const objectAt = (schema: Json, key: string): Json => {
+  const value = schema[key];
+  return typeof value === 'object' && value !== null ? (value as Json) : {};
+};
+
+const propertyOf = (schema: Json, name: string): unknown =>
+  objectAt(schema, 'properties')[name] ?? { type: 'string' };

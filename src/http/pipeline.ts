@@ -1,0 +1,258 @@
+// From a raw request to a raw response: match → caller → limit → parse → handle → encode. The only catch. Knows no socket and no noun.
+import type { Caller, Request } from '../api/call.ts';
+import type { RouteDeclaration, RouteTable } from '../api/route.ts';
+import type { StreamHandlers } from '../api/stream.ts';
+import { HubError } from '../domain/error.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Limits } from '../ports/limits.ts';
+import type { Log } from '../ports/log.ts';
+import type { Secrets } from '../ports/secrets.ts';
+import { clientAddress } from './address.ts';
+import { defaultBodyLimit } from './body.ts';
+import type { Callers } from './caller.ts';
+import { encode, noStore, plain } from './encode.ts';
+import { type Cors, type HeaderList, securityHeaders } from './headers.ts';
+import type { Live } from './live/live.ts';
+import type { Metrics } from './metrics.ts';
+import { parse } from './parse.ts';
+import { allowOf, problemOf } from './problem.ts';
+import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
+import { createRouter } from './router.ts';
+import { openStream } from './streams.ts';
+import { validate } from './validate.ts';
+
+/** A handler as the pipeline calls it, bound to its hub. */
+export type BoundHandler = (
+  input: { readonly params: unknown; readonly query: unknown; readonly body: unknown },
+  caller: Caller,
+  request: Request,
+) => Promise<unknown>;
+
+export type Serve = { readonly [operation: string]: BoundHandler };
+
+/** Binds a table of handlers to what they work with. */
+export function bind<Hub>(
+  hub: Hub,
+  handlers: {
+    readonly [operation: string]: (
+      hub: Hub,
+      input: never,
+      caller: never,
+      request: Request,
+    ) => Promise<unknown>;
+  },
+): Serve {
+  return Object.fromEntries(
+    Object.entries(handlers).map(([name, handler]) => [
+      name,
+      // The declaration's schemas made the input and its auth chose the caller, so both are what the handler's type says.
+      (input, caller, request) => handler(hub, input as never, caller as never, request),
+    ]),
+  );
+}
+
+export interface PipelineOptions {
+  readonly tables: readonly RouteTable[];
+  readonly serve: Serve;
+  readonly callers: Callers;
+  readonly limits: Limits;
+  readonly live: Live;
+  readonly streams: StreamHandlers;
+  readonly cors: Cors;
+  readonly metrics: Metrics;
+  readonly secrets: Pick<Secrets, 'uuid' | 'token'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Addresses and ranges whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
+  /** The document that GET /api/openapi.json serves; null: not served. */
+  readonly openApi: string | null;
+  /** Requests a minute per key or user; default 6,000. */
+  readonly standardPerMinute?: number;
+  /** Streams opened a minute per key or user; default 60,000 (a whole fleet may share one key and reconnect at once). */
+  readonly streamsPerMinute?: number;
+  /** Answers GET requests outside /api/ and /v1/ (the dashboard's files); null: not found. */
+  readonly fallback?: (request: RawRequest) => Promise<RawResponse | null>;
+}
+
+export interface Pipeline {
+  /** The most bytes the body of this request may have. */
+  bodyLimit(method: string, path: string): number;
+  /** Never rejects, but with TransportGone when the client left before its body was read. */
+  handle(raw: RawRequest): Promise<RawResponse>;
+}
+
+const minuteMs = 60_000;
+
+/** @throws Error when a route has no handler, or the tables or proxies are malformed: a server must not start then */
+export function createPipeline(options: PipelineOptions): Pipeline {
+  const { serve, callers, limits, live, cors, metrics, secrets, clock, log } = options;
+  const router = createRouter(options.tables);
+  const addressOf = clientAddress(options.trustedProxies);
+  for (const { name, declaration } of router.routes) {
+    if (!serve[name] && !isStream(declaration)) throw new Error(`the route ${name} has no handler`);
+  }
+
+  async function respond(raw: RawRequest, id: string, seen: Seen): Promise<RawResponse> {
+    if (raw.refused) throw raw.refused;
+    const origin = raw.headers.get('origin');
+    if (raw.method === 'OPTIONS') return preflight(raw, origin);
+    const head = raw.method === 'HEAD';
+    const method = head ? 'GET' : raw.method;
+    if (method === 'GET' && raw.path === '/api/openapi.json' && options.openApi !== null) {
+      seen.route = '/api/openapi.json';
+      return plain(200, [['Content-Type', 'application/json'], ...noStore], options.openApi);
+    }
+    const match = router.match(method, raw.path);
+    if (match === null) return unknown(raw, method);
+    if (!('route' in match)) {
+      throw new HubError('method_not_allowed', 'Method Not Allowed', { allow: match });
+    }
+    const { name, declaration } = match.route;
+    seen.route = `${declaration.method} ${declaration.path}`;
+    callers.checkCsrf(declaration, method, raw.path, raw.headers);
+    const address = addressOf(raw.remote, raw.headers.get('x-forwarded-for') ?? '');
+    // An operator token can be guessed at: guesses are counted before it is compared.
+    if (declaration.auth === 'operator') await within('operator', address, 60);
+    const mark = live.mark();
+    const { caller, cookie } = await callers.find(declaration.auth, raw.headers);
+    seen.caller = caller;
+    await checkLimit(declaration, caller, address);
+    const handler = serve[name];
+    if (!handler) {
+      if (head) return plain(200, streamHeaders, null);
+      if (raw.upgrade) checkOrigin(caller, origin);
+      const session = await openStream(raw, caller, mark, options);
+      return { ...plain(200, streamHeaders, null), live: session };
+    }
+    const input = validate(declaration, await parse(raw, match));
+    const request: Request = { id, address, header: (key) => raw.headers.get(key) ?? null };
+    const result = await handler(input, caller, request);
+    const response = encode(declaration, result, cookie);
+    return head ? { ...response, body: null } : response;
+  }
+
+  function preflight(raw: RawRequest, origin: string | undefined): RawResponse {
+    if (origin !== undefined && raw.headers.has('access-control-request-method')) {
+      if (!cors.allows(origin))
+        throw new HubError('origin_refused', 'This origin is not among CORS_ORIGINS.');
+      return plain(204, cors.preflight(origin), null);
+    }
+    const match = router.match('OPTIONS', raw.path);
+    if (match === null || 'route' in match) throw new HubError('not_found', 'Not Found');
+    return plain(204, [['Allow', allowOf(match)]], null);
+  }
+
+  async function unknown(raw: RawRequest, method: string): Promise<RawResponse> {
+    const isApi = raw.path.startsWith('/api/') || raw.path.startsWith('/v1/');
+    const found = !isApi && method === 'GET' ? await options.fallback?.(raw) : null;
+    if (!found) throw new HubError('not_found', 'Not Found');
+    return raw.method === 'HEAD' ? { ...found, body: null } : found;
+  }
+
+  async function within(name: string, who: string, max: number): Promise<void> {
+    const answer = await limits.hit(`${name}:${who}`, max, minuteMs);
+    if (answer.ok) return;
+    throw new HubError('rate_limited', 'Too many requests. Please slow down.', {
+      retryAfter: answer.retryAfter,
+    });
+  }
+
+  async function checkLimit(declaration: RouteDeclaration, caller: Caller, address: string): Promise<void> {
+    const limit = declaration.limit ?? (isStream(declaration) ? 'stream' : 'standard');
+    if (limit !== 'standard' && limit !== 'stream') return;
+    const who =
+      caller.kind === 'key' ? `key:${caller.keyId}` : caller.kind === 'user' ? `user:${caller.userId}` : null;
+    // Routes that anybody may call are not limited unless they say so.
+    if (who === null && declaration.limit === undefined) return;
+    const max =
+      limit === 'stream' ? (options.streamsPerMinute ?? 60_000) : (options.standardPerMinute ?? 6_000);
+    await within(limit, who ?? `address:${address}`, max);
+  }
+
+  function checkOrigin(caller: Caller, origin: string | undefined): void {
+    // A browser sends cookies with any page's WebSocket, and always names the page.
+    if (caller.kind !== 'user' || origin === undefined || cors.allows(origin)) return;
+    throw new HubError('origin_refused', 'This origin is not among CORS_ORIGINS.');
+  }
+
+  return {
+    bodyLimit(method, path) {
+      try {
+        const match = router.match(method, path);
+        if (match && 'route' in match && match.route.declaration.bodyLimit !== undefined) {
+          return match.route.declaration.bodyLimit;
+        }
+      } catch {
+        // A path that cannot be read is refused when the request is handled.
+      }
+      return defaultBodyLimit(method, path);
+    },
+
+    async handle(raw) {
+      const started = clock.monotonic();
+      const id = secrets.uuid().replaceAll('-', '').slice(0, 12);
+      const seen: Seen = { route: 'unmatched', caller: { kind: 'none' } };
+      let response: RawResponse;
+      try {
+        response = await respond(raw, id, seen);
+      } catch (error) {
+        if (error instanceof TransportGone) throw error;
+        if (!(error instanceof HubError) || error.code === 'internal') {
+          log.error({ err: error, request_id: id, route: seen.route }, 'request failed');
+        }
+        const { status, headers, body } = problemOf(error);
+        const json: HeaderList = [['Content-Type', 'application/json'], ...noStore];
+        response = {
+          ...plain(status, [...headers, ...json], raw.method === 'HEAD' ? null : JSON.stringify(body)),
+          close: status === 413 || raw.refused !== null,
+        };
+      }
+      const ms = clock.monotonic() - started;
+      const bytes = sizeOf(response.body);
+      metrics.count(seen.route, response.status, ms, bytes);
+      log.info(
+        {
+          method: raw.method,
+          route: seen.route,
+          status: response.status,
+          ms: Math.round(ms * 100) / 100,
+          bytes,
+          request_id: id,
+          ...callerFields(seen.caller),
+        },
+        'request',
+      );
+      const shared: HeaderList = [['X-Request-Id', id], ...securityHeaders];
+      const fromCors = raw.method === 'OPTIONS' ? [] : cors.reply(raw.headers.get('origin'));
+      return { ...response, headers: [...response.headers, ...shared, ...fromCors] };
+    },
+  };
+}
+
+/** What became known of a request, for its log line and metrics. */
+interface Seen {
+  route: string;
+  caller: Caller;
+}
+
+const isStream = (declaration: RouteDeclaration): boolean =>
+  declaration.media === 'text/event-stream' && declaration.method === 'GET';
+
+const streamHeaders: HeaderList = [
+  ['Content-Type', 'text/event-stream'],
+  ['Cache-Control', 'no-cache'],
+  ['X-Accel-Buffering', 'no'],
+];
+
+/** Keys and ids only: never a hash, an address of a mailbox or a credential. */
+function callerFields(caller: Caller): object {
+  if (caller.kind === 'key') return { caller: 'key', caller_id: caller.keyId };
+  if (caller.kind === 'user') return { caller: 'user', caller_id: caller.userId };
+  return { caller: caller.kind };
+}
+
+function sizeOf(body: RawResponse['body']): number {
+  if (typeof body === 'string') return Buffer.byteLength(body);
+  return body instanceof Uint8Array ? body.length : 0;
+}

@@ -1,0 +1,64 @@
+// The opening of a live stream over HTTP or WebSocket: from an identified caller to a session. Sends nothing.
+import type { Caller } from '../api/call.ts';
+import type { StreamHandlers, StreamQuery } from '../api/stream.ts';
+import { HubError } from '../domain/error.ts';
+import type { Secrets } from '../ports/secrets.ts';
+import { readQuery } from './body.ts';
+import type { Live } from './live/live.ts';
+import { codecOf, type Session, subprotocols } from './live/session.ts';
+import type { RawRequest } from './raw.ts';
+
+/**
+ * Admits the caller and opens a session.
+ * @param mark the registry's mark from before the caller was identified
+ * @throws HubError of the admission; bad_request for subprotocols that are not ours
+ */
+export async function openStream(
+  raw: RawRequest,
+  caller: Caller,
+  mark: number,
+  ports: {
+    readonly live: Live;
+    readonly streams: StreamHandlers;
+    readonly secrets: Pick<Secrets, 'token'>;
+  },
+): Promise<Session> {
+  const { live, streams, secrets } = ports;
+  const protocol = raw.upgrade ? chooseProtocol(raw.headers.get('sec-websocket-protocol')) : null;
+  const { last_event_id, env, bundle_name, policy_version, tags } = readQuery(raw.query);
+  const query: StreamQuery = {
+    ...(env === undefined ? {} : { env }),
+    ...(bundle_name === undefined ? {} : { bundle_name }),
+    ...(policy_version === undefined ? {} : { policy_version }),
+    ...(tags === undefined ? {} : { tags }),
+  };
+  const connectionId = secrets.token(12);
+  if (caller.kind !== 'key' && caller.kind !== 'user') {
+    throw new HubError('internal', 'A stream route must name a key or a cookie as its auth.');
+  }
+  const admitted =
+    caller.kind === 'key'
+      ? await streams.admitAgent(caller, query, connectionId)
+      : await streams.admitDashboard(caller, connectionId);
+  const lastEventId = raw.headers.get('last-event-id') ?? last_event_id ?? '';
+  return live.open({
+    admitted,
+    connectionId,
+    caller,
+    codec: raw.upgrade ? codecOf(protocol) : 'sse',
+    protocol,
+    lastEventId: lastEventId === '' ? null : lastEventId.slice(0, 64),
+    mark,
+  });
+}
+
+/** The first subprotocol offered that is ours; null when none was offered. */
+function chooseProtocol(offered: string | undefined): string | null {
+  if (!offered) return null;
+  const names = offered.split(',').map((name) => name.trim());
+  const found = names.find((name) => (subprotocols as readonly string[]).includes(name));
+  if (found === undefined) {
+    throw new HubError('bad_request', `Offer one of the subprotocols ${subprotocols.join(', ')}.`);
+  }
+  return found;
+}

@@ -1,0 +1,43 @@
+// Validation of params, query and body against a declaration, and the problems in the specification's form. Reads no bytes.
+import type { z } from 'zod';
+import type { RouteDeclaration } from '../api/route.ts';
+import { HubError, type Problem } from '../domain/error.ts';
+import { maxProblems } from './problem.ts';
+
+export interface Parts {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
+/** What a route gets when a part is not declared. */
+const nothing = Object.freeze({});
+
+/**
+ * The validated parts. All problems of all parts are reported at once, at most 50.
+ * @throws HubError validation_failed
+ */
+export function validate(declaration: RouteDeclaration, parts: Parts): Parts {
+  const problems: Problem[] = [];
+  const check = (schema: z.ZodType | undefined, value: unknown, place: string): unknown => {
+    if (!schema) return nothing;
+    const result = schema.safeParse(value);
+    if (result.success) return result.data;
+    for (const { path, message } of result.error.issues) {
+      if (problems.length < maxProblems) {
+        problems.push({
+          loc: [place, ...path.map((p) => (typeof p === 'number' ? p : String(p)))],
+          msg: message,
+        });
+      }
+    }
+    return nothing;
+  };
+  const params = check(declaration.params, parts.params, 'path');
+  const query = check(declaration.query, parts.query, 'query');
+  const body = declaration.parse === 'bytes' ? parts.body : check(declaration.body, parts.body, 'body');
+  if (problems.length > 0) {
+    throw new HubError('validation_failed', 'The request does not fit its declaration.', { problems });
+  }
+  return { params, query, body };
+}

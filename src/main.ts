@@ -1,0 +1,89 @@
+#!/usr/bin/env node
+// The process: arguments, settings, start, first-run instructions, signals. Everything else is wire.ts.
+import { ConfigError, helpText, readConfig } from './config.ts';
+import { HubError } from './domain/error.ts';
+import { openApiFor, startHub } from './wire.ts';
+
+const say = (text: string): void => {
+  process.stderr.write(`${text}\n`);
+};
+
+/** What a person who has never seen the hub does next; printed at start until there is an admin. */
+function firstRun(url: string, withToken: boolean): string {
+  const token = withToken ? " \\\n       -H 'X-Setup-Token: <the SETUP_TOKEN you set>'" : '';
+  return `
+
+Nobody has set this hub up yet. In another terminal:
+
+  1. Create the first admin:
+     curl -s ${url}/api/v1/setup -H 'X-Requested-With: curl' -H 'Content-Type: application/json'${token} \\
+       -d '{"email":"you@example.com","password":"at least twelve characters"}'
+
+  2. Sign in:
+     curl -s -c cookies ${url}/api/v1/auth/login -H 'X-Requested-With: curl' -H 'Content-Type: application/json' \\
+       -d '{"email":"you@example.com","password":"at least twelve characters"}'
+
+  3. Make an API key for your agents (it is shown once):
+     curl -s -b cookies ${url}/api/v1/keys -H 'X-Requested-With: curl' -H 'Content-Type: application/json' \\
+       -d '{"env":"production","label":"first agent"}'
+
+  4. Connect an agent, and leave it open:
+     curl -N '${url}/api/v1/stream?env=production' -H 'Authorization: Bearer <the key>' -H 'X-Service-Agent-Id: agent-1'
+
+docs/getting-started.md goes on with a bundle, a deployment, events and an approval. The API: ${url}/api/openapi.json
+`;
+}
+
+async function run(): Promise<void> {
+  const args = process.argv.slice(2);
+  if (args.includes('--help') || args.includes('-h')) {
+    process.stdout.write(helpText());
+    return;
+  }
+  if (args.includes('--print-openapi')) {
+    process.stdout.write(openApiFor(readConfig({})));
+    return;
+  }
+  if (args.length > 0) {
+    say(`Unknown argument ${args[0]}. Settings are environment variables: see --help.`);
+    process.exitCode = 2;
+    return;
+  }
+  const config = readConfig();
+  const hub = await startHub(config);
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  const listening = `Reeve is listening on http://${host}:${hub.port}`;
+  const setUp = await hub.isSetUp();
+  say(setUp ? listening : listening + firstRun(`http://localhost:${hub.port}`, config.setupToken !== null));
+
+  let stopping = false;
+  const stop = (signal: string): void => {
+    if (stopping) return;
+    stopping = true;
+    say(`${signal}: finishing what is acknowledged and ending streams over ${config.drainSeconds} s`);
+    hub.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        say(`The hub did not stop cleanly: ${String(error)}`);
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', () => stop('SIGTERM'));
+  process.on('SIGINT', () => stop('SIGINT'));
+}
+
+run().catch((error: unknown) => {
+  if (error instanceof ConfigError) {
+    say(
+      `The settings do not fit:\n${error.problems.map((problem) => `  ${problem}`).join('\n')}\nSee npm start -- --help.`,
+    );
+    process.exit(2);
+  }
+  say(
+    error instanceof HubError
+      ? error.message
+      : `The hub could not start: ${error instanceof Error ? error.stack : String(error)}`,
+  );
+  process.exit(1);
+});

@@ -1,0 +1,80 @@
+// Work on YAML that strangers wrote: dry runs, and reading and assembling bundles. Bounded in time, memory and number.
+import type { AssembledContract } from '../domain/deployment.ts';
+import type { ToolCall } from '../domain/evaluate/call.ts';
+import type { DryRun } from '../domain/evaluate/playground.ts';
+import type { CompositionItem, ContractType, JsonObject, Mode } from '../domain/library.ts';
+
+export interface EvaluationRequest {
+  readonly yaml: string;
+  readonly call: ToolCall;
+}
+
+export interface Evaluation extends DryRun {
+  /** Milliseconds of the run itself: no waiting, no start of a worker. */
+  readonly elapsedMs: number;
+}
+
+/** What an upload needs to know of a text. */
+export interface BundleOutline {
+  readonly name: string;
+  /** Null when there is no list of contracts. */
+  readonly contractCount: number | null;
+}
+
+/** A bundle taken apart for the library. */
+export interface BundleParts {
+  readonly name: string;
+  readonly description: string | null;
+  readonly defaultsMode: Mode;
+  readonly toolsConfig: JsonObject | null;
+  readonly observability: JsonObject | null;
+  readonly contracts: readonly {
+    readonly contractId: string;
+    readonly type: ContractType;
+    readonly name: string;
+    readonly definition: JsonObject;
+  }[];
+}
+
+/** An entry of a bundle to assemble, in its final order. `shadow` runs beside the entry of the same contract, observing. */
+export interface AssemblyItem extends Pick<CompositionItem, 'contractId' | 'version' | 'modeOverride'> {
+  readonly type: ContractType;
+  readonly definition: JsonObject;
+  readonly shadow: boolean;
+}
+
+export interface AssemblyRequest {
+  readonly name: string;
+  readonly description: string | null;
+  readonly defaultsMode: Mode;
+  readonly toolsConfig: JsonObject | null;
+  readonly observability: JsonObject | null;
+  /** Emitted. */
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly items: readonly AssemblyItem[];
+}
+
+export interface Assembly {
+  readonly yaml: string;
+  readonly contracts: readonly AssembledContract[];
+  /** What the loader of an agent would refuse; empty when it loads. */
+  readonly problems: readonly string[];
+}
+
+export interface Evaluator {
+  /**
+   * Dry-runs a bundle against one call. Never sees this process's environment: `env.*` is missing. At most 4 run at once; a further one
+   * waits up to 1 s. Changes nothing, so a repeat is safe.
+   * @throws HubError too_busy; unprocessable (invalid YAML, over 5 s or over its memory); validation_failed (over 10 documents or 100 contracts)
+   */
+  evaluate(request: EvaluationRequest): Promise<Evaluation>;
+  /** @throws HubError unprocessable (not a mapping with metadata.name, or out of bounds); overloaded */
+  outline(yaml: string): Promise<BundleOutline>;
+  /** At most 100 contracts. @throws HubError unprocessable, with the first problem; overloaded */
+  takeApart(yaml: string): Promise<BundleParts>;
+  /** The YAML of a composition, and its problems. @throws HubError unprocessable (over 5 s or its memory); overloaded */
+  assemble(request: AssemblyRequest): Promise<Assembly>;
+  /** Ends all workers; what runs or waits is refused with shutting_down. */
+  close(): Promise<void>;
+}

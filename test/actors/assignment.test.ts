@@ -1,0 +1,281 @@
+import { describe, expect, it } from 'vitest';
+import type { RuleChange } from '../../actors/protocol.ts';
+import { settled } from '../clock.ts';
+import { aRule, t0 } from '../contract/fixtures.ts';
+import { aHub, heads } from './hub.ts';
+
+type Hub = Awaited<ReturnType<typeof aHub>>;
+const yaml = 'kind: ContractBundle\n';
+
+const change = (hub: Hub, body: RuleChange) => hub.actors.ask('tenant', hub.tenantId, 'changeRule', body);
+const rule = (hub: Hub, over: Partial<ReturnType<typeof aRule>> = {}) =>
+  aRule({ tenantId: hub.tenantId, pattern: 'a*', tagMatch: null, bundleName: 'base', ...over });
+const assign = (hub: Hub, agentIds: readonly string[], bundleName: string | null, bulk = false) =>
+  hub.actors.ask('tenant', hub.tenantId, 'assign', { agentIds, bundleName, bulk });
+const resolve = (hub: Hub, agentId: string) =>
+  hub.actors.ask('agent', hub.agentKeyOf(agentId), 'resolve', null);
+
+/** Connects and joins as an edge does. */
+async function stream(hub: Hub, agentId: string, requested: string | null = null) {
+  const { bundleName } = await hub.connect(agentId, { requested });
+  await hub.join({ agentId, bundleName, pinned: requested !== null });
+  await hub.announced();
+}
+
+describe('connecting', () => {
+  it('registers the agent, and answers none without an assignment', async () => {
+    const hub = await aHub();
+    expect(await hub.connect('a1')).toEqual({
+      bundleName: null,
+      source: 'none',
+      ruleId: null,
+      rulePattern: null,
+    });
+    expect(await hub.store.agents.get(hub.tenantId, 'a1')).toMatchObject({
+      lastEnv: 'production',
+      lastSeenAt: t0,
+    });
+  });
+
+  it('takes the explicit assignment, else the rule of the environment, and tags of stream over registration', async () => {
+    const hub = await aHub();
+    const tagged = rule(hub, { tagMatch: { team: 'mail' } });
+    await change(hub, { action: 'create', rule: tagged });
+    await change(hub, {
+      action: 'create',
+      rule: rule(hub, { priority: 20, env: 'staging', bundleName: 's' }),
+    });
+    expect(await hub.connect('a1')).toMatchObject({ source: 'none' });
+    expect(await hub.connect('a1', {}, 'staging')).toMatchObject({ source: 'rule', bundleName: 's' });
+    expect(await hub.connect('a1', { tags: { team: 'mail' } })).toEqual({
+      bundleName: 'base',
+      source: 'rule',
+      ruleId: tagged.id,
+      rulePattern: 'a*',
+    });
+    await hub.store.agents.update(hub.tenantId, 'a1', { tags: { team: 'mail' } });
+    expect(await hub.connect('a1')).toMatchObject({ source: 'rule' });
+    expect(await hub.connect('a1', { tags: { team: 'web' } })).toMatchObject({ source: 'none' });
+    await assign(hub, ['a1'], 'own');
+    expect(await hub.connect('a1')).toMatchObject({ source: 'explicit', bundleName: 'own' });
+  });
+
+  it('a bundle that the stream asks for wins outright', async () => {
+    const hub = await aHub();
+    await change(hub, { action: 'create', rule: rule(hub) });
+    expect(await hub.connect('a1', { requested: 'mine' })).toMatchObject({
+      source: 'agent_provided',
+      bundleName: 'mine',
+    });
+  });
+
+  it('tells the environment the version it runs', async () => {
+    const hub = await aHub();
+    const { bundleName } = await hub.connect('a1', { requested: 'mine', policyVersion: 'v1' });
+    await hub.join({ agentId: 'a1', bundleName });
+    expect(await hub.status()).toMatchObject([{ policy_version: 'v1' }]);
+  });
+});
+
+describe('a report', () => {
+  it('is stored and seen in the status', async () => {
+    const hub = await aHub();
+    await stream(hub, 'a1', 'mine');
+    await hub.actors.ask('agent', hub.agentKeyOf('a1'), 'report', {
+      bundleName: 'mine',
+      policyVersion: 'v2',
+      at: t0,
+    });
+    await settled();
+    expect(await hub.status()).toMatchObject([{ policy_version: 'v2' }]);
+    expect(await hub.store.agents.reports(hub.tenantId, 'production')).toEqual([
+      { agentId: 'a1', bundleName: 'mine', policyVersion: 'v2', at: t0 },
+    ]);
+  });
+});
+
+describe('an explicit assignment', () => {
+  it('moves the open stream: the agent hears of it, then gets what is deployed for its new bundle', async () => {
+    const hub = await aHub();
+    await hub.upload('base', yaml);
+    await hub.deploy('base', 1);
+    await stream(hub, 'a1');
+    expect(await assign(hub, ['a1', 'stranger'], 'base')).toEqual(['a1']);
+    const frames = (await hub.announced()).filter((f) => !f.audience.match(/staging|development/));
+    expect(heads(frames)).toEqual([
+      'dashboards assignment_changed',
+      'agents/production assignment_changed',
+      'agents/production contract_update',
+    ]);
+    const data = { type: 'assignment_changed', agent_id: 'a1', bundle_name: 'base', source: 'explicit' };
+    expect(frames[0]?.data).toEqual(data);
+    expect(frames[1]).toMatchObject({ data, toAgent: 'a1' });
+    expect(frames[2]).toMatchObject({ toAgent: 'a1', bundle: 'base', data: { version: 1 } });
+    expect(await hub.status()).toMatchObject([{ bundle_name: 'base' }]);
+  });
+
+  it('of many is one event for the dashboards', async () => {
+    const hub = await aHub();
+    await stream(hub, 'a1');
+    await stream(hub, 'a2');
+    await assign(hub, ['a1', 'a2'], 'base', true);
+    const frames = await hub.announced();
+    expect(frames.filter((f) => f.audience.startsWith('dashboards')).map((f) => f.data)).toEqual([
+      { type: 'assignment_changed', agent_id: '__bulk__', bundle_name: 'base', source: 'explicit' },
+    ]);
+    const told = frames.filter((f) => f.audience.endsWith('production')).map((f) => f.toAgent);
+    expect(told).toEqual(['a1', 'a2']);
+  });
+
+  it('taken away lets the stream follow all again', async () => {
+    const hub = await aHub();
+    await stream(hub, 'a1');
+    await assign(hub, ['a1'], 'base');
+    await hub.announced();
+    await assign(hub, ['a1'], null);
+    const frame = (await hub.announced()).find((f) => f.toAgent === 'a1');
+    expect(frame?.data).toMatchObject({ bundle_name: null, source: 'none' });
+    expect(await hub.status()).toMatchObject([{ bundle_name: null }]);
+  });
+
+  it('of nobody that is registered announces nothing', async () => {
+    const hub = await aHub();
+    expect(await assign(hub, ['stranger'], 'base')).toEqual([]);
+    expect(await hub.announced()).toEqual([]);
+  });
+
+  it('leaves pinned streams where they are', async () => {
+    const hub = await aHub();
+    await stream(hub, 'a1', 'mine');
+    await hub.connect('a1', { connectionId: 'free' });
+    await hub.join({ agentId: 'a1', connectionId: 'free', connectedAt: hub.clock.now() + 1 });
+    await assign(hub, ['a1'], 'base');
+    await settled();
+    expect((await hub.status()).map((e) => e.bundle_name)).toEqual(['mine', 'base']);
+  });
+
+  it('that comes between connecting and joining is not lost', async () => {
+    const hub = await aHub();
+    await hub.upload('base', yaml);
+    await hub.deploy('base', 1);
+    const connectedAt = hub.clock.now();
+    const { bundleName } = await hub.connect('a1');
+    await assign(hub, ['a1'], 'base');
+    await settled();
+    const { catchUp } = await hub.join({ agentId: 'a1', bundleName, connectedAt });
+    expect(catchUp).toMatchObject([{ bundleName: 'base' }]);
+    expect(await hub.status()).toMatchObject([{ bundle_name: 'base' }]);
+  });
+});
+
+describe('resolving', () => {
+  it('announces nothing when the bundle stays the same or nobody follows it', async () => {
+    const hub = await aHub();
+    await stream(hub, 'a1');
+    expect(await resolve(hub, 'a1')).toMatchObject({ source: 'none' });
+    await stream(hub, 'a2', 'mine');
+    await resolve(hub, 'a2');
+    await hub.announced();
+    await assign(hub, ['a2'], 'base');
+    const frames = await hub.announced();
+    expect(frames.filter((f) => f.audience.endsWith('production'))).toEqual([]);
+  });
+
+  it('says it again after the activation was lost, since nobody knows what the streams follow', async () => {
+    const hub = await aHub();
+    await change(hub, { action: 'create', rule: rule(hub) });
+    await hub.announced();
+    await resolve(hub, 'a1');
+    expect(heads(await hub.announced())).toEqual(['agents/production assignment_changed']);
+    await resolve(hub, 'a1');
+    expect(await hub.announced()).toEqual([]);
+  });
+});
+
+describe('a change of rules', () => {
+  it('is stored, told to the dashboards, and moves the connected agents that it concerns', async () => {
+    const hub = await aHub();
+    await stream(hub, 'a1');
+    await stream(hub, 'b1');
+    const given = rule(hub);
+    expect(await change(hub, { action: 'create', rule: given })).toEqual(given);
+    const frames = await hub.announced();
+    expect(heads(frames)).toEqual(['dashboards assignment_changed', 'agents/production assignment_changed']);
+    expect(frames[0]?.data).toEqual({ type: 'assignment_changed', rule_id: given.id, action: 'created' });
+    expect(frames[1]?.data).toEqual({
+      type: 'assignment_changed',
+      agent_id: 'a1',
+      bundle_name: 'base',
+      source: 'rule',
+    });
+    expect((await hub.status()).map((e) => e.bundle_name)).toEqual(['base', null]);
+
+    await change(hub, { action: 'update', id: given.id, patch: { env: 'staging' } });
+    const moved = await hub.announced();
+    expect(moved[0]?.data).toMatchObject({ action: 'updated' });
+    expect(moved[1]?.data).toMatchObject({ bundle_name: null, source: 'none' });
+
+    await change(hub, { action: 'delete', id: given.id });
+    expect((await hub.announced())[0]?.data).toMatchObject({ action: 'deleted' });
+    expect(await hub.store.rules.list(hub.tenantId)).toEqual([]);
+  });
+
+  it('refuses a priority that is taken and an unknown rule; a repeated creation is harmless', async () => {
+    const hub = await aHub();
+    const given = rule(hub);
+    await change(hub, { action: 'create', rule: given });
+    expect(await change(hub, { action: 'create', rule: given })).toEqual(given);
+    const taken = { code: 'conflict' };
+    await expect(change(hub, { action: 'create', rule: rule(hub) })).rejects.toMatchObject(taken);
+    const second = await change(hub, { action: 'create', rule: rule(hub, { priority: 11 }) });
+    await expect(
+      change(hub, { action: 'update', id: second.id, patch: { priority: 10 } }),
+    ).rejects.toMatchObject({ ...taken, message: 'An assignment rule with priority 10 already exists.' });
+    for (const body of [
+      { action: 'delete', id: 'x' },
+      { action: 'update', id: 'x', patch: { priority: 1 } },
+    ] as const) {
+      await expect(change(hub, body)).rejects.toMatchObject({ code: 'not_found', message: 'Rule not found' });
+    }
+  });
+
+  it('reaches a large fleet in portions, every agent of it', async () => {
+    const hub = await aHub();
+    for (let i = 0; i < 450; i++) await stream(hub, `a${i}`);
+    await change(hub, { action: 'create', rule: rule(hub) });
+    await settled();
+    await hub.clock.advanceAsync(20);
+    await hub.clock.advanceAsync(20);
+    expect(await hub.status('base')).toHaveLength(450);
+  });
+
+  it('that comes between connecting and joining is not lost', async () => {
+    const hub = await aHub();
+    await stream(hub, 'other');
+    const connectedAt = hub.clock.now();
+    const { bundleName } = await hub.connect('a1');
+    hub.clock.advance(3);
+    await change(hub, { action: 'create', rule: rule(hub) });
+    await settled();
+    await hub.join({ agentId: 'a1', bundleName, connectedAt });
+    await settled();
+    expect(await hub.status('base')).toMatchObject([{ agent_id: 'a1' }]);
+    expect(heads(await hub.announced())).toContain('agents/production assignment_changed');
+  });
+});
+
+it('an agent lets go of memory once its streams have closed', async () => {
+  const hub = await aHub();
+  await hub.connect('a1');
+  await hub.clock.advanceAsync(120_000, 10_000);
+  expect(hub.actors.size).toBe(1);
+  await hub.actors.ask('agent', hub.agentKeyOf('a1'), 'disconnect', { connectionId: 'c-a1' });
+  await hub.clock.advanceAsync(120_000, 10_000);
+  expect(hub.actors.size).toBe(0);
+});
+
+it('an agent whose id holds slashes is one agent', async () => {
+  const hub = await aHub();
+  await hub.connect('team/mail/1');
+  expect(await hub.store.agents.get(hub.tenantId, 'team/mail/1')).toMatchObject({ agentId: 'team/mail/1' });
+});

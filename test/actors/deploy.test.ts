@@ -1,0 +1,218 @@
+import { describe, expect, it } from 'vitest';
+import { uuid } from '../contract/fixtures.ts';
+import { aHub, heads } from './hub.ts';
+
+const yaml = 'kind: ContractBundle\n';
+
+describe('deploying', () => {
+  it('signs the bytes with the active key, stores the deployment, then announces it', async () => {
+    const hub = await aHub();
+    const { version, hash } = await hub.upload('base', yaml);
+    const deployment = await hub.deploy('base', version);
+    expect(deployment).toMatchObject({
+      sequence: 1,
+      revisionHash: hash,
+      publicKey: hub.signingKey.publicKey,
+      signingKeyId: hub.signingKey.id,
+      createdAt: hub.clock.now(),
+    });
+    expect(await hub.store.deployments.currentOf(hub.tenantId, 'production', 'base')).toEqual(deployment);
+    const frames = await hub.announced();
+    expect(heads(frames)).toEqual([
+      'agents/production contract_update',
+      'dashboards contract_update',
+      'dashboards bundle_deployed',
+    ]);
+    const update = {
+      type: 'contract_update',
+      bundle_name: 'base',
+      version: 1,
+      revision_hash: hash,
+      signature: deployment.signature,
+      public_key: hub.signingKey.publicKey,
+      yaml_bytes: Buffer.from(yaml).toString('base64'),
+      env: 'production',
+    };
+    expect(frames[0]).toMatchObject({ bundle: 'base', data: update });
+    expect(frames[1]?.data).toEqual(update);
+    expect(frames[1]?.bundle).toBeUndefined();
+    expect(frames[2]?.data).toEqual({
+      type: 'bundle_deployed',
+      bundle_name: 'base',
+      version: 1,
+      env: 'production',
+      deployed_by: 'ann@example.org',
+    });
+    expect(hub.secrets.verify(deployment.publicKey, Buffer.from(yaml), deployment.signature)).toBe(true);
+  });
+
+  it('writes the signature in base64 when told so', async () => {
+    const hub = await aHub({ ports: { signatureEncoding: 'base64' } });
+    const { version } = await hub.upload('base', yaml);
+    const { signature } = await hub.deploy('base', version);
+    const [frame] = await hub.announced();
+    expect(Buffer.from(String(frame?.data.signature), 'base64').toString('hex')).toBe(signature);
+  });
+
+  it('refuses an unknown bundle or version, and announces nothing', async () => {
+    const hub = await aHub();
+    await hub.upload('base', yaml);
+    for (const [name, version] of [
+      ['base', 2],
+      ['other', 1],
+    ] as const) {
+      await expect(hub.deploy(name, version)).rejects.toMatchObject({
+        code: 'not_found',
+        message: `Bundle '${name}' version ${version} not found`,
+      });
+    }
+    expect(await hub.announced()).toEqual([]);
+  });
+
+  it('refuses without a signing key', async () => {
+    const hub = await aHub({
+      wrap: (store) => ({ ...store, signing: { ...store.signing, active: async () => null } }),
+    });
+    const { version } = await hub.upload('base', yaml);
+    await expect(hub.deploy('base', version)).rejects.toMatchObject({ code: 'unprocessable' });
+  });
+
+  it('signs again when the key was replaced between reading and writing', async () => {
+    let old: (() => Promise<unknown>) | null = null;
+    const hub = await aHub({
+      wrap: (store) => ({
+        ...store,
+        deployments: {
+          ...store.deployments,
+          add: async (deployment) => {
+            await old?.();
+            old = null;
+            return store.deployments.add(deployment);
+          },
+        },
+      }),
+    });
+    const { version } = await hub.upload('base', yaml);
+    old = () => hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', { newKeyId: 'k2' });
+    const deployment = await hub.deploy('base', version);
+    expect(deployment.signingKeyId).toBe('k2');
+    expect(hub.secrets.verify(deployment.publicKey, Buffer.from(yaml), deployment.signature)).toBe(true);
+  });
+
+  it('gives up with unavailable when the key never holds still', async () => {
+    const hub = await aHub({
+      wrap: (store) => ({ ...store, deployments: { ...store.deployments, add: async () => 'stale_key' } }),
+    });
+    const { version } = await hub.upload('base', yaml);
+    await expect(hub.deploy('base', version)).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('of the same id twice is one deployment; a late repeat of an older one is not announced', async () => {
+    const hub = await aHub();
+    await hub.upload('base', yaml);
+    await hub.upload('base', `${yaml}# 2\n`);
+    const id = uuid();
+    const first = await hub.deploy('base', 1, 'production', id);
+    expect(await hub.deploy('base', 1, 'production', id)).toEqual(first);
+    await hub.deploy('base', 2);
+    await hub.announced();
+    expect(await hub.deploy('base', 1, 'production', id)).toEqual(first);
+    expect(await hub.announced()).toEqual([]);
+    expect((await hub.join({ agentId: 'a', bundleName: 'base' })).catchUp).toMatchObject([{ version: 2 }]);
+  });
+});
+
+describe('rotating the signing key', () => {
+  it('signs every current deployment anew, says so, and announces every deployment again to agents', async () => {
+    const hub = await aHub();
+    await hub.upload('a', yaml);
+    await hub.upload('b', `${yaml}# b\n`);
+    for (const [name, env] of [
+      ['a', 'production'],
+      ['a', 'staging'],
+      ['b', 'staging'],
+    ] as const) {
+      await hub.deploy(name, 1, env);
+    }
+    await hub.announced();
+    hub.clock.advance(1000);
+    const reply = await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', { newKeyId: 'k2' });
+    expect(reply).toEqual({ publicKey: expect.any(String), rotatedAt: hub.clock.now(), resigned: 3 });
+    expect(reply.publicKey).not.toBe(hub.signingKey.publicKey);
+    const frames = await hub.announced();
+    expect(heads(frames).sort()).toEqual([
+      'agents/production contract_update',
+      'agents/staging contract_update',
+      'agents/staging contract_update',
+      'dashboards signing_key_rotated',
+    ]);
+    expect(frames[0]?.data).toEqual({ type: 'signing_key_rotated', public_key: reply.publicKey });
+    for (const { data } of frames.slice(1)) {
+      const bytes = Buffer.from(String(data.yaml_bytes), 'base64');
+      expect(data.public_key).toBe(reply.publicKey);
+      expect(hub.secrets.verify(reply.publicKey, bytes, String(data.signature))).toBe(true);
+    }
+  });
+
+  it('announces many deployments in portions, all of them', async () => {
+    const hub = await aHub();
+    for (let i = 0; i < 20; i++) {
+      await hub.upload(`b${i}`, `${yaml}# ${i}\n`);
+      await hub.deploy(`b${i}`, 1);
+    }
+    await hub.announced();
+    await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', { newKeyId: 'k2' });
+    const frames = await hub.announced();
+    expect(frames.length).toBeLessThan(21);
+    await hub.clock.advanceAsync(1);
+    await hub.clock.advanceAsync(1);
+    frames.push(...(await hub.announced()));
+    expect(new Set(frames.slice(1).map((f) => f.bundle)).size).toBe(20);
+  });
+
+  it('with the same id again answers the same and signs nothing anew', async () => {
+    const hub = await aHub();
+    await hub.upload('a', yaml);
+    await hub.deploy('a', 1);
+    const rotate = () => hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', { newKeyId: 'k2' });
+    const first = await rotate();
+    hub.clock.advance(5000);
+    expect(await rotate()).toEqual(first);
+  });
+
+  it('starts over when a deployment came in between, so that none is left with the old key', async () => {
+    let between: (() => Promise<unknown>) | null = null;
+    const hub = await aHub({
+      wrap: (store) => ({
+        ...store,
+        signing: {
+          ...store.signing,
+          rotate: async (...args) => {
+            await between?.();
+            between = null;
+            return store.signing.rotate(...args);
+          },
+        },
+      }),
+    });
+    await hub.upload('a', yaml);
+    await hub.upload('b', yaml);
+    await hub.deploy('a', 1);
+    between = () => hub.deploy('b', 1);
+    const reply = await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', { newKeyId: 'k2' });
+    expect(reply.resigned).toBe(2);
+    const current = await hub.store.deployments.currentAll(hub.tenantId);
+    expect(current.map((d) => [d.bundleName, d.publicKey])).toEqual([
+      ['a', reply.publicKey],
+      ['b', reply.publicKey],
+    ]);
+  });
+
+  it('makes the first key of a tenant that has none', async () => {
+    const hub = await aHub();
+    const other = uuid();
+    const reply = await hub.actors.ask('tenant', other, 'rotateSigningKey', { newKeyId: 'k1' });
+    expect(await hub.store.signing.active(other)).toMatchObject({ id: 'k1', publicKey: reply.publicKey });
+    expect(reply.resigned).toBe(0);
+  });
+});

@@ -1,0 +1,154 @@
+// The hub's actors over an in-memory store and a clock that stands still, with everything they announce written down.
+import { onTestFinished } from 'vitest';
+import { hubKinds } from '../../actors/kinds.ts';
+import type { ActorPorts } from '../../actors/ports.ts';
+import { agentKey, environmentKey, type HubKinds, type StreamNotice } from '../../actors/protocol.ts';
+import { createActors } from '../../actors/runtime/system.ts';
+import { createLocalBroadcast } from '../../adapters/local/broadcast.ts';
+import { createSecrets } from '../../adapters/node/secrets.ts';
+import { openSqliteInline } from '../../adapters/sqlite/index.ts';
+import type { Approval } from '../../src/domain/approval.ts';
+import { agentsOf, type Control, dashboardsOf, type Frame } from '../../src/domain/frame.ts';
+import { type Env, environments } from '../../src/domain/ids.ts';
+import type { Store } from '../../src/ports/store.ts';
+import { ManualClock, settled } from '../clock.ts';
+import { aBundle, anApproval, sha256, t0, uuid } from '../contract/fixtures.ts';
+import { memoryLog } from '../log.ts';
+
+export interface HubOptions {
+  readonly ports?: Partial<ActorPorts>;
+  /** Puts something between the actors and the store. */
+  readonly wrap?: (store: Store) => ActorPorts['store'];
+}
+
+/** One tenant with a signing key; `env` production unless a test says otherwise. */
+export async function aHub(options: HubOptions = {}) {
+  const clock = new ManualClock(t0);
+  const log = memoryLog();
+  const store = await openSqliteInline(':memory:');
+  const secrets = createSecrets('a master secret for tests, long enough', { cost: 1024 });
+  const broadcast = createLocalBroadcast({ clock, log });
+  const start = () =>
+    createActors<HubKinds, ActorPorts>({
+      definitions: hubKinds,
+      ports: {
+        store: options.wrap?.(store) ?? store,
+        secrets,
+        signatureEncoding: 'hex',
+        matches: (pattern, text) =>
+          pattern.endsWith('*') ? text.startsWith(pattern.slice(0, -1)) : pattern === text,
+        ...options.ports,
+      },
+      clock,
+      broadcast,
+      log,
+    });
+  const actors = start();
+  onTestFinished(async () => {
+    await actors.stop();
+    await broadcast.close();
+    await store.close();
+  });
+
+  const tenantId = uuid();
+  const { publicKey, seed } = secrets.newSigningKey();
+  const signingKey = {
+    id: uuid(),
+    tenantId,
+    publicKey,
+    sealedSeed: secrets.seal('signing-key', seed),
+    active: true,
+    createdAt: t0,
+  };
+  await store.signing.add(signingKey);
+
+  const frames: Frame[] = [];
+  const control: Control[] = [];
+  for (const audience of [...environments.map((env) => agentsOf(tenantId, env)), dashboardsOf(tenantId)]) {
+    await broadcast.follow(audience, (placed) => frames.push(placed.frame));
+  }
+  broadcast.onControl((message) => control.push(message));
+
+  const keyOf = (env: Env = 'production') => environmentKey(tenantId, env);
+
+  return {
+    actors,
+    /** Another system over the same store, as another node would be. */
+    start,
+    store,
+    clock,
+    log,
+    secrets,
+    control,
+    tenantId,
+    signingKey,
+    keyOf,
+    agentKeyOf: (agentId: string, env: Env = 'production') => agentKey(tenantId, env, agentId),
+
+    /** What was announced since the last call, as `audience type`, with data and address. */
+    async announced(): Promise<Frame[]> {
+      await settled();
+      return frames.splice(0);
+    },
+
+    async upload(name: string, yaml: string): Promise<{ version: number; hash: string }> {
+      const hash = sha256(yaml);
+      const bundle = aBundle({ tenantId, name, revisionHash: hash, yaml: Buffer.from(yaml), createdAt: t0 });
+      return { version: (await store.bundles.addVersion(bundle)).version, hash };
+    },
+
+    deploy: (bundleName: string, version: number, env: Env = 'production', id = uuid()) =>
+      actors.ask('environment', keyOf(env), 'deploy', {
+        id,
+        bundleName,
+        version,
+        deployedBy: 'ann@example.org',
+      }),
+
+    join: (notice: Partial<StreamNotice> & { agentId: string; policyVersion?: string | null }, env?: Env) =>
+      actors.ask('environment', keyOf(env), 'join', {
+        connectionId: `c-${notice.agentId}`,
+        node: 'n1',
+        bundleName: null,
+        pinned: false,
+        connectedAt: clock.now(),
+        policyVersion: null,
+        ...notice,
+      }),
+
+    status: (bundleName: string | null = null, env?: Env) =>
+      actors.ask('environment', keyOf(env), 'status', { bundleName }),
+
+    /** A pending approval, due after `seconds`. */
+    approval(seconds: number, over: Partial<Approval> = {}): Approval {
+      const createdAt = clock.now();
+      return anApproval({
+        tenantId,
+        env: 'production',
+        createdAt,
+        timeoutSeconds: seconds,
+        deadline: createdAt + seconds * 1000,
+        ...over,
+      });
+    },
+
+    connect: (
+      agentId: string,
+      over: Partial<HubKinds['agent']['connect']['body']> = {},
+      env: Env = 'production',
+    ) =>
+      actors.ask('agent', agentKey(tenantId, env, agentId), 'connect', {
+        connectionId: `c-${agentId}`,
+        node: 'n1',
+        requested: null,
+        policyVersion: null,
+        tags: {},
+        at: clock.now(),
+        ...over,
+      }),
+  };
+}
+
+/** `audience type` of each frame: who was told what. */
+export const heads = (frames: readonly Frame[]): string[] =>
+  frames.map(({ audience, type }) => `${audience.replace(/:[^/]*/, '')} ${type}`);

@@ -1,0 +1,120 @@
+// A small actor for tests of the runtime, its store, and a system around it. Every wait is on a signal that the test gives.
+
+import type { Effects, Tell } from '../../../actors/runtime/define.ts';
+import { actorKind } from '../../../actors/runtime/kind.ts';
+import { type ActorSystem, type ActorsOptions, createActors } from '../../../actors/runtime/system.ts';
+import { HubError } from '../../../src/domain/error.ts';
+import { type Control, dashboardsOf, type Frame } from '../../../src/domain/frame.ts';
+import type { Job } from '../../../src/ports/jobs.ts';
+import { ManualClock } from '../../clock.ts';
+import { memoryLog } from '../../log.ts';
+
+export type CounterMessages = {
+  /** Adds to the stored count and answers it; `hold` waits for that gate first. */
+  add: { body: { readonly n: number; readonly hold?: string }; reply: number };
+  read: { body: null; reply: number };
+  fail: { body: { readonly how: 'conflict' | 'bug'; readonly effects?: Effects }; reply: null };
+  emit: { body: Effects; reply: null };
+  timer: { body: { readonly name: string; readonly at: number | null }; reply: null };
+  hold: { body: { readonly busy: boolean }; reply: null };
+};
+
+export type CounterKinds = { counter: CounterMessages };
+
+interface State {
+  count: number;
+  busy: boolean;
+}
+
+/** What the actors of a test share. */
+export interface CounterPorts {
+  readonly stored: Map<string, number>;
+  /** Every step of every actor, in order. */
+  readonly steps: string[];
+  readonly gates: Map<string, Promise<void>>;
+  /** Thrown by the next activations. */
+  broken: Error | null;
+  activations: number;
+}
+
+const counter = actorKind<CounterMessages, State, CounterPorts>({
+  kind: 'counter',
+  async activate({ key, ports }) {
+    ports.activations++;
+    if (ports.broken) throw ports.broken;
+    return { count: ports.stored.get(key) ?? 0, busy: false };
+  },
+  handlers: {
+    async add(state, { n, hold }, { key, ports }) {
+      ports.steps.push(`${key}+${n} begins`);
+      if (hold) await ports.gates.get(hold);
+      state.count += n;
+      ports.stored.set(key, state.count);
+      ports.steps.push(`${key}+${n} ends`);
+      return { reply: state.count };
+    },
+    async read(state) {
+      return { reply: state.count };
+    },
+    async fail(state, { how }) {
+      state.count = -1;
+      throw how === 'bug' ? new TypeError('a bug') : new HubError('conflict', 'no');
+    },
+    async emit(_state, effects) {
+      return { reply: null, ...effects };
+    },
+    async timer(_state, { name, at }, context) {
+      if (at === null) context.clearTimer(name);
+      else context.setTimer(name, at);
+      return { reply: null };
+    },
+    async hold(state, { busy }) {
+      state.busy = busy;
+      return { reply: null };
+    },
+  },
+  async onTimer(_state, name, { key, ports, now }) {
+    ports.steps.push(`${key} rang ${name}@${now()}`);
+    return {};
+  },
+  idle: (state) => !state.busy,
+});
+
+export function aSystem(options: Partial<ActorsOptions<CounterKinds, CounterPorts>> = {}) {
+  const clock = new ManualClock(0);
+  const log = memoryLog();
+  const ports: CounterPorts = {
+    stored: new Map(),
+    steps: [],
+    gates: new Map(),
+    broken: null,
+    activations: 0,
+  };
+  const left: (Frame | Control | Job)[] = [];
+  const actors: ActorSystem<CounterKinds> = createActors({
+    definitions: { counter },
+    ports,
+    clock,
+    log,
+    broadcast: {
+      publish: async (frames) => void left.push(...frames),
+      control: async (message) => void left.push(message),
+    },
+    jobs: { add: async (job) => void left.push(job) },
+    ...options,
+  });
+  const gate = (name: string) => {
+    let open = () => {};
+    ports.gates.set(name, new Promise<void>((resolve) => (open = resolve)));
+    return () => open();
+  };
+  return { actors, clock, log, ports, left, gate };
+}
+
+export const aFrame = (n: number): Frame => ({
+  audience: dashboardsOf('t1'),
+  type: 'event_created',
+  data: { type: 'event_created', accepted: n },
+});
+
+export const aTell = (key: string, n: number): Tell => ({ kind: 'counter', key, type: 'add', body: { n } });

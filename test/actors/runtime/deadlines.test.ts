@@ -1,0 +1,80 @@
+import { expect, it } from 'vitest';
+import { type SweepOptions, startSweep } from '../../../actors/runtime/deadlines.ts';
+import type { Tell } from '../../../actors/runtime/define.ts';
+import { ManualClock, settled } from '../../clock.ts';
+import { memoryLog } from '../../log.ts';
+
+const message: Tell = { kind: 'environment', key: 't1/staging', type: 'expireApproval', body: { id: 'a1' } };
+
+function aSweep(options: Partial<SweepOptions> = {}) {
+  const clock = new ManualClock(0);
+  const log = memoryLog();
+  const told: Tell[] = [];
+  const asked: number[] = [];
+  const sweep = startSweep({
+    clock,
+    log,
+    lease: () => true,
+    due: async (now) => {
+      asked.push(now);
+      return [message];
+    },
+    tell: async (tell) => void told.push(tell),
+    ...options,
+  });
+  return { clock, log, told, asked, sweep };
+}
+
+it('asks every second for what is due and tells the actors', async () => {
+  const { clock, told, asked, sweep } = aSweep();
+  await clock.advanceAsync(2500, 500);
+  expect(asked).toEqual([1000, 2000]);
+  expect(told).toEqual([message, message]);
+  await sweep.stop();
+  await clock.advanceAsync(2000, 500);
+  expect(asked).toHaveLength(2);
+  expect(clock.pending).toBe(0);
+});
+
+it('does nothing while another process holds the role', async () => {
+  let mine = false;
+  const { clock, asked } = aSweep({ lease: () => mine });
+  await clock.advanceAsync(1000);
+  expect(asked).toEqual([]);
+  mine = true;
+  await clock.advanceAsync(1000);
+  expect(asked).toEqual([2000]);
+});
+
+it('never runs twice at once', async () => {
+  const answers: ((tells: Tell[]) => void)[] = [];
+  const { clock, told, sweep } = aSweep({ due: () => new Promise((resolve) => answers.push(resolve)) });
+  await clock.advanceAsync(5000, 1000);
+  await sweep.run();
+  expect(answers).toHaveLength(1);
+  answers[0]?.([message]);
+  await settled();
+  expect(told).toHaveLength(1);
+  await clock.advanceAsync(1000);
+  expect(answers).toHaveLength(2);
+  answers[1]?.([]);
+});
+
+it('goes on after a failure of the store or of an actor', async () => {
+  let fail = true;
+  const { clock, told, log } = aSweep({
+    due: () => {
+      if (fail) throw new Error('store down');
+      return Promise.resolve([message, { ...message, key: 'full' }, message]);
+    },
+    tell: async (tell) => {
+      if (tell.key === 'full') throw new Error('overloaded');
+      told.push(tell);
+    },
+  });
+  await clock.advanceAsync(1000);
+  fail = false;
+  await clock.advanceAsync(1000);
+  expect(told).toHaveLength(2);
+  expect(log.lines.map((line) => line.level)).toEqual(['error', 'warn']);
+});

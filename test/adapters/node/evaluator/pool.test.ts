@@ -1,0 +1,123 @@
+// The pool's bounds: how many run, how long they wait, what ends them, what comes after.
+import { afterEach, expect, test } from 'vitest';
+import { systemClock } from '../../../../adapters/node/clock.ts';
+import { createPool, type Pool, type PoolOptions } from '../../../../adapters/node/evaluator/pool.ts';
+import { HubError } from '../../../../src/domain/error.ts';
+import type { Clock } from '../../../../src/ports/clock.ts';
+
+interface Echo {
+  readonly echo: unknown;
+  readonly thread: number;
+  readonly environment: number;
+}
+
+let pool: Pool | null = null;
+afterEach(async () => {
+  await pool?.close();
+  pool = null;
+});
+
+function open(changed: Partial<PoolOptions> = {}): Pool {
+  pool = createPool({
+    entry: new URL('./entry.mjs', import.meta.url),
+    size: 2,
+    maxWaiting: 2,
+    waitMs: 20_000,
+    limitMs: 20_000,
+    startMs: 20_000,
+    memoryMb: 48,
+    clock: systemClock,
+    refused: () => new HubError('too_busy', 'refused'),
+    timedOut: () => new HubError('unprocessable', 'timed out'),
+    overgrown: () => new HubError('unprocessable', 'overgrown'),
+    ...changed,
+  });
+  return pool;
+}
+
+const echo = async (from: Pool, value: unknown): Promise<Echo> =>
+  (await from.run({ do: 'echo', value })) as Echo;
+
+test('a thread is started when first needed, reused, and sees no environment', async () => {
+  const made = open();
+  const first = await echo(made, 1);
+  const second = await echo(made, 2);
+  expect([first.echo, second.echo]).toEqual([1, 2]);
+  expect(second.thread).toBe(first.thread);
+  expect(first.environment).toBe(0);
+});
+
+test('no more threads than its size run; the rest wait their turn, and each gets its own answer', async () => {
+  const made = open({ maxWaiting: 50 });
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => echo(made, i)));
+  expect(answers.map((a) => a.echo)).toEqual(Array.from({ length: 20 }, (_, i) => i));
+  expect(new Set(answers.map((a) => a.thread)).size).toBeLessThanOrEqual(2);
+});
+
+test('a job over its time is told so, and its thread is replaced', async () => {
+  const made = open({ size: 1, limitMs: 100 });
+  await expect(made.run({ do: 'spin' })).rejects.toThrow('timed out');
+  expect((await echo(made, 'after')).echo).toBe('after');
+});
+
+test('a waiting job is refused after its wait, and at once when too many wait', async () => {
+  const made = open({ size: 1, maxWaiting: 1, waitMs: 50, limitMs: 2000 });
+  const spinning = made.run({ do: 'spin' });
+  spinning.catch(() => {});
+  const waiting = echo(made, 1);
+  await expect(echo(made, 2)).rejects.toMatchObject({ code: 'too_busy' });
+  await expect(waiting).rejects.toMatchObject({ code: 'too_busy' });
+  await expect(spinning).rejects.toThrow('timed out');
+});
+
+test('a job that waits takes over the place of one that is ended', async () => {
+  const made = open({ size: 1, limitMs: 200 });
+  const spinning = made.run({ do: 'spin' });
+  const waiting = echo(made, 'next');
+  await expect(spinning).rejects.toThrow('timed out');
+  expect((await waiting).echo).toBe('next');
+});
+
+test('a job over its memory is told so, and the process lives on', async () => {
+  const made = open({ size: 1 });
+  await expect(made.run({ do: 'grow' })).rejects.toThrow('overgrown');
+  expect((await echo(made, 'after')).echo).toBe('after');
+});
+
+test.each(['exit', 'throw'])('a thread that stops by %s fails its job alone', async (how) => {
+  const made = open({ size: 1 });
+  await expect(made.run({ do: how })).rejects.toMatchObject({ code: 'internal' });
+  expect((await echo(made, 'after')).echo).toBe('after');
+});
+
+test('an error of the work keeps its code and leaves the thread in use', async () => {
+  const made = open({ size: 1 });
+  const before = await echo(made, 1);
+  await expect(made.run({ do: 'refuse' })).rejects.toMatchObject({ code: 'unprocessable', message: 'no' });
+  expect((await echo(made, 2)).thread).toBe(before.thread);
+});
+
+test('closing ends what runs and waits, and refuses what comes', async () => {
+  const made = open({ size: 1 });
+  await echo(made, 'started');
+  const spinning = made.run({ do: 'spin' });
+  const waiting = echo(made, 1);
+  const refusals = Promise.allSettled([spinning, waiting]);
+  await made.close();
+  for (const refusal of await refusals) {
+    expect(refusal).toMatchObject({ status: 'rejected', reason: { code: 'shutting_down' } });
+  }
+  await expect(echo(made, 2)).rejects.toMatchObject({ code: 'shutting_down' });
+});
+
+test('a thread that cannot start in time fails its job', async () => {
+  // Time runs out at once for the first wait only.
+  let waits = 0;
+  const clock: Clock = {
+    ...systemClock,
+    after: (ms, task) => systemClock.after(waits++ === 0 ? 0 : ms, task),
+  };
+  const made = open({ size: 1, clock });
+  await expect(echo(made, 1)).rejects.toMatchObject({ code: 'unavailable' });
+  expect((await echo(made, 2)).echo).toBe(2);
+});

@@ -1,0 +1,215 @@
+// Several nodes on one MongoDB database: what one document decides is decided once, whoever asks; and what a process that died left
+// half done is finished or invisible.
+import { MongoClient } from 'mongodb';
+import { afterAll, describe, expect, inject, it } from 'vitest';
+import type { Store } from '../../src/ports/store.ts';
+import {
+  aBundle,
+  aComposition,
+  aContract,
+  aDeployment,
+  anApproval,
+  anItem,
+  aSigningKey,
+  aTenant,
+  aUser,
+  hex128,
+  parallel,
+  t0,
+  uuid,
+} from '../contract/fixtures.ts';
+import { mongoDatabases } from './stage.ts';
+
+const databases = mongoDatabases();
+const client = new MongoClient(inject('mongoUrl'));
+afterAll(() => client.close());
+
+async function nodes(n: number, database = databases.newName()) {
+  const stores = await parallel(n, () => databases.open(database));
+  const at = (i: number): Store => {
+    const store = stores[i % n];
+    if (!store) throw new Error('no store');
+    return store;
+  };
+  return { at, db: client.db(database), close: () => Promise.all(stores.map((store) => store.close())) };
+}
+
+const founding = () => {
+  const tenant = aTenant();
+  return { tenant, admin: aUser({ tenantId: tenant.id }), key: aSigningKey({ tenantId: tenant.id }) };
+};
+
+describe('mongo, three nodes at once', () => {
+  it('of 30 bootstraps and creations one is the first', async () => {
+    const { at, close } = await nodes(3);
+    const all = Array.from({ length: 30 }, founding);
+    const answers = await Promise.all(all.map((f, i) => at(i).tenants.bootstrap(f.tenant, f.admin, f.key)));
+    expect(answers.filter((answer) => answer === 'created')).toHaveLength(1);
+    const winner = all[answers.indexOf('created')];
+    expect(await at(1).tenants.tenantIds()).toEqual([winner?.tenant.id]);
+    await close();
+  });
+
+  it('versions are counted without gaps and without repeats', async () => {
+    const { at, close } = await nodes(3);
+    const contract = aContract();
+    await at(0).contracts.create(contract);
+    const meta = () => ({ id: uuid(), createdBy: 'x', createdAt: t0 });
+    const made = await parallel(30, (i) =>
+      at(i).contracts.addVersion(contract.tenantId, contract.contractId, { name: `n${i}` }, meta()),
+    );
+    expect(made.map((v) => v?.version ?? 0).sort((a, b) => a - b)).toEqual(made.map((_, i) => i + 2));
+    const history = await at(1).contracts.history(contract.tenantId, contract.contractId);
+    expect(history.map((v) => v.version)).toEqual(Array.from({ length: 31 }, (_, i) => 31 - i));
+    for (const version of made) {
+      const stored = await at(2).contracts.version(
+        contract.tenantId,
+        contract.contractId,
+        version?.version ?? 0,
+      );
+      expect(stored).toEqual(version);
+    }
+    const tenantId = uuid();
+    const bundles = await parallel(30, (i) => at(i).bundles.addVersion(aBundle({ tenantId })));
+    expect(bundles.map((b) => b.version).sort((a, b) => a - b)).toEqual(bundles.map((_, i) => i + 1));
+    await close();
+  });
+
+  it('a contract that is removed while another node uses it is either gone or used', async () => {
+    const { at, close } = await nodes(2);
+    for (let round = 0; round < 15; round++) {
+      const c = aContract();
+      await at(0).contracts.create(c);
+      const composition = aComposition({
+        tenantId: c.tenantId,
+        items: [anItem({ contractId: c.contractId })],
+      });
+      const [removed, made] = await Promise.all([
+        at(0).contracts.remove(c.tenantId, c.contractId),
+        at(1).compositions.create(composition),
+      ]);
+      if (removed === 'removed') expect(made).toEqual({ unknownContract: c.contractId });
+      else expect(removed).toEqual({ usedBy: [composition.name] });
+    }
+    await close();
+  });
+
+  it('deployments and rotations at once: each deployment its sequence, all signed by the active key', async () => {
+    const { at, close } = await nodes(3);
+    const tenantId = uuid();
+    const key = aSigningKey({ tenantId });
+    await at(0).signing.add(key);
+    await at(0).bundles.addVersion(aBundle({ tenantId }));
+    const first = await at(0).deployments.add(aDeployment({ tenantId, signingKeyId: key.id }));
+    if (typeof first === 'string') throw new Error(first);
+    const next = aSigningKey({ tenantId });
+    const [rotation, ...added] = await Promise.all([
+      at(0).signing.rotate(tenantId, key.id, next, [{ deploymentId: first.id, signature: hex128('n') }]),
+      ...Array.from({ length: 12 }, (_, i) =>
+        at(i).deployments.add(aDeployment({ tenantId, signingKeyId: key.id })),
+      ),
+    ]);
+    const active = await at(1).signing.active(tenantId);
+    for (const d of await at(2).deployments.currentAll(tenantId)) expect(d.signingKeyId).toBe(active?.id);
+    const placed = added.flatMap((d) => (typeof d === 'string' ? [] : [d.sequence])).sort((a, b) => a - b);
+    expect(placed).toEqual(placed.map((_, i) => i + 2));
+    if (rotation === 'rotated') expect(placed).toEqual([]);
+    const listed = await at(1).deployments.list(tenantId, { limit: 100 });
+    expect(listed.map((d) => d.sequence)).toEqual([...placed].reverse().concat(1));
+    await close();
+  });
+
+  it('of many decisions on one approval one succeeds, and of many increments each counts', async () => {
+    const { at, close } = await nodes(3);
+    const approval = anApproval();
+    await parallel(6, (i) => at(i).approvals.insert(approval));
+    const decided = await parallel(30, (i) =>
+      i % 2
+        ? at(i).approvals.expire(approval.tenantId, approval.id, approval.deadline)
+        : at(i).approvals.decide(
+            approval.tenantId,
+            approval.id,
+            { approved: true, decidedBy: `${i}`, reason: null, decidedVia: 'console' },
+            t0,
+          ),
+    );
+    expect(decided.filter((d) => d !== null && d !== 'not_pending')).toHaveLength(1);
+    await parallel(60, (i) => at(i).values.increment(approval.tenantId, 'n', 1, t0));
+    expect(await at(0).values.get(approval.tenantId, 'n', t0)).toBe('60');
+    await close();
+  });
+});
+
+describe('mongo, after a process died half-way', () => {
+  it('a tenant whose founding was not copied is there at the next start, and for a node that runs', async () => {
+    const { at, db, close } = await nodes(1);
+    const [one, two] = [founding(), founding()];
+    await at(0).tenants.bootstrap(one.tenant, one.admin, one.key);
+    for (const f of [one, two]) {
+      // What stands there when the process dies after the deciding write.
+      const { id: _id, ...tenant } = f.tenant;
+      await db.collection<{ _id: string }>('tenants').deleteOne({ _id });
+      await db.collection<{ _id: string }>('signing').deleteOne({ _id });
+      const { id: userId, ...user } = f.admin;
+      await db
+        .collection<{ _id: string }>('users')
+        .updateOne(
+          { _id: userId },
+          { $set: { ...user, founding: { tenant: { _id, ...tenant }, key: f.key } } },
+          { upsert: true },
+        );
+    }
+    expect(await at(0).signing.active(two.tenant.id)).toEqual(two.key);
+    expect(await at(0).tenants.addUser(aUser({ tenantId: two.tenant.id }))).toBe('created');
+    const restarted = await nodes(1, db.databaseName);
+    expect(await restarted.at(0).signing.active(one.tenant.id)).toEqual(one.key);
+    expect([...(await restarted.at(0).tenants.tenantIds())].sort()).toEqual(
+      [one.tenant.id, two.tenant.id].sort(),
+    );
+    expect(await db.collection('users').countDocuments({ founding: { $exists: true } })).toBe(0);
+    await restarted.close();
+    await close();
+  });
+
+  it('a deployment that did not reach the history is current, listed, and in the history after the next', async () => {
+    const { at, db, close } = await nodes(1);
+    const tenantId = uuid();
+    const key = aSigningKey({ tenantId });
+    await at(0).signing.add(key);
+    await at(0).bundles.addVersion(aBundle({ tenantId }));
+    const wanted = aDeployment({ tenantId, signingKeyId: key.id });
+    const first = await at(0).deployments.add(wanted);
+    if (typeof first === 'string') throw new Error(first);
+    await db.collection('deployments').deleteMany({ tenantId });
+    expect(await at(0).deployments.list(tenantId, { limit: 10 })).toEqual([first]);
+    expect((await at(0).bundles.version(tenantId, 'base', 1))?.signature).toBe(first.signature);
+    expect(await at(0).bundles.summaries(tenantId, 'production')).toMatchObject([
+      { name: 'base', versionCount: 1 },
+    ]);
+    expect(await at(0).deployments.add(wanted)).toEqual(first);
+    const second = await at(0).deployments.add(aDeployment({ tenantId, signingKeyId: key.id }));
+    expect(await at(0).deployments.list(tenantId, { limit: 10 })).toEqual([second, first]);
+    await close();
+  });
+
+  it('a contract version that the library does not name is not there, and its number is given again', async () => {
+    const { at, db, close } = await nodes(1);
+    const contract = aContract();
+    await at(0).contracts.create(contract);
+    const rows = db.collection<{ _id: string; version: number; kept: boolean }>('contracts');
+    const row = await rows.findOne({});
+    if (!row) throw new Error('no row');
+    await rows.insertOne({ ...row, _id: uuid(), version: 2, kept: false });
+    const { tenantId, contractId } = contract;
+    expect(await at(0).contracts.version(tenantId, contractId, 2)).toBeNull();
+    expect(await at(0).contracts.history(tenantId, contractId)).toHaveLength(1);
+    const meta = { id: uuid(), createdBy: 'x', createdAt: t0 };
+    expect(await at(0).contracts.addVersion(tenantId, contractId, { name: 'real' }, meta)).toMatchObject({
+      version: 2,
+    });
+    expect(await at(0).contracts.addVersion(tenantId, contractId, {}, meta)).toMatchObject({ version: 3 });
+    expect(await at(0).contracts.version(tenantId, contractId, 2)).toMatchObject({ name: 'real' });
+    expect(await at(0).contracts.history(tenantId, contractId)).toHaveLength(3);
+    await close();
+  });
+});

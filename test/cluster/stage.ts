@@ -1,0 +1,50 @@
+// What the cluster suites run on: a real clock, a log that keeps quiet, and databases of their own that are dropped at the end.
+import { randomUUID } from 'node:crypto';
+import { MongoClient } from 'mongodb';
+import { afterAll, inject } from 'vitest';
+import { openMongo } from '../../adapters/mongo/index.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Log } from '../../src/ports/log.ts';
+import type { Store } from '../../src/ports/store.ts';
+
+export const realClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(ms, task) {
+    const timer = setTimeout(task, ms).unref();
+    return { cancel: () => clearTimeout(timer) };
+  },
+  every(ms, task) {
+    const timer = setInterval(task, ms).unref();
+    return { cancel: () => clearInterval(timer) };
+  },
+  random: () => Math.random(),
+};
+
+const quiet = () => {};
+export const noLog: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+
+/** Opens stores on new databases (or on the one named) and drops them all after the file's tests. */
+export function mongoDatabases(url = () => inject('mongoUrl')): {
+  newName(): string;
+  open(database?: string): Promise<Store>;
+} {
+  const used = new Set<string>();
+  const newName = () => {
+    const name = `reeve_test_${randomUUID().slice(0, 18)}`;
+    used.add(name);
+    return name;
+  };
+  afterAll(async () => {
+    const client = new MongoClient(url());
+    try {
+      for (const name of used) await client.db(name).dropDatabase();
+    } finally {
+      await client.close();
+    }
+  });
+  return {
+    newName,
+    open: (database = newName()) => openMongo({ url: url(), database, log: noLog, clock: realClock }),
+  };
+}

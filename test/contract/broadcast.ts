@@ -1,0 +1,272 @@
+// What every broadcast promises (ports/broadcast): order, once each, positions that can be gone back to.
+import { describe, expect, it } from 'vitest';
+import {
+  type Audience,
+  agentsOf,
+  type Control,
+  comparePositions,
+  dashboardsOf,
+  type Frame,
+  readPosition,
+} from '../../src/domain/frame.ts';
+import type { Broadcast, Placed } from '../../src/ports/broadcast.ts';
+import { hostileTexts, uuid } from './fixtures.ts';
+
+export interface OpenBroadcast {
+  readonly broadcast: Broadcast;
+  /** The broadcast of another node, or the same one where there is but one. */
+  readonly other: Broadcast;
+  /** How many frames an audience's log keeps. */
+  readonly keepFrames: number;
+  close(): Promise<void>;
+}
+
+export const aFrame = (audience: Audience, n: unknown, over: Partial<Frame> = {}): Frame => ({
+  audience,
+  type: 'contract_update',
+  data: { type: 'contract_update', n },
+  ...over,
+});
+
+/** Collects what a follower is given; `reached` resolves when there are n, and fails loudly after 10 s. */
+export function collector<T>(): {
+  readonly got: T[];
+  readonly deliver: (item: T) => void;
+  reached(n: number): Promise<readonly T[]>;
+} {
+  const got: T[] = [];
+  let check = () => {};
+  return {
+    got,
+    deliver(item) {
+      got.push(item);
+      check();
+    },
+    reached: (n) =>
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(() => reject(new Error(`${got.length} of ${n} arrived`)), 10_000);
+        check = () => {
+          if (got.length < n) return;
+          clearTimeout(timer);
+          resolve(got);
+        };
+        check();
+      }),
+  };
+}
+
+export const numbers = (placed: readonly Placed[]): unknown[] => placed.map((p) => p.frame.data.n);
+
+export function broadcastContract(name: string, open: () => Promise<OpenBroadcast>): void {
+  const using = (test: (opened: OpenBroadcast) => Promise<void>) => async () => {
+    const opened = await open();
+    try {
+      await test(opened);
+    } finally {
+      await opened.close();
+    }
+  };
+  const rising = (placed: readonly Placed[]) => {
+    for (const [i, { position }] of placed.entries()) {
+      const [before, now] = [readPosition(placed[i - 1]?.position ?? '0-0'), readPosition(position)];
+      if (!before || !now) throw new Error(`no position: ${position}`);
+      expect(comparePositions(now, before)).toBeGreaterThan(0);
+    }
+  };
+
+  describe(`${name}: broadcast`, () => {
+    it(
+      'a follower gets each frame once, in order, on every node',
+      using(async ({ broadcast, other }) => {
+        const audience = agentsOf(uuid(), 'production');
+        const [here, there] = [collector<Placed>(), collector<Placed>()];
+        await broadcast.follow(audience, here.deliver);
+        await other.follow(audience, there.deliver);
+        for (let i = 0; i < 20; i++) await broadcast.publish([aFrame(audience, i)]);
+        await other.publish([aFrame(audience, 20), aFrame(audience, 21), aFrame(audience, 22)]);
+        const expected = Array.from({ length: 23 }, (_, i) => i);
+        for (const side of [here, there]) {
+          expect(numbers(await side.reached(23))).toEqual(expected);
+          rising(side.got);
+        }
+        expect(here.got.map((p) => p.position)).toEqual(there.got.map((p) => p.position));
+      }),
+    );
+
+    it(
+      'a frame comes whole, whatever its data hold',
+      using(async ({ broadcast }) => {
+        const audience = dashboardsOf(uuid());
+        const { deliver, reached } = collector<Placed>();
+        await broadcast.follow(audience, deliver);
+        const data = JSON.parse(
+          `{"type":"x","__proto__":{"a":[1.5,null,true]},"t":${JSON.stringify(hostileTexts)}}`,
+        );
+        const frames: Frame[] = [
+          aFrame(audience, 0, { data, toAgent: 'ä"gent', bundle: 'base' }),
+          aFrame(audience, 0, { data: { type: 'approval_created' }, type: 'approval_created' }),
+        ];
+        await broadcast.publish(frames);
+        const got = (await reached(2)).map((p) => p.frame);
+        expect(got).toEqual(frames);
+        expect(JSON.stringify(got[0]?.data)).toBe(JSON.stringify(data));
+      }),
+    );
+
+    it(
+      'audiences are apart, and one publish can reach several',
+      using(async ({ broadcast }) => {
+        const tenantId = uuid();
+        const audiences = [
+          agentsOf(tenantId, 'production'),
+          agentsOf(tenantId, 'staging'),
+          dashboardsOf(tenantId),
+        ];
+        const sides = audiences.map(() => collector<Placed>());
+        for (const [i, audience] of audiences.entries()) {
+          await broadcast.follow(audience, sides[i]?.deliver ?? (() => {}));
+        }
+        await broadcast.publish([...audiences, ...audiences].map((audience, i) => aFrame(audience, i)));
+        for (const [i, side] of sides.entries()) expect(numbers(await side.reached(2))).toEqual([i, i + 3]);
+      }),
+    );
+
+    it(
+      'following begins at the end of the log, and what is published after it is delivered',
+      using(async ({ broadcast, other }) => {
+        const audience = dashboardsOf(uuid());
+        await broadcast.publish([aFrame(audience, 'before')]);
+        const first = collector<Placed>();
+        await broadcast.follow(audience, first.deliver);
+        for (let i = 0; i < 20; i++) {
+          const late = collector<Placed>();
+          const published = other.publish([aFrame(audience, `during ${i}`)]);
+          const following = await broadcast.follow(audience, late.deliver);
+          await published;
+          await other.publish([aFrame(audience, `after ${i}`)]);
+          await first.reached(2 * (i + 1));
+          const missed = await broadcast.since(audience, following.position);
+          if (missed === 'gone') throw new Error('gone');
+          await late.reached(missed.length);
+          expect(numbers(late.got)).toEqual(numbers(missed));
+          expect(numbers(missed).at(-1)).toBe(`after ${i}`);
+          following.stop();
+        }
+      }),
+    );
+
+    it(
+      'one that stopped gets no more, and the others go on',
+      using(async ({ broadcast }) => {
+        const audience = dashboardsOf(uuid());
+        const [a, b] = [collector<Placed>(), collector<Placed>()];
+        const following = await broadcast.follow(audience, a.deliver);
+        const second = await broadcast.follow(audience, b.deliver);
+        await broadcast.publish([aFrame(audience, 1)]);
+        await Promise.all([a.reached(1), b.reached(1)]);
+        following.stop();
+        following.stop();
+        await broadcast.publish([aFrame(audience, 2)]);
+        await b.reached(2);
+        second.stop();
+        const again = collector<Placed>();
+        await broadcast.follow(audience, again.deliver);
+        await broadcast.publish([aFrame(audience, 3)]);
+        expect(numbers(await again.reached(1))).toEqual([3]);
+        expect(numbers(a.got)).toEqual([1]);
+        expect(numbers(b.got)).toEqual([1, 2]);
+      }),
+    );
+
+    it(
+      'a follower that throws keeps nothing from the others or itself',
+      using(async ({ broadcast }) => {
+        const audience = dashboardsOf(uuid());
+        const { deliver, reached } = collector<Placed>();
+        await broadcast.follow(audience, () => {
+          throw new Error('a bad follower');
+        });
+        await broadcast.follow(audience, deliver);
+        await broadcast.publish([aFrame(audience, 1)]);
+        await broadcast.publish([aFrame(audience, 2)]);
+        expect(numbers(await reached(2))).toEqual([1, 2]);
+      }),
+    );
+
+    it(
+      'what came after a position can be had again, from any position the log gave',
+      using(async ({ broadcast, other }) => {
+        const audience = dashboardsOf(uuid());
+        const { deliver, reached } = collector<Placed>();
+        const { position } = await broadcast.follow(audience, deliver);
+        expect(await broadcast.since(audience, position)).toEqual([]);
+        for (let i = 0; i < 5; i++) await broadcast.publish([aFrame(audience, i)]);
+        const got = await reached(5);
+        expect(await other.since(audience, position)).toEqual(got);
+        for (const [i, placed] of got.entries()) {
+          expect(await broadcast.since(audience, placed.position)).toEqual(got.slice(i + 1));
+          expect(await broadcast.since(audience, `${placed.position}.3`)).toEqual(got.slice(i + 1));
+        }
+      }),
+    );
+
+    it(
+      'a position that the log never had is gone',
+      using(async ({ broadcast }) => {
+        const audience = dashboardsOf(uuid());
+        await broadcast.publish([aFrame(audience, 1)]);
+        const bad = ['0-1', '1-0', '999999999999999-0', '', 'x', '-', '$', '+', '(1-0', '1', ...hostileTexts];
+        for (const position of bad) expect(await broadcast.since(audience, position)).toBe('gone');
+        expect(await broadcast.since(dashboardsOf(uuid()), '1700000000000-0')).toBe('gone');
+      }),
+    );
+
+    it(
+      'a position from before what the log keeps is gone, and one within is not',
+      using(async ({ broadcast, keepFrames }) => {
+        const audience = dashboardsOf(uuid());
+        const { deliver, reached } = collector<Placed>();
+        const { position } = await broadcast.follow(audience, deliver);
+        for (let i = 0; i < keepFrames; i++) await broadcast.publish([aFrame(audience, i)]);
+        expect(await broadcast.since(audience, position)).toHaveLength(keepFrames);
+        await broadcast.publish([aFrame(audience, keepFrames)]);
+        const got = await reached(keepFrames + 1);
+        expect(await broadcast.since(audience, position)).toBe('gone');
+        expect(await broadcast.since(audience, got[0]?.position ?? '')).toEqual(got.slice(1));
+        await broadcast.publish([aFrame(audience, keepFrames + 1)]);
+        expect(await broadcast.since(audience, got[0]?.position ?? '')).toBe('gone');
+      }),
+    );
+
+    it(
+      'a control message reaches every node, the sender included, and no follower',
+      using(async ({ broadcast, other }) => {
+        const [here, there] = [collector<Control>(), collector<Control>()];
+        broadcast.onControl(here.deliver);
+        other.onControl(there.deliver);
+        const messages: Control[] = [
+          { kind: 'key_revoked', tenantId: uuid(), keyId: uuid(), keyHash: uuid() },
+          { kind: 'login_ended', tokenHash: uuid() },
+          { kind: 'user_logins_ended', userId: uuid() },
+        ];
+        for (const message of messages) await broadcast.control(message);
+        expect(await here.reached(3)).toEqual(messages);
+        expect(await there.reached(3)).toEqual(messages);
+      }),
+    );
+
+    it(
+      'publishing nothing is harmless, and closing ends it',
+      using(async ({ broadcast }) => {
+        await broadcast.publish([]);
+        await broadcast.close();
+        await expect(broadcast.publish([aFrame(dashboardsOf(uuid()), 1)])).rejects.toMatchObject({
+          name: 'HubError',
+        });
+        await expect(broadcast.follow(dashboardsOf(uuid()), () => {})).rejects.toMatchObject({
+          name: 'HubError',
+        });
+      }),
+    );
+  });
+}

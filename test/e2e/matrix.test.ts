@@ -1,0 +1,245 @@
+// Generated from the route declarations: wrong types in every field, and another tenant's ids on every route, against the real process.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { api } from '../../src/api/index.ts';
+import type { RouteDeclaration } from '../../src/api/route.ts';
+import { HubProcess } from './process.ts';
+
+const operatorToken = 'operator-token-of-at-least-32-characters';
+const hub = new HubProcess({
+  OPERATOR_TOKEN: operatorToken,
+  RATE_LIMIT_MAX_ATTEMPTS: '100000',
+  LOG_LEVEL: 'warn',
+});
+const entries: [string, RouteDeclaration][] = Object.entries(api);
+
+interface Side {
+  cookie: string;
+  key: string;
+  ids: { [param: string]: string };
+}
+let ours: Side;
+let theirs: Side;
+
+/** A value for each path parameter, of things that really exist in the tenant. */
+async function furnish(cookie: string): Promise<Side> {
+  const { key, id: keyId } = await hub.key(cookie);
+  const post = async (path: string, body: unknown) => {
+    const answer = await hub.call('POST', path, { cookie, body });
+    expect({ path, status: answer.status }).toEqual({ path, status: 201 });
+    return answer.body;
+  };
+  await post('/api/v1/contracts', {
+    contract_id: 'theirs',
+    name: 'Theirs',
+    type: 'pre',
+    definition: { tool: 'x', when: { 'args.a': { exists: true } }, then: { effect: 'deny', message: 'no' } },
+  });
+  await post('/api/v1/compositions', {
+    name: 'theirs',
+    contracts: [{ contract_id: 'theirs', position: 10 }],
+  });
+  await post('/api/v1/bundles', { yaml_content: 'metadata: {name: theirs}\ncontracts: []\n' });
+  const rule = await post('/api/v1/assignment-rules', {
+    priority: 1,
+    pattern: 'x*',
+    bundle_name: 'theirs',
+    env: 'production',
+  });
+  const approval = await hub.call('POST', '/api/v1/approvals', {
+    key,
+    agent: 'theirs',
+    body: { agent_id: 'theirs', tool_name: 't', message: 'm', timeout: 3600 },
+  });
+  await hub.call('PUT', '/api/v1/sessions/theirs', { key, body: { value: '1' } });
+  await hub.call('POST', '/api/v1/events', {
+    key,
+    agent: 'theirs',
+    body: {
+      events: [
+        {
+          call_id: 'theirs',
+          agent_id: 'theirs',
+          tool_name: 't',
+          verdict: 'call_allowed',
+          mode: 'enforce',
+          timestamp: new Date().toISOString(),
+        },
+      ],
+      agent_manifest: { agent_id: 'theirs', policy_version: 'x', contracts: [] },
+    },
+  });
+  return {
+    cookie,
+    key,
+    ids: {
+      key_id: keyId,
+      contract_id: 'theirs',
+      name: 'theirs',
+      version: '1',
+      rule_id: rule.id,
+      approval_id: approval.body.id,
+      key: 'theirs',
+      agent_id: 'theirs',
+    },
+  };
+}
+
+beforeAll(async () => {
+  await hub.start();
+  const admin = await hub.admin();
+  ours = { cookie: admin, key: (await hub.key(admin)).key, ids: {} };
+  const made = await hub.call('POST', '/api/v1/operator/tenants', {
+    body: { name: 'Theirs', email: 'other@example.com', password: 'correct horse battery' },
+    headers: { Authorization: `Bearer ${operatorToken}` },
+  });
+  expect(made.status).toBe(201);
+  theirs = await furnish(await hub.login('other@example.com'));
+});
+afterAll(async () => {
+  await hub.remove();
+});
+
+const credentials = (route: RouteDeclaration) => {
+  if (route.auth === 'key') return { key: ours.key, agent: 'ours' };
+  if (route.auth === 'operator') return { headers: { Authorization: `Bearer ${operatorToken}` } };
+  return route.auth === 'none' ? {} : { cookie: ours.cookie };
+};
+
+/** The path with each parameter's value; `{key+}` and `{key}` alike. */
+const fill = (route: RouteDeclaration, values: { [param: string]: string }): string =>
+  route.path.replace(/\{(\w+)\+?\}/g, (_, name: string) => encodeURIComponent(values[name] ?? 'missing'));
+
+const absent: { [param: string]: string } = {
+  key_id: '00000000-0000-4000-8000-000000000000',
+  rule_id: '00000000-0000-4000-8000-000000000000',
+  approval_id: '00000000-0000-4000-8000-000000000000',
+  contract_id: 'absent',
+  name: 'absent',
+  version: '1',
+  key: 'absent',
+  agent_id: 'absent',
+};
+
+/** A body that fits, for routes whose ids are to be tried. */
+const bodies: { readonly [operation: string]: unknown } = {
+  updateContract: { name: 'Renamed' },
+  updateComposition: { description: 'changed' },
+  deployComposition: { env: 'production' },
+  deployBundle: { env: 'production' },
+  decideApproval: { approved: true },
+  updateAssignmentRule: { priority: 5 },
+  updateRegistration: { display_name: 'changed' },
+  putSessionValue: { value: '2' },
+  setSessionValue: { value: '2' },
+  incrementSessionValue: { amount: 0 },
+};
+
+describe("another tenant's ids answer exactly as absent ones", () => {
+  const withIds = entries.filter(
+    ([, route]) => route.path.includes('{') && route.media !== 'text/event-stream',
+  );
+
+  it.each(withIds)('%s', async (operation, route) => {
+    const ask = async (values: { [param: string]: string }) => {
+      const answer = await hub.call(route.method, `${fill(route, values)}?env=production`, {
+        ...credentials(route),
+        ...(route.body ? { body: bodies[operation] ?? {} } : {}),
+      });
+      let body = JSON.stringify(answer.body);
+      for (const value of Object.values(values)) if (value.length > 1) body = body.replaceAll(value, '<id>');
+      return { status: answer.status, body };
+    };
+    // Writes that create are tried with the absent id first, so that they cannot make the two differ.
+    const missing = await ask(absent);
+    expect(missing.status).toBeLessThan(500);
+    expect(await ask(theirs.ids)).toEqual(missing);
+  });
+});
+
+interface JsonSchema {
+  readonly type?: string;
+  readonly properties?: { readonly [name: string]: JsonSchema };
+  readonly anyOf?: readonly JsonSchema[];
+  readonly items?: JsonSchema;
+}
+
+const samples: { readonly [type: string]: unknown } = {
+  string: 'text',
+  number: 12.5,
+  boolean: true,
+  array: [[]],
+  object: { a: { b: 1 } },
+  null: null,
+};
+
+const typesOf = (schema: JsonSchema): string[] =>
+  (schema.anyOf ?? [schema]).flatMap((part) =>
+    part.type ? [part.type === 'integer' ? 'number' : part.type] : Object.keys(samples),
+  );
+
+const schemaOf = (route: RouteDeclaration): JsonSchema =>
+  route.body ? (z.toJSONSchema(route.body, { io: 'input', unrepresentable: 'any' }) as JsonSchema) : {};
+
+describe('wrong types in every field of every route', () => {
+  const cases = entries
+    .filter(([, route]) => route.body && route.path !== '/api/v1/setup')
+    .flatMap(([operation, route]) =>
+      Object.entries(schemaOf(route).properties ?? {}).map(
+        ([field, schema]): [string, string, RouteDeclaration, JsonSchema] => [
+          operation,
+          field,
+          route,
+          schema,
+        ],
+      ),
+    );
+
+  it('covers routes with bodies', () => {
+    expect(cases.length).toBeGreaterThan(30);
+  });
+
+  it.each(cases)('%s.%s', async (_operation, field, route, schema) => {
+    const fitting = typesOf(schema);
+    for (const [type, value] of Object.entries(samples)) {
+      const answer = await hub.call(route.method, fill(route, absent), {
+        ...credentials(route),
+        body: { [field]: value },
+      });
+      expect({ type, ok: answer.status < 500 }).toEqual({ type, ok: true });
+      if (!fitting.includes(type)) {
+        expect({ type, status: answer.status }).toEqual({ type, status: 422 });
+        expect(JSON.stringify(answer.body.detail)).toContain(field);
+      }
+    }
+  });
+
+  const hostile: [string, string][] = [
+    ['not JSON at all', 'hello'],
+    ['depth 10,000', `${'['.repeat(10_000)}${']'.repeat(10_000)}`],
+    ['a number out of range', '{"email":1e400}'],
+    ['NaN', '{"email":NaN}'],
+    ['a lone surrogate', '{"email":"\\ud800","password":"\\udfff"}'],
+    ['NUL', '{"email":"\\u0000","password":"\\u0000"}'],
+    ['__proto__', '{"__proto__":{"email":"a@b.c"}}'],
+    ['constructor', '{"constructor":{"prototype":{"x":1}}}'],
+    ['65,536 elements', `[${'0,'.repeat(65_535)}0]`],
+    ['an empty body', ''],
+    ['a query operator', '{"email":{"$gt":""},"password":{"$gt":""}}'],
+  ];
+  const bodied = entries.filter(([, route]) => route.body && !route.optionalBody);
+
+  it.each(hostile)('%s is a clear 4xx on every route with a body', async (_name, body) => {
+    for (const [operation, route] of bodied) {
+      const answer = await hub.call(route.method, fill(route, absent), { ...credentials(route), body });
+      expect({
+        operation,
+        clear: answer.status >= 400 && answer.status < 500 && answer.body.detail !== undefined,
+      }).toEqual({
+        operation,
+        clear: true,
+      });
+    }
+    expect((await hub.call('GET', '/api/v1/health')).status).toBe(200);
+  });
+});

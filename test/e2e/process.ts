@@ -1,0 +1,140 @@
+// A real hub process for end-to-end tests: started from the compiled files on a free port, stopped or killed, restarted on the same data.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const main = new URL('../../dist/src/main.js', import.meta.url).pathname;
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+export class HubProcess {
+  readonly dataDir: string;
+  readonly settings: { readonly [name: string]: string };
+  port = 0;
+  output = '';
+  child: ChildProcess | null = null;
+
+  constructor(settings: { readonly [name: string]: string } = {}) {
+    this.dataDir = mkdtempSync(join(tmpdir(), 'reeve-e2e-'));
+    this.settings = settings;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** Starts the process and waits for its listening line; a start after the first takes the same port. */
+  async start(): Promise<void> {
+    if (!existsSync(main)) throw new Error('dist is missing: run npm run build first');
+    // A port of our own choice, so that it can be taken again after a kill (one that the system chose would rest for a minute).
+    if (this.port === 0) this.port = await freePort();
+    const child = spawn(process.execPath, [main], {
+      env: {
+        PATH: process.env.PATH ?? '',
+        HOST: '127.0.0.1',
+        PORT: String(this.port),
+        DATA_DIR: this.dataDir,
+        DRAIN_SECONDS: '0',
+        ...this.settings,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.child = child;
+    await new Promise<void>((resolve, reject) => {
+      const take = (chunk: Buffer): void => {
+        this.output += chunk.toString();
+        if (/Reeve is listening on http:/.test(this.output)) resolve();
+      };
+      child.stdout?.on('data', take);
+      child.stderr?.on('data', take);
+      child.once('exit', (code) => reject(new Error(`the hub ended with ${code}:\n${this.output}`)));
+    });
+  }
+
+  /** kill -9: nothing gets a chance to be saved. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL');
+  }
+
+  /** SIGTERM; returns the exit code. */
+  async stop(): Promise<number | null> {
+    return this.#end('SIGTERM');
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<number | null> {
+    const child = this.child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    const [code] = (await ended) as [number | null];
+    this.output = '';
+    return code;
+  }
+
+  async remove(): Promise<void> {
+    await this.#end('SIGKILL');
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+
+  /** A JSON call; returns status, headers and the parsed body. */
+  async call(
+    method: string,
+    path: string,
+    options: {
+      body?: unknown;
+      cookie?: string;
+      key?: string;
+      agent?: string;
+      headers?: { [name: string]: string };
+    } = {},
+    // biome-ignore lint/suspicious/noExplicitAny: the tests read answers of many shapes
+  ): Promise<{ status: number; headers: Headers; body: any }> {
+    const headers: { [name: string]: string } = { 'X-Requested-With': 'test', ...options.headers };
+    if (options.key) {
+      headers.Authorization = `Bearer ${options.key}`;
+      delete headers['X-Requested-With'];
+    }
+    if (options.agent) headers['X-Service-Agent-Id'] = options.agent;
+    if (options.cookie) headers.Cookie = options.cookie;
+    if (options.body !== undefined && !headers['Content-Type']) headers['Content-Type'] = 'application/json';
+    const response = await fetch(this.url + path, {
+      method,
+      headers,
+      ...(options.body === undefined
+        ? {}
+        : { body: typeof options.body === 'string' ? options.body : JSON.stringify(options.body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json') ?? false;
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: isJson && text !== '' ? JSON.parse(text) : text,
+    };
+  }
+
+  /** Sets up the first admin and signs in; returns the cookie. */
+  async admin(email = 'admin@example.com', password = 'correct horse battery'): Promise<string> {
+    await this.call('POST', '/api/v1/setup', { body: { email, password } });
+    return this.login(email, password);
+  }
+
+  async login(email = 'admin@example.com', password = 'correct horse battery'): Promise<string> {
+    const answer = await this.call('POST', '/api/v1/auth/login', { body: { email, password } });
+    return (answer.headers.get('set-cookie') ?? '').split(';', 1)[0] ?? '';
+  }
+
+  async key(cookie: string, env = 'production'): Promise<{ id: string; key: string }> {
+    const answer = await this.call('POST', '/api/v1/keys', { cookie, body: { env, label: 'test' } });
+    return answer.body;
+  }
+}

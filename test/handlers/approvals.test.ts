@@ -1,0 +1,125 @@
+// Approvals: asked for within limits, read by those who may, decided once.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
+
+let t: TestHub;
+let user: UserCaller;
+let key: KeyCaller;
+beforeEach(async () => {
+  t = await makeHub();
+  user = await t.tenant();
+  key = t.key(user);
+});
+afterEach(() => t.close());
+
+const body = { tool_name: 'drop_table', message: 'May I?', tool_args: { table: 'users' }, timeout: 60 };
+const ask = async (more: object = {}, caller = key) =>
+  (await t.call('createApproval', { body: { ...body, ...more } }, caller)).body;
+
+it('are pending, of the environment of the key and the agent of the header', async () => {
+  const made = await t.call('createApproval', { body: { ...body, agent_id: 'other' } }, key);
+  expect(made.status).toBe(201);
+  expect(made.body).toMatchObject({
+    status: 'pending',
+    agent_id: 'agent-1',
+    env: 'production',
+    tool_args: { table: 'users' },
+    timeout_seconds: 60,
+    timeout_effect: 'deny',
+    decided_by: null,
+    created_at: new Date(t.clock.now()).toISOString(),
+  });
+  expect((await t.call('getApproval', { params: { approval_id: made.body.id } }, key)).body).toEqual(
+    made.body,
+  );
+});
+
+it('take the agent from the body without a header, and need one of them', async () => {
+  const headerless = t.key(user, 'production', null);
+  expect((await ask({ agent_id: 'by-body' }, headerless)).agent_id).toBe('by-body');
+  await expect(ask({}, headerless)).rejects.toMatchObject({
+    code: 'validation_failed',
+    detail: { problems: [{ loc: ['body', 'agent_id'] }] },
+  });
+});
+
+it('are limited to 10 a minute per agent, whatever other agents do', async () => {
+  for (let i = 0; i < 10; i++) await ask();
+  await expect(ask()).rejects.toMatchObject({
+    code: 'rate_limited',
+    message: 'Too many approval requests. Please slow down.',
+    detail: { retryAfter: 60 },
+  });
+  expect((await ask({}, t.key(user, 'production', 'agent-2'))).status).toBe('pending');
+});
+
+it('are limited per key, however many agents it names', async () => {
+  for (let i = 0; i < 600; i++) await t.hub.limits.hit(`approval-key:${key.keyId}`, 600, 60_000);
+  await expect(ask()).rejects.toMatchObject({ code: 'rate_limited' });
+});
+
+it('are decided once, by the signed-in user whatever the body says', async () => {
+  const { id } = await ask();
+  const decide = (approved: boolean) =>
+    t.call(
+      'decideApproval',
+      { params: { approval_id: id }, body: { approved, decided_by: 'eve', reason: 'ok' } },
+      user,
+    );
+  const decided = await decide(true);
+  expect(decided.body).toMatchObject({
+    status: 'approved',
+    decided_by: user.email,
+    decision_reason: 'ok',
+    decided_via: 'console',
+  });
+  await expect(decide(false)).rejects.toMatchObject({ code: 'conflict' });
+});
+
+it('read as timeout from their deadline on, and cannot be decided then', async () => {
+  const { id } = await ask({ timeout: 1 });
+  t.clock.advance(1000);
+  const params = { approval_id: id };
+  expect((await t.call('getApproval', { params }, key)).body).toMatchObject({
+    status: 'timeout',
+    decided_by: null,
+  });
+  const pending = await t.call('listApprovals', { query: { status: 'pending' } }, user);
+  expect(pending.body).toEqual([]);
+  await expect(t.call('decideApproval', { params, body: { approved: true } }, user)).rejects.toMatchObject({
+    code: 'conflict',
+  });
+});
+
+it('are unknown to keys of other environments and to other tenants', async () => {
+  const params = { approval_id: (await ask()).id };
+  const unknown = { code: 'not_found', message: 'Approval not found.' };
+  await expect(t.call('getApproval', { params }, t.key(user, 'staging'))).rejects.toMatchObject(unknown);
+  const stranger = await t.tenant();
+  await expect(t.call('getApproval', { params }, stranger)).rejects.toMatchObject(unknown);
+  await expect(
+    t.call('decideApproval', { params, body: { approved: true } }, stranger),
+  ).rejects.toMatchObject(unknown);
+});
+
+it('are listed newest first, by page', async () => {
+  for (let i = 0; i < 3; i++) {
+    await ask({ message: `m${i}` });
+    t.clock.advance(10);
+  }
+  const messages = async (query: { [name: string]: string }) =>
+    (await t.call('listApprovals', { query }, user)).body.map(({ message }) => message);
+  expect(await messages({})).toEqual(['m2', 'm1', 'm0']);
+  expect(await messages({ limit: '1', offset: '1' })).toEqual(['m1']);
+  await expect(messages({ limit: '1001' })).rejects.toMatchObject({ code: 'validation_failed' });
+});
+
+it.each([
+  { timeout: 0 },
+  { timeout: 86_401 },
+  { timeout_effect: 'maybe' },
+  { tool_name: '' },
+  { message: 7 },
+])('are refused with %j', async (more) => {
+  await expect(ask(more)).rejects.toMatchObject({ code: 'validation_failed' });
+});

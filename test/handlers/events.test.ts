@@ -1,0 +1,140 @@
+// Audit events: what is stored, announced, found and counted.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
+
+let t: TestHub;
+let user: UserCaller;
+let key: KeyCaller;
+beforeEach(async () => {
+  t = await makeHub();
+  user = await t.tenant();
+  key = t.key(user);
+});
+afterEach(() => t.close());
+
+const event = (call_id: string, more: object = {}) => ({
+  call_id,
+  agent_id: 'agent-1',
+  tool_name: 'read_file',
+  verdict: 'call_allowed',
+  mode: 'enforce',
+  timestamp: new Date(t.clock.now()).toISOString(),
+  ...more,
+});
+
+const ingest = async (...events: object[]) => (await t.call('ingestEvents', { body: { events } }, key)).body;
+
+it('are counted as accepted once, and as duplicates after', async () => {
+  expect(await ingest(event('1'), event('2'), event('1'))).toEqual({ accepted: 2, duplicates: 1 });
+  expect(await ingest(event('1'), event('2'))).toEqual({ accepted: 0, duplicates: 2 });
+});
+
+it('keep microseconds and what a repeat adds; the payload cannot choose the environment', async () => {
+  const timestamp = '2023-11-14T22:00:00.123456+01:00';
+  await ingest(event('1', { timestamp, payload: { environment: 'staging', decision_name: 'rule' } }));
+  await ingest(event('1', { verdict: 'call_executed' }));
+  const [found] = (await t.call('searchEvents', {}, user)).body;
+  expect(found).toMatchObject({
+    call_id: '1',
+    env: 'production',
+    timestamp: '2023-11-14T21:00:00.123456Z',
+    payload: { environment: 'staging', decision_name: 'rule' },
+    outcomes: [{ verdict: 'call_executed' }],
+  });
+});
+
+it('are announced to dashboards once per batch, and only when something is new', async () => {
+  t.newFrames();
+  await ingest(event('1'), event('2'));
+  await ingest(event('1'));
+  const told = t.newFrames().filter(({ type }) => type === 'event_created');
+  expect(told.map(({ data, audience }) => [audience, data])).toEqual([
+    [`dashboards:${user.tenantId}`, { type: 'event_created', accepted: 2 }],
+  ]);
+});
+
+it('register the agents they name, and their manifest', async () => {
+  const agent_manifest = {
+    agent_id: 'agent-1',
+    policy_version: 'v1',
+    contracts: [{ id: 'c', type: 'pre', tool: 'read_file', mode: 'enforce' }],
+  };
+  await t.call('ingestEvents', { body: { events: [event('1')], agent_manifest } }, key);
+  expect(await t.hub.store.agents.get(user.tenantId, 'agent-1')).toMatchObject({
+    lastEnv: 'production',
+    lastSeenAt: t.clock.now(),
+    manifest: { policy_version: 'v1', contracts: [{ id: 'c', tool: 'read_file' }] },
+  });
+});
+
+it('are refused beyond the number of events a tenant may send in a minute', async () => {
+  const body = { events: Array.from({ length: 1000 }, (_, i) => event(`c${i}`)) };
+  for (let i = 0; i < 600; i++) await t.hub.limits.hit(`ingest:${user.tenantId}`, 600_000, 60_000, 999);
+  await expect(t.call('ingestEvents', { body }, key)).rejects.toMatchObject({ code: 'rate_limited' });
+  const few = { events: [event('few')] };
+  expect((await t.call('ingestEvents', { body: few }, key)).status).toBe(200);
+});
+
+it('are found page by page through the cursor, each once', async () => {
+  for (let i = 0; i < 5; i++) {
+    await ingest(event(`c${i}`));
+    t.clock.advance(1000);
+  }
+  const seen: string[] = [];
+  let cursor = '';
+  for (let page = 0; page < 3; page++) {
+    const query = { limit: '2', tool_name: 'read_file', ...(cursor === '' ? {} : { cursor }) };
+    const { body, headers } = await t.call('searchEvents', { query }, user);
+    seen.push(...body.map(({ call_id }) => call_id));
+    cursor = headers['X-Next-Cursor'] ?? '';
+    if (cursor !== '') {
+      const link = /^<\/api\/v1\/events\?(.+)>; rel="next"$/.exec(headers.Link ?? '')?.[1] ?? '';
+      expect(Object.fromEntries(new URLSearchParams(link))).toEqual({
+        limit: '2',
+        tool_name: 'read_file',
+        cursor,
+      });
+    }
+  }
+  expect(seen).toEqual(['c4', 'c3', 'c2', 'c1', 'c0']);
+  expect(cursor).toBe('');
+});
+
+it('of another environment or tenant are not seen by a key', async () => {
+  await ingest(event('1'));
+  const staging = t.key(user, 'staging');
+  expect((await t.call('searchEvents', {}, staging)).body).toEqual([]);
+  await expect(t.call('searchEvents', { query: { env: 'production' } }, staging)).rejects.toMatchObject({
+    code: 'env_mismatch',
+  });
+  expect((await t.call('searchEvents', {}, await t.tenant())).body).toEqual([]);
+});
+
+it('are filtered by every parameter', async () => {
+  await ingest(
+    event('1', { verdict: 'call_denied', mode: 'observe', payload: { decision_name: 'No-Secrets' } }),
+    event('2', { agent_id: 'agent-2' }),
+  );
+  const ids = async (query: { [name: string]: string }) =>
+    (await t.call('searchEvents', { query }, user)).body.map(({ call_id }) => call_id);
+  expect(await ids({ verdict: 'call_denied' })).toEqual(['1']);
+  expect(await ids({ mode: 'observe' })).toEqual(['1']);
+  expect(await ids({ search: 'no-sec' })).toEqual(['1']);
+  expect(await ids({ agent_id: 'agent-2' })).toEqual(['2']);
+  expect(await ids({ until: '2001-01-01T00:00:00Z' })).toEqual([]);
+  await expect(ids({ since: 'yesterday' })).rejects.toMatchObject({ code: 'validation_failed' });
+});
+
+it('are counted in buckets of time', async () => {
+  await ingest(event('1'), event('2', { verdict: 'call_denied' }));
+  const since = new Date(t.clock.now() - 3_600_000).toISOString();
+  const until = new Date(t.clock.now() + 1000).toISOString();
+  const { body } = await t.call('eventHistogram', { query: { since, until, bucket_seconds: '3600' } }, key);
+  expect(body).toEqual([
+    { bucket_start: expect.stringMatching(/:00:00\.000Z$/), allowed: 1, denied: 1, pending: 0, observed: 0 },
+  ]);
+  const far = { since: '2001-01-01', until, bucket_seconds: '60' };
+  await expect(t.call('eventHistogram', { query: far }, key)).rejects.toMatchObject({
+    code: 'unprocessable',
+  });
+});

@@ -1,0 +1,62 @@
+// Probes and health details.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { health } from '../../src/handlers/health.ts';
+import type { NodeHealth } from '../../src/handlers/hub.ts';
+import { makeHub, type TestHub } from '../harness.ts';
+
+let t: TestHub;
+beforeEach(async () => {
+  t = await makeHub();
+});
+afterEach(() => t.close());
+
+/** The test's hub, feeling otherwise. */
+const ill = (changed: Partial<NodeHealth>) => ({ ...t.hub, health: { ...t.hub.health, ...changed } });
+const none = { params: {}, query: {}, body: {} };
+const request = { id: '', address: '', header: () => null };
+
+it('says nothing but the status and whether it is set up', async () => {
+  expect((await t.call('health')).body).toEqual({ status: 'ok', bootstrap_complete: false });
+  await t.tenant();
+  expect((await t.call('health')).body).toEqual({ status: 'ok', bootstrap_complete: true });
+});
+
+it('is degraded without the key-value store, and answers all the same', async () => {
+  const hub = ill({ keyValue: async () => null });
+  const answer = await health.health(hub, none, { kind: 'none' }, request);
+  expect(answer).toEqual({ status: 'degraded', bootstrap_complete: false });
+});
+
+it('is ready with 200 and the latencies rounded', async () => {
+  expect(await t.call('ready')).toMatchObject({
+    status: 200,
+    body: {
+      status: 'ready',
+      database: { connected: true, latency_ms: 0.12 },
+      workers: { deadlines: 'running' },
+    },
+  });
+});
+
+it.each<[string, Partial<NodeHealth>]>([
+  ['the store does not answer', { store: async () => null }],
+  ['a worker crashed', { workers: () => ({ deadlines: 'crashed' }) }],
+  ['the node is draining', { draining: () => true }],
+])('is not ready, with 503, when %s', async (_what, changed) => {
+  const answer = await health.ready(ill(changed), none, { kind: 'none' }, request);
+  expect(answer).toMatchObject({ status: 503, body: { status: 'not_ready' } });
+});
+
+it('tells a signed-in user the details', async () => {
+  const { body } = await t.call('healthDetails', {}, await t.tenant());
+  expect(body).toEqual({
+    status: 'ok',
+    version: '0.0.0-test',
+    auth_provider: 'local',
+    base_url_https: false,
+    database: { connected: true, latency_ms: 0.12 },
+    cache: { connected: true, latency_ms: 0.46 },
+    workers: 1,
+    connected_agents: 0,
+  });
+});

@@ -1,0 +1,99 @@
+// Settings and figures: rotation of the signing key, removal of old events, the overview.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { settled } from '../clock.ts';
+import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
+import { deploy } from './deploy.ts';
+
+let t: TestHub;
+let user: UserCaller;
+beforeEach(async () => {
+  t = await makeHub();
+  user = await t.tenant();
+});
+afterEach(() => t.close());
+
+const day = 86_400_000;
+const send = (env: 'production' | 'staging', ...events: object[]) =>
+  t.call(
+    'ingestEvents',
+    {
+      body: {
+        events: events.map((more, i) => ({
+          call_id: `${env}-${t.clock.now()}-${i}`,
+          agent_id: 'agent-1',
+          tool_name: 'x',
+          verdict: 'call_allowed',
+          mode: 'enforce',
+          timestamp: new Date(t.clock.now()).toISOString(),
+          ...more,
+        })),
+      },
+    },
+    t.key(user, env),
+  );
+
+it('rotates the signing key: every current deployment is signed anew and announced', async () => {
+  await deploy(t, user, 'base', '1');
+  const old = await t.hub.store.signing.active(user.tenantId);
+  t.newFrames();
+  const { status, body } = await t.call('rotateSigningKey', {}, user);
+  await settled();
+  expect(status).toBe(201);
+  expect(body).toEqual({
+    public_key: expect.stringMatching(/^[0-9a-f]{64}$/),
+    rotated_at: new Date(t.clock.now()).toISOString(),
+    deployments_re_signed: 1,
+  });
+  expect(body.public_key).not.toBe(old?.publicKey);
+  const update = t.newFrames().find(({ type }) => type === 'contract_update');
+  expect(update?.data.public_key).toBe(body.public_key);
+  const yaml = await t.hub.store.bundles.yaml(user.tenantId, 'base', 1);
+  expect(
+    t.hub.secrets.verify(body.public_key, yaml ?? new Uint8Array(), String(update?.data.signature)),
+  ).toBe(true);
+});
+
+it('purges events by the time they were received, and keeps newer ones', async () => {
+  await send('production', {}, {});
+  t.clock.advance(3 * day);
+  await send('production', { timestamp: '2001-01-01T00:00:00Z' });
+  const { body } = await t.call('purgeEvents', { query: { older_than_days: '2' } }, user);
+  const cutoff = new Date(t.clock.now() - 2 * day).toISOString();
+  expect(body).toEqual({ deleted_count: 2, cutoff, complete: true });
+  expect((await t.call('searchEvents', {}, user)).body).toHaveLength(1);
+});
+
+it.each([{}, { older_than_days: '0' }, { older_than_days: 'x' }])('refuses to purge by %j', async (query) => {
+  await expect(t.call('purgeEvents', { query }, user)).rejects.toMatchObject({ code: 'validation_failed' });
+});
+
+it('counts for the overview what the caller sees', async () => {
+  await send(
+    'production',
+    { verdict: 'call_denied', payload: { decision_name: 'a' } },
+    { verdict: 'call_would_deny', mode: 'observe', payload: { decision_name: 'b' } },
+    {},
+  );
+  await send('staging', {});
+  const body = { tool_name: 'x', message: 'm', timeout: 60 };
+  await t.call('createApproval', { body }, t.key(user));
+  const production = {
+    pending_approvals: 1,
+    active_agents: 1,
+    total_agents: 1,
+    events_24h: 3,
+    denials_24h: 1,
+    observe_findings_24h: 1,
+    contracts_triggered_24h: 2,
+  };
+  expect((await t.call('statsOverview', {}, t.key(user))).body).toEqual(production);
+  expect((await t.call('statsOverview', {}, user)).body).toEqual({ ...production, events_24h: 4 });
+  t.clock.advance(60_000);
+  expect((await t.call('statsOverview', {}, user)).body.pending_approvals).toBe(0);
+  t.clock.advance(day);
+  expect((await t.call('statsOverview', {}, user)).body).toMatchObject({
+    events_24h: 0,
+    active_agents: 0,
+    total_agents: 1,
+  });
+});

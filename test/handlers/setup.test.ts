@@ -1,0 +1,82 @@
+// The first start: one winner, the setup token, the environment, missing signing keys.
+import { afterEach, expect, it } from 'vitest';
+import { bootstrapFromEnvironment, ensureSigningKeys } from '../../src/handlers/setup.ts';
+import { makeHub, type TestHub } from '../harness.ts';
+
+let t: TestHub;
+afterEach(() => t.close());
+
+const body = { email: 'First@Example.com', password: 'correct horse battery' };
+
+it('creates the tenant, an admin who can sign in, and a signing key', async () => {
+  t = await makeHub();
+  const made = await t.call('setup', { body });
+  expect(made.status).toBe(201);
+  expect(made.body.message).toBe('Admin created');
+  expect(await t.hub.store.signing.active(made.body.tenant_id)).toMatchObject({ active: true });
+  const login = await t.call('login', { body: { ...body, email: 'FIRST@example.com' } });
+  expect(login.status).toBe(200);
+});
+
+it('has exactly one winner among 50 parallel calls, and answers 409 to the rest', async () => {
+  t = await makeHub();
+  const results = await Promise.allSettled(
+    Array.from({ length: 50 }, (_, i) => t.call('setup', { body: { ...body, email: `a${i}@example.com` } })),
+  );
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  for (const result of results) {
+    if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'conflict' });
+  }
+  expect(await t.hub.store.tenants.tenantIds()).toHaveLength(1);
+});
+
+it('asks for the setup token when there is one, in the body or the header', async () => {
+  t = await makeHub({ setupToken: 'let me in' });
+  await expect(t.call('setup', { body })).rejects.toMatchObject({ code: 'forbidden' });
+  await expect(t.call('setup', { body: { ...body, setup_token: 'no' } })).rejects.toMatchObject({
+    code: 'forbidden',
+  });
+  const headers = { 'x-setup-token': 'let me in' };
+  expect((await t.call('setup', { body }, undefined, { headers })).status).toBe(201);
+});
+
+it('stops counting wrong setup tokens of one address at the login limit', async () => {
+  t = await makeHub({ setupToken: 'let me in', loginAttempts: 2 });
+  const codes = [];
+  for (let i = 0; i < 3; i++) {
+    codes.push(
+      await t.call('setup', { body }).then(
+        () => 'made',
+        (error) => error.code,
+      ),
+    );
+  }
+  expect(codes).toEqual(['forbidden', 'forbidden', 'rate_limited']);
+});
+
+it.each([
+  ['a short password', { password: 'short' }],
+  ['a NUL in the password', { password: 'correct horse\u0000battery' }],
+  ['no e-mail', { email: 'nobody' }],
+])('refuses %s', async (_what, changed) => {
+  t = await makeHub();
+  await expect(t.call('setup', { body: { ...body, ...changed } })).rejects.toMatchObject({
+    code: 'validation_failed',
+  });
+});
+
+it('bootstraps from the environment once, and never after', async () => {
+  t = await makeHub();
+  expect(await bootstrapFromEnvironment(t.hub, { email: 'a@example.com', password: 'short' })).toBe(
+    'refused',
+  );
+  expect(await bootstrapFromEnvironment(t.hub, body)).toBe('created');
+  expect(await bootstrapFromEnvironment(t.hub, body)).toBe('taken');
+  expect((await t.call('login', { body })).status).toBe(200);
+});
+
+it('finds that every tenant has a signing key', async () => {
+  t = await makeHub();
+  await t.tenant();
+  expect(await ensureSigningKeys(t.hub)).toBe(0);
+});

@@ -1,0 +1,190 @@
+// Streams: admission, what a stream gets at once, what agents send on it, and its end.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { agentKey, environmentKey } from '../../actors/protocol.ts';
+import type { StreamHandlers, StreamQuery } from '../../src/api/stream.ts';
+import { streamHandlers } from '../../src/handlers/streams.ts';
+import { settled } from '../clock.ts';
+import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
+import { deploy } from './deploy.ts';
+
+let t: TestHub;
+let user: UserCaller;
+let key: KeyCaller;
+let streams: StreamHandlers;
+beforeEach(async () => {
+  t = await makeHub();
+  user = await t.tenant();
+  key = t.key(user);
+  streams = streamHandlers(t.hub, 'node-1');
+});
+afterEach(() => t.close());
+
+const admit = (query: StreamQuery = {}, caller = key) =>
+  streams.admitAgent(caller, { env: 'production', ...query }, 'c1');
+const assign = (bundle_name: string | null) =>
+  t.call('bulkAssign', { body: { agent_ids: ['agent-1'], bundle_name } }, user);
+
+it('need the environment of their key', async () => {
+  await expect(streams.admitAgent(key, {}, 'c1')).rejects.toMatchObject({
+    code: 'validation_failed',
+    detail: { problems: [{ loc: ['query', 'env'] }] },
+  });
+  await expect(admit({ env: 'staging' })).rejects.toMatchObject({
+    code: 'env_mismatch',
+    message: "API key is scoped to 'production', cannot subscribe to 'staging'.",
+  });
+});
+
+it.each([{ bundle_name: 'No Bundle' }, { policy_version: 'a\nb' }])('refuse %j', async (query) => {
+  await expect(admit(query)).rejects.toMatchObject({ code: 'validation_failed' });
+});
+
+it('of unassigned agents follow all and get every current deployment at once', async () => {
+  await deploy(t, user, 'base', '1');
+  await deploy(t, user, 'extra', '1');
+  await deploy(t, user, 'elsewhere', '1', 'staging');
+  const stream = await admit();
+  expect(stream).toMatchObject({ agentId: 'agent-1', bundleName: null, pinned: false });
+  const frames = await stream.catchUp();
+  expect(frames.map(({ bundle }) => bundle).sort()).toEqual(['base', 'extra']);
+  expect(frames[0]).toMatchObject({
+    audience: `agents:${user.tenantId}/production`,
+    type: 'contract_update',
+    data: { type: 'contract_update', version: 1, yaml_bytes: expect.any(String) },
+  });
+});
+
+it('get nothing when nothing is deployed, or when they run what is', async () => {
+  expect(await (await admit()).catchUp()).toEqual([]);
+  const { revisionHash } = await deploy(t, user, 'base', '1');
+  const stream = await admit({ bundle_name: 'base', policy_version: revisionHash });
+  expect(stream).toMatchObject({ bundleName: 'base', pinned: true });
+  expect(await stream.catchUp()).toEqual([]);
+});
+
+it('share one frame object per deployment, and get a new one after a rotation', async () => {
+  await deploy(t, user, 'base', '1');
+  const frame = async () => (await (await admit({ bundle_name: 'base' })).catchUp())[0];
+  const before = await frame();
+  expect(before).toBeDefined();
+  expect(await frame()).toBe(before);
+  await t.call('rotateSigningKey', {}, user);
+  await settled();
+  expect((await frame())?.data.public_key).not.toBe(before?.data.public_key);
+});
+
+it('follow a rule that matches the tags in their query; tags that are no object of texts count for nothing', async () => {
+  const rule = {
+    priority: 1,
+    pattern: '*',
+    tag_match: { team: 'a' },
+    bundle_name: 'base',
+    env: 'production',
+  };
+  await t.call('createRule', { body: rule }, user);
+  expect((await admit({ tags: '{"team":"a"}' })).bundleName).toBe('base');
+  for (const tags of ['{"team":', '["team"]', 'null', '{"team":1}']) {
+    expect((await admit({ tags })).bundleName).toBeNull();
+  }
+});
+
+it('that are assigned anew between admission and registration are told so at once', async () => {
+  await deploy(t, user, 'base', '1');
+  const stream = await admit();
+  await assign('base');
+  await settled();
+  const [first, second] = await stream.catchUp();
+  expect(first?.data).toEqual({
+    type: 'assignment_changed',
+    agent_id: 'agent-1',
+    bundle_name: 'base',
+    source: 'explicit',
+  });
+  expect(second).toMatchObject({ type: 'contract_update', bundle: 'base' });
+});
+
+it('announced again are in the roster of new actors, and hear of an assignment that they missed', async () => {
+  const stream = await admit();
+  await stream.catchUp();
+  await t.hub.store.agents.assign(user.tenantId, ['agent-1'], 'base');
+  t.newFrames();
+  await stream.announce(null);
+  await settled();
+  expect(t.newFrames().map(({ data }) => data)).toContainEqual(
+    expect.objectContaining({ type: 'assignment_changed', bundle_name: 'base' }),
+  );
+  const status = await t.call('agentStatus', {}, user);
+  expect(status.body.agents).toMatchObject([{ agent_id: 'agent-1', bundle_name: 'base' }]);
+});
+
+it('leave the roster when closed, also when the actors cannot be reached at first', async () => {
+  const stream = await admit();
+  await stream.catchUp();
+  const { tell } = t.hub.actors;
+  let failures = 2;
+  const flaky: typeof tell = async (...message) => {
+    if (failures-- > 0) throw new Error('no way to the actors');
+    return tell(...message);
+  };
+  Object.assign(t.hub.actors, { tell: flaky });
+  stream.closed();
+  await t.clock.advanceAsync(5000, 250);
+  const status = await t.hub.actors.ask(
+    'environment',
+    environmentKey(user.tenantId, 'production'),
+    'status',
+    {
+      bundleName: null,
+    },
+  );
+  expect(status).toEqual([]);
+  expect(await stream.catchUp()).toEqual([]);
+});
+
+it('take events, reports and approvals as the routes do', async () => {
+  const event = {
+    call_id: '1',
+    agent_id: 'agent-1',
+    tool_name: 'x',
+    verdict: 'call_allowed',
+    mode: 'enforce',
+    timestamp: '2023-11-14T21:00:00Z',
+  };
+  expect(await streams.message(key, { type: 'events', body: { events: [event] } })).toEqual({
+    accepted: 1,
+    duplicates: 0,
+  });
+  expect(await streams.message(key, { type: 'report', body: { policy_version: 'v1' } })).toMatchObject({
+    agent_id: 'agent-1',
+    policy_version: 'v1',
+  });
+  expect(
+    await streams.message(key, { type: 'approval', body: { tool_name: 'x', message: 'm' } }),
+  ).toMatchObject({
+    status: 'pending',
+    timeout_seconds: 300,
+  });
+  for (const type of ['events', 'report', 'approval'] as const) {
+    await expect(streams.message(key, { type, body: 7 })).rejects.toMatchObject({
+      code: 'validation_failed',
+    });
+  }
+});
+
+it('of dashboards follow their tenant and need nothing at once', async () => {
+  const stream = await streams.admitDashboard(user, 'c1');
+  expect(stream).toMatchObject({ audience: `dashboards:${user.tenantId}`, agentId: null });
+  expect(await stream.catchUp()).toEqual([]);
+});
+
+it('without an agent-id header belong to the agent named default', async () => {
+  const stream = await admit({}, t.key(user, 'production', null));
+  expect(stream.agentId).toBe('default');
+  const resolution = await t.hub.actors.ask(
+    'agent',
+    agentKey(user.tenantId, 'production', 'default'),
+    'resolve',
+    null,
+  );
+  expect(resolution.source).toBe('none');
+});

@@ -1,0 +1,21 @@
+// The tables of routes as a whole.
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { api } from '../../src/api/index.ts';
+import type { RouteDeclaration } from '../../src/api/route.ts';
+import { handlers } from '../../src/handlers/index.ts';
+
+const routes: readonly [string, RouteDeclaration][] = Object.entries(api);
+
+it.each(routes)('%s can be written as JSON Schema and has a handler unless it is a stream', (name, route) => {
+  for (const schema of [route.params, route.query, route.body]) {
+    if (schema) expect(() => z.toJSONSchema(schema, { io: 'input' })).not.toThrow();
+  }
+  if (route.reply) expect(z.toJSONSchema(route.reply, { io: 'output' })).toHaveProperty('type');
+  expect(name in handlers).toBe(route.media !== 'text/event-stream');
+});
+
+it('hold every method and path once', () => {
+  const places = routes.map(([, { method, path }]) => `${method} ${path.replaceAll(/\{[^}]+\}/g, '{}')}`);
+  expect(new Set(places).size).toBe(places.length);
+});

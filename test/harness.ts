@@ -1,0 +1,226 @@
+// A hub for tests of handlers: in-memory store, real actors, local adapters, a clock that stands still. Opens no socket.
+import { hubKinds } from '../actors/kinds.ts';
+import type { ActorPorts } from '../actors/ports.ts';
+import type { HubKinds } from '../actors/protocol.ts';
+import { createActors } from '../actors/runtime/system.ts';
+import { createLocalBroadcast } from '../adapters/local/broadcast.ts';
+import { createLocalLimits } from '../adapters/local/limits.ts';
+import { systemClock } from '../adapters/node/clock.ts';
+import { createEvaluator } from '../adapters/node/evaluator/evaluator.ts';
+import { createSecrets } from '../adapters/node/secrets.ts';
+import { openSqliteInline } from '../adapters/sqlite/index.ts';
+import { type Caller, Reply, type Request } from '../src/api/call.ts';
+import { type Api, api } from '../src/api/index.ts';
+import type { ReplyBody, RouteDeclaration } from '../src/api/route.ts';
+import { globMatch } from '../src/domain/evaluate/glob.ts';
+import type { Control, Frame } from '../src/domain/frame.ts';
+import type { Env } from '../src/domain/ids.ts';
+import type { Hub, Settings } from '../src/handlers/hub.ts';
+import { handlers } from '../src/handlers/index.ts';
+import { problemsOf, validationFailed } from '../src/handlers/problems.ts';
+import type { Broadcast } from '../src/ports/broadcast.ts';
+import type { Evaluator } from '../src/ports/evaluator.ts';
+import { ManualClock } from './clock.ts';
+import { silentLog } from './log.ts';
+
+export type UserCaller = Extract<Caller, { kind: 'user' }>;
+export type KeyCaller = Extract<Caller, { kind: 'key' }>;
+export type Operation = keyof typeof handlers;
+
+/** What a request brings, before validation. A body of a route that parses bytes may be given as a value: it is written as JSON. */
+export interface CallInput {
+  readonly params?: { readonly [name: string]: string };
+  readonly query?: { readonly [name: string]: string };
+  readonly body?: unknown;
+}
+
+export interface CallResult<N extends Operation> {
+  readonly status: number;
+  readonly body: ReplyBody<Api[N]>;
+  readonly headers: { readonly [name: string]: string };
+  readonly cookies: readonly string[];
+}
+
+export interface TestHub {
+  readonly hub: Hub;
+  readonly clock: ManualClock;
+  /** Frames published so far, in order. */
+  readonly frames: Frame[];
+  /** Control messages sent so far, in order. */
+  readonly controls: Control[];
+  /** Calls a handler as the pipeline does: validated input, full reply. The caller is not checked against the route's auth. */
+  call<N extends Operation>(
+    operation: N,
+    input?: CallInput,
+    caller?: Caller,
+    request?: { readonly address?: string; readonly headers?: { readonly [name: string]: string } },
+  ): Promise<CallResult<N>>;
+  /** A new tenant's signed-in admin. */
+  tenant(email?: string): Promise<UserCaller>;
+  /** A caller with an API key of the tenant (the key is not stored). */
+  key(user: UserCaller, env?: Env, agentId?: string | null): KeyCaller;
+  /** Types of the frames published since the last call of this function. */
+  newFrames(): readonly Frame[];
+  close(): Promise<void>;
+}
+
+const settings: Settings = {
+  version: '0.0.0-test',
+  baseUrl: 'http://localhost:8000',
+  setupToken: null,
+  operatorToken: null,
+  sessionTtlMs: 24 * 3_600_000,
+  loginAttempts: 10,
+  loginWindowMs: 300_000,
+  wire: {
+    agentIdHeaders: ['x-service-agent-id'],
+    sessionCookie: 'service_session',
+    signatureHeader: 'X-Service-Signature',
+    keyPrefix: 'svk_',
+    apiVersions: ['service/v1'],
+    bundleKinds: ['ContractBundle'],
+    rulesetKinds: ['Ruleset'],
+    signatureEncoding: 'hex',
+  },
+};
+
+/** An evaluator for several hubs: its threads take a while to start. Close it when done. Real time: threads know no other. */
+export const makeEvaluator = (): Evaluator =>
+  createEvaluator({ clock: systemClock, accepted: { apiVersions: settings.wire.apiVersions } });
+
+/** @param changed settings other than the defaults @param shared an evaluator that the hub uses and does not close */
+export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluator): Promise<TestHub> {
+  const clock = new ManualClock();
+  const frames: Frame[] = [];
+  const controls: Control[] = [];
+  const store = await openSqliteInline(':memory:');
+  // Cheap password hashes: what they cost is tested elsewhere.
+  const secrets = createSecrets('a master secret of tests, 32 bytes', { cost: 16 });
+  const local = createLocalBroadcast({ clock, log: silentLog });
+  const broadcast: Broadcast = {
+    ...local,
+    async publish(published) {
+      frames.push(...published);
+      await local.publish(published);
+    },
+    async control(message) {
+      controls.push(message);
+      await local.control(message);
+    },
+  };
+  const full: Settings = { ...settings, ...changed };
+  const { signatureEncoding } = full.wire;
+  const ports: ActorPorts = { store, secrets, signatureEncoding, matches: globMatch };
+  const actors = createActors<HubKinds, ActorPorts>({
+    definitions: hubKinds,
+    ports,
+    clock,
+    broadcast,
+    log: silentLog,
+  });
+  const evaluator = shared ?? makeEvaluator();
+  const hub: Hub = {
+    store,
+    actors,
+    broadcast,
+    evaluator,
+    limits: createLocalLimits({ clock }),
+    clock,
+    secrets,
+    log: silentLog,
+    settings: full,
+    health: {
+      store: async () => 0.123,
+      keyValue: async () => 0.456,
+      workers: () => ({ deadlines: 'running' }),
+      connectedAgents: () => 0,
+      draining: () => false,
+    },
+    openApi: () => '{}',
+  };
+  let told = 0;
+  let tenants = 0;
+
+  const made: TestHub = {
+    hub,
+    clock,
+    frames,
+    controls,
+    async call(operation, input = {}, caller = { kind: 'none' }, request = {}) {
+      const declaration: RouteDeclaration = api[operation];
+      const headers = request.headers ?? {};
+      const full: Request = {
+        id: 'request',
+        address: request.address ?? '127.0.0.1',
+        header: (name) => headers[name] ?? null,
+      };
+      // The input was validated by the declaration itself, so it is what the handler's type says.
+      const result: unknown = await handlers[operation](
+        hub,
+        validated(declaration, input) as never,
+        caller as never,
+        full,
+      );
+      const reply = result instanceof Reply ? result : new Reply(result);
+      // What the declaration promises, the handler keeps: the typed client and the OpenAPI document rely on it.
+      declaration.reply?.parse(reply.body);
+      return {
+        status: reply.status ?? declaration.status,
+        body: reply.body as never,
+        headers: reply.headers,
+        cookies: reply.cookies,
+      };
+    },
+    async tenant(email = `admin${++tenants}@example.com`) {
+      const body = { name: email, email, password: 'correct horse battery' };
+      const { tenant_id, user_id } = (await made.call('createTenant', { body }, { kind: 'operator' })).body;
+      return { kind: 'user', userId: user_id, tenantId: tenant_id, email, isAdmin: true, tokenHash: user_id };
+    },
+    key: ({ tenantId }, env = 'production', agentId = 'agent-1') => ({
+      kind: 'key',
+      keyId: `key-${tenantId}-${env}`,
+      keyPrefix: `svk_${env}_12345678`,
+      keyHash: secrets.sha256(`${tenantId}/${env}`),
+      tenantId,
+      env,
+      agentId,
+    }),
+    newFrames() {
+      const found = frames.slice(told);
+      told = frames.length;
+      return found;
+    },
+    async close() {
+      if (!shared) await evaluator.close();
+      await actors.stop(0);
+      await broadcast.close();
+      await store.close();
+    },
+  };
+  return made;
+}
+
+/** As the pipeline validates. @throws HubError validation_failed */
+function validated(declaration: RouteDeclaration, input: CallInput): object {
+  const problems = [];
+  const parts: { [part: string]: unknown } = { params: {}, query: {}, body: {} };
+  for (const [part, place] of [
+    ['params', 'path'],
+    ['query', 'query'],
+    ['body', 'body'],
+  ] as const) {
+    const schema = declaration[part];
+    if (!schema) continue;
+    if (part === 'body' && declaration.parse === 'bytes') {
+      parts.body = input.body instanceof Uint8Array ? input.body : Buffer.from(JSON.stringify(input.body));
+      continue;
+    }
+    const result = schema.safeParse(
+      input[part] ?? (part === 'body' && !declaration.optionalBody ? undefined : {}),
+    );
+    if (result.success) parts[part] = result.data;
+    else problems.push(...problemsOf(result.error, place));
+  }
+  if (problems.length > 0) throw validationFailed(problems);
+  return parts;
+}

@@ -1,0 +1,104 @@
+// The house rules that a compiler does not check: import directions (a table), files with exclusive rights, and file sizes.
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, posix, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const root = join(dirname(new URL(import.meta.url).pathname), '../..');
+
+const files = ['src', 'actors', 'adapters'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => posix.join(folder, name.replaceAll('\\', '/'))),
+);
+
+/** folder → folders it may import from, besides itself; the longest matching folder counts. */
+const allowed: { readonly [folder: string]: readonly string[] } = {
+  'src/domain': [],
+  'src/ports': ['src/domain'],
+  'src/api': ['src/domain'],
+  'src/handlers': ['src/api', 'actors', 'src/ports', 'src/domain'],
+  'src/http': ['src/api', 'src/ports', 'src/domain'],
+  'src/client': ['src/domain'],
+  'actors/runtime': ['src/ports', 'src/domain'],
+  actors: ['actors/runtime', 'src/domain', 'src/ports'],
+  'adapters/uws': ['src/ports', 'src/domain', 'src/http', 'src/api'],
+  adapters: ['src/ports', 'src/domain'],
+};
+const anywhere = new Set(['src/main.ts', 'src/wire.ts', 'src/config.ts']);
+
+/** What each adapter folder brings from outside; a package named for one folder may be imported nowhere else. */
+const vendors: { readonly [name: string]: readonly string[] } = {
+  'uWebSockets.js': ['adapters/uws'],
+  libsql: ['adapters/sqlite'],
+  mongodb: ['adapters/mongo'],
+  redis: ['adapters/redis'],
+  bullmq: ['adapters/bullmq'],
+  pino: ['adapters/node'],
+  tweetnacl: ['adapters/node'],
+  ajv: ['src/handlers'],
+  yaml: ['src/domain'],
+};
+
+const sourceOf = (file: string): string => readFileSync(join(root, file), 'utf8');
+const importsOf = (file: string): string[] =>
+  [...sourceOf(file).matchAll(/^(?:import|export)\b[^;]*?from\s+'([^']+)'/gm)].map((match) => match[1] ?? '');
+const folderOf = (file: string): string => {
+  const parts = file.split('/');
+  if (parts[0] === 'adapters') return parts.slice(0, 2).join('/');
+  if (file.startsWith('actors/runtime/')) return 'actors/runtime';
+  return parts[0] === 'src' ? parts.slice(0, 2).join('/') : (parts[0] ?? '');
+};
+const rulesOf = (folder: string): readonly string[] =>
+  allowed[folder] ?? (folder.startsWith('adapters/') ? (allowed.adapters ?? []) : []);
+
+describe('import directions', () => {
+  it.each(files.filter((file) => !anywhere.has(file)))('%s imports only what its folder may', (file) => {
+    const folder = folderOf(file);
+    const wrong = importsOf(file)
+      .filter((name) => name.startsWith('.'))
+      .map((name) => relative(root, join(root, dirname(file), name)).replaceAll('\\', '/'))
+      .filter((target) => folderOf(target) !== folder && !rulesOf(folder).includes(folderOf(target)));
+    expect(wrong).toEqual([]);
+  });
+
+  it('keeps each vendor package in its own folder', () => {
+    const wrong = files.flatMap((file) =>
+      importsOf(file)
+        .filter((name) => vendors[name] && !vendors[name].some((folder) => file.startsWith(`${folder}/`)))
+        .map((name) => `${file} imports ${name}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe('exclusive rights', () => {
+  const uses = (pattern: RegExp): string[] =>
+    files.filter((file) => pattern.test(sourceOf(file).replace(/\/\/.*$|\/\*[\s\S]*?\*\//gm, '')));
+
+  it('reads the environment in one file (and one in the agent library, which runs in the agent)', () => {
+    expect(uses(/\bprocess\.env\b|\benv\b[^;]*'node:process'/).sort()).toEqual([
+      'src/client/environment.ts',
+      'src/config.ts',
+    ]);
+  });
+
+  it('takes time, timers and randomness from one file (and one in the agent library)', () => {
+    const owners = ['adapters/node/clock.ts', 'src/client/clock.ts'];
+    const pattern = /\bDate\.now\(|\bsetTimeout\(|\bsetInterval\(|\bMath\.random\(/;
+    expect(uses(pattern).filter((file) => !owners.includes(file))).toEqual([]);
+  });
+
+  it('writes to no console', () => {
+    expect(uses(/\bconsole\./)).toEqual([]);
+  });
+});
+
+describe('files', () => {
+  it('has none over 400 lines', () => {
+    expect(files.filter((file) => sourceOf(file).split('\n').length > 401)).toEqual([]);
+  });
+
+  it('opens each with what it owns', () => {
+    expect(files.filter((file) => !/^(#!.*\n)?(\/\/|\/\*\*)/.test(sourceOf(file)))).toEqual([]);
+  });
+});

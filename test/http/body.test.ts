@@ -1,0 +1,113 @@
+import { encode } from '@msgpack/msgpack';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { defaultBodyLimit, readJson, readQuery, tooLarge } from '../../src/http/body.ts';
+import { unpack } from '../../src/http/live/unpack.ts';
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const refused = expect.objectContaining({ code: 'invalid_json' });
+
+describe('JSON bodies', () => {
+  it('gives back any JSON value', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
+        const text = JSON.stringify(value);
+        if (/__proto__|constructor|prototype/.test(text)) return;
+        expect(readJson(bytes(text))).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  it('refuses what JSON cannot mean', () => {
+    for (const text of ['', '{', 'NaN', '[1e400]', '{"a":-1e999}', '"\\ud800"', '{"\\udfff":1}', '\u0000'])
+      expect(() => readJson(bytes(text))).toThrowError(refused);
+    expect(() => readJson(new Uint8Array([0x22, 0xff, 0x22]))).toThrowError(refused);
+  });
+
+  it('refuses keys that reach into prototypes, at any depth', () => {
+    for (const key of ['__proto__', 'constructor', 'prototype', '__pr\\u006fto__'])
+      expect(() => readJson(bytes(`[{"a":{"${key}":1}}]`))).toThrowError(refused);
+  });
+
+  it('bounds nesting before parsing, and brackets in texts do not count', () => {
+    expect(() => readJson(bytes('['.repeat(5_000_000)))).toThrowError(refused);
+    expect(() => readJson(bytes(`${'['.repeat(65)}${']'.repeat(65)}`))).toThrowError(refused);
+    expect(readJson(bytes(`${'['.repeat(64)}${']'.repeat(64)}`))).toBeInstanceOf(Array);
+    expect(readJson(bytes(JSON.stringify('["\\"['.repeat(100))))).toBe('["\\"['.repeat(100));
+  });
+});
+
+describe('MessagePack messages', () => {
+  it('reads what an encoder writes', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
+        if (/__proto__|constructor|prototype/.test(JSON.stringify(value))) return;
+        expect(JSON.parse(JSON.stringify(unpack(encode(value))))).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+  });
+
+  it('refuses lengths that are not there, without allocating them', () => {
+    const claims = [
+      [0xdd, 0xff, 0xff, 0xff, 0xff],
+      [0xdf, 0xff, 0xff, 0xff, 0xff],
+      [0xdb, 0xff, 0xff, 0xff, 0xff, 0x61],
+      [0x92, 0x01],
+      [],
+      [0x01, 0x01],
+      [0xc1],
+      [0xc4, 0x00],
+      [0x81, 0x01, 0x01],
+    ];
+    for (const claim of claims) expect(() => unpack(new Uint8Array(claim))).toThrowError(refused);
+    expect(() => unpack(new Uint8Array(100_000).fill(0x91))).toThrowError(refused);
+    expect(() => unpack(encode({ __proto__x: 1, a: Number.NaN }))).toThrowError(refused);
+    const proto = encode({ xxproto__: 1 });
+    proto[2] = 0x5f;
+    proto[3] = 0x5f;
+    expect(() => unpack(proto)).toThrowError(refused);
+  });
+
+  it('never fails but with an error of ours', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), (noise) => {
+        try {
+          unpack(noise);
+        } catch (error) {
+          expect(error).toEqual(refused);
+        }
+      }),
+    );
+  });
+});
+
+describe('queries', () => {
+  it('takes the last of repeated parameters and decodes once', () => {
+    expect(readQuery('a=1&a=2&b=x+y%2Bz&c&=&d=%2541')).toEqual({
+      a: '2',
+      b: 'x y+z',
+      c: '',
+      '': '',
+      d: '%41',
+    });
+    expect(readQuery('__proto__=x&toString=y')).toEqual({ toString: 'y' });
+  });
+
+  it('bounds their number and refuses bad escapes', () => {
+    const refusal = expect.objectContaining({ code: 'bad_request' });
+    expect(() => readQuery('a=1&'.repeat(65))).toThrowError(refusal);
+    expect(() => readQuery('a=%ff')).toThrowError(refusal);
+  });
+});
+
+describe('body limits', () => {
+  it('follow the table, and say so in its words', () => {
+    expect(defaultBodyLimit('POST', '/api/v1/auth/login')).toBe(4096);
+    expect(defaultBodyLimit('POST', '/api/v1/setup')).toBe(4096);
+    expect(defaultBodyLimit('POST', '/api/v1/bundles/evaluate')).toBe(5 * 1024 * 1024);
+    expect(defaultBodyLimit('DELETE', '/api/v1/contracts/a')).toBe(1024 * 1024);
+    expect(defaultBodyLimit('POST', '/api/v1/events')).toBe(1024 * 1024);
+    expect(tooLarge(5 * 1024 * 1024).message).toBe('Request body too large. Maximum allowed: 5MB.');
+    expect(tooLarge(4096).message).toBe('Request body too large. Maximum allowed: 4KB.');
+  });
+});

@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../clock.ts';
+import { asKey, asUser, edge, hashOf, headerOf, jsonOf, raw } from './kit.ts';
+
+const hour = 3_600_000;
+
+describe('API keys', () => {
+  it('are read once and then known, until they are revoked anywhere', async () => {
+    const { pipeline, reads, keys, key, broadcast } = edge();
+    const get = () => pipeline.handle(raw('GET', '/api/v1/sessions/a', asKey));
+    expect([(await get()).status, (await get()).status, reads.keys]).toEqual([200, 200, 1]);
+    keys.set(key.hash, { ...key, revokedAt: 1 });
+    await broadcast.control({ kind: 'key_revoked', tenantId: 't1', keyId: key.id, keyHash: key.hash });
+    const after = await get();
+    expect([after.status, jsonOf(after).detail]).toEqual([401, 'Invalid or revoked API key.']);
+    expect(headerOf(after, 'WWW-Authenticate')).toBe('Bearer');
+  });
+
+  it('revoked while being read are read again', async () => {
+    const { pipeline, keys, key, callers } = edge();
+    const byHash = keys.get.bind(keys);
+    let first = true;
+    keys.get = (hash) => {
+      const found = byHash(hash);
+      if (first) {
+        first = false;
+        keys.set(key.hash, { ...key, revokedAt: 1 });
+        callers.control({ kind: 'key_revoked', tenantId: 't1', keyId: key.id, keyHash: key.hash });
+      }
+      return found;
+    };
+    expect((await pipeline.handle(raw('GET', '/api/v1/sessions/a', asKey))).status).toBe(401);
+  });
+
+  it('that do not exist are asked for at most every 5 s', async () => {
+    const clock = new ManualClock();
+    const { pipeline, reads } = edge({ clock });
+    const get = () => pipeline.handle(raw('GET', '/api/v1/sessions/a', { authorization: 'Bearer svk_x_y' }));
+    await get();
+    await get();
+    expect(reads.keys).toBe(1);
+    clock.advance(5_001);
+    await get();
+    expect(reads.keys).toBe(2);
+  });
+
+  it('answer with the texts of the specification', async () => {
+    const { pipeline } = edge();
+    const detail = async (headers: { [name: string]: string }, path = '/api/v1/sessions/a') =>
+      jsonOf(await pipeline.handle(raw('GET', path, headers))).detail;
+    expect(await detail({})).toBe('Authorization header is required.');
+    expect(await detail({ authorization: 'Basic abc' })).toMatch('Bearer');
+    expect(await detail({ authorization: 'Bearer other' })).toBe('Invalid or revoked API key.');
+    expect(await detail({ authorization: `Bearer svk_${'x'.repeat(600)}` })).toBe(
+      'Invalid or revoked API key.',
+    );
+    expect(await detail({}, '/api/v1/keys')).toBe('Not authenticated.');
+    expect(await detail({ cookie: 'service_session=other' }, '/api/v1/keys')).toBe(
+      'Session expired or invalid.',
+    );
+  });
+
+  it('write their last uses in batches, each key once', async () => {
+    const clock = new ManualClock();
+    const { pipeline, used } = edge({ clock });
+    for (let i = 0; i < 3; i++) await pipeline.handle(raw('GET', '/api/v1/sessions/a', asKey));
+    expect(used).toEqual([]);
+    await clock.advanceAsync(5_000);
+    expect(used).toEqual([{ id: 'key-1', at: expect.any(Number) }]);
+  });
+
+  it('write their last uses again when that failed', async () => {
+    const clock = new ManualClock();
+    const { pipeline, used, log } = edge({ clock });
+    const push = used.push.bind(used);
+    used.push = () => {
+      throw new Error('store away');
+    };
+    await pipeline.handle(raw('GET', '/api/v1/sessions/a', asKey));
+    await clock.advanceAsync(5_000);
+    used.push = push;
+    await clock.advanceAsync(5_000);
+    expect(used).toHaveLength(1);
+    expect(log.lines).toMatchObject([{ level: 'warn' }]);
+  });
+
+  it('carry an agent id without control characters, or are refused', async () => {
+    const { pipeline } = edge();
+    for (const id of ['a\nb', 'a\u0085b', 'x'.repeat(256)]) {
+      const headers = { ...asKey, 'x-service-agent-id': id };
+      expect((await pipeline.handle(raw('GET', '/api/v1/sessions/a', headers))).status).toBe(400);
+    }
+  });
+});
+
+describe('login cookies', () => {
+  it('slide at most once a minute, and are then issued again', async () => {
+    const clock = new ManualClock();
+    const { pipeline, extended } = edge({ clock });
+    const get = () => pipeline.handle(raw('GET', '/api/v1/keys', asUser));
+    expect(headerOf(await get(), 'Set-Cookie')).toBeUndefined();
+    clock.advance(61_000);
+    const [one, two] = await Promise.all([get(), get()]);
+    const cookies = [headerOf(one, 'Set-Cookie'), headerOf(two, 'Set-Cookie')].filter(Boolean);
+    expect(cookies).toEqual(['service_session=token; Path=/; HttpOnly; SameSite=Lax; Max-Age=86400']);
+    expect(extended).toHaveLength(1);
+  });
+
+  it('end after 7 days however much they are used', async () => {
+    const clock = new ManualClock();
+    const { pipeline } = edge({ clock });
+    const get = () => pipeline.handle(raw('GET', '/api/v1/keys', asUser));
+    for (let i = 0; i < 7 * 24 - 1; i++) {
+      clock.advance(hour);
+      expect((await get()).status).toBe(200);
+    }
+    clock.advance(hour);
+    expect((await get()).status).toBe(401);
+  });
+
+  it('show a changed role within 5 s, and a sign-out at once', async () => {
+    const clock = new ManualClock();
+    const { pipeline, people, logins, broadcast } = edge({ clock });
+    const create = () =>
+      pipeline.handle(raw('POST', '/api/v1/keys', asUser, '{"env":"staging"}')).then(({ status }) => status);
+    expect(await create()).toBe(403);
+    people.user = { ...people.user, isAdmin: true };
+    clock.advance(5_000);
+    expect(await create()).toBe(201);
+    logins.clear();
+    await broadcast.control({ kind: 'login_ended', tokenHash: hashOf('token') });
+    expect(await create()).toBe(401);
+  });
+});
+
+describe('either', () => {
+  it('takes the key before the cookie, and asks for one of them', async () => {
+    const { pipeline } = edge();
+    const call = async (headers: { [name: string]: string }) =>
+      jsonOf(await pipeline.handle(raw('POST', '/api/v1/echo/a', headers, '{"text":""}')));
+    expect((await call({ ...asUser, ...asKey })).caller).toBe('key');
+    expect((await call(asUser)).caller).toBe('user');
+    expect((await call({ ...asUser, authorization: 'Basic x' })).caller).toBe('user');
+    expect((await call({ ...asUser, authorization: 'Bearer svk_wrong' })).detail).toBe(
+      'Invalid or revoked API key.',
+    );
+    expect((await call({ 'x-requested-with': 'x' })).detail).toBe('Authentication required.');
+  });
+});
+
+describe('CSRF', () => {
+  const post = async (headers: { [name: string]: string }, path = '/api/v1/keys') => {
+    const { pipeline } = edge();
+    const response = await pipeline.handle(raw('POST', path, headers, '{"email":"a","text":""}'));
+    return [response.status, jsonOf(response).detail];
+  };
+
+  it('is checked before who calls', async () => {
+    expect(await post({})).toEqual([403, 'Missing CSRF header.']);
+    expect(await post({ 'x-requested-with': '' })).toEqual([403, 'Missing CSRF header.']);
+    expect(await post({ 'x-requested-with': 'anything' })).toEqual([401, 'Not authenticated.']);
+  });
+
+  it('exempts a request with a key, unless it also carries a login cookie', async () => {
+    expect((await post(asKey, '/api/v1/echo/a'))[0]).toBe(201);
+    expect((await post({ authorization: 'Bearer svk_' }, '/api/v1/echo/a'))[0]).toBe(403);
+    const both = { ...asKey, cookie: 'service_session=token' };
+    expect(await post(both, '/api/v1/echo/a')).toEqual([403, 'Missing CSRF header.']);
+  });
+
+  it('has its own words for the setup, and exempts operator tokens', async () => {
+    expect(await post({}, '/api/v1/setup')).toEqual([403, 'Missing X-Requested-With header.']);
+    const { pipeline } = edge();
+    const act = (token: string) =>
+      pipeline.handle(raw('POST', '/api/v1/operator/act', { authorization: `Bearer ${token}` }));
+    expect((await act('operate-me')).status).toBe(204);
+    expect((await act('operate-you')).status).toBe(401);
+  });
+});

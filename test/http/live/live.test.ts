@@ -1,0 +1,406 @@
+import { describe, expect, it } from 'vitest';
+import { comparePositions, type PositionParts, readPosition } from '../../../src/domain/frame.ts';
+import { EncodedFrame } from '../../../src/http/live/encoded.ts';
+import { settled } from '../../clock.ts';
+import { agents, bundleFrame, dashboards, decided, hub } from './kit.ts';
+
+describe('delivery', () => {
+  it('reaches every stream of the audience, in order, over more than one slice', async () => {
+    const { open, broadcast } = hub();
+    const all = await Promise.all(Array.from({ length: 600 }, (_, i) => open({ agent: `a${i}` })));
+    await broadcast.publish([bundleFrame('b', 1), bundleFrame('b', 2)]);
+    await broadcast.publish([bundleFrame('b', 3)]);
+    for (let i = 0; i < 20; i++) await settled();
+    for (const { socket } of all) expect(socket.versions()).toEqual([1, 2, 3]);
+  });
+
+  it('loses and repeats nothing for those who stay, when others come and go between slices', async () => {
+    const { open, broadcast, live } = hub();
+    const all = await Promise.all(Array.from({ length: 900 }, (_, i) => open({ agent: `a${i}` })));
+    const publishing = broadcast.publish([bundleFrame('b', 1), bundleFrame('b', 2)]);
+    const leaving = all.filter((_, i) => i % 3 === 0);
+    const staying = all.filter((_, i) => i % 3 !== 0);
+    const late = [];
+    for (const [i, { session }] of leaving.entries()) {
+      session.gone();
+      if (i % 50 === 0) late.push(await open({ agent: `late${i}` }));
+    }
+    await publishing;
+    for (let i = 0; i < 20; i++) await settled();
+    for (const { socket } of staying) expect(socket.versions()).toEqual([1, 2]);
+    expect(live.counts().streams).toBe(staying.length + late.length);
+    expect(live.inspect()).toEqual([
+      { audience: agents, streams: live.counts().streams, indexed: live.counts().streams },
+    ]);
+  });
+
+  it('goes to the named agent alone, and to the streams of the bundle or of all bundles', async () => {
+    const { open, broadcast } = hub();
+    const [a, a2, b] = await Promise.all([
+      open({ agent: 'a' }),
+      open({ agent: 'a', bundle: 'x' }),
+      open({ agent: 'b', bundle: 'y' }),
+    ]);
+    await broadcast.publish([decided('a', 'p1'), bundleFrame('x', 1), bundleFrame('y', 2)]);
+    expect(a.socket.versions()).toEqual(['p1', 1, 2]);
+    expect(a2.socket.versions()).toEqual(['p1', 1]);
+    expect(b.socket.versions()).toEqual([2]);
+  });
+
+  it('follows a changed assignment, but not when the stream asked for a bundle by name', async () => {
+    const { open, broadcast } = hub();
+    const moved = await open({ agent: 'a' });
+    const pinned = await open({ agent: 'a', bundle: 'x' });
+    const change = {
+      audience: agents,
+      type: 'assignment_changed' as const,
+      data: { type: 'assignment_changed', agent_id: 'a', bundle_name: 'y', source: 'explicit' },
+      toAgent: 'a',
+    };
+    await broadcast.publish([change, bundleFrame('x', 1), bundleFrame('y', 2)]);
+    expect(moved.socket.versions()).toEqual(['assignment_changed', 2]);
+    expect(pinned.socket.versions()).toEqual(['assignment_changed', 1]);
+  });
+
+  it('says the same in every codec, with the id beside', async () => {
+    const { open, broadcast } = hub();
+    const [sse, json, packed] = await Promise.all([
+      open(),
+      open({ codec: 'json' }),
+      open({ codec: 'msgpack' }),
+    ]);
+    await broadcast.publish([bundleFrame('b', 1)]);
+    const [frame] = sse.socket.frames();
+    expect(frame?.type).toBe('contract_update');
+    const expected = [{ id: frame?.id, ...frame?.data }];
+    expect(json.socket.written.map((t) => JSON.parse(t))).toEqual(expected);
+    expect(packed.socket.written.map((t) => JSON.parse(t))).toEqual(expected);
+  });
+});
+
+describe('joining', () => {
+  it('replays what was missed, compacted to the newest per bundle, before what is live', async () => {
+    const { open, broadcast } = hub();
+    const first = await open({ agent: 'a' });
+    await broadcast.publish([bundleFrame('b', 1)]);
+    first.session.gone();
+    await broadcast.publish([
+      bundleFrame('b', 2),
+      decided('other', 'p0'),
+      decided('a', 'p1'),
+      bundleFrame('b', 3),
+    ]);
+    const again = await open({ agent: 'a', lastEventId: first.socket.frames().at(-1)?.id ?? '' });
+    await broadcast.publish([bundleFrame('b', 4)]);
+    expect(again.socket.versions()).toEqual(['p1', 3, 4]);
+  });
+
+  it('holds frames that arrive meanwhile: none lost, none twice, ids rising', async () => {
+    const { open, broadcast, seen } = hub();
+    const before = await open({ agent: 'a' });
+    await broadcast.publish([bundleFrame('b', 1)]);
+    const lastEventId = before.socket.frames()[0]?.id ?? '';
+    await broadcast.publish([bundleFrame('b', 2), decided('a', 'p1')]);
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    seen.catchUp = async () => {
+      await held;
+      return [bundleFrame('c', 7), bundleFrame('b', 2)];
+    };
+    const opening = await open({ agent: 'a', lastEventId });
+    await broadcast.publish([
+      decided('a', 'p2'),
+      bundleFrame('c', 7),
+      bundleFrame('d', 1),
+      bundleFrame('d', 2),
+    ]);
+    release();
+    await settled();
+    await broadcast.publish([decided('a', 'p3')]);
+    expect(opening.socket.versions()).toEqual([2, 'p1', 7, 'p2', 2, 'p3']);
+    const parts = opening.socket.frames().map(({ id }) => readPosition(id) as PositionParts);
+    for (let i = 1; i < parts.length; i++) {
+      const [a, b] = [parts[i - 1], parts[i]];
+      expect(a && b && comparePositions(a, b)).toBeLessThan(0);
+    }
+  });
+
+  it('does not send again what the log already had but this node had not been sent', async () => {
+    const { open, broadcast } = hub();
+    const first = await open({ agent: 'a' });
+    await broadcast.publish([decided('a', 'p1')]);
+    const [seen] = first.socket.frames();
+    // A log that is ahead of its delivery: the next two frames are readable before they are delivered.
+    const real = broadcast.since.bind(broadcast);
+    const ahead = [
+      { position: '1700000000000-50', frame: decided('a', 'p2') },
+      { position: '1700000000000-51', frame: decided('a', 'p3') },
+    ];
+    broadcast.since = async () => ahead;
+    const again = await open({ agent: 'a', lastEventId: seen?.id ?? '' });
+    broadcast.since = real;
+    const feed = again.session as unknown as { take(frame: EncodedFrame): void; seen: number };
+    for (const { position, frame } of ahead) feed.take(new EncodedFrame(position, frame, feed.seen + 1));
+    feed.take(new EncodedFrame('1700000000000-52', decided('a', 'p4'), feed.seen + 1));
+    expect(again.socket.versions()).toEqual(['p2', 'p3', 'p4']);
+  });
+
+  it('says resync when it cannot replay, and then catches up', async () => {
+    const { open, seen } = hub();
+    seen.catchUp = async () => [bundleFrame('b', 9)];
+    for (const [lastEventId, reason] of [
+      ['nonsense', 'position_unknown'],
+      ['1-1', 'position_gone'],
+    ] as const) {
+      const { socket } = await open({ lastEventId });
+      expect(socket.frames().map(({ type }) => type)).toEqual(['resync', 'contract_update']);
+      expect(socket.frames()[0]?.data).toEqual({ type: 'resync', reason });
+    }
+  });
+
+  it('says resync instead of replaying more than a slow reader may have waiting', async () => {
+    const { open, broadcast } = hub();
+    const first = await open({ agent: 'a' });
+    await broadcast.publish([decided('a', 'p')]);
+    first.session.gone();
+    await broadcast.publish(Array.from({ length: 40 }, (_, i) => decided('a', `p${i}`, 10_000)));
+    const { socket } = await open({ agent: 'a', lastEventId: first.socket.frames()[0]?.id ?? '' });
+    expect(socket.frames()[0]?.data.reason).toBe('too_far_behind');
+  });
+
+  it('that fails ends the stream', async () => {
+    const { open, seen } = hub();
+    seen.catchUp = () => Promise.reject(new Error('no actor'));
+    const { socket, id } = await open();
+    expect([socket.over, seen.closed]).toEqual(['ended', [id]]);
+  });
+
+  it('gives a client that saw the third frame of its own the fourth', async () => {
+    const { open, seen, broadcast } = hub();
+    seen.catchUp = async () => [bundleFrame('a', 1), bundleFrame('b', 1), bundleFrame('c', 1)];
+    const first = await open();
+    const last = first.socket.frames().at(-1)?.id ?? '';
+    expect(last).toMatch(/\.3$/);
+    const second = await open({ lastEventId: last });
+    expect(second.socket.frames()[0]?.id).toBe(last.replace('.3', '.4'));
+    await broadcast.close();
+  });
+});
+
+describe('a slow reader', () => {
+  it('keeps only the newest frame per bundle, and gets it when it drains', async () => {
+    const { open, broadcast, live } = hub();
+    const { session, socket } = await open({ agent: 'a' });
+    socket.full = true;
+    await broadcast.publish([bundleFrame('b', 1)]);
+    await broadcast.publish([
+      bundleFrame('b', 2),
+      decided('a', 'p'),
+      bundleFrame('c', 1),
+      bundleFrame('b', 3),
+    ]);
+    expect([socket.versions(), live.counts().blocked]).toEqual([[1], 1]);
+    socket.full = false;
+    expect(session.writable()).toBe(true);
+    expect([socket.versions(), live.counts().blocked]).toEqual([[1, 'p', 1, 3], 0]);
+  });
+
+  it('is written to when it drains although nothing waits, because it would never drain again', async () => {
+    const { open, broadcast } = hub();
+    const { session, socket } = await open();
+    socket.full = true;
+    await broadcast.publish([bundleFrame('b', 1)]);
+    expect(session.writable()).toBe(false);
+    socket.full = false;
+    expect(session.writable()).toBe(true);
+    expect(socket.written.slice(-2)).toEqual([':\n\n', ':\n\n']);
+  });
+
+  it('is cut when more waits than its bound, and others are not', async () => {
+    const { open, broadcast, seen } = hub();
+    const slow = await open({ agent: 'a' });
+    const other = await open({ agent: 'a' });
+    slow.socket.full = true;
+    await broadcast.publish(Array.from({ length: 40 }, (_, i) => decided('a', `p${i}`, 10_000)));
+    expect([slow.socket.over, other.socket.over]).toEqual(['cut', null]);
+    expect(other.socket.frames()).toHaveLength(40);
+    expect(seen.closed).toEqual([slow.id]);
+  });
+
+  it('is cut after 30 s without draining, and is sent no keepalive until then', async () => {
+    const { open, broadcast, clock } = hub();
+    const { socket } = await open();
+    socket.full = true;
+    await broadcast.publish([bundleFrame('b', 1)]);
+    const before = socket.written.length;
+    clock.advance(29_750);
+    expect([socket.over, socket.written.length]).toEqual([null, before]);
+    clock.advance(500);
+    expect(socket.over).toBe('cut');
+  });
+});
+
+describe('the wheel', () => {
+  it('sends a keepalive every 15 s', async () => {
+    const { open, clock } = hub();
+    const { socket } = await open();
+    clock.advance(60_000);
+    expect(socket.written.filter((text) => text === ': keepalive\n\n')).toHaveLength(4);
+  });
+
+  it('ends streams at the age of an hour, give or take a tenth', async () => {
+    const { open, clock } = hub();
+    const { socket } = await open();
+    clock.advance(0.89 * 3_600_000);
+    expect(socket.over).toBeNull();
+    clock.advance(0.22 * 3_600_000);
+    expect(socket.over).toBe('ended');
+  });
+});
+
+describe('endings', () => {
+  it('come at once with a revoked key, a sign-out, or all sign-outs of a user', async () => {
+    const { open, broadcast, live } = hub();
+    const revoked = await open({ keyHash: 'gone' });
+    const kept = await open();
+    const board = await open({ dashboard: true });
+    await broadcast.control({ kind: 'key_revoked', tenantId: 't1', keyId: 'k', keyHash: 'gone' });
+    expect([revoked.socket.over, kept.socket.over]).toEqual(['ended', null]);
+    await broadcast.control({ kind: 'login_ended', tokenHash: 'other' });
+    expect(board.socket.over).toBeNull();
+    await broadcast.control({ kind: 'login_ended', tokenHash: 'login' });
+    expect(board.socket.over).toBe('ended');
+    const again = await open({ dashboard: true });
+    await broadcast.control({ kind: 'user_logins_ended', userId: 'u1' });
+    expect(again.socket.over).toBe('ended');
+    expect(live.counts()).toMatchObject({ streams: 1, audiences: 1, ended: { revoked: 1, signed_out: 2 } });
+  });
+
+  it('reach a stream whose caller was identified just before the revocation', async () => {
+    const { open, broadcast, live } = hub();
+    const mark = live.mark();
+    await broadcast.control({ kind: 'key_revoked', tenantId: 't1', keyId: 'k', keyHash: 'key' });
+    const late = await open({ mark });
+    expect(late.socket.over).toBe('ended');
+    const fresh = await open();
+    expect(fresh.socket.over).toBeNull();
+  });
+
+  it('are told exactly once, however a stream ends', async () => {
+    const { open, seen, live } = hub();
+    const one = await open();
+    one.session.gone();
+    one.session.gone();
+    const never = await open({ attach: false });
+    never.session.gone();
+    never.session.attach(one.socket);
+    const last = await open();
+    live.close();
+    last.session.gone();
+    expect(seen.closed).toEqual([one.id, never.id, last.id]);
+    expect(live.inspect()).toEqual([]);
+  });
+
+  it('are spread over the time a drain takes, and new streams are refused meanwhile', async () => {
+    const { open, live, clock } = hub();
+    const all = await Promise.all(Array.from({ length: 100 }, () => open()));
+    let drained = false;
+    const draining = live.drain(10_000).then(() => {
+      drained = true;
+    });
+    clock.advance(5_000);
+    const over = all.filter(({ socket }) => socket.over).length;
+    expect(over).toBeGreaterThan(30);
+    expect(over).toBeLessThan(70);
+    await expect(open()).rejects.toMatchObject({ code: 'shutting_down' });
+    expect(drained).toBe(false);
+    clock.advance(5_000);
+    await draining;
+    expect(live.counts().streams).toBe(0);
+  });
+
+  it('let the audience go when its last stream left, and follow it anew', async () => {
+    const { open, broadcast, live } = hub();
+    const first = await open({ dashboard: true });
+    expect(live.inspect()).toMatchObject([{ audience: dashboards, streams: 1 }]);
+    first.session.gone();
+    expect(live.inspect()).toEqual([]);
+    const second = await open({ dashboard: true });
+    await broadcast.publish([
+      { audience: dashboards, type: 'event_created', data: { type: 'event_created' } },
+    ]);
+    expect(second.socket.frames()).toHaveLength(1);
+    expect(first.socket.frames()).toHaveLength(0);
+  });
+});
+
+describe('an actor that asks for its roster', () => {
+  it('has every stream of its environment announced again', async () => {
+    const { open, broadcast, seen } = hub();
+    const all = await Promise.all(Array.from({ length: 300 }, () => open()));
+    await open({ dashboard: true });
+    await broadcast.control({ kind: 'roster_wanted', tenantId: 't1', env: 'production' });
+    await settled();
+    expect([...seen.announced].sort()).toEqual(all.map(({ id }) => id).sort());
+    await broadcast.control({ kind: 'roster_wanted', tenantId: 't1', env: 'staging' });
+    await settled();
+    expect(seen.announced).toHaveLength(300);
+  });
+});
+
+describe('an announcement that fails', () => {
+  it('is tried again, and a stream that cannot be announced ends', async () => {
+    const { open, broadcast, seen, clock } = hub();
+    const once = await open({ agent: 'once' });
+    const never = await open({ agent: 'never' });
+    let failures = 0;
+    seen.announce = async (id) => {
+      if (id === never.id || failures++ === 0) throw new Error('no owner');
+    };
+    await broadcast.control({ kind: 'roster_wanted', tenantId: 't1', env: 'production' });
+    await clock.advanceAsync(10_000, 250);
+    expect([once.socket.over, never.socket.over]).toEqual([null, 'ended']);
+    expect(seen.announced).toContain(once.id);
+  });
+});
+
+describe('messages of an agent', () => {
+  const text = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+
+  it('are answered with their ref, or with the error of the same HTTP route', async () => {
+    const { open, seen } = hub();
+    const { session, socket } = await open({ codec: 'json' });
+    session.received(text({ type: 'events', ref: 7, body: {} }), false);
+    session.received(text({ type: 'other', ref: 'x' }), false);
+    session.received(new TextEncoder().encode('{'), false);
+    await settled();
+    seen.message = () => Promise.reject(new TypeError('secret'));
+    session.received(text({ type: 'report', body: {} }), false);
+    await settled();
+    expect(socket.written.map((t) => JSON.parse(t))).toEqual(
+      expect.arrayContaining([
+        { type: 'result', ref: 7, status: 200, body: { got: 'events' } },
+        { type: 'result', ref: 'x', status: 422, code: 'validation_failed', detail: expect.any(Array) },
+        { type: 'result', ref: null, status: 400, code: 'invalid_json', detail: expect.any(String) },
+        { type: 'result', ref: null, status: 500, code: 'internal', detail: 'Internal server error.' },
+      ]),
+    );
+  });
+
+  it('are at most 32 at a time, and dashboards send none', async () => {
+    const { open, seen } = hub();
+    seen.message = () => new Promise(() => undefined);
+    const { session, socket } = await open({ codec: 'json' });
+    for (let i = 0; i < 33; i++) session.received(text({ type: 'events', ref: i, body: {} }), false);
+    await settled();
+    expect(socket.written.map((t) => JSON.parse(t))).toMatchObject([
+      { ref: 32, status: 429, code: 'too_busy' },
+    ]);
+    const board = await open({ codec: 'json', dashboard: true });
+    board.session.received(text({ type: 'events', body: {} }), false);
+    await settled();
+    expect(JSON.parse(board.socket.written[0] ?? '')).toMatchObject({ status: 400 });
+  });
+});

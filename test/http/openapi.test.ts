@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError, createApi } from '../../src/api/client.ts';
+import { keyRoutes } from '../../src/api/keys.ts';
+import { openApiText } from '../../src/http/openapi.ts';
+import { asUser, edge, raw, testRoutes, wire } from './kit.ts';
+
+const options = { title: 'Reeve', version: '0.1.0', baseUrl: 'http://localhost:8000', wire };
+
+describe('the OpenAPI document', () => {
+  const text = openApiText([testRoutes, keyRoutes], options);
+  const document = JSON.parse(text);
+
+  it('is the same text whatever the order of the tables', () => {
+    expect(openApiText([keyRoutes, testRoutes], options)).toBe(text);
+  });
+
+  it('describes parameters, bodies, replies, errors and who may call', () => {
+    expect(document.openapi).toBe('3.1.0');
+    const revoke = document.paths['/api/v1/keys/{key_id}'].delete;
+    expect(revoke.operationId).toBe('revokeKey');
+    expect(revoke.parameters).toMatchObject([{ name: 'key_id', in: 'path', required: true }]);
+    expect(Object.keys(revoke.responses)).toEqual(['204', '401', '404', '422']);
+    expect(revoke.security).toEqual([{ cookie: [] }]);
+    const create = document.paths['/api/v1/keys'].post;
+    expect(create.requestBody.content['application/json'].schema.properties.env.enum).toContain('staging');
+    expect(create.responses['201'].content['application/json'].schema.required).toContain('key');
+    expect(document.paths['/api/v1/sessions/{key}'].get.operationId).toBe('getValue');
+  });
+
+  it('documents streams with their events', () => {
+    const stream = document.paths['/api/v1/stream'].get;
+    expect(stream.responses['200'].content).toHaveProperty('text/event-stream');
+    expect(stream.description).toContain('contract_update');
+    expect(stream.parameters.map(({ name }: { name: string }) => name)).toEqual([
+      'env',
+      'bundle_name',
+      'x-service-agent-id',
+      'last-event-id',
+    ]);
+  });
+});
+
+describe('the typed client', () => {
+  /** A fetch that goes through a pipeline instead of a socket. */
+  function clientOf(headers: { [name: string]: string }) {
+    const { pipeline } = edge();
+    return createApi(
+      { ...testRoutes, ...keyRoutes },
+      {
+        baseUrl: '',
+        headers,
+        async fetch(url, init) {
+          const lower = Object.fromEntries(
+            Object.entries(init.headers).map(([k, v]) => [k.toLowerCase(), v]),
+          );
+          const {
+            status,
+            headers: sent,
+            body,
+          } = await pipeline.handle(raw(init.method, url, lower, init.body ?? ''));
+          return {
+            ok: status < 400,
+            status,
+            headers: { get: (name) => sent.find(([k]) => k.toLowerCase() === name)?.[1] ?? null },
+            text: async () => String(body ?? ''),
+          };
+        },
+      },
+    );
+  }
+
+  it('calls routes by name and types what comes back', async () => {
+    const api = clientOf({ authorization: 'Bearer svk_production_0123456789' });
+    const value: { key: string } = await api.getValue({ params: { key: 'a/b c' } });
+    expect(value).toEqual({ key: 'a/b c' });
+    const keys = await clientOf({ cookie: asUser.cookie }).listKeys();
+    expect(keys satisfies { prefix: string }[]).toEqual([]);
+  });
+
+  it('throws an error with status, code and detail', async () => {
+    const failed = await clientOf({ cookie: asUser.cookie })
+      .createKey({ body: { env: 'staging' } })
+      .catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(ApiError);
+    expect(failed).toMatchObject({ status: 403, code: 'forbidden', message: 'Admin access required.' });
+  });
+});

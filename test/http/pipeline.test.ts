@@ -1,0 +1,246 @@
+import { describe, expect, it } from 'vitest';
+import { Reply } from '../../src/api/call.ts';
+import { HubError } from '../../src/domain/error.ts';
+import { tooLarge } from '../../src/http/body.ts';
+import { TransportGone } from '../../src/http/raw.ts';
+import { asKey, asUser, edge, headerOf, jsonOf, keyText, raw } from './kit.ts';
+
+const json = { 'content-type': 'application/json' };
+
+describe('a request', () => {
+  it('reaches its handler with validated parts, and is answered with the declared status', async () => {
+    const { pipeline } = edge();
+    const body = '{"text":"hi","unknown":1}';
+    const response = await pipeline.handle(
+      raw('POST', '/api/v1/echo/ann?n=1&n=2', { ...asKey, ...json }, body),
+    );
+    expect(response.status).toBe(201);
+    expect(jsonOf(response)).toEqual({
+      params: { name: 'ann' },
+      query: { n: 2 },
+      body: { text: 'hi' },
+      caller: 'key',
+      address: '127.0.0.1',
+    });
+    expect(headerOf(response, 'Cache-Control')).toBe('no-store');
+    expect(headerOf(response, 'Content-Type')).toBe('application/json');
+  });
+
+  it('that does not fit is told every problem, with where it is', async () => {
+    const { pipeline } = edge();
+    const response = await pipeline.handle(
+      raw('POST', '/api/v1/echo/much-too-long-a-name?n=99', asKey, '{"text":"123456"}'),
+    );
+    expect(response.status).toBe(422);
+    const { detail, code } = jsonOf(response);
+    expect(code).toBe('validation_failed');
+    const list = detail as { loc: unknown; msg: string }[];
+    expect(list.map(({ loc }) => loc)).toEqual([
+      ['path', 'name'],
+      ['query', 'n'],
+      ['body', 'text'],
+    ]);
+    expect(Object.keys(list[0] ?? {})).toEqual(['loc', 'msg']);
+  });
+
+  it('lists at most 50 problems', async () => {
+    const { pipeline } = edge();
+    const keys = JSON.stringify({ keys: new Array(200).fill(1) });
+    const { detail } = jsonOf(await pipeline.handle(raw('POST', '/api/v1/sessions/batch', asKey, keys)));
+    expect(detail).toHaveLength(50);
+  });
+
+  it('without a body is refused, unless the body is optional', async () => {
+    const { pipeline } = edge();
+    const missing = await pipeline.handle(raw('POST', '/api/v1/echo/a', asKey));
+    expect([missing.status, jsonOf(missing).detail]).toEqual([
+      422,
+      [{ loc: ['body'], msg: 'A JSON body is required' }],
+    ]);
+    const optional = await pipeline.handle(raw('POST', '/api/v1/sessions/batch', asKey));
+    expect(jsonOf(optional).detail).toEqual([{ loc: ['body', 'keys'], msg: expect.any(String) }]);
+  });
+
+  it('with a body that is not JSON is refused: 400 by content, 415 by its type', async () => {
+    const { pipeline } = edge();
+    const bad = await pipeline.handle(raw('POST', '/api/v1/echo/a', asKey, '{"text":"\\ud800"}'));
+    expect([bad.status, jsonOf(bad).code]).toEqual([400, 'invalid_json']);
+    const form = await pipeline.handle(
+      raw('POST', '/api/v1/echo/a', { ...asKey, 'content-type': 'application/x-www-form-urlencoded' }, 'a=b'),
+    );
+    expect(form.status).toBe(415);
+    const utf8 = { ...asKey, 'content-type': 'application/json; charset=utf-8' };
+    expect((await pipeline.handle(raw('POST', '/api/v1/echo/a', utf8, '{"text":""}'))).status).toBe(201);
+  });
+
+  it('over the body limit gets 413 in the words of the specification, and its connection ends', async () => {
+    const { pipeline } = edge();
+    const limit = pipeline.bodyLimit('POST', '/api/v1/bundles');
+    const response = await pipeline.handle(
+      raw('POST', '/api/v1/echo/a', asKey, '', { body: () => Promise.reject(tooLarge(limit)) }),
+    );
+    expect([response.status, response.close]).toEqual([413, true]);
+    expect(jsonOf(response).detail).toBe('Request body too large. Maximum allowed: 5MB.');
+  });
+
+  it('of raw bytes is handed on unread', async () => {
+    const { pipeline } = edge();
+    const response = await pipeline.handle(raw('POST', '/api/v1/events', asKey, new Uint8Array([255, 0, 1])));
+    expect(jsonOf(response)).toEqual({ bytes: 3 });
+  });
+
+  it('whose client left is answered by nobody', async () => {
+    const { pipeline } = edge();
+    const gone = raw('POST', '/api/v1/echo/a', asKey, '', {
+      body: () => Promise.reject(new TransportGone()),
+    });
+    await expect(pipeline.handle(gone)).rejects.toBeInstanceOf(TransportGone);
+  });
+});
+
+describe('a reply', () => {
+  it('carries security headers and a request id of 12 hex characters', async () => {
+    const { pipeline } = edge();
+    const response = await pipeline.handle(raw('GET', '/api/v1/nothing'));
+    expect(headerOf(response, 'X-Request-Id')).toMatch(/^[0-9a-f]{12}$/);
+    expect(headerOf(response, 'Content-Security-Policy')).not.toContain('unsafe');
+    for (const name of [
+      'Strict-Transport-Security',
+      'X-Frame-Options',
+      'Referrer-Policy',
+      'Permissions-Policy',
+    ])
+      expect(headerOf(response, name)).toBeDefined();
+  });
+
+  it('of an unknown failure says nothing of it, and logs it with the request id', async () => {
+    const { pipeline, log } = edge();
+    const response = await pipeline.handle(raw('GET', '/api/v1/broken'));
+    expect([response.status, jsonOf(response)]).toEqual([
+      500,
+      { detail: 'Internal server error.', code: 'internal' },
+    ]);
+    expect(log.lines).toMatchObject([
+      { level: 'error', fields: { request_id: headerOf(response, 'X-Request-Id') } },
+    ]);
+  });
+
+  it('of an error has its status, Retry-After and Allow', async () => {
+    const { pipeline } = edge({
+      serve: {
+        broken: async () => {
+          throw new HubError('overloaded', 'Full.', { retryAfter: 2.2 });
+        },
+        setup: async () => {
+          throw new HubError('too_busy', 'Busy.');
+        },
+      },
+    });
+    const full = await pipeline.handle(raw('GET', '/api/v1/broken'));
+    expect([full.status, headerOf(full, 'Retry-After')]).toEqual([503, '3']);
+    const busy = await pipeline.handle(raw('POST', '/api/v1/setup', asUser, '{"email":""}'));
+    expect([busy.status, headerOf(busy, 'Retry-After')]).toEqual([429, undefined]);
+    const method = await pipeline.handle(raw('PATCH', '/api/v1/setup', asUser));
+    expect([method.status, headerOf(method, 'Allow')]).toEqual([405, 'POST, OPTIONS']);
+  });
+
+  it('may add headers, cookies and another status; a line end in one is an error, not a header', async () => {
+    const replies = [
+      new Reply(null, { status: 202, headers: { 'X-A': '1' }, cookies: ['a=1', 'b=2'] }),
+      new Reply(null, { headers: { 'X-A': '1\r\nSet-Cookie: evil=1' } }),
+    ];
+    const { pipeline } = edge({ serve: { broken: async () => replies.shift() } });
+    const first = await pipeline.handle(raw('GET', '/api/v1/broken'));
+    expect([first.status, headerOf(first, 'X-A')]).toEqual([202, '1']);
+    expect(first.headers.filter(([name]) => name === 'Set-Cookie')).toHaveLength(2);
+    expect((await pipeline.handle(raw('GET', '/api/v1/broken'))).status).toBe(500);
+  });
+
+  it('to HEAD is that of GET without its body, and opens no stream', async () => {
+    const { pipeline, live } = edge();
+    const list = await pipeline.handle(raw('HEAD', '/api/v1/keys', asUser));
+    expect([list.status, list.body]).toEqual([200, null]);
+    const stream = await pipeline.handle(raw('HEAD', '/api/v1/stream/dashboard', asUser));
+    expect([stream.status, stream.live, live.counts().audiences]).toEqual([200, null, 0]);
+    expect((await pipeline.handle(raw('HEAD', '/api/v1/stream/dashboard'))).status).toBe(401);
+  });
+
+  it('to an unknown path is 404 in JSON', async () => {
+    const { pipeline } = edge();
+    const response = await pipeline.handle(raw('GET', '/api/nothing'));
+    expect([response.status, jsonOf(response)]).toEqual([404, { detail: 'Not Found', code: 'not_found' }]);
+  });
+
+  it('counts in the metrics of its route, and is logged without its credentials', async () => {
+    const lines: object[] = [];
+    const { pipeline, metrics, log } = edge();
+    log.info = (fields) => void lines.push(fields);
+    await pipeline.handle(raw('GET', '/api/v1/sessions/secret-name', asKey));
+    expect(metrics.snapshot()).toMatchObject([
+      { route: 'GET /api/v1/sessions/{key+}', requests: 1, statuses: { 200: 1 } },
+    ]);
+    expect(lines).toMatchObject([{ status: 200, route: 'GET /api/v1/sessions/{key+}', caller_id: 'key-1' }]);
+    expect(JSON.stringify(lines)).not.toMatch(/secret-name|svk_/);
+    expect(JSON.stringify(lines)).not.toContain(keyText);
+  });
+});
+
+describe('cross-origin requests', () => {
+  const preflight = (origin: string) =>
+    raw('OPTIONS', '/api/v1/keys', { origin, 'access-control-request-method': 'POST' });
+
+  it('are allowed for the named origins, with credentials', async () => {
+    const { pipeline } = edge();
+    const response = await pipeline.handle(preflight('http://localhost:3000'));
+    expect([response.status, headerOf(response, 'Access-Control-Allow-Origin')]).toEqual([
+      204,
+      'http://localhost:3000',
+    ]);
+    expect(headerOf(response, 'Access-Control-Allow-Headers')).toContain('x-service-agent-id');
+    const reply = await pipeline.handle(
+      raw('GET', '/api/v1/keys', { ...asUser, origin: 'http://localhost:3000' }),
+    );
+    expect(headerOf(reply, 'Access-Control-Allow-Credentials')).toBe('true');
+  });
+
+  it('are refused for others', async () => {
+    const { pipeline } = edge();
+    const response = await pipeline.handle(preflight('http://evil.example'));
+    expect([response.status, jsonOf(response).code]).toEqual([403, 'origin_refused']);
+    const reply = await pipeline.handle(
+      raw('GET', '/api/v1/keys', { ...asUser, origin: 'http://evil.example' }),
+    );
+    expect(headerOf(reply, 'Access-Control-Allow-Origin')).toBeUndefined();
+  });
+
+  it('by WebSocket with a cookie are refused for others, and allowed for our own page', async () => {
+    const { pipeline } = edge();
+    const from = (origin: string) =>
+      raw('GET', '/api/v1/stream/dashboard', { ...asUser, origin }, '', { upgrade: true });
+    expect(jsonOf(await pipeline.handle(from('http://evil.example'))).code).toBe('origin_refused');
+    const ours = await pipeline.handle(from('http://localhost:8000'));
+    expect(ours.live).not.toBeNull();
+    ours.live?.gone();
+  });
+});
+
+describe('limits', () => {
+  it('hold per key, and say when to try again', async () => {
+    const { pipeline, clock } = edge({ standardPerMinute: 2 });
+    const get = () => pipeline.handle(raw('GET', '/api/v1/sessions/a', asKey));
+    expect([(await get()).status, (await get()).status]).toEqual([200, 200]);
+    const third = await get();
+    expect([third.status, headerOf(third, 'Retry-After')]).toEqual([429, '60']);
+    expect((await pipeline.handle(raw('GET', '/api/v1/keys', asUser))).status).toBe(200);
+    (clock as unknown as { advance(ms: number): void }).advance(60_001);
+    expect((await get()).status).toBe(200);
+  });
+});
+
+describe('the OpenAPI document', () => {
+  it('is served', async () => {
+    const { pipeline } = edge();
+    const response = await pipeline.handle(raw('GET', '/api/openapi.json'));
+    expect(jsonOf(response)).toEqual({ openapi: '3.1.0' });
+  });
+});

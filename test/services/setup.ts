@@ -1,0 +1,18 @@
+// Vitest's global setup of the cluster suites: starts the servers once and gives their addresses to the test files (`inject`).
+import type {} from 'vitest';
+import type { TestProject } from 'vitest/node';
+import { startServices } from './start.ts';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    mongoUrl: string;
+    redisUrl: string;
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const services = await startServices();
+  project.provide('mongoUrl', services.mongoUrl);
+  project.provide('redisUrl', services.redisUrl);
+  return () => services.stop();
+}
