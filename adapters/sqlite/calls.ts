@@ -18,15 +18,19 @@ export interface Looked {
   readonly known: ReadonlyMap<number, number>;
 }
 
-type Named = readonly [name: string, entry: number];
-
 /** A full memory on its way into the table. */
 interface Merging {
   readonly entries: Map<string, number>;
-  /** Its entries by the first byte of their ids; emptied one by one. */
-  readonly buckets: Named[][];
-  /** The table is complete up to this segment once all buckets are empty. */
+  /** Its names by the first byte of their ids; each is sorted when its turn comes. */
+  readonly buckets: readonly string[][];
+  /** How many names there are. */
+  readonly total: number;
+  /** The table is complete up to this segment once all names are merged. */
   readonly through: number;
+  /** What is merged: the buckets before this one, so many names of this one, so many names in all. */
+  readonly bucket: number;
+  readonly row: number;
+  readonly done: number;
 }
 
 export interface CallLimits {
@@ -36,7 +40,7 @@ export interface CallLimits {
   readonly bytes: number;
 }
 
-const usualLimits: CallLimits = { calls: 100_000, bytes: 96 << 20 };
+export const usualCallLimits: CallLimits = { calls: 100_000, bytes: 96 << 20 };
 const bucketCount = 256;
 /** Rows of one packed statement; `temp.numbers` counts as far. */
 const packedRows = 256;
@@ -61,7 +65,7 @@ const nameOf = (tenant: number, call: CallKey): string =>
   typeof call === 'string' ? `${tenant} ${call}` : (namesOf(tenant, call)[0] ?? '');
 
 const afterTenant = (name: string): number => name.search(/[: ]/) + 1;
-const isPacked = ([name]: Named): boolean => name[afterTenant(name) - 1] === ':';
+const isPacked = (name: string): boolean => name[afterTenant(name) - 1] === ':';
 const digits = (n: number | string): string => String(n).padStart(16, '0');
 
 export class CallIndex {
@@ -72,7 +76,7 @@ export class CallIndex {
   #newest = 0;
   #merging: Merging | null = null;
 
-  constructor(db: Database, limits = usualLimits) {
+  constructor(db: Database, limits: CallLimits = usualCallLimits) {
     this.#db = db;
     this.#limits = limits;
   }
@@ -163,53 +167,60 @@ export class CallIndex {
    * To be called in a transaction, before its other writes.
    */
   maintain(): void {
-    const full = () => Math.max(this.#recent.size / this.#limits.calls, this.#bytes / this.#limits.bytes);
-    if (full() >= 1 && !this.#merging) this.#freeze();
-    const wanted = bucketCount * Math.min(1, full() * 2);
-    while (this.#merging && bucketCount - this.#merging.buckets.length < wanted)
-      this.#mergeBucket(this.#merging);
+    const full = Math.max(this.#recent.size / this.#limits.calls, this.#bytes / this.#limits.bytes);
+    const merging = this.#merging;
+    if (merging) this.#merge(merging, merging.total * Math.min(1, full * 2));
+    else if (full >= 1) this.#freeze();
   }
 
   #freeze(): void {
-    const buckets: Named[][] = Array.from({ length: bucketCount }, () => []);
-    for (const named of this.#recent) {
-      const first = named[0].charCodeAt(afterTenant(named[0]));
-      buckets[first % bucketCount || 0]?.push(named);
+    const buckets: string[][] = Array.from({ length: bucketCount }, () => []);
+    for (const name of this.#recent.keys()) {
+      const first = name.charCodeAt(afterTenant(name));
+      buckets[first % bucketCount || 0]?.push(name);
     }
-    this.#merging = { entries: this.#recent, buckets, through: this.#newest };
+    const [entries, through] = [this.#recent, this.#newest];
+    this.#merging = { entries, buckets, total: entries.size, through, bucket: 0, row: 0, done: 0 };
     this.#recent = new Map();
     this.#bytes = 0;
   }
 
-  #mergeBucket(merging: Merging): void {
-    const bucket = merging.buckets.pop() ?? [];
-    this.#db.onUndo(() => merging.buckets.push(bucket));
-    // Some may have been removed since; in their order they touch each page once.
-    const left = bucket.filter(([name, entry]) => merging.entries.get(name) === entry);
-    left.sort(([a], [b]) => (a < b ? -1 : 1));
-    this.#insert(left.filter(isPacked));
-    for (const [name, entry] of left.filter((named) => !isPacked(named))) {
-      const at = afterTenant(name);
-      this.#db.run(insertOne, [Number(name.slice(0, at - 1)), name.slice(at), entry]);
+  /** Merges until `wanted` names are done, in their order, so that each page is touched once. */
+  #merge(merging: Merging, wanted: number): void {
+    let { bucket, row, done } = merging;
+    while (done < wanted) {
+      const names = merging.buckets[bucket] ?? [];
+      if (row === 0) names.sort();
+      const part = names.slice(row, row + packedRows);
+      this.#insert(part, merging.entries);
+      row += part.length;
+      done += part.length;
+      if (row === names.length) [bucket, row] = [bucket + 1, 0];
     }
-    if (merging.buckets.length > 0) return;
-    this.#db.run('UPDATE store SET merged = ?', [merging.through]);
-    this.#merging = null;
+    const over = done === merging.total;
+    if (over) this.#db.run('UPDATE store SET merged = ?', [merging.through]);
+    this.#merging = over ? null : { ...merging, bucket, row, done };
     this.#db.onUndo(() => {
       this.#merging = merging;
     });
   }
 
-  /** Adds entries whose calls are bytes, many in one statement. */
-  #insert(named: readonly Named[]): void {
-    for (let i = 0; i < named.length; i += packedRows) {
-      const part = named.slice(i, i + packedRows);
+  /** Adds names to the table, those whose calls are bytes in one statement. Some may have been removed since. */
+  #insert(names: readonly string[], entries: ReadonlyMap<string, number>): void {
+    const left = names.filter((name) => entries.has(name));
+    const packed = left.filter(isPacked);
+    if (packed.length > 0) {
       this.#db.run(insertPacked, [
-        part.map(([name]) => digits(name.slice(0, -17))).join(''),
-        Buffer.from(part.map(([name]) => name.slice(-16)).join(''), 'latin1'),
-        part.map(([, entry]) => digits(entry)).join(''),
-        part.length,
+        packed.map((name) => digits(name.slice(0, -17))).join(''),
+        Buffer.from(packed.map((name) => name.slice(-16)).join(''), 'latin1'),
+        packed.map((name) => digits(entries.get(name) ?? 0)).join(''),
+        packed.length,
       ]);
+    }
+    for (const name of left) {
+      if (isPacked(name)) continue;
+      const at = afterTenant(name);
+      this.#db.run(insertOne, [Number(name.slice(0, at - 1)), name.slice(at), entries.get(name) ?? 0]);
     }
   }
 }

@@ -8,7 +8,7 @@ import { configure } from './schema.ts';
 import { serveReads, serveWrites } from './serve.ts';
 import type { FromThread, Reply, ThreadStart, ToThread } from './wire.ts';
 
-const { role, path, tuning } = workerData as ThreadStart;
+const { role, path, tuning, callLimits } = workerData as ThreadStart;
 const port = parentPort;
 
 function post(message: FromThread): void {
@@ -18,7 +18,7 @@ function post(message: FromThread): void {
 try {
   const db = new Database(path);
   configure(db, tuning);
-  const calls = new CallIndex(db);
+  const calls = new CallIndex(db, callLimits);
   const line = {
     db,
     nouns: nounsOf(db, calls),
