@@ -1,6 +1,7 @@
 // The other end of the ingest benchmark, in a process of its own: posts batches or repeats one GET over keep-alive HTTP.
 import { type ChildProcess, fork } from 'node:child_process';
 import http from 'node:http';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { agentName, batchSize, ReusableBody } from './batch.ts';
 
@@ -26,11 +27,21 @@ export interface ReadOrder {
   readonly expected: number;
 }
 
+/** Does nothing and answers how late its own event loop was meanwhile: what the machine alone costs. */
+export interface IdleOrder {
+  readonly type: 'idle';
+  readonly seconds: number;
+}
+
+type Order = IngestOrder | ReadOrder | IdleOrder;
+
 export interface IngestResult {
   readonly events: number;
   readonly elapsedMs: number;
   /** One per batch, milliseconds until its answer. */
   readonly latencies: readonly number[];
+  /** CPU time of the client's process, microseconds. */
+  readonly cpu: number;
 }
 
 /** A client process: one order at a time. */
@@ -50,11 +61,16 @@ export class HttpClient {
     return this.#order({ type: 'read', ...order }) as Promise<readonly number[]>;
   }
 
+  /** The 99th percentile of an idle event loop's delay, milliseconds. */
+  idle(seconds: number): Promise<number> {
+    return this.#order({ type: 'idle', seconds }) as Promise<number>;
+  }
+
   stop(): void {
     this.#child.disconnect();
   }
 
-  #order(order: IngestOrder | ReadOrder): Promise<unknown> {
+  #order(order: Order): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#child.once('message', (answer: { readonly result?: unknown; readonly error?: string }) => {
         if (answer.error === undefined) resolve(answer.result);
@@ -95,6 +111,7 @@ function exchange(
 async function ingest({ port, keys, connections, seconds }: IngestOrder): Promise<IngestResult> {
   const agent = new http.Agent({ keepAlive: true, maxSockets: connections });
   const latencies: number[] = [];
+  const cpuBefore = process.cpuUsage();
   let events = 0;
   const began = performance.now();
   const until = began + seconds * 1000;
@@ -123,7 +140,8 @@ async function ingest({ port, keys, connections, seconds }: IngestOrder): Promis
   await Promise.all(Array.from({ length: connections }, (_, n) => sender(n)));
   const elapsedMs = performance.now() - began;
   agent.destroy();
-  return { events, elapsedMs, latencies };
+  const { user, system } = process.cpuUsage(cpuBefore);
+  return { events, elapsedMs, latencies, cpu: user + system };
 }
 
 async function read({ port, cookie, path, count, pauseMs, expected }: ReadOrder): Promise<number[]> {
@@ -142,9 +160,22 @@ async function read({ port, cookie, path, count, pauseMs, expected }: ReadOrder)
   return times;
 }
 
+async function idle({ seconds }: IdleOrder): Promise<number> {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+  delay.disable();
+  return delay.percentile(99) / 1e6;
+}
+
+function run(order: Order): Promise<unknown> {
+  if (order.type === 'ingest') return ingest(order);
+  return order.type === 'read' ? read(order) : idle(order);
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url) && process.send) {
-  process.on('message', (order: IngestOrder | ReadOrder) => {
-    const work: Promise<unknown> = order.type === 'ingest' ? ingest(order) : read(order);
+  process.on('message', (order: Order) => {
+    const work: Promise<unknown> = run(order);
     work.then(
       (result) => process.send?.({ result }),
       (error: unknown) => process.send?.({ error: String(error) }),

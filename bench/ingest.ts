@@ -1,6 +1,7 @@
 // Durable event ingest of the whole hub at a million stored events, beside a raw append with fdatasync of the same bytes in the same run;
 // the delay of the hub's event loop meanwhile; the newest events of an agent; and a rare verdict among all while ingest goes on.
 import { closeSync, fdatasyncSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
@@ -72,6 +73,10 @@ say(
 const [loader, reader] = [new HttpClient(), new HttpClient()];
 const { port, keys, cookie } = hub;
 
+/** CPU time of the whole machine so far, milliseconds. */
+const busyMs = (): number =>
+  cpus().reduce((sum, { times: { user, nice, sys, irq } }) => sum + user + nice + sys + irq, 0);
+
 interface IngestFigures {
   readonly eventsPerSecond: number;
   /** Of the hub's main thread, milliseconds, the sampling interval of 1 ms included. */
@@ -80,21 +85,31 @@ interface IngestFigures {
   readonly answerP99: number;
   /** CPU time of the hub's process per event, microseconds. */
   readonly cpu: number;
+  /** Processors that neither the hub nor the client used, but something else on the machine. */
+  readonly otherCpus: number;
 }
 
 async function ingest(length: number): Promise<IngestFigures> {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
   const before = process.cpuUsage();
-  const { events, elapsedMs, latencies } = await loader.ingest({ port, keys, connections, seconds: length });
+  const busyBefore = busyMs();
+  const { events, elapsedMs, latencies, cpu } = await loader.ingest({
+    port,
+    keys,
+    connections,
+    seconds: length,
+  });
   const { user, system } = process.cpuUsage(before);
   delay.disable();
+  const ours = (user + system + cpu) / 1000;
   return {
     eventsPerSecond: Math.round((events * 1000) / elapsedMs),
     loopDelay: round(delay.percentile(99) / 1e6, 2),
     answerP50: round(percentile(latencies, 0.5)),
     answerP99: round(percentile(latencies, 0.99)),
     cpu: round((user + system) / events),
+    otherCpus: round(Math.max(0, busyMs() - busyBefore - ours) / elapsedMs, 2),
   };
 }
 
@@ -124,13 +139,19 @@ async function ingestBesideReads() {
   return { figures, rare: Math.max(...times) };
 }
 
+async function ingestAlone() {
+  const idling = reader.idle(seconds);
+  const figures = await ingest(seconds);
+  return { ...figures, idleLoopDelay: round(await idling, 2) };
+}
+
 async function repeat(n: number) {
   const bound = Math.round(rawAppend(hub.dir));
   const idle = await readNewest();
   const [alone, beside] =
     n % 2 === 0
-      ? [await ingest(seconds), await ingestBesideReads()]
-      : await ingestBesideReads().then(async (first) => [await ingest(seconds), first] as const);
+      ? [await ingestAlone(), await ingestBesideReads()]
+      : await ingestBesideReads().then(async (first) => [await ingestAlone(), first] as const);
   const figures = {
     ...alone,
     rawAppend: bound,
@@ -192,6 +213,7 @@ const verdicts: Verdict[] = [
   },
 ];
 const met = verdicts.every(isMet);
+const idleDelay = middle((r) => r.idleLoopDelay);
 const share = middle((r) => r.share);
 if (values.json) {
   const { fillMs, startMs, fileBytes } = hub;
@@ -201,6 +223,7 @@ if (values.json) {
 } else {
   say(`medians of ${repeats} repeats, batches of ${batchSize} over ${connections} connections`);
   for (const verdict of verdicts) say(lineOf(verdict));
+  say(`  event-loop delay of an idle process at the same time, p99: ${idleDelay} ms`);
   say(
     `  rate ÷ raw append + fdatasync of the same bytes (${boundGroup} batches each; ${middle((r) => r.rawAppend)} events/s): ${share}`,
   );

@@ -49,10 +49,10 @@ const findOne = 'SELECT entry FROM calls WHERE tenant = ? AND call_id = ?';
 const findPacked = `SELECT n, entry FROM temp.numbers CROSS JOIN calls
   ON calls.tenant = ?1 AND calls.call_id = substr(?2, n * 16 + 1, 16) WHERE n < ?3`;
 const insertOne = 'INSERT OR REPLACE INTO calls (tenant, call_id, entry) VALUES (?, ?, ?)';
-// The columns' affinity makes numbers of the digits.
+// All three are bytes, because SQLite finds a place in a text by counting from its start.
 const insertPacked = `INSERT OR REPLACE INTO calls (tenant, call_id, entry)
-  SELECT substr(?1, n * 16 + 1, 16), substr(?2, n * 16 + 1, 16), substr(?3, n * 16 + 1, 16)
-  FROM temp.numbers WHERE n < ?4`;
+  SELECT CAST(substr(?1, n * 16 + 1, 16) AS INTEGER), substr(?2, n * 16 + 1, 16),
+    CAST(substr(?3, n * 16 + 1, 16) AS INTEGER) FROM temp.numbers WHERE n < ?4`;
 
 /** Names in memory: the tenant's number, then `:` and 16 bytes as characters, or a space and the text. */
 function namesOf(tenant: number, calls: Calls): string[] {
@@ -66,7 +66,9 @@ const nameOf = (tenant: number, call: CallKey): string =>
 
 const afterTenant = (name: string): number => name.search(/[: ]/) + 1;
 const isPacked = (name: string): boolean => name[afterTenant(name) - 1] === ':';
-const digits = (n: number | string): string => String(n).padStart(16, '0');
+/** Numbers of 16 digits each, one after another. */
+const digits = (list: readonly (number | string)[]): Buffer =>
+  Buffer.from(list.map((n) => String(n).padStart(16, '0')).join(''), 'latin1');
 
 export class CallIndex {
   readonly #db: Database;
@@ -211,9 +213,9 @@ export class CallIndex {
     const packed = left.filter(isPacked);
     if (packed.length > 0) {
       this.#db.run(insertPacked, [
-        packed.map((name) => digits(name.slice(0, -17))).join(''),
+        digits(packed.map((name) => name.slice(0, -17))),
         Buffer.from(packed.map((name) => name.slice(-16)).join(''), 'latin1'),
-        packed.map((name) => digits(entries.get(name) ?? 0)).join(''),
+        digits(packed.map((name) => entries.get(name) ?? 0)),
         packed.length,
       ]);
     }
