@@ -2,9 +2,9 @@
 import { HubError } from '../../src/domain/error.ts';
 import type { EventBatch } from '../../src/ports/events.ts';
 import type { Store } from '../../src/ports/store.ts';
+import { CallIndex } from './calls.ts';
 import { Database } from './database.ts';
 import { encodeBatch } from './events-encode.ts';
-import { prepareIngest } from './events-ingest.ts';
 import { errorOf, failureOf } from './failure.ts';
 import { createPrivate, lockStore } from './lock.ts';
 import { kinds, nounsOf } from './nouns.ts';
@@ -37,8 +37,9 @@ export async function openInline(path: string): Promise<Store> {
   const db = new Database(path);
   configure(db, { cacheBytes: 32 << 20, checkpointPages: 4000 });
   migrate(db);
-  prepareIngest(db);
-  const nouns = nounsOf(db) as unknown as {
+  const calls = new CallIndex(db);
+  calls.load();
+  const nouns = nounsOf(db, calls) as unknown as {
     readonly [noun: string]: { readonly [method: string]: AnyMethod };
   };
   let closed = false;
@@ -49,7 +50,11 @@ export async function openInline(path: string): Promise<Store> {
     const run = () => nouns[noun]?.[method]?.(...given);
     const writes = (kinds[noun] as { readonly [method: string]: string })[method] === 'write';
     try {
-      return writes ? db.atomically(run) : finish(run());
+      if (!writes) return finish(run());
+      return db.atomically(() => {
+        calls.maintain();
+        return run();
+      });
     } catch (error) {
       throw errorOf(failureOf(error));
     }

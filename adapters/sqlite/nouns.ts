@@ -3,6 +3,7 @@ import type { Store } from '../../src/ports/store.ts';
 import { agentStore } from './agents.ts';
 import { approvalStore } from './approvals.ts';
 import { bundleStore } from './bundles.ts';
+import type { CallIndex } from './calls.ts';
 import { compositionStore } from './compositions.ts';
 import { contractStore } from './contracts.ts';
 import type { Database } from './database.ts';
@@ -18,7 +19,8 @@ import type { NounName, Nouns } from './sync.ts';
 import { tenantStore } from './tenants.ts';
 import { valueStore } from './values.ts';
 
-export function nounsOf(db: Database): Nouns {
+/** @param calls loaded on the connection that writes; others never ask it */
+export function nounsOf(db: Database, calls: CallIndex): Nouns {
   return {
     tenants: tenantStore(db),
     logins: loginStore(db),
@@ -29,7 +31,7 @@ export function nounsOf(db: Database): Nouns {
     bundles: bundleStore(db),
     deployments: deploymentStore(db),
     events: {
-      ...eventWriter(db),
+      ...eventWriter(db, calls),
       search: eventSearch(db),
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
       counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
