@@ -146,7 +146,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
   handlers: {
     async deploy({ tenantId, env, current }, { id, bundleName, version, deployedBy }, context) {
       const wanted = { id, tenantId, env, bundleName, version, deployedBy, createdAt: context.now() };
-      const { deployment, yaml } = await signAndDeploy(context.ports, wanted);
+      const { deployment, yaml } = await signAndDeploy(context.ports, wanted, context.epoch);
       // A late repeat of an older deployment must not look like a new one.
       if (!advance(current, deployment)) return { reply: deployment };
       const data = contractUpdate(deployment, yaml, context.ports.signatureEncoding);

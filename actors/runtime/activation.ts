@@ -37,6 +37,8 @@ export interface Host<Ports> {
   emit(effects: Effects): Promise<void>;
   /** False when the key is another node's by now. */
   mayAct(key: string): boolean;
+  /** Of this node's ownership of the key. */
+  epochOf(key: string): number;
   /** The key was lost while a handler ran: what the handler wrote is not known to the new owner. */
   lost(kind: string, key: string): void;
 }
@@ -225,6 +227,7 @@ export class Activation<Ports> {
     return {
       key: this.key,
       ports,
+      epoch: this.#host.epochOf(this.key),
       now: () => clock.now(),
       clearTimer: cancel,
       setTimer: (name, at) => {

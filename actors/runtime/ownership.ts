@@ -31,6 +31,8 @@ export interface OwnershipOptions {
 export interface Ownership {
   /** True while this node holds the shard's lease, by its monotonic clock. */
   owns(shard: number): boolean;
+  /** The epoch of the shard's lease; 0 when it is not held. */
+  epochOf(shard: number): number;
   holds(role: string): boolean;
   readonly shards: readonly number[];
   /** As of the last turn that succeeded. */
@@ -172,6 +174,7 @@ export function startOwnership(options: OwnershipOptions): Ownership {
   const watch = clock.every(watchMs, lapse);
   return {
     owns: (shard) => valid(held.get(shard)),
+    epochOf: (shard) => held.get(shard)?.epoch ?? 0,
     holds: (role) => valid(heldRoles.get(role)),
     get shards() {
       return [...held.keys()].filter((shard) => valid(held.get(shard)));

@@ -13,7 +13,7 @@ import { type Ownership, startOwnership } from './ownership.ts';
 import { type ActorsOptions, createActors } from './system.ts';
 
 export interface RemoteOptions<K extends Kinds, Ports>
-  extends Omit<ActorsOptions<K, Ports>, 'carry' | 'mayAct' | 'lost'> {
+  extends Omit<ActorsOptions<K, Ports>, 'carry' | 'mayAct' | 'epochOf' | 'lost'> {
   /** This process's name among the nodes. */
   readonly node: string;
   readonly post: Post;
@@ -74,6 +74,7 @@ export function createRemoteActors<K extends Kinds, Ports>(
   const system = createActors<K, Ports>({
     ...options,
     carry: (tell) => byPost(tell, false).then(() => undefined),
+    epochOf: (key) => ownership?.epochOf(shardOfKey(key)) ?? 0,
     mayAct: (key) => owns(shardOfKey(key)),
     lost: (kind, key) => {
       log.warn({ kind, actor: key }, 'a handler ended after its shard was lost');

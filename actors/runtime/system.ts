@@ -21,6 +21,8 @@ export interface ActorsOptions<K extends Kinds, Ports> {
   readonly carry?: (tell: Tell) => Promise<void>;
   /** False for a key that another node owns: its messages are refused then, its timers do nothing, its effects stay. */
   readonly mayAct?: (key: string) => boolean;
+  /** The epoch under which this process owns a key; 0 unless told. */
+  readonly epochOf?: (key: string) => number;
   /** A handler ended after its key was lost: the key's owner must build its state again. */
   readonly lost?: (kind: string, key: string) => void;
   /** Messages that may wait per key; 1,000 unless told. Timers come on top. */
@@ -131,6 +133,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
     mailboxCap,
     emit,
     mayAct: options.mayAct ?? (() => true),
+    epochOf: options.epochOf ?? (() => 0),
     lost: options.lost ?? (() => {}),
   };
 

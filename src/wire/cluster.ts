@@ -10,6 +10,7 @@ import { HubError } from '../domain/error.ts';
 import { globMatch } from '../domain/evaluate/glob.ts';
 import type { Audience, Control } from '../domain/frame.ts';
 import { shardCount } from '../domain/ids.ts';
+import { leaseRenewMs } from '../ports/leases.ts';
 import { memberMs } from '../ports/members.ts';
 import type { Store } from '../ports/store.ts';
 import { version } from '../version.ts';
@@ -18,8 +19,11 @@ import { actorPorts, type Materials, type Parts } from './parts.ts';
 const sweepRole = 'sweep';
 /** A loop that has not turned for so long is crashed; turns come every 1 to 2 s. */
 const loopMs = 6000;
-/** A node that never was heard counts as gone after this time. */
-const strangerMs = 2 * memberMs;
+/** A node that is no member any more for so long is gone. */
+const missedMs = 2 * leaseRenewMs;
+/** A node that this one never heard of has so much longer to appear. */
+const strangerMs = memberMs;
+const forgetMs = 2 * 3_600_000;
 const wakeAttempts = 5;
 const wakeAgainMs = 500;
 
@@ -51,18 +55,24 @@ export async function openCluster(
     return unreachable('Redis (REDIS_URL)')();
   });
   const store: Store = { ...documents, values: redis.values };
-  const strangers = new Map<string, number>();
+  /** When each node was last heard of, in this node's monotonic time. */
+  const heard = new Map<string, number>();
+  const leasesTurned = workers.add('leases', loopMs);
 
-  /** True for a node that was missed, or that has not been heard since it was first asked about. */
-  function isGone(other: string): boolean {
-    if (other === node || actors.members.some((member) => member.node === other)) {
-      strangers.delete(other);
-      return false;
-    }
+  function hear(): void {
     const now = clock.monotonic();
-    const since = strangers.get(other) ?? now;
-    if (strangers.size < 10_000) strangers.set(other, since);
-    return now - since > strangerMs;
+    for (const member of actors.members) heard.set(member.node, now);
+    for (const [other, at] of heard) if (now - at > forgetMs) heard.delete(other);
+  }
+
+  /** True for a node that has been missing from the members for two turns; a stranger gets more time to appear. */
+  function isGone(other: string): boolean {
+    const now = clock.monotonic();
+    // Who hears nobody knows nothing.
+    if (other === node || now - (heard.get(node) ?? Number.NEGATIVE_INFINITY) > missedMs) return false;
+    const at = heard.get(other) ?? now + strangerMs;
+    heard.set(other, at);
+    return now - at > missedMs;
   }
 
   const actors = createRemoteActors<HubKinds, ActorPorts>({
@@ -78,7 +88,10 @@ export async function openCluster(
     note: () => ({ version, startedAt, agents: agents() }),
     roles: [sweepRole],
     moved: (shards) => redis.broadcast.control({ kind: 'shards_moved', shards }),
-    turned: workers.add('leases', loopMs),
+    turned() {
+      leasesTurned();
+      hear();
+    },
   });
 
   async function wake(audience: Audience): Promise<void> {
