@@ -6,6 +6,7 @@ import type { HubKinds } from '../actors/protocol.ts';
 import { startSweep } from '../actors/runtime/deadlines.ts';
 import { createActors } from '../actors/runtime/system.ts';
 import { createLocalBroadcast } from '../adapters/local/broadcast.ts';
+import { createLocalJobs } from '../adapters/local/jobs.ts';
 import { createLocalLimits } from '../adapters/local/limits.ts';
 import { systemClock } from '../adapters/node/clock.ts';
 import { createEvaluator } from '../adapters/node/evaluator/evaluator.ts';
@@ -28,9 +29,7 @@ import { createLive } from './http/live/live.ts';
 import { createMetrics } from './http/metrics.ts';
 import { openApiText } from './http/openapi.ts';
 import { bind, createPipeline } from './http/pipeline.ts';
-import type { Clock } from './ports/clock.ts';
-import type { Log } from './ports/log.ts';
-import type { Store } from './ports/store.ts';
+import { startHousekeeping } from './jobs/housekeeping.ts';
 import { version } from './version.ts';
 
 export interface RunningHub {
@@ -46,19 +45,6 @@ export interface RunningHub {
 export const openApiFor = ({ baseUrl, wire }: Config): string =>
   openApiText([api], { title: 'Reeve', version, baseUrl, wire });
 
-const housekeepingMs = 60_000;
-const sweepBatch = 1_000;
-
-/** Removes what has expired. A failure waits for the next turn. */
-function keepHouse(store: Store, clock: Clock, log: Log): { cancel(): void } {
-  return clock.every(housekeepingMs, () => {
-    const now = clock.now();
-    Promise.all([store.logins.sweep(now), store.values.sweep(now, sweepBatch)]).catch((err: unknown) => {
-      log.warn({ err }, 'expired entries wait for the next turn');
-    });
-  });
-}
-
 /** @throws HubError or Error in plain words when the store, the secrets or the port cannot be had */
 export async function startHub(config: Config): Promise<RunningHub> {
   if (config.cluster) {
@@ -73,6 +59,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const store = await openSqlite({ path: join(config.dataDir, 'reeve.db'), clock, log });
   const broadcast = createLocalBroadcast({ clock, log });
   const limits = createLocalLimits({ clock });
+  const jobs = createLocalJobs({ table: store.jobs, clock, log });
   const evaluator = createEvaluator({
     clock,
     accepted: {
@@ -85,6 +72,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     ports: { store, secrets, signatureEncoding: config.wire.signatureEncoding, matches: globMatch },
     clock,
     broadcast,
+    jobs,
     log,
   });
   const openApi = openApiFor(config);
@@ -93,7 +81,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const health: NodeHealth = {
     store: () => reach(() => store.ping()),
     keyValue: () => reach(() => store.ping()),
-    workers: () => ({ sweep: 'running' }),
+    workers: () => ({ sweep: 'running', jobs: jobs.health().state }),
     connectedAgents: () => live.connectedAgents(),
     draining: () => draining,
   };
@@ -102,6 +90,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     actors,
     broadcast,
     evaluator,
+    jobs,
     limits,
     clock,
     secrets,
@@ -150,7 +139,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     due: dueApprovals(store),
     tell: (tell) => actors.send(tell),
   });
-  const house = keepHouse(store, clock, log);
+  const house = startHousekeeping(jobs, { store, clock, log });
 
   if (config.admin) await bootstrapFromEnvironment(hub, config.admin);
   await ensureSigningKeys(hub);
@@ -163,10 +152,11 @@ export async function startHub(config: Config): Promise<RunningHub> {
     async stop() {
       draining = true;
       server.stopListening();
-      house.cancel();
+      house.stop();
       await live.drain(config.drainSeconds * 1000);
       await sweep.stop();
       await actors.stop();
+      await jobs.close();
       await callers.close();
       await evaluator.close();
       await broadcast.close();

@@ -205,8 +205,8 @@ export function jobsContract(name: string, open: () => Promise<OpenJobs>): void 
 
     it('removes a job that waits; it does not run', () =>
       using(async (jobs, queue) => {
-        const job = due(queue, { runAt: Date.now() + 150 });
-        const after = due(queue, { runAt: Date.now() + 250 });
+        const job = due(queue, { runAt: Date.now() + 1500 });
+        const after = due(queue, { runAt: Date.now() + 1600 });
         const seen = collector<string>();
         jobs.work(queue, async ({ id }) => seen.add(id));
         await jobs.add(job);
