@@ -285,6 +285,20 @@ describe('passivation', () => {
   });
 });
 
+it('an actor at work is not forgotten, however long it works: the next message still waits its turn', async () => {
+  const { actors, clock, gate, ports } = aSystem();
+  const open = gate('g');
+  await actors.tell('counter', 'a', 'add', { n: 1, hold: 'g' });
+  await settled();
+  await clock.advanceAsync(300_000, 10_000);
+  expect(actors.size).toBe(1);
+  const next = actors.ask('counter', 'a', 'add', { n: 2 });
+  await settled();
+  expect(ports.steps).toEqual(['a+1 begins']);
+  open();
+  expect(await next).toBe(3);
+});
+
 describe('leaving', () => {
   it('stop finishes what is in the mailboxes and what that tells, refuses what comes, and leaves no timer', async () => {
     const { actors, clock, gate, ports } = aSystem();
