@@ -60,6 +60,31 @@ describe('evaluatePost', () => {
     ).toEqual([]);
   });
 
+  it('shows nothing of the result of a call that cannot be read, and says so', () => {
+    const unreadable = {
+      get tool(): string {
+        throw new Error('no');
+      },
+      args: {},
+    };
+    expect(evaluatePost(post('warn', ssn), unreadable, 'x')).toMatchObject({
+      changed: 'suppressed',
+      postconditionsPassed: false,
+      policyError: true,
+    });
+  });
+
+  it('puts the result into its messages', () => {
+    const bundle = post('warn', '{output.text: {exists: true}}', 'mode: observe,');
+    const text = compiled(
+      bundleOf(
+        '  - {id: p, type: post, tool: r, mode: observe, when: {result.a: {exists: true}}, then: {effect: warn, message: "{result.a} {output.text}"}}',
+      ),
+    );
+    expect(evaluatePost(text, { tool: 'r', args: {} }, { a: 1 }).warnings).toEqual(['[observe] 1 {"a":1}']);
+    expect(evaluatePost(bundle, { tool: 'r', args: {} }, 'x').warnings).toEqual(['[observe] leak']);
+  });
+
   it('keeps observing contracts out of the result', () => {
     expect(
       evaluatePost(post('deny', ssn, 'mode: observe,'), { tool: 'r', args: {} }, '123-45-6789'),
