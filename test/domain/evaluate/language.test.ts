@@ -349,6 +349,15 @@ describe('compileBundle', () => {
     ]);
   });
 
+  it('keeps what it worked out for a bounded number of tools', () => {
+    const bundle = compiled(preOf('{args.a: {exists: true}}'));
+    const first = bundle.rulesFor('t');
+    expect(bundle.rulesFor('t')).toBe(first);
+    for (let i = 0; i < 1_001; i++) bundle.rulesFor(`t${i}`);
+    expect(bundle.rulesFor('t')).not.toBe(first);
+    expect(bundle.rulesFor('t')).toEqual(first);
+  });
+
   it('leaves out disabled contracts', () => {
     const bundle = compiled(
       preOf('{tool.name: {exists: true}}').replace('type: pre', 'enabled: false, type: pre'),
