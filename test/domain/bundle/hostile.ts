@@ -189,6 +189,11 @@ export const hostileBundles: readonly [name: string, yaml: string, said: RegExp]
     pre(`tool: t, ${when}, then: {effect: approve, message: m, timeout_effect: maybe}`),
     /timeout_effect: expected deny or allow/,
   ],
+  [
+    'both names of the timeout effect',
+    pre(`tool: t, ${when}, then: {effect: approve, message: m, timeout_effect: deny, timeout_action: allow}`),
+    /timeout_action: expected timeout_effect or timeout_action, not both/,
+  ],
   ['an empty tag', pre(`tool: t, ${when}, then: {effect: deny, message: m, tags: [""]}`), /tags\[0\]/],
   ['enabled as text', pre(`tool: t, enabled: "no", ${when}, ${then}`), /enabled: expected true or false/],
   ['an unknown key in a contract', pre(`tool: t, wen: 1, ${when}, ${then}`), /wen: unexpected key/],
