@@ -48,11 +48,10 @@ export { CompositeSink, type Sink } from './sinks/sink.ts';
 export { StreamFollower } from './stream/follower.ts';
 export { SseParser, type StreamFrame } from './stream/sse.ts';
 export {
+  type ReceivedFrame,
   type StreamRequest,
   type StreamTransport,
   sseTransport,
-  type WebSocketConstructor,
-  type WebSocketLike,
-  webSocketTransport,
 } from './stream/transport.ts';
+export { webSocketTransport } from './stream/websocket.ts';
 export type { OpenTelemetryApi } from './telemetry.ts';

@@ -6,12 +6,8 @@ import { processVariables } from '../environment.ts';
 import { ConfigurationError } from '../failure.ts';
 import { identifierPattern } from '../http.ts';
 import { HubClient } from '../hub.ts';
-import {
-  type StreamTransport,
-  sseTransport,
-  type WebSocketConstructor,
-  webSocketTransport,
-} from '../stream/transport.ts';
+import { type StreamTransport, sseTransport } from '../stream/transport.ts';
+import { webSocketTransport } from '../stream/websocket.ts';
 import type { Guard } from './guard.ts';
 import type { ConnectOptions, GuardOptions } from './options.ts';
 import { compilePolicy, type Policy } from './policy.ts';
@@ -64,15 +60,15 @@ export async function connectGuard(
   return made.guard;
 }
 
-function transportOf(options: ConnectOptions, hub: HubClient): StreamTransport {
-  if (options.transport !== 'websocket') return sseTransport(hub.http.fetch);
-  const found = options.webSocket ?? (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket;
-  if (!found)
-    throw new ConfigurationError('this runtime has no WebSocket; give one, or use server-sent events');
-  return webSocketTransport(found);
+function transportOf({ transport = 'sse' }: ConnectOptions, hub: HubClient): StreamTransport {
+  if (transport === 'sse') return sseTransport(hub.http.fetch);
+  return webSocketTransport(transport === 'websocket' ? 'json' : 'msgpack');
 }
 
-function checkOptions({ bundleName, tags = {}, signing = 'off' }: ConnectOptions): void {
+const transports: readonly unknown[] = [undefined, 'sse', 'websocket', 'websocket-msgpack'];
+
+function checkOptions({ bundleName, tags = {}, signing = 'off', transport }: ConnectOptions): void {
+  if (!transports.includes(transport)) throw new ConfigurationError('there is no such transport');
   if (bundleName !== undefined && !identifierPattern.test(bundleName)) {
     throw new ConfigurationError('bundleName is not a valid identifier');
   }

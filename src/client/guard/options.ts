@@ -9,7 +9,6 @@ import type { HubClient, HubOptions } from '../hub.ts';
 import type { GuardMode, Principal } from '../record.ts';
 import type { SessionStore } from '../sessions.ts';
 import type { Sink } from '../sinks/sink.ts';
-import type { WebSocketConstructor } from '../stream/transport.ts';
 import type { OpenTelemetryApi } from '../telemetry.ts';
 import type { BeforeHook } from './hook.ts';
 import type { Dialect } from './policy.ts';
@@ -58,10 +57,8 @@ export interface ConnectOptions extends Omit<GuardOptions, 'hub' | 'environment'
   readonly cacheFile?: string;
   /** Keep counters in the hub, shared with other agents. Default false. */
   readonly hubSessions?: boolean;
-  /** Default `sse`. */
-  readonly transport?: 'sse' | 'websocket';
-  /** Default: the global one, where there is one. It must take headers as Node's does. */
-  readonly webSocket?: WebSocketConstructor;
+  /** Default `sse`. `websocket-msgpack`: messages in MessagePack instead of JSON. */
+  readonly transport?: 'sse' | 'websocket' | 'websocket-msgpack';
   /** Milliseconds of silence after which the stream is taken up again; default 120,000. */
   readonly idleTimeout?: number;
   /** Told of every bundle put in use. */
