@@ -9,7 +9,8 @@ COPY src ./src
 COPY actors ./actors
 COPY adapters ./adapters
 COPY bench ./bench
-RUN npm run build && rm -rf dist/bench
+COPY demo ./demo
+RUN npm run build && rm -rf dist/bench dist/demo
 
 FROM node:20-bookworm-slim AS packages
 WORKDIR /app

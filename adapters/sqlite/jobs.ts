@@ -8,7 +8,7 @@ import type { Sync } from './sync.ts';
 const byRun = "WHERE queue = ? AND id = ? AND run = ? AND state = 'running'";
 const lostTooOften = 'The process that ran it died, too many times.';
 
-const valueOf = (text: unknown): unknown => (text === null ? null : JSON.parse(String(text)));
+const parsed = (text: unknown): unknown => (text === null ? null : JSON.parse(String(text)));
 
 export function jobTable(db: Database): Sync<JobTable> {
   const keyOf = ({ queue, id, run }: RunKey) => [queue, id, run] as const;
@@ -51,7 +51,7 @@ export function jobTable(db: Database): Sync<JobTable> {
       );
       return rows.map(([id, payload, run, failures, maxAttempts, backoffMs, longestBackoffMs]) => ({
         id: givenText(String(id)),
-        payload: valueOf(payload),
+        payload: parsed(payload),
         run: Number(run),
         failures: Number(failures),
         maxAttempts: Number(maxAttempts),
@@ -96,7 +96,7 @@ export function jobTable(db: Database): Sync<JobTable> {
         state: state as JobState,
         failures: Number(failures),
         error: error === null ? null : givenText(String(error)),
-        progress: valueOf(progress),
+        progress: parsed(progress),
       };
     },
 
@@ -109,7 +109,7 @@ export function jobTable(db: Database): Sync<JobTable> {
         )
         .map(([id, payload, failures, error, diedAt]) => ({
           id: givenText(String(id)),
-          payload: valueOf(payload),
+          payload: parsed(payload),
           failures: Number(failures),
           error: givenText(String(error)),
           diedAt: Number(diedAt),
