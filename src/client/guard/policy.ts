@@ -144,7 +144,8 @@ export function compilePolicy(
   const compiled = compileBundle(text, {
     ...dialectOf(dialect),
     maxContracts,
-    env: (name) => variables[name],
+    // The environment inherits from Object: `env.toString` is no variable.
+    env: (name) => (Object.hasOwn(variables, name) ? variables[name] : undefined),
     looksSecret,
     canonical: canonicalPath,
   });
