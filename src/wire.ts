@@ -78,6 +78,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     accepted: {
       apiVersions: config.wire.apiVersions,
       kinds: [...config.wire.bundleKinds, ...config.wire.rulesetKinds],
+      rulesetKinds: config.wire.rulesetKinds,
     },
   });
   const actors = createActors<HubKinds, ActorPorts>({

@@ -20,6 +20,8 @@ import { systemClock } from '../clock.ts';
 export interface Accepted {
   readonly apiVersions?: readonly string[];
   readonly kinds?: readonly string[];
+  /** Those of the kinds that are written in the words of rulesets. */
+  readonly rulesetKinds?: readonly string[];
 }
 
 interface Tasks {

@@ -2,7 +2,6 @@
 import { BundleCache } from '../bundle/cache.ts';
 import { LiveBundle } from '../bundle/live.ts';
 import { isPublicKey } from '../bundle/signature.ts';
-import { processVariables } from '../environment.ts';
 import { ConfigurationError } from '../failure.ts';
 import { identifierPattern } from '../http.ts';
 import { HubClient } from '../hub.ts';
@@ -27,12 +26,11 @@ export async function connectGuard(
   const hub = new HubClient(options);
   const { bundleName = null, tags = {}, signing = 'off', cacheFile, onError = () => {} } = options;
   const scope = { url: hub.http.address(''), env: hub.env, configured: bundleName };
-  const variables = options.variables ?? processVariables;
   let made: Made | null = null;
   const live = new LiveBundle<Policy>({
     hub,
     transport: transportOf(options, hub),
-    compile: (yaml) => compilePolicy(yaml, variables),
+    compile: (yaml) => compilePolicy(yaml, options),
     bundleName,
     tags,
     signing,

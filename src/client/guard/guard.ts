@@ -6,7 +6,6 @@ import { toolNameProblem } from '../../domain/evaluate/call.ts';
 import { globMatch } from '../../domain/evaluate/glob.ts';
 import { createRedaction, type Redaction } from '../../domain/redact.ts';
 import { systemClock } from '../clock.ts';
-import { processVariables } from '../environment.ts';
 import { ConfigurationError, type OnError } from '../failure.ts';
 import type { GuardMode, Principal } from '../record.ts';
 import { MemorySessionStore, type SessionStore } from '../sessions.ts';
@@ -65,7 +64,7 @@ export class Guard implements Governs {
 
   /** A guard over one YAML document. @throws ConfigurationError naming every problem of the document */
   static fromYaml(yaml: string | Uint8Array, options: GuardOptions = {}): Guard {
-    return new Guard(compilePolicy(yaml, options.variables ?? processVariables), options, false);
+    return new Guard(compilePolicy(yaml, options), options, false);
   }
 
   /** A guard over a YAML file, read once. @throws ConfigurationError */
@@ -109,7 +108,7 @@ export class Guard implements Governs {
 
   /** Puts other contracts in use; calls under way end by the old ones. @throws ConfigurationError, and the old ones stay */
   reload(yaml: string | Uint8Array): void {
-    this.#policy = compilePolicy(yaml, this.#options.variables ?? processVariables);
+    this.#policy = compilePolicy(yaml, this.#options);
   }
 
   /**
@@ -139,6 +138,7 @@ export class Guard implements Governs {
       policy: this.#policy,
       mode: this.mode,
       hooks: own.hooks ?? [],
+      contracts: own.contracts ?? [],
       matches: globMatch,
       sessions: this.#sessions,
       approvals: own.approvals ?? own.hub?.approvals ?? null,
@@ -153,7 +153,10 @@ export class Guard implements Governs {
     return new GovernedCall<A, R>(parts, place, tool, seen, options).run(fn);
   }
 
-  /** What the contracts would say, all of them: nothing is run, counted, asked or recorded. @throws TypeError as `run` */
+  /**
+   * What the contracts of the document would say, all of them: nothing is run, counted, asked or recorded.
+   * Hooks and contracts as code are not asked. @throws TypeError as `run`
+   */
   evaluate(tool: string, args: ToolArgs, options: EvaluateOptions = {}): DryRun {
     const call = {
       tool,

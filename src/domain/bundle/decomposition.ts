@@ -5,7 +5,7 @@ import { contractIdPattern } from '../ids.ts';
 import type { JsonObject } from '../yaml.ts';
 import { bundleName, readSingleMapping } from './header.ts';
 import { type Mode, type RuleType, ruleTypes } from './rule.ts';
-import { bundleKinds, contractWords, spellRule, wordsOf } from './vocabulary.ts';
+import { bundleKinds, contractWords, spellRule, vocabularyOf } from './vocabulary.ts';
 
 export interface ImportedContract {
   readonly contractId: string;
@@ -35,6 +35,8 @@ export interface ImportOptions {
   readonly apiVersions?: readonly string[];
   /** Default: both kinds. */
   readonly kinds?: readonly string[];
+  /** Those of the kinds that are written in the words of rulesets; default `Ruleset`. */
+  readonly rulesetKinds?: readonly string[];
 }
 
 /**
@@ -58,7 +60,7 @@ export function decomposeBundle(yamlText: string, options: ImportOptions = {}): 
     refuse(['kind'], `Unsupported kind: expected ${kinds.join(' or ')}`);
   }
   const name = bundleName(value);
-  const words = wordsOf(String(value.kind));
+  const words = vocabularyOf(value.kind as string, options.rulesetKinds);
   const list = value[words.list];
   if (!Array.isArray(list) || list.length === 0) {
     throw new HubError(

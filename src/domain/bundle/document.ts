@@ -8,13 +8,15 @@ import { acceptsApiVersion, maxContracts } from './decomposition.ts';
 import { bundleNameProblem } from './header.ts';
 import { type BundleProblem, isMapping, maxProblems, Reader } from './reader.ts';
 import type { Mode, Rule, RuleDocument, SideEffect, ToolTraits } from './rule.ts';
-import { bundleKinds, type Vocabulary, wordsOf } from './vocabulary.ts';
+import { bundleKinds, type Vocabulary, vocabularyOf, wordsOf } from './vocabulary.ts';
 
 export interface LanguageOptions {
   /** Exact values accepted; any `<word>/v1` when absent. */
   readonly apiVersions?: readonly string[];
   /** Default: both kinds. */
   readonly kinds?: readonly string[];
+  /** Those of the kinds that are written in the words of rulesets; default `Ruleset`. */
+  readonly rulesetKinds?: readonly string[];
   /** Names of operators beyond the 15 built-in ones. */
   readonly operators?: Iterable<string>;
   /** All documents together; default 100. */
@@ -48,7 +50,7 @@ export function readBundle(yamlText: string, options: LanguageOptions = {}): Rea
     const document = readDocument(reader, one.value, options);
     problems.push(...reader.problems);
     if (document) documents.push(document);
-    rules += listLength(one.value);
+    rules += listLength(one.value, options);
   }
   const limit = options.maxContracts ?? maxContracts;
   if (rules > limit) problems.unshift(textProblem(`expected at most ${limit} contracts; there are ${rules}`));
@@ -70,9 +72,9 @@ function textProblem(message: string): BundleProblem {
   };
 }
 
-function listLength(value: Json): number {
+function listLength(value: Json, options: LanguageOptions): number {
   if (!isMapping(value)) return 0;
-  const list = value[wordsOf(String(value.kind)).list];
+  const list = value[vocabularyOf(String(value.kind), options.rulesetKinds).list];
   return Array.isArray(list) ? list.length : 0;
 }
 
@@ -84,12 +86,11 @@ function readDocument(reader: Reader, value: Json, options: LanguageOptions): Ru
       `expected ${(options.apiVersions ?? ['<word>/v1, such as service/v1']).join(' or ')}`,
     );
   }
-  const kind = reader.word(
-    value.kind,
-    ['kind'],
-    bundleKinds.filter((one) => (options.kinds ?? bundleKinds).includes(one)),
-  );
-  const words = wordsOf(kind ?? (value.rules !== undefined ? 'Ruleset' : 'ContractBundle'));
+  const kind = reader.word(value.kind, ['kind'], options.kinds ?? bundleKinds);
+  const words =
+    kind === undefined
+      ? wordsOf(value.rules === undefined ? 'ContractBundle' : 'Ruleset')
+      : vocabularyOf(kind, options.rulesetKinds);
   if (value.extends !== undefined)
     reader.problem(['extends'], 'extends is not supported; copy the rules of the parent');
   reader.mapping(

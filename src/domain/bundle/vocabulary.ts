@@ -43,6 +43,10 @@ export const rulesetWords: Vocabulary = {
 
 export const wordsOf = (kind: string): Vocabulary => (kind === 'Ruleset' ? rulesetWords : contractWords);
 
+/** The words of a kind that may have another name (DECISIONS 7). @param rulesetKinds the kinds that speak of rules */
+export const vocabularyOf = (kind: string, rulesetKinds: readonly string[] = ['Ruleset']): Vocabulary =>
+  rulesetKinds.includes(kind) ? rulesetWords : contractWords;
+
 /** `deny`/`approve` in the words of a vocabulary; every other word is the same in both. */
 export function spellEffect(effect: string, words: Vocabulary): string {
   if (effect === 'deny' || effect === 'block') return words.deny;
