@@ -1,5 +1,9 @@
 // Contracts as code, custom operators and selectors, and vendor names: what a guard understands beyond the language's own words.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { sha256 } from '../../src/client/bundle/signature.ts';
 import {
   type CodeContract,
   ConfigurationError,
@@ -168,6 +172,74 @@ describe('a language of one’s own', () => {
       expect(() => Guard.fromYaml(text)).toThrow(ConfigurationError);
     }
     expect(() => Guard.fromYaml(yaml, names)).toThrow(ConfigurationError);
+  });
+});
+
+describe('contracts in layers', () => {
+  const layer = (id: string, message: string, more = ''): string => `apiVersion: service/v1
+kind: ContractBundle
+metadata: { name: layer }
+defaults: { mode: enforce }
+${more}contracts:
+  - id: ${id}
+    type: pre
+    tool: "*"
+    when: { args.stop: { equals: true } }
+    then: { effect: deny, message: "${message}" }
+`;
+  const after = layer('later', 'from now on', 'observe_alongside: true\n').replace(
+    'type: pre\n    tool: "*"\n    when: { args.stop: { equals: true } }\n    then: { effect: deny',
+    'type: post\n    tool: "*"\n    when: { output.text: { contains: o } }\n    then: { effect: warn',
+  );
+
+  it('let later ones win, and have one version of all their bytes', async () => {
+    const layers = [yaml, layer('documented', 'the layer says no')];
+    const guard = Guard.fromYaml(layers, { openTelemetry: null });
+    expect((await denial(guard.run('pay', { stop: true }, ok))).message).toBe('the layer says no');
+    expect(guard.policyVersion).toBe(
+      sha256(Buffer.from(layers.map((text) => sha256(Buffer.from(text))).join(':'))),
+    );
+    expect(Guard.fromYaml([yaml]).policyVersion).toBe(sha256(Buffer.from(yaml)));
+  });
+
+  it('only record what stands alongside, before the call and after it', async () => {
+    const alongside = layer('documented', 'it might', 'observe_alongside: true\n').replace(
+      'args.stop',
+      'args.maybe',
+    );
+    const guard = Guard.fromYaml([yaml, alongside, after], { openTelemetry: null });
+    expect(await guard.run('pay', { maybe: true }, ok)).toBe('ok');
+    expect(
+      guard.events.events.map(({ action, mode, decision_source, decision_name }) => [
+        action,
+        mode,
+        decision_source,
+        decision_name,
+      ]),
+    ).toEqual([
+      ['call_allowed', 'enforce', null, null],
+      ['call_would_deny', 'observe', 'yaml_precondition', 'documented:candidate'],
+      ['call_would_deny', 'observe', 'yaml_postcondition', 'later:candidate'],
+      ['call_executed', 'enforce', null, null],
+    ]);
+    expect(guard.events.last()).toMatchObject({ postconditions_passed: true });
+    guard.events.clear();
+    await denial(guard.run('pay', { stop: true, maybe: true }, ok));
+    expect(guard.events.events).toHaveLength(1);
+  });
+
+  it('name the document of each problem, and come from files too', async () => {
+    const wrong = layer('No', 'x');
+    expect(() => Guard.fromYaml([yaml, wrong, 'a: ['])).toThrow(/document 2: [\s\S]*document 3: /);
+    expect(() => Guard.fromYaml([])).toThrow(ConfigurationError);
+    const folder = await mkdtemp(join(tmpdir(), 'layers-'));
+    const paths = [join(folder, 'a.yaml'), join(folder, 'b.yaml')];
+    await writeFile(paths[0] ?? '', yaml);
+    await expect(Guard.fromFile(paths)).rejects.toThrow('b.yaml cannot be read');
+    await writeFile(paths[1] ?? '', layer('documented', 'from a file'));
+    const guard = await Guard.fromFile(paths, { openTelemetry: null });
+    expect(guard.evaluate('pay', { stop: true }).deny_reasons).toEqual(['from a file']);
+    await rm(folder, { recursive: true });
   });
 });
 

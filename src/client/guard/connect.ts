@@ -8,8 +8,9 @@ import { HubClient } from '../hub.ts';
 import { type StreamTransport, sseTransport } from '../stream/transport.ts';
 import { webSocketTransport } from '../stream/websocket.ts';
 import type { Guard } from './guard.ts';
+import { compilePolicy } from './language.ts';
 import type { ConnectOptions, GuardOptions } from './options.ts';
-import { compilePolicy, type Policy } from './policy.ts';
+import type { Policy } from './policy.ts';
 
 /** A guard and the two things only this file may do to it. */
 interface Made {

@@ -16,8 +16,9 @@ import { CompositeSink, type Sink } from '../sinks/sink.ts';
 import { installedTelemetry, noTelemetry, type Telemetry, telemetryOf } from '../telemetry.ts';
 import type { Governs, RunOptions, ToolArgs } from './call.ts';
 import { connectGuard } from './connect.ts';
+import { compilePolicy, type YamlSource } from './language.ts';
 import type { ConnectOptions, GuardOptions } from './options.ts';
-import { compilePolicy, type DryRun, type Policy } from './policy.ts';
+import type { DryRun, Policy } from './policy.ts';
 import { GovernedCall } from './run.ts';
 
 /** What a dry run is asked with, besides tool and arguments. */
@@ -62,20 +63,22 @@ export class Guard implements Governs {
     else this.#telemetry = Promise.resolve(openTelemetry ? telemetryOf(openTelemetry) : noTelemetry);
   }
 
-  /** A guard over one YAML document. @throws ConfigurationError naming every problem of the document */
-  static fromYaml(yaml: string | Uint8Array, options: GuardOptions = {}): Guard {
+  /**
+   * A guard over one YAML document, or over several in layers: later ones win, `observe_alongside` ones only record.
+   * @throws ConfigurationError naming every problem
+   */
+  static fromYaml(yaml: YamlSource | readonly YamlSource[], options: GuardOptions = {}): Guard {
     return new Guard(compilePolicy(yaml, options), options, false);
   }
 
-  /** A guard over a YAML file, read once. @throws ConfigurationError */
-  static async fromFile(path: string, options: GuardOptions = {}): Promise<Guard> {
-    let bytes: Uint8Array;
-    try {
-      bytes = await readFile(path);
-    } catch (failure) {
-      throw new ConfigurationError(`the contracts in ${path} cannot be read`, failure);
-    }
-    return Guard.fromYaml(bytes, options);
+  /** A guard over a YAML file, or over several in layers, read once. @throws ConfigurationError */
+  static async fromFile(path: string | readonly string[], options: GuardOptions = {}): Promise<Guard> {
+    const layers = [path].flat().map((one) =>
+      readFile(one).catch((failure: unknown) => {
+        throw new ConfigurationError(`the contracts in ${one} cannot be read`, failure);
+      }),
+    );
+    return Guard.fromYaml(await Promise.all(layers), options);
   }
 
   /** A guard over the bundle that a hub deploys, kept up to date by it. Must be closed. @throws ConfigurationError */
@@ -107,7 +110,7 @@ export class Guard implements Governs {
   }
 
   /** Puts other contracts in use; calls under way end by the old ones. @throws ConfigurationError, and the old ones stay */
-  reload(yaml: string | Uint8Array): void {
+  reload(yaml: YamlSource | readonly YamlSource[]): void {
     this.#policy = compilePolicy(yaml, this.#options);
   }
 

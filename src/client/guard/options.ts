@@ -11,7 +11,7 @@ import type { Sink } from '../sinks/sink.ts';
 import type { OpenTelemetryApi } from '../telemetry.ts';
 import type { CodeContract } from './contract.ts';
 import type { BeforeHook } from './hook.ts';
-import type { Language } from './policy.ts';
+import type { Language } from './language.ts';
 
 export interface GuardOptions extends Language {
   /** What happens to a denial; default: the bundle's `defaults.mode`. */

@@ -1,41 +1,15 @@
 // What a guard asks of its contracts: one compiled bundle, its version, and its answers in the words of audit records.
 // The rules themselves are domain/evaluate.
 import { type ToolCall, textOf } from '../../domain/evaluate/call.ts';
-import { type CompiledBundle, compileBundle } from '../../domain/evaluate/compile.ts';
+import type { CompiledBundle } from '../../domain/evaluate/compile.ts';
 import type { Counters } from '../../domain/evaluate/limits.ts';
 import { attemptDecision, type Decision, evaluateCall } from '../../domain/evaluate/live.ts';
-import type { CustomOperator } from '../../domain/evaluate/operator.ts';
 import { dryRun, type DryRun as EngineDryRun } from '../../domain/evaluate/playground.ts';
 import { evaluatePost, type PostResult } from '../../domain/evaluate/post.ts';
-import type { CustomSelector } from '../../domain/evaluate/selector.ts';
 import { sideEffectOf } from '../../domain/evaluate/tools.ts';
-import { sha256 } from '../bundle/signature.ts';
-import { processVariables, type Variables } from '../environment.ts';
-import { ConfigurationError } from '../failure.ts';
-import { maxBundle } from '../hub.ts';
 import type { SideEffect } from '../record.ts';
 import type { AgentManifest } from '../sinks/server.ts';
 import type { Warning } from './call.ts';
-import { canonicalPath } from './canonical.ts';
-
-/** A bundle holds at most this many contracts. */
-const maxContracts = 500;
-
-/** How documents are read, beyond what every guard understands. */
-export interface Language {
-  /** Operators beyond the built-in ones, by name: `(field, operand) => truthy`. One that throws makes its contract fire. */
-  readonly operators?: { readonly [name: string]: CustomOperator };
-  /** Selectors beyond the built-in ones, by prefix: `<prefix>.x.y` walks what the function gives for a call. */
-  readonly selectors?: { readonly [prefix: string]: CustomSelector };
-  /** The apiVersions accepted; default: any `<word>/v1`. */
-  readonly apiVersions?: readonly string[];
-  /** The kinds accepted; default `ContractBundle` and `Ruleset`. A hub with wire names of its own has its own kinds. */
-  readonly kinds?: readonly string[];
-  /** Those of the kinds that speak of rules, `block` and `ask`; default `Ruleset`. */
-  readonly rulesetKinds?: readonly string[];
-  /** What `env.NAME` selectors read; default: this process's environment. */
-  readonly variables?: Variables;
-}
 
 /** What the contracts say after a call. */
 export interface AfterCall {
@@ -54,7 +28,7 @@ export interface DryRun extends EngineDryRun {
 /** A compiled bundle in use. Immutable. */
 export class Policy {
   readonly bundle: CompiledBundle;
-  /** Hex SHA-256 of the YAML bytes. */
+  /** Hex SHA-256 of the YAML bytes; of several documents, of their hashes joined by `:`. */
   readonly version: string;
   /** The name in the document's metadata, or the one a hub deployed it under. */
   readonly name: string;
@@ -127,32 +101,4 @@ export class Policy {
       }));
     return { agent_id: agentId, policy_version: this.version, contracts };
   }
-}
-
-/** @throws ConfigurationError that names every problem of the document */
-export function compilePolicy(yaml: string | Uint8Array, language: Language = {}): Policy {
-  const { variables = processVariables, operators, selectors, apiVersions, kinds, rulesetKinds } = language;
-  const bytes = typeof yaml === 'string' ? Buffer.from(yaml, 'utf8') : yaml;
-  if (bytes.byteLength > maxBundle)
-    throw new ConfigurationError(`contracts above ${maxBundle} bytes are not read`);
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (failure) {
-    throw new ConfigurationError('the contracts are not UTF-8 text', failure);
-  }
-  const compiled = compileBundle(text, {
-    maxContracts,
-    env: (name) => variables[name],
-    canonical: canonicalPath,
-    ...(operators ? { operators } : {}),
-    ...(selectors ? { selectors } : {}),
-    ...(apiVersions ? { apiVersions } : {}),
-    ...(kinds ? { kinds } : {}),
-    ...(rulesetKinds ? { rulesetKinds } : {}),
-  });
-  if (!compiled.ok) {
-    throw new ConfigurationError(compiled.problems.map((problem) => problem.message).join('\n'));
-  }
-  return new Policy(compiled.bundle, sha256(bytes));
 }
