@@ -47,7 +47,9 @@ describe.each(['sse', 'websocket', 'websocket-msgpack'] as const)(
 
       await setting.hub.kill();
       await until(() => errors.includes('following the stream'), 'the stream to end');
-      expect(await tenCalls(guard, 'one')).toBe(5);
+      // More than one batch, so that delivering is tried, and fails.
+    for (let i = 0; i < 5; i++) expect(await tenCalls(guard, 'one')).toBe(5);
+    await until(() => errors.includes('sending audit events'), 'a delivery to fail', 15_000);
 
       await setting.hub.start();
       const word = words[transport];
@@ -58,7 +60,7 @@ describe.each(['sse', 'websocket', 'websocket-msgpack'] as const)(
       expect(bundles.at(-1)).toBeGreaterThan(bundles[0] ?? 0);
 
       await guard.close();
-      expect(recorded(guard).size).toBe(40);
+      expect(recorded(guard).size).toBe(80);
       expect(await setting.stored(agentId)).toEqual(recorded(guard));
     });
   },
