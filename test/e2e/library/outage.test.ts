@@ -35,38 +35,42 @@ const tenCalls = async (guard: Guard, word: string): Promise<number> => {
 describe.each(['sse', 'websocket', 'websocket-msgpack'] as const)(
   'a hub that is killed, over %s',
   (transport) => {
-    it('is not needed to decide, and is caught up with when it is back; no event is lost', async () => {
-      const agentId = `outage-${transport}`;
-      const words = { sse: 'two', websocket: 'three', 'websocket-msgpack': 'four' };
-      const errors: string[] = [];
-      const bundles: (number | null)[] = [];
-      await setting.deploy(yamlFor('one'));
-      const guard = await setting.guard({
-        agentId,
-        transport,
-        onError: (_, what) => errors.push(what),
-        onBundle: ({ version }) => bundles.push(version),
-      });
-      expect(await tenCalls(guard, 'one')).toBe(5);
+    it(
+      'is not needed to decide, and is caught up with when it is back; no event is lost',
+      async () => {
+        const agentId = `outage-${transport}`;
+        const words = { sse: 'two', websocket: 'three', 'websocket-msgpack': 'four' };
+        const errors: string[] = [];
+        const bundles: (number | null)[] = [];
+        await setting.deploy(yamlFor('one'));
+        const guard = await setting.guard({
+          agentId,
+          transport,
+          onError: (_, what) => errors.push(what),
+          onBundle: ({ version }) => bundles.push(version),
+        });
+        expect(await tenCalls(guard, 'one')).toBe(5);
 
-      await setting.hub.kill();
-      await until(() => errors.includes('following the stream'), 'the stream to end');
-      // More than one batch, so that delivering is tried, and fails.
-      for (let i = 0; i < 5; i++) expect(await tenCalls(guard, 'one')).toBe(5);
-      await until(() => errors.includes('sending audit events'), 'a delivery to fail', 15_000);
+        await setting.hub.kill();
+        await until(() => errors.includes('following the stream'), 'the stream to end');
+        // More than one batch, so that delivering is tried, and fails.
+        for (let i = 0; i < 5; i++) expect(await tenCalls(guard, 'one')).toBe(5);
+        await until(() => errors.includes('sending audit events'), 'a delivery to fail', 15_000);
 
-      await setting.hub.start();
-      const word = words[transport];
-      await setting.deploy(yamlFor(word));
-      await until(() => denies(guard, word), 'the new contracts', catchUp);
-      expect(await tenCalls(guard, 'one')).toBe(10);
-      expect(await tenCalls(guard, word)).toBe(5);
-      expect(bundles.at(-1)).toBeGreaterThan(bundles[0] ?? 0);
+        await setting.hub.start();
+        const word = words[transport];
+        await setting.deploy(yamlFor(word));
+        await until(() => denies(guard, word), 'the new contracts', catchUp);
+        expect(await tenCalls(guard, 'one')).toBe(10);
+        expect(await tenCalls(guard, word)).toBe(5);
+        expect(bundles.at(-1)).toBeGreaterThan(bundles[0] ?? 0);
 
-      await guard.close();
-      expect(recorded(guard).size).toBe(80);
-      expect(await setting.stored(agentId)).toEqual(recorded(guard));
-    });
+        await guard.close();
+        expect(recorded(guard).size).toBe(80);
+        expect(await setting.stored(agentId)).toEqual(recorded(guard));
+      },
+      testTime,
+    );
   },
 );
 
