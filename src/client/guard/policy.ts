@@ -1,6 +1,5 @@
 // What a guard asks of its contracts: one compiled bundle, its version, and its answers in the words of audit records.
 // The rules themselves are domain/evaluate.
-import type { AcceptedKinds } from '../../domain/bundle/vocabulary.ts';
 import { type ToolCall, textOf } from '../../domain/evaluate/call.ts';
 import type { CompiledBundle } from '../../domain/evaluate/compile.ts';
 import type { Counters } from '../../domain/evaluate/limits.ts';
