@@ -11,11 +11,11 @@ import { maxMessageBytes } from '../../src/http/live/inbox.ts';
 import { codecOf, type Session, type Sink } from '../../src/http/live/session.ts';
 import type { RawResponse } from '../../src/http/raw.ts';
 
-/** What a WebSocket carries with it. */
+/** What a WebSocket carries with it: nothing until its upgrade is complete. */
 export interface Carried {
-  readonly session: Session;
-  sink: SocketSink | null;
-  closed: boolean;
+  session?: Session;
+  sink?: SocketSink;
+  closed?: boolean;
 }
 
 const idleSeconds = 60;
@@ -24,6 +24,7 @@ const maxBackpressure = 64 * 1024 * 1024;
 
 /** The WebSocket that opened within the upgrade under way: at most one. */
 const opened: WebSocket<Carried>[] = [];
+const nothing: Carried = {};
 
 class SocketSink implements Sink {
   #ws: WebSocket<Carried> | null;
@@ -80,16 +81,16 @@ export function socketBehavior(
     open: opened.push.bind(opened) as unknown as (ws: WebSocket<Carried>) => void,
     message(ws, message, isBinary) {
       // The memory is only lent.
-      ws.getUserData().session.received(new Uint8Array(message.slice(0)), isBinary);
+      ws.getUserData().session?.received(new Uint8Array(message.slice(0)), isBinary);
     },
     drain(ws) {
-      if (ws.getBufferedAmount() === 0) ws.getUserData().session.writable();
+      if (ws.getBufferedAmount() === 0) ws.getUserData().session?.writable();
     },
     close(ws) {
       const carried = ws.getUserData();
       carried.closed = true;
       carried.sink?.gone();
-      carried.session.gone();
+      carried.session?.gone();
       closed();
     },
   };
@@ -119,12 +120,12 @@ export function completeUpgrade(
   session: Session,
   { key, extensions, context }: Handshake,
 ): void {
-  const carried: Carried = { session, sink: null, closed: false };
   // The upgrade shrinks the native socket in place, frees what held the HTTP state, and at its end cork() reads that state all the same:
-  // when another allocation took the memory meanwhile (the compilation of a function that runs for the first time, a text to send), its
-  // bytes may say "close after the response", and the new WebSocket is cut right after the 101. So no JavaScript runs from the upgrade
-  // to the end of the cork: both callbacks are bound native functions, and the session begins after.
-  const upgrade = res.upgrade.bind(res, carried, key, session.protocol ?? '', extensions, context);
+  // when another allocation took the memory meanwhile, its bytes may say "close after the response", and the new WebSocket is cut right
+  // after the 101 (often the first ones of a process: functions are compiled, hidden classes are laid out). So nothing of ours happens
+  // from the upgrade to the end of the cork: both callbacks are bound native functions, there is no user data to copy, and the session
+  // begins after.
+  const upgrade = res.upgrade.bind(res, nothing, key, session.protocol ?? '', extensions, context);
   try {
     res.cork(() => {
       res.writeStatus('101 Switching Protocols');
@@ -137,11 +138,12 @@ export function completeUpgrade(
     throw error;
   }
   const ws = opened.pop();
-  if (!ws || ws.getUserData().closed) {
+  const carried = ws?.getUserData();
+  if (!ws || !carried || carried.closed) {
     session.gone();
     return;
   }
-  const sink = new SocketSink(ws, codecOf(session.protocol) === 'msgpack');
-  ws.getUserData().sink = sink;
-  session.attach(sink);
+  carried.session = session;
+  carried.sink = new SocketSink(ws, codecOf(session.protocol) === 'msgpack');
+  session.attach(carried.sink);
 }
