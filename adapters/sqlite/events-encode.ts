@@ -104,8 +104,8 @@ interface OpenGroup {
 const encoder = new TextEncoder();
 
 function eventText(e: EventInput): string {
-  const { call_id, agent_id, tool_name, verdict, mode, timestamp, payload } = e;
-  return JSON.stringify({ call_id, agent_id, tool_name, verdict, mode, timestamp, payload });
+  const { call_id, agent_id, tool_name, verdict, mode, timestamp, payload, sent_by } = e;
+  return JSON.stringify({ call_id, agent_id, tool_name, verdict, mode, timestamp, payload, sent_by });
 }
 
 function close(group: OpenGroup, alone: boolean): EncodedGroup {

@@ -48,6 +48,8 @@ const stored = z.object({
   id: z.string(),
   call_id: z.string(),
   agent_id: z.string(),
+  /** The agent id of the request that brought it, when that is another than `agent_id`. */
+  sent_by: z.string().nullable(),
   tool_name: z.string(),
   verdict: z.string(),
   mode: z.string(),

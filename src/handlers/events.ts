@@ -70,7 +70,8 @@ export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): P
     });
   }
   const now = hub.clock.now();
-  const ingested = await hub.store.events.ingest({ tenantId, env, receivedAt: now, events: batch.events });
+  const events = sentBy(caller.agentId, batch.events);
+  const ingested = await hub.store.events.ingest({ tenantId, env, receivedAt: now, events });
   if (batch.manifest) {
     await hub.store.agents.putManifest(tenantId, env, batch.manifest, now, hub.secrets.uuid());
   }
@@ -90,6 +91,12 @@ export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): P
   }
   return ingested;
 }
+
+/** A key may write events of any agent: those of another than the request's own say whose request it was (document 3 §9). */
+const sentBy = (sender: string | null, events: readonly EventInput[]): readonly EventInput[] =>
+  sender === null || events.every((event) => event.agent_id === sender)
+    ? events
+    : events.map((event) => (event.agent_id === sender ? event : { ...event, sent_by: sender }));
 
 interface VersionRun {
   readonly agentId: string;
@@ -181,6 +188,7 @@ const render = (event: StoredEvent) => ({
   id: event.id,
   call_id: event.call_id,
   agent_id: event.agent_id,
+  sent_by: event.sent_by ?? null,
   tool_name: event.tool_name,
   verdict: event.verdict,
   mode: event.mode,

@@ -43,6 +43,25 @@ it('keep microseconds and what a repeat adds; the payload cannot choose the envi
   });
 });
 
+// Document 3 §9: the event's agent is free text; "record both; keep accepting".
+it('of another agent than the request names are stored with both, whatever they say themselves', async () => {
+  const other = `not-${key.agentId}`;
+  await ingest(
+    event('1', { agent_id: key.agentId, sent_by: 'x' }),
+    event('2', { agent_id: other, sent_by: 'x' }),
+  );
+  await t.call(
+    'ingestEvents',
+    { body: { events: [event('3', { agent_id: other })] } },
+    { ...key, agentId: null },
+  );
+  const found = (await t.call('searchEvents', {}, user)).body as { call_id: string }[];
+  const both = Object.fromEntries(found.map((e) => [e.call_id, e]));
+  expect(both['1']).toMatchObject({ agent_id: key.agentId, sent_by: null });
+  expect(both['2']).toMatchObject({ agent_id: other, sent_by: key.agentId });
+  expect(both['3']).toMatchObject({ agent_id: other, sent_by: null });
+});
+
 it('are announced to dashboards once per batch, and only when something is new', async () => {
   t.newFrames();
   await ingest(event('1'), event('2'));
