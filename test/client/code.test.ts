@@ -159,7 +159,7 @@ describe('a language of one’s own', () => {
     const named = yaml.replace('service/v1', 'acme/v1').replace('ContractBundle', 'AcmeBundle');
     const names = {
       apiVersions: ['acme/v1'],
-      kinds: ['AcmeBundle', 'AcmeRules'],
+      bundleKinds: ['AcmeBundle'],
       rulesetKinds: ['AcmeRules'],
     };
     const rules = named

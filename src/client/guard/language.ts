@@ -1,6 +1,7 @@
 // How a guard reads contracts: one document, or several in layers, in the language's own words or a vendor's. Judges nothing (policy.ts).
 import { readBundle } from '../../domain/bundle/document.ts';
 import type { RuleDocument } from '../../domain/bundle/rule.ts';
+import type { AcceptedKinds } from '../../domain/bundle/vocabulary.ts';
 import { compileBundle, type EngineOptions } from '../../domain/evaluate/compile.ts';
 import type { CustomOperator } from '../../domain/evaluate/operator.ts';
 import type { CustomSelector } from '../../domain/evaluate/selector.ts';
@@ -18,18 +19,18 @@ export type YamlSource = string | Uint8Array;
 const maxContracts = 500;
 const maxLayers = 50;
 
+/** What documents may say they are. A hub with wire names of its own has its own. */
+export interface Dialect extends AcceptedKinds {
+  /** Values of `apiVersion` accepted; default: any `<word>/v1`. */
+  readonly apiVersions?: readonly string[];
+}
+
 /** How documents are read, beyond what every guard understands. */
-export interface Language {
+export interface Language extends Dialect {
   /** Operators beyond the built-in ones, by name: `(field, operand) => truthy`. One that throws makes its contract fire. */
   readonly operators?: { readonly [name: string]: CustomOperator };
   /** Selectors beyond the built-in ones, by prefix: `<prefix>.x.y` walks what the function gives for a call. */
   readonly selectors?: { readonly [prefix: string]: CustomSelector };
-  /** The apiVersions accepted; default: any `<word>/v1`. */
-  readonly apiVersions?: readonly string[];
-  /** The kinds accepted; default `ContractBundle` and `Ruleset`. A hub with wire names of its own has its own kinds. */
-  readonly kinds?: readonly string[];
-  /** Those of the kinds that speak of rules, `block` and `ask`; default `Ruleset`. */
-  readonly rulesetKinds?: readonly string[];
   /** What `env.NAME` selectors read; default: this process's environment. */
   readonly variables?: Variables;
 }
@@ -70,7 +71,14 @@ export function compilePolicy(yaml: YamlSource | readonly YamlSource[], language
 }
 
 function engineOptions(language: Language): EngineOptions {
-  const { variables = processVariables, operators, selectors, apiVersions, kinds, rulesetKinds } = language;
+  const {
+    variables = processVariables,
+    operators,
+    selectors,
+    apiVersions,
+    bundleKinds,
+    rulesetKinds,
+  } = language;
   return {
     maxContracts,
     env: (name) => variables[name],
@@ -78,7 +86,7 @@ function engineOptions(language: Language): EngineOptions {
     ...(operators ? { operators } : {}),
     ...(selectors ? { selectors } : {}),
     ...(apiVersions ? { apiVersions } : {}),
-    ...(kinds ? { kinds } : {}),
+    ...(bundleKinds ? { bundleKinds } : {}),
     ...(rulesetKinds ? { rulesetKinds } : {}),
   };
 }

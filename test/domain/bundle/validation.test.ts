@@ -329,11 +329,6 @@ describe('validateBundle', () => {
     const text = pre(`tool: t, when: {args.a: {luhn: true}}, ${then}`);
     expect(validateBundle(text, { operators: ['luhn'] })).toEqual([]);
     expect(validateBundle(text, { operators: ['luhn'], apiVersions: ['acme/v1'] })).toHaveLength(1);
-    expect(validateBundle(text, { operators: ['luhn'], kinds: ['Ruleset'] })).not.toEqual([]);
-    const named = text.replace('ContractBundle', 'AcmeBundle');
-    expect(validateBundle(named, { operators: ['luhn'] })).not.toEqual([]);
-    expect(validateBundle(named, { operators: ['luhn'], kinds: ['AcmeBundle'] })).toEqual([]);
-    const asRules = { operators: ['luhn'], kinds: ['AcmeBundle'], rulesetKinds: ['AcmeBundle'] };
-    expect(validateBundle(named, asRules).join()).toContain('rules');
+    expect(validateBundle(text, { operators: ['luhn'], bundleKinds: [] })).not.toEqual([]);
   });
 });
