@@ -5,6 +5,7 @@ import type { Env } from '../src/domain/ids.ts';
 import type { StatusEntry, StreamNotice } from './protocol.ts';
 
 interface Stream {
+  readonly id: string;
   bundleName: string | null;
   readonly pinned: boolean;
   readonly connectedAt: number;
@@ -16,10 +17,12 @@ interface Version {
   readonly at: number;
 }
 
+/** Lists are replaced, not grown: nearly every agent has one stream and one version, and a list that grows reserves room for many. */
 interface Agent {
-  readonly streams: Map<string, Stream>;
+  /** Oldest first. */
+  streams: readonly Stream[];
   /** One per bundle, newest report each. */
-  readonly versions: Version[];
+  versions: readonly Version[];
   /** The last retarget, for a stream whose join was on its way when it came. */
   assigned: { readonly bundleName: string | null; readonly at: number } | null;
 }
@@ -54,27 +57,31 @@ export class Roster {
   join(notice: StreamNotice): string | null {
     let agent = this.#connected.get(notice.agentId);
     if (!agent) {
-      agent = this.#absent.get(notice.agentId) ?? { streams: new Map(), versions: [], assigned: null };
+      agent = this.#absent.get(notice.agentId) ?? newAgent();
       this.#absent.delete(notice.agentId);
       this.#connected.set(notice.agentId, agent);
     }
     const { pinned, connectedAt } = notice;
     const moved = !pinned && agent.assigned && connectedAt <= agent.assigned.at ? agent.assigned : notice;
-    agent.streams.set(notice.connectionId, { bundleName: moved.bundleName, pinned, connectedAt });
+    const id = notice.connectionId;
+    const others = agent.streams.filter((stream) => stream.id !== id);
+    agent.streams = others.concat({ id, bundleName: moved.bundleName, pinned, connectedAt });
     return moved.bundleName;
   }
 
   leave(agentId: string, connectionId: string): void {
     const agent = this.#connected.get(agentId);
-    agent?.streams.delete(connectionId);
-    if (agent?.streams.size === 0) this.#part(agentId, agent);
+    if (!agent) return;
+    agent.streams = agent.streams.filter(({ id }) => id !== connectionId);
+    if (agent.streams.length === 0) this.#part(agentId, agent);
   }
 
   /** Forgets streams that connected before `before`. */
   prune(before: number): void {
     for (const [agentId, agent] of this.#connected) {
-      for (const [id, stream] of agent.streams) if (stream.connectedAt < before) agent.streams.delete(id);
-      if (agent.streams.size === 0) this.#part(agentId, agent);
+      if (agent.streams.every(({ connectedAt }) => connectedAt >= before)) continue;
+      agent.streams = agent.streams.filter(({ connectedAt }) => connectedAt >= before);
+      if (agent.streams.length === 0) this.#part(agentId, agent);
     }
   }
 
@@ -83,7 +90,7 @@ export class Roster {
     const agent = this.#agent(agentId);
     agent.assigned = { bundleName, at: now };
     let changed = false;
-    for (const stream of agent.streams.values()) {
+    for (const stream of agent.streams) {
       if (stream.pinned || stream.bundleName === bundleName) continue;
       stream.bundleName = bundleName;
       changed = true;
@@ -93,16 +100,16 @@ export class Roster {
 
   /** Records a version; one older than what is known changes nothing. */
   ran(report: Reported): void {
-    const { versions } = this.#agent(report.agentId);
+    const agent = this.#agent(report.agentId);
     const { bundleName, policyVersion, at } = report;
-    const known = versions.findIndex((version) => version.bundleName === bundleName);
-    const before = versions[known];
+    const before = agent.versions.find((version) => version.bundleName === bundleName);
     if (before && before.at > at) return;
-    if (before) versions[known] = { bundleName, policyVersion, at };
-    else versions.push({ bundleName, policyVersion, at });
-    if (versions.length > this.#versionsCap) {
-      const oldest = versions.reduce((a, b) => (b.at < a.at ? b : a));
-      versions.splice(versions.indexOf(oldest), 1);
+    const version = { bundleName, policyVersion, at };
+    if (before) agent.versions = agent.versions.map((one) => (one === before ? version : one));
+    else agent.versions = agent.versions.concat(version);
+    if (agent.versions.length > this.#versionsCap) {
+      const oldest = agent.versions.reduce((a, b) => (b.at < a.at ? b : a));
+      agent.versions = agent.versions.filter((one) => one !== oldest);
     }
   }
 
@@ -110,11 +117,7 @@ export class Roster {
   assignable(): string[] {
     const ids: string[] = [];
     for (const [agentId, agent] of this.#connected) {
-      for (const stream of agent.streams.values()) {
-        if (stream.pinned) continue;
-        ids.push(agentId);
-        break;
-      }
+      if (agent.streams.some(({ pinned }) => !pinned)) ids.push(agentId);
     }
     return ids;
   }
@@ -123,7 +126,7 @@ export class Roster {
   status(env: Env, deployed: Deployed, bundleName: string | null): StatusEntry[] {
     const entries: StatusEntry[] = [];
     for (const [agentId, agent] of this.#connected) {
-      for (const stream of agent.streams.values()) {
+      for (const stream of agent.streams) {
         if (bundleName !== null && stream.bundleName !== bundleName) continue;
         const version = newest(agent.versions, stream.bundleName);
         entries.push({
@@ -144,7 +147,7 @@ export class Roster {
   #agent(agentId: string): Agent {
     const connected = this.#connected.get(agentId);
     if (connected) return connected;
-    const agent = this.#absent.get(agentId) ?? { streams: new Map(), versions: [], assigned: null };
+    const agent = this.#absent.get(agentId) ?? newAgent();
     this.#remember(agentId, agent);
     return agent;
   }
@@ -162,6 +165,8 @@ export class Roster {
     if (!oldest.done) this.#absent.delete(oldest.value);
   }
 }
+
+const newAgent = (): Agent => ({ streams: [], versions: [], assigned: null });
 
 /**
  * The version that counts for a stream: the newest report for its bundle or for none in particular; without one, the newest of any

@@ -113,7 +113,14 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
     if (failures.length > 0) throw failures[0];
   };
 
-  const host: Host<Ports> = { ports: options.ports, clock, log, mailboxCap, emit };
+  const host: Host<Ports> = {
+    ports: options.ports,
+    clock,
+    now: () => clock.now(),
+    log,
+    mailboxCap,
+    emit,
+  };
 
   const all = function* () {
     for (const known of activations.values()) yield* known.values();
