@@ -49,7 +49,8 @@ export class Activation<Ports> implements Owner {
   readonly key: string;
   readonly #kind: ActorKind<Messages, Ports>;
   readonly #host: Host<Ports>;
-  readonly #mailbox: Mailbox<Letter | Alarm>;
+  /** Null while nothing waits: most actors sleep. */
+  #mailbox: Mailbox<Letter | Alarm> | null = null;
   #incarnation: Incarnation<Ports> | null = null;
   #run: Promise<void> | null = null;
   #stopped: HubError | null = null;
@@ -59,7 +60,6 @@ export class Activation<Ports> implements Owner {
     this.#kind = kind;
     this.key = key;
     this.#host = host;
-    this.#mailbox = new Mailbox(host.mailboxCap);
     this.#usedAt = host.clock.now();
   }
 
@@ -69,6 +69,7 @@ export class Activation<Ports> implements Owner {
       letter.ask?.reject(this.#stopped);
       return true;
     }
+    this.#mailbox ??= new Mailbox(this.#host.mailboxCap);
     if (!this.#mailbox.push(letter)) return false;
     this.#start();
     return true;
@@ -81,7 +82,7 @@ export class Activation<Ports> implements Owner {
 
   /** True when nothing is lost by forgetting this activation, and nothing has come since `before`. */
   idleSince(before: number): boolean {
-    if (this.#run || this.#mailbox.length > 0 || this.#usedAt > before) return false;
+    if (this.#run || this.#mailbox || this.#usedAt > before) return false;
     return !this.#incarnation || (this.#incarnation.context.alarms === 0 && this.#incarnation.live.idle());
   }
 
@@ -94,6 +95,7 @@ export class Activation<Ports> implements Owner {
 
   /** An alarm's time has come: it waits its turn among the letters. */
   due(alarm: Alarm): void {
+    this.#mailbox ??= new Mailbox(this.#host.mailboxCap);
     this.#mailbox.pushAnyway(alarm);
     this.#start();
   }
@@ -103,10 +105,11 @@ export class Activation<Ports> implements Owner {
   }
 
   async #drain(): Promise<void> {
-    for (let item = this.#mailbox.shift(); item; item = this.#mailbox.shift()) {
+    for (let item = this.#mailbox?.shift(); item; item = this.#mailbox?.shift()) {
       this.#usedAt = this.#host.clock.now();
       await ('name' in item ? this.#ring(item) : this.#handle(item));
     }
+    this.#mailbox = null;
     this.#run = null;
   }
 
@@ -190,7 +193,7 @@ export class Activation<Ports> implements Owner {
   }
 
   #refuseWaiting(reason: HubError): void {
-    for (let item = this.#mailbox.shift(); item; item = this.#mailbox.shift()) {
+    for (let item = this.#mailbox?.shift(); item; item = this.#mailbox?.shift()) {
       if (!('name' in item)) this.#refuse(item, reason);
     }
   }

@@ -5,6 +5,7 @@ import type { Resolution, Tags } from '../domain/agent.ts';
 import { type Audience, agentsOf, type Frame } from '../domain/frame.ts';
 import type { Env } from '../domain/ids.ts';
 import type { Hub } from './hub.ts';
+import type { SharedTexts } from './shared-texts.ts';
 import type { Updates } from './updates.ts';
 
 const leaveAttempts = 6;
@@ -16,6 +17,8 @@ export interface Node {
   /** As actors know it. */
   readonly id: string;
   readonly updates: Updates;
+  /** Policy versions: a whole fleet runs the same. */
+  readonly versions: SharedTexts;
 }
 
 /** What a client asked for when it opened a stream. */

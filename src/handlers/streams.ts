@@ -14,16 +14,18 @@ import { acceptEvents } from './events.ts';
 import type { Hub } from './hub.ts';
 import { checkBatch } from './ingest.ts';
 import { checked, validationFailed } from './problems.ts';
+import { SharedTexts } from './shared-texts.ts';
 import { Updates } from './updates.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
 const version = line(255);
 const maxTagText = 32_768;
+const noTags: Tags = {};
 
 /** The stream handlers of a node. @param node its id, as actors know it */
 export function streamHandlers(hub: Hub, node: string): StreamHandlers {
-  const shared = { hub, id: node, updates: new Updates(hub) };
+  const shared = { hub, id: node, updates: new Updates(hub), versions: new SharedTexts(1000) };
   return {
     admitAgent: (caller, query, connectionId) => admitAgent(shared, caller, query, connectionId),
 
@@ -71,7 +73,7 @@ async function admitAgent(
     agentId: agentIdOf(caller),
     connectionId,
     requested,
-    policyVersion,
+    policyVersion: policyVersion === null ? null : node.versions.shared(policyVersion),
     tags: readTags(query.tags),
     connectedAt: node.hub.clock.now(),
   });
@@ -97,11 +99,11 @@ function checkedAt(schema: typeof bundleField | typeof version, value: string, n
 
 /** The tags of a JSON text of an object of texts; none when it is anything else. */
 function readTags(text: string | undefined): Tags {
-  if (!text || text.length > maxTagText) return {};
+  if (!text || text.length > maxTagText) return noTags;
   try {
     const result = tagMap.safeParse(JSON.parse(text));
-    return result.success ? result.data : {};
+    return result.success ? result.data : noTags;
   } catch {
-    return {};
+    return noTags;
   }
 }
