@@ -1,8 +1,7 @@
 // One key's actor while it is awake: its mailbox, its state, its timers. Handles one letter at a time; knows no other actor.
 import { HubError } from '../../src/domain/error.ts';
-import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
-import { type Alarm, Context, type Owner } from './context.ts';
+import { type Alarm, Context, type Owner, type Surroundings } from './context.ts';
 import type { Effects, Messages } from './define.ts';
 import type { ActorKind, Live } from './kind.ts';
 import { Mailbox } from './mailbox.ts';
@@ -23,15 +22,15 @@ interface Letter {
 }
 
 /** What an activation needs of the system. */
-export interface Host<Ports> {
-  readonly ports: Ports;
-  readonly clock: Clock;
-  /** The clock's, as a function of its own. */
-  readonly now: () => number;
+export interface Host<Ports> extends Surroundings<Ports> {
   readonly log: Log;
   readonly mailboxCap: number;
   /** Resolves when the effects have left; a tell counts as left when it was handed over. */
   emit(effects: Effects): Promise<void>;
+  /** False when the key is another node's by now. */
+  mayAct(key: string): boolean;
+  /** The key was lost while a handler ran: what the handler wrote is not known to the new owner. */
+  lost(kind: string, key: string): void;
 }
 
 interface Incarnation<Ports> {
@@ -41,6 +40,13 @@ interface Incarnation<Ports> {
 
 const toHubError = (error: unknown): HubError =>
   error instanceof HubError ? error : new HubError('internal', 'Internal error.');
+
+/** Messages that every actor takes: be awake; and be built again from the store, because something was written past this activation. */
+export const wakeMessage = '@wake';
+export const rebuildMessage = '@rebuild';
+
+const moved = () =>
+  new HubError('unavailable', 'Moved to another node. Try again shortly.', { retryAfter: 1 });
 
 /** After these the state may differ from the store, so it is built again. */
 const leavesDoubt = (error: HubError): boolean => error.code === 'internal' || error.code === 'unavailable';
@@ -114,7 +120,12 @@ export class Activation<Ports> implements Owner {
   }
 
   async #handle(letter: Letter): Promise<void> {
-    if (letter.ask?.abandoned) return;
+    if (letter.ask?.abandoned) {
+      letter.ask.reject(new HubError('unavailable', 'Nobody waits for the answer any more.'));
+      return;
+    }
+    if (!this.#host.mayAct(this.key)) return this.#refuse(letter, moved());
+    if (letter.type === rebuildMessage) this.#forget();
     let live: Live;
     try {
       live = (this.#incarnation ?? (await this.#wake())).live;
@@ -128,7 +139,9 @@ export class Activation<Ports> implements Owner {
       return;
     }
     try {
-      const { reply, ...effects } = await live.receive(letter.type, letter.body);
+      const bare = letter.type === wakeMessage || letter.type === rebuildMessage;
+      const { reply, ...effects } = bare ? { reply: null } : await live.receive(letter.type, letter.body);
+      this.#stillOurs();
       await this.#emit(effects);
       letter.ask?.resolve(reply);
     } catch (error) {
@@ -144,9 +157,11 @@ export class Activation<Ports> implements Owner {
   async #ring(alarm: Alarm): Promise<void> {
     const incarnation = this.#incarnation;
     // Cleared, moved or forgotten while it waited in the mailbox.
-    if (!incarnation?.context.rings(alarm)) return;
+    if (!incarnation?.context.rings(alarm) || !this.#host.mayAct(this.key)) return;
     try {
-      await this.#emit(await incarnation.live.ring(alarm.name));
+      const effects = await incarnation.live.ring(alarm.name);
+      this.#stillOurs();
+      await this.#emit(effects);
     } catch (error) {
       this.#report(error, alarm.name, 'an actor failed at a timer');
       if (leavesDoubt(toHubError(error))) this.#forget();
@@ -154,8 +169,7 @@ export class Activation<Ports> implements Owner {
   }
 
   async #wake(): Promise<Incarnation<Ports>> {
-    const { clock, now, ports } = this.#host;
-    const context = new Context(this.key, ports, clock, now, this);
+    const context = new Context(this.key, this.#host, this);
     try {
       const live = await this.#kind.wake(context);
       await this.#emit(live.born());
@@ -167,6 +181,13 @@ export class Activation<Ports> implements Owner {
       context.close();
       throw error;
     }
+  }
+
+  /** Effects of a stale owner could undo what the new one announced: they stay. @throws HubError unavailable */
+  #stillOurs(): void {
+    if (this.#host.mayAct(this.key)) return;
+    this.#host.lost(this.#kind.kind, this.key);
+    throw moved();
   }
 
   /** Effects that cannot leave count as a failure: the asker repeats, the state is built again. */

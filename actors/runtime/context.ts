@@ -13,10 +13,21 @@ export interface Owner {
   due(alarm: Alarm): void;
 }
 
+/** What all actors of a process share. */
+export interface Surroundings<Ports> {
+  readonly ports: Ports;
+  readonly clock: Clock;
+  /** The clock's, as a function of its own. */
+  readonly now: () => number;
+  /** Of this node's ownership of a key. */
+  epochOf(key: string): number;
+}
+
 /** Once closed it takes no new timers, so a handler that outlives its incarnation leaves none behind. */
 export class Context<Ports> implements ActorContext<Ports> {
   readonly key: string;
   readonly ports: Ports;
+  readonly epoch: number;
   /** Shared by all, so that handlers may take it out of the context. */
   readonly now: () => number;
   readonly #clock: Clock;
@@ -25,9 +36,10 @@ export class Context<Ports> implements ActorContext<Ports> {
   #alarms: Map<string, Alarm> | null = null;
   #closed = false;
 
-  constructor(key: string, ports: Ports, clock: Clock, now: () => number, owner: Owner) {
+  constructor(key: string, { ports, clock, now, epochOf }: Surroundings<Ports>, owner: Owner) {
     this.key = key;
     this.ports = ports;
+    this.epoch = epochOf(key);
     this.now = now;
     this.#clock = clock;
     this.#owner = owner;

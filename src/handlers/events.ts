@@ -8,6 +8,7 @@ import { dashboardsOf } from '../domain/frame.ts';
 import { hasControl } from '../domain/ids.ts';
 import { renderInstant } from '../domain/instant.ts';
 import type { EventFilter } from '../ports/events.ts';
+import { openCursor, sealCursor } from './cursor.ts';
 import { given } from './given.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { type Batch, readBatch } from './ingest.ts';
@@ -30,11 +31,14 @@ export const events: Handlers<typeof eventRoutes> = {
 
   async searchEvents(hub, { query }, caller) {
     const filter = filterOf(query, caller);
-    const page = await hub.store.events.search(caller.tenantId, filter, query.limit, query.cursor ?? null);
+    const { tenantId } = caller;
+    const from = query.cursor === undefined ? null : openCursor(hub, tenantId, query.cursor);
+    const page = await hub.store.events.search(tenantId, filter, query.limit, from);
     const list = page.events.map(render);
     if (page.next === null) return list;
+    const next = sealCursor(hub, tenantId, page.next);
     return new Reply(list, {
-      headers: { 'X-Next-Cursor': page.next, Link: `<${pageAfter(query, page.next)}>; rel="next"` },
+      headers: { 'X-Next-Cursor': next, Link: `<${pageAfter(query, next)}>; rel="next"` },
     });
   },
 
