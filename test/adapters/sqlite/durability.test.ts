@@ -10,7 +10,6 @@ import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Database } from '../../../adapters/sqlite/database.ts';
 import { openSqlite, openSqliteInline, type SqliteOptions } from '../../../adapters/sqlite/index.ts';
-import { startThread } from '../../../adapters/sqlite/threads.ts';
 import type { Store } from '../../../src/ports/store.ts';
 import { aBatch, everything, readAll } from '../../contract/events.ts';
 import {
@@ -32,6 +31,7 @@ import {
 } from '../../contract/fixtures.ts';
 import { realClock } from './clock.ts';
 import { numberedBatch, numberedTenant } from './numbered.ts';
+import { startTestThread } from './start.ts';
 
 let folder = '';
 let path = '';
@@ -50,7 +50,7 @@ afterEach(async () => {
 });
 
 async function open(options: Partial<SqliteOptions> = {}): Promise<Store> {
-  const store = await openSqlite({ path, clock: realClock, ...options });
+  const store = await openSqlite({ path, clock: realClock, startThread: startTestThread, ...options });
   opened.push(store);
   return store;
 }
@@ -267,7 +267,7 @@ describe('a thread that dies', () => {
     const threads = { writer: [] as Worker[], reader: [] as Worker[] };
     const store = await open({
       startThread: (start) => {
-        const worker = startThread(start);
+        const worker = startTestThread(start);
         threads[start.role].push(worker);
         return worker;
       },

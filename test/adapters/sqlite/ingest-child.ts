@@ -2,8 +2,13 @@
 import { openSqlite } from '../../../adapters/sqlite/index.ts';
 import { realClock } from './clock.ts';
 import { numberedBatch } from './numbered.ts';
+import { startTestThread } from './start.ts';
 
-const store = await openSqlite({ path: String(process.argv[2]), clock: realClock });
+const store = await openSqlite({
+  path: String(process.argv[2]),
+  clock: realClock,
+  startThread: startTestThread,
+});
 let next = 0;
 
 async function sender(): Promise<never> {

@@ -5,10 +5,15 @@ import { join } from 'node:path';
 import { openSqlite } from '../../../adapters/sqlite/index.ts';
 import { storeContract } from '../../contract/store.ts';
 import { realClock } from './clock.ts';
+import { startTestThread } from './start.ts';
 
 storeContract('sqlite on threads', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'store-'));
-  const store = await openSqlite({ path: join(folder, 'hub.db'), clock: realClock });
+  const store = await openSqlite({
+    path: join(folder, 'hub.db'),
+    clock: realClock,
+    startThread: startTestThread,
+  });
   return {
     ...store,
     close: async () => {
