@@ -1,4 +1,5 @@
 // One connection of the agent stream, over server-sent events or a WebSocket. Neither reconnects (follower.ts does).
+import { piecesOf } from '../body.ts';
 import { HubConnectionError, HubResponseError } from '../failure.ts';
 import { retryAfterOf, rootOf } from '../http.ts';
 import { SseParser, type StreamFrame } from './sse.ts';
@@ -38,11 +39,11 @@ export const sseTransport =
       });
       const type = response.headers.get('content-type') ?? '';
       if (response.status !== 200 || !type.startsWith('text/event-stream') || !response.body) {
-        throw await refusal(response);
+        throw await refusal(response, request.signal);
       }
       request.opened();
       const parser = new SseParser();
-      for await (const bytes of response.body) {
+      for await (const bytes of piecesOf(response, request.signal)) {
         request.alive();
         for (const frame of parser.push(bytes)) request.frame(frame);
       }
@@ -55,10 +56,10 @@ export const sseTransport =
     }
   };
 
-async function refusal(response: Response): Promise<HubResponseError> {
+async function refusal(response: Response, signal: AbortSignal): Promise<HubResponseError> {
   let text = '';
   const decoder = new TextDecoder();
-  for await (const bytes of response.body ?? []) {
+  for await (const bytes of piecesOf(response, signal)) {
     text += decoder.decode(bytes, { stream: true });
     if (text.length > maxRefusal) break;
   }
