@@ -34,6 +34,33 @@ export function parseJson(bytes: Uint8Array): ParsedJson {
 }
 
 /**
+ * Parses a body whose nesting is bounded before it is parsed; what comes back is plain JSON.
+ * @throws HubError invalid_json
+ */
+export function readJson(bytes: Uint8Array): unknown {
+  checkDepth(bytes);
+  const { value, suspect } = parseJson(bytes);
+  measureJson(value, suspect);
+  return value;
+}
+
+/** Bounds nesting without parsing: counts brackets outside strings. */
+function checkDepth(bytes: Uint8Array): void {
+  let depth = 0;
+  let inString = false;
+  for (let i = 0; i < bytes.length; i++) {
+    const c = bytes[i];
+    if (inString) {
+      if (c === 0x5c) i++;
+      else if (c === 0x22) inString = false;
+    } else if (c === 0x22) inString = true;
+    else if (c === 0x5b || c === 0x7b) {
+      if (++depth > maxJsonDepth) throw invalid(`it is nested deeper than ${maxJsonDepth} levels`);
+    } else if (c === 0x5d || c === 0x7d) depth--;
+  }
+}
+
+/**
  * Checks that a parsed value is plain JSON within the bounds, and measures it.
  * @param suspect whether texts may hold half of a surrogate pair
  * @param depth levels around the value
