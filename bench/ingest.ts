@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
+import { systemClock } from '../adapters/node/clock.ts';
 import { Database } from '../adapters/sqlite/database.ts';
 import { openSqlite } from '../adapters/sqlite/index.ts';
 import type { EventInput } from '../src/domain/event.ts';
-import type { Clock } from '../src/ports/clock.ts';
 import type { EventBatch } from '../src/ports/events.ts';
 import type { Store } from '../src/ports/store.ts';
 
@@ -32,20 +32,6 @@ const boundGroup = 16;
 const tenantId = randomUUID();
 const filler = randomBytes(300).toString('hex');
 const start = Date.now();
-
-const clock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  after(ms, task) {
-    const timer = setTimeout(task, ms).unref();
-    return { cancel: () => clearTimeout(timer) };
-  },
-  every(ms, task) {
-    const timer = setInterval(task, ms).unref();
-    return { cancel: () => clearInterval(timer) };
-  },
-  random: () => Math.random(),
-};
 
 /** A batch as an agent posts it: 50 events of about 0.94 KB over 5 s, random call ids. */
 function makeBatch(n: number, verdict?: string): EventBatch {
@@ -201,7 +187,7 @@ async function measure(store: Store, folder: string, first: number) {
 
 const folder = mkdtempSync(join(tmpdir(), 'bench-ingest-'));
 const path = join(folder, 'hub.db');
-const store = await openSqlite({ path, clock });
+const store = await openSqlite({ path, clock: systemClock });
 const say = (text: string) => args.json || process.stdout.write(`${text}\n`);
 const results = [];
 try {

@@ -209,7 +209,8 @@ describe('hostile YAML', () => {
     delay.enable();
     for (let round = 0; round < 3; round++) await Promise.allSettled(bodies.map((body) => evaluate(body)));
     delay.disable();
-    expect(delay.percentile(99) / 1e6).toBeLessThan(50);
+    // Each of them takes seconds where it runs; a busy machine delays the loop by much less.
+    expect(delay.max / 1e6).toBeLessThan(500);
   });
 
   it('is answered or refused when many come at once; a refusal names no time to retry', async () => {

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../../adapters/node/clock.ts';
 import { Database } from '../../../adapters/sqlite/database.ts';
 import { openSqlite, openSqliteInline, type SqliteOptions } from '../../../adapters/sqlite/index.ts';
 import type { Store } from '../../../src/ports/store.ts';
@@ -29,7 +30,6 @@ import {
   t0,
   uuid,
 } from '../../contract/fixtures.ts';
-import { realClock } from './clock.ts';
 import { numberedBatch, numberedTenant } from './numbered.ts';
 import { startTestThread } from './start.ts';
 
@@ -50,7 +50,7 @@ afterEach(async () => {
 });
 
 async function open(options: Partial<SqliteOptions> = {}): Promise<Store> {
-  const store = await openSqlite({ path, clock: realClock, startThread: startTestThread, ...options });
+  const store = await openSqlite({ path, clock: systemClock, startThread: startTestThread, ...options });
   opened.push(store);
   return store;
 }

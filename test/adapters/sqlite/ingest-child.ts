@@ -1,12 +1,13 @@
 // A process that ingests until it is killed. Prints the number of each batch once it is acknowledged.
+
+import { systemClock } from '../../../adapters/node/clock.ts';
 import { openSqlite } from '../../../adapters/sqlite/index.ts';
-import { realClock } from './clock.ts';
 import { numberedBatch } from './numbered.ts';
 import { startTestThread } from './start.ts';
 
 const store = await openSqlite({
   path: String(process.argv[2]),
-  clock: realClock,
+  clock: systemClock,
   startThread: startTestThread,
 });
 let next = 0;
