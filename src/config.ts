@@ -22,7 +22,12 @@ export interface Config {
   readonly allowPrivateOutbound: boolean;
   readonly logLevel: LogLevel;
   readonly drainSeconds: number;
-  readonly cluster: { readonly mongoUrl: string; readonly redisUrl: string } | null;
+  readonly cluster: {
+    readonly mongoUrl: string;
+    readonly redisUrl: string;
+    /** Begins every key in Redis. */
+    readonly name: string;
+  } | null;
   readonly wire: Wire;
 }
 
@@ -75,6 +80,7 @@ export const settings: readonly Setting[] = [
   setting('DRAIN_SECONDS', '5', 'On SIGTERM, streams are ended spread over this many seconds (0 to 300)'),
   setting('MONGODB_URL', '', 'With REDIS_URL: run as one node of a cluster'),
   setting('REDIS_URL', '', 'See MONGODB_URL'),
+  setting('CLUSTER_NAME', 'reeve', 'Begins every key in Redis: nodes of one cluster share it'),
   setting(
     'WIRE_AGENT_ID_HEADERS',
     'X-Service-Agent-Id',
@@ -201,6 +207,10 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
   if (mongoUrl !== '' && secret === '')
     fail('SECRET_KEY', 'must be set in a cluster: every node needs the same one');
 
+  const clusterName = get('CLUSTER_NAME');
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(clusterName))
+    fail('CLUSTER_NAME', 'must be 1 to 64 letters, digits, _ or -');
+
   const headers = names('WIRE_AGENT_ID_HEADERS');
   const cookie = get('WIRE_SESSION_COOKIE');
   const signatureHeader = get('WIRE_SIGNATURE_HEADER');
@@ -234,7 +244,7 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
     allowPrivateOutbound: outbound === 'true' || outbound === '1',
     logLevel: level ?? 'info',
     drainSeconds: int('DRAIN_SECONDS', 0, 300),
-    cluster: mongoUrl === '' || redisUrl === '' ? null : { mongoUrl, redisUrl },
+    cluster: mongoUrl === '' || redisUrl === '' ? null : { mongoUrl, redisUrl, name: clusterName },
     wire: {
       agentIdHeaders: headers.map((header) => header.toLowerCase()),
       sessionCookie: cookie,

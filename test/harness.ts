@@ -4,6 +4,7 @@ import type { ActorPorts } from '../actors/ports.ts';
 import type { HubKinds } from '../actors/protocol.ts';
 import { createActors } from '../actors/runtime/system.ts';
 import { createLocalBroadcast } from '../adapters/local/broadcast.ts';
+import { createLocalJobs } from '../adapters/local/jobs.ts';
 import { createLocalLimits } from '../adapters/local/limits.ts';
 import { systemClock } from '../adapters/node/clock.ts';
 import { createEvaluator, type EvaluatorOptions } from '../adapters/node/evaluator/evaluator.ts';
@@ -118,7 +119,7 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
   };
   const full: Settings = { ...settings, ...changed };
   const { signatureEncoding } = full.wire;
-  const ports: ActorPorts = { store, secrets, signatureEncoding, matches: globMatch };
+  const ports: ActorPorts = { store, secrets, signatureEncoding, matches: globMatch, isGone: () => false };
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
     ports,
@@ -127,11 +128,13 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
     log: silentLog,
   });
   const evaluator = shared ?? makeEvaluator();
+  const jobs = createLocalJobs({ table: store.jobs, clock, log: silentLog });
   const hub: Hub = {
     store,
     actors,
     broadcast,
     evaluator,
+    jobs,
     limits: createLocalLimits({ clock }),
     clock,
     secrets,
@@ -142,6 +145,14 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
       keyValue: async () => 0.456,
       workers: () => ({ deadlines: 'running' }),
       connectedAgents: () => 0,
+      cluster: async () => ({
+        mode: 'embedded',
+        node: 'n1',
+        nodes: [{ node: 'n1', version: full.version, startedAt: 0, agents: 0, shards: [0, 1] }],
+        shardCount: 3,
+        lag: [{ shard: 1, waiting: 2, oldestMs: 5 }],
+        broadcastLagMs: 0,
+      }),
       draining: () => false,
     },
     openApi: () => '{}',
@@ -201,6 +212,7 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
     async close() {
       if (!shared) await evaluator.close();
       await actors.stop(0);
+      await jobs.close();
       await broadcast.close();
       await store.close();
     },

@@ -1,27 +1,27 @@
-// The pieces of an answer's body, until its end or the caller's. Interprets nothing.
+// The bytes of an answer's body, ending when a signal says so. Knows nothing of what the bytes mean.
 
 /**
- * Cancels the body itself when the signal aborts: Node 20's fetch forgets the signal it was given once its request is collected as
- * garbage, so that a stream which says nothing would never end.
- * @throws the signal's reason; what the connection failed with
+ * Yields the parts of a body until it ends.
+ * fetch follows its signal only weakly once it has answered: without this, a body that falls silent could be waited for without end.
+ * @throws the signal's reason once it aborts, also in the middle of a wait
  */
-export async function* piecesOf(response: Response, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  if (!response.body) return;
-  const reader = response.body.getReader();
-  const stop = (): void => {
-    reader.cancel(signal.reason).catch(() => {});
-  };
-  signal.addEventListener('abort', stop, { once: true });
+export async function* bodyParts(
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, void> {
+  const reader = body.getReader();
+  const cancel = (): void => void reader.cancel(signal.reason).catch(() => {});
+  signal.addEventListener('abort', cancel, { once: true });
+  if (signal.aborted) cancel();
   try {
     for (;;) {
-      if (signal.aborted) throw signal.reason;
       const { done, value } = await reader.read();
-      if (signal.aborted) throw signal.reason;
+      signal.throwIfAborted();
       if (done) return;
       yield value;
     }
   } finally {
-    signal.removeEventListener('abort', stop);
-    stop();
+    signal.removeEventListener('abort', cancel);
+    cancel();
   }
 }

@@ -1,7 +1,7 @@
 // Requests to the hub: address, headers, timeouts and retries (document 1, Client library behavior; document 5 §2.1). Knows no route.
 import { isIP } from 'node:net';
 import { hasControl } from '../domain/ids.ts';
-import { piecesOf } from './body.ts';
+import { bodyParts } from './body.ts';
 import { type Clock, sleep, systemClock } from './clock.ts';
 import { ConfigurationError, HubConnectionError, HubResponseError } from './failure.ts';
 
@@ -168,9 +168,10 @@ function addressOf(text: string, allowInsecure: boolean): string {
 
 /** Reads at most `limit` bytes. @throws Error when an answer is longer and would be parsed */
 async function textOf(response: Response, limit: number, signal: AbortSignal): Promise<string> {
+  if (!response.body) return '';
   const parts: Uint8Array[] = [];
   let size = 0;
-  for await (const part of piecesOf(response, signal)) {
+  for await (const part of bodyParts(response.body, signal)) {
     size += part.byteLength;
     parts.push(part);
     if (size > limit) {

@@ -6,6 +6,7 @@ import type { Wire } from '../domain/wire.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Evaluator } from '../ports/evaluator.ts';
+import type { Jobs } from '../ports/jobs.ts';
 import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
@@ -23,13 +24,35 @@ export interface Settings {
   readonly wire: Wire;
 }
 
+/** The cluster as a node knows it. */
+export interface ClusterState {
+  readonly mode: 'embedded' | 'cluster';
+  /** The node that answers. */
+  readonly node: string;
+  readonly nodes: readonly {
+    readonly node: string;
+    readonly version: string;
+    readonly startedAt: number;
+    /** Agents with an open stream there. */
+    readonly agents: number;
+    readonly shards: readonly number[];
+  }[];
+  readonly shardCount: number;
+  /** Of the shards that the answering node owns. */
+  readonly lag: readonly { readonly shard: number; readonly waiting: number; readonly oldestMs: number }[];
+  readonly broadcastLagMs: number;
+}
+
 /** What a node can say of itself, for health. */
 export interface NodeHealth {
   /** Round trips in milliseconds; null when it does not answer. */
   store(): Promise<number | null>;
   keyValue(): Promise<number | null>;
   workers(): { readonly [name: string]: 'running' | 'stopped' | 'crashed' };
+  /** Over all nodes. */
   connectedAgents(): number;
+  /** @throws HubError unavailable when the bus does not answer */
+  cluster(): Promise<ClusterState>;
   draining(): boolean;
 }
 
@@ -38,6 +61,7 @@ export interface Hub {
   readonly actors: HubActors;
   readonly broadcast: Broadcast;
   readonly evaluator: Evaluator;
+  readonly jobs: Pick<Jobs, 'add'>;
   readonly limits: Limits;
   readonly clock: Clock;
   readonly secrets: Secrets;

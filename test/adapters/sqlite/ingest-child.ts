@@ -1,16 +1,18 @@
 // A process that ingests until it is killed. Prints the number of each batch once it is acknowledged.
-
+// Arguments: the file, the first batch's number, and how many call ids the writer holds in memory.
 import { systemClock } from '../../../adapters/node/clock.ts';
 import { openSqlite } from '../../../adapters/sqlite/index.ts';
 import { numberedBatch } from './numbered.ts';
 import { startTestThread } from './start.ts';
 
+const [path = '', first = '0', held] = process.argv.slice(2);
+const callLimits = { calls: Number(held), bytes: 1 << 30 };
 const store = await openSqlite({
-  path: String(process.argv[2]),
+  path,
   clock: systemClock,
-  startThread: startTestThread,
+  startThread: (start) => startTestThread(held === undefined ? start : { ...start, callLimits }),
 });
-let next = 0;
+let next = Number(first);
 
 async function sender(): Promise<never> {
   for (;;) {

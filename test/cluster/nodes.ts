@@ -1,0 +1,139 @@
+// A cluster of real hub processes for tests: N nodes of the compiled hub on free ports, over one store and one Redis, each of which may be
+// killed, stopped, paused and started again by its number. Starts no service of its own: test/services does.
+import { randomUUID } from 'node:crypto';
+import { MongoClient } from 'mongodb';
+import { inject } from 'vitest';
+import { HubProcess } from '../e2e/process.ts';
+
+export interface ClusterWishes {
+  /** How many nodes; 3 unless told. */
+  readonly count?: number;
+  /** The servers; those of the suite's global setup unless told. */
+  readonly mongoUrl?: string;
+  readonly redisUrl?: string;
+  /** Settings of every node, on top of those of the cluster. */
+  readonly env?: { readonly [name: string]: string };
+}
+
+/** `base` with another database in its path. */
+function databaseIn(base: string, database: string): string {
+  const match = /^(mongodb(?:\+srv)?:\/\/[^/?]+)(?:\/[^?]*)?(\?.*)?$/.exec(base);
+  if (!match) throw new Error(`Not a MongoDB address: ${base}`);
+  return `${match[1]}/${database}${match[2] ?? ''}`;
+}
+
+export class Nodes {
+  readonly nodes: readonly HubProcess[];
+  /** What the nodes share; a tool that looks into the servers needs them. */
+  readonly mongoUrl: string;
+  readonly redisUrl: string;
+  readonly clusterName: string;
+  readonly #paused = new Set<number>();
+
+  constructor(wishes: ClusterWishes = {}) {
+    const name = `test_${randomUUID().slice(0, 13).replace('-', '_')}`;
+    this.clusterName = name;
+    this.mongoUrl = databaseIn(wishes.mongoUrl ?? inject('mongoUrl'), `reeve_${name}`);
+    this.redisUrl = wishes.redisUrl ?? inject('redisUrl');
+    const env = {
+      MONGODB_URL: this.mongoUrl,
+      REDIS_URL: this.redisUrl,
+      CLUSTER_NAME: name,
+      SECRET_KEY: `${name}-${'k'.repeat(32)}`,
+      LOG_LEVEL: 'warn',
+      RATE_LIMIT_MAX_ATTEMPTS: '1000',
+      ...wishes.env,
+    };
+    this.nodes = Array.from({ length: wishes.count ?? 3 }, () => new HubProcess(env));
+  }
+
+  /** The node of this number. */
+  at(i: number): HubProcess {
+    const node = this.nodes[i];
+    if (!node) throw new Error(`There is no node ${i}.`);
+    return node;
+  }
+
+  get urls(): readonly string[] {
+    return this.nodes.map((node) => node.url);
+  }
+
+  /** Starts all at once; resolves when every one listens. */
+  async start(): Promise<this> {
+    await Promise.all(this.nodes.map((node) => node.start()));
+    return this;
+  }
+
+  /** kill -9. Resolves when the process is gone. */
+  async kill(i: number): Promise<void> {
+    await this.at(i).kill();
+    this.#paused.delete(i);
+  }
+
+  /** SIGTERM: the node drains and ends; its exit code. */
+  stop(i: number): Promise<number | null> {
+    return this.at(i).stop();
+  }
+
+  /** Any other signal, as SIGSTOP and SIGCONT. */
+  signal(i: number, signal: NodeJS.Signals): void {
+    if (signal === 'SIGSTOP') this.#paused.add(i);
+    if (signal === 'SIGCONT') this.#paused.delete(i);
+    this.at(i).child?.kill(signal);
+  }
+
+  /** Starts a node that was killed or stopped, on the same port. Resolves when it listens. */
+  async restart(i: number): Promise<void> {
+    await this.at(i).start();
+  }
+
+  running(i: number): boolean {
+    const child = this.at(i).child;
+    return child !== null && child.exitCode === null && child.signalCode === null;
+  }
+
+  /** Numbers of the nodes that run and are not paused. */
+  get alive(): readonly number[] {
+    return this.nodes.flatMap((_, i) => (this.running(i) && !this.#paused.has(i) ? [i] : []));
+  }
+
+  /** Kills what still runs and removes data folders and the database. Keys in Redis end by themselves. */
+  async remove(): Promise<void> {
+    await Promise.all(this.nodes.map((node) => node.remove()));
+    const client = new MongoClient(this.mongoUrl, { serverSelectionTimeoutMS: 2000 });
+    await client
+      .db()
+      .dropDatabase()
+      .catch(() => {});
+    await client.close();
+  }
+}
+
+/** Starts a cluster; resolves when every node listens. */
+export async function startNodes(wishes: ClusterWishes = {}): Promise<Nodes> {
+  const nodes = new Nodes(wishes);
+  return nodes.start().catch(async (error: unknown) => {
+    await nodes.remove();
+    throw error;
+  });
+}
+
+/** Calls `probe` until it gives something other than undefined, at most `ms`; what it gave, and after how many milliseconds. */
+export async function eventually<T>(
+  what: string,
+  probe: () => Promise<T | undefined> | T | undefined,
+  ms = 15_000,
+): Promise<{ readonly value: T; readonly tookMs: number }> {
+  const begun = performance.now();
+  let last: unknown;
+  for (;;) {
+    try {
+      const value = await probe();
+      if (value !== undefined) return { value, tookMs: performance.now() - begun };
+    } catch (error) {
+      last = error;
+    }
+    if (performance.now() - begun > ms) throw new Error(`not within ${ms} ms: ${what}`, { cause: last });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
