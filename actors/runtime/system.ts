@@ -99,6 +99,14 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
   };
   const carry = options.carry ?? (async (tell: Tell) => carryHere(tell));
 
+  const noting = new Set<Promise<unknown>>();
+  const note = (writing: Promise<unknown>): void => {
+    const noted = writing
+      .catch((err: unknown) => log.warn({ err }, 'that effects have left could not be written down'))
+      .finally(() => noting.delete(noted));
+    noting.add(noted);
+  };
+
   /** Sends all, also after a failure; then throws the first one. */
   const emit = async (effects: Effects): Promise<void> => {
     const failures: unknown[] = [];
@@ -124,6 +132,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
       });
     }
     if (failures.length > 0) throw failures[0];
+    if (effects.left) note(effects.left());
   };
 
   const host: Host<Ports> = {
@@ -213,7 +222,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
           resolve();
         });
       });
-      const atWork = () => [...all()].flatMap((found) => found.work ?? []);
+      const atWork = () => [...[...all()].flatMap((found) => found.work ?? []), ...noting];
       // What ends may have told others, so look again until all is quiet.
       for (let work = atWork(); work.length > 0 && !late; work = atWork()) {
         await Promise.race([Promise.all(work), grace]);

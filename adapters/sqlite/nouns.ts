@@ -96,6 +96,8 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof Store[N]]
     expire: 'write',
     pending: 'read',
     due: 'read',
+    announced: 'write',
+    unannounced: 'read',
     countPending: 'read',
   },
   agents: {

@@ -102,7 +102,12 @@ CREATE TABLE outcomes (
   outcome TEXT NOT NULL, UNIQUE (segment, position, verdict));
 `;
 
-const migrations: readonly string[] = [control + events];
+const announcements = `
+ALTER TABLE approvals ADD COLUMN unannounced_at INTEGER;
+CREATE INDEX approvals_unannounced ON approvals (unannounced_at) WHERE unannounced_at IS NOT NULL;
+`;
+
+const migrations: readonly string[] = [control + events, announcements];
 
 /** Brings the file to the newest version. @throws HubError('conflict') when a newer program made it */
 export function migrate(db: Database): void {
