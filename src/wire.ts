@@ -24,6 +24,7 @@ import type { Log } from './ports/log.ts';
 import { version } from './version.ts';
 import { openCluster } from './wire/cluster.ts';
 import { openEmbedded } from './wire/embedded.ts';
+import { checkMaster } from './wire/master.ts';
 import type { Parts } from './wire/parts.ts';
 import { createWorkers } from './wire/workers.ts';
 
@@ -66,6 +67,10 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const materials = { config, clock, log, secrets, workers, agents: () => live.connectedAgents() };
   const parts = await (config.cluster ? openCluster(materials, config.cluster) : openEmbedded(materials));
   const { store, broadcast, actors, limits } = parts;
+  await checkMaster(store, secrets, config).catch(async (error: unknown) => {
+    await parts.close();
+    throw error;
+  });
   const evaluator = createEvaluator({
     clock,
     accepted: {

@@ -14,6 +14,7 @@ import { eventSearch } from './events-search.ts';
 import { keyStore } from './keys.ts';
 import { loginStore } from './logins.ts';
 import { ruleStore } from './rules.ts';
+import { sealStore } from './seals.ts';
 import { signingStore } from './signing.ts';
 import type { NounName, Nouns } from './sync.ts';
 import { tenantStore } from './tenants.ts';
@@ -40,6 +41,7 @@ export function nounsOf(db: Database, calls: CallIndex): Nouns {
     agents: agentStore(db),
     rules: ruleStore(db),
     values: valueStore(db),
+    seals: sealStore(db),
   };
 }
 
@@ -121,4 +123,5 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof Store[N]]
     remove: 'write',
     sweep: 'write',
   },
+  seals: { first: 'write' },
 };

@@ -107,7 +107,11 @@ ALTER TABLE approvals ADD COLUMN unannounced_at INTEGER;
 CREATE INDEX approvals_unannounced ON approvals (unannounced_at) WHERE unannounced_at IS NOT NULL;
 `;
 
-const migrations: readonly string[] = [control + events, announcements];
+const seals = `
+CREATE TABLE seals (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+`;
+
+const migrations: readonly string[] = [control + events, announcements + seals];
 
 /** Brings the file to the newest version. @throws HubError('conflict') when a newer program made it */
 export function migrate(db: Database): void {
