@@ -104,13 +104,6 @@ export async function startHub(config: Config): Promise<RunningHub> {
     openApi: () => openApi,
   };
   const streams = streamHandlers(hub, parts.node);
-  const live = createLive({
-    broadcast,
-    handlers: streams,
-    clock,
-    log,
-    turned: workers.add('push', pushMs),
-  });
   const callers = createCallers({
     keys: store.keys,
     logins: store.logins,
@@ -122,6 +115,14 @@ export async function startHub(config: Config): Promise<RunningHub> {
     baseUrl: config.baseUrl,
     sessionTtlMs: config.sessionTtlMs,
     operatorToken: config.operatorToken,
+  });
+  const live = createLive({
+    broadcast,
+    handlers: streams,
+    clock,
+    log,
+    stands: (caller) => callers.stands(caller),
+    turned: workers.add('push', pushMs),
   });
   broadcast.onControl((message) => {
     callers.control(message);
