@@ -1,7 +1,6 @@
 // The store on the caller's own thread: for tests, tools and in-memory stores. A write blocks until it is on disk.
 import { HubError } from '../../src/domain/error.ts';
 import type { EventBatch } from '../../src/ports/events.ts';
-import type { Store } from '../../src/ports/store.ts';
 import { CallIndex } from './calls.ts';
 import { Database } from './database.ts';
 import { encodeBatch } from './events-encode.ts';
@@ -9,14 +8,14 @@ import { errorOf, failureOf } from './failure.ts';
 import { createPrivate, lockStore } from './lock.ts';
 import { kinds, nounsOf } from './nouns.ts';
 import { configure, migrate } from './schema.ts';
-import { finish, type NounName } from './sync.ts';
+import { finish, type NounName, type SqliteStore } from './sync.ts';
 
 type AnyMethod = (...args: readonly unknown[]) => unknown;
 
 /** The methods of the port, each answered by `call`. Complete, because `kinds` is. */
 export function storeMethods(
   call: (noun: NounName, method: string, args: readonly unknown[]) => Promise<unknown>,
-): Omit<Store, 'ping' | 'close'> {
+): Omit<SqliteStore, 'ping' | 'close'> {
   const nouns = Object.entries(kinds).map(([noun, methods]) => [
     noun,
     Object.fromEntries(
@@ -26,11 +25,11 @@ export function storeMethods(
       ]),
     ),
   ]);
-  return Object.fromEntries(nouns) as Omit<Store, 'ping' | 'close'>;
+  return Object.fromEntries(nouns) as Omit<SqliteStore, 'ping' | 'close'>;
 }
 
 /** @param path a file, or `:memory:` */
-export async function openInline(path: string): Promise<Store> {
+export async function openInline(path: string): Promise<SqliteStore> {
   const inMemory = path === ':memory:';
   const lock = inMemory ? null : lockStore(path);
   if (!inMemory) createPrivate(path);

@@ -1,5 +1,4 @@
 // All nouns on one connection, and which of their methods only read.
-import type { Store } from '../../src/ports/store.ts';
 import { agentStore } from './agents.ts';
 import { approvalStore } from './approvals.ts';
 import { bundleStore } from './bundles.ts';
@@ -11,12 +10,13 @@ import { deploymentStore } from './deployments.ts';
 import { counts, histogram } from './events-count.ts';
 import { eventWriter } from './events-ingest.ts';
 import { eventSearch } from './events-search.ts';
+import { jobTable } from './jobs.ts';
 import { keyStore } from './keys.ts';
 import { loginStore } from './logins.ts';
 import { ruleStore } from './rules.ts';
 import { sealStore } from './seals.ts';
 import { signingStore } from './signing.ts';
-import type { NounName, Nouns } from './sync.ts';
+import type { NounName, Nouns, SqliteStore } from './sync.ts';
 import { tenantStore } from './tenants.ts';
 import { valueStore } from './values.ts';
 
@@ -42,13 +42,14 @@ export function nounsOf(db: Database, calls: CallIndex): Nouns {
     rules: ruleStore(db),
     values: valueStore(db),
     seals: sealStore(db),
+    jobs: jobTable(db),
   };
 }
 
 export type Kind = 'read' | 'write';
 
 /** Where each method runs. The compiler asks for every method of the port. */
-export const kinds: { readonly [N in NounName]: { readonly [M in keyof Store[N]]: Kind } } = {
+export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteStore[N]]: Kind } } = {
   tenants: {
     anyUser: 'read',
     bootstrap: 'write',
@@ -124,4 +125,17 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof Store[N]]
     sweep: 'write',
   },
   seals: { first: 'write' },
+  jobs: {
+    add: 'write',
+    take: 'write',
+    renew: 'write',
+    finish: 'write',
+    again: 'write',
+    bury: 'write',
+    progress: 'write',
+    find: 'read',
+    dead: 'read',
+    retry: 'write',
+    remove: 'write',
+  },
 };

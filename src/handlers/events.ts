@@ -8,6 +8,7 @@ import { dashboardsOf } from '../domain/frame.ts';
 import { hasControl } from '../domain/ids.ts';
 import { renderInstant } from '../domain/instant.ts';
 import type { EventFilter } from '../ports/events.ts';
+import { openCursor, sealCursor } from './cursor.ts';
 import { given } from './given.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { type Batch, readBatch } from './ingest.ts';
@@ -30,11 +31,14 @@ export const events: Handlers<typeof eventRoutes> = {
 
   async searchEvents(hub, { query }, caller) {
     const filter = filterOf(query, caller);
-    const page = await hub.store.events.search(caller.tenantId, filter, query.limit, query.cursor ?? null);
+    const { tenantId } = caller;
+    const from = query.cursor === undefined ? null : openCursor(hub, tenantId, query.cursor);
+    const page = await hub.store.events.search(tenantId, filter, query.limit, from);
     const list = page.events.map(render);
     if (page.next === null) return list;
+    const next = sealCursor(hub, tenantId, page.next);
     return new Reply(list, {
-      headers: { 'X-Next-Cursor': page.next, Link: `<${pageAfter(query, page.next)}>; rel="next"` },
+      headers: { 'X-Next-Cursor': next, Link: `<${pageAfter(query, next)}>; rel="next"` },
     });
   },
 
@@ -55,6 +59,7 @@ export const events: Handlers<typeof eventRoutes> = {
 /**
  * Stores a batch, then tells who must know: the environment which versions run, the registrations who was seen, the dashboards how many
  * events were new. When telling fails the caller gets the error and may repeat the batch: every event is then a duplicate.
+ * @param batch its events are handed over: the list is empty afterwards
  * @throws HubError rate_limited, overloaded, unavailable
  */
 export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): Promise<Ingested> {
@@ -66,12 +71,16 @@ export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): P
     });
   }
   const now = hub.clock.now();
-  const ingested = await hub.store.events.ingest({ tenantId, env, receivedAt: now, events: batch.events });
+  const agentIds = new Set(batch.events.map(({ agent_id }) => agent_id));
+  const reports = versionsRun(batch.events, now);
+  const storing = hub.store.events.ingest({ tenantId, env, receivedAt: now, events: batch.events });
+  // Else the events of every request would stay in memory until the disk has answered.
+  batch.events = [];
+  const ingested = await storing;
   if (batch.manifest) {
     await hub.store.agents.putManifest(tenantId, env, batch.manifest, now, hub.secrets.uuid());
   }
-  await touchAgents(hub, caller, new Set(batch.events.map(({ agent_id }) => agent_id)));
-  const reports = versionsRun(batch.events, now);
+  await touchAgents(hub, caller, agentIds);
   if (reports.length > 0) {
     await hub.actors.tell('environment', environmentKey(tenantId, env), 'ranMany', { reports });
   }

@@ -54,9 +54,9 @@ describe('the agent guide', () => {
   });
 
   it('has a snippet with output for each of its main sections', () => {
-    expect(snippets.map((snippet) => snippet.title)).toHaveLength(9);
+    expect(snippets.map((snippet) => snippet.title)).toHaveLength(11);
     expect(snippets.filter((snippet) => snippet.output === '')).toEqual([]);
-    expect(guide.match(/```js/g)).toHaveLength(9);
+    expect(guide.match(/```js/g)).toHaveLength(11);
   });
 
   it.each(snippets)('runs as written: $title', async ({ title, code, output }) => {

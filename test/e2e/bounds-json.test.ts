@@ -193,7 +193,7 @@ describe('queries', () => {
     'events?cursor=AAAAAAAAAAAAAAAAAAAAAA%3D%3D': 400,
     'events?cursor=f_gAAAAAAAAAAAAAAAAAAA': 400,
     [`events?cursor=${operator}`]: 400,
-    [`events?cursor=${'A'.repeat(513)}`]: 422,
+    [`events?cursor=${'A'.repeat(1025)}`]: 422,
     'events/histogram': 422,
     'events/histogram?since=2026-01-01T00:00:00Z': 422,
     'events/histogram?since=2026-01-01T00:00:00Z&until=2026-01-02T00:00:00Z&bucket_seconds=59': 422,

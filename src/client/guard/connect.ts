@@ -2,15 +2,15 @@
 import { BundleCache } from '../bundle/cache.ts';
 import { LiveBundle } from '../bundle/live.ts';
 import { isPublicKey } from '../bundle/signature.ts';
-import { processVariables } from '../environment.ts';
 import { ConfigurationError } from '../failure.ts';
 import { identifierPattern } from '../http.ts';
 import { HubClient } from '../hub.ts';
 import { type StreamTransport, sseTransport } from '../stream/transport.ts';
 import { webSocketTransport } from '../stream/websocket.ts';
 import type { Guard } from './guard.ts';
+import { compilePolicy } from './language.ts';
 import type { ConnectOptions, GuardOptions } from './options.ts';
-import { compilePolicy, type Policy } from './policy.ts';
+import type { Policy } from './policy.ts';
 
 /** A guard and the two things only this file may do to it. */
 interface Made {
@@ -27,12 +27,11 @@ export async function connectGuard(
   const hub = new HubClient(options);
   const { bundleName = null, tags = {}, signing = 'off', cacheFile, onError = () => {} } = options;
   const scope = { url: hub.http.address(''), env: hub.env, configured: bundleName };
-  const variables = options.variables ?? processVariables;
   let made: Made | null = null;
   const live = new LiveBundle<Policy>({
     hub,
     transport: transportOf(options, hub),
-    compile: (yaml) => compilePolicy(yaml, variables, options),
+    compile: (yaml) => compilePolicy(yaml, options),
     bundleName,
     tags,
     signing,
