@@ -78,9 +78,9 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       const before = state.effective;
       const next = await resolve(state, await ports.store.agents.get(tenantId, agentId), ports);
       state.effective = next;
-      const follows = state.connections.some(({ pinned }) => !pinned);
-      // A new activation does not know what its streams follow, so it says it again.
-      const changed = before ? follows && before.bundleName !== next.bundleName : true;
+      // Pinned streams hear of it, too (document 1, Agent stream events: "bundle assignment changes", of any stream), but follow what they
+      // did. A new activation does not know what its streams follow, so it says it again.
+      const changed = before ? state.connections.length > 0 && before.bundleName !== next.bundleName : true;
       if (!changed) return { reply: next };
       const { bundleName, source } = next;
       const type = 'assignment_changed';

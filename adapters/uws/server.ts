@@ -11,7 +11,7 @@ import { IncomingBody } from './body.ts';
 import { Exchange, watchAborted } from './exchange.ts';
 import { loadUws } from './load.ts';
 import { type CopiedRequest, copyRequest } from './request.ts';
-import { completeUpgrade, type Handshake, socketBehavior } from './sockets.ts';
+import { completeUpgrade, type Handshake, refuseHandshake, socketBehavior } from './sockets.ts';
 
 export interface ServerOptions {
   /** An address or name of this machine: `0.0.0.0`, `::`, `127.0.0.1`. */
@@ -100,6 +100,7 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
     }
     const raw: RawRequest = {
       ...copied,
+      refused: copied.refused ?? (handshake && refuseHandshake(copied.headers)),
       upgrade: handshake !== null,
       body: () => (body ? body.read() : Promise.resolve(new Uint8Array(0))),
     };
