@@ -1,0 +1,83 @@
+// Ingest as a fleet does it: senders with batches under fresh call ids, each repeated on another node until it is acknowledged or given up.
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Caller, Node } from './caller.ts';
+import type { Call, History } from './history.ts';
+import type { Random } from './random.ts';
+
+export interface IngestInput {
+  readonly ids: readonly string[];
+}
+
+export interface LoadOptions {
+  readonly senders: number;
+  readonly batch: number;
+  /** Between two batches of one sender, in ms. */
+  readonly pauseMs: number;
+  readonly key: string;
+  readonly caller: Caller;
+  readonly history: History;
+  readonly random: Random;
+  readonly route: (random: Random) => Node | null;
+  /** How often a batch is tried in all. */
+  readonly attempts?: number;
+  readonly onCall?: (call: Call<IngestInput>) => void;
+}
+
+export interface Load {
+  /** Ends every sender after the batch it is at. */
+  stop(): Promise<void>;
+}
+
+const event = (call_id: string, agent_id: string) => ({
+  call_id,
+  agent_id,
+  tool_name: 'read_file',
+  verdict: 'call_allowed',
+  mode: 'enforce',
+  timestamp: new Date().toISOString(),
+  payload: { args: { path: '/tmp/a' } },
+});
+
+export function ingest(options: LoadOptions): Load {
+  const { caller, history, key, route, attempts = 8 } = options;
+  const running = new AbortController();
+  const pause = (ms: number) => wait(ms, undefined, { signal: running.signal }).catch(() => {});
+
+  async function sender(n: number): Promise<void> {
+    const random = options.random.branch(`sender-${n}`);
+    const agent = `agent-${n}`;
+    await pause(random.between(0, options.pauseMs));
+    for (let batch = 0; !running.signal.aborted; batch++) {
+      const ids = Array.from(
+        { length: options.batch },
+        (_, i) => `${options.random.seed}/${n}/${batch}/${i}`,
+      );
+      // A repeat has the same call ids: an event whose first answer was lost must not be there twice.
+      for (let attempt = 1; attempt <= attempts; attempt++) {
+        const node = route(random);
+        if (!node) {
+          await pause(50);
+          continue;
+        }
+        const body = { events: ids.map((id) => event(id, agent)) };
+        const call = await caller.note(history, 'ingest', { ids }, node, 'POST', '/api/v1/events', {
+          key,
+          agent,
+          body,
+        });
+        options.onCall?.(call);
+        if (call.outcome === 'ok' || running.signal.aborted) break;
+        await pause(random.between(50, 300));
+      }
+      await pause(options.pauseMs * random.between(0.5, 1.5));
+    }
+  }
+
+  const senders = Array.from({ length: options.senders }, (_, n) => sender(n));
+  return {
+    async stop() {
+      running.abort();
+      await Promise.all(senders);
+    },
+  };
+}
