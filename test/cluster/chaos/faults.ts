@@ -47,3 +47,16 @@ export async function perform(fleet: Fleet, plan: readonly PlannedKill[]): Promi
   await Promise.all(starting);
   return done;
 }
+
+/** kill -9 of one node again and again, each time after it ran for a while: at whatever moment that is. */
+export async function killAgain(
+  fleet: Fleet,
+  random: Random,
+  wishes: { readonly node: number; readonly times: number; readonly runs: readonly [number, number] },
+): Promise<void> {
+  for (let n = 0; n < wishes.times; n++) {
+    await wait(random.between(...wishes.runs));
+    await fleet.kill(wishes.node);
+    await fleet.start(wishes.node);
+  }
+}
