@@ -40,6 +40,8 @@ const announceAtOnce = 8;
 /** Agents told to resolve in one go, and the pause until the next: each reads the store. */
 const resolveAtOnce = 200;
 const resolveEveryMs = 20;
+/** How long after a deployment a new activation announces it again: longer than an outage usually lasts. */
+const announceAgainMs = 15 * 60_000;
 const pruneEveryMs = 10 * 60_000;
 /** A connection this much younger than a change of rules may still have been resolved by the old ones (clocks of two nodes). */
 const clockSlackMs = 5000;
@@ -123,13 +125,17 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     ]);
     const roster = new Roster();
     for (const report of reports) roster.ran(report);
+    // What was stored last may not have been announced: its owner may have died, or lost the bus, between the two.
+    const since = context.now() - announceAgainMs;
+    const recent = current.filter(({ createdAt }) => createdAt >= since).map(({ bundleName }) => bundleName);
+    if (recent.length > 0) context.setTimer(timers.announce, context.now());
     return {
       tenantId,
       env,
       current: new Map(current.map((deployment) => [deployment.bundleName, deployment])),
       pending,
       roster,
-      toAnnounce: new Set(),
+      toAnnounce: new Set(recent),
       toResolve: new Set(),
       rulesChangedAt: 0,
     };
@@ -140,7 +146,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
   handlers: {
     async deploy({ tenantId, env, current }, { id, bundleName, version, deployedBy }, context) {
       const wanted = { id, tenantId, env, bundleName, version, deployedBy, createdAt: context.now() };
-      const { deployment, yaml } = await signAndDeploy(context.ports, wanted);
+      const { deployment, yaml } = await signAndDeploy(context.ports, wanted, context.epoch);
       // A late repeat of an older deployment must not look like a new one.
       if (!advance(current, deployment)) return { reply: deployment };
       const data = contractUpdate(deployment, yaml, context.ports.signatureEncoding);
@@ -207,8 +213,8 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: null, ...resolveSome(state, context) };
     },
 
-    async status({ env, roster, current }, { bundleName }) {
-      return { reply: roster.status(env, current, bundleName) };
+    async status({ env, roster, current }, { bundleName }, { ports }) {
+      return { reply: roster.status(env, current, bundleName, ports.isGone) };
     },
   },
 
@@ -216,7 +222,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     if (isApprovalTimer(name)) return expireDue(state.pending, context);
     if (name === timers.announce) return announceSome(state, context);
     if (name === timers.resolve) return resolveSome(state, context);
-    state.roster.prune(context.now() - streamLifeMs);
+    state.roster.prune(context.now() - streamLifeMs, context.ports.isGone);
     if (!state.roster.empty) context.setTimer(timers.prune, context.now() + pruneEveryMs);
     return {};
   },

@@ -8,6 +8,8 @@ export interface ActorPorts {
   readonly secrets: Pick<Secrets, 'uuid' | 'newSigningKey' | 'seal' | 'unseal' | 'sign'>;
   /** Encoding of `signature` in contract_update. */
   readonly signatureEncoding: SignatureEncoding;
+  /** True for a node of the cluster that died: its streams are no more. Always false in one process. */
+  readonly isGone: (node: string) => boolean;
   /** The glob matcher of assignment rules. */
   readonly matches: (pattern: string, text: string) => boolean;
 }

@@ -6,6 +6,7 @@ import type { StatusEntry, StreamNotice } from './protocol.ts';
 
 interface Stream {
   bundleName: string | null;
+  readonly node: string;
   readonly pinned: boolean;
   readonly connectedAt: number;
 }
@@ -30,6 +31,9 @@ export interface RosterBounds {
   /** Bundles per agent whose versions are remembered; 8 unless told. */
   readonly versions?: number;
 }
+
+/** True for a node that died with its streams. */
+export type IsGone = (node: string) => boolean;
 
 export type Deployed = ReadonlyMap<string, Pick<Deployment, 'revisionHash'>>;
 
@@ -58,9 +62,9 @@ export class Roster {
       this.#absent.delete(notice.agentId);
       this.#connected.set(notice.agentId, agent);
     }
-    const { pinned, connectedAt } = notice;
+    const { node, pinned, connectedAt } = notice;
     const moved = !pinned && agent.assigned && connectedAt <= agent.assigned.at ? agent.assigned : notice;
-    agent.streams.set(notice.connectionId, { bundleName: moved.bundleName, pinned, connectedAt });
+    agent.streams.set(notice.connectionId, { bundleName: moved.bundleName, node, pinned, connectedAt });
     return moved.bundleName;
   }
 
@@ -70,10 +74,12 @@ export class Roster {
     if (agent?.streams.size === 0) this.#part(agentId, agent);
   }
 
-  /** Forgets streams that connected before `before`. */
-  prune(before: number): void {
+  /** Forgets streams that connected before `before`, and those of nodes that are gone. */
+  prune(before: number, isGone: IsGone = () => false): void {
     for (const [agentId, agent] of this.#connected) {
-      for (const [id, stream] of agent.streams) if (stream.connectedAt < before) agent.streams.delete(id);
+      for (const [id, stream] of agent.streams) {
+        if (stream.connectedAt < before || isGone(stream.node)) agent.streams.delete(id);
+      }
       if (agent.streams.size === 0) this.#part(agentId, agent);
     }
   }
@@ -119,12 +125,18 @@ export class Roster {
     return ids;
   }
 
-  /** One entry per stream, by agent id then time of connection. */
-  status(env: Env, deployed: Deployed, bundleName: string | null): StatusEntry[] {
+  /** One entry per stream, by agent id then time of connection; none for a stream of a node that is gone. */
+  status(
+    env: Env,
+    deployed: Deployed,
+    bundleName: string | null,
+    isGone: IsGone = () => false,
+  ): StatusEntry[] {
     const entries: StatusEntry[] = [];
     for (const [agentId, agent] of this.#connected) {
       for (const stream of agent.streams.values()) {
         if (bundleName !== null && stream.bundleName !== bundleName) continue;
+        if (isGone(stream.node)) continue;
         const version = newest(agent.versions, stream.bundleName);
         entries.push({
           agent_id: agentId,

@@ -27,6 +27,7 @@ export const deployedYaml = (ports: ActorPorts, { tenantId, bundleName, version 
 export async function signAndDeploy(
   ports: ActorPorts,
   wanted: Pick<Deployment, 'id' | 'tenantId' | 'env' | 'bundleName' | 'version' | 'deployedBy' | 'createdAt'>,
+  epoch: number,
 ): Promise<{ readonly deployment: Deployment; readonly yaml: Uint8Array }> {
   const { store, secrets } = ports;
   const { tenantId, bundleName, version } = wanted;
@@ -40,13 +41,16 @@ export async function signAndDeploy(
         'There is no active signing key. Rotate the signing key to make one.',
       );
     }
-    const deployment = await store.deployments.add({
-      ...wanted,
-      revisionHash: saved?.revisionHash ?? '',
-      signature: secrets.sign(secrets.unseal('signing-key', key.sealedSeed), yaml),
-      publicKey: key.publicKey,
-      signingKeyId: key.id,
-    });
+    const deployment = await store.deployments.add(
+      {
+        ...wanted,
+        revisionHash: saved?.revisionHash ?? '',
+        signature: secrets.sign(secrets.unseal('signing-key', key.sealedSeed), yaml),
+        publicKey: key.publicKey,
+        signingKeyId: key.id,
+      },
+      epoch,
+    );
     if (deployment === 'no_version') throw notFound(`Bundle '${bundleName}' version ${version} not found`);
     if (deployment !== 'stale_key') return { deployment, yaml };
   }

@@ -20,12 +20,17 @@ async function createRule({ store }: ActorPorts, rule: AssignmentRule): Promise<
   return same;
 }
 
-async function write(ports: ActorPorts, tenantId: string, change: RuleChange): Promise<AssignmentRule> {
+async function write(
+  ports: ActorPorts,
+  tenantId: string,
+  change: RuleChange,
+  epoch: number,
+): Promise<AssignmentRule> {
   if (change.action === 'create') return createRule(ports, change.rule);
   const changed =
     change.action === 'update'
-      ? await ports.store.rules.update(tenantId, change.id, change.patch)
-      : await ports.store.rules.remove(tenantId, change.id);
+      ? await ports.store.rules.update(tenantId, change.id, change.patch, epoch)
+      : await ports.store.rules.remove(tenantId, change.id, epoch);
   if (changed === null || changed === 'absent') throw notFound('Rule not found');
   if (changed === 'priority_taken') {
     throw taken(change.action === 'update' ? (change.patch.priority ?? 0) : 0);
@@ -53,8 +58,8 @@ export const tenant = actorKind<TenantMessages, { readonly tenantId: string }, A
   },
 
   handlers: {
-    async changeRule({ tenantId }, change, { ports }): Promise<Outcome<AssignmentRule>> {
-      const rule = await write(ports, tenantId, change);
+    async changeRule({ tenantId }, change, { ports, epoch }): Promise<Outcome<AssignmentRule>> {
+      const rule = await write(ports, tenantId, change, epoch);
       return {
         reply: rule,
         frames: [assignmentChanged(tenantId, { rule_id: rule.id, action: pastTense[change.action] })],
@@ -64,8 +69,8 @@ export const tenant = actorKind<TenantMessages, { readonly tenantId: string }, A
       };
     },
 
-    async assign({ tenantId }, { agentIds, bundleName, bulk }, { ports }) {
-      const assigned = await ports.store.agents.assign(tenantId, agentIds, bundleName);
+    async assign({ tenantId }, { agentIds, bundleName, bulk }, { ports, epoch }) {
+      const assigned = await ports.store.agents.assign(tenantId, agentIds, bundleName, epoch);
       if (assigned.length === 0) return { reply: assigned };
       const named = bulk ? ['__bulk__'] : assigned;
       return {

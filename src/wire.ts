@@ -1,23 +1,14 @@
-// The composition root: makes the adapters, joins them to actors, handlers and the edge, and starts and stops them in order. Decides nothing.
-import { join } from 'node:path';
-import { dueApprovals, hubKinds } from '../actors/kinds.ts';
-import type { ActorPorts } from '../actors/ports.ts';
-import type { HubKinds } from '../actors/protocol.ts';
+// The composition root: joins the parts (wire/) to handlers and the edge, and starts and stops them in order. Decides nothing.
+import { dueApprovals } from '../actors/kinds.ts';
 import { startSweep } from '../actors/runtime/deadlines.ts';
-import { createActors } from '../actors/runtime/system.ts';
-import { createLocalBroadcast } from '../adapters/local/broadcast.ts';
-import { createLocalLimits } from '../adapters/local/limits.ts';
 import { systemClock } from '../adapters/node/clock.ts';
 import { createEvaluator } from '../adapters/node/evaluator/evaluator.ts';
 import { createLog } from '../adapters/node/log.ts';
 import { masterSecret } from '../adapters/node/master.ts';
 import { createSecrets } from '../adapters/node/secrets.ts';
-import { openSqlite } from '../adapters/sqlite/index.ts';
 import { startServer } from '../adapters/uws/server.ts';
 import { api } from './api/index.ts';
 import type { Config } from './config.ts';
-import { HubError } from './domain/error.ts';
-import { globMatch } from './domain/evaluate/glob.ts';
 import type { Hub, NodeHealth } from './handlers/hub.ts';
 import { handlers } from './handlers/index.ts';
 import { bootstrapFromEnvironment, ensureSigningKeys } from './handlers/setup.ts';
@@ -30,8 +21,11 @@ import { openApiText } from './http/openapi.ts';
 import { bind, createPipeline } from './http/pipeline.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Log } from './ports/log.ts';
-import type { Store } from './ports/store.ts';
 import { version } from './version.ts';
+import { openCluster } from './wire/cluster.ts';
+import { openEmbedded } from './wire/embedded.ts';
+import type { Parts } from './wire/parts.ts';
+import { createWorkers } from './wire/workers.ts';
 
 export interface RunningHub {
   readonly port: number;
@@ -48,10 +42,14 @@ export const openApiFor = ({ baseUrl, wire }: Config): string =>
 
 const housekeepingMs = 60_000;
 const sweepBatch = 1_000;
+/** Loops that turn every second or faster are crashed when they have not turned for so long. */
+const sweepMs = 8_000;
+const pushMs = 5_000;
 
 /** Removes what has expired. A failure waits for the next turn. */
-function keepHouse(store: Store, clock: Clock, log: Log): { cancel(): void } {
+function keepHouse({ store, sweeps }: Parts, clock: Clock, log: Log): { cancel(): void } {
   return clock.every(housekeepingMs, () => {
+    if (!sweeps()) return;
     const now = clock.now();
     Promise.all([store.logins.sweep(now), store.values.sweep(now, sweepBatch)]).catch((err: unknown) => {
       log.warn({ err }, 'expired entries wait for the next turn');
@@ -61,18 +59,13 @@ function keepHouse(store: Store, clock: Clock, log: Log): { cancel(): void } {
 
 /** @throws HubError or Error in plain words when the store, the secrets or the port cannot be had */
 export async function startHub(config: Config): Promise<RunningHub> {
-  if (config.cluster) {
-    throw new HubError(
-      'unavailable',
-      'This version runs on its embedded store alone: unset MONGODB_URL and REDIS_URL to start it.',
-    );
-  }
   const clock = systemClock;
   const log = createLog({ level: config.logLevel });
   const secrets = createSecrets(config.secretKey ?? masterSecret(config.dataDir));
-  const store = await openSqlite({ path: join(config.dataDir, 'reeve.db'), clock, log });
-  const broadcast = createLocalBroadcast({ clock, log });
-  const limits = createLocalLimits({ clock });
+  const workers = createWorkers(clock);
+  const materials = { config, clock, log, secrets, workers, agents: () => live.connectedAgents() };
+  const parts = await (config.cluster ? openCluster(materials, config.cluster) : openEmbedded(materials));
+  const { store, broadcast, actors, limits } = parts;
   const evaluator = createEvaluator({
     clock,
     accepted: {
@@ -80,21 +73,15 @@ export async function startHub(config: Config): Promise<RunningHub> {
       kinds: [...config.wire.bundleKinds, ...config.wire.rulesetKinds],
     },
   });
-  const actors = createActors<HubKinds, ActorPorts>({
-    definitions: hubKinds,
-    ports: { store, secrets, signatureEncoding: config.wire.signatureEncoding, matches: globMatch },
-    clock,
-    broadcast,
-    log,
-  });
   const openApi = openApiFor(config);
   let draining = false;
   const reach = async (ping: () => Promise<number>): Promise<number | null> => ping().catch(() => null);
   const health: NodeHealth = {
     store: () => reach(() => store.ping()),
-    keyValue: () => reach(() => store.ping()),
-    workers: () => ({ sweep: 'running' }),
-    connectedAgents: () => live.connectedAgents(),
+    keyValue: () => reach(() => parts.keyValue()),
+    workers: () => workers.states(),
+    connectedAgents: () => parts.connectedAgents(),
+    cluster: () => parts.cluster(),
     draining: () => draining,
   };
   const hub: Hub = {
@@ -110,8 +97,14 @@ export async function startHub(config: Config): Promise<RunningHub> {
     settings: { ...config, version },
     openApi: () => openApi,
   };
-  const streams = streamHandlers(hub, secrets.uuid());
-  const live = createLive({ broadcast, handlers: streams, clock, log });
+  const streams = streamHandlers(hub, parts.node);
+  const live = createLive({
+    broadcast,
+    handlers: streams,
+    clock,
+    log,
+    turned: workers.add('push', pushMs),
+  });
   const callers = createCallers({
     keys: store.keys,
     logins: store.logins,
@@ -127,12 +120,13 @@ export async function startHub(config: Config): Promise<RunningHub> {
   broadcast.onControl((message) => {
     callers.control(message);
     live.control(message);
+    parts.control(message, live.audiences());
   });
   const pipeline = createPipeline({
     tables: [api],
     serve: bind(hub, handlers),
     callers,
-    limits,
+    limits: parts.requestLimits,
     live,
     streams,
     cors: createCors(config.baseUrl, config.corsOrigins, config.wire.agentIdHeaders),
@@ -146,14 +140,16 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const sweep = startSweep({
     clock,
     log,
-    lease: () => true,
+    lease: () => parts.sweeps(),
+    turned: workers.add('sweep', sweepMs),
     due: dueApprovals(store),
     tell: (tell) => actors.send(tell),
   });
-  const house = keepHouse(store, clock, log);
+  const house = keepHouse(parts, clock, log);
 
   if (config.admin) await bootstrapFromEnvironment(hub, config.admin);
   await ensureSigningKeys(hub);
+  await parts.begin();
   const server = await startServer({ host: config.host, port: config.port, pipeline, clock, log });
 
   return {
@@ -166,12 +162,12 @@ export async function startHub(config: Config): Promise<RunningHub> {
       house.cancel();
       await live.drain(config.drainSeconds * 1000);
       await sweep.stop();
-      await actors.stop();
+      await parts.stopActors();
+      workers.stop();
       await callers.close();
       await evaluator.close();
-      await broadcast.close();
       server.close();
-      await store.close();
+      await parts.close();
     },
   };
 }

@@ -110,7 +110,7 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
   };
   const full: Settings = { ...settings, ...changed };
   const { signatureEncoding } = full.wire;
-  const ports: ActorPorts = { store, secrets, signatureEncoding, matches: globMatch };
+  const ports: ActorPorts = { store, secrets, signatureEncoding, matches: globMatch, isGone: () => false };
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
     ports,
@@ -134,6 +134,14 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
       keyValue: async () => 0.456,
       workers: () => ({ deadlines: 'running' }),
       connectedAgents: () => 0,
+      cluster: async () => ({
+        mode: 'embedded',
+        node: 'n1',
+        nodes: [{ node: 'n1', version: full.version, startedAt: 0, agents: 0, shards: [0, 1] }],
+        shardCount: 3,
+        lag: [{ shard: 1, waiting: 2, oldestMs: 5 }],
+        broadcastLagMs: 0,
+      }),
       draining: () => false,
     },
     openApi: () => '{}',

@@ -35,6 +35,12 @@ export interface Host<Ports> {
   readonly mailboxCap: number;
   /** Resolves when the effects have left; a tell counts as left when it was handed over. */
   emit(effects: Effects): Promise<void>;
+  /** False when the key is another node's by now. */
+  mayAct(key: string): boolean;
+  /** Of this node's ownership of the key. */
+  epochOf(key: string): number;
+  /** The key was lost while a handler ran: what the handler wrote is not known to the new owner. */
+  lost(kind: string, key: string): void;
 }
 
 /** The timers of one incarnation. Once closed it takes no new ones, so a handler that outlives its incarnation leaves none behind. */
@@ -50,6 +56,13 @@ interface Incarnation {
 
 const toHubError = (error: unknown): HubError =>
   error instanceof HubError ? error : new HubError('internal', 'Internal error.');
+
+/** Messages that every actor takes: be awake; and be built again from the store, because something was written past this activation. */
+export const wakeMessage = '@wake';
+export const rebuildMessage = '@rebuild';
+
+const moved = () =>
+  new HubError('unavailable', 'Moved to another node. Try again shortly.', { retryAfter: 1 });
 
 /** After these the state may differ from the store, so it is built again. */
 const leavesDoubt = (error: HubError): boolean => error.code === 'internal' || error.code === 'unavailable';
@@ -116,7 +129,12 @@ export class Activation<Ports> {
   }
 
   async #handle(letter: Letter): Promise<void> {
-    if (letter.ask?.abandoned) return;
+    if (letter.ask?.abandoned) {
+      letter.ask.reject(new HubError('unavailable', 'Nobody waits for the answer any more.'));
+      return;
+    }
+    if (!this.#host.mayAct(this.key)) return this.#refuse(letter, moved());
+    if (letter.type === rebuildMessage) this.#forget();
     let live: Live;
     try {
       live = (this.#incarnation ?? (await this.#wake())).live;
@@ -130,7 +148,9 @@ export class Activation<Ports> {
       return;
     }
     try {
-      const { reply, ...effects } = await live.receive(letter.type, letter.body);
+      const bare = letter.type === wakeMessage || letter.type === rebuildMessage;
+      const { reply, ...effects } = bare ? { reply: null } : await live.receive(letter.type, letter.body);
+      this.#stillOurs();
       await this.#emit(effects);
       letter.ask?.resolve(reply);
     } catch (error) {
@@ -148,8 +168,11 @@ export class Activation<Ports> {
     // Cleared, moved or forgotten while it waited in the mailbox.
     if (incarnation?.alarms.byName.get(alarm.name) !== alarm) return;
     incarnation.alarms.byName.delete(alarm.name);
+    if (!this.#host.mayAct(this.key)) return;
     try {
-      await this.#emit(await incarnation.live.ring(alarm.name));
+      const effects = await incarnation.live.ring(alarm.name);
+      this.#stillOurs();
+      await this.#emit(effects);
     } catch (error) {
       this.#report(error, alarm.name, 'an actor failed at a timer');
       if (leavesDoubt(toHubError(error))) this.#forget();
@@ -168,6 +191,13 @@ export class Activation<Ports> {
       close(alarms);
       throw error;
     }
+  }
+
+  /** Effects of a stale owner could undo what the new one announced: they stay. @throws HubError unavailable */
+  #stillOurs(): void {
+    if (this.#host.mayAct(this.key)) return;
+    this.#host.lost(this.#kind.kind, this.key);
+    throw moved();
   }
 
   /** Effects that cannot leave count as a failure: the asker repeats, the state is built again. */
@@ -197,6 +227,7 @@ export class Activation<Ports> {
     return {
       key: this.key,
       ports,
+      epoch: this.#host.epochOf(this.key),
       now: () => clock.now(),
       clearTimer: cancel,
       setTimer: (name, at) => {

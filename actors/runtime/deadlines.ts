@@ -13,6 +13,8 @@ export interface SweepOptions {
   /** What is due at `now` (epoch ms), as messages to actors; bounded by the caller. The same may come again until it is done. */
   readonly due: (now: number) => Promise<readonly Tell[]>;
   readonly tell: (tell: Tell) => Promise<void>;
+  /** After every turn that did what it should, or had nothing to do. */
+  readonly turned?: () => void;
 }
 
 export interface Sweep {
@@ -37,13 +39,15 @@ export function startSweep(options: SweepOptions): Sweep {
           ),
         );
       }
+      options.turned?.();
     } catch (err) {
       log.error({ err }, 'the sweep over deadlines failed');
     }
   };
 
   const run = async (): Promise<void> => {
-    if (running || stopped || !lease()) return;
+    if (running || stopped) return;
+    if (!lease()) return options.turned?.();
     running = sweep();
     await running;
     running = null;

@@ -32,6 +32,8 @@ export interface Outcome<Reply> extends Effects {
 export interface ActorContext<Ports> {
   readonly key: string;
   readonly ports: Ports;
+  /** Rises with every owner of the key: the fence of writes that are neither compared nor unique. 0 in one process. */
+  readonly epoch: number;
   /** Epoch milliseconds. */
   now(): number;
   /** Calls `onTimer(name)` as a message, not before `at` (epoch ms). Setting a name again moves it. In memory: the sweep is the guarantee. */

@@ -5,7 +5,7 @@ import type { Broadcast } from '../../src/ports/broadcast.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Jobs } from '../../src/ports/jobs.ts';
 import type { Log } from '../../src/ports/log.ts';
-import { Activation, type Host } from './activation.ts';
+import { Activation, type Host, rebuildMessage, wakeMessage } from './activation.ts';
 import { Asks } from './asks.ts';
 import type { Actors, Effects, Kinds, Messages, Tell } from './define.ts';
 import type { ActorKind } from './kind.ts';
@@ -19,6 +19,12 @@ export interface ActorsOptions<K extends Kinds, Ports> {
   readonly log: Log;
   /** Takes the tells among the effects; unless given they go to this process's own actors. */
   readonly carry?: (tell: Tell) => Promise<void>;
+  /** False for a key that another node owns: its messages are refused then, its timers do nothing, its effects stay. */
+  readonly mayAct?: (key: string) => boolean;
+  /** The epoch under which this process owns a key; 0 unless told. */
+  readonly epochOf?: (key: string) => number;
+  /** A handler ended after its key was lost: the key's owner must build its state again. */
+  readonly lost?: (kind: string, key: string) => void;
   /** Messages that may wait per key; 1,000 unless told. Timers come on top. */
   readonly mailboxCap?: number;
   /** 5 s unless told. */
@@ -32,6 +38,8 @@ export interface ActorSystem<K extends Kinds> extends Actors<K> {
   send(tell: Tell): Promise<void>;
   /** As `ask`, for a message that came from elsewhere and has lost its types. */
   receive(message: Tell): Promise<unknown>;
+  /** As `receive`, without a limit of time: settles when the message was handled, or refused. `abandoned` true: nobody waits, it is not handled. */
+  handle(message: Tell, abandoned: () => boolean): Promise<unknown>;
   /** Forgets the activations that `keep` refuses (their shard went to another node); what waits there fails with `unavailable`. */
   release(keep: (kind: string, key: string) => boolean): void;
   /** How many activations are in memory. */
@@ -62,7 +70,9 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
   const activation = ({ kind: name, key, type }: Tell): Activation<Ports> => {
     const kind = kinds.get(name);
     const known = activations.get(name);
-    if (!kind?.knows(type) || !known) throw new HubError('internal', `No actor takes ${name}.${type}.`);
+    const bare = type === wakeMessage || type === rebuildMessage;
+    if (!kind || !known || !(bare || kind.knows(type)))
+      throw new HubError('internal', `No actor takes ${name}.${type}.`);
     let found = known.get(key);
     if (!found) {
       found = new Activation(kind, key, host);
@@ -96,14 +106,17 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
     const { frames = [], control = [], tells = [] } = effects;
     if (frames.length > 0) await leave(() => broadcast.publish(frames));
     for (const message of control) await leave(() => broadcast.control(message));
-    for (const tell of tells) {
-      carry(tell).catch((err: unknown) =>
+    // All are handed over before the first is awaited, so that their order is kept.
+    const carried = tells.map((tell) =>
+      carry(tell).catch((err: unknown) => {
         log.error(
           { err, kind: tell.kind, actor: tell.key, type: tell.type },
           'a message to an actor was lost',
-        ),
-      );
-    }
+        );
+        if (options.carry) failures.push(err);
+      }),
+    );
+    await Promise.all(carried);
     for (const job of effects.jobs ?? []) {
       await leave(async () => {
         if (!jobs) throw new HubError('internal', 'No job queue is set up.');
@@ -113,7 +126,16 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
     if (failures.length > 0) throw failures[0];
   };
 
-  const host: Host<Ports> = { ports: options.ports, clock, log, mailboxCap, emit };
+  const host: Host<Ports> = {
+    ports: options.ports,
+    clock,
+    log,
+    mailboxCap,
+    emit,
+    mayAct: options.mayAct ?? (() => true),
+    epochOf: options.epochOf ?? (() => 0),
+    lost: options.lost ?? (() => {}),
+  };
 
   const all = function* () {
     for (const known of activations.values()) yield* known.values();
@@ -134,6 +156,19 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
     });
   };
 
+  const handle = (message: Tell, abandoned: () => boolean): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      if (stopping) throw shuttingDown();
+      const ask = {
+        get abandoned() {
+          return abandoned();
+        },
+        resolve,
+        reject,
+      };
+      if (!activation(message).post({ type: message.type, body: message.body, ask })) reject(overloaded());
+    });
+
   const send = async (tell: Tell): Promise<void> => {
     if (stopping) throw shuttingDown();
     if (!post(tell)) throw overloaded();
@@ -149,6 +184,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
     tell: (kind, key, type, body) => send({ kind, key, type, body }),
     send,
     receive,
+    handle,
 
     get size() {
       let size = 0;

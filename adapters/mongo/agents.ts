@@ -5,19 +5,20 @@ import type { Registration, Reported, Tags } from '../../src/domain/agent.ts';
 import type { AgentManifest } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type { AgentStore } from '../../src/ports/agents.ts';
-import { isDuplicate, unavailable } from './failure.ts';
-import { fromRow, fromText, type Row, toText } from './form.ts';
+import { isDuplicate, stale, unavailable } from './failure.ts';
+import { type Fenced, fromRow, fromText, notAfter, type Row, toText } from './form.ts';
 
-export type AgentRow = Omit<Row<Registration>, 'tags' | 'manifest'> & {
-  readonly tags: string;
-  readonly manifest: string | null;
-};
+export type AgentRow = Omit<Row<Registration>, 'tags' | 'manifest'> &
+  Fenced & {
+    readonly tags: string;
+    readonly manifest: string | null;
+  };
 
 export type ReportRow = Reported & { readonly tenantId: string; readonly env: Env };
 
 const attempts = 20;
 
-const record = ({ tags, manifest, ...rest }: AgentRow): Registration =>
+const record = ({ tags, manifest, fence: _fence, ...rest }: AgentRow): Registration =>
   fromRow<Registration>({
     ...rest,
     tags: fromText<Tags>(tags) ?? {},
@@ -96,14 +97,15 @@ export function mongoAgents(agents: Collection<AgentRow>, reports: Collection<Re
           : await agents.findOneAndUpdate(one(tenantId, agentId), { $set: set }, { returnDocument: 'after' });
       return row && record(row);
     },
-    async assign(tenantId, agentIds, bundleName) {
+    async assign(tenantId, agentIds, bundleName, fence = 0) {
       const named = { tenantId: { $eq: tenantId }, agentId: { $in: [...agentIds] } };
       const rows = await agents.find(named, { projection: { agentId: 1 } }).toArray();
       const registered = new Set(rows.map((row) => row.agentId));
-      await agents.updateMany(
-        { tenantId: { $eq: tenantId }, agentId: { $in: [...registered] } },
-        { $set: { bundleName } },
+      const { matchedCount } = await agents.updateMany(
+        { tenantId: { $eq: tenantId }, agentId: { $in: [...registered] }, ...notAfter(fence) },
+        { $set: { bundleName, fence } },
       );
+      if (matchedCount < registered.size) throw stale();
       return [...new Set(agentIds)].filter((id) => registered.has(id));
     },
     async putManifest(tenantId, env, manifest, now, newId) {

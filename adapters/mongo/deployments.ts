@@ -4,7 +4,7 @@
 import type { Collection } from 'mongodb';
 import type { Deployment } from '../../src/domain/deployment.ts';
 import type { DeploymentStore } from '../../src/ports/bundles.ts';
-import { isDuplicate } from './failure.ts';
+import { isDuplicate, stale } from './failure.ts';
 import { fieldOf, type Row } from './form.ts';
 import { decide, readHead } from './head.ts';
 import type { Placed, SigningHead } from './signing.ts';
@@ -56,7 +56,7 @@ export function mongoDeployments(
     }
   }
   return {
-    async add(wanted) {
+    async add(wanted, fence = 0) {
       if (!(await hasVersion(wanted.tenantId, wanted.bundleName, wanted.version))) return 'no_version';
       const field = currentField(wanted.env, wanted.bundleName);
       const path = `current.${field}`;
@@ -71,12 +71,14 @@ export function mongoDeployments(
           const row = await c.deployments.findOne({ _id: { $eq: wanted.id } });
           if (row) return { answer: { known: rowToPlaced(row) } };
           if (head === null || head.active.id !== wanted.signingKeyId) return { answer: null };
+          if ((head.fences?.[wanted.env] ?? 0) > fence) throw stale();
           if (before) await keep(before, head.revision);
           const deployments = head.deployments + 1;
           const added: Placed = { ...wanted, sequence: (before?.sequence ?? 0) + 1, order: deployments };
-          return { answer: { added, asOf: head.revision + 1 }, set: { deployments, [path]: added } };
+          const set = { deployments, [path]: added, [`fences.${wanted.env}`]: fence };
+          return { answer: { added, asOf: head.revision + 1 }, set };
         },
-        ['active', 'deployments', path],
+        ['active', 'deployments', path, 'fences'],
       );
       if (answer === null) return 'stale_key';
       if ('known' in answer) return bare(answer.known);

@@ -32,6 +32,10 @@ const isSocketError = (error: unknown): error is Error =>
   /^(E[A-Z]+|ERR_(STREAM|SOCKET)_[A-Z_]+)$/.test(String(error.code));
 
 /** The error to throw instead of `error`; one that is not of the driver is returned as it is. */
+/** An owner writes that has lost its role without noticing. */
+export const stale = (): HubError =>
+  new HubError('unavailable', 'Another node has taken over. Try again in a moment.', { retryAfter });
+
 export function asHubError(error: unknown, log: Log): unknown {
   if (isSocketError(error)) {
     log.warn({ error: error.message, kind: error.name }, 'the store cannot be reached');

@@ -18,6 +18,15 @@ export function fromRow<T extends { readonly id: string }>(row: Row<T>): T {
 export const fromRowOrNull = <T extends { readonly id: string }>(row: Row<T> | null): T | null =>
   row === null ? null : fromRow(row);
 
+/** The highest epoch of an owner that wrote the document: what a stale owner writes after a newer one is refused. */
+export interface Fenced {
+  readonly fence?: number;
+}
+
+export const notAfter = (fence: number) => ({
+  $or: [{ fence: { $exists: false } }, { fence: { $lte: fence } }],
+});
+
 /** JSON as text; null stays null. */
 export const toText = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
 

@@ -2,16 +2,20 @@
 import type { Collection } from 'mongodb';
 import type { AssignmentRule, Tags } from '../../src/domain/agent.ts';
 import type { RuleStore } from '../../src/ports/agents.ts';
-import { isDuplicate } from './failure.ts';
-import { fromRow, fromText, type Row, toRow, toText } from './form.ts';
+import { isDuplicate, stale } from './failure.ts';
+import { type Fenced, fromRow, fromText, notAfter, type Row, toRow, toText } from './form.ts';
 
-export type RuleRow = Omit<Row<AssignmentRule>, 'tagMatch'> & { readonly tagMatch: string | null };
+export type RuleRow = Omit<Row<AssignmentRule>, 'tagMatch'> & Fenced & { readonly tagMatch: string | null };
 
-const record = (row: RuleRow): AssignmentRule =>
+const record = ({ fence: _fence, ...row }: RuleRow): AssignmentRule =>
   fromRow<AssignmentRule>({ ...row, tagMatch: fromText<Tags>(row.tagMatch) });
 
 export function mongoRules(rules: Collection<RuleRow>): RuleStore {
   const one = (tenantId: string, id: string) => ({ _id: { $eq: id }, tenantId: { $eq: tenantId } });
+  /** @throws HubError unavailable when the rule is there: a later owner wrote it */
+  async function absent(tenantId: string, id: string): Promise<void> {
+    if (await rules.findOne(one(tenantId, id))) throw stale();
+  }
   return {
     async list(tenantId) {
       const rows = await rules
@@ -29,7 +33,7 @@ export function mongoRules(rules: Collection<RuleRow>): RuleStore {
         throw error;
       }
     },
-    async update(tenantId, id, patch) {
+    async update(tenantId, id, patch, fence = 0) {
       const { tagMatch, ...rest } = patch;
       const fields = Object.entries({
         ...rest,
@@ -40,18 +44,20 @@ export function mongoRules(rules: Collection<RuleRow>): RuleStore {
           fields.length === 0
             ? await rules.findOne(one(tenantId, id))
             : await rules.findOneAndUpdate(
-                one(tenantId, id),
-                { $set: Object.fromEntries(fields) },
+                { ...one(tenantId, id), ...notAfter(fence) },
+                { $set: { ...Object.fromEntries(fields), fence } },
                 { returnDocument: 'after' },
               );
+        if (row === null) await absent(tenantId, id);
         return row === null ? 'absent' : record(row);
       } catch (error) {
         if (isDuplicate(error)) return 'priority_taken';
         throw error;
       }
     },
-    async remove(tenantId, id) {
-      const row = await rules.findOneAndDelete(one(tenantId, id));
+    async remove(tenantId, id, fence = 0) {
+      const row = await rules.findOneAndDelete({ ...one(tenantId, id), ...notAfter(fence) });
+      if (row === null) await absent(tenantId, id);
       return row && record(row);
     },
   };

@@ -20,6 +20,8 @@ export interface SigningHead {
   readonly deployments: number;
   /** By `currentField`. */
   readonly current: { readonly [field: string]: Placed };
+  /** By environment: the highest epoch of an owner that deployed there. */
+  readonly fences?: { readonly [env: string]: number };
 }
 
 export const newSigningHead = (key: SigningKey): SigningHead => ({

@@ -70,7 +70,10 @@ export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promi
     audience: nodes,
     position: end,
     take: hear,
-    missed: () => log.error({}, 'control messages were lost while the message bus was away'),
+    missed: () => {
+      log.error({}, 'control messages were lost while the message bus was away');
+      for (const listener of listeners) listener({ kind: 'missed' });
+    },
   };
   reader.add(own);
 

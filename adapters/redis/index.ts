@@ -1,16 +1,20 @@
-// What a cluster keeps in Redis: limits, session values, leases and the broadcast, over two connections per node. Puts them together.
+// What a cluster keeps in Redis: limits, session values, leases, the broadcast and the post, over three connections per node. Puts them together.
 import { randomUUID } from 'node:crypto';
 import type { Broadcast } from '../../src/ports/broadcast.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Leases } from '../../src/ports/leases.ts';
 import type { Limits } from '../../src/ports/limits.ts';
 import type { Log } from '../../src/ports/log.ts';
+import type { Members } from '../../src/ports/members.ts';
+import type { Post } from '../../src/ports/post.ts';
 import type { ValueStore } from '../../src/ports/values.ts';
 import { openBroadcast } from './broadcast.ts';
 import { redisLeases } from './leases.ts';
 import { redisLimits } from './limits.ts';
 import { openLink } from './link.ts';
 import { type Retention, redisLogs } from './log.ts';
+import { redisMembers } from './members.ts';
+import { openPost } from './post.ts';
 import { openReader } from './reader.ts';
 import { redisValues } from './values.ts';
 
@@ -26,6 +30,13 @@ export interface RedisOptions {
   readonly retention?: Partial<Retention>;
   /** How long a lease lasts, in milliseconds. */
   readonly leaseMs?: number;
+  /** How long a node is a member after it was heard, in milliseconds. */
+  readonly memberMs?: number;
+  /** Called after every turn of the reader of letters, and of the reader of frames, that Redis answered. */
+  readonly postTurned?: () => void;
+  readonly framesTurned?: () => void;
+  /** How many letters a shard may hold. */
+  readonly postMost?: number;
   /** The time that limits count in; Redis's own without it. */
   readonly limitTime?: () => number;
 }
@@ -35,6 +46,10 @@ export interface RedisParts {
   readonly values: ValueStore;
   readonly leases: Leases;
   readonly broadcast: Broadcast;
+  readonly post: Post;
+  readonly members: Members;
+  /** How far this node is behind what was published, in milliseconds. @throws HubError('unavailable') */
+  broadcastLagMs(): Promise<number>;
   /** Round trip in milliseconds. @throws HubError('unavailable') within 2 s */
   ping(): Promise<number>;
   /** Closes the broadcast and the connections. Leases are not released. */
@@ -52,16 +67,39 @@ export async function openRedis(options: RedisOptions): Promise<RedisParts> {
   try {
     const blocking = await openLink({ url, log, clock, timeoutMs, name: 'reader' });
     const logs = redisLogs(link, prefix, { ...defaultRetention, ...options.retention });
-    const reader = openReader({ link, blocking, logs, clock, log }, `${prefix}wake:${randomUUID()}`);
-    const broadcast = await openBroadcast(logs, reader, log).catch(async (error) => {
+    const turned = options.framesTurned;
+    const ports = { link, blocking, logs, clock, log, ...(turned ? { turned } : {}) };
+    const reader = openReader(ports, `${prefix}wake:${randomUUID()}`);
+    const parts = async () => {
+      const letters = await openLink({ url, log, clock, timeoutMs, name: 'post' });
+      const broadcast = await openBroadcast(logs, reader, log).catch(async (error) => {
+        await letters.close();
+        throw error;
+      });
+      return { letters, broadcast };
+    };
+    const { letters, broadcast } = await parts().catch(async (error) => {
       await reader.close();
       throw error;
+    });
+    const post = openPost({
+      link,
+      blocking: letters,
+      prefix,
+      node: nodeId,
+      clock,
+      log,
+      ...(options.postTurned ? { turned: options.postTurned } : {}),
+      ...(options.postMost ? { most: options.postMost } : {}),
     });
     return {
       limits: redisLimits(link, prefix, options.limitTime),
       values: redisValues(link, prefix),
       leases: redisLeases(link, prefix, clock, nodeId, options.leaseMs),
       broadcast,
+      post,
+      members: redisMembers(link, prefix, nodeId, options.memberMs),
+      broadcastLagMs: () => reader.lagMs(),
       async ping() {
         const begun = clock.monotonic();
         await link.send(['PING']);
@@ -69,6 +107,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisParts> {
       },
       async close() {
         await broadcast.close();
+        await post.close();
         await link.close();
       },
     };

@@ -19,14 +19,18 @@ export interface Followed {
 export interface Reader {
   add(followed: Followed): void;
   remove(audience: Audience): void;
+  /** How far reading is behind the logs, at most, in milliseconds. @throws HubError unavailable */
+  lagMs(): Promise<number>;
   close(): Promise<void>;
 }
 
-const blockMs = 5000;
+const blockMs = 2000;
 /** Beyond the blocking time: then the connection counts as dead. */
-const slackMs = 3000;
+const slackMs = 2000;
 const pauseMs = 100;
 const countPerLog = 256;
+/** Logs whose lag is asked for. */
+const lagSample = 200;
 
 export const isAfter = (a: Position, b: Position): boolean => {
   const [left, right] = [readPosition(a), readPosition(b)];
@@ -45,12 +49,15 @@ export function openReader(
     logs,
     clock,
     log,
+    turned,
   }: {
     readonly link: Link;
     readonly blocking: Link;
     readonly logs: Logs;
     readonly clock: Clock;
     readonly log: Log;
+    /** After every turn that Redis answered. */
+    readonly turned?: () => void;
   },
   wakeKey: string,
 ): Reader {
@@ -115,6 +122,7 @@ export function openReader(
           interrupted = false;
         }
         await read();
+        turned?.();
       } catch {
         // The links say in the log that Redis is away; positions are kept, so nothing is lost or repeated.
         interrupted = true;
@@ -136,6 +144,15 @@ export function openReader(
     },
     remove(audience) {
       followed.delete(logs.keyOf(audience));
+    },
+    async lagMs() {
+      const some = [...followed.values()].slice(0, lagSample);
+      const behind = some.map(async (one) => {
+        const before = one.position;
+        const { end } = await logs.bounds(one.audience);
+        return isAfter(end, before) ? Number.parseInt(end, 10) - Number.parseInt(before, 10) : 0;
+      });
+      return Math.max(0, ...(await Promise.all(behind)));
     },
     async close() {
       closed = true;

@@ -1,5 +1,6 @@
 // Routes that say how the hub is (document 1, Health; document 3 §2.4).
 import { z } from 'zod';
+import { instant } from './fields.ts';
 import { routes } from './route.ts';
 
 const status = z.enum(['ok', 'degraded']);
@@ -43,6 +44,42 @@ export const healthRoutes = routes({
     }),
     errors: [],
     limit: 'none',
+  },
+  healthCluster: {
+    method: 'GET',
+    path: '/api/v1/health/cluster',
+    auth: 'admin',
+    tag: 'health',
+    summary: 'Nodes, who owns which shard, and what waits for whom; lag is that of the answering node',
+    status: 200,
+    reply: z.object({
+      mode: z.enum(['embedded', 'cluster']),
+      node: z.string(),
+      nodes: z.array(
+        z.object({
+          node: z.string(),
+          version: z.string(),
+          started_at: instant,
+          connected_agents: z.number().int(),
+          shard_count: z.number().int(),
+          shards: z.array(z.number().int()),
+        }),
+      ),
+      shards: z.object({
+        total: z.number().int(),
+        owned: z.number().int(),
+        unowned: z.array(z.number().int()),
+      }),
+      lag: z.object({
+        waiting: z.number().int(),
+        oldest_ms: z.number(),
+        shards: z.array(
+          z.object({ shard: z.number().int(), waiting: z.number().int(), oldest_ms: z.number() }),
+        ),
+      }),
+      broadcast: z.object({ lag_ms: z.number() }),
+    }),
+    errors: ['unavailable'],
   },
   healthDetails: {
     method: 'GET',

@@ -51,7 +51,11 @@ export type Control =
   | { readonly kind: 'login_ended'; readonly tokenHash: string }
   | { readonly kind: 'user_logins_ended'; readonly userId: string }
   /** An environment actor was activated and asks every edge to announce its agent streams again. */
-  | { readonly kind: 'roster_wanted'; readonly tenantId: string; readonly env: Env };
+  | { readonly kind: 'roster_wanted'; readonly tenantId: string; readonly env: Env }
+  /** Shards have a new owner: who holds streams of their environments wakes their actors. */
+  | { readonly kind: 'shards_moved'; readonly shards: readonly number[] }
+  /** Not sent: this node may have missed control messages, and must not trust what it remembers. */
+  | { readonly kind: 'missed' };
 
 /**
  * Position in an audience's log: `<ms>-<n>`, both decimal, ordered by ms then n (the form of a Redis stream id), with

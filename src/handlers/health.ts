@@ -2,6 +2,7 @@
 import { Reply } from '../api/call.ts';
 import type { healthRoutes } from '../api/health.ts';
 import type { Handlers, Hub } from './hub.ts';
+import { iso } from './render.ts';
 
 /** Hubs known to be set up: once true it stays true, and probes must not ask the store for it for ever. */
 const complete = new WeakSet<Hub>();
@@ -46,6 +47,33 @@ export const health: Handlers<typeof healthRoutes> = {
     const ready = database.connected && cache.connected && working && !hub.health.draining();
     const status = ready ? ('ready' as const) : ('not_ready' as const);
     return new Reply({ status, database, cache, workers }, { status: ready ? 200 : 503 });
+  },
+
+  async healthCluster(hub) {
+    const { mode, node, nodes, shardCount, lag, broadcastLagMs } = await hub.health.cluster();
+    const owned = new Set(nodes.flatMap(({ shards }) => shards));
+    const all = Array.from({ length: shardCount }, (_, shard) => shard);
+    return {
+      mode,
+      node,
+      nodes: nodes.map(({ node: name, version, startedAt, agents, shards }) => ({
+        node: name,
+        version,
+        started_at: iso(startedAt),
+        connected_agents: agents,
+        shard_count: shards.length,
+        shards: [...shards].sort((a, b) => a - b),
+      })),
+      shards: { total: shardCount, owned: owned.size, unowned: all.filter((shard) => !owned.has(shard)) },
+      lag: {
+        waiting: lag.reduce((sum, { waiting }) => sum + waiting, 0),
+        oldest_ms: Math.max(0, ...lag.map(({ oldestMs }) => oldestMs)),
+        shards: lag
+          .filter(({ waiting }) => waiting > 0)
+          .map(({ shard, waiting, oldestMs }) => ({ shard, waiting, oldest_ms: oldestMs })),
+      },
+      broadcast: { lag_ms: broadcastLagMs },
+    };
   },
 
   async healthDetails(hub) {

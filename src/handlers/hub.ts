@@ -23,13 +23,35 @@ export interface Settings {
   readonly wire: Wire;
 }
 
+/** The cluster as a node knows it. */
+export interface ClusterState {
+  readonly mode: 'embedded' | 'cluster';
+  /** The node that answers. */
+  readonly node: string;
+  readonly nodes: readonly {
+    readonly node: string;
+    readonly version: string;
+    readonly startedAt: number;
+    /** Agents with an open stream there. */
+    readonly agents: number;
+    readonly shards: readonly number[];
+  }[];
+  readonly shardCount: number;
+  /** Of the shards that the answering node owns. */
+  readonly lag: readonly { readonly shard: number; readonly waiting: number; readonly oldestMs: number }[];
+  readonly broadcastLagMs: number;
+}
+
 /** What a node can say of itself, for health. */
 export interface NodeHealth {
   /** Round trips in milliseconds; null when it does not answer. */
   store(): Promise<number | null>;
   keyValue(): Promise<number | null>;
   workers(): { readonly [name: string]: 'running' | 'stopped' | 'crashed' };
+  /** Over all nodes. */
   connectedAgents(): number;
+  /** @throws HubError unavailable when the bus does not answer */
+  cluster(): Promise<ClusterState>;
   draining(): boolean;
 }
 

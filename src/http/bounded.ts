@@ -34,6 +34,10 @@ export class BoundedMap<V> {
     for (const [key, { value }] of this.#entries) if (test(value)) this.#entries.delete(key);
   }
 
+  clear(): void {
+    this.#entries.clear();
+  }
+
   get size(): number {
     return this.#entries.size;
   }

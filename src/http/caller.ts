@@ -148,6 +148,10 @@ export function createCallers(options: CallersOptions): Callers {
     hasCookie,
 
     control(message) {
+      if (message.kind === 'missed') {
+        ring.forget();
+        logins.forget();
+      }
       if (message.kind === 'key_revoked') ring.revoked(message.keyHash);
       else if (message.kind === 'login_ended') logins.ended(message.tokenHash);
       else if (message.kind === 'user_logins_ended') logins.userEnded(message.userId);

@@ -17,6 +17,8 @@ export interface KeyRing {
   find(key: string): Promise<ApiKey | null>;
   /** A revocation became known: forget the key, and whatever is being read about it. */
   revoked(keyHash: string): void;
+  /** Revocations may have been missed: forgets every key. */
+  forget(): void;
   /** Writes the uses gathered so far; on failure they are kept for the next time. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -94,6 +96,10 @@ export function createKeyRing(ports: {
     revoked(keyHash) {
       revocations++;
       known.delete(keyHash);
+    },
+    forget() {
+      revocations++;
+      known.clear();
     },
     flush,
     async close() {

@@ -26,6 +26,8 @@ export interface Logins {
   find(token: string): Promise<SignedIn & { readonly tokenHash: string; readonly renewed: string | null }>;
   ended(tokenHash: string): void;
   userEnded(userId: string): void;
+  /** Sign-outs may have been missed: forgets every login. */
+  forget(): void;
 }
 
 export function createLogins(ports: {
@@ -104,6 +106,10 @@ export function createLogins(ports: {
     userEnded(userId) {
       endings++;
       cache.deleteWhere(({ user }) => user.id === userId);
+    },
+    forget() {
+      endings++;
+      cache.clear();
     },
   };
 }

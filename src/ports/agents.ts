@@ -16,11 +16,15 @@ export interface AgentStore {
   /** By agent id. */
   list(tenantId: string): Promise<readonly Registration[]>;
   update(tenantId: string, agentId: string, patch: RegistrationPatch): Promise<Registration | null>;
-  /** Assigns those that are registered; returns their ids. */
+  /**
+   * Assigns those that are registered; returns their ids.
+   * @param fence the writer's epoch; where nodes share the store, what a later epoch has written stays, and the call throws HubError unavailable
+   */
   assign(
     tenantId: string,
     agentIds: readonly string[],
     bundleName: string | null,
+    fence?: number,
   ): Promise<readonly string[]>;
   /** Replaces the manifest, making the registration when missing. */
   putManifest(tenantId: string, env: Env, manifest: AgentManifest, now: number, newId: string): Promise<void>;
@@ -33,6 +37,7 @@ export interface AgentStore {
   forget(before: number, limit: number): Promise<number>;
 }
 
+/** `fence` is the writer's epoch: where nodes share the store, a rule that a later epoch has written throws HubError unavailable. */
 export interface RuleStore {
   /** By priority. */
   list(tenantId: string): Promise<readonly AssignmentRule[]>;
@@ -41,6 +46,7 @@ export interface RuleStore {
     tenantId: string,
     id: string,
     patch: Partial<Pick<AssignmentRule, 'priority' | 'pattern' | 'tagMatch' | 'bundleName' | 'env'>>,
+    fence?: number,
   ): Promise<AssignmentRule | 'absent' | 'priority_taken'>;
-  remove(tenantId: string, id: string): Promise<AssignmentRule | null>;
+  remove(tenantId: string, id: string, fence?: number): Promise<AssignmentRule | null>;
 }

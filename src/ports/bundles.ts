@@ -20,8 +20,13 @@ export interface DeploymentStore {
   /**
    * Adds a deployment with the next sequence of (tenant, env, bundle), provided the version exists and `signingKeyId` is still the active key.
    * Safe to repeat: the same id returns the same deployment.
+   * @param fence the writer's epoch; where nodes share the store, one below that of an earlier deployment in the environment throws
+   *   HubError unavailable (a stale owner) and writes nothing
    */
-  add(deployment: Omit<Deployment, 'sequence'>): Promise<Deployment | 'no_version' | 'stale_key'>;
+  add(
+    deployment: Omit<Deployment, 'sequence'>,
+    fence?: number,
+  ): Promise<Deployment | 'no_version' | 'stale_key'>;
   /** The current deployment of every bundle in the environment; by bundle name. */
   current(tenantId: string, env: Env): Promise<readonly Deployment[]>;
   currentOf(tenantId: string, env: Env, bundleName: string): Promise<Deployment | null>;

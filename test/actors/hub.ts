@@ -37,6 +37,7 @@ export async function aHub(options: HubOptions = {}) {
         signatureEncoding: 'hex',
         matches: (pattern, text) =>
           pattern.endsWith('*') ? text.startsWith(pattern.slice(0, -1)) : pattern === text,
+        isGone: () => false,
         ...options.ports,
       },
       clock,

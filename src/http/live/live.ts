@@ -52,6 +52,8 @@ export interface Live {
   open(opening: Opening): Promise<Session>;
   /** Takes revocations, sign-outs and requests for the roster, of any node. */
   control(message: Control): void;
+  /** The audiences that have a stream on this node. */
+  audiences(): readonly Audience[];
   /** Agents with an open stream on this node, over all environments. */
   connectedAgents(): number;
   counts(): LiveCounts;
@@ -68,9 +70,11 @@ export interface LiveOptions {
   readonly handlers: Pick<StreamHandlers, 'message'>;
   readonly clock: Clock;
   readonly log: Log;
+  /** After every turn of the wheel: keepalives and ends are on time. */
+  readonly turned?: () => void;
 }
 
-export function createLive({ broadcast, handlers, clock, log }: LiveOptions): Live {
+export function createLive({ broadcast, handlers, clock, log, turned }: LiveOptions): Live {
   const feeds = new Map<Audience, Feed>();
   const wheel = new Wheel<Stream>(slots);
   const blocked = new Set<Stream>();
@@ -154,6 +158,7 @@ export function createLive({ broadcast, handlers, clock, log }: LiveOptions): Li
       if (now >= stream.endsAt) stream.end(stream.joining ? 'failed' : 'aged');
       else stream.keepalive(keepaliveComment);
     });
+    turned?.();
     if (!draining) return;
     const share = Math.ceil(wheel.size / Math.max(1, draining.left));
     draining.left--;
@@ -194,8 +199,9 @@ export function createLive({ broadcast, handlers, clock, log }: LiveOptions): Li
       if (message.kind === 'roster_wanted') {
         const feed = feeds.get(agentsOf(message.tenantId, message.env));
         if (feed) void announceAll(feed, clock, log);
-      } else endAll(message);
+      } else if (message.kind !== 'shards_moved' && message.kind !== 'missed') endAll(message);
     },
+    audiences: () => [...feeds.keys()],
     connectedAgents() {
       let count = 0;
       for (const feed of feeds.values()) count += feed.agentCount;

@@ -80,6 +80,8 @@ const counter = actorKind<CounterMessages, State, CounterPorts>({
   idle: (state) => !state.busy,
 });
 
+export const counterKinds = { counter };
+
 export function aSystem(options: Partial<ActorsOptions<CounterKinds, CounterPorts>> = {}) {
   const clock = new ManualClock(0);
   const log = memoryLog();

@@ -1,0 +1,133 @@
+// The letters of the shards that a node owns: each handled once, settled after its write, answered again when it comes again.
+// A letter whose shard is lost meanwhile is left alone: the next owner finds it unsettled.
+import { HubError } from '../../src/domain/error.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Log } from '../../src/ports/log.ts';
+import type { Delivery, Post, PostPosition, PostReply } from '../../src/ports/post.ts';
+import type { Tell } from './define.ts';
+
+export interface InboxOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly post: Pick<Post, 'settle'>;
+  readonly owns: (shard: number) => boolean;
+  readonly handle: (message: Tell, abandoned: () => boolean) => Promise<unknown>;
+  /** How long an asker waits. */
+  readonly askTimeoutMs: number;
+}
+
+/** Replies kept per shard, for letters that come again. */
+const remembered = 1000;
+/** Until a letter without an asker is tried again, when the mailbox was full or the store away. */
+const againMs = 250;
+/** From then on such a letter is given up. */
+const giveUpMs = 3_600_000;
+
+interface Shard {
+  /** Up to here all was delivered. */
+  position: PostPosition;
+  readonly atWork: Set<PostPosition>;
+  /** By the letter's id; null while it is handled. */
+  readonly done: Map<string, PostReply | null>;
+}
+
+const order = (position: PostPosition): readonly [number, number] => {
+  const [ms = '0', n = '0'] = position.split('-');
+  return [Number(ms), Number(n)];
+};
+
+export function isLater(a: PostPosition, b: PostPosition): boolean {
+  const [[aMs, aN], [bMs, bN]] = [order(a), order(b)];
+  return aMs === bMs ? aN > bN : aMs > bMs;
+}
+
+export interface Inbox {
+  open(shard: number): void;
+  /** All up to here was delivered. */
+  reached(shard: number, position: PostPosition): void;
+  /** Null while the shard is not open or not yet read. */
+  position(shard: number): PostPosition | null;
+  drop(shards: readonly number[]): void;
+  take(delivery: Delivery): void;
+  /** Takes no more: what comes is left for the next owner. */
+  close(): void;
+}
+
+export function createInbox(options: InboxOptions): Inbox {
+  const { clock, log, post, owns, handle, askTimeoutMs } = options;
+  const shards = new Map<number, Shard>();
+  let closed = false;
+
+  function settle(delivery: Delivery, reply: PostReply | null): void {
+    const { letter } = delivery;
+    const back = reply && letter.asks ? { to: letter.from, reply } : undefined;
+    post.settle(delivery, back).catch((err: unknown) => {
+      log.debug({ err, shard: delivery.shard }, 'a letter could not be settled: it comes again');
+      shards.get(delivery.shard)?.atWork.delete(delivery.position);
+    });
+  }
+
+  async function work(shard: Shard, delivery: Delivery): Promise<void> {
+    const { letter } = delivery;
+    const until = clock.monotonic() + askTimeoutMs - delivery.ageMs;
+    const ours = () => shards.get(delivery.shard) === shard && owns(delivery.shard);
+    for (;;) {
+      let reply: PostReply;
+      try {
+        const value = await handle(letter, () => letter.asks && clock.monotonic() >= until);
+        reply = { id: letter.id, value };
+      } catch (error) {
+        const { code, message, detail } =
+          error instanceof HubError ? error : new HubError('internal', 'Internal error.');
+        reply = { id: letter.id, error: { code, message, detail } };
+        if (code === 'shutting_down') return;
+        const passing = code === 'unavailable' || code === 'overloaded';
+        if (!letter.asks && passing && ours() && clock.monotonic() - until < giveUpMs) {
+          await new Promise<void>((resolve) => void clock.after(againMs, resolve));
+          if (ours()) continue;
+        }
+      }
+      if (!ours()) return;
+      shard.done.set(letter.id, reply);
+      settle(delivery, reply);
+      return;
+    }
+  }
+
+  return {
+    open(number) {
+      shards.set(number, { position: '', atWork: new Set(), done: new Map() });
+    },
+    reached(number, position) {
+      const shard = shards.get(number);
+      if (shard && (shard.position === '' || isLater(position, shard.position))) shard.position = position;
+    },
+    position: (number) => shards.get(number)?.position || null,
+    drop(numbers) {
+      for (const number of numbers) shards.delete(number);
+    },
+    take(delivery) {
+      const { letter, position } = delivery;
+      const shard = shards.get(delivery.shard);
+      if (closed || !shard || !owns(delivery.shard)) return;
+      if (shard.position !== '' && isLater(position, shard.position)) shard.position = position;
+      if (shard.atWork.has(position)) return;
+      shard.atWork.add(position);
+      const before = shard.done.get(letter.id);
+      // A second copy of one that is at work: the first will answer.
+      if (before === null) return settle(delivery, null);
+      if (before) return settle(delivery, before);
+      if (letter.asks && delivery.ageMs > askTimeoutMs) return settle(delivery, null);
+      shard.done.set(letter.id, null);
+      for (const id of shard.done.keys()) {
+        if (shard.done.size <= remembered) break;
+        if (shard.done.get(id) !== null) shard.done.delete(id);
+        else break;
+      }
+      void work(shard, delivery);
+    },
+    close() {
+      closed = true;
+    },
+  };
+}

@@ -1,0 +1,202 @@
+// Which shards this node owns: leases held in time, an even share of what there is, given back when nodes join, taken when nodes leave.
+// Knows no actor: it says what was taken and what was lost.
+import { shardCount } from '../../src/domain/ids.ts';
+import type { Clock, Timer } from '../../src/ports/clock.ts';
+import { type Lease, type Leases, leaseRenewMs } from '../../src/ports/leases.ts';
+import type { Log } from '../../src/ports/log.ts';
+import type { Member, Members, NodeNote } from '../../src/ports/members.ts';
+
+export interface OwnershipOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly node: string;
+  readonly leases: Leases;
+  readonly members: Members;
+  readonly note: () => Omit<NodeNote, 'shards'>;
+  /** Roles beside the shards, of which one node holds each. */
+  readonly roles?: readonly string[];
+  /** 256 unless told. */
+  readonly shards?: number;
+  readonly renewMs?: number;
+  /** These are ours from now on. What it throws gives them back. */
+  taken(shards: readonly number[]): Promise<void>;
+  /** These are not ours any more: at once, nothing may be done for them. */
+  dropped(shards: readonly number[]): void;
+  /** After `dropped`, of shards that are given back: resolves when the next owner may begin. */
+  cleared(shards: readonly number[]): Promise<void>;
+  /** After every turn that succeeded. */
+  readonly turned?: () => void;
+}
+
+export interface Ownership {
+  /** True while this node holds the shard's lease, by its monotonic clock. */
+  owns(shard: number): boolean;
+  /** The epoch of the shard's lease; 0 when it is not held. */
+  epochOf(shard: number): number;
+  holds(role: string): boolean;
+  readonly shards: readonly number[];
+  /** As of the last turn that succeeded. */
+  readonly members: readonly Member[];
+  /** One turn now, or the one under way. Never throws. */
+  turn(): Promise<void>;
+  /** Gives all back. */
+  stop(): Promise<void>;
+}
+
+/** A lost lease is noticed within this time at the latest. */
+const watchMs = 250;
+/** Until the next turn while this node has less than its share, or after a failure. */
+const soonMs = 300;
+
+const shardName = (shard: number): string => `shard:${shard}`;
+
+export function startOwnership(options: OwnershipOptions): Ownership {
+  const { clock, log, leases, members: roll, roles = [], shards: count = shardCount } = options;
+  const renewMs = options.renewMs ?? leaseRenewMs;
+  const held = new Map<number, Lease>();
+  const heldRoles = new Map<string, Lease>();
+  let members: readonly Member[] = [];
+  let running: Promise<void> | null = null;
+  let timer: Timer | null = null;
+  let stopped = false;
+
+  const valid = (lease: Lease | undefined): boolean => lease !== undefined && clock.monotonic() < lease.until;
+
+  function drop(shards: readonly number[], why: string): void {
+    if (shards.length === 0) return;
+    for (const shard of shards) held.delete(shard);
+    log.warn({ shards: shards.length, why }, 'shards were lost');
+    options.dropped(shards);
+    options.cleared(shards).catch(() => {});
+  }
+
+  /** Lets go of what has ended without being renewed, as after a long pause of the process. */
+  function lapse(): void {
+    for (const [role, lease] of heldRoles) if (!valid(lease)) heldRoles.delete(role);
+    drop(
+      [...held].filter(([, lease]) => !valid(lease)).map(([shard]) => shard),
+      'the leases ended',
+    );
+  }
+
+  async function renew(): Promise<void> {
+    const renewed = await leases.renew([...held.values(), ...heldRoles.values()]);
+    const byName = new Map(renewed.map((lease) => [lease.name, lease]));
+    for (const [role, before] of heldRoles) {
+      const lease = byName.get(before.name);
+      if (lease) heldRoles.set(role, lease);
+      else heldRoles.delete(role);
+    }
+    const lost: number[] = [];
+    for (const shard of [...held.keys()]) {
+      const lease = byName.get(shardName(shard));
+      if (lease) held.set(shard, lease);
+      else lost.push(shard);
+    }
+    drop(lost, 'another node has them');
+  }
+
+  async function giveBack(shards: readonly number[]): Promise<void> {
+    const given = shards.flatMap((shard) => held.get(shard) ?? []);
+    for (const shard of shards) held.delete(shard);
+    options.dropped(shards);
+    await options.cleared(shards);
+    await leases.release(given);
+  }
+
+  async function takeUpTo(share: number): Promise<void> {
+    const claimed = new Set(members.flatMap(({ node, note }) => (node === options.node ? [] : note.shards)));
+    const free: number[] = [];
+    for (let shard = 0; shard < count; shard++) {
+      if (!held.has(shard) && !claimed.has(shard)) free.push(shard);
+    }
+    // Nodes begin at different places, so that they seldom want the same.
+    const from = Math.floor(clock.random() * free.length);
+    const wanted = [...free.slice(from), ...free.slice(0, from)];
+    while (held.size < share && wanted.length > 0) {
+      const names = wanted.splice(0, share - held.size).map(shardName);
+      const got = await leases.acquire(names);
+      if (got.length === 0) continue;
+      const shards = got.map((lease) => Number(lease.name.slice(shardName(0).length - 1)));
+      for (const [i, lease] of got.entries()) held.set(shards[i] ?? -1, lease);
+      try {
+        await options.taken(shards);
+      } catch (error) {
+        await giveBack(shards).catch(() => {});
+        throw error;
+      }
+    }
+  }
+
+  async function takeRoles(): Promise<void> {
+    const missing = roles.filter((role) => !heldRoles.has(role));
+    for (const lease of await leases.acquire(missing)) heldRoles.set(lease.name, lease);
+  }
+
+  async function once(): Promise<void> {
+    let next = renewMs;
+    try {
+      lapse();
+      await renew();
+      members = await roll.beat({ ...options.note(), shards: [...held.keys()] });
+      const nodes = Math.max(1, members.length);
+      const share = Math.ceil(count / nodes);
+      if (held.size > share) {
+        await giveBack([...held.keys()].slice(share));
+        members = await roll.beat({ ...options.note(), shards: [...held.keys()] });
+      } else if (held.size < share) {
+        const before = held.size;
+        await takeUpTo(share);
+        // The others see at once what is taken.
+        if (held.size > before) {
+          members = await roll.beat({ ...options.note(), shards: [...held.keys()] });
+        }
+      }
+      await takeRoles();
+      if (held.size < Math.floor(count / nodes)) next = Math.min(soonMs, renewMs);
+      options.turned?.();
+    } catch (err) {
+      next = Math.min(soonMs, renewMs);
+      log.debug({ err }, 'leases could not be renewed');
+    }
+    if (!stopped) timer = clock.after(next, () => void turn());
+  }
+
+  function turn(): Promise<void> {
+    if (stopped) return Promise.resolve();
+    timer?.cancel();
+    running ??= once().finally(() => {
+      running = null;
+    });
+    return running;
+  }
+
+  const watch = clock.every(watchMs, lapse);
+  return {
+    owns: (shard) => valid(held.get(shard)),
+    epochOf: (shard) => held.get(shard)?.epoch ?? 0,
+    holds: (role) => valid(heldRoles.get(role)),
+    get shards() {
+      return [...held.keys()].filter((shard) => valid(held.get(shard)));
+    },
+    get members() {
+      return members;
+    },
+    turn,
+    async stop() {
+      stopped = true;
+      timer?.cancel();
+      watch.cancel();
+      await running;
+      const others = [...heldRoles.values()];
+      heldRoles.clear();
+      try {
+        await giveBack([...held.keys()]);
+        await leases.release(others);
+        await roll.leave();
+      } catch (err) {
+        log.warn({ err }, 'leases could not be given back: they end by themselves');
+      }
+    },
+  };
+}

@@ -1,0 +1,183 @@
+// The actors of a cluster: finds whose key it is, sends letters to the owner and waits for replies; keeps what this node owns with `system.ts`.
+// Promises of order, of one handling at a time, and of what a lost owner may still do: ARCHITECTURE.md.
+import { HubError } from '../../src/domain/error.ts';
+import { shardOf } from '../../src/domain/ids.ts';
+import type { Leases } from '../../src/ports/leases.ts';
+import type { Member, Members, NodeNote } from '../../src/ports/members.ts';
+import type { Letter, Post, PostPosition, PostReply } from '../../src/ports/post.ts';
+import { rebuildMessage, wakeMessage } from './activation.ts';
+import { Asks } from './asks.ts';
+import type { Actors, Kinds, Tell } from './define.ts';
+import { createInbox, isLater } from './inbox.ts';
+import { type Ownership, startOwnership } from './ownership.ts';
+import { type ActorsOptions, createActors } from './system.ts';
+
+export interface RemoteOptions<K extends Kinds, Ports>
+  extends Omit<ActorsOptions<K, Ports>, 'carry' | 'mayAct' | 'epochOf' | 'lost'> {
+  /** This process's name among the nodes. */
+  readonly node: string;
+  readonly post: Post;
+  readonly leases: Leases;
+  readonly members: Members;
+  readonly note: () => Omit<NodeNote, 'shards'>;
+  readonly roles?: readonly string[];
+  readonly shards?: number;
+  readonly renewMs?: number;
+  /** These shards have a new owner: this node. Whoever is connected to their actors should say so again. */
+  readonly moved?: (shards: readonly number[]) => Promise<void>;
+  /** After every turn of the lease loop that succeeded. */
+  readonly turned?: () => void;
+}
+
+export interface RemoteActors<K extends Kinds> extends Actors<K> {
+  /** As `tell`, for a message that has lost its types. */
+  send(tell: Tell): Promise<void>;
+  /** Makes sure that the actor is in memory at its owner, so that its timers run and edges are asked for their streams. */
+  wake(kind: string, key: string): Promise<void>;
+  holds(role: string): boolean;
+  readonly shards: readonly number[];
+  readonly members: readonly Member[];
+  /** Activations in memory. */
+  readonly size: number;
+  /** One turn of the lease loop now: for the start, and for tests. Never throws. */
+  turn(): Promise<void>;
+  /** Gives the shards back, finishes what is in the mailboxes for up to `graceMs`, then ends. */
+  stop(graceMs?: number): Promise<void>;
+}
+
+/** What a key's shard is made of: its tenant and environment; an agent is in the shard of its environment. */
+export const shardOfKey = (key: string): number => shardOf(key.split('/', 2).join('/'));
+
+/** What this node has sent to a shard over the bus. */
+interface Line {
+  sending: number;
+  last: PostPosition;
+}
+
+const gone = () =>
+  new HubError('unavailable', 'The owner of this state cannot be reached. Try again shortly.', {
+    retryAfter: 1,
+  });
+
+export function createRemoteActors<K extends Kinds, Ports>(
+  options: RemoteOptions<K, Ports>,
+): RemoteActors<K> {
+  const { clock, log, node, post, askTimeoutMs = 5000 } = options;
+  const asks = new Asks(clock, askTimeoutMs);
+  const waiting = new Map<string, (reply: PostReply) => void>();
+  const lines = new Map<number, Line>();
+  let ownership: Ownership | null = null;
+  let letters = 0;
+  let stopping = false;
+
+  const owns = (shard: number): boolean => ownership?.owns(shard) ?? false;
+  const system = createActors<K, Ports>({
+    ...options,
+    carry: (tell) => byPost(tell, false).then(() => undefined),
+    epochOf: (key) => ownership?.epochOf(shardOfKey(key)) ?? 0,
+    mayAct: (key) => owns(shardOfKey(key)),
+    lost: (kind, key) => {
+      log.warn({ kind, actor: key }, 'a handler ended after its shard was lost');
+      byPost({ kind, key, type: rebuildMessage, body: null }, false).catch(() => {});
+    },
+  });
+  const inbox = createInbox({ clock, log, post, owns, askTimeoutMs, handle: system.handle });
+
+  /** Appends to the shard's stream. What effects tell goes this way always: it outlives this process. */
+  async function byPost(tell: Tell, asking: boolean, id = `${node}:${++letters}`): Promise<void> {
+    const shard = shardOfKey(tell.key);
+    const line = lines.get(shard) ?? { sending: 0, last: '0-0' };
+    lines.set(shard, line);
+    line.sending++;
+    const { kind, key, type, body } = tell;
+    const letter: Letter = { id, from: node, asks: asking, kind, key, type, body };
+    try {
+      const position = await post.send(shard, letter);
+      if (isLater(position, line.last)) line.last = position;
+    } finally {
+      line.sending--;
+    }
+  }
+
+  /** True when this node owns the key and has nothing on its way to it over the bus: then the mailbox is the next in order. */
+  function isHere(key: string): boolean {
+    const shard = shardOfKey(key);
+    if (!owns(shard)) return false;
+    const position = inbox.position(shard);
+    if (position === null) return false;
+    const line = lines.get(shard);
+    if (!line) return true;
+    if (line.sending > 0 || isLater(line.last, position)) return false;
+    lines.delete(shard);
+    return true;
+  }
+
+  async function receive(message: Tell): Promise<unknown> {
+    if (isHere(message.key)) return system.receive(message);
+    if (stopping) throw new HubError('shutting_down', 'The hub is shutting down.', { retryAfter: 1 });
+    const id = `${node}:${++letters}`;
+    try {
+      return await asks.wait((ask) => {
+        waiting.set(id, ({ value, error }) => {
+          if (error) ask.reject(new HubError(error.code, error.message, error.detail));
+          else ask.resolve(value);
+        });
+        byPost(message, true, id).catch((error: unknown) => {
+          ask.reject(error instanceof HubError ? error : gone());
+        });
+      });
+    } finally {
+      waiting.delete(id);
+    }
+  }
+
+  const send = (tell: Tell): Promise<void> => (isHere(tell.key) ? system.send(tell) : byPost(tell, false));
+
+  post.onDelivery(inbox.take);
+  post.onReply((reply) => waiting.get(reply.id)?.(reply));
+  ownership = startOwnership({
+    ...options,
+    async taken(shards) {
+      for (const shard of shards) inbox.open(shard);
+      await Promise.all(shards.map(async (shard) => inbox.reached(shard, await post.open(shard))));
+      await options.moved?.(shards);
+    },
+    dropped(shards) {
+      inbox.drop(shards);
+      const lost = new Set(shards);
+      system.release((_kind, key) => !lost.has(shardOfKey(key)));
+    },
+    cleared: (shards) => post.shut(shards),
+  });
+  const owned = ownership;
+
+  return {
+    ask: <Kind extends keyof K & string, T extends keyof K[Kind] & string>(
+      kind: Kind,
+      key: string,
+      type: T,
+      body: K[Kind][T]['body'],
+    ) => receive({ kind, key, type, body }) as Promise<K[Kind][T]['reply']>,
+    tell: (kind, key, type, body) => send({ kind, key, type, body }),
+    send,
+    wake: (kind, key) => send({ kind, key, type: wakeMessage, body: null }),
+    holds: (role) => owned.holds(role),
+    get shards() {
+      return owned.shards;
+    },
+    get members() {
+      return owned.members;
+    },
+    get size() {
+      return system.size;
+    },
+    turn: () => owned.turn(),
+    async stop(graceMs = 5000) {
+      stopping = true;
+      inbox.close();
+      // While the shards are still ours, so that what is in the mailboxes is done and settled.
+      await system.stop(graceMs);
+      await owned.stop();
+    },
+  };
+}

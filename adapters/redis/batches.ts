@@ -1,0 +1,42 @@
+// Gathers what is asked for while the last batch is under way into the next one: fewer commands, and the order of the calls is kept.
+
+/** @param flush carries a batch out; answers one result for each item, in order. An Error among the results rejects its item alone. */
+export function batches<T, R>(
+  flush: (items: readonly T[]) => Promise<readonly (R | Error)[]>,
+  most = 500,
+): (item: T) => Promise<R> {
+  interface Waiting {
+    readonly item: T;
+    resolve(result: R): void;
+    reject(error: unknown): void;
+  }
+  let waiting: Waiting[] = [];
+  let running = false;
+
+  async function run(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, most);
+      waiting = waiting.slice(most);
+      try {
+        const results = await flush(batch.map(({ item }) => item));
+        for (const [i, one] of batch.entries()) {
+          const result = results[i];
+          if (result instanceof Error || result === undefined) one.reject(result);
+          else one.resolve(result);
+        }
+      } catch (error) {
+        for (const one of batch) one.reject(error);
+      }
+    }
+    running = false;
+  }
+
+  return (item) =>
+    new Promise<R>((resolve, reject) => {
+      waiting.push({ item, resolve, reject });
+      if (running) return;
+      running = true;
+      // After this turn of the event loop, so that what comes together goes together.
+      queueMicrotask(() => void run());
+    });
+}

@@ -1,0 +1,181 @@
+// The post on Redis Streams: one stream per shard, read through a consumer group by the shard's owner, and one stream of replies per node.
+// MessagePack on the bus. What is settled is deleted, so that a stream holds what waits and nothing else.
+import { decode, encode } from '@msgpack/msgpack';
+import { HubError } from '../../src/domain/error.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Log } from '../../src/ports/log.ts';
+import type { Delivery, Letter, Post, PostReply } from '../../src/ports/post.ts';
+import { batches } from './batches.ts';
+import { type Answer, type Link, unavailable } from './link.ts';
+import { isList } from './log.ts';
+import { openPostReader, type RawEntry } from './post-reader.ts';
+import { lagScript, sendScript, settleScript } from './post-scripts.ts';
+
+export interface PostOptions {
+  /** Short commands. */
+  readonly link: Link;
+  /** A connection for the reader alone. */
+  readonly blocking: Link;
+  readonly prefix: string;
+  /** This node's name. */
+  readonly node: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Called after every turn of the reader that Redis answered. */
+  readonly turned?: () => void;
+  /** How many letters a shard's stream may hold; 50,000 unless told. */
+  readonly most?: number;
+}
+
+export const group = 'owners';
+const streamIdleMs = 24 * 3_600_000;
+const replyIdleMs = 60_000;
+
+type Wire = readonly [string, string, 0 | 1, string, string, string, unknown];
+
+const bytesOf = (value: unknown): Buffer => {
+  const { buffer, byteOffset, byteLength } = encode(value, { ignoreUndefined: true });
+  return Buffer.from(buffer, byteOffset, byteLength);
+};
+
+const pack = ({ id, from, asks, kind, key, type, body }: Letter): Buffer =>
+  bytesOf([id, from, asks ? 1 : 0, kind, key, type, body] satisfies Wire);
+
+function unpack(bytes: Buffer): Letter | null {
+  const value: unknown = decode(bytes);
+  if (!Array.isArray(value) || value.length < 7) return null;
+  const [id, from, asks, kind, key, type, body] = value as unknown as Wire;
+  return { id, from, asks: asks === 1, kind, key, type, body };
+}
+
+/** Numbers the different keys of some items, in order of appearance. */
+function numbered<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const byKey = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const list = byKey.get(key);
+    if (list) list.push(item);
+    else byKey.set(key, [item]);
+  }
+  return byKey;
+}
+
+export function openPost(options: PostOptions): Post {
+  const { link, prefix, node, log, most = 50_000 } = options;
+  const streamOf = (shard: number): string => `${prefix}post:${shard}`;
+  const repliesOf = (name: string): string => `${prefix}replies:${name}`;
+  const shards = new Map<string, number>();
+  let deliver: (delivery: Delivery) => void = () => {};
+  let answer: (reply: PostReply) => void = () => {};
+
+  const read = <T>(bytes: Buffer | null, as: (bytes: Buffer) => T | null): T | null => {
+    try {
+      return bytes && as(bytes);
+    } catch {
+      return null;
+    }
+  };
+
+  const reader = openPostReader({
+    ...options,
+    group,
+    home: repliesOf(node),
+    take(key, { position, bytes, ageMs }: RawEntry) {
+      if (key === repliesOf(node)) {
+        settle({ key, position }).catch(() => {});
+        const reply = read(bytes, (b) => decode(b) as PostReply);
+        if (reply?.id) answer(reply);
+        return;
+      }
+      const shard = shards.get(key);
+      if (shard === undefined) return;
+      const letter = read(bytes, unpack);
+      if (letter) deliver({ shard, position, letter, ageMs });
+      else {
+        log.error({ shard, position }, 'a letter cannot be read and was dropped');
+        settle({ key, position }).catch(() => {});
+      }
+    },
+  });
+
+  const send = batches<{ readonly key: string; readonly bytes: Buffer }, string>(async (letters) => {
+    const keys = [...new Set(letters.map(({ key }) => key))];
+    const numbers = new Map(keys.map((key, i) => [key, String(i + 1)]));
+    const words = letters.flatMap(({ key, bytes }) => [numbers.get(key) ?? '', bytes]);
+    const places = await link.run(sendScript, keys, [String(most), String(streamIdleMs), ...words]);
+    return letters.map((_, i) => {
+      const place = isList(places) ? String(places[i]) : '';
+      return place === ''
+        ? new HubError('overloaded', 'Too many messages are waiting. Try again shortly.', { retryAfter: 1 })
+        : place;
+    });
+  });
+
+  interface Settled {
+    readonly key: string;
+    /** Of an entry that is done with, or null: `reply` is to be added. */
+    readonly position: string | null;
+    readonly reply?: Buffer;
+  }
+  const settleAll = batches<Settled, true>(async (items) => {
+    const done = numbered(
+      items.filter(({ position }) => position !== null),
+      ({ key }) => key,
+    );
+    const replies = numbered(
+      items.filter(({ position }) => position === null),
+      ({ key }) => key,
+    );
+    const words = [...done.values(), ...replies.values()].flatMap((list): (string | Buffer)[] => [
+      String(list.length),
+      ...list.map(({ position, reply }) => position ?? reply ?? ''),
+    ]);
+    const args = [group, String(done.size), String(replyIdleMs), ...words];
+    await link.run(settleScript, [...done.keys(), ...replies.keys()], args);
+    return items.map(() => true as const);
+  });
+  const settle = (item: Settled): Promise<true> => settleAll(item);
+
+  return {
+    async send(shard, letter) {
+      return send({ key: streamOf(shard), bytes: pack(letter) });
+    },
+    async open(shard) {
+      shards.set(streamOf(shard), shard);
+      return reader.add(streamOf(shard));
+    },
+    async shut(list) {
+      for (const shard of list) shards.delete(streamOf(shard));
+      await reader.remove(list.map(streamOf));
+    },
+    onDelivery(take) {
+      deliver = take;
+    },
+    onReply(take) {
+      answer = take;
+    },
+    async settle({ shard, position }, reply) {
+      const removed = settle({ key: streamOf(shard), position });
+      if (reply) {
+        const { error, ...rest } = reply.reply;
+        const told = settle({
+          key: repliesOf(reply.to),
+          position: null,
+          reply: bytesOf(error ? { ...rest, error } : rest),
+        });
+        await told;
+      }
+      await removed;
+    },
+    async lag(list) {
+      if (list.length === 0) return [];
+      const lags: Answer = await link.run(lagScript, list.map(streamOf), []);
+      if (!isList(lags)) throw unavailable();
+      return list.map((shard, i) => {
+        const [waiting, oldest] = isList(lags[i]) ? lags[i] : [];
+        return { shard, waiting: Number(waiting ?? 0), oldestMs: Number(oldest ?? 0) };
+      });
+    },
+    close: () => reader.close(),
+  };
+}

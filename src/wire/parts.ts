@@ -1,0 +1,59 @@
+// What differs between the ways to run: the store, the bus and the actors of one process, or of a cluster's node.
+import type { ActorPorts } from '../../actors/ports.ts';
+import type { HubActors } from '../../actors/protocol.ts';
+import type { Tell } from '../../actors/runtime/define.ts';
+import type { Config } from '../config.ts';
+import type { Audience, Control } from '../domain/frame.ts';
+import type { NodeHealth } from '../handlers/hub.ts';
+import type { Broadcast } from '../ports/broadcast.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Limits } from '../ports/limits.ts';
+import type { Log } from '../ports/log.ts';
+import type { Secrets } from '../ports/secrets.ts';
+import type { Store } from '../ports/store.ts';
+import type { Workers } from './workers.ts';
+
+/** What every way to run is made of. */
+export interface Materials {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly secrets: Secrets;
+  readonly workers: Workers;
+  /** Agents with an open stream on this node. */
+  readonly agents: () => number;
+}
+
+export interface Parts {
+  /** This process's name among the nodes, as actors know it. */
+  readonly node: string;
+  readonly store: Store;
+  readonly broadcast: Broadcast;
+  /** Limits that hold over all nodes. */
+  readonly limits: Limits;
+  /** Limits of a caller's requests, which must not need more than this process. */
+  readonly requestLimits: Limits;
+  readonly actors: HubActors & { send(tell: Tell): Promise<void> };
+  /** Round trip of the key-value store in milliseconds. */
+  keyValue(): Promise<number>;
+  /** Connected agents, over all nodes. */
+  connectedAgents(): number;
+  readonly cluster: NodeHealth['cluster'];
+  /** True while this node is the one that sweeps. */
+  sweeps(): boolean;
+  /** Takes part, once streams can be announced. */
+  begin(): Promise<void>;
+  /** A control message came; `audiences` have streams here. */
+  control(message: Control, audiences: readonly Audience[]): void;
+  /** Ends the actors: what is in the mailboxes is finished. */
+  stopActors(): Promise<void>;
+  /** Closes bus and store. */
+  close(): Promise<void>;
+}
+
+export const actorPorts = (
+  { config, secrets }: Materials,
+  store: Store,
+  matches: ActorPorts['matches'],
+  isGone: ActorPorts['isGone'],
+): ActorPorts => ({ store, secrets, signatureEncoding: config.wire.signatureEncoding, matches, isGone });

@@ -1,0 +1,263 @@
+// Actors between nodes: order, one handling of each letter, the new owner's claim, even shares, and the role that a late waker drops.
+import { describe, expect, it } from 'vitest';
+import type { Tell } from '../../../actors/runtime/define.ts';
+import { createRemoteActors, type RemoteActors, shardOfKey } from '../../../actors/runtime/remote.ts';
+import { HubError } from '../../../src/domain/error.ts';
+import { ManualClock, settled } from '../../clock.ts';
+import { memoryLog } from '../../log.ts';
+import { type CounterKinds, type CounterPorts, counterKinds } from './counter.ts';
+import { MemoryBus } from './memory-bus.ts';
+
+function aCluster() {
+  const clock = new ManualClock(0);
+  const bus = new MemoryBus(clock);
+  const ports: CounterPorts = {
+    stored: new Map(),
+    steps: [],
+    gates: new Map(),
+    broken: null,
+    activations: 0,
+  };
+  const frames: unknown[] = [];
+  const node = async (name: string) => {
+    const log = memoryLog();
+    const moved: number[] = [];
+    const actors = createRemoteActors<CounterKinds, CounterPorts>({
+      definitions: counterKinds,
+      ports,
+      clock,
+      log,
+      broadcast: { publish: async (list) => void frames.push(...list), control: async () => {} },
+      node: name,
+      post: bus.post(name),
+      leases: bus.leases(name),
+      members: bus.members(name),
+      note: () => ({ version: 'test', startedAt: 0, agents: 0 }),
+      roles: ['sweep'],
+      moved: async (shards) => void moved.push(...shards),
+    });
+    await actors.turn();
+    return { actors, log, moved, name };
+  };
+  const gate = (name: string) => {
+    let open = () => {};
+    ports.gates.set(name, new Promise<void>((resolve) => (open = resolve)));
+    return () => open();
+  };
+  /** Lets the nodes' loops run for so long. */
+  const pass = (ms: number) => clock.advanceAsync(ms, 100);
+  return { clock, bus, ports, frames, node, gate, pass };
+}
+
+/** A key whose shard this node owns. */
+const keyOf = (actors: RemoteActors<CounterKinds>): string => {
+  for (let i = 0; ; i++)
+    if (actors.shards.includes(shardOfKey(`t${i}/production`))) return `t${i}/production`;
+};
+
+const letter = (id: string, key: string, n: number, asks = false) => ({
+  id,
+  from: 'elsewhere',
+  asks,
+  ...({ kind: 'counter', key, type: 'add', body: { n } } satisfies Tell),
+});
+
+async function two() {
+  const cluster = aCluster();
+  const a = await cluster.node('a');
+  const b = await cluster.node('b');
+  await cluster.pass(3000);
+  return { ...cluster, a, b };
+}
+
+describe('shards', () => {
+  it('put an agent where its environment is, and a tenant by itself', () => {
+    expect(shardOfKey('t1/production/agent/with/slashes')).toBe(shardOfKey('t1/production'));
+    expect(shardOfKey('t1')).not.toBe(shardOfKey('t1/production'));
+  });
+
+  it('are all of a single node, then half of two, each owned once', async () => {
+    const cluster = aCluster();
+    const a = await cluster.node('a');
+    expect(a.actors.shards).toHaveLength(256);
+    const b = await cluster.node('b');
+    await cluster.pass(3000);
+    expect(a.actors.shards).toHaveLength(128);
+    expect(new Set([...a.actors.shards, ...b.actors.shards]).size).toBe(256);
+  });
+
+  it('of a node that stops are taken at the next turn, without waiting for a lease to end', async () => {
+    const { a, b, pass } = await two();
+    await a.actors.stop(0);
+    await pass(1600);
+    expect(b.actors.shards).toHaveLength(256);
+  });
+
+  it('of a node that dies are taken within 10 s, and never while its leases last', async () => {
+    const { a, b, bus, pass } = await two();
+    bus.cut.add('a');
+    await pass(3000);
+    expect(b.actors.shards).toHaveLength(128);
+    await pass(5000);
+    expect(b.actors.shards).toHaveLength(256);
+    expect(a.actors.shards).toHaveLength(0);
+  });
+
+  it('give one node alone the role of sweeping, and pass it on', async () => {
+    const { a, b, bus, pass } = await two();
+    expect([a.actors.holds('sweep'), b.actors.holds('sweep')]).toEqual([true, false]);
+    bus.cut.add('a');
+    await pass(8000);
+    expect([a.actors.holds('sweep'), b.actors.holds('sweep')]).toEqual([false, true]);
+  });
+
+  it('that were taken are told, so that streams are announced to the new owner', async () => {
+    const { b } = await two();
+    expect(b.moved.sort((x, y) => x - y)).toEqual([...b.actors.shards].sort((x, y) => x - y));
+  });
+});
+
+describe('a letter', () => {
+  it('reaches the owner from any node, and its reply comes back', async () => {
+    const { a, b } = await two();
+    const key = keyOf(b.actors);
+    expect(await a.actors.ask('counter', key, 'add', { n: 2 })).toBe(2);
+    expect(await b.actors.ask('counter', key, 'add', { n: 3 })).toBe(5);
+  });
+
+  it('that is refused comes back as the same error', async () => {
+    const { a, b } = await two();
+    await expect(a.actors.ask('counter', keyOf(b.actors), 'fail', { how: 'conflict' })).rejects.toMatchObject(
+      {
+        code: 'conflict',
+        message: 'no',
+      },
+    );
+  });
+
+  it('is handled in the order in which its node sent it, also when the node becomes the owner meanwhile', async () => {
+    const { a, b, bus, ports, pass } = await two();
+    const key = keyOf(b.actors);
+    const sent = [1, 2, 3].map((n) => a.actors.tell('counter', key, 'add', { n }));
+    bus.cut.add('b');
+    await Promise.all(sent);
+    const replies = pass(9000);
+    await replies;
+    expect(a.actors.shards).toContain(shardOfKey(key));
+    await a.actors.ask('counter', key, 'add', { n: 4 });
+    const begun = ports.steps.filter((step) => step.endsWith('begins'));
+    expect(begun.slice(-1)).toEqual([`${key}+4 begins`]);
+    expect([...new Set(begun)]).toEqual([1, 2, 3, 4].map((n) => `${key}+${n} begins`));
+  });
+
+  it('is settled after its handler has ended, not before', async () => {
+    const { a, b, bus, gate } = await two();
+    const open = gate('g');
+    const key = keyOf(b.actors);
+    const reply = a.actors.ask('counter', key, 'add', { n: 1, hold: 'g' });
+    await settled();
+    expect(bus.stream(shardOfKey(key)).entries).toHaveLength(1);
+    open();
+    expect(await reply).toBe(1);
+    expect(bus.stream(shardOfKey(key)).entries).toHaveLength(0);
+  });
+
+  it('that comes twice is handled once', async () => {
+    const { a, bus, ports } = await two();
+    const key = keyOf(a.actors);
+    const shard = shardOfKey(key);
+    bus.put(shard, letter('x:1', key, 7));
+    bus.put(shard, letter('x:1', key, 7));
+    await bus.post('elsewhere').send(shard, letter('x:2', key, 1));
+    await settled();
+    expect(ports.stored.get(key)).toBe(8);
+    expect(bus.stream(shard).entries).toEqual([]);
+  });
+
+  it('that a dead owner had taken and not settled is handled by the next one, in the same order', async () => {
+    const { a, b, bus, ports, gate, pass } = await two();
+    gate('g');
+    const key = keyOf(b.actors);
+    await a.actors.tell('counter', key, 'add', { n: 1, hold: 'g' });
+    await a.actors.tell('counter', key, 'add', { n: 10 });
+    await settled();
+    expect(ports.steps).toEqual([`${key}+1 begins`]);
+    bus.cut.add('b');
+    // The dead one never ends; the next one is not held.
+    gate('g')();
+    await pass(9000);
+    expect(a.actors.shards).toContain(shardOfKey(key));
+    expect(ports.steps.slice(1)).toEqual([1, 10].flatMap((n) => [`${key}+${n} begins`, `${key}+${n} ends`]));
+    expect(ports.stored.get(key)).toBe(11);
+    expect(bus.stream(shardOfKey(key)).entries).toEqual([]);
+  });
+
+  it('without an answer in 5 s ends as unavailable', async () => {
+    const { a, b, gate, pass } = await two();
+    gate('never');
+    const asked = a.actors
+      .ask('counter', keyOf(b.actors), 'add', { n: 1, hold: 'never' })
+      .catch((error: unknown) => error);
+    await pass(5100);
+    expect(await asked).toMatchObject({ code: 'unavailable', detail: { retryAfter: 1 } });
+  });
+
+  it('cannot be sent without the bus: unavailable at once', async () => {
+    const { a, b, bus } = await two();
+    const key = keyOf(b.actors);
+    bus.cut.add('a');
+    await expect(a.actors.ask('counter', key, 'read', null)).rejects.toBeInstanceOf(HubError);
+    await expect(a.actors.tell('counter', key, 'read', null)).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('without an asker is tried again until the store is back', async () => {
+    const { a, ports, pass } = await two();
+    const key = keyOf(a.actors);
+    await a.actors.ask('counter', key, 'read', null);
+    const other = `${key}/agent`;
+    ports.broken = new Error('store down');
+    const tells = [{ kind: 'counter', key: other, type: 'add', body: { n: 4 } }];
+    await a.actors.ask('counter', key, 'emit', { tells });
+    await pass(300);
+    ports.broken = null;
+    await pass(600);
+    expect(ports.stored.get(other)).toBe(4);
+  });
+});
+
+describe('an owner that was paused', () => {
+  it('drops its role within a second of waking, before it has heard of anybody', async () => {
+    const { a, clock, bus } = await two();
+    const key = keyOf(a.actors);
+    await a.actors.ask('counter', key, 'add', { n: 1 });
+    bus.cut.add('a');
+    // Paused: no timer fires, and time passes.
+    clock.skip(30_000);
+    expect(a.actors.shards).toEqual([]);
+    await expect(a.actors.ask('counter', key, 'add', { n: 1 })).rejects.toMatchObject({
+      code: 'unavailable',
+    });
+    await clock.advanceAsync(1000, 100);
+    expect(a.actors.size).toBe(0);
+  });
+
+  it('lets no effect leave of a handler that it began before, and has the new owner build its state again', async () => {
+    const { a, b, clock, ports, frames, gate, pass, bus } = await two();
+    const key = keyOf(a.actors);
+    const open = gate('g');
+    const asked = a.actors.ask('counter', key, 'add', { n: 1, hold: 'g' }).catch((error: unknown) => error);
+    await settled();
+    bus.cut.add('a');
+    await pass(9000);
+    expect(await b.actors.ask('counter', key, 'read', null)).toBe(0);
+    bus.cut.delete('a');
+    open();
+    await settled();
+    expect(await asked).toMatchObject({ code: 'unavailable' });
+    expect(frames).toEqual([]);
+    await clock.advanceAsync(1000, 100);
+    // What the late handler wrote is in the store, and so in the state of whoever owns it now.
+    expect(ports.stored.get(key)).toBe(1);
+    expect(await b.actors.ask('counter', key, 'read', null)).toBe(1);
+  });
+});

@@ -1,0 +1,121 @@
+// A hub of two nodes that loses Redis, then its store: what stays, what answers 503, what the health tells, and how it comes back by itself.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SseClient } from '../e2e/sse.ts';
+import { type Services, startServices } from '../services/start.ts';
+import { eventually, type Nodes, startNodes } from './nodes.ts';
+
+const yaml = `apiVersion: service/v1
+kind: ContractBundle
+metadata:
+  name: guard
+defaults:
+  mode: enforce
+contracts:
+  - id: no-secrets
+    type: pre
+    tool: read_file
+    when:
+      args.path: { contains: ".env" }
+    then:
+      effect: deny
+      message: "no secrets"
+`;
+
+describe('two nodes', () => {
+  let services: Services;
+  let nodes: Nodes;
+  let cookie = '';
+  let key = '';
+  let stream: SseClient;
+
+  const deploy = (i: number) =>
+    nodes.at(i).call('POST', '/api/v1/bundles/guard/1/deploy', { cookie, body: { env: 'production' } });
+  const ready = (i: number) => nodes.at(i).call('GET', '/api/v1/health/ready');
+  const bothReady = () =>
+    eventually('both nodes ready', async () => {
+      const answers = await Promise.all([ready(0), ready(1)]);
+      return answers.every(({ status }) => status === 200) || undefined;
+    });
+
+  beforeAll(async () => {
+    services = await startServices(true);
+    nodes = await startNodes({ count: 2, mongoUrl: services.mongoUrl, redisUrl: services.redisUrl });
+    cookie = await nodes.at(0).admin();
+    ({ key } = await nodes.at(0).key(cookie));
+    await nodes.at(0).call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: yaml } });
+    stream = await SseClient.open(`${nodes.at(1).url}/api/v1/stream?env=production`, {
+      Authorization: `Bearer ${key}`,
+      'X-Service-Agent-Id': 'agent-1',
+    });
+    await deploy(0);
+    await stream.next('contract_update');
+  });
+  afterAll(async () => {
+    stream?.close();
+    await nodes?.remove();
+    await services?.stop();
+  });
+
+  it('without Redis keep streams and reads, answer 503 to what needs an actor, and say that they are not ready', async () => {
+    await services.redis.kill9();
+    const begun = performance.now();
+    const down = await eventually('not ready, with the loops named', async () => {
+      const answer = await ready(0);
+      if (answer.status !== 503) return undefined;
+      const { cache, workers } = answer.body;
+      return (
+        (!cache.connected && workers.leases === 'crashed' && workers.consumer === 'crashed') || undefined
+      );
+    });
+    console.log(`Redis gone: both loops named after ${Math.round(down.tookMs)} ms`);
+    expect(down.tookMs).toBeLessThan(10_000);
+    for (const i of [0, 1]) {
+      const refused = await deploy(i);
+      expect(refused.status, JSON.stringify(refused.body)).toBe(503);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect((await nodes.at(i).call('GET', '/api/v1/bundles', { cookie })).status).toBe(200);
+      expect((await nodes.at(i).call('GET', '/api/v1/health/live')).status).toBe(200);
+    }
+    expect(stream.ended).toBe(false);
+    console.log(`outage of ${Math.round(performance.now() - begun)} ms`);
+  });
+
+  it('come back by themselves within 10 s of its return, with the same streams', async () => {
+    await services.redis.start();
+    const begun = performance.now();
+    await bothReady();
+    const before = stream.frames.length;
+    await eventually('a deployment', async () => ((await deploy(0)).status === 201 ? true : undefined));
+    expect(performance.now() - begun).toBeLessThan(10_000);
+    await stream.next('contract_update', before);
+    console.log(
+      `Redis back: a deployment reached the old stream after ${Math.round(performance.now() - begun)} ms`,
+    );
+    expect(stream.ended).toBe(false);
+    await eventually('the agent on the roster', async () => {
+      const { body } = await nodes.at(0).call('GET', '/api/v1/agents/status', { cookie });
+      return body.agents?.length === 1 || undefined;
+    });
+    const ids = stream.frames.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('say without the store that they are not ready, answer 503, and come back by themselves', async () => {
+    await services.mongo.kill9();
+    const down = await eventually('not ready', async () => {
+      const answer = await ready(0);
+      return (answer.status === 503 && !answer.body.database.connected) || undefined;
+    });
+    expect(down.tookMs).toBeLessThan(10_000);
+    const refused = await deploy(0);
+    expect(refused.status, JSON.stringify(refused.body)).toBe(503);
+    expect(refused.headers.get('retry-after')).not.toBeNull();
+    expect(stream.ended).toBe(false);
+    await services.mongo.start();
+    const begun = performance.now();
+    await bothReady();
+    await eventually('a deployment', async () => ((await deploy(1)).status === 201 ? true : undefined));
+    console.log(`store back: a deployment went through after ${Math.round(performance.now() - begun)} ms`);
+    expect(performance.now() - begun).toBeLessThan(10_000);
+  });
+});

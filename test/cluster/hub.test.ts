@@ -1,0 +1,204 @@
+// Three real hub processes as one hub: what one node is told, the others do; what a dead one held, the others hold.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SseClient } from '../e2e/sse.ts';
+import { eventually, type Nodes, startNodes } from './nodes.ts';
+
+const yaml = (name: string, tool = 'read_file') => `apiVersion: service/v1
+kind: ContractBundle
+metadata:
+  name: ${name}
+defaults:
+  mode: enforce
+contracts:
+  - id: no-secrets
+    type: pre
+    tool: ${tool}
+    when:
+      args.path: { contains: ".env" }
+    then:
+      effect: deny
+      message: "no secrets"
+`;
+
+/** Who owns what, as this node tells it. */
+async function shards(nodes: Nodes, i: number, cookie: string) {
+  const { status, body } = await nodes.at(i).call('GET', '/api/v1/health/cluster', { cookie });
+  if (status !== 200) throw new Error(`health/cluster: ${status} ${JSON.stringify(body)}`);
+  return body as {
+    readonly node: string;
+    readonly nodes: readonly {
+      readonly node: string;
+      readonly shard_count: number;
+      readonly shards: number[];
+    }[];
+    readonly shards: { readonly owned: number };
+    readonly lag: { readonly waiting: number };
+  };
+}
+
+/** Waits until every living node sees `count` nodes that own all shards, evenly and each once. */
+function even(nodes: Nodes, cookie: string, count: number) {
+  return eventually(`${count} nodes with an even share each`, async () => {
+    for (const i of nodes.alive) {
+      const seen = await shards(nodes, i, cookie);
+      const all = seen.nodes.flatMap((node) => node.shards);
+      if (seen.nodes.length !== count || all.length !== 256 || seen.shards.owned !== 256) return undefined;
+      if (seen.nodes.some((node) => node.shard_count > Math.ceil(256 / count))) return undefined;
+    }
+    return true;
+  });
+}
+
+describe('three nodes', () => {
+  let nodes: Nodes;
+  let cookie = '';
+  let key: { id: string; key: string };
+
+  const open = (i: number, agent: string, withKey = key.key) =>
+    SseClient.open(`${nodes.at(i).url}/api/v1/stream?env=production`, {
+      Authorization: `Bearer ${withKey}`,
+      'X-Service-Agent-Id': agent,
+    });
+
+  beforeAll(async () => {
+    nodes = await startNodes({ count: 3 });
+    cookie = await nodes.at(0).admin();
+    key = await nodes.at(1).key(cookie);
+    const { tookMs } = await even(nodes, cookie, 3);
+    console.log(`shards spread over 3 nodes in ${Math.round(tookMs)} ms`);
+  });
+  afterAll(async () => {
+    await nodes?.remove();
+  });
+
+  it('say of each other that all is well', async () => {
+    for (const i of [0, 1, 2]) {
+      const ready = await nodes.at(i).call('GET', '/api/v1/health/ready');
+      expect(ready).toMatchObject({
+        status: 200,
+        body: {
+          workers: {
+            leases: 'running',
+            consumer: 'running',
+            broadcast: 'running',
+            sweep: 'running',
+            push: 'running',
+          },
+        },
+      });
+    }
+  });
+
+  it('bring a deployment of node A to an agent on node B, and show its report on C', async () => {
+    const stream = await open(1, 'agent-b');
+    await nodes.at(2).call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: yaml('guard') } });
+    const deployed = await nodes.at(0).call('POST', '/api/v1/bundles/guard/1/deploy', {
+      cookie,
+      body: { env: 'production' },
+    });
+    expect(deployed.status).toBe(201);
+    const frame = await stream.next('contract_update');
+    await nodes.at(1).call('POST', '/api/v1/agents/report', {
+      key: key.key,
+      agent: 'agent-b',
+      body: { bundle_name: 'guard', policy_version: frame.data.revision_hash },
+    });
+    await eventually('the report on every node', async () => {
+      const { body } = await nodes.at(2).call('GET', '/api/v1/agents/status', { cookie });
+      return body.agents?.some((row: { status: string }) => row.status === 'current') || undefined;
+    });
+    stream.close();
+  });
+
+  it('tell an agent on B of the decision that was made on C about the approval it asked for on A', async () => {
+    const stream = await open(1, 'agent-d');
+    const took: number[] = [];
+    for (let n = 0; n < 20; n++) {
+      const asked = await nodes.at(0).call('POST', '/api/v1/approvals', {
+        key: key.key,
+        agent: `agent-d`,
+        body: { agent_id: 'agent-d', tool_name: 'delete_file', message: 'May I?', timeout: 60 },
+        headers: {},
+      });
+      if (asked.status === 429) break;
+      expect(asked.status, JSON.stringify(asked.body)).toBe(201);
+      const before = stream.frames.length;
+      const begun = performance.now();
+      const decided = await nodes.at(2).call('PUT', `/api/v1/approvals/${asked.body.id}`, {
+        cookie,
+        body: { approved: true },
+      });
+      expect(decided.status, JSON.stringify(decided.body)).toBe(200);
+      const frame = await stream.next('approval_decided', before);
+      took.push(performance.now() - begun);
+      expect(frame.data).toMatchObject({ approval_id: asked.body.id, status: 'approved' });
+    }
+    took.sort((a, b) => a - b);
+    console.log(
+      `decided on C → heard on B: median ${took[took.length >> 1]?.toFixed(1)} ms of ${took.length}`,
+    );
+    stream.close();
+  });
+
+  it('end the streams of a key that was revoked on A, on B and C, within a second', async () => {
+    const own = await nodes.at(0).key(cookie);
+    const streams = await Promise.all([open(1, 'r-1', own.key), open(2, 'r-2', own.key)]);
+    const begun = performance.now();
+    expect((await nodes.at(0).call('DELETE', `/api/v1/keys/${own.id}`, { cookie })).status).toBeLessThan(300);
+    await Promise.all(streams.map((stream) => stream.end(1000)));
+    console.log(
+      `streams of a revoked key ended on other nodes in ${Math.round(performance.now() - begun)} ms`,
+    );
+  });
+
+  it('own all shards again within 10 s of the death of one, and lose its agents from the roster', async () => {
+    const [onB, onC] = await Promise.all([open(1, 'dies'), open(2, 'lives')]);
+    await eventually('both on the roster', async () => {
+      const { body } = await nodes.at(0).call('GET', '/api/v1/agents/status', { cookie });
+      const ids = (body.agents ?? []).map((row: { agent_id: string }) => row.agent_id);
+      return (ids.includes('dies') && ids.includes('lives')) || undefined;
+    });
+    await nodes.kill(1);
+    const { tookMs } = await even(nodes, cookie, 2);
+    console.log(`kill -9 of one of three: all 256 shards owned again after ${Math.round(tookMs)} ms`);
+    expect(tookMs).toBeLessThan(10_000);
+    await eventually('a roster without the dead node', async () => {
+      const { body } = await nodes.at(0).call('GET', '/api/v1/agents/status', { cookie });
+      const ids = (body.agents ?? []).map((row: { agent_id: string }) => row.agent_id);
+      return (!ids.includes('dies') && ids.includes('lives')) || undefined;
+    });
+    const deployed = await nodes.at(0).call('POST', '/api/v1/bundles/guard/1/deploy', {
+      cookie,
+      body: { env: 'production' },
+    });
+    expect(deployed.status).toBe(201);
+    await onC.next('contract_update');
+    onB.close();
+    onC.close();
+    await nodes.restart(1);
+    await even(nodes, cookie, 3);
+  });
+
+  it('drop the role of a node that was paused, within a second of its waking', async () => {
+    nodes.signal(0, 'SIGSTOP');
+    await even(nodes, cookie, 2);
+    nodes.signal(0, 'SIGCONT');
+    const begun = performance.now();
+    const woken = await shards(nodes, 0, cookie);
+    const own = woken.nodes.find(({ node }) => node === woken.node);
+    const others = await shards(nodes, 2, cookie);
+    const elsewhere = new Set(
+      others.nodes.filter(({ node }) => node !== woken.node).flatMap((node) => node.shards),
+    );
+    expect(own?.shards.filter((shard) => elsewhere.has(shard)) ?? []).toEqual([]);
+    expect(performance.now() - begun).toBeLessThan(1000);
+    await even(nodes, cookie, 3);
+  });
+
+  it('hand everything over when one is stopped', async () => {
+    expect(await nodes.stop(2)).toBe(0);
+    const { tookMs } = await even(nodes, cookie, 2);
+    console.log(`SIGTERM of one of three: all 256 shards owned again after ${Math.round(tookMs)} ms`);
+    expect(tookMs).toBeLessThan(5000);
+  });
+});
