@@ -57,10 +57,16 @@ export async function open(followers: readonly Follower[], ms = 30_000): Promise
   const atOnce = 50;
   for (let from = 0; from < followers.length; from += atOnce) {
     const some = followers.slice(from, from + atOnce);
-    for (const follower of some) follower.start();
+    for (const follower of some) {
+      opened.add(follower);
+      follower.start();
+    }
     await allOpen(some, ms);
   }
 }
+
+/** Those that were opened and not closed: a run that is stopped half-way must not leave them calling. */
+const opened = new Set<Follower>();
 
 export const allOpen = (followers: readonly Follower[], ms = 30_000) =>
   eventually(
@@ -86,6 +92,11 @@ export async function allOn(
   };
 }
 
-export function close(followers: readonly Follower[]): void {
-  for (const follower of followers) follower.stop();
+export function close(followers: Iterable<Follower>): void {
+  for (const follower of followers) {
+    follower.stop();
+    opened.delete(follower);
+  }
 }
+
+export const closeAll = (): void => close([...opened]);

@@ -1,8 +1,9 @@
 // Ingest as a fleet does it: senders with batches under fresh call ids, each repeated on another node until it is acknowledged or given up.
-import { setTimeout as wait } from 'node:timers/promises';
+import { setMaxListeners } from 'node:events';
 import type { Caller, Node } from './caller.ts';
-import type { Call, History } from './history.ts';
+import type { History } from './history.ts';
 import type { Random } from './random.ts';
+import { rest } from './trial.ts';
 
 export interface IngestInput {
   readonly ids: readonly string[];
@@ -20,7 +21,8 @@ export interface LoadOptions {
   readonly route: (random: Random) => Node | null;
   /** How often a batch is tried in all. */
   readonly attempts?: number;
-  readonly onCall?: (call: Call<IngestInput>) => void;
+  /** Ends it as well. */
+  readonly ended?: AbortSignal;
 }
 
 export interface Load {
@@ -41,13 +43,15 @@ const event = (call_id: string, agent_id: string) => ({
 export function ingest(options: LoadOptions): Load {
   const { caller, history, key, route, attempts = 8 } = options;
   const running = new AbortController();
-  const pause = (ms: number) => wait(ms, undefined, { signal: running.signal }).catch(() => {});
+  const signal = options.ended ? AbortSignal.any([running.signal, options.ended]) : running.signal;
+  setMaxListeners(0, signal);
+  const pause = (ms: number) => rest(ms, signal);
 
   async function sender(n: number): Promise<void> {
     const random = options.random.branch(`sender-${n}`);
     const agent = `agent-${n}`;
     await pause(random.between(0, options.pauseMs));
-    for (let batch = 0; !running.signal.aborted; batch++) {
+    for (let batch = 0; !signal.aborted; batch++) {
       const ids = Array.from(
         { length: options.batch },
         (_, i) => `${options.random.seed}/${n}/${batch}/${i}`,
@@ -65,8 +69,7 @@ export function ingest(options: LoadOptions): Load {
           agent,
           body,
         });
-        options.onCall?.(call);
-        if (call.outcome === 'ok' || running.signal.aborted) break;
+        if (call.outcome === 'ok' || signal.aborted) break;
         await pause(random.between(50, 300));
       }
       await pause(options.pauseMs * random.between(0.5, 1.5));

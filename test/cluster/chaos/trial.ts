@@ -1,5 +1,8 @@
 // One run of one promise under one seed: on a fleet that is whole at its begin and again at its end. The promises are in promises/.
 
+import { setMaxListeners } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
+import { closeAll } from './crowd.ts';
 import type { Report, Size } from './figures.ts';
 import type { Fleet } from './fleet.ts';
 import { History } from './history.ts';
@@ -12,6 +15,10 @@ export interface Trial {
   readonly history: History;
   /** What only this size has: `trial.of(12, 60)` is 12 in the short form, 60 in the long one. */
   of<T>(short: T, long: T): T;
+  /** Ends when the run does, however it does. */
+  readonly ended: AbortSignal;
+  /** Does something beside the run until told to end; what it throws is thrown by `end`. */
+  beside(task: (signal: AbortSignal) => Promise<void>): { end(): Promise<void> };
 }
 
 export interface Suite {
@@ -24,8 +31,26 @@ export interface Suite {
 /** Runs it. Never rejects: what stops a run is a violation of its own. */
 export async function attempt(suite: Suite, fleet: Fleet, seed: string, size: Size): Promise<Report> {
   const begun = Date.now();
+  const over = new AbortController();
+  setMaxListeners(0, over.signal);
   const trial: Trial = {
     fleet,
+    ended: over.signal,
+    beside(task) {
+      const own = new AbortController();
+      setMaxListeners(0, own.signal);
+      const done = task(AbortSignal.any([own.signal, over.signal])).then(
+        () => null,
+        (error: unknown) => ({ error }),
+      );
+      return {
+        async end() {
+          own.abort();
+          const failed = await done;
+          if (failed) throw failed.error;
+        },
+      };
+    },
     random: random(`${seed}/${suite.promise}`),
     size,
     history: new History(),
@@ -37,6 +62,9 @@ export async function attempt(suite: Suite, fleet: Fleet, seed: string, size: Si
     result = await suite.run(trial);
   } catch (error) {
     result = { figures: {}, violations: [`the run was stopped: ${said(error)}`] };
+  } finally {
+    over.abort();
+    closeAll();
   }
   const healing = await fleet.heal(60_000).then(
     () => [],
@@ -53,6 +81,10 @@ export async function attempt(suite: Suite, fleet: Fleet, seed: string, size: Si
     faults: fleet.told(begun),
   };
 }
+
+/** Waits so long, or until the signal. Never rejects. */
+export const rest = (ms: number, signal: AbortSignal): Promise<void> =>
+  wait(Math.max(0, ms), undefined, { signal }).catch(() => {});
 
 function said(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -5,7 +5,7 @@ import { checkOrder, checkReplay, checkVersions } from '../check/streams.ts';
 import { agents, allOn, allOpen, close, dashboards, open } from '../crowd.ts';
 import { Follower } from '../follower.ts';
 import { Tenant } from '../tenant.ts';
-import type { Suite } from '../trial.ts';
+import { rest, type Suite } from '../trial.ts';
 
 const convergeMs = 10_000;
 
@@ -13,7 +13,7 @@ export const cuts: Suite = {
   promise: 7,
   title: '1,000 agents on 3 nodes, deploys while connections are cut at random',
 
-  async run({ fleet, random, of }) {
+  async run({ fleet, random, of, beside }) {
     const tenant = await Tenant.create(fleet, random);
     const { key } = await tenant.key();
     await tenant.deploy();
@@ -33,29 +33,27 @@ export const cuts: Suite = {
     const everyone = [...crowd, ...steady, ...cutOnes];
     await open(everyone, 60_000);
 
-    const running = new AbortController();
     let cutCount = 0;
-    const cutting = (async () => {
+    const cutting = beside(async (signal) => {
       const chance = random.branch('cuts');
       const victims = [...crowd, ...cutOnes];
-      while (!running.signal.aborted) {
+      while (!signal.aborted) {
         for (let n = of(3, 12); n > 0; n--) {
           const follower = chance.pick(victims);
           if (!follower.open) continue;
           follower.cut();
           cutCount++;
         }
-        await wait(chance.between(50, 150));
+        await rest(chance.between(50, 150), signal);
       }
-    })();
+    });
     const until = Date.now() + of(8000, 40_000);
     const chance = random.branch('deploys');
     while (Date.now() < until) {
       await tenant.deploy();
       await wait(chance.between(50, 600));
     }
-    running.abort();
-    await cutting;
+    await cutting.end();
     const last = tenant.deployed.at(-1)?.version ?? 0;
     const { behind, tookMs } = await allOn(crowd, last, convergeMs);
     await allOpen(everyone);

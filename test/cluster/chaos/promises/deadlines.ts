@@ -43,11 +43,13 @@ export const deadlines: Suite = {
     const asked = await askMany(trial, places, of(120, 1000), 'agent', () =>
       Math.round(random.between(of(5, 20), of(14, 60))),
     );
-    const killing = killAll(trial, of(1500, 4000));
-    const deciding = decideSome(trial, random.shuffle(asked).slice(0, asked.length / 10));
+    const killing = trial.beside(() => killAll(trial, of(1500, 4000)));
+    const some = random.shuffle(asked).slice(0, asked.length / 10);
+    const deciding = trial.beside(() => decideSome(trial, some));
     const last = Math.max(...asked.map(({ deadline }) => deadline));
     await lookAround(trial, asked, last);
-    await Promise.all([killing, deciding]);
+    await killing.end();
+    await deciding.end();
     await fleet.heal();
     await wait(Math.max(0, last + bounds.normalMs - Date.now()));
 
@@ -81,7 +83,7 @@ async function askMany(
     for (let n = from; n < count; n += 8) {
       const place = places[n % places.length];
       if (!place) continue;
-      const agent = `${prefix}-${Math.floor(n / places.length / 5)}`;
+      const agent = `${prefix}-${Math.floor(n / places.length / 3)}`;
       const made = await ask(fleet, place.tenant, place.key, agent, seconds(), random.shuffle(fleet.nodes));
       if (made) asked.push(made);
     }

@@ -6,18 +6,22 @@ import { deadlines } from './deadlines.ts';
 import { decisions } from './decisions.ts';
 import { ingestUnderKills } from './ingest.ts';
 import { outages } from './outages.ts';
+import { pause } from './pause.ts';
 import { revocation } from './revocation.ts';
 import { rolling } from './rolling.ts';
+import { shards } from './shards.ts';
 
 export const suites: readonly Suite[] = [
   ingestUnderKills,
   outages,
   deadlines,
   decisions,
+  pause,
   rolling,
   cuts,
   counter,
   revocation,
+  shards,
 ];
 
 export const embedded: readonly Suite[] = [ingestUnderKills, deadlines, decisions, cuts, counter, revocation];

@@ -10,7 +10,7 @@ export const ingestUnderKills: Suite = {
   promise: 1,
   title: 'kill -9 of a random node every 2 to 5 s under ingest from 50 agents',
 
-  async run({ fleet, random, history, of }) {
+  async run({ fleet, random, history, of, ended }) {
     const tenant = await Tenant.create(fleet, random);
     const { key } = await tenant.key();
     const plan = kills(random.branch('kills'), {
@@ -28,6 +28,7 @@ export const ingestUnderKills: Suite = {
       history,
       random: random.branch('ingest'),
       route: (chance) => fleet.route(chance),
+      ended,
     });
     const killed = await perform(fleet, plan);
     await load.stop();

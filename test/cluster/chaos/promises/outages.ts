@@ -30,7 +30,7 @@ export const outages: Suite = {
   promise: 2,
   title: 'kill -9 of Redis and of the store, mid-batch',
 
-  async run({ fleet, random, history, of }) {
+  async run({ fleet, random, history, of, ended }) {
     const tenant = await Tenant.create(fleet, random);
     const { key } = await tenant.key();
     await tenant.deploy();
@@ -45,6 +45,7 @@ export const outages: Suite = {
       history,
       random: random.branch('ingest'),
       route: (chance) => fleet.route(chance),
+      ended,
       attempts: 40,
     });
     const seen: Outage[] = [];

@@ -1,13 +1,12 @@
 // Promise 6: a rolling restart under load. No acknowledged write fails, every agent is on the newest bundle 5 s after the last restart, none
 // skipped a revision silently, and reconnections are spread.
-import { setTimeout as wait } from 'node:timers/promises';
 import { checkEvents } from '../check/events.ts';
 import { checkOrder, checkVersions } from '../check/streams.ts';
 import { agents, allOn, close, open } from '../crowd.ts';
 import { busiest } from '../figures.ts';
 import { type IngestInput, ingest } from '../load.ts';
 import { Tenant } from '../tenant.ts';
-import type { Suite } from '../trial.ts';
+import { rest, type Suite } from '../trial.ts';
 
 const convergeMs = 5000;
 const windowMs = 250;
@@ -18,7 +17,7 @@ export const rolling: Suite = {
   promise: 6,
   title: 'rolling restart of three nodes under load, 500 agents',
 
-  async run({ fleet, random, history, of }) {
+  async run({ fleet, random, history, of, ended, beside }) {
     const tenant = await Tenant.create(fleet, random);
     const { key } = await tenant.key();
     await tenant.deploy();
@@ -33,15 +32,15 @@ export const rolling: Suite = {
       history,
       random: random.branch('ingest'),
       route: (chance) => fleet.route(chance),
+      ended,
     });
-    const running = new AbortController();
-    const deploying = (async () => {
+    const deploying = beside(async (signal) => {
       const chance = random.branch('deploys');
-      while (!running.signal.aborted) {
+      while (!signal.aborted) {
         await tenant.deploy();
-        await wait(chance.between(200, 900));
+        await rest(chance.between(200, 900), signal);
       }
-    })();
+    });
 
     const violations: string[] = [];
     const stopped: number[] = [];
@@ -57,8 +56,7 @@ export const rolling: Suite = {
       await fleet.heal();
     }
     const lastRestart = Date.now();
-    running.abort();
-    await deploying;
+    await deploying.end();
     await load.stop();
     const last = tenant.deployed.at(-1)?.version ?? 0;
     const { behind } = await allOn(crowd, last, convergeMs - (Date.now() - lastRestart));
