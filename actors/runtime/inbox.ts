@@ -61,10 +61,13 @@ export function createInbox(options: InboxOptions): Inbox {
   function settle(delivery: Delivery, reply: PostReply | null): void {
     const { letter } = delivery;
     const back = reply && letter.asks ? { to: letter.from, reply } : undefined;
-    post.settle(delivery, back).catch((err: unknown) => {
-      log.debug({ err, shard: delivery.shard }, 'a letter could not be settled: it comes again');
-      shards.get(delivery.shard)?.atWork.delete(delivery.position);
-    });
+    const shard = shards.get(delivery.shard);
+    post
+      .settle(delivery, back)
+      .catch((err: unknown) => {
+        log.debug({ err, shard: delivery.shard }, 'a letter could not be settled: it comes again');
+      })
+      .finally(() => shard?.atWork.delete(delivery.position));
   }
 
   async function work(shard: Shard, delivery: Delivery): Promise<void> {

@@ -1,4 +1,5 @@
 // A hub of two nodes that loses Redis, then its store: what stays, what answers 503, what the health tells, and how it comes back by itself.
+import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SseClient } from '../e2e/sse.ts';
 import { type Services, startServices } from '../services/start.ts';
@@ -98,6 +99,21 @@ describe('two nodes', () => {
     });
     const ids = stream.frames.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('tell their streams to start anew when Redis comes back without its log, and own all shards again', async () => {
+    const redis = await createClient({ url: services.redisUrl }).connect();
+    await redis.sendCommand(['FLUSHALL']);
+    redis.destroy();
+    await services.redis.kill9();
+    const before = stream.frames.length;
+    await services.redis.start();
+    expect((await stream.next('resync', before, 10_000)).data).toMatchObject({ type: 'resync' });
+    await bothReady();
+    const from = stream.frames.length;
+    await eventually('a deployment', async () => ((await deploy(0)).status === 201 ? true : undefined));
+    await stream.next('contract_update', from);
+    expect(stream.ended).toBe(false);
   });
 
   it('say without the store that they are not ready, answer 503, and come back by themselves', async () => {

@@ -10,6 +10,7 @@ import {
   aDeployment,
   anApproval,
   anItem,
+  aRule,
   aSigningKey,
   aTenant,
   aUser,
@@ -210,6 +211,56 @@ describe('mongo, after a process died half-way', () => {
     expect(await at(0).contracts.addVersion(tenantId, contractId, {}, meta)).toMatchObject({ version: 3 });
     expect(await at(0).contracts.version(tenantId, contractId, 2)).toMatchObject({ name: 'real' });
     expect(await at(0).contracts.history(tenantId, contractId)).toHaveLength(3);
+    await close();
+  });
+});
+
+describe('mongo, an owner that was paused and does not know that another has taken over', () => {
+  const stale = { code: 'unavailable' };
+
+  it('cannot deploy over what the new owner deployed', async () => {
+    const { at, close } = await nodes(2);
+    const { tenant, admin, key } = founding();
+    await at(0).tenants.bootstrap(tenant, admin, key);
+    const tenantId = tenant.id;
+    await at(0).bundles.addVersion(aBundle({ tenantId }));
+    const deployment = () => aDeployment({ tenantId, signingKeyId: key.id });
+    const first = await at(0).deployments.add(deployment(), 10);
+    const second = await at(1).deployments.add(deployment(), 20);
+    await expect(at(0).deployments.add(deployment(), 10)).rejects.toMatchObject(stale);
+    expect(await at(0).deployments.current(tenantId, 'production')).toEqual([second]);
+    // Another environment has another owner.
+    expect(await at(0).deployments.add({ ...deployment(), env: 'staging' }, 10)).toMatchObject({
+      sequence: 1,
+    });
+    expect(first).toMatchObject({ sequence: 1 });
+    await close();
+  });
+
+  it('cannot change or remove a rule that the new owner changed', async () => {
+    const { at, close } = await nodes(2);
+    const rule = aRule();
+    const { tenantId, id } = rule;
+    await at(0).rules.create(rule);
+    expect(await at(0).rules.update(tenantId, id, { pattern: 'a*' }, 10)).toEqual({ ...rule, pattern: 'a*' });
+    await at(1).rules.update(tenantId, id, { pattern: 'b*' }, 20);
+    await expect(at(0).rules.update(tenantId, id, { pattern: 'c*' }, 10)).rejects.toMatchObject(stale);
+    await expect(at(0).rules.remove(tenantId, id, 10)).rejects.toMatchObject(stale);
+    expect(await at(0).rules.list(tenantId)).toEqual([{ ...rule, pattern: 'b*' }]);
+    expect(await at(1).rules.remove(tenantId, id, 20)).toEqual({ ...rule, pattern: 'b*' });
+    expect(await at(0).rules.update(tenantId, id, { pattern: 'c*' }, 10)).toBe('absent');
+    await close();
+  });
+
+  it('cannot assign agents that the new owner assigned', async () => {
+    const { at, close } = await nodes(2);
+    const tenantId = uuid();
+    for (const agentId of ['a', 'b']) await at(0).agents.seen(tenantId, agentId, 'production', t0, uuid());
+    await at(0).agents.assign(tenantId, ['a', 'b'], 'old', 10);
+    await at(1).agents.assign(tenantId, ['a'], 'new', 20);
+    await expect(at(0).agents.assign(tenantId, ['a'], 'old', 10)).rejects.toMatchObject(stale);
+    const bundles = (await at(1).agents.list(tenantId)).map(({ bundleName }) => bundleName);
+    expect(bundles).toEqual(['new', 'old']);
     await close();
   });
 });

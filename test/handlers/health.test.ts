@@ -60,3 +60,24 @@ it('tells a signed-in user the details', async () => {
     connected_agents: 0,
   });
 });
+
+it('tells an admin who owns what, and what waits', async () => {
+  const { body } = await t.call('healthCluster', {}, await t.tenant());
+  expect(body).toEqual({
+    mode: 'embedded',
+    node: 'n1',
+    nodes: [
+      {
+        node: 'n1',
+        version: '0.0.0-test',
+        started_at: '1970-01-01T00:00:00.000Z',
+        connected_agents: 0,
+        shard_count: 2,
+        shards: [0, 1],
+      },
+    ],
+    shards: { total: 3, owned: 2, unowned: [2] },
+    lag: { waiting: 2, oldest_ms: 5, shards: [{ shard: 1, waiting: 2, oldest_ms: 5 }] },
+    broadcast: { lag_ms: 0 },
+  });
+});
