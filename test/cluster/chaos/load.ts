@@ -30,7 +30,8 @@ export interface Load {
   stop(): Promise<void>;
 }
 
-const event = (call_id: string, agent_id: string) => ({
+/** An audit event as an agent sends it. */
+export const event = (call_id: string, agent_id: string) => ({
   call_id,
   agent_id,
   tool_name: 'read_file',
@@ -51,6 +52,7 @@ export function ingest(options: LoadOptions): Load {
     const random = options.random.branch(`sender-${n}`);
     const agent = `agent-${n}`;
     await pause(random.between(0, options.pauseMs));
+    let took = 0;
     for (let batch = 0; !signal.aborted; batch++) {
       const ids = Array.from(
         { length: options.batch },
@@ -69,10 +71,12 @@ export function ingest(options: LoadOptions): Load {
           agent,
           body,
         });
+        took = call.ended - call.invoked;
         if (call.outcome === 'ok' || signal.aborted) break;
-        await pause(random.between(50, 300));
+        await pause(random.between(50, 300) + Math.min(took, 500));
       }
-      await pause(options.pauseMs * random.between(0.5, 1.5));
+      // A store on a busy machine must not be buried: kills, not queues, are what is tested here.
+      await pause(Math.max(options.pauseMs, Math.min(3 * took, 2500)) * random.between(0.5, 1.5));
     }
   }
 

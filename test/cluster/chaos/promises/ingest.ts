@@ -21,8 +21,8 @@ export const ingestUnderKills: Suite = {
     });
     const load = ingest({
       senders: 50,
-      batch: 20,
-      pauseMs: of(300, 200),
+      batch: 10,
+      pauseMs: of(600, 400),
       key,
       caller: fleet.caller,
       history,
