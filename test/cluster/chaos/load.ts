@@ -14,6 +14,8 @@ export interface LoadOptions {
   readonly batch: number;
   /** Between two batches of one sender, in ms. */
   readonly pauseMs: number;
+  /** A sender pauses three times as long as its batch took, up to this. */
+  readonly maxPauseMs?: number;
   readonly key: string;
   readonly caller: Caller;
   readonly history: History;
@@ -76,7 +78,10 @@ export function ingest(options: LoadOptions): Load {
         await pause(random.between(50, 300) + Math.min(took, 500));
       }
       // A store on a busy machine must not be buried: kills, not queues, are what is tested here.
-      await pause(Math.max(options.pauseMs, Math.min(3 * took, 2500)) * random.between(0.5, 1.5));
+      await pause(
+        Math.max(options.pauseMs, Math.min(3 * took, options.maxPauseMs ?? 10_000)) *
+          random.between(0.5, 1.5),
+      );
     }
   }
 

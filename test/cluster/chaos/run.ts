@@ -1,4 +1,6 @@
 // The long form: every promise under many seeds, with progress, a table at the end, and exit code 1 when one was broken.
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Report, type Size, told } from './figures.ts';
 import { type Fleet, startEmbedded, startFleet } from './fleet.ts';
@@ -14,6 +16,7 @@ Usage: npm run test:chaos -- [options]
   --promises L    only these, by number, comma separated [all]
   --short         the sizes that the tests run, instead of the promises' own numbers
   --embedded      one embedded hub with kill -9, for the promises that it keeps too
+  --logs FOLDER   what the nodes said, when a promise was broken
   --json          reports as JSON, one a line, on standard output
   --help          this text
 
@@ -27,6 +30,7 @@ const { values } = parseArgs({
     promises: { type: 'string' },
     short: { type: 'boolean', default: false },
     embedded: { type: 'boolean', default: false },
+    logs: { type: 'string' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
   },
@@ -47,6 +51,13 @@ function wanted(): { readonly seeds: readonly string[]; readonly suites: typeof 
   if (suites.length !== new Set(numbers).size)
     throw new Error(`--promises: there is no such one in ${values.promises}`);
   return { seeds, suites };
+}
+
+async function keepLogs(folder: string, fleet: Fleet, { promise, seed }: Report): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const [i, { name }] of fleet.nodes.entries()) {
+    await writeFile(join(folder, `${promise}-${seed}-${name}.log`), fleet.output(i));
+  }
 }
 
 /** A row per promise: how often it was kept, and the figures of its last run. */
@@ -87,6 +98,7 @@ async function run(): Promise<void> {
         const report = await attempt(suite, fleet, seed, size);
         reports.push(report);
         say(told(report));
+        if (values.logs && report.violations.length > 0) await keepLogs(values.logs, fleet, report);
         if (values.json) process.stdout.write(`${JSON.stringify(report)}\n`);
         // A fleet that cannot be mended must not spoil the runs that follow.
         if (report.violations.some((line) => line.startsWith('the fleet did not come back'))) {

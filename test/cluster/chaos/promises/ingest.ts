@@ -22,7 +22,7 @@ export const ingestUnderKills: Suite = {
     const load = ingest({
       senders: 50,
       batch: 10,
-      pauseMs: of(600, 400),
+      pauseMs: of(1200, 800),
       key,
       caller: fleet.caller,
       history,

@@ -41,7 +41,8 @@ export const outages: Suite = {
     const load = ingest({
       senders: 20,
       batch: 10,
-      pauseMs: 200,
+      pauseMs: 300,
+      maxPauseMs: 1500,
       key,
       caller: fleet.caller,
       history,
