@@ -1,225 +1,231 @@
-// Measures durable event ingest of the embedded store beside two bounds of the same run: a raw append with fdatasync,
-// and a bare one-table insert loop. Prints a line per round, or JSON. Usage: ingest [--rows N] [--seconds S] [--rounds R] [--json]
-import { randomBytes, randomUUID } from 'node:crypto';
-import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// Durable event ingest of the whole hub at a million stored events, beside a raw append with fdatasync of the same bytes in the same run;
+// the delay of the hub's event loop meanwhile; the newest events of an agent; and a rare verdict among all while ingest goes on.
+import { closeSync, fdatasyncSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
-import { Database } from '../adapters/sqlite/database.ts';
-import { openSqlite } from '../adapters/sqlite/index.ts';
-import type { EventInput } from '../src/domain/event.ts';
-import type { Clock } from '../src/ports/clock.ts';
-import type { EventBatch } from '../src/ports/events.ts';
-import type { Store } from '../src/ports/store.ts';
+import { agentName, batchSize, makeBatch } from './batch.ts';
+import { HttpClient } from './http-client.ts';
+import { rareVerdict, startIngestHub } from './ingest-hub.ts';
+import { isMet, lineOf, median, percentile, round, type Verdict } from './numbers.ts';
 
-const { values: args } = parseArgs({
+const usage = `Usage: npm run build && node dist/bench/ingest.js [options]
+  --rows N      events stored before, in one tenant; others get as many together (1000000; at least 100000)
+  --seconds N   length of each measurement of ingest (10)
+  --repeats N   repeats, at least 3 (3)
+  --json        one line of JSON instead of text
+Ends with code 1 when a goal is missed.
+`;
+const goals = { eventsPerSecond: 20_000, loopDelayMs: 5, newestMs: 5, rareMs: 500, rateBesideReads: 0.8 };
+const connections = 32;
+/** Batches that share an fdatasync in the bound: about what the hub's commits hold with so many connections. */
+const boundGroup = 16;
+const boundBatches = 2000;
+const newestReads = 300;
+
+const { values } = parseArgs({
   options: {
     rows: { type: 'string', default: '1000000' },
     seconds: { type: 'string', default: '10' },
-    rounds: { type: 'string', default: '3' },
+    repeats: { type: 'string', default: '3' },
     json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 });
-const rows = Number(args.rows);
-const seconds = Number(args.seconds);
-
-const batchSize = 50;
-const agents = 1000;
-const inFlight = 64;
-/** Batches per commit in the bounds: about what the group commit reaches. */
-const boundGroup = 16;
-const tenantId = randomUUID();
-const filler = randomBytes(300).toString('hex');
-const start = Date.now();
-
-const clock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  after(ms, task) {
-    const timer = setTimeout(task, ms).unref();
-    return { cancel: () => clearTimeout(timer) };
-  },
-  every(ms, task) {
-    const timer = setInterval(task, ms).unref();
-    return { cancel: () => clearInterval(timer) };
-  },
-  random: () => Math.random(),
+if (values.help) {
+  process.stdout.write(usage);
+  process.exit(0);
+}
+const rows = Math.max(100_000, Number(values.rows));
+const seconds = Number(values.seconds);
+const repeats = Math.max(3, Number(values.repeats));
+const say = (line: string): void => {
+  if (!values.json) process.stdout.write(`${line}\n`);
 };
 
-/** A batch as an agent posts it: 50 events of about 0.94 KB over 5 s, random call ids. */
-function makeBatch(n: number, verdict?: string): EventBatch {
-  const agent = `agent-${(n * 7919) % agents}`;
-  const at = start + n * 20;
-  const events = Array.from({ length: batchSize }, (_, i): EventInput => {
-    const denied = (n + i) % 17 === 0;
-    return {
-      call_id: randomUUID(),
-      agent_id: agent,
-      tool_name: `tool-${i % 5}`,
-      verdict: verdict ?? (denied ? 'call_denied' : 'call_allowed'),
-      mode: 'enforce',
-      timestamp: at + i * 100,
-      payload: {
-        tool_args: { path: `/srv/${agent}/${i}`, body: filler.slice(0, 560) },
-        side_effect: 'read',
-        environment: 'production',
-        principal: null,
-        decision_source: 'contract',
-        decision_name: `contract-${i % 3}`,
-        reason: null,
-        policy_version: '4f2d8a1c',
-      },
-    };
-  });
-  return { tenantId, env: 'production', receivedAt: at, events };
-}
-
-/** Sends batches, one per turn of the loop, with at most `inFlight` unanswered, until `done` says so. Returns events stored. */
-function pump(store: Store, next: () => EventBatch | null): Promise<number> {
-  return new Promise((resolve, reject) => {
-    let flying = 0;
-    let stored = 0;
-    let ended = false;
-    let scheduled = false;
-    const schedule = () => {
-      if (scheduled || ended || flying >= inFlight) return;
-      scheduled = true;
-      setImmediate(turn);
-    };
-    const turn = () => {
-      scheduled = false;
-      const batch = next();
-      if (!batch) {
-        ended = true;
-        if (flying === 0) resolve(stored);
-        return;
-      }
-      flying++;
-      store.events.ingest(batch).then(({ accepted }) => {
-        flying--;
-        stored += accepted;
-        if (ended && flying === 0) resolve(stored);
-        schedule();
-      }, reject);
-      schedule();
-    };
-    schedule();
-  });
-}
-
-const round1 = (n: number): number => Math.round(n * 10) / 10;
-const percentile = (list: readonly number[], p: number): number =>
-  round1([...list].sort((a, b) => a - b)[Math.min(list.length - 1, Math.floor(list.length * p))] ?? 0);
-
-async function timed(task: () => Promise<unknown>): Promise<number> {
-  const began = performance.now();
-  await task();
-  return performance.now() - began;
-}
-
-const newest = (store: Store) =>
-  store.events.search(
-    tenantId,
-    { env: null, agentId: `agent-${Math.floor(Math.random() * agents)}` },
-    100,
-    null,
+/** Events per second of appending the bodies of batches to a file, with an fdatasync for each group of them. */
+function rawAppend(dir: string): number {
+  const bodies = Array.from({ length: 64 }, (_, n) =>
+    Buffer.from(JSON.stringify(makeBatch(agentName(n), Date.now()))),
   );
-const rare = (store: Store) => store.events.search(tenantId, { env: null, verdict: 'rare' }, 100, null);
-
-/** Events per second of an append with one fdatasync for each group of batches. */
-function rawBound(folder: string, bodies: readonly Buffer[]): number {
-  const file = openSync(join(folder, 'raw'), 'w');
+  const path = join(dir, 'raw');
+  const file = openSync(path, 'w');
   const began = performance.now();
-  for (let i = 0; i < bodies.length; i += boundGroup) {
-    writeSync(file, Buffer.concat(bodies.slice(i, i + boundGroup)));
+  for (let i = 0; i < boundBatches; i += boundGroup) {
+    const group = Array.from(
+      { length: boundGroup },
+      (_, k) => bodies[(i + k) % bodies.length] ?? Buffer.alloc(0),
+    );
+    writeSync(file, Buffer.concat(group));
     fdatasyncSync(file);
   }
-  closeSync(file);
-  return Math.round((bodies.length * batchSize * 1000) / (performance.now() - began));
-}
-
-/** Events per second of the same engine with one row per event, no index and no look-up. */
-function tableBound(folder: string, batches: readonly (readonly string[])[]): number {
-  const db = new Database(join(folder, 'bare.db'));
-  db.get('PRAGMA journal_mode = WAL');
-  db.exec('PRAGMA synchronous = FULL; CREATE TABLE bare (id INTEGER PRIMARY KEY, body TEXT)');
-  const began = performance.now();
-  for (let i = 0; i < batches.length; i += boundGroup) {
-    db.atomically(() => {
-      for (const text of batches.slice(i, i + boundGroup).flat())
-        db.run('INSERT INTO bare (body) VALUES (?)', [text]);
-    });
-  }
-  const rate = Math.round((batches.length * batchSize * 1000) / (performance.now() - began));
-  db.close();
-  rmSync(join(folder, 'bare.db'));
-  return rate;
-}
-
-async function measure(store: Store, folder: string, first: number) {
-  const sample = Array.from({ length: 800 }, (_, i) => makeBatch(i).events.map((e) => JSON.stringify(e)));
-  const raw = rawBound(
-    folder,
-    sample.map((texts) => Buffer.from(texts.join('\n'))),
-  );
-  const table = tableBound(folder, sample);
-
-  const idleNewest: number[] = [];
-  for (let i = 0; i < 100; i++) idleNewest.push(await timed(() => newest(store)));
-  const idleRare: number[] = [];
-  for (let i = 0; i < 3; i++) idleRare.push(await timed(() => rare(store)));
-
-  let n = first;
-  const delay = monitorEventLoopDelay({ resolution: 1 });
-  const busyNewest: number[] = [];
-  const busyRare: number[] = [];
-  const probe = setInterval(() => void timed(() => newest(store)).then((ms) => busyNewest.push(ms)), 100);
-  const rareProbe = setInterval(() => void timed(() => rare(store)).then((ms) => busyRare.push(ms)), 2000);
-  delay.enable();
-  const began = performance.now();
-  const until = began + seconds * 1000;
-  const stored = await pump(store, () => (performance.now() < until ? makeBatch(n++) : null));
   const elapsed = performance.now() - began;
+  closeSync(file);
+  unlinkSync(path);
+  return (boundBatches * batchSize * 1000) / elapsed;
+}
+
+const hub = await startIngestHub(rows);
+say(
+  `${2 * rows} events filled in ${round(hub.fillMs / 1000)} s (${hub.fileBytes >> 20} MiB); hub started on them in ${round(hub.startMs)} ms`,
+);
+const [loader, reader] = [new HttpClient(), new HttpClient()];
+const { port, keys, cookie } = hub;
+
+/** CPU time of the whole machine so far, milliseconds. */
+const busyMs = (): number =>
+  cpus().reduce((sum, { times: { user, nice, sys, irq } }) => sum + user + nice + sys + irq, 0);
+
+interface IngestFigures {
+  readonly eventsPerSecond: number;
+  /** Of the hub's main thread, milliseconds, the sampling interval of 1 ms included. */
+  readonly loopDelay: number;
+  readonly answerP50: number;
+  readonly answerP99: number;
+  /** CPU time of the hub's process per event, microseconds. */
+  readonly cpu: number;
+  /** Processors that neither the hub nor the client used, but something else on the machine. */
+  readonly otherCpus: number;
+}
+
+async function ingest(length: number): Promise<IngestFigures> {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  const before = process.cpuUsage();
+  const busyBefore = busyMs();
+  const { events, elapsedMs, latencies, cpu } = await loader.ingest({
+    port,
+    keys,
+    connections,
+    seconds: length,
+  });
+  const { user, system } = process.cpuUsage(before);
   delay.disable();
-  clearInterval(probe);
-  clearInterval(rareProbe);
-  await store.ping();
+  const ours = (user + system + cpu) / 1000;
   return {
-    batches: n - first,
-    eventsPerSecond: Math.round((stored * 1000) / elapsed),
-    rawAppend: raw,
-    bareTable: table,
-    loopDelayP99: round1(delay.percentile(99) / 1e6),
-    loopDelayMax: round1(delay.max / 1e6),
-    newest100: [percentile(idleNewest, 0.5), percentile(idleNewest, 0.99)],
-    newest100Busy: [percentile(busyNewest, 0.5), percentile(busyNewest, 0.99)],
-    rare: percentile(idleRare, 1),
-    rareBusy: percentile(busyRare, 1),
+    eventsPerSecond: Math.round((events * 1000) / elapsedMs),
+    loopDelay: round(delay.percentile(99) / 1e6, 2),
+    answerP50: round(percentile(latencies, 0.5)),
+    answerP99: round(percentile(latencies, 0.99)),
+    cpu: round((user + system) / events),
+    otherCpus: round(Math.max(0, busyMs() - busyBefore - ours) / elapsedMs, 2),
   };
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'bench-ingest-'));
-const path = join(folder, 'hub.db');
-const store = await openSqlite({ path, clock });
-const say = (text: string) => args.json || process.stdout.write(`${text}\n`);
-const results = [];
-try {
-  await store.events.ingest(makeBatch(0, 'rare'));
-  let n = 1;
-  const preload = await timed(() => pump(store, () => (n * batchSize < rows ? makeBatch(n++) : null)));
-  say(
-    `preloaded ${n * batchSize} events in ${round1(preload / 1000)} s, file ${statSync(path).size >> 20} MiB`,
-  );
-  for (let round = 0; round < Number(args.rounds); round++) {
-    const result = await measure(store, folder, n);
-    n += result.batches;
-    results.push(result);
-    say(JSON.stringify(result));
-  }
-  if (args.json)
-    process.stdout.write(`${JSON.stringify({ rows, seconds, preloadMs: round1(preload), results })}\n`);
-} finally {
-  await store.close();
-  rmSync(folder, { recursive: true, force: true });
+const readNewest = () =>
+  reader.read({
+    port,
+    cookie,
+    path: '/api/v1/events?agent_id={agent}&limit=100',
+    count: newestReads,
+    pauseMs: 2,
+    expected: 100,
+  });
+const readRare = (count: number, pauseMs: number) =>
+  reader.read({
+    port,
+    cookie,
+    path: `/api/v1/events?verdict=${rareVerdict}&limit=100`,
+    count,
+    pauseMs,
+    expected: batchSize,
+  });
+
+/** Ingest while a rare verdict is searched for again and again, a second apart. */
+async function ingestBesideReads() {
+  const reading = readRare(Math.max(1, Math.floor(seconds / 1.5)), 1000);
+  const [figures, times] = [await ingest(seconds), await reading];
+  return { figures, rare: Math.max(...times) };
 }
+
+async function ingestAlone() {
+  const idling = reader.idle(seconds);
+  const figures = await ingest(seconds);
+  return { ...figures, idleLoopDelay: round(await idling, 2) };
+}
+
+async function repeat(n: number) {
+  const bound = Math.round(rawAppend(hub.dir));
+  const idle = await readNewest();
+  const [alone, beside] =
+    n % 2 === 0
+      ? [await ingestAlone(), await ingestBesideReads()]
+      : await ingestBesideReads().then(async (first) => [await ingestAlone(), first] as const);
+  const figures = {
+    ...alone,
+    rawAppend: bound,
+    share: round(alone.eventsPerSecond / bound, 3),
+    newestP50: round(median(idle), 2),
+    newestP99: round(percentile(idle, 0.99), 2),
+    besideReads: beside.figures.eventsPerSecond,
+    loopDelayBesideReads: beside.figures.loopDelay,
+    rateBesideReads: round(beside.figures.eventsPerSecond / alone.eventsPerSecond, 2),
+    rareMs: round(beside.rare),
+  };
+  say(`repeat ${n + 1}: ${JSON.stringify(figures)}`);
+  return figures;
+}
+
+const rounds: Awaited<ReturnType<typeof repeat>>[] = [];
+try {
+  await ingest(Math.min(3, seconds));
+  for (let n = 0; n < repeats; n++) rounds.push(await repeat(n));
+} finally {
+  loader.stop();
+  reader.stop();
+  await hub.close();
+}
+
+const middle = (figure: (round: (typeof rounds)[number]) => number): number =>
+  round(median(rounds.map(figure)), 2);
+const verdicts: Verdict[] = [
+  {
+    what: 'durable events per second',
+    value: middle((r) => r.eventsPerSecond),
+    unit: '',
+    atLeast: goals.eventsPerSecond,
+  },
+  {
+    what: "event-loop delay of the hub's main thread meanwhile, p99",
+    value: middle((r) => r.loopDelay),
+    unit: ' ms',
+    atMost: goals.loopDelayMs,
+  },
+  {
+    what: `newest 100 events of an agent among ${rows}, median`,
+    value: middle((r) => r.newestP50),
+    unit: ' ms',
+    atMost: goals.newestMs,
+  },
+  { what: '  the same, p99', value: middle((r) => r.newestP99), unit: ' ms', atMost: goals.newestMs },
+  {
+    what: `a rare verdict among ${rows} while ingest goes on, slowest`,
+    value: middle((r) => r.rareMs),
+    unit: ' ms',
+    atMost: goals.rareMs,
+  },
+  {
+    what: 'rate of ingest beside those searches ÷ rate alone',
+    value: middle((r) => r.rateBesideReads),
+    unit: '',
+    atLeast: goals.rateBesideReads,
+  },
+];
+const met = verdicts.every(isMet);
+const idleDelay = middle((r) => r.idleLoopDelay);
+const share = middle((r) => r.share);
+if (values.json) {
+  const { fillMs, startMs, fileBytes } = hub;
+  process.stdout.write(
+    `${JSON.stringify({ benchmark: 'ingest', rows, seconds, repeats: rounds, fillMs, startMs, fileBytes, share, verdicts, met })}\n`,
+  );
+} else {
+  say(`medians of ${repeats} repeats, batches of ${batchSize} over ${connections} connections`);
+  for (const verdict of verdicts) say(lineOf(verdict));
+  say(`  event-loop delay of an idle process at the same time, p99: ${idleDelay} ms`);
+  say(
+    `  rate ÷ raw append + fdatasync of the same bytes (${boundGroup} batches each; ${middle((r) => r.rawAppend)} events/s): ${share}`,
+  );
+}
+process.exitCode = met ? 0 : 1;

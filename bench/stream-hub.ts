@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../src/config.ts';
 import { startHub as start } from '../src/wire.ts';
+import { setUp } from './admin.ts';
 
 export interface BenchHub {
   readonly port: number;
@@ -43,28 +44,10 @@ export async function startHub(): Promise<BenchHub> {
   });
   const hub = await start(config);
   const url = `http://127.0.0.1:${hub.port}`;
-  let cookie = '';
+  const admin = await setUp(url);
+  const key = await admin.newKey();
   let salt = 0;
   let revision = '';
-  const call = async (method: string, path: string, body: unknown) => {
-    const response = await fetch(url + path, {
-      method,
-      headers: { 'Content-Type': 'application/json', 'X-Requested-With': 'bench', Cookie: cookie },
-      body: JSON.stringify(body),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    cookie = response.headers.get('set-cookie')?.split(';', 1)[0] ?? cookie;
-    return JSON.parse(text) as {
-      readonly key: string;
-      readonly version: number;
-      readonly revision_hash: string;
-    };
-  };
-  const login = { email: 'bench@example.com', password: 'benchmark benchmark' };
-  await call('POST', '/api/v1/setup', login);
-  await call('POST', '/api/v1/auth/login', login);
-  const { key } = await call('POST', '/api/v1/keys', { env: 'production', label: 'bench' });
 
   const made: BenchHub = {
     port: hub.port,
@@ -77,9 +60,14 @@ export async function startHub(): Promise<BenchHub> {
       await (await made.prepare(bytes))();
     },
     async prepare(bytes) {
-      const saved = await call('POST', '/api/v1/bundles', { yaml_content: bundle(bytes, salt++) });
+      const yaml = bundle(bytes, salt++);
+      const saved = await admin.call<{ readonly version: number; readonly revision_hash: string }>(
+        'POST',
+        '/api/v1/bundles',
+        { yaml_content: yaml },
+      );
       return async () => {
-        await call('POST', `/api/v1/bundles/bench/${saved.version}/deploy`, { env: 'production' });
+        await admin.call('POST', `/api/v1/bundles/bench/${saved.version}/deploy`, { env: 'production' });
         revision = saved.revision_hash;
       };
     },

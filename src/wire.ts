@@ -19,12 +19,10 @@ import { createLive } from './http/live/live.ts';
 import { createMetrics } from './http/metrics.ts';
 import { openApiText } from './http/openapi.ts';
 import { bind, createPipeline } from './http/pipeline.ts';
-import type { Clock } from './ports/clock.ts';
-import type { Log } from './ports/log.ts';
+import { startHousekeeping } from './jobs/housekeeping.ts';
 import { version } from './version.ts';
 import { openCluster } from './wire/cluster.ts';
 import { openEmbedded } from './wire/embedded.ts';
-import type { Parts } from './wire/parts.ts';
 import { createWorkers } from './wire/workers.ts';
 
 export interface RunningHub {
@@ -40,22 +38,9 @@ export interface RunningHub {
 export const openApiFor = ({ baseUrl, wire }: Config): string =>
   openApiText([api], { title: 'Reeve', version, baseUrl, wire });
 
-const housekeepingMs = 60_000;
-const sweepBatch = 1_000;
 /** Loops that turn every second or faster are crashed when they have not turned for so long. */
 const sweepMs = 8_000;
 const pushMs = 5_000;
-
-/** Removes what has expired. A failure waits for the next turn. */
-function keepHouse({ store, sweeps }: Parts, clock: Clock, log: Log): { cancel(): void } {
-  return clock.every(housekeepingMs, () => {
-    if (!sweeps()) return;
-    const now = clock.now();
-    Promise.all([store.logins.sweep(now), store.values.sweep(now, sweepBatch)]).catch((err: unknown) => {
-      log.warn({ err }, 'expired entries wait for the next turn');
-    });
-  });
-}
 
 /** @throws HubError or Error in plain words when the store, the secrets or the port cannot be had */
 export async function startHub(config: Config): Promise<RunningHub> {
@@ -65,12 +50,13 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const workers = createWorkers(clock);
   const materials = { config, clock, log, secrets, workers, agents: () => live.connectedAgents() };
   const parts = await (config.cluster ? openCluster(materials, config.cluster) : openEmbedded(materials));
-  const { store, broadcast, actors, limits } = parts;
+  const { store, broadcast, actors, limits, jobs } = parts;
   const evaluator = createEvaluator({
     clock,
     accepted: {
       apiVersions: config.wire.apiVersions,
-      kinds: [...config.wire.bundleKinds, ...config.wire.rulesetKinds],
+      bundleKinds: config.wire.bundleKinds,
+      rulesetKinds: config.wire.rulesetKinds,
     },
   });
   const openApi = openApiFor(config);
@@ -79,7 +65,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const health: NodeHealth = {
     store: () => reach(() => store.ping()),
     keyValue: () => reach(() => parts.keyValue()),
-    workers: () => workers.states(),
+    workers: () => ({ ...workers.states(), jobs: jobs.health().state }),
     connectedAgents: () => parts.connectedAgents(),
     cluster: () => parts.cluster(),
     draining: () => draining,
@@ -89,6 +75,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     actors,
     broadcast,
     evaluator,
+    jobs,
     limits,
     clock,
     secrets,
@@ -145,7 +132,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     due: dueApprovals(store),
     tell: (tell) => actors.send(tell),
   });
-  const house = keepHouse(parts, clock, log);
+  const house = startHousekeeping(jobs, { store, clock, log });
 
   if (config.admin) await bootstrapFromEnvironment(hub, config.admin);
   await ensureSigningKeys(hub);
@@ -159,10 +146,12 @@ export async function startHub(config: Config): Promise<RunningHub> {
     async stop() {
       draining = true;
       server.stopListening();
-      house.cancel();
+      house.stop();
       await live.drain(config.drainSeconds * 1000);
+      live.close();
       await sweep.stop();
       await parts.stopActors();
+      await jobs.close();
       workers.stop();
       await callers.close();
       await evaluator.close();

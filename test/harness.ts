@@ -4,6 +4,7 @@ import type { ActorPorts } from '../actors/ports.ts';
 import type { HubKinds } from '../actors/protocol.ts';
 import { createActors } from '../actors/runtime/system.ts';
 import { createLocalBroadcast } from '../adapters/local/broadcast.ts';
+import { createLocalJobs } from '../adapters/local/jobs.ts';
 import { createLocalLimits } from '../adapters/local/limits.ts';
 import { systemClock } from '../adapters/node/clock.ts';
 import { createEvaluator } from '../adapters/node/evaluator/evaluator.ts';
@@ -119,11 +120,13 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
     log: silentLog,
   });
   const evaluator = shared ?? makeEvaluator();
+  const jobs = createLocalJobs({ table: store.jobs, clock, log: silentLog });
   const hub: Hub = {
     store,
     actors,
     broadcast,
     evaluator,
+    jobs,
     limits: createLocalLimits({ clock }),
     clock,
     secrets,
@@ -201,6 +204,7 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
     async close() {
       if (!shared) await evaluator.close();
       await actors.stop(0);
+      await jobs.close();
       await broadcast.close();
       await store.close();
     },

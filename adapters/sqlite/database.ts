@@ -34,6 +34,7 @@ function bindable(value: SqlValue): SqlValue {
 export class Database {
   readonly #raw: Libsql.Database;
   readonly #statements = new Map<string, Statement>();
+  readonly #undo: (() => void)[] = [];
   #depth = 0;
 
   /** @param busyMs how long a statement waits for another connection */
@@ -85,18 +86,26 @@ export class Database {
             `ROLLBACK TO s${this.#depth}; RELEASE s${this.#depth}`,
           ];
     this.exec(begin);
+    const done = this.#undo.length;
     this.#depth++;
     try {
       const result = task();
       this.exec(end);
       return result;
     } catch (error) {
-      // A full disk ends the transaction by itself; nothing is left to undo then.
+      // A full disk ends the transaction by itself; nothing is left to roll back then.
       if (this.#raw.inTransaction) this.exec(undo);
+      while (this.#undo.length > done) this.#undo.pop()?.();
       throw error;
     } finally {
       this.#depth--;
+      if (this.#depth === 0) this.#undo.length = 0;
     }
+  }
+
+  /** Runs `task` if what is being written now is rolled back: for what is kept in memory beside the file. */
+  onUndo(task: () => void): void {
+    if (this.#depth > 0) this.#undo.push(task);
   }
 
   close(): void {

@@ -18,8 +18,8 @@ export interface EncodedGroup {
   readonly places: string | null;
   /** All call ids as bytes, 16 each, when all are UUIDs; else one key each. */
   readonly calls: Uint8Array | readonly CallKey[];
-  /** One character for each verdict (verdictCode). */
-  readonly verdicts: string;
+  /** The code of each event's verdict (verdictCode). */
+  readonly verdicts: Uint8Array;
   /** JSON array of the events, UTF-8. */
   readonly body: Uint8Array<ArrayBuffer>;
 }
@@ -36,7 +36,7 @@ export interface EncodedBatch {
   readonly repeats: readonly { readonly call: CallKey; readonly outcome: Outcome }[];
 }
 
-// Positions in this list are stored: append only.
+// Positions in this list are stored: append only, 31 at most.
 const commonVerdicts = [
   'call_allowed',
   'call_denied',
@@ -60,12 +60,11 @@ const commonVerdicts = [
   'call_asked',
 ];
 
-const codes = new Map(commonVerdicts.map((verdict, i) => [verdict, String.fromCharCode(97 + i)]));
-const verdictsByCode = new Map(commonVerdicts.map((verdict, i) => [String.fromCharCode(97 + i), verdict]));
+const codes = new Map(commonVerdicts.map((verdict, i) => [verdict, i + 1]));
 
-/** The character of a common verdict; `?` for one that only the body tells. */
-export const verdictCode = (verdict: string): string => codes.get(verdict) ?? '?';
-export const verdictOfCode = (code: string): string | null => verdictsByCode.get(code) ?? null;
+/** The code of a common verdict, below 32; 0 for one that only the body tells. */
+export const verdictCode = (verdict: string): number => codes.get(verdict) ?? 0;
+export const verdictOfCode = (code: number): string | null => commonVerdicts[code - 1] ?? null;
 
 const canonicalUuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -116,7 +115,7 @@ function close(group: OpenGroup, alone: boolean): EncodedGroup {
     agent: events[0]?.agent_id ?? '',
     places: alone ? null : JSON.stringify(places),
     calls: callKeys(events),
-    verdicts: events.map((event) => verdictCode(event.verdict)).join(''),
+    verdicts: Uint8Array.from(events, (event) => verdictCode(event.verdict)),
     body: encoder.encode(`[${texts.join(',')}]`),
   };
 }

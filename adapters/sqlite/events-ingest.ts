@@ -1,56 +1,35 @@
 // Stores encoded batches and removes old ones. Runs on the writer; every call is one step, inside the caller's transaction.
 import { type EventInput, type Ingested, type Outcome, outcomeOf } from '../../src/domain/event.ts';
+import { type CallIndex, codeOfEntry, placeOfEntry } from './calls.ts';
 import type { Database } from './database.ts';
-import {
-  type CallKey,
-  callKey,
-  type EncodedBatch,
-  type EncodedGroup,
-  verdictOfCode,
-} from './events-encode.ts';
-import { bodyEvents, bodyText, placeOf, positionOf, segmentOf, summarize } from './segment.ts';
+import { callKey, type EncodedBatch, type EncodedGroup, verdictOfCode } from './events-encode.ts';
+import { bodyEvents, bodyText, placeOf, positionOf, segmentOf, summarize, tenantNumber } from './segment.ts';
 
 /** Most events that one removal takes, however many are asked for: other writes wait meanwhile. */
 const removalSlice = 5000;
 
-const insertCall = 'INSERT OR IGNORE INTO calls (tenant, call_id, place, verdict) VALUES (?, ?, ?, ?)';
-const insertPacked = `INSERT OR IGNORE INTO calls (tenant, call_id, place, verdict)
-  SELECT ?1, substr(?2, n * 16 + 1, 16), ?3 + n, substr(?4, n + 1, 1) FROM temp.numbers WHERE n < ?5`;
-const findCall = 'SELECT place, verdict FROM calls WHERE tenant = ? AND call_id = ?';
+const insertSegment = `INSERT INTO segments
+  (tenant, max_ts, min_ts, received_at, batch, env, agent, events, tallies, names, places)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** Makes what `insertPacked` counts with; once per connection. */
-export function prepareIngest(db: Database): void {
-  db.exec(`CREATE TEMP TABLE numbers (n INTEGER PRIMARY KEY);
-    WITH RECURSIVE up(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM up WHERE n < 255)
-    INSERT INTO numbers SELECT n FROM up`);
-}
+const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
-/** The number of a tenant in the event tables, or null when it has none yet. */
-export function tenantNumber(db: Database, tenantId: string): number | null {
-  const row = db.get('SELECT number FROM tenant_numbers WHERE tenant_id = ?', [tenantId]);
-  return row ? Number(row[0]) : null;
-}
-
-const keyAt = (calls: EncodedGroup['calls'], position: number): CallKey =>
-  calls instanceof Uint8Array ? calls.subarray(position * 16, position * 16 + 16) : (calls[position] ?? '');
-
-export function eventWriter(db: Database) {
+export function eventWriter(db: Database, calls: CallIndex) {
   const numberOf = (tenantId: string): number =>
     tenantNumber(db, tenantId) ?? db.insert('INSERT INTO tenant_numbers (tenant_id) VALUES (?)', [tenantId]);
 
-  function storedVerdict(place: number, code: string): string | null {
-    const known = verdictOfCode(code);
+  function storedVerdict(entry: number): string | null {
+    const known = verdictOfCode(codeOfEntry(entry));
     if (known !== null) return known;
+    const place = placeOfEntry(entry);
     const text = bodyText(db, segmentOf(place));
     return text === null ? null : (bodyEvents(text)[positionOf(place)]?.verdict ?? null);
   }
 
-  /** Adds what a repeat says, unless its verdict is known. */
-  function addOutcome(tenant: number, call: CallKey, outcome: Outcome): void {
-    const found = db.get(findCall, [tenant, call]);
-    if (!found) return;
-    const place = Number(found[0]);
-    if (storedVerdict(place, String(found[1])) === outcome.verdict) return;
+  /** Adds what a repeat says to the stored event, unless its verdict is known. */
+  function addOutcome(entry: number, outcome: Outcome): void {
+    if (storedVerdict(entry) === outcome.verdict) return;
+    const place = placeOfEntry(entry);
     const segment = segmentOf(place);
     const added = db.run(
       'INSERT OR IGNORE INTO outcomes (segment, position, verdict, outcome) VALUES (?, ?, ?, ?)',
@@ -66,41 +45,52 @@ export function eventWriter(db: Database) {
     ]);
   }
 
-  function insertCalls(tenant: number, segment: number, group: EncodedGroup): number {
-    const first = placeOf(segment, 0);
-    if (group.calls instanceof Uint8Array) {
-      return db.run(insertPacked, [tenant, group.calls, first, group.verdicts, group.count]);
+  /** The group without what is stored already; its positions stay. */
+  function withoutKnown(group: EncodedGroup, known: ReadonlyMap<number, number>) {
+    const given = bodyEvents(Buffer.from(group.body).toString('utf8'));
+    for (const [position, entry] of known) {
+      const event = given[position];
+      if (event) addOutcome(entry, outcomeOf(event));
     }
-    return group.calls.reduce(
-      (sum, call, i) => sum + db.run(insertCall, [tenant, call, first + i, group.verdicts[i] ?? '?']),
-      0,
-    );
+    const events = given.map((event, position) => (known.has(position) ? null : event));
+    return { ...group, ...summarize(events), body: jsonBytes(events) };
   }
 
-  /** Takes those out of a new segment that were stored before; returns how many stay. */
-  function withoutKnown(
-    tenant: number,
-    segment: number,
-    group: EncodedGroup,
-  ): { body: Uint8Array; count: number } {
-    const events = bodyEvents(Buffer.from(group.body).toString('utf8'));
-    const known: { call: CallKey; event: EventInput }[] = [];
+  /** Stores what is new of a group. @param first the batch's first segment, once there is one */
+  function storeGroup(tenant: number, batch: EncodedBatch, group: EncodedGroup, first: number | null) {
+    const looked = calls.look(tenant, group.calls);
+    const kept = looked.known.size === 0 ? group : withoutKnown(group, looked.known);
+    if (kept.count === 0) return { segment: null, accepted: 0 };
+    const { minTs, maxTs, agent, count, tallies, names, places, body } = kept;
+    const { receivedAt, env } = batch;
+    const summary = [tenant, maxTs, minTs, receivedAt, first, env, agent, count, tallies, names, places];
+    const segment = db.insert(insertSegment, summary);
+    db.run('INSERT INTO segment_bodies (segment, body) VALUES (?, ?)', [segment, body]);
+    calls.add(segment, looked, group.verdicts, body.byteLength);
+    return { segment, accepted: count };
+  }
+
+  /** Removes up to `limit` events of a segment, first positions first; returns how many. */
+  function removeFrom(tenant: number, segment: number, limit: number): number {
+    const events = bodyEvents(bodyText(db, segment) ?? '[]');
+    let removed = 0;
     events.forEach((event, position) => {
-      const call = keyAt(group.calls, position);
-      if (!event || Number(db.get(findCall, [tenant, call])?.[0]) === placeOf(segment, position)) return;
-      known.push({ call, event });
+      if (!event || removed === limit) return;
+      calls.remove(tenant, callKey(event.call_id), placeOf(segment, position));
+      db.run('DELETE FROM outcomes WHERE segment = ? AND position = ?', [segment, position]);
       events[position] = null;
+      removed++;
     });
     rewrite(segment, events);
-    for (const { call, event } of known) addOutcome(tenant, call, outcomeOf(event));
-    return { body: Buffer.from(JSON.stringify(events)), count: events.length - known.length };
+    return removed;
   }
 
-  /** Writes the summary of what is left, or removes the segment with its last event. */
+  /** Writes what is left of a segment, or removes it with its last event. */
   function rewrite(segment: number, events: readonly (EventInput | null)[]): void {
     const { count, minTs, maxTs, tallies, names } = summarize(events);
     if (count === 0) {
       db.run('DELETE FROM segments WHERE id = ?', [segment]);
+      db.run('DELETE FROM segment_bodies WHERE segment = ?', [segment]);
       return;
     }
     db.run('UPDATE segments SET events = ?, min_ts = ?, max_ts = ?, tallies = ?, names = ? WHERE id = ?', [
@@ -111,26 +101,7 @@ export function eventWriter(db: Database) {
       names,
       segment,
     ]);
-  }
-
-  function storeGroup(
-    tenant: number,
-    batch: EncodedBatch,
-    group: EncodedGroup,
-    first: number | null,
-  ): { segment: number; accepted: number } {
-    const { minTs, maxTs, agent, count, tallies, names, places } = group;
-    const segment = db.insert(
-      `INSERT INTO segments (tenant, max_ts, min_ts, received_at, batch, env, agent, events, tallies, names, places)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      [tenant, maxTs, minTs, batch.receivedAt, first, batch.env, agent, count, tallies, names, places],
-    );
-    const whole = { body: group.body, count };
-    const kept = insertCalls(tenant, segment, group) === count ? whole : withoutKnown(tenant, segment, group);
-    if (kept.count > 0) {
-      db.run('INSERT INTO segment_bodies (segment, body) VALUES (?, ?)', [segment, kept.body]);
-    }
-    return { segment, accepted: kept.count };
+    db.run('UPDATE segment_bodies SET body = ? WHERE segment = ?', [jsonBytes(events), segment]);
   }
 
   return {
@@ -144,14 +115,17 @@ export function eventWriter(db: Database) {
         first ??= stored.segment;
         accepted += stored.accepted;
       }
-      for (const { call, outcome } of batch.repeats) addOutcome(tenant, call, outcome);
+      for (const { call, outcome } of batch.repeats) {
+        const entry = calls.find(tenant, call);
+        if (entry !== null) addOutcome(entry, outcome);
+      }
       return { accepted, duplicates: batch.events - accepted };
     },
 
     purge(tenantId: string, before: number, limit: number): number {
       const tenant = tenantNumber(db, tenantId);
-      let left = Math.min(limit, removalSlice);
-      const asked = left;
+      const asked = Math.min(limit, removalSlice);
+      let left = asked;
       while (tenant !== null && left > 0) {
         const row = db.get(
           'SELECT id FROM segments WHERE tenant = ? AND received_at < ? ORDER BY received_at, id LIMIT 1',
@@ -163,31 +137,4 @@ export function eventWriter(db: Database) {
       return asked - left;
     },
   };
-
-  /** Removes up to `limit` events of a segment, first positions first; returns how many. */
-  function removeFrom(tenant: number, segment: number, limit: number): number {
-    const events = bodyEvents(bodyText(db, segment) ?? '[]');
-    let removed = 0;
-    events.forEach((event, position) => {
-      if (!event || removed === limit) return;
-      db.run('DELETE FROM calls WHERE tenant = ? AND call_id = ? AND place = ?', [
-        tenant,
-        callKey(event.call_id),
-        placeOf(segment, position),
-      ]);
-      db.run('DELETE FROM outcomes WHERE segment = ? AND position = ?', [segment, position]);
-      events[position] = null;
-      removed++;
-    });
-    rewrite(segment, events);
-    if (events.some((event) => event !== null)) {
-      db.run('UPDATE segment_bodies SET body = ? WHERE segment = ?', [
-        Buffer.from(JSON.stringify(events)),
-        segment,
-      ]);
-    } else {
-      db.run('DELETE FROM segment_bodies WHERE segment = ?', [segment]);
-    }
-    return removed;
-  }
 }

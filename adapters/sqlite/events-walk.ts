@@ -1,8 +1,7 @@
 // Walks segments backwards in time, in windows, skipping those whose summary shows that nothing fits. Reads no bodies.
 import type { EventFilter } from '../../src/ports/events.ts';
 import type { Database, SqlValue } from './database.ts';
-import { tenantNumber } from './events-ingest.ts';
-import { readSummary, type Summary, segmentSpanMs, summaryColumns } from './segment.ts';
+import { readSummary, type Summary, segmentSpanMs, summaryColumns, tenantNumber } from './segment.ts';
 
 /** Segments looked at in one query, at most: bounds how long other reads wait. */
 const largestWindow = 4096;

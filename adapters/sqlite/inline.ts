@@ -1,22 +1,21 @@
 // The store on the caller's own thread: for tests, tools and in-memory stores. A write blocks until it is on disk.
 import { HubError } from '../../src/domain/error.ts';
 import type { EventBatch } from '../../src/ports/events.ts';
-import type { Store } from '../../src/ports/store.ts';
+import { CallIndex } from './calls.ts';
 import { Database } from './database.ts';
 import { encodeBatch } from './events-encode.ts';
-import { prepareIngest } from './events-ingest.ts';
 import { errorOf, failureOf } from './failure.ts';
 import { createPrivate, lockStore } from './lock.ts';
 import { kinds, nounsOf } from './nouns.ts';
 import { configure, migrate } from './schema.ts';
-import { finish, type NounName } from './sync.ts';
+import { finish, type NounName, type SqliteStore } from './sync.ts';
 
 type AnyMethod = (...args: readonly unknown[]) => unknown;
 
 /** The methods of the port, each answered by `call`. Complete, because `kinds` is. */
 export function storeMethods(
   call: (noun: NounName, method: string, args: readonly unknown[]) => Promise<unknown>,
-): Omit<Store, 'ping' | 'close'> {
+): Omit<SqliteStore, 'ping' | 'close'> {
   const nouns = Object.entries(kinds).map(([noun, methods]) => [
     noun,
     Object.fromEntries(
@@ -26,19 +25,20 @@ export function storeMethods(
       ]),
     ),
   ]);
-  return Object.fromEntries(nouns) as Omit<Store, 'ping' | 'close'>;
+  return Object.fromEntries(nouns) as Omit<SqliteStore, 'ping' | 'close'>;
 }
 
 /** @param path a file, or `:memory:` */
-export async function openInline(path: string): Promise<Store> {
+export async function openInline(path: string): Promise<SqliteStore> {
   const inMemory = path === ':memory:';
   const lock = inMemory ? null : lockStore(path);
   if (!inMemory) createPrivate(path);
   const db = new Database(path);
   configure(db, { cacheBytes: 32 << 20, checkpointPages: 4000 });
   migrate(db);
-  prepareIngest(db);
-  const nouns = nounsOf(db) as unknown as {
+  const calls = new CallIndex(db);
+  calls.load();
+  const nouns = nounsOf(db, calls) as unknown as {
     readonly [noun: string]: { readonly [method: string]: AnyMethod };
   };
   let closed = false;
@@ -49,7 +49,11 @@ export async function openInline(path: string): Promise<Store> {
     const run = () => nouns[noun]?.[method]?.(...given);
     const writes = (kinds[noun] as { readonly [method: string]: string })[method] === 'write';
     try {
-      return writes ? db.atomically(run) : finish(run());
+      if (!writes) return finish(run());
+      return db.atomically(() => {
+        calls.maintain();
+        return run();
+      });
     } catch (error) {
       throw errorOf(failureOf(error));
     }

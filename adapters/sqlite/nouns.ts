@@ -1,8 +1,8 @@
 // All nouns on one connection, and which of their methods only read.
-import type { Store } from '../../src/ports/store.ts';
 import { agentStore } from './agents.ts';
 import { approvalStore } from './approvals.ts';
 import { bundleStore } from './bundles.ts';
+import type { CallIndex } from './calls.ts';
 import { compositionStore } from './compositions.ts';
 import { contractStore } from './contracts.ts';
 import type { Database } from './database.ts';
@@ -10,15 +10,17 @@ import { deploymentStore } from './deployments.ts';
 import { counts, histogram } from './events-count.ts';
 import { eventWriter } from './events-ingest.ts';
 import { eventSearch } from './events-search.ts';
+import { jobTable } from './jobs.ts';
 import { keyStore } from './keys.ts';
 import { loginStore } from './logins.ts';
 import { ruleStore } from './rules.ts';
 import { signingStore } from './signing.ts';
-import type { NounName, Nouns } from './sync.ts';
+import type { NounName, Nouns, SqliteStore } from './sync.ts';
 import { tenantStore } from './tenants.ts';
 import { valueStore } from './values.ts';
 
-export function nounsOf(db: Database): Nouns {
+/** @param calls loaded on the connection that writes; others never ask it */
+export function nounsOf(db: Database, calls: CallIndex): Nouns {
   return {
     tenants: tenantStore(db),
     logins: loginStore(db),
@@ -29,7 +31,7 @@ export function nounsOf(db: Database): Nouns {
     bundles: bundleStore(db),
     deployments: deploymentStore(db),
     events: {
-      ...eventWriter(db),
+      ...eventWriter(db, calls),
       search: eventSearch(db),
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
       counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
@@ -38,13 +40,14 @@ export function nounsOf(db: Database): Nouns {
     agents: agentStore(db),
     rules: ruleStore(db),
     values: valueStore(db),
+    jobs: jobTable(db),
   };
 }
 
 export type Kind = 'read' | 'write';
 
 /** Where each method runs. The compiler asks for every method of the port. */
-export const kinds: { readonly [N in NounName]: { readonly [M in keyof Store[N]]: Kind } } = {
+export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteStore[N]]: Kind } } = {
   tenants: {
     anyUser: 'read',
     bootstrap: 'write',
@@ -116,5 +119,18 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof Store[N]]
     increment: 'write',
     remove: 'write',
     sweep: 'write',
+  },
+  jobs: {
+    add: 'write',
+    take: 'write',
+    renew: 'write',
+    finish: 'write',
+    again: 'write',
+    bury: 'write',
+    progress: 'write',
+    find: 'read',
+    dead: 'read',
+    retry: 'write',
+    remove: 'write',
   },
 };

@@ -81,9 +81,10 @@ CREATE INDEX session_values_expiry ON session_values (expires_at);
 // Events are kept as segments: up to a batch of one agent within one hour. Summaries and bodies are apart, so that a
 // search reads a dense table. `tallies` is [[tool, verdict, mode, count], …], `names` the decision names, `later` the
 // verdicts that outcomes added, `places` the events' places in their batch when it made more than one segment.
+// `calls` holds the call ids of all segments up to store.merged (calls.ts).
 const events = `
-CREATE TABLE store (id INTEGER PRIMARY KEY CHECK (id = 1), mark TEXT NOT NULL);
-INSERT INTO store VALUES (1, lower(hex(randomblob(8))));
+CREATE TABLE store (id INTEGER PRIMARY KEY CHECK (id = 1), mark TEXT NOT NULL, merged INTEGER NOT NULL);
+INSERT INTO store VALUES (1, lower(hex(randomblob(8))), 0);
 CREATE TABLE tenant_numbers (number INTEGER PRIMARY KEY, tenant_id TEXT NOT NULL UNIQUE);
 CREATE TABLE segments (
   id INTEGER PRIMARY KEY AUTOINCREMENT, tenant INTEGER NOT NULL, max_ts REAL NOT NULL, min_ts REAL NOT NULL,
@@ -94,14 +95,24 @@ CREATE INDEX segments_agent ON segments (tenant, agent, max_ts);
 CREATE INDEX segments_arrival ON segments (tenant, received_at);
 CREATE TABLE segment_bodies (segment INTEGER PRIMARY KEY, body BLOB NOT NULL);
 CREATE TABLE calls (
-  tenant INTEGER NOT NULL, call_id BLOB NOT NULL, place INTEGER NOT NULL, verdict TEXT NOT NULL,
+  tenant INTEGER NOT NULL, call_id BLOB NOT NULL, entry INTEGER NOT NULL,
   PRIMARY KEY (tenant, call_id)) WITHOUT ROWID;
 CREATE TABLE outcomes (
   id INTEGER PRIMARY KEY, segment INTEGER NOT NULL, position INTEGER NOT NULL, verdict TEXT NOT NULL,
   outcome TEXT NOT NULL, UNIQUE (segment, position, verdict));
 `;
 
-const migrations: readonly string[] = [control + events];
+const jobs = `
+CREATE TABLE jobs (
+  queue TEXT NOT NULL, id TEXT NOT NULL, payload TEXT NOT NULL, state TEXT NOT NULL DEFAULT 'waiting',
+  due INTEGER NOT NULL, run INTEGER NOT NULL DEFAULT 0, failures INTEGER NOT NULL DEFAULT 0,
+  losses INTEGER NOT NULL DEFAULT 0, max_attempts INTEGER NOT NULL, backoff INTEGER NOT NULL,
+  longest_backoff INTEGER NOT NULL, error TEXT, progress TEXT, died_at INTEGER, PRIMARY KEY (queue, id)) WITHOUT ROWID;
+CREATE INDEX jobs_due ON jobs (queue, due) WHERE state <> 'dead';
+CREATE INDEX jobs_dead ON jobs (queue, died_at) WHERE state = 'dead';
+`;
+
+const migrations: readonly string[] = [control + events, jobs];
 
 /** Brings the file to the newest version. @throws HubError('conflict') when a newer program made it */
 export function migrate(db: Database): void {

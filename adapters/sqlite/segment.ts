@@ -45,32 +45,32 @@ export const readSummary = (row: Row): Summary => ({
   places: row[10] as string | null,
 });
 
+/** The number of a tenant in the event tables, or null when it has none yet. */
+export function tenantNumber(db: Database, tenantId: string): number | null {
+  const row = db.get('SELECT number FROM tenant_numbers WHERE tenant_id = ?', [tenantId]);
+  return row ? Number(row[0]) : null;
+}
+
 /** What of its events a summary says. Null entries are events that are no longer, or never were, stored here. */
 export function summarize(events: readonly (EventInput | null)[]) {
-  const tallies = new Map<string, [string, string, string, number]>();
+  const tallies: [tool: string, verdict: string, mode: string, count: number][] = [];
   const names = new Set<string>();
   let count = 0;
   let minTs = Number.POSITIVE_INFINITY;
   let maxTs = Number.NEGATIVE_INFINITY;
   for (const event of events) {
     if (!event) continue;
+    const { timestamp, tool_name, verdict, mode, payload } = event;
     count++;
-    minTs = Math.min(minTs, event.timestamp);
-    maxTs = Math.max(maxTs, event.timestamp);
-    const name = event.payload?.decision_name;
+    if (timestamp < minTs) minTs = timestamp;
+    if (timestamp > maxTs) maxTs = timestamp;
+    const name = payload?.decision_name;
     if (typeof name === 'string') names.add(name);
-    const key = JSON.stringify([event.tool_name, event.verdict, event.mode]);
-    const known = tallies.get(key);
+    const known = tallies.find((t) => t[0] === tool_name && t[1] === verdict && t[2] === mode);
     if (known) known[3]++;
-    else tallies.set(key, [event.tool_name, event.verdict, event.mode, 1]);
+    else tallies.push([tool_name, verdict, mode, 1]);
   }
-  return {
-    count,
-    minTs,
-    maxTs,
-    tallies: JSON.stringify([...tallies.values()]),
-    names: JSON.stringify([...names]),
-  };
+  return { count, minTs, maxTs, tallies: JSON.stringify(tallies), names: JSON.stringify([...names]) };
 }
 
 /** The JSON text of a segment's events; null when it was removed meanwhile. */

@@ -13,10 +13,18 @@ export interface Server {
   whenIdle(then: () => void): void;
 }
 
-type Later = (task: () => void) => unknown;
+/** A connection and the way back to the callers. */
+export interface Line {
+  readonly db: Database;
+  readonly nouns: Nouns;
+  readonly answer: (replies: readonly Reply[]) => void;
+  /** Runs a task after calls that have arrived meanwhile were accepted. */
+  readonly later: (task: () => void) => unknown;
+}
+
 type AnyMethod = (...args: readonly unknown[]) => unknown;
 
-function run(db: Database, nouns: Nouns, [, noun, method, args]: Call): unknown {
+function run({ db, nouns }: Line, [, noun, method, args]: Call): unknown {
   if (noun === 'store' && method === 'ping') return db.get('SELECT 1') !== undefined;
   const found = (nouns as unknown as { readonly [n: string]: { readonly [m: string]: AnyMethod } })[noun]?.[
     method
@@ -33,13 +41,12 @@ function attempt(id: number, task: () => unknown): Reply {
   }
 }
 
-/** Group commit: one failing call undoes itself alone; a failing commit fails its whole group. */
-export function serveWrites(
-  db: Database,
-  nouns: Nouns,
-  answer: (replies: Reply[]) => void,
-  later: Later,
-): Server {
+/**
+ * Group commit: one failing call undoes itself alone; a failing commit fails its whole group.
+ * @param maintain runs first in each commit
+ */
+export function serveWrites(line: Line, maintain: () => void): Server {
+  const { db, answer, later } = line;
   let queue: Call[] = [];
   let scheduled = false;
   let idle: (() => void) | null = null;
@@ -47,10 +54,11 @@ export function serveWrites(
   function commit(group: readonly Call[]): Reply[] {
     try {
       return db.atomically(() => {
+        maintain();
         const [only] = group;
         // Its own transaction undoes a call that is alone.
-        if (only && group.length === 1) return [[only[0], true, run(db, nouns, only)]];
-        return group.map((call) => attempt(call[0], () => db.atomically(() => run(db, nouns, call))));
+        if (only && group.length === 1) return [[only[0], true, run(line, only)]];
+        return group.map((call) => attempt(call[0], () => db.atomically(() => run(line, call))));
       });
     } catch (error) {
       const failure = failureOf(error);
@@ -80,12 +88,8 @@ export function serveWrites(
   };
 }
 
-export function serveReads(
-  db: Database,
-  nouns: Nouns,
-  answer: (replies: Reply[]) => void,
-  later: Later,
-): Server {
+export function serveReads(line: Line): Server {
+  const { answer, later } = line;
   let running: { readonly id: number; readonly steps: Steps<unknown> }[] = [];
   let scheduled = false;
   let idle: (() => void) | null = null;
@@ -113,7 +117,7 @@ export function serveReads(
     accept(calls) {
       const replies: Reply[] = [];
       for (const call of calls) {
-        const reply = attempt(call[0], () => run(db, nouns, call));
+        const reply = attempt(call[0], () => run(line, call));
         if (reply[1] && isSteps(reply[2])) running.push({ id: call[0], steps: reply[2] });
         else replies.push(reply);
       }

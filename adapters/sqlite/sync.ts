@@ -1,6 +1,7 @@
 // The shape of the store on its own thread: the port's methods without promises. No behaviour besides running steps.
 import type { Ingested } from '../../src/domain/event.ts';
 import type { EventStore } from '../../src/ports/events.ts';
+import type { JobTable } from '../../src/ports/job-table.ts';
 import type { Store } from '../../src/ports/store.ts';
 import type { EncodedBatch } from './events-encode.ts';
 
@@ -14,11 +15,16 @@ export type Sync<T> = {
     : never;
 };
 
-export type NounName = Exclude<keyof Store, 'ping' | 'close'>;
+/** The store port, and the table of jobs, which the cluster keeps elsewhere. */
+export interface SqliteStore extends Store {
+  readonly jobs: JobTable;
+}
+
+export type NounName = Exclude<keyof SqliteStore, 'ping' | 'close'>;
 
 /** Every noun on one connection. Batches arrive encoded, because the caller's thread does that. */
 export type Nouns = {
-  readonly [N in Exclude<NounName, 'events'>]: Sync<Store[N]>;
+  readonly [N in Exclude<NounName, 'events'>]: Sync<SqliteStore[N]>;
 } & {
   readonly events: Omit<Sync<EventStore>, 'ingest'> & { ingest(batch: EncodedBatch): Ingested };
 };

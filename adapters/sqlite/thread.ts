@@ -1,14 +1,14 @@
 // Entry of a store thread: opens the prepared file in its role and answers calls. The only code here that runs off the event loop.
 import { parentPort, workerData } from 'node:worker_threads';
+import { CallIndex } from './calls.ts';
 import { Database } from './database.ts';
-import { prepareIngest } from './events-ingest.ts';
 import { failureOf } from './failure.ts';
 import { nounsOf } from './nouns.ts';
 import { configure } from './schema.ts';
 import { serveReads, serveWrites } from './serve.ts';
-import type { FromThread, ThreadStart, ToThread } from './wire.ts';
+import type { FromThread, Reply, ThreadStart, ToThread } from './wire.ts';
 
-const { role, path, tuning } = workerData as ThreadStart;
+const { role, path, tuning, callLimits } = workerData as ThreadStart;
 const port = parentPort;
 
 function post(message: FromThread): void {
@@ -18,9 +18,15 @@ function post(message: FromThread): void {
 try {
   const db = new Database(path);
   configure(db, tuning);
-  if (role === 'writer') prepareIngest(db);
-  const serve = role === 'writer' ? serveWrites : serveReads;
-  const server = serve(db, nounsOf(db), (replies) => post({ kind: 'replies', replies }), setImmediate);
+  const calls = new CallIndex(db, callLimits);
+  const line = {
+    db,
+    nouns: nounsOf(db, calls),
+    answer: (replies: readonly Reply[]) => post({ kind: 'replies', replies }),
+    later: setImmediate,
+  };
+  if (role === 'writer') calls.load();
+  const server = role === 'writer' ? serveWrites(line, () => calls.maintain()) : serveReads(line);
   port?.on('message', (message: ToThread) => {
     if (message.kind === 'calls') return server.accept(message.calls);
     server.whenIdle(() => {

@@ -3,7 +3,6 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { EventBatch } from '../../src/ports/events.ts';
 import type { Log } from '../../src/ports/log.ts';
-import type { Store } from '../../src/ports/store.ts';
 import { Channel } from './channel.ts';
 import { Database } from './database.ts';
 import { buffersOf, encodeBatch } from './events-encode.ts';
@@ -12,7 +11,7 @@ import { storeMethods } from './inline.ts';
 import { createPrivate, lockStore } from './lock.ts';
 import { kinds } from './nouns.ts';
 import { configure, migrate } from './schema.ts';
-import type { NounName } from './sync.ts';
+import type { NounName, SqliteStore } from './sync.ts';
 import type { Role, ThreadStart } from './wire.ts';
 
 const pingMs = 2000;
@@ -69,7 +68,7 @@ function prepareFile(path: string): void {
   }
 }
 
-export async function openThreads(options: SqliteOptions): Promise<Store> {
+export async function openThreads(options: SqliteOptions): Promise<SqliteStore> {
   const { path, clock, log = null } = options;
   const start = options.startThread ?? startThread;
   const channel = (role: Role) =>

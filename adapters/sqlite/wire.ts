@@ -1,5 +1,6 @@
 // What goes between the event loop and a thread of the store. No behaviour.
 
+import type { CallLimits } from './calls.ts';
 import type { Failure } from './failure.ts';
 import type { Tuning } from './schema.ts';
 
@@ -10,6 +11,8 @@ export interface ThreadStart {
   readonly role: Role;
   readonly path: string;
   readonly tuning: Tuning;
+  /** The usual ones unless given. */
+  readonly callLimits?: CallLimits;
 }
 
 export type Call = readonly [id: number, noun: string, method: string, args: readonly unknown[]];

@@ -10,6 +10,8 @@ export class IncomingBody {
   readonly startedAt: number;
   /** True when all of it is here, or no more of it is wanted. */
   done = false;
+  /** True when its last byte has come, wanted or not. */
+  whole = false;
   readonly #limit: number;
   readonly #chunks: Uint8Array[] = [];
   #size = 0;
@@ -25,6 +27,7 @@ export class IncomingBody {
 
   /** A chunk whose memory is only lent. */
   push(chunk: ArrayBuffer, isLast: boolean): void {
+    this.whole ||= isLast;
     if (this.done) return;
     this.#size += chunk.byteLength;
     if (this.#size > this.#limit) {

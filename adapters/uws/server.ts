@@ -36,8 +36,12 @@ export interface Server {
 const sweepMs = 5_000;
 /** A body must be here within this time, however slowly it drips. */
 const maxBodyMs = 30_000;
-/** When a request is answered before its body was read, a longer body ends the connection instead of being read to its end. */
-const readOnBytes = 64 * 1024;
+/**
+ * When a request is answered before its body was read, a body of at most this length is read to its end and forgotten (for at most the
+ * 12 s that the native server lets a connection idle): closing at once would take the answer from a client that still sends. A longer
+ * body, or one of unknown length, ends the connection.
+ */
+const readOnBytes = 16 * 1024 * 1024;
 
 /** @throws Error when the native server does not load, or the port is taken */
 export async function startServer({ host, port, pipeline, clock, log }: ServerOptions): Promise<Server> {
@@ -61,7 +65,7 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
       // So a request whose end is in doubt is answered a turn later, and nothing smuggled behind it is ever handled.
       if (raw.refused) await new Promise<void>((resolve) => setImmediate(resolve));
       const response = await pipeline.handle(raw);
-      const unread = body !== null && !body.done && !(declared <= readOnBytes);
+      const unread = body !== null && !body.whole && !(declared <= readOnBytes);
       if (body) incoming.delete(body);
       if (handshake && response.live && exchange.open) {
         completeUpgrade(res, response, response.live, handshake);

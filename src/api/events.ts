@@ -101,7 +101,7 @@ export const eventRoutes = routes({
       until: instantInput.optional(),
       search: text(255, 1).optional(),
       limit: intQuery(1, 1000).default(100),
-      cursor: text(512, 1).optional(),
+      cursor: text(1024, 1).optional(),
     }),
     status: 200,
     reply: z.array(stored),

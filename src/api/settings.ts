@@ -25,7 +25,7 @@ export const settingRoutes = routes({
     auth: 'admin',
     tag: 'settings',
     summary:
-      'Remove events received more than N days ago; complete is false when a further call has to go on',
+      'Remove events received more than N days ago; complete is false when more are left, which are removed in the background',
     query: z.object({ older_than_days: intQuery(1, 36_500) }),
     status: 200,
     reply: z.object({ deleted_count: z.number().int(), cutoff: instant, complete: z.boolean() }),

@@ -1,6 +1,7 @@
 // Requests to the hub: address, headers, timeouts and retries (document 1, Client library behavior; document 5 §2.1). Knows no route.
 import { isIP } from 'node:net';
 import { hasControl } from '../domain/ids.ts';
+import { bodyParts } from './body.ts';
 import { type Clock, sleep, systemClock } from './clock.ts';
 import { ConfigurationError, HubConnectionError, HubResponseError } from './failure.ts';
 
@@ -127,7 +128,7 @@ export class HttpConnection {
           signal,
           redirect: 'error',
         });
-        text = await textOf(response, response.ok ? maxAnswer : maxErrorText);
+        text = await textOf(response, response.ok ? maxAnswer : maxErrorText, signal);
       } catch (failure) {
         throw new HubConnectionError(what, abort.signal.aborted ? abort.signal.reason : rootOf(failure));
       }
@@ -166,11 +167,11 @@ function addressOf(text: string, allowInsecure: boolean): string {
 }
 
 /** Reads at most `limit` bytes. @throws Error when an answer is longer and would be parsed */
-async function textOf(response: Response, limit: number): Promise<string> {
+async function textOf(response: Response, limit: number, signal: AbortSignal): Promise<string> {
   if (!response.body) return '';
   const parts: Uint8Array[] = [];
   let size = 0;
-  for await (const part of response.body) {
+  for await (const part of bodyParts(response.body, signal)) {
     size += part.byteLength;
     parts.push(part);
     if (size > limit) {

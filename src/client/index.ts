@@ -21,8 +21,10 @@ export { BundleRejectedError, type Signing } from './bundle/signature.ts';
 export { type Clock, systemClock, type Timer } from './clock.ts';
 export { ConfigurationError, HubConnectionError, HubResponseError, type OnError } from './failure.ts';
 export { DeniedError, type RunOptions, type ToolArgs, type Warning } from './guard/call.ts';
+export type { CodeContract, RunCounts } from './guard/contract.ts';
 export { type EvaluateOptions, Guard } from './guard/guard.ts';
 export type { BeforeHook, HookAnswer, HookCall } from './guard/hook.ts';
+export type { Dialect, Language, YamlSource } from './guard/language.ts';
 export type { ConnectOptions, GuardOptions } from './guard/options.ts';
 export type { DryRun } from './guard/policy.ts';
 export { type FetchedBundle, HubClient, type HubOptions } from './hub.ts';
@@ -48,11 +50,10 @@ export { CompositeSink, type Sink } from './sinks/sink.ts';
 export { StreamFollower } from './stream/follower.ts';
 export { SseParser, type StreamFrame } from './stream/sse.ts';
 export {
+  type ReceivedFrame,
   type StreamRequest,
   type StreamTransport,
   sseTransport,
-  type WebSocketConstructor,
-  type WebSocketLike,
-  webSocketTransport,
 } from './stream/transport.ts';
+export { webSocketTransport } from './stream/websocket.ts';
 export type { OpenTelemetryApi } from './telemetry.ts';

@@ -30,6 +30,17 @@ export interface Principal {
   readonly claims?: { readonly [name: string]: unknown };
 }
 
+/** A principal as records name it: with all six keys (document 1, Audit event record). */
+const principalOf = (principal: Principal | null): Principal | null =>
+  principal && {
+    user_id: principal.user_id ?? null,
+    service_id: principal.service_id ?? null,
+    org_id: principal.org_id ?? null,
+    role: principal.role ?? null,
+    ticket_ref: principal.ticket_ref ?? null,
+    claims: principal.claims ?? {},
+  };
+
 export interface HookEvaluated {
   readonly name: string;
   readonly result: 'allow' | 'deny';
@@ -92,7 +103,6 @@ export const auditRecord = (given: Given & Partial<AuditRecord>): AuditRecord =>
   tool_args: {},
   side_effect: 'irreversible',
   environment: 'production',
-  principal: null,
   decision_source: null,
   decision_name: null,
   reason: null,
@@ -109,6 +119,7 @@ export const auditRecord = (given: Given & Partial<AuditRecord>): AuditRecord =>
   policy_error: false,
   mode: 'enforce',
   ...given,
+  principal: principalOf(given.principal ?? null),
 });
 
 /** The form of an event on the wire (document 5 §2.2, nested form): `verdict` carries the action. */
@@ -122,16 +133,6 @@ export interface WireEvent {
   readonly payload: { readonly [name: string]: unknown };
 }
 
-const principalOf = (principal: Principal | null): Principal | null =>
-  principal && {
-    user_id: principal.user_id ?? null,
-    service_id: principal.service_id ?? null,
-    org_id: principal.org_id ?? null,
-    role: principal.role ?? null,
-    ticket_ref: principal.ticket_ref ?? null,
-    claims: principal.claims ?? {},
-  };
-
 export const toWire = (record: AuditRecord, agentId: string, bundleName: string | null): WireEvent => ({
   call_id: record.call_id,
   agent_id: agentId,
@@ -143,7 +144,7 @@ export const toWire = (record: AuditRecord, agentId: string, bundleName: string 
     tool_args: record.tool_args,
     side_effect: record.side_effect,
     environment: record.environment,
-    principal: principalOf(record.principal),
+    principal: record.principal,
     decision_source: record.decision_source,
     decision_name: record.decision_name,
     reason: record.reason,

@@ -8,12 +8,14 @@ import { dashboardsOf } from '../domain/frame.ts';
 import { hasControl } from '../domain/ids.ts';
 import { renderInstant } from '../domain/instant.ts';
 import type { EventFilter } from '../ports/events.ts';
+import { openCursor, sealCursor } from './cursor.ts';
 import { given } from './given.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { type Batch, readBatch } from './ingest.ts';
 import { iso } from './render.ts';
 import { envSeen } from './scope.ts';
 import { touchAgents } from './sightings.ts';
+import { turns } from './turns.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
@@ -22,15 +24,21 @@ const maxPerMinute = 600_000;
 const maxBuckets = 11_000;
 
 export const events: Handlers<typeof eventRoutes> = {
-  ingestEvents: (hub, { body }, caller) => acceptEvents(hub, caller, readBatch(body)),
+  async ingestEvents(hub, { body }, caller) {
+    await turns.next(body.byteLength);
+    return acceptEvents(hub, caller, readBatch(body));
+  },
 
   async searchEvents(hub, { query }, caller) {
     const filter = filterOf(query, caller);
-    const page = await hub.store.events.search(caller.tenantId, filter, query.limit, query.cursor ?? null);
+    const { tenantId } = caller;
+    const from = query.cursor === undefined ? null : openCursor(hub, tenantId, query.cursor);
+    const page = await hub.store.events.search(tenantId, filter, query.limit, from);
     const list = page.events.map(render);
     if (page.next === null) return list;
+    const next = sealCursor(hub, tenantId, page.next);
     return new Reply(list, {
-      headers: { 'X-Next-Cursor': page.next, Link: `<${pageAfter(query, page.next)}>; rel="next"` },
+      headers: { 'X-Next-Cursor': next, Link: `<${pageAfter(query, next)}>; rel="next"` },
     });
   },
 
@@ -87,22 +95,47 @@ interface VersionRun {
   readonly agentId: string;
   readonly bundleName: string | null;
   readonly policyVersion: string;
-  readonly at: number;
+  at: number;
 }
 
 /** The distinct versions that the events say their agents ran, each with its newest time, none later than now (agents' clocks differ). */
 function versionsRun(events: readonly EventInput[], now: number): VersionRun[] {
   const newest = new Map<string, VersionRun>();
+  let last: VersionRun | null = null;
   for (const { agent_id: agentId, payload, timestamp } of events) {
-    const policyVersion = nameIn(payload?.policy_version);
-    if (policyVersion === null) continue;
-    const bundleName = nameIn(payload?.bundle_name);
-    const id = JSON.stringify([agentId, bundleName, policyVersion]);
-    const at = Math.min(timestamp, now);
-    const known = newest.get(id);
-    if (!known || known.at < at) newest.set(id, { agentId, bundleName, policyVersion, at });
+    const { policy_version: version, bundle_name: bundle } = payload ?? {};
+    // A batch is nearly always of one agent that ran one version.
+    if (!isOf(last, agentId, version, bundle)) last = runOf(newest, agentId, version, bundle) ?? last;
+    if (isOf(last, agentId, version, bundle)) last.at = Math.max(last.at, Math.min(timestamp, now));
   }
   return [...newest.values()];
+}
+
+const isOf = (
+  run: VersionRun | null,
+  agentId: string,
+  version: unknown,
+  bundle: unknown,
+): run is VersionRun =>
+  run !== null &&
+  run.agentId === agentId &&
+  run.policyVersion === version &&
+  run.bundleName === nameIn(bundle);
+
+/** The entry of a version, made when it is missing; null when the event names none. */
+function runOf(
+  newest: Map<string, VersionRun>,
+  agentId: string,
+  version: unknown,
+  bundle: unknown,
+): VersionRun | null {
+  const policyVersion = nameIn(version);
+  if (policyVersion === null) return null;
+  const bundleName = nameIn(bundle);
+  const id = JSON.stringify([agentId, bundleName, policyVersion]);
+  const run = newest.get(id) ?? { agentId, bundleName, policyVersion, at: Number.NEGATIVE_INFINITY };
+  newest.set(id, run);
+  return run;
 }
 
 const nameIn = (value: unknown): string | null =>

@@ -6,6 +6,7 @@ import type { Wire } from '../domain/wire.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Evaluator } from '../ports/evaluator.ts';
+import type { Jobs } from '../ports/jobs.ts';
 import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
@@ -60,6 +61,7 @@ export interface Hub {
   readonly actors: HubActors;
   readonly broadcast: Broadcast;
   readonly evaluator: Evaluator;
+  readonly jobs: Pick<Jobs, 'add'>;
   readonly limits: Limits;
   readonly clock: Clock;
   readonly secrets: Secrets;

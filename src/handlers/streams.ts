@@ -19,6 +19,8 @@ import { Updates } from './updates.ts';
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
 const version = line(255);
+/** Reports and approvals that a key may send in a minute, over HTTP and WebSocket together. */
+const maxPerMinute = 6_000;
 const maxTagText = 32_768;
 const leaveAttempts = 6;
 const firstWaitMs = 250;
@@ -43,6 +45,8 @@ export function streamHandlers(hub: Hub, node: string): StreamHandlers {
     },
 
     async message(caller, { type, body }) {
+      // Events are counted by their number, as over HTTP.
+      if (type !== 'events') await withinLimit(hub, caller);
       switch (type) {
         case 'events':
           return acceptEvents(hub, caller, checkBatch(body));
@@ -143,6 +147,15 @@ async function admitAgent(
       });
     },
   };
+}
+
+/** The same window as the HTTP routes of the same purpose: a WebSocket is no way around it. @throws HubError rate_limited */
+async function withinLimit(hub: Hub, caller: KeyCaller): Promise<void> {
+  const answer = await hub.limits.hit(`standard:key:${caller.keyId}`, maxPerMinute, 60_000);
+  if (answer.ok) return;
+  throw new HubError('rate_limited', 'Too many requests. Please slow down.', {
+    retryAfter: answer.retryAfter,
+  });
 }
 
 /** @throws HubError validation_failed when env is missing; env_mismatch, in the specification's words */

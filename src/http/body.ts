@@ -3,6 +3,8 @@ import { HubError } from '../domain/error.ts';
 import { isWellFormed } from '../domain/ids.ts';
 
 export const maxDepth = 64;
+/** Values of one body, counted by its commas: a small text must not become a large tree. */
+export const maxValues = 200_000;
 const maxQueryParameters = 64;
 const kib = 1024;
 
@@ -29,12 +31,12 @@ const invalid = (why: string): HubError =>
   new HubError('invalid_json', `The body is not valid JSON: ${why}.`);
 
 /**
- * Parses a JSON body. Nesting is bounded before parsing; keys that reach into prototypes, numbers beyond the range of a double,
+ * Parses a JSON body. Nesting and the number of values are bounded before parsing; keys that reach into prototypes, numbers beyond the range of a double,
  * lone surrogates and invalid UTF-8 are refused.
  * @throws HubError invalid_json
  */
 export function readJson(bytes: Uint8Array): unknown {
-  checkDepth(bytes);
+  checkShape(bytes);
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -51,9 +53,10 @@ export function readJson(bytes: Uint8Array): unknown {
   return value;
 }
 
-/** Bounds nesting without parsing: counts brackets outside strings. */
-function checkDepth(bytes: Uint8Array): void {
+/** Bounds nesting and size without parsing: counts brackets and commas outside strings. */
+function checkShape(bytes: Uint8Array): void {
   let depth = 0;
+  let commas = 0;
   let inString = false;
   for (let i = 0; i < bytes.length; i++) {
     const c = bytes[i];
@@ -64,6 +67,7 @@ function checkDepth(bytes: Uint8Array): void {
     else if (c === 0x5b || c === 0x7b) {
       if (++depth > maxDepth) throw invalid(`it is nested deeper than ${maxDepth} levels`);
     } else if (c === 0x5d || c === 0x7d) depth--;
+    else if (c === 0x2c && ++commas >= maxValues) throw invalid(`it holds more than ${maxValues} values`);
   }
 }
 

@@ -60,7 +60,10 @@ export function createCors(
     allows: (origin) => allowed.has(origin),
     reply: (origin) =>
       origin !== undefined && allowed.has(origin)
-        ? [...shared(origin), ['Access-Control-Expose-Headers', 'X-Request-Id, Retry-After']]
+        ? [
+            ...shared(origin),
+            ['Access-Control-Expose-Headers', 'X-Request-Id, Retry-After, X-Next-Cursor, Link'],
+          ]
         : [],
     preflight: (origin) => [
       ...shared(origin),

@@ -205,7 +205,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         const json: HeaderList = [['Content-Type', 'application/json'], ...noStore];
         response = {
           ...plain(status, [...headers, ...json], raw.method === 'HEAD' ? null : JSON.stringify(body)),
-          close: status === 413 || raw.refused !== null,
+          close: raw.refused !== null,
         };
       }
       const ms = clock.monotonic() - started;

@@ -31,7 +31,7 @@ export interface RawResponse {
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** Pieces that come later are written as they come: they must be whole SSE frames (comments may be put between). */
   readonly body: BodyPiece | AsyncIterable<BodyPiece> | null;
-  /** True when the connection must not be used again (its body was not read). */
+  /** True when the connection must not be used again: nobody can say where the request ends. */
   readonly close: boolean;
   /** A stream to attach once the headers are out (or the WebSocket is open). The transport must attach it or call `gone()`. */
   readonly live: Session | null;

@@ -3,6 +3,7 @@ import { hubKinds } from '../../actors/kinds.ts';
 import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubKinds } from '../../actors/protocol.ts';
 import { createRemoteActors, shardOfKey } from '../../actors/runtime/remote.ts';
+import { openBullJobs } from '../../adapters/bullmq/index.ts';
 import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { openMongo } from '../../adapters/mongo/index.ts';
 import { openRedis } from '../../adapters/redis/index.ts';
@@ -54,6 +55,11 @@ export async function openCluster(
     await documents.close();
     return unreachable('Redis (REDIS_URL)')();
   });
+  const jobs = await openBullJobs({ url: redisUrl, clock, log, prefix: name }).catch(async () => {
+    await redis.close();
+    await documents.close();
+    return unreachable('Redis (REDIS_URL)')();
+  });
   const store: Store = { ...documents, values: redis.values };
   /** When each node was last heard of, in this node's monotonic time. */
   const heard = new Map<string, number>();
@@ -81,6 +87,7 @@ export async function openCluster(
     clock,
     log,
     broadcast: redis.broadcast,
+    jobs,
     node,
     post: redis.post,
     leases: redis.leases,
@@ -115,6 +122,7 @@ export async function openCluster(
     broadcast: redis.broadcast,
     limits: redis.limits,
     requestLimits: createLocalLimits({ clock }),
+    jobs,
     actors,
     keyValue: () => redis.ping(),
     connectedAgents: () =>

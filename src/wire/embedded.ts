@@ -5,6 +5,7 @@ import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubKinds } from '../../actors/protocol.ts';
 import { createActors } from '../../actors/runtime/system.ts';
 import { createLocalBroadcast } from '../../adapters/local/broadcast.ts';
+import { createLocalJobs } from '../../adapters/local/jobs.ts';
 import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { openSqlite } from '../../adapters/sqlite/index.ts';
 import { globMatch } from '../domain/evaluate/glob.ts';
@@ -19,11 +20,13 @@ export async function openEmbedded(materials: Materials): Promise<Parts> {
   const store = await openSqlite({ path: join(config.dataDir, 'reeve.db'), clock, log });
   const broadcast = createLocalBroadcast({ clock, log });
   const limits = createLocalLimits({ clock });
+  const jobs = createLocalJobs({ table: store.jobs, clock, log });
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
     ports: actorPorts(materials, store, globMatch, () => false),
     clock,
     broadcast,
+    jobs,
     log,
   });
   return {
@@ -32,6 +35,7 @@ export async function openEmbedded(materials: Materials): Promise<Parts> {
     broadcast,
     limits,
     requestLimits: limits,
+    jobs,
     actors,
     keyValue: () => store.ping(),
     connectedAgents: materials.agents,

@@ -7,6 +7,7 @@ import type { Audience, Control } from '../domain/frame.ts';
 import type { NodeHealth } from '../handlers/hub.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Jobs } from '../ports/jobs.ts';
 import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
@@ -33,6 +34,7 @@ export interface Parts {
   readonly limits: Limits;
   /** Limits of a caller's requests, which must not need more than this process. */
   readonly requestLimits: Limits;
+  readonly jobs: Jobs;
   readonly actors: HubActors & { send(tell: Tell): Promise<void> };
   /** Round trip of the key-value store in milliseconds. */
   keyValue(): Promise<number>;

@@ -14,7 +14,6 @@ import {
   DeniedError,
   Guard,
   HubClient,
-  type WebSocketConstructor,
 } from '../../src/client/index.ts';
 import { FakeHub } from './fake-hub.ts';
 import { until } from './manual-clock.ts';
@@ -206,30 +205,15 @@ describe('a connected guard', () => {
     ]);
   });
 
-  it('follows over a WebSocket that is brought along', async () => {
-    const urls: string[] = [];
-    const Socket = class {
-      constructor(url: string) {
-        urls.push(url);
-      }
-      addEventListener(): void {}
-      close(): void {}
-    } satisfies WebSocketConstructor;
-    await connect({ transport: 'websocket', webSocket: Socket });
-    await until(() => urls.length === 1);
-    expect(urls[0]).toMatch(/^ws:.*\/api\/v1\/stream\?env=production&bundle_name=guardrails&policy_version=/);
-  });
-
   it.each([
     [{ bundleName: 'no/name' }],
     [{ signing: ['short'] }],
     [{ signing: [] }],
     [{ tags: { a: 'x'.repeat(257) } }],
     [{ url: 'http://example.com' }],
-    [{ transport: 'websocket', webSocket: undefined } as object],
+    [{ transport: 'pigeon' } as object],
   ])('does not start with %j', async (extra) => {
-    const absent = !('WebSocket' in globalThis) || !('transport' in extra);
-    if (absent) await expect(connect(extra)).rejects.toThrow(ConfigurationError);
+    await expect(connect(extra)).rejects.toThrow(ConfigurationError);
   });
 
   it('does not start when nothing is deployed', async () => {

@@ -1,6 +1,6 @@
 // Every snippet of docs/agent-guide.md, run as a program of its own, prints what the guide says.
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,6 +33,8 @@ describe('the agent guide', () => {
   let folder = '';
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'guide-'));
+    // What the snippets import besides the library.
+    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
     await hub.start();
     hub.on('GET /bundles/guardrails/current', {
       body: {
@@ -52,9 +54,9 @@ describe('the agent guide', () => {
   });
 
   it('has a snippet with output for each of its main sections', () => {
-    expect(snippets.map((snippet) => snippet.title)).toHaveLength(9);
+    expect(snippets.map((snippet) => snippet.title)).toHaveLength(11);
     expect(snippets.filter((snippet) => snippet.output === '')).toEqual([]);
-    expect(guide.match(/```js/g)).toHaveLength(9);
+    expect(guide.match(/```js/g)).toHaveLength(11);
   });
 
   it.each(snippets)('runs as written: $title', async ({ title, code, output }) => {

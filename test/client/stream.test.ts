@@ -11,11 +11,7 @@ import { sha256 } from '../../src/client/bundle/signature.ts';
 import { ConfigurationError } from '../../src/client/failure.ts';
 import { HubClient } from '../../src/client/hub.ts';
 import { SseParser } from '../../src/client/stream/sse.ts';
-import {
-  sseTransport,
-  type WebSocketConstructor,
-  webSocketTransport,
-} from '../../src/client/stream/transport.ts';
+import { sseTransport } from '../../src/client/stream/transport.ts';
 import { FakeHub } from './fake-hub.ts';
 import { ManualClock, until } from './manual-clock.ts';
 
@@ -457,44 +453,5 @@ describe('the bundle on disk', () => {
     await writeFile(path, spoil(await readFile(path, 'utf8')));
     hub.on('GET /bundles/guardrails/current', { status: 503 });
     await expect(whileAway(live({ cache: cacheFor() }).bundle.start())).rejects.toThrow(ConfigurationError);
-  });
-});
-
-describe('over a WebSocket', () => {
-  it('follows the same frames, with headers, subprotocol and position', async () => {
-    serve('guardrails', 'one');
-    const sockets: { url: URL; options: object; tell: (type: string, event?: object) => void }[] = [];
-    const Socket = class {
-      readonly #listeners = new Map<string, (event: never) => void>();
-      constructor(url: string, options: object) {
-        const tell = (type: string, event: object = {}): void => this.#listeners.get(type)?.(event as never);
-        sockets.push({ url: new URL(url), options, tell });
-      }
-      addEventListener(type: string, listener: (event: never) => void): void {
-        this.#listeners.set(type, listener);
-      }
-      close(): void {
-        this.#listeners.get('close')?.({} as never);
-      }
-    } satisfies WebSocketConstructor;
-    const { bundle, runs, errors } = live({ transport: webSocketTransport(Socket) });
-    await bundle.start();
-    expect(sockets[0]?.url.protocol).toBe('ws:');
-    expect(sockets[0]?.url.searchParams.get('bundle_name')).toBe('guardrails');
-    expect(sockets[0]?.options).toMatchObject({
-      protocols: ['reeve.v1.json'],
-      headers: { Authorization: 'Bearer key', 'X-Service-Agent-Id': 'agent-1' },
-    });
-    sockets[0]?.tell('open');
-    sockets[0]?.tell('message', {
-      data: JSON.stringify({ id: '3-0', type: 'contract_update', ...update('two') }),
-    });
-    await until(() => runs() === 'two');
-    sockets[0]?.tell('error', { message: 'cut' });
-    await clock.asked(1500);
-    clock.advance(1500);
-    await until(() => sockets.length === 2);
-    expect(sockets[1]?.url.searchParams.get('last_event_id')).toBe('3-0');
-    expect(errors[0]).toContain('cut');
   });
 });

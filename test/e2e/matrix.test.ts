@@ -130,9 +130,8 @@ const bodies: { readonly [operation: string]: unknown } = {
   decideApproval: { approved: true },
   updateAssignmentRule: { priority: 5 },
   updateRegistration: { display_name: 'changed' },
-  putSessionValue: { value: '2' },
-  setSessionValue: { value: '2' },
-  incrementSessionValue: { amount: 0 },
+  setSession: { value: '2' },
+  incrementSession: { amount: 1 },
 };
 
 describe("another tenant's ids answer exactly as absent ones", () => {
@@ -140,10 +139,17 @@ describe("another tenant's ids answer exactly as absent ones", () => {
     ([, route]) => route.path.includes('{') && route.media !== 'text/event-stream',
   );
 
-  it.each(withIds)('%s', async (operation, route) => {
+  const asKey = withIds.filter(([, route]) => route.auth === 'either');
+  type Case = [what: string, operation: string, route: RouteDeclaration, withKey: boolean];
+  const cases: Case[] = [
+    ...withIds.map(([operation, route]): Case => [operation, operation, route, false]),
+    ...asKey.map(([operation, route]): Case => [`${operation}, by key`, operation, route, true]),
+  ];
+
+  it.each(cases)('%s', async (_what, operation, route, withKey) => {
     const ask = async (values: { [param: string]: string }) => {
       const answer = await hub.call(route.method, `${fill(route, values)}?env=production`, {
-        ...credentials(route),
+        ...(withKey ? { key: ours.key, agent: 'ours' } : credentials(route)),
         ...(route.body ? { body: bodies[operation] ?? {} } : {}),
       });
       let body = JSON.stringify(answer.body);
@@ -153,7 +159,76 @@ describe("another tenant's ids answer exactly as absent ones", () => {
     // Writes that create are tried with the absent id first, so that they cannot make the two differ.
     const missing = await ask(absent);
     expect(missing.status).toBeLessThan(500);
+    // A refused body would say nothing about ids.
+    expect(missing.status).not.toBe(422);
     expect(await ask(theirs.ids)).toEqual(missing);
+  });
+
+  /** Ids that stand in bodies and queries. */
+  const elsewhere: [what: string, method: string, path: string, body?: (ids: Side['ids']) => unknown][] = [
+    ['events of an agent', 'GET', '/api/v1/events?agent_id={agent_id}'],
+    ['events by text', 'GET', '/api/v1/events?search={agent_id}'],
+    [
+      'the histogram of an agent',
+      'GET',
+      '/api/v1/events/histogram?since=2020-01-01T00:00:00Z&until=2020-01-02T00:00:00Z&agent_id={agent_id}',
+    ],
+    ['deployments of a bundle', 'GET', '/api/v1/deployments?bundle_name={name}'],
+    ['agents of a bundle', 'GET', '/api/v1/agents/status?bundle_name={name}'],
+    [
+      'assignment of an agent',
+      'POST',
+      '/api/v1/agent-registrations/bulk-assign',
+      ({ agent_id }) => ({ agent_ids: [agent_id], bundle_name: null }),
+    ],
+    [
+      'a composition of a contract',
+      'POST',
+      '/api/v1/compositions',
+      ({ contract_id }) => ({ name: 'ours', contracts: [{ contract_id, position: 1 }] }),
+    ],
+    ['values in a batch', 'POST', '/api/v1/sessions/batch', ({ key }) => ({ keys: [key] })],
+  ];
+
+  it.each(elsewhere)('%s', async (_what, method, path, bodyOf) => {
+    const ask = async (values: { [param: string]: string }) => {
+      const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
+      const byKey = path.startsWith('/api/v1/sessions');
+      const answer = await hub.call(method, filled, {
+        ...(byKey ? { key: ours.key, agent: 'ours' } : { cookie: ours.cookie }),
+        ...(bodyOf ? { body: bodyOf(values) } : {}),
+      });
+      let body = JSON.stringify(answer.body);
+      for (const value of Object.values(values)) if (value.length > 1) body = body.replaceAll(value, '<id>');
+      return { status: answer.status, body };
+    };
+    const missing = await ask(absent);
+    expect(await ask(theirs.ids)).toEqual(missing);
+    expect(missing.status).toBeLessThan(500);
+  });
+
+  it('covers every route that takes an id', () => {
+    expect(withIds.length).toBeGreaterThan(20);
+    for (const [, route] of withIds) {
+      for (const [, name = ''] of route.path.matchAll(/\{(\w+)\+?\}/g)) {
+        expect(Object.keys(theirs.ids)).toContain(name);
+        expect(Object.keys(absent)).toContain(name);
+      }
+    }
+  });
+
+  it('changed nothing of theirs', async () => {
+    const value = await hub.call('GET', '/api/v1/sessions/theirs', { key: theirs.key });
+    expect(value.body).toEqual({ value: '1' });
+    const approval = await hub.call('GET', `/api/v1/approvals/${theirs.ids.approval_id}`, {
+      cookie: theirs.cookie,
+    });
+    expect(approval.body.status).toBe('pending');
+    expect((await hub.call('GET', '/api/v1/keys', { cookie: theirs.cookie })).body).toHaveLength(1);
+    expect((await hub.call('GET', '/api/v1/contracts', { cookie: theirs.cookie })).body).toHaveLength(1);
+    expect((await hub.call('GET', '/api/v1/assignment-rules', { cookie: theirs.cookie })).body).toHaveLength(
+      1,
+    );
   });
 });
 

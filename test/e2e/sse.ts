@@ -37,6 +37,12 @@ export class SseClient {
     );
   }
 
+  /** Resolves when another frame has come; fails after `ms`. */
+  async more(ms = 5000): Promise<void> {
+    const count = this.frames.length;
+    await this.#until(() => (this.frames.length > count ? true : undefined), 'further frame', ms);
+  }
+
   async end(ms = 5000): Promise<void> {
     await this.#until(() => (this.ended ? true : undefined), 'the end of the stream', ms);
   }

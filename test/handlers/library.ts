@@ -6,7 +6,6 @@ export const definition = (pattern = '^/etc/') => ({
   type: 'pre',
   tool: 'read_file',
   when: { 'args.path': { matches: pattern } },
-  // biome-ignore lint/suspicious/noThenProperty: a word of the rule language
   then: { effect: 'deny', message: 'Not that file.' },
 });
 

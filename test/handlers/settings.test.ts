@@ -1,5 +1,7 @@
 // Settings and figures: rotation of the signing key, removal of old events, the overview.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { settings } from '../../src/handlers/settings.ts';
+import type { Job } from '../../src/ports/jobs.ts';
 import { settled } from '../clock.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { deploy } from './deploy.ts';
@@ -96,4 +98,32 @@ it('counts for the overview what the caller sees', async () => {
     active_agents: 0,
     total_agents: 1,
   });
+});
+
+it('leaves to a job what a request has no time for, and says so', async () => {
+  await send('production', {}, {}, {});
+  t.clock.advance(3 * day);
+  const { purge } = t.hub.store.events;
+  // Each slice takes longer than a request may.
+  const events = {
+    ...t.hub.store.events,
+    purge: async (tenantId: string, before: number) => {
+      const removed = await purge(tenantId, before, 2);
+      t.clock.advance(11_000);
+      setImmediate(() => t.clock.advance(11_000));
+      return removed;
+    },
+  };
+  const added: Job[] = [];
+  const jobs = { add: async (job: Job) => void added.push(job) };
+  const hub = { ...t.hub, jobs, store: { ...t.hub.store, events } };
+  const cutoff = t.clock.now() - 2 * day;
+  const answer = await settings.purgeEvents(
+    hub,
+    { query: { older_than_days: 2 } } as never,
+    user,
+    {} as never,
+  );
+  expect(answer).toEqual({ deleted_count: 2, cutoff: new Date(cutoff).toISOString(), complete: false });
+  expect(added).toMatchObject([{ queue: 'purge', payload: { tenantId: user.tenantId, before: cutoff } }]);
 });

@@ -171,6 +171,19 @@ it('take events, reports and approvals as the routes do', async () => {
   }
 });
 
+it('share the limit of the HTTP routes for reports and approvals; events are counted by their number', async () => {
+  const report = () => streams.message(key, { type: 'report', body: { policy_version: 'v1' } });
+  await t.hub.limits.hit(`standard:key:${key.keyId}`, 6_000, 60_000, 5_999);
+  await report();
+  await expect(report()).rejects.toMatchObject({ code: 'rate_limited', detail: { retryAfter: 60 } });
+  await expect(
+    streams.message(key, { type: 'approval', body: { tool_name: 't', message: 'm' } }),
+  ).rejects.toMatchObject({ code: 'rate_limited' });
+  await expect(streams.message(key, { type: 'events', body: {} })).rejects.toMatchObject({
+    code: 'validation_failed',
+  });
+});
+
 it('of dashboards follow their tenant and need nothing at once', async () => {
   const stream = await streams.admitDashboard(user, 'c1');
   expect(stream).toMatchObject({ audience: `dashboards:${user.tenantId}`, agentId: null });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 const root = join(dirname(new URL(import.meta.url).pathname), '../..');
 
-const files = ['src', 'actors', 'adapters'].flatMap((folder) =>
+const files = ['src', 'actors', 'adapters', 'demo'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => posix.join(folder, name.replaceAll('\\', '/'))),
@@ -16,13 +16,16 @@ const allowed: { readonly [folder: string]: readonly string[] } = {
   'src/domain': [],
   'src/ports': ['src/domain'],
   'src/api': ['src/domain'],
-  'src/handlers': ['src/api', 'actors', 'src/ports', 'src/domain'],
+  'src/jobs': ['src/ports', 'src/domain'],
+  'src/handlers': ['src/api', 'src/jobs', 'actors', 'src/ports', 'src/domain'],
   'src/http': ['src/api', 'src/ports', 'src/domain'],
   'src/client': ['src/domain'],
   'actors/runtime': ['src/ports', 'src/domain'],
   actors: ['actors/runtime', 'src/domain', 'src/ports'],
   'adapters/uws': ['src/ports', 'src/domain', 'src/http', 'src/api'],
   adapters: ['src/ports', 'src/domain'],
+  // Uses the hub and the agent library as anybody else would.
+  demo: ['src/client', 'src/wire.ts', 'src/config.ts'],
 };
 const isRoot = (file: string): boolean =>
   ['src/main.ts', 'src/wire.ts', 'src/config.ts'].includes(file) || file.startsWith('src/wire/');
@@ -32,7 +35,7 @@ const vendors: { readonly [name: string]: readonly string[] } = {
   'uWebSockets.js': ['adapters/uws'],
   libsql: ['adapters/sqlite'],
   mongodb: ['adapters/mongo'],
-  redis: ['adapters/redis'],
+  redis: ['adapters/redis', 'adapters/bullmq'],
   bullmq: ['adapters/bullmq'],
   pino: ['adapters/node'],
   tweetnacl: ['adapters/node'],

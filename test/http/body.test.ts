@@ -1,7 +1,7 @@
 import { encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { defaultBodyLimit, readJson, readQuery, tooLarge } from '../../src/http/body.ts';
+import { defaultBodyLimit, maxValues, readJson, readQuery, tooLarge } from '../../src/http/body.ts';
 import { unpack } from '../../src/http/live/unpack.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -34,6 +34,14 @@ describe('JSON bodies', () => {
     expect(() => readJson(bytes(`${'['.repeat(65)}${']'.repeat(65)}`))).toThrowError(refused);
     expect(readJson(bytes(`${'['.repeat(64)}${']'.repeat(64)}`))).toBeInstanceOf(Array);
     expect(readJson(bytes(JSON.stringify('["\\"['.repeat(100))))).toBe('["\\"['.repeat(100));
+  });
+
+  it('bounds the number of values before parsing, and commas in texts do not count', () => {
+    const full = `[${'0,'.repeat(maxValues - 1)}0]`;
+    expect(readJson(bytes(full))).toHaveLength(maxValues);
+    expect(() => readJson(bytes(full.replace('[', '[0,')))).toThrowError(refused);
+    expect(() => readJson(bytes(`{"a":[${'{},'.repeat(maxValues)}{}]}`))).toThrowError(refused);
+    expect(readJson(bytes(JSON.stringify(','.repeat(maxValues + 1))))).toHaveLength(maxValues + 1);
   });
 });
 

@@ -1,8 +1,10 @@
 // A slow interpreter of the rule language that works straight on a parsed bundle, to compare the compiled engine with.
 // It follows the language's tables line by line, uses the native pattern engine, and shares no code with the product.
 
-type Value = unknown;
-type Mapping = Record<string, Value>;
+import { met } from './tally.ts';
+
+export type Value = unknown;
+export type Mapping = Record<string, Value>;
 export interface ReferenceCall {
   tool: string;
   args: Mapping;
@@ -10,15 +12,9 @@ export interface ReferenceCall {
   principal?: Mapping | null;
   metadata?: Mapping | null;
 }
-export interface ReferenceEntry {
-  id: string;
-  fired: boolean;
-  policyError: boolean;
-}
+export class TypeProblem extends Error {}
 
-class TypeProblem extends Error {}
-
-const isMapping = (value: Value): value is Mapping =>
+export const isMapping = (value: Value): value is Mapping =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function lookUp(from: Value, path: string[]): Value {
@@ -28,7 +24,7 @@ function lookUp(from: Value, path: string[]): Value {
   return lookUp(from[key], rest);
 }
 
-function select(selector: string, call: ReferenceCall, output: Value): Value {
+export function select(selector: string, call: ReferenceCall, output: Value): Value {
   if (selector === 'environment') return call.environment ?? 'production';
   if (selector === 'tool.name') return call.tool;
   if (selector === 'output.text') {
@@ -103,20 +99,48 @@ export function operate(operator: string, field: Value, operand: Value): boolean
   throw new Error(`unknown operator ${operator}`);
 }
 
+const typeOf = (value: Value): string =>
+  value === undefined || value === null
+    ? 'missing'
+    : Array.isArray(value)
+      ? 'list'
+      : typeof value === 'number' && !Number.isInteger(value)
+        ? 'float'
+        : typeof value;
+
+/** Tallies one result under a name, a type problem as `fault`. */
+function noted(name: string, result: () => boolean): boolean {
+  try {
+    const answer = result();
+    met(`${name}=${answer ? 'yes' : 'no'}`);
+    return answer;
+  } catch (error) {
+    met(`${name}=fault`);
+    throw error;
+  }
+}
+
 export function holds(when: Value, call: ReferenceCall, output: Value): boolean {
   const node = when as Mapping;
   if ('all' in node) {
-    for (const item of node.all as Value[]) if (!holds(item, call, output)) return false;
-    return true;
+    return noted('node all', () => {
+      for (const item of node.all as Value[]) if (!holds(item, call, output)) return false;
+      return true;
+    });
   }
   if ('any' in node) {
-    for (const item of node.any as Value[]) if (holds(item, call, output)) return true;
-    return false;
+    return noted('node any', () => {
+      for (const item of node.any as Value[]) if (holds(item, call, output)) return true;
+      return false;
+    });
   }
-  if ('not' in node) return !holds(node.not, call, output);
+  if ('not' in node) return noted('node not', () => !holds(node.not, call, output));
   for (const [selector, tests] of Object.entries(node)) {
     for (const [operator, operand] of Object.entries(tests as Mapping)) {
-      if (!operate(operator, select(selector, call, output), operand)) return false;
+      const field = select(selector, call, output);
+      met(`selector ${selector}=${typeOf(field) === 'missing' ? 'missing' : 'found'}`);
+      met(`field ${operator}:${typeOf(field)}`);
+      if (!noted(`operator ${operator}`, () => operate(operator, field, operand))) return false;
     }
   }
   return true;
@@ -146,41 +170,4 @@ export function fnmatch(pattern: string, name: string): boolean {
     return inside !== (set[1] === '!') && fnmatch(pattern.slice(set[0].length), name.slice(1));
   }
   return pattern[0] === name[0] && fnmatch(pattern.slice(1), name.slice(1));
-}
-
-/** Every pre contract, then (with an output) every post contract that looks at the tool. */
-export function interpret(
-  bundle: Mapping,
-  call: ReferenceCall,
-  output: Value,
-): { verdict: string; entries: ReferenceEntry[] } {
-  const mode = (bundle.defaults as Mapping).mode;
-  const entries: ReferenceEntry[] = [];
-  let verdict = 'allow';
-  for (const type of output === undefined ? ['pre'] : ['pre', 'post']) {
-    for (const contract of bundle.contracts as Mapping[]) {
-      const tools = (contract.tools as string[] | undefined) ?? [contract.tool as string];
-      if (
-        contract.type !== type ||
-        contract.enabled === false ||
-        !tools.some((tool) => fnmatch(tool, call.tool))
-      )
-        continue;
-      let fired: boolean;
-      let policyError = false;
-      try {
-        fired = holds(contract.when, call, type === 'pre' ? undefined : output);
-      } catch (error) {
-        if (!(error instanceof TypeProblem)) throw error;
-        fired = true;
-        policyError = true;
-      }
-      entries.push({ id: contract.id as string, fired, policyError });
-      if (fired && (contract.mode ?? mode) === 'enforce') {
-        if (type === 'pre') verdict = 'deny';
-        else if (verdict === 'allow') verdict = 'warn';
-      }
-    }
-  }
-  return { verdict, entries };
 }

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { access, constants, mkdir, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { installed } from './debian.ts';
 import { alone } from './lock.ts';
 import { say } from './service.ts';
 
@@ -44,6 +45,13 @@ export const dockerWorks = async (): Promise<boolean> =>
 export async function pipVenv(name: string, requirement: string): Promise<string> {
   const python = await onPath('python3');
   if (python === null) throw new Error('Install python3.');
+  // Debian ships python3 without what makes virtual environments.
+  const complete = () =>
+    output(python, ['-c', 'import ensurepip, venv']).then(
+      () => true,
+      () => false,
+    );
+  if (!(await complete())) await installed('python3-venv', complete);
   const venv = join(cacheFolder, name);
   const mark = join(venv, `.has-${requirement.replace(/[^\w.]+/g, '-')}`);
   return alone(cacheFolder, async () => {

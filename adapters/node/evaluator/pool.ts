@@ -3,7 +3,7 @@
 import { Worker } from 'node:worker_threads';
 import { HubError } from '../../../src/domain/error.ts';
 import type { Clock, Timer } from '../../../src/ports/clock.ts';
-import type { Answer } from './worker.ts';
+import type { Answer } from './answers.ts';
 
 export interface PoolOptions {
   /** The module that each worker runs: posts `ready`, then an Answer to each message. */

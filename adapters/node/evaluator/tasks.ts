@@ -3,6 +3,7 @@ import { assembleBundle } from '../../../src/domain/bundle/assembly.ts';
 import { decomposeBundle, maxContracts } from '../../../src/domain/bundle/decomposition.ts';
 import { readBundleHeader } from '../../../src/domain/bundle/header.ts';
 import { validateBundle } from '../../../src/domain/bundle/validation.ts';
+import type { AcceptedKinds } from '../../../src/domain/bundle/vocabulary.ts';
 import { HubError } from '../../../src/domain/error.ts';
 import { evaluateYaml } from '../../../src/domain/evaluate/playground.ts';
 import type { JsonObject } from '../../../src/domain/yaml.ts';
@@ -16,10 +17,9 @@ import type {
 } from '../../../src/ports/evaluator.ts';
 import { systemClock } from '../clock.ts';
 
-/** What bundles may say they are. Absent: any `<word>/v1`, both kinds. */
-export interface Accepted {
+/** What bundles may say they are. Absent: any `<word>/v1`, `ContractBundle` and `Ruleset`. */
+export interface Accepted extends AcceptedKinds {
   readonly apiVersions?: readonly string[];
-  readonly kinds?: readonly string[];
 }
 
 interface Tasks {
@@ -78,13 +78,14 @@ const jsonOrNull = (value: object | null): JsonObject | null => value as JsonObj
 
 function assemble(request: AssemblyRequest, accepted: Accepted): Assembly {
   const { yaml, assembled } = assembleBundle({
+    ...accepted,
     name: request.name,
     description: request.description,
     defaultsMode: request.defaultsMode,
     toolsConfig: jsonOrNull(request.toolsConfig),
     observability: jsonOrNull(request.observability),
     apiVersion: request.apiVersion,
-    kind: request.kind === 'Ruleset' ? 'Ruleset' : 'ContractBundle',
+    kind: request.kind,
     // In the order given: a shadow stands behind its contract.
     items: request.items.map((item, i) => ({
       ...item,

@@ -2,19 +2,15 @@
 import { BundleCache } from '../bundle/cache.ts';
 import { LiveBundle } from '../bundle/live.ts';
 import { isPublicKey } from '../bundle/signature.ts';
-import { processVariables } from '../environment.ts';
 import { ConfigurationError } from '../failure.ts';
 import { identifierPattern } from '../http.ts';
 import { HubClient } from '../hub.ts';
-import {
-  type StreamTransport,
-  sseTransport,
-  type WebSocketConstructor,
-  webSocketTransport,
-} from '../stream/transport.ts';
+import { type StreamTransport, sseTransport } from '../stream/transport.ts';
+import { webSocketTransport } from '../stream/websocket.ts';
 import type { Guard } from './guard.ts';
+import { compilePolicy } from './language.ts';
 import type { ConnectOptions, GuardOptions } from './options.ts';
-import { compilePolicy, type Policy } from './policy.ts';
+import type { Policy } from './policy.ts';
 
 /** A guard and the two things only this file may do to it. */
 interface Made {
@@ -31,12 +27,11 @@ export async function connectGuard(
   const hub = new HubClient(options);
   const { bundleName = null, tags = {}, signing = 'off', cacheFile, onError = () => {} } = options;
   const scope = { url: hub.http.address(''), env: hub.env, configured: bundleName };
-  const variables = options.variables ?? processVariables;
   let made: Made | null = null;
   const live = new LiveBundle<Policy>({
     hub,
     transport: transportOf(options, hub),
-    compile: (yaml) => compilePolicy(yaml, variables),
+    compile: (yaml) => compilePolicy(yaml, options),
     bundleName,
     tags,
     signing,
@@ -64,15 +59,15 @@ export async function connectGuard(
   return made.guard;
 }
 
-function transportOf(options: ConnectOptions, hub: HubClient): StreamTransport {
-  if (options.transport !== 'websocket') return sseTransport(hub.http.fetch);
-  const found = options.webSocket ?? (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket;
-  if (!found)
-    throw new ConfigurationError('this runtime has no WebSocket; give one, or use server-sent events');
-  return webSocketTransport(found);
+function transportOf({ transport = 'sse' }: ConnectOptions, hub: HubClient): StreamTransport {
+  if (transport === 'sse') return sseTransport(hub.http.fetch);
+  return webSocketTransport(transport === 'websocket' ? 'json' : 'msgpack');
 }
 
-function checkOptions({ bundleName, tags = {}, signing = 'off' }: ConnectOptions): void {
+const transports: readonly unknown[] = [undefined, 'sse', 'websocket', 'websocket-msgpack'];
+
+function checkOptions({ bundleName, tags = {}, signing = 'off', transport }: ConnectOptions): void {
+  if (!transports.includes(transport)) throw new ConfigurationError('there is no such transport');
   if (bundleName !== undefined && !identifierPattern.test(bundleName)) {
     throw new ConfigurationError('bundleName is not a valid identifier');
   }

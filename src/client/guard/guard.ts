@@ -6,7 +6,6 @@ import { toolNameProblem } from '../../domain/evaluate/call.ts';
 import { globMatch } from '../../domain/evaluate/glob.ts';
 import { createRedaction, type Redaction } from '../../domain/redact.ts';
 import { systemClock } from '../clock.ts';
-import { processVariables } from '../environment.ts';
 import { ConfigurationError, type OnError } from '../failure.ts';
 import type { GuardMode, Principal } from '../record.ts';
 import { MemorySessionStore, type SessionStore } from '../sessions.ts';
@@ -17,8 +16,9 @@ import { CompositeSink, type Sink } from '../sinks/sink.ts';
 import { installedTelemetry, noTelemetry, type Telemetry, telemetryOf } from '../telemetry.ts';
 import type { Governs, RunOptions, ToolArgs } from './call.ts';
 import { connectGuard } from './connect.ts';
+import { compilePolicy, type YamlSource } from './language.ts';
 import type { ConnectOptions, GuardOptions } from './options.ts';
-import { compilePolicy, type DryRun, type Policy } from './policy.ts';
+import type { DryRun, Policy } from './policy.ts';
 import { GovernedCall } from './run.ts';
 
 /** What a dry run is asked with, besides tool and arguments. */
@@ -63,20 +63,22 @@ export class Guard implements Governs {
     else this.#telemetry = Promise.resolve(openTelemetry ? telemetryOf(openTelemetry) : noTelemetry);
   }
 
-  /** A guard over one YAML document. @throws ConfigurationError naming every problem of the document */
-  static fromYaml(yaml: string | Uint8Array, options: GuardOptions = {}): Guard {
-    return new Guard(compilePolicy(yaml, options.variables ?? processVariables), options, false);
+  /**
+   * A guard over one YAML document, or over several in layers: later ones win, `observe_alongside` ones only record.
+   * @throws ConfigurationError naming every problem
+   */
+  static fromYaml(yaml: YamlSource | readonly YamlSource[], options: GuardOptions = {}): Guard {
+    return new Guard(compilePolicy(yaml, options), options, false);
   }
 
-  /** A guard over a YAML file, read once. @throws ConfigurationError */
-  static async fromFile(path: string, options: GuardOptions = {}): Promise<Guard> {
-    let bytes: Uint8Array;
-    try {
-      bytes = await readFile(path);
-    } catch (failure) {
-      throw new ConfigurationError(`the contracts in ${path} cannot be read`, failure);
-    }
-    return Guard.fromYaml(bytes, options);
+  /** A guard over a YAML file, or over several in layers, read once. @throws ConfigurationError */
+  static async fromFile(path: string | readonly string[], options: GuardOptions = {}): Promise<Guard> {
+    const layers = [path].flat().map((one) =>
+      readFile(one).catch((failure: unknown) => {
+        throw new ConfigurationError(`the contracts in ${one} cannot be read`, failure);
+      }),
+    );
+    return Guard.fromYaml(await Promise.all(layers), options);
   }
 
   /** A guard over the bundle that a hub deploys, kept up to date by it. Must be closed. @throws ConfigurationError */
@@ -108,8 +110,8 @@ export class Guard implements Governs {
   }
 
   /** Puts other contracts in use; calls under way end by the old ones. @throws ConfigurationError, and the old ones stay */
-  reload(yaml: string | Uint8Array): void {
-    this.#policy = compilePolicy(yaml, this.#options.variables ?? processVariables);
+  reload(yaml: YamlSource | readonly YamlSource[]): void {
+    this.#policy = compilePolicy(yaml, this.#options);
   }
 
   /**
@@ -139,6 +141,7 @@ export class Guard implements Governs {
       policy: this.#policy,
       mode: this.mode,
       hooks: own.hooks ?? [],
+      contracts: own.contracts ?? [],
       matches: globMatch,
       sessions: this.#sessions,
       approvals: own.approvals ?? own.hub?.approvals ?? null,
@@ -153,7 +156,10 @@ export class Guard implements Governs {
     return new GovernedCall<A, R>(parts, place, tool, seen, options).run(fn);
   }
 
-  /** What the contracts would say, all of them: nothing is run, counted, asked or recorded. @throws TypeError as `run` */
+  /**
+   * What the contracts of the document would say, all of them: nothing is run, counted, asked or recorded.
+   * Hooks and contracts as code are not asked. @throws TypeError as `run`
+   */
   evaluate(tool: string, args: ToolArgs, options: EvaluateOptions = {}): DryRun {
     const call = {
       tool,

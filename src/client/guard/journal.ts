@@ -46,13 +46,10 @@ export class Journal {
     this.#facts = {
       ...facts,
       tool_args: ports.redaction.redactArgs(facts.tool_args) as object,
-      principal:
-        principal?.claims === undefined
-          ? principal
-          : {
-              ...principal,
-              claims: ports.redaction.redactArgs(principal.claims) as Principal['claims'] & object,
-            },
+      principal: principal && {
+        ...principal,
+        claims: ports.redaction.redactArgs(principal.claims ?? {}) as Principal['claims'] & object,
+      },
     };
   }
 

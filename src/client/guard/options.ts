@@ -3,17 +3,17 @@ import type { RedactionPolicy } from '../../domain/redact.ts';
 import type { ApprovalBackend } from '../approvals.ts';
 import type { Signing } from '../bundle/signature.ts';
 import type { Clock } from '../clock.ts';
-import type { Variables } from '../environment.ts';
 import type { OnError } from '../failure.ts';
 import type { HubClient, HubOptions } from '../hub.ts';
 import type { GuardMode, Principal } from '../record.ts';
 import type { SessionStore } from '../sessions.ts';
 import type { Sink } from '../sinks/sink.ts';
-import type { WebSocketConstructor } from '../stream/transport.ts';
 import type { OpenTelemetryApi } from '../telemetry.ts';
+import type { CodeContract } from './contract.ts';
 import type { BeforeHook } from './hook.ts';
+import type { Language } from './language.ts';
 
-export interface GuardOptions {
+export interface GuardOptions extends Language {
   /** What happens to a denial; default: the bundle's `defaults.mode`. */
   readonly mode?: GuardMode;
   /** Default `production`; with a hub, the environment of the key. */
@@ -22,6 +22,8 @@ export interface GuardOptions {
   /** The run its calls are counted in, and their `run_id`; default: a new one per guard. */
   readonly sessionId?: string;
   readonly hooks?: readonly BeforeHook[];
+  /** Contracts as code: `pre` ones before those of the document, `session` and `post` ones after them. */
+  readonly contracts?: readonly CodeContract[];
   /** Besides the collecting sink, which is always first. */
   readonly sinks?: readonly Sink[];
   /** Records kept in memory; default 50,000. */
@@ -37,8 +39,6 @@ export interface GuardOptions {
   readonly spoolFile?: string;
   /** An audit record that a sink does not take stops a call that has not run yet. Default false: `onError` is told. */
   readonly strictAudit?: boolean;
-  /** What `env.NAME` selectors read; default: this process's environment. */
-  readonly variables?: Variables;
   /** The OpenTelemetry API to use; null: none. Default: the installed one, if there is one. */
   readonly openTelemetry?: OpenTelemetryApi | null;
   readonly clock?: Clock;
@@ -57,10 +57,8 @@ export interface ConnectOptions extends Omit<GuardOptions, 'hub' | 'environment'
   readonly cacheFile?: string;
   /** Keep counters in the hub, shared with other agents. Default false. */
   readonly hubSessions?: boolean;
-  /** Default `sse`. */
-  readonly transport?: 'sse' | 'websocket';
-  /** Default: the global one, where there is one. It must take headers as Node's does. */
-  readonly webSocket?: WebSocketConstructor;
+  /** Default `sse`. `websocket-msgpack`: messages in MessagePack instead of JSON. */
+  readonly transport?: 'sse' | 'websocket' | 'websocket-msgpack';
   /** Milliseconds of silence after which the stream is taken up again; default 120,000. */
   readonly idleTimeout?: number;
   /** Told of every bundle put in use. */

@@ -1,24 +1,15 @@
 // What a guard asks of its contracts: one compiled bundle, its version, and its answers in the words of audit records.
 // The rules themselves are domain/evaluate.
 import { type ToolCall, textOf } from '../../domain/evaluate/call.ts';
-import { type CompiledBundle, compileBundle } from '../../domain/evaluate/compile.ts';
+import type { CompiledBundle } from '../../domain/evaluate/compile.ts';
 import type { Counters } from '../../domain/evaluate/limits.ts';
 import { attemptDecision, type Decision, evaluateCall } from '../../domain/evaluate/live.ts';
 import { dryRun, type DryRun as EngineDryRun } from '../../domain/evaluate/playground.ts';
 import { evaluatePost, type PostResult } from '../../domain/evaluate/post.ts';
 import { sideEffectOf } from '../../domain/evaluate/tools.ts';
-import { looksSecret } from '../../domain/redact.ts';
-import { sha256 } from '../bundle/signature.ts';
-import type { Variables } from '../environment.ts';
-import { ConfigurationError } from '../failure.ts';
-import { maxBundle } from '../hub.ts';
 import type { SideEffect } from '../record.ts';
 import type { AgentManifest } from '../sinks/server.ts';
 import type { Warning } from './call.ts';
-import { canonicalPath } from './canonical.ts';
-
-/** A bundle holds at most this many contracts. */
-const maxContracts = 500;
 
 /** What the contracts say after a call. */
 export interface AfterCall {
@@ -37,7 +28,7 @@ export interface DryRun extends EngineDryRun {
 /** A compiled bundle in use. Immutable. */
 export class Policy {
   readonly bundle: CompiledBundle;
-  /** Hex SHA-256 of the YAML bytes. */
+  /** Hex SHA-256 of the YAML bytes; of several documents, of their hashes joined by `:`. */
   readonly version: string;
   /** The name in the document's metadata, or the one a hub deployed it under. */
   readonly name: string;
@@ -110,27 +101,4 @@ export class Policy {
       }));
     return { agent_id: agentId, policy_version: this.version, contracts };
   }
-}
-
-/** @throws ConfigurationError that names every problem of the document */
-export function compilePolicy(yaml: string | Uint8Array, variables: Variables): Policy {
-  const bytes = typeof yaml === 'string' ? Buffer.from(yaml, 'utf8') : yaml;
-  if (bytes.byteLength > maxBundle)
-    throw new ConfigurationError(`contracts above ${maxBundle} bytes are not read`);
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (failure) {
-    throw new ConfigurationError('the contracts are not UTF-8 text', failure);
-  }
-  const compiled = compileBundle(text, {
-    maxContracts,
-    env: (name) => variables[name],
-    looksSecret,
-    canonical: canonicalPath,
-  });
-  if (!compiled.ok) {
-    throw new ConfigurationError(compiled.problems.map((problem) => problem.message).join('\n'));
-  }
-  return new Policy(compiled.bundle, sha256(bytes));
 }

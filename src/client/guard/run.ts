@@ -7,7 +7,8 @@ import type { ApprovalBackend, ApprovalOutcome } from '../approvals.ts';
 import type { AuditAction, AuditRecord, GuardMode, Principal, RuleEvaluated } from '../record.ts';
 import type { SessionStore } from '../sessions.ts';
 import type { CallSpan } from '../telemetry.ts';
-import { DeniedError, type RunOptions, type ToolArgs } from './call.ts';
+import { DeniedError, type RunOptions, type ToolArgs, type Warning } from './call.ts';
+import { askContract, type CodeContract, type ContractType } from './contract.ts';
 import { RunCounters } from './counters.ts';
 import { askHooks, type BeforeHook, type HookCall } from './hook.ts';
 import { Journal, type JournalPorts } from './journal.ts';
@@ -19,6 +20,7 @@ export interface RunParts extends JournalPorts {
   readonly policy: Policy;
   readonly mode: GuardMode;
   readonly hooks: readonly BeforeHook[];
+  readonly contracts: readonly CodeContract[];
   readonly matches: (pattern: string, tool: string) => boolean;
   readonly sessions: SessionStore;
   readonly approvals: ApprovalBackend | null;
@@ -39,6 +41,14 @@ interface Denial {
   readonly name: string | null;
   readonly reason: string;
   readonly policyError?: boolean;
+}
+
+/** What the agent's own contracts say after a call. */
+interface OwnAfter {
+  readonly records: readonly RuleEvaluated[];
+  readonly warnings: readonly Warning[];
+  readonly passed: boolean;
+  readonly policyError: boolean;
 }
 
 /** Everything one call needs while it runs. It is judged by one version of the policy from start to end. */
@@ -109,17 +119,42 @@ export class GovernedCall<A extends object, R> {
     this.#hooks = asked.evaluated;
     if (asked.denied) return this.#deny({ source: 'hook', ...asked.denied });
 
+    const refused = await this.#askOwn('pre');
+    if (refused) return this.#deny(refused);
     const decision = policy.before(this.#input, this.#counts);
-    this.#rules = decision.records;
-    this.#policyError = decision.policyError;
+    this.#rules = [...this.#rules, ...decision.records];
+    this.#policyError ||= decision.policyError;
     await this.#tellObserved(decision.records);
     if (decision.verdict === 'deny') return this.#deny(denialOf(decision));
     if (decision.verdict === 'approve') return this.#askApproval(decision);
+    const spent = await this.#askOwn('session');
+    if (spent) return this.#deny(spent);
     if (!(await this.#reserve())) return;
     await this.#record('call_allowed', {});
     this.#parts.telemetry.counted('allowed', this.#input.tool);
     this.#span.set({ 'governance.action': 'allowed' });
     await this.#tellShadows(decision.shadows);
+  }
+
+  /** The agent's own contracts before the call, in order, up to the first that refuses; null when none does. */
+  async #askOwn(type: 'pre' | 'session'): Promise<Denial | null> {
+    for (const contract of this.#own(type)) {
+      const { record, refuses } = await askContract(contract, () =>
+        contract.type === 'post' ? undefined : contract.check(this.#input, this.#counts),
+      );
+      this.#rules = [...this.#rules, record];
+      const policyError = record.metadata?.policy_error === true;
+      this.#policyError ||= policyError;
+      await this.#tellObserved([record]);
+      if (refuses)
+        return { source: record.type, name: record.name, reason: record.message ?? '', policyError };
+    }
+    return null;
+  }
+
+  #own(type: ContractType): readonly CodeContract[] {
+    const { contracts, matches } = this.#parts;
+    return contracts.filter((one) => one.type === type && matches(one.tool ?? '*', this.#input.tool));
   }
 
   /** Enforced: throws. Observed: tells, and the tool runs. */
@@ -237,20 +272,25 @@ export class GovernedCall<A extends object, R> {
   /** Post contracts, records and counters after the tool; gives the text to show instead, or null. Never rejects. */
   async #finish(success: boolean, output: string | null, error: string | null): Promise<string | null> {
     const { policy, redaction } = this.#parts;
-    const { post, warnings, text } = policy.after(this.#input, output, redaction.redactText);
-    this.#rules = [...this.#rules, ...post.records];
-    this.#policyError ||= post.policyError;
+    const { post, warnings: told, text } = policy.after(this.#input, output, redaction.redactText);
+    const own = await this.#askAfter(output);
+    const warnings = [...told, ...own.warnings];
+    this.#rules = [...this.#rules, ...post.records, ...own.records];
+    this.#policyError ||= post.policyError || own.policyError;
+    await this.#tellShadows(post.shadows).catch((failure: unknown) =>
+      this.#parts.onError(failure, 'writing an audit record'),
+    );
     await this.#counters
       .finished(success)
       .catch((failure: unknown) => this.#parts.onError(failure, 'counting the outcome of a call'));
     await this.#record(success ? 'call_executed' : 'call_failed', {
       tool_success: success,
-      postconditions_passed: post.postconditionsPassed,
+      postconditions_passed: post.postconditionsPassed && own.passed,
       error,
     }).catch((failure: unknown) => this.#parts.onError(failure, 'writing an audit record'));
     this.#span.set({
       'governance.tool_success': success,
-      'governance.postconditions_passed': post.postconditionsPassed,
+      'governance.postconditions_passed': post.postconditionsPassed && own.passed,
     });
     this.#span.end(!success, error);
     try {
@@ -259,6 +299,29 @@ export class GovernedCall<A extends object, R> {
       this.#parts.onError(failure, 'telling of a warning');
     }
     return text;
+  }
+
+  /** The agent's own contracts after the call, all of them. */
+  async #askAfter(output: string | null): Promise<OwnAfter> {
+    const records: RuleEvaluated[] = [];
+    const warnings: Warning[] = [];
+    let passed = true;
+    for (const contract of this.#own('post')) {
+      const { record, refuses } = await askContract(contract, () =>
+        contract.type === 'post' ? contract.check(this.#input, output) : undefined,
+      );
+      records.push(record);
+      if (record.passed) continue;
+      passed &&= !refuses;
+      const message = record.message ?? '';
+      warnings.push({ contract: record.name, message: refuses ? message : `[observe] ${message}` });
+    }
+    return {
+      records,
+      warnings,
+      passed,
+      policyError: records.some((record) => record.metadata?.policy_error === true),
+    };
   }
 
   #record(action: AuditAction, more: Partial<AuditRecord>): Promise<AuditRecord> {
@@ -302,6 +365,7 @@ const shadowSources: { readonly [type: string]: string } = {
   precondition: 'yaml_precondition',
   sandbox: 'yaml_sandbox',
   session_contract: 'yaml_session',
+  postcondition: 'yaml_postcondition',
 };
 
 const denialOf = (decision: Decision): Denial => ({

@@ -2,8 +2,7 @@
 // Does not know what frames mean (bundle/ and approvals do).
 import type { Clock, Timer } from '../clock.ts';
 import { HubResponseError, type OnError } from '../failure.ts';
-import type { StreamFrame } from './sse.ts';
-import type { StreamTransport } from './transport.ts';
+import type { ReceivedFrame, StreamTransport } from './transport.ts';
 
 export interface FollowerOptions {
   readonly transport: StreamTransport;
@@ -105,12 +104,12 @@ export class StreamFollower {
     return { lasted: openedAt === null ? 0 : clock.monotonic() - openedAt, asked };
   }
 
-  #take(frame: StreamFrame): void {
+  #take(frame: ReceivedFrame): void {
     if (frame.id !== null) this.#lastEventId = frame.id === '' ? null : frame.id;
     if (frame.event === '') return;
     let data: unknown;
     try {
-      data = JSON.parse(frame.data);
+      data = typeof frame.data === 'string' ? JSON.parse(frame.data) : frame.data;
     } catch (failure) {
       this.#options.onError?.(failure, `a ${frame.event} frame that is not JSON`);
       return;

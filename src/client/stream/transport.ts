@@ -1,7 +1,16 @@
-// One connection of the agent stream, over server-sent events or a WebSocket. Neither reconnects (follower.ts does).
+// One connection of the agent stream: what every transport is given, and the one over server-sent events. Does not reconnect (follower.ts does).
+import { bodyParts } from '../body.ts';
 import { HubConnectionError, HubResponseError } from '../failure.ts';
 import { retryAfterOf, rootOf } from '../http.ts';
-import { SseParser, type StreamFrame } from './sse.ts';
+import { SseParser } from './sse.ts';
+
+/** A frame as a transport gives it: data as JSON text, or read already. */
+export interface ReceivedFrame {
+  /** The position to name when the stream is taken up again; null when the frame has none. */
+  readonly id: string | null;
+  readonly event: string;
+  readonly data: string | { readonly [name: string]: unknown };
+}
 
 export interface StreamRequest {
   /** With its query. */
@@ -14,7 +23,7 @@ export interface StreamRequest {
   opened(): void;
   /** Any bytes came. */
   alive(): void;
-  frame(frame: StreamFrame): void;
+  frame(frame: ReceivedFrame): void;
 }
 
 /** Resolves when the hub ends the stream. @throws HubResponseError, HubConnectionError */
@@ -38,11 +47,11 @@ export const sseTransport =
       });
       const type = response.headers.get('content-type') ?? '';
       if (response.status !== 200 || !type.startsWith('text/event-stream') || !response.body) {
-        throw await refusal(response);
+        throw await refusal(response, request.signal);
       }
       request.opened();
       const parser = new SseParser();
-      for await (const bytes of response.body) {
+      for await (const bytes of bodyParts(response.body, request.signal)) {
         request.alive();
         for (const frame of parser.push(bytes)) request.frame(frame);
       }
@@ -55,10 +64,10 @@ export const sseTransport =
     }
   };
 
-async function refusal(response: Response): Promise<HubResponseError> {
+async function refusal(response: Response, signal: AbortSignal): Promise<HubResponseError> {
   let text = '';
   const decoder = new TextDecoder();
-  for await (const bytes of response.body ?? []) {
+  for await (const bytes of response.body ? bodyParts(response.body, signal) : []) {
     text += decoder.decode(bytes, { stream: true });
     if (text.length > maxRefusal) break;
   }
@@ -68,56 +77,4 @@ async function refusal(response: Response): Promise<HubResponseError> {
     'GET /stream',
     retryAfterOf(response),
   );
-}
-
-/** The part of a WebSocket that is used. */
-export interface WebSocketLike {
-  addEventListener(type: 'open' | 'close' | 'error' | 'message', listener: (event: never) => void): void;
-  close(): void;
-}
-
-/** Node's own WebSocket takes headers in its second argument; so must any other that is brought. */
-export type WebSocketConstructor = new (
-  url: string,
-  options: { readonly protocols: string[]; readonly headers: { readonly [name: string]: string } },
-) => WebSocketLike;
-
-const subprotocol = 'reeve.v1.json';
-
-/** JSON messages over a WebSocket; each is a frame's data with `type` and `id` in it. */
-export const webSocketTransport =
-  (WebSocket: WebSocketConstructor): StreamTransport =>
-  (request) =>
-    new Promise((resolve, reject) => {
-      const url = new URL(request.url);
-      url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
-      if (request.lastEventId !== null) url.searchParams.set('last_event_id', request.lastEventId);
-      const socket = new WebSocket(url.href, { protocols: [subprotocol], headers: request.headers });
-      const fail = (cause: unknown): void => {
-        reject(new HubConnectionError('the WebSocket', cause));
-        socket.close();
-      };
-      request.signal.addEventListener('abort', () => fail(request.signal.reason), { once: true });
-      socket.addEventListener('open', () => request.opened());
-      socket.addEventListener('close', () => resolve());
-      socket.addEventListener('error', (event: { readonly message?: string }) =>
-        fail(new Error(event?.message || 'refused or cut')),
-      );
-      socket.addEventListener('message', (event: { readonly data?: unknown }) => {
-        request.alive();
-        try {
-          const frame = messageFrame(event.data);
-          if (frame) request.frame(frame);
-        } catch (failure) {
-          fail(failure);
-        }
-      });
-      if (request.signal.aborted) fail(request.signal.reason);
-    });
-
-function messageFrame(data: unknown): StreamFrame | null {
-  if (typeof data !== 'string') return null;
-  const { id, ...rest } = JSON.parse(data) as { readonly id?: unknown; readonly type?: unknown };
-  if (typeof rest.type !== 'string') return null;
-  return { id: typeof id === 'string' ? id : null, event: rest.type, data: JSON.stringify(rest) };
 }

@@ -2,7 +2,14 @@
 
 import { type Json, type JsonObject, stringifyYaml } from '../yaml.ts';
 import type { Mode } from './rule.ts';
-import { type BundleKind, defaultApiVersion, spellRule, wordsOf } from './vocabulary.ts';
+import {
+  type AcceptedKinds,
+  contractWords,
+  defaultApiVersion,
+  defaultBundleKind,
+  spellRule,
+  vocabularyOf,
+} from './vocabulary.ts';
 
 export interface CompositionItem {
   readonly contractId: string;
@@ -17,7 +24,7 @@ export interface CompositionItem {
   readonly definition: Readonly<JsonObject>;
 }
 
-export interface Composition {
+export interface Composition extends AcceptedKinds {
   readonly name: string;
   readonly description?: string | null;
   readonly defaultsMode: Mode;
@@ -26,8 +33,8 @@ export interface Composition {
   readonly observability?: Readonly<JsonObject> | null;
   /** Default `service/v1`. */
   readonly apiVersion?: string;
-  /** Default `ContractBundle`; with `Ruleset` the entries are written in its words. */
-  readonly kind?: BundleKind;
+  /** Default `ContractBundle`; with a kind of rulesets the entries are written in their words. */
+  readonly kind?: string;
 }
 
 /** One line of `contracts_assembled`. `observe` marks a shadow: the second entry of the same contract. */
@@ -52,7 +59,8 @@ export const noEnabledContracts = 'Composition has no enabled contracts';
  * else the composition's. A repeated contract gets the id `<contract_id>-obs`. The same input gives the same bytes.
  */
 export function assembleBundle(composition: Composition): AssembledBundle {
-  const words = wordsOf(composition.kind ?? 'ContractBundle');
+  const kind = composition.kind ?? defaultBundleKind;
+  const words = vocabularyOf(kind, composition) ?? contractWords;
   const items = composition.items
     .filter((item) => item.enabled)
     .sort(
@@ -77,7 +85,7 @@ export function assembleBundle(composition: Composition): AssembledBundle {
   });
   const document: { [key: string]: Json } = {
     apiVersion: composition.apiVersion ?? defaultApiVersion,
-    kind: words.kind,
+    kind,
     metadata: {
       name: composition.name,
       ...(composition.description ? { description: composition.description } : {}),

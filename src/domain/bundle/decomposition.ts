@@ -5,7 +5,7 @@ import { contractIdPattern } from '../ids.ts';
 import type { JsonObject } from '../yaml.ts';
 import { bundleName, readSingleMapping } from './header.ts';
 import { type Mode, type RuleType, ruleTypes } from './rule.ts';
-import { bundleKinds, contractWords, spellRule, wordsOf } from './vocabulary.ts';
+import { type AcceptedKinds, contractWords, kindsOf, spellRule, vocabularyOf } from './vocabulary.ts';
 
 export interface ImportedContract {
   readonly contractId: string;
@@ -30,11 +30,9 @@ export const maxContracts = 100;
 export const maxContractIdLength = 128;
 export const apiVersionPattern = /^[a-zA-Z][a-zA-Z0-9.-]{0,62}\/v1$/;
 
-export interface ImportOptions {
+export interface ImportOptions extends AcceptedKinds {
   /** Exact values accepted; any `<word>/v1` when absent. */
   readonly apiVersions?: readonly string[];
-  /** Default: both kinds. */
-  readonly kinds?: readonly string[];
 }
 
 /**
@@ -53,12 +51,10 @@ export function decomposeBundle(yamlText: string, options: ImportOptions = {}): 
       `Unsupported apiVersion: expected ${(options.apiVersions ?? ['<word>/v1']).join(' or ')}`,
     );
   }
-  const kinds: readonly string[] = options.kinds ?? bundleKinds;
-  if (typeof value.kind !== 'string' || !kinds.includes(value.kind)) {
-    refuse(['kind'], `Unsupported kind: expected ${kinds.join(' or ')}`);
-  }
+  const words =
+    vocabularyOf(value.kind, options) ??
+    refuse(['kind'], `Unsupported kind: expected ${kindsOf(options).join(' or ')}`);
   const name = bundleName(value);
-  const words = wordsOf(String(value.kind));
   const list = value[words.list];
   if (!Array.isArray(list) || list.length === 0) {
     throw new HubError(

@@ -8,13 +8,18 @@ import { acceptsApiVersion, maxContracts } from './decomposition.ts';
 import { bundleNameProblem } from './header.ts';
 import { type BundleProblem, isMapping, maxProblems, Reader } from './reader.ts';
 import type { Mode, Rule, RuleDocument, SideEffect, ToolTraits } from './rule.ts';
-import { bundleKinds, type Vocabulary, wordsOf } from './vocabulary.ts';
+import {
+  type AcceptedKinds,
+  contractWords,
+  kindsOf,
+  rulesetWords,
+  type Vocabulary,
+  vocabularyOf,
+} from './vocabulary.ts';
 
-export interface LanguageOptions {
+export interface LanguageOptions extends AcceptedKinds {
   /** Exact values accepted; any `<word>/v1` when absent. */
   readonly apiVersions?: readonly string[];
-  /** Default: both kinds. */
-  readonly kinds?: readonly string[];
   /** Names of operators beyond the 15 built-in ones. */
   readonly operators?: Iterable<string>;
   /** All documents together; default 100. */
@@ -72,7 +77,7 @@ function textProblem(message: string): BundleProblem {
 
 function listLength(value: Json): number {
   if (!isMapping(value)) return 0;
-  const list = value[wordsOf(String(value.kind)).list];
+  const list = value.contracts ?? value.rules;
   return Array.isArray(list) ? list.length : 0;
 }
 
@@ -84,12 +89,10 @@ function readDocument(reader: Reader, value: Json, options: LanguageOptions): Ru
       `expected ${(options.apiVersions ?? ['<word>/v1, such as service/v1']).join(' or ')}`,
     );
   }
-  const kind = reader.word(
-    value.kind,
-    ['kind'],
-    bundleKinds.filter((one) => (options.kinds ?? bundleKinds).includes(one)),
-  );
-  const words = wordsOf(kind ?? (value.rules !== undefined ? 'Ruleset' : 'ContractBundle'));
+  const vocabulary = vocabularyOf(value.kind, options);
+  if (!vocabulary) reader.problem(['kind'], `expected ${kindsOf(options).join(' or ')}`);
+  // With an unknown kind, the list tells which words are meant, so that its entries are checked too.
+  const words = vocabulary ?? (value.rules !== undefined ? rulesetWords : contractWords);
   if (value.extends !== undefined)
     reader.problem(['extends'], 'extends is not supported; copy the rules of the parent');
   reader.mapping(
@@ -124,7 +127,7 @@ function readDocument(reader: Reader, value: Json, options: LanguageOptions): Ru
   const rules = readRules(reader, value[words.list], words, mode, new Set(options.operators ?? []));
   if (reader.problems.length > 0 || !metadata) return;
   return {
-    kind: words.kind,
+    kind: String(value.kind),
     apiVersion: String(value.apiVersion),
     name: String(metadata.name),
     metadata,
@@ -138,7 +141,7 @@ function readDocument(reader: Reader, value: Json, options: LanguageOptions): Ru
 
 /** Rulesets are written without `defaults` in the hosted specification; that means enforce. */
 function readMode(reader: Reader, value: Json | undefined, words: Vocabulary): Mode {
-  if (value === undefined && words.kind === 'Ruleset') return 'enforce';
+  if (value === undefined && words === rulesetWords) return 'enforce';
   const defaults = reader.mapping(value, ['defaults'], ['mode']);
   return (defaults && reader.word(defaults.mode, ['defaults', 'mode'], ['enforce', 'observe'])) ?? 'enforce';
 }

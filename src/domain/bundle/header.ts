@@ -3,7 +3,6 @@
 import { HubError } from '../error.ts';
 import { bundleNamePattern, reservedBundleNames } from '../ids.ts';
 import { type JsonObject, parseYaml, type YamlDocument } from '../yaml.ts';
-import { wordsOf } from './vocabulary.ts';
 
 export interface BundleHeader {
   readonly name: string;
@@ -23,7 +22,7 @@ export const maxStoredRules = 500;
 export function readBundleHeader(yamlText: string): BundleHeader {
   const { value } = readSingleMapping(yamlText);
   const name = bundleName(value);
-  const list = value[wordsOf(String(value.kind)).list] ?? value.contracts ?? value.rules;
+  const list = value.contracts ?? value.rules;
   const contractCount = Array.isArray(list) ? list.length : null;
   if (contractCount !== null && contractCount > maxStoredRules) {
     throw new HubError(

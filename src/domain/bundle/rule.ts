@@ -1,7 +1,6 @@
 // The one form every rule takes after reading, whichever vocabulary and surface it came from. Data only.
 
 import type { Json, JsonObject } from '../yaml.ts';
-import type { BundleKind } from './vocabulary.ts';
 
 export type Mode = 'enforce' | 'observe';
 
@@ -84,7 +83,8 @@ export interface ToolTraits {
 }
 
 export interface RuleDocument {
-  readonly kind: BundleKind;
+  /** As written; which kinds there are is configured. */
+  readonly kind: string;
   readonly apiVersion: string;
   readonly name: string;
   readonly metadata: Readonly<JsonObject>;

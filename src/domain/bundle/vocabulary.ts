@@ -2,14 +2,18 @@
 
 import type { Json, JsonObject } from '../yaml.ts';
 
-export const bundleKinds = ['ContractBundle', 'Ruleset'] as const;
-export type BundleKind = (typeof bundleKinds)[number];
+/** Which words of `kind` say that a document is written in which vocabulary (the `wire` section of the configuration). */
+export interface AcceptedKinds {
+  /** Default `ContractBundle`. */
+  readonly bundleKinds?: readonly string[];
+  /** Default `Ruleset`. A word of both lists means a ruleset. */
+  readonly rulesetKinds?: readonly string[];
+}
 
 /** What the hub writes when nothing else is configured (rule language §1.1). */
 export const defaultApiVersion = 'service/v1';
 
 export interface Vocabulary {
-  readonly kind: BundleKind;
   /** The key of the list of rules. */
   readonly list: 'contracts' | 'rules';
   /** The word for one item of it, in messages. */
@@ -22,7 +26,6 @@ export interface Vocabulary {
 }
 
 export const contractWords: Vocabulary = {
-  kind: 'ContractBundle',
   list: 'contracts',
   item: 'contract',
   effect: 'effect',
@@ -32,7 +35,6 @@ export const contractWords: Vocabulary = {
 };
 
 export const rulesetWords: Vocabulary = {
-  kind: 'Ruleset',
   list: 'rules',
   item: 'rule',
   effect: 'action',
@@ -41,7 +43,24 @@ export const rulesetWords: Vocabulary = {
   timeoutEffect: 'timeout_action',
 };
 
-export const wordsOf = (kind: string): Vocabulary => (kind === 'Ruleset' ? rulesetWords : contractWords);
+/** What the hub writes when nothing else is configured. */
+export const defaultBundleKind = 'ContractBundle';
+const defaultRulesetKind = 'Ruleset';
+
+/** Every word of `kind` that is accepted, those of bundles first. */
+export const kindsOf = (accepted: AcceptedKinds = {}): string[] => [
+  ...new Set([
+    ...(accepted.bundleKinds ?? [defaultBundleKind]),
+    ...(accepted.rulesetKinds ?? [defaultRulesetKind]),
+  ]),
+];
+
+/** The vocabulary a `kind` stands for; undefined when it is not accepted. */
+export function vocabularyOf(kind: unknown, accepted: AcceptedKinds = {}): Vocabulary | undefined {
+  if (typeof kind !== 'string') return undefined;
+  if ((accepted.rulesetKinds ?? [defaultRulesetKind]).includes(kind)) return rulesetWords;
+  return (accepted.bundleKinds ?? [defaultBundleKind]).includes(kind) ? contractWords : undefined;
+}
 
 /** `deny`/`approve` in the words of a vocabulary; every other word is the same in both. */
 export function spellEffect(effect: string, words: Vocabulary): string {

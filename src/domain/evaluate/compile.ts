@@ -4,13 +4,14 @@ import { type LanguageOptions, readBundle } from '../bundle/document.ts';
 import type { BundleProblem } from '../bundle/reader.ts';
 import type { Mode, Rule, RuleDocument, SessionRule, ToolTraits } from '../bundle/rule.ts';
 import { HubError } from '../error.ts';
+import { looksSecret } from '../redact/secret.ts';
 import type { Regex } from '../regex/regex.ts';
 import type { View } from './call.ts';
 import { compileCondition, type Extensions, outputPatterns, type Predicate } from './condition.ts';
 import { compileGlob } from './glob.ts';
 import { composeDocuments, type LayerReport } from './layers.ts';
 import { type MergedLimits, mergeLimits } from './limits.ts';
-import { compileMessage, hasSecretPrefix } from './message.ts';
+import { compileMessage } from './message.ts';
 import type { CustomOperator } from './operator.ts';
 import { type Canonical, lexicalPath } from './path.ts';
 import { compileSandbox } from './sandbox.ts';
@@ -23,7 +24,7 @@ export interface EngineOptions extends Omit<LanguageOptions, 'operators'> {
   readonly selectors?: Readonly<Record<string, CustomSelector>>;
   /** Values of `env.NAME`; by default every one is missing. A server must leave it so. */
   readonly env?: (name: string) => string | undefined;
-  /** Which values messages must not show; default: the prefixes of well-known credentials. */
+  /** Which values messages must not show; default: those that redaction hides. */
   readonly looksSecret?: (value: string) => boolean;
   /** Canonical form of file paths; default: by text alone. */
   readonly canonical?: Canonical;
@@ -118,14 +119,15 @@ export function compileBundle(
 }
 
 function compileRule(rule: Exclude<Rule, SessionRule>, options: EngineOptions): CompiledRule {
-  const { operators = {}, selectors = {}, looksSecret = hasSecretPrefix, canonical = lexicalPath } = options;
+  const { operators = {}, selectors = {}, canonical = lexicalPath } = options;
+  const secret = options.looksSecret ?? looksSecret;
   const extensions: Extensions = { operators, selectors };
   const globs = rule.tools.map(compileGlob);
   return {
     rule,
     fires:
       rule.type === 'sandbox' ? compileSandbox(rule, canonical) : compileCondition(rule.when, extensions),
-    message: compileMessage(rule.message, { selectors, looksSecret }),
+    message: compileMessage(rule.message, { selectors, looksSecret: secret }),
     patterns: rule.type === 'post' ? outputPatterns(rule.when) : [],
     matchesTool: (tool) => globs.some((matches) => matches(tool)),
   };

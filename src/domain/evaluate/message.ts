@@ -12,12 +12,6 @@ export interface MessageOptions {
   readonly looksSecret: (value: string) => boolean;
 }
 
-/** The prefixes of well-known credentials; the default of `looksSecret`. */
-export const hasSecretPrefix = (value: string): boolean =>
-  /^(?:sk-[A-Za-z0-9]{20}|AKIA[A-Z0-9]{16}|eyJ[A-Za-z0-9_-]{20,2000}\.|ghp_[A-Za-z0-9]{36}|xox[bpas]-[A-Za-z0-9-]{10})/.test(
-    value,
-  );
-
 /** Compiles a message. Missing values leave their placeholder as it is written; the result has at most 500 characters. */
 export function compileMessage(
   message: string,

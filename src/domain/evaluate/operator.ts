@@ -91,12 +91,14 @@ function isMember(field: unknown, list: Json, budget: Budget): boolean {
   return (list as Json[]).some((item) => isSame(field, item, budget));
 }
 
+const isNumeric = (value: unknown): boolean =>
+  typeof value === 'boolean' || typeof value === 'number' || typeof value === 'bigint';
+
 /** Deep equality in which 1, 1.0 and true are the same, keys are unordered, and inherited keys do not count. */
 export function isSame(a: unknown, b: unknown, budget: Budget): boolean {
   spend(budget, 1);
   if (a === b) return true;
-  if (typeof a === 'boolean' && typeof b === 'number') return Number(a) === b;
-  if (typeof a === 'number' && typeof b === 'boolean') return a === Number(b);
+  if (isNumeric(a) && isNumeric(b)) return Number(a) === Number(b);
   if (a === null || b === null || typeof a !== 'object' || typeof b !== 'object') return false;
   if (Array.isArray(a) !== Array.isArray(b)) return false;
   if (Array.isArray(a) && Array.isArray(b)) {

@@ -39,6 +39,7 @@ export function evaluatePost(
   const warnings: string[] = [];
   let text: string | undefined;
   let suppressed: string | undefined;
+  let unreadable = false;
   let shadows: EvaluatedRecord[] = [];
   try {
     const rules = bundle.rulesFor(call.tool);
@@ -66,6 +67,7 @@ export function evaluatePost(
       .filter(({ rule }) => rule.type === 'post')
       .map((compiled) => recordOf(compiled, view));
   } catch {
+    unreadable = true;
     suppressed = '[OUTPUT SUPPRESSED] The call cannot be read.';
   }
   return {
@@ -74,8 +76,8 @@ export function evaluatePost(
     warnings,
     records,
     shadows,
-    postconditionsPassed: records.every((record) => record.passed || record.observed === true),
-    policyError: records.some(hasPolicyError),
+    postconditionsPassed: !unreadable && records.every((record) => record.passed || record.observed === true),
+    policyError: unreadable || records.some(hasPolicyError),
   };
 }
 

@@ -53,7 +53,7 @@ function inClass(name: ClassName, cp: number, ascii: boolean): boolean {
 
 const caseCache = new Map<number, readonly number[]>();
 
-/** The other cases of a character: upper, lower, and the few letters that share one (K and the Kelvin sign, s and ſ). */
+/** The other cases of a character: upper, lower, and the few letters that share one (K and the Kelvin sign, s and ſ, i and its dotted and dotless forms). */
 function casesOf(cp: number): readonly number[] {
   const known = caseCache.get(cp);
   if (known) return known;
@@ -68,6 +68,8 @@ function casesOf(cp: number): readonly number[] {
   }
   if (found.includes(0x6b) || cp === 0x6b) found.push(0x212a);
   if (found.includes(0x73) || cp === 0x73) found.push(0x17f);
+  if (found.includes(0x69) || cp === 0x69) found.push(0x130, 0x131);
+  if (cp === 0x130) found.push(0x69, 0x49);
   if (caseCache.size >= 20_000) caseCache.clear();
   caseCache.set(cp, found);
   return found;
@@ -106,8 +108,9 @@ export class CharSet {
 
   /** `cases` are the other cases of the character, which only a folding set looks at. */
   has(cp: number, cases: readonly number[]): boolean {
-    const { negated = false, fold = false } = this.#parts;
-    return (this.#holds(cp) || (fold && cases.some((other) => this.#holds(other)))) !== negated;
+    const { negated = false, fold = false, ascii = false } = this.#parts;
+    const folded = (other: number): boolean => (!ascii || (cp < 128 && other < 128)) && this.#holds(other);
+    return (this.#holds(cp) || (fold && cases.some(folded))) !== negated;
   }
 
   #holds(cp: number): boolean {

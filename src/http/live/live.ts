@@ -41,6 +41,8 @@ export interface LiveCounts {
   readonly dashboardStreams: number;
   readonly blocked: number;
   readonly audiences: number;
+  /** Streams on the wheel of keepalives and ages. */
+  readonly scheduled: number;
   /** Ended streams since the start, by reason. */
   readonly ended: { readonly [R in EndReason]?: number };
 }
@@ -221,6 +223,7 @@ export function createLive({ broadcast, handlers, clock, log, turned }: LiveOpti
         dashboardStreams,
         blocked: blocked.size,
         audiences: feeds.size,
+        scheduled: wheel.size,
         ended: { ...endedBy },
       };
     },

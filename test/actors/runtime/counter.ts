@@ -15,7 +15,10 @@ export type CounterMessages = {
   read: { body: null; reply: number };
   fail: { body: { readonly how: 'conflict' | 'bug'; readonly effects?: Effects }; reply: null };
   emit: { body: Effects; reply: null };
-  timer: { body: { readonly name: string; readonly at: number | null }; reply: null };
+  timer: {
+    body: { readonly name: string; readonly at: number | null; readonly hold?: string };
+    reply: null;
+  };
   hold: { body: { readonly busy: boolean }; reply: null };
 };
 
@@ -63,7 +66,8 @@ const counter = actorKind<CounterMessages, State, CounterPorts>({
     async emit(_state, effects) {
       return { reply: null, ...effects };
     },
-    async timer(_state, { name, at }, context) {
+    async timer(_state, { name, at, hold }, context) {
+      if (hold) await context.ports.gates.get(hold);
       if (at === null) context.clearTimer(name);
       else context.setTimer(name, at);
       return { reply: null };

@@ -26,6 +26,14 @@ describe('one message at a time', () => {
   });
 });
 
+it('a letter is handled later, never inside the call that sends it', async () => {
+  const { actors, ports } = aSystem();
+  await actors.ask('counter', 'a', 'read', null);
+  const asked = actors.ask('counter', 'a', 'add', { n: 1 });
+  expect(ports.steps).toEqual([]);
+  await asked;
+});
+
 describe('activation', () => {
   it('builds the state from the store once, before the first message', async () => {
     const { actors, ports } = aSystem();
@@ -40,6 +48,8 @@ describe('activation', () => {
     const both = await Promise.allSettled([1, 2].map((n) => actors.ask('counter', 'a', 'add', { n })));
     const refused = { status: 'rejected', reason: { code: 'unavailable', detail: { retryAfter: 1 } } };
     expect(both).toMatchObject([refused, refused]);
+    // One try for all that waited: a store that is down is not asked once per message.
+    expect(ports.activations).toBe(1);
     expect(log.lines[0]).toMatchObject({ level: 'error', fields: { err: ports.broken } });
     ports.broken = null;
     expect(await actors.ask('counter', 'a', 'add', { n: 3 })).toBe(3);
@@ -149,8 +159,11 @@ describe('failures', () => {
 
   it('drop the timers of the activation that failed', async () => {
     const { actors, clock, ports } = aSystem();
+    const before = clock.pending;
     await actors.ask('counter', 'a', 'timer', { name: 'x', at: 100 });
     await actors.ask('counter', 'a', 'fail', { how: 'bug' }).catch(() => null);
+    // The timer of the asks' time limit stands.
+    expect(clock.pending).toBe(before + 1);
     await clock.advanceAsync(200);
     expect(ports.steps).toEqual([]);
   });
@@ -272,6 +285,20 @@ describe('passivation', () => {
   });
 });
 
+it('an actor at work is not forgotten, however long it works: the next message still waits its turn', async () => {
+  const { actors, clock, gate, ports } = aSystem();
+  const open = gate('g');
+  await actors.tell('counter', 'a', 'add', { n: 1, hold: 'g' });
+  await settled();
+  await clock.advanceAsync(300_000, 10_000);
+  expect(actors.size).toBe(1);
+  const next = actors.ask('counter', 'a', 'add', { n: 2 });
+  await settled();
+  expect(ports.steps).toEqual(['a+1 begins']);
+  open();
+  expect(await next).toBe(3);
+});
+
 describe('leaving', () => {
   it('stop finishes what is in the mailboxes and what that tells, refuses what comes, and leaves no timer', async () => {
     const { actors, clock, gate, ports } = aSystem();
@@ -305,6 +332,20 @@ describe('leaving', () => {
     await expect(waiting).rejects.toMatchObject({ code: 'shutting_down' });
     clock.advance(2000);
     await expect(held).rejects.toBeInstanceOf(HubError);
+  });
+
+  it('a handler that outlives its activation leaves no timer behind', async () => {
+    const { actors, gate, clock, ports } = aSystem();
+    const open = gate('g');
+    const held = actors.ask('counter', 'a', 'timer', { name: 'x', at: 1000, hold: 'g' });
+    await settled();
+    actors.release(() => false);
+    const before = clock.pending;
+    open();
+    await held;
+    expect(clock.pending).toBe(before);
+    await clock.advanceAsync(2000);
+    expect(ports.steps).toEqual([]);
   });
 
   it('release forgets the keys that went elsewhere', async () => {

@@ -1,10 +1,18 @@
 // A process that ingests until it is killed. Prints the number of each batch once it is acknowledged.
+// Arguments: the file, the first batch's number, and how many call ids the writer holds in memory.
 import { openSqlite } from '../../../adapters/sqlite/index.ts';
+import { startThread } from '../../../adapters/sqlite/threads.ts';
 import { realClock } from './clock.ts';
 import { numberedBatch } from './numbered.ts';
 
-const store = await openSqlite({ path: String(process.argv[2]), clock: realClock });
-let next = 0;
+const [path = '', first = '0', held] = process.argv.slice(2);
+const callLimits = { calls: Number(held), bytes: 1 << 30 };
+const store = await openSqlite({
+  path,
+  clock: realClock,
+  startThread: (start) => startThread(held === undefined ? start : { ...start, callLimits }),
+});
+let next = Number(first);
 
 async function sender(): Promise<never> {
   for (;;) {

@@ -111,11 +111,40 @@ describe('bodies', () => {
 
   it('over the limit are refused by their declared length, before they are sent', async () => {
     await using hub = await serve();
-    const text = await hub.once(
+    const socket = await hub.connect();
+    socket.send(
       `POST /api/v1/setup HTTP/1.1\r\nHost: a\r\nX-Requested-With: a\r\nContent-Length: 4097\r\n\r\n`,
     );
+    const text = await socket.until((t) => t.includes('}'));
     expect(statuses(text)).toEqual(['413']);
     expect(text).toContain('Request body too large. Maximum allowed: 4KB.');
+  });
+
+  it('over the limit are read to their end and forgotten, so that the answer arrives and the connection lives on', async () => {
+    await using hub = await serve();
+    const big = 'x'.repeat(3 * 1024 * 1024);
+    for (let i = 0; i < 5; i++) {
+      const response = await fetch(`http://127.0.0.1:${hub.server.port}/api/v1/events`, {
+        method: 'POST',
+        headers: asKey,
+        body: big,
+      });
+      expect(response.status).toBe(413);
+      expect(await response.json()).toMatchObject({ code: 'payload_too_large' });
+    }
+    const socket = await hub.connect();
+    socket.send(`POST /api/v1/events HTTP/1.1\r\nHost: a\r\n${auth}Content-Length: ${big.length}\r\n\r\n`);
+    await socket.until((t) => t.includes('413'));
+    socket.send(`${big}GET /api/v1/sessions/after HTTP/1.1\r\nHost: a\r\n${auth}\r\n`);
+    expect(await socket.until((t) => t.includes('after'))).toContain('{"key":"after"}');
+  });
+
+  it('far over the limit end the connection', async () => {
+    await using hub = await serve();
+    const text = await hub.once(
+      `POST /api/v1/events HTTP/1.1\r\nHost: a\r\n${auth}Content-Length: ${64 * 1024 * 1024}\r\n\r\n`,
+    );
+    expect(statuses(text)).toEqual(['413']);
   });
 
   it('over the limit are refused while they stream', async () => {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { operatorNames } from '../../../src/domain/bundle/condition.ts';
 import { compileBundle } from '../../../src/domain/evaluate/compile.ts';
 import { globMatch } from '../../../src/domain/evaluate/glob.ts';
 import { evaluateCall } from '../../../src/domain/evaluate/live.ts';
+import { dryRun } from '../../../src/domain/evaluate/playground.ts';
 import { bundleOf, compiled, preOf } from './rules.ts';
 
 type Fires = 'fires' | 'passes' | 'fault';
@@ -66,6 +68,17 @@ describe('operators', () => {
       (field) => ({ fires: 'F', passes: '.', fault: 'E' })[run(`{args.f: ${operation}}`, { f: field })],
     );
     expect(got.join('')).toBe(expected);
+  });
+
+  it('are all in the table', () => {
+    const named = new Set(table.map(([operation]) => /^\{(\w+):/.exec(operation)?.[1]));
+    expect([...named].sort()).toEqual([...operatorNames].sort());
+  });
+
+  it('compare big integers as numbers', () => {
+    expect(run('{args.f: {equals: 1}}', { f: 1n })).toBe('fires');
+    expect(run('{args.f: {in: [true]}}', { f: 1n })).toBe('fires');
+    expect(run('{args.f: {gt: 1}}', { f: 2n })).toBe('fires');
   });
 
   it('takes no numeric text for a number', () => {
@@ -254,6 +267,57 @@ describe('messages', () => {
     expect(say(message, args)).toBe(expected);
   });
 
+  it.each([
+    ['environment', 'staging'],
+    ['tool.name', 't'],
+    ['args.a.b', '1'],
+    ['principal.user_id', 'u'],
+    ['principal.service_id', 's'],
+    ['principal.org_id', 'o'],
+    ['principal.role', 'r'],
+    ['principal.ticket_ref', 'k'],
+    ['principal.claims.x', 'c'],
+    ['metadata.m', 'true'],
+    ['env.HOME', '/root'],
+    ['principal.email', '{principal.email}'],
+    ['principal.claims', '{principal.claims}'],
+    ['output.text', '{output.text}'],
+    ['result.x', '{result.x}'],
+    ['args', '{args}'],
+  ])('shows {%s}', (selector, shown) => {
+    const bundle = compiled(preOf('{tool.name: {exists: true}}', `<{${selector}}>`), {
+      env: (name) => (name === 'HOME' ? '/root' : undefined),
+    });
+    const principal = {
+      user_id: 'u',
+      service_id: 's',
+      org_id: 'o',
+      role: 'r',
+      ticket_ref: 'k',
+      claims: { x: 'c' },
+    };
+    const one = {
+      tool: 't',
+      args: { a: { b: 1 } },
+      environment: 'staging',
+      principal,
+      metadata: { m: true },
+    };
+    expect(evaluateCall(bundle, one).reason).toBe(`<${shown}>`);
+  });
+
+  it.each([
+    ...['sk-abcdefghijklmnopqrst', 'sk-proj-abcdefghijklmnop_qrst', 'AKIAABCDEFGHIJKLMNOP'],
+    ...['eyJhbGciOiJIUzI1NiIsInR5cCI6.x', `ghp_${'a'.repeat(36)}`],
+    ...['xoxb-1234567890', 'xoxp-1234567890', 'xoxa-1234567890', 'xoxs-1234567890'],
+  ])('never shows %s', (secret) => {
+    expect(say('{args.k}', { k: secret })).toBe('[REDACTED]');
+    expect(
+      dryRun(compiled(preOf('{args.k: {exists: true}}', '{args.k}')), { tool: 't', args: { k: secret } })
+        .contracts_evaluated[0]?.message,
+    ).toBe('[REDACTED]');
+  });
+
   it('cuts values at 200 and messages at 500 characters', () => {
     expect(say('{args.x}', { x: 'a'.repeat(300) })).toBe(`${'a'.repeat(197)}...`);
     expect(say('{args.x}{args.x}{args.x}', { x: 'a'.repeat(300) })).toHaveLength(500);
@@ -283,6 +347,15 @@ describe('compileBundle', () => {
       ['b', true],
       ['b', true],
     ]);
+  });
+
+  it('keeps what it worked out for a bounded number of tools', () => {
+    const bundle = compiled(preOf('{args.a: {exists: true}}'));
+    const first = bundle.rulesFor('t');
+    expect(bundle.rulesFor('t')).toBe(first);
+    for (let i = 0; i < 1_001; i++) bundle.rulesFor(`t${i}`);
+    expect(bundle.rulesFor('t')).not.toBe(first);
+    expect(bundle.rulesFor('t')).toEqual(first);
   });
 
   it('leaves out disabled contracts', () => {

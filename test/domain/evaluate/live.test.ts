@@ -264,6 +264,20 @@ describe('layers', () => {
     expect(report).toEqual({ overridden: [{ id: 'a', overriddenBy: 1, originalSource: 0 }], shadow: [] });
   });
 
+  it('makes shadow copies observe, whatever their own layer says', () => {
+    const bundle = compiled(
+      `${layer('  - {id: z, type: pre, tool: other, when: {args.x: {exists: true}}, then: {effect: deny, message: m}}\n')}---\n${layer(pre('a', 'mode: enforce,'), 'observe_alongside: true')}`,
+      { maxDocuments: 2 },
+    );
+    const decision = evaluateCall(bundle, call);
+    expect(decision).toMatchObject({ verdict: 'allow', records: [] });
+    expect(decision.shadows).toMatchObject([{ name: 'a:candidate', passed: false, observed: true }]);
+    expect(bundle.document.rules.map((rule) => [rule.id, rule.mode, rule.shadow])).toEqual([
+      ['z', 'enforce', false],
+      ['a:candidate', 'observe', true],
+    ]);
+  });
+
   it('evaluates shadow copies after an allow only, and lets them decide nothing', () => {
     const strict =
       '  - {id: a, type: pre, tool: "*", when: {args.x: {exists: true}}, then: {effect: deny, message: new}}\n  - {id: s, type: session, limits: {max_tool_calls: 1}, then: {effect: deny, message: few}}\n';

@@ -60,6 +60,57 @@ describe('evaluatePost', () => {
     ).toEqual([]);
   });
 
+  it('shows nothing of the result of a call that cannot be read, and says so', () => {
+    const unreadable = {
+      get tool(): string {
+        throw new Error('no');
+      },
+      args: {},
+    };
+    expect(evaluatePost(post('warn', ssn), unreadable, 'x')).toMatchObject({
+      changed: 'suppressed',
+      postconditionsPassed: false,
+      policyError: true,
+    });
+  });
+
+  it('puts the result into its messages', () => {
+    const bundle = post('warn', '{output.text: {exists: true}}', 'mode: observe,');
+    const text = compiled(
+      bundleOf(
+        '  - {id: p, type: post, tool: r, mode: observe, when: {result.a: {exists: true}}, then: {effect: warn, message: "{result.a} {output.text}"}}',
+      ),
+    );
+    expect(evaluatePost(text, { tool: 'r', args: {} }, { a: 1 }).warnings).toEqual(['[observe] 1 {"a":1}']);
+    expect(evaluatePost(bundle, { tool: 'r', args: {} }, 'x').warnings).toEqual(['[observe] leak']);
+  });
+
+  it('lets each redaction work on what the ones before it left, and a denial win over all', () => {
+    const two = (last: string) =>
+      compiled(
+        bundleOf(
+          [
+            '{output.text: {matches: "a+"}}',
+            '{any: [{output.text: {matches: "zzz"}}, {not: {output.text: {matches_any: ["c+", q]}}}]}',
+            '{output.text: {matches: "b+"}}',
+          ]
+            .map(
+              (when, i) =>
+                `  - {id: p${i}, type: post, tool: r, when: ${when}, then: {effect: ${i === 2 ? last : 'redact'}, message: m${i}}}`,
+            )
+            .join('\n'),
+          'tools: {r: {side_effect: pure}}',
+        ),
+      );
+    const result = (last: string, text: string) =>
+      evaluatePost(two(last), { tool: 'r', args: {} }, text).output;
+    expect(result('redact', 'xaay bb')).toBe('x[REDACTED]y [REDACTED]');
+    // Patterns under any and not count as well, also those that did not make the contract fire.
+    expect(result('redact', 'xaay zzz')).toBe('x[REDACTED]y [REDACTED]');
+    expect(result('redact', 'zzz cc')).toBe('[REDACTED] [REDACTED]');
+    expect(result('deny', 'xaay bb')).toBe('[OUTPUT SUPPRESSED] m2');
+  });
+
   it('keeps observing contracts out of the result', () => {
     expect(
       evaluatePost(post('deny', ssn, 'mode: observe,'), { tool: 'r', args: {} }, '123-45-6789'),

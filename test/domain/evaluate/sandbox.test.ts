@@ -67,6 +67,39 @@ describe('sandboxes', () => {
     expect(leaves('allows: {commands: [ls, git]}', { command })).toBe(expected);
   });
 
+  it.each([';', '|', '&', '\n', '\r', '`', '$(', '${', "$'", '<(', '>(', '<<'])(
+    'takes %j in a command for a breach, in every sandbox',
+    (mark) => {
+      expect(leaves('allows: {commands: [ls]}', { command: `ls a${mark}b` })).toBe(true);
+      expect(leaves('within: [/w]', { command: `ls a${mark}b` })).toBe(true);
+      expect(leaves('allows: {domains: ["*"]}', { command: `ls a${mark}b` })).toBe(true);
+    },
+  );
+
+  it.each([
+    'path',
+    'file_path',
+    'filePath',
+    'directory',
+    'dir',
+    'folder',
+    'target',
+    'destination',
+    'source',
+    'src',
+    'dst',
+  ])('takes the argument %s for a path, also a relative one and inside others', (name) => {
+    expect(leaves('within: [/w]', { [name]: 'etc/passwd' })).toBe(true);
+    expect(leaves('within: [/w]', { a: [{ b: { [name]: 'etc/passwd' } }] })).toBe(true);
+    expect(leaves('within: [/w]', { [name]: '/w/x' })).toBe(false);
+    expect(leaves('within: [/w]', { [`${name}x`]: 'etc/passwd' })).toBe(false);
+  });
+
+  it('looks into arguments four levels deep', () => {
+    expect(leaves('within: [/w]', { a: { b: { c: { d: { e: '/etc' } } } } })).toBe(true);
+    expect(leaves('within: [/w]', { a: { b: { c: { d: { e: { f: '/etc' } } } } } })).toBe(false);
+  });
+
   it('judges chained commands even where none is listed, and nothing without a command', () => {
     expect(leaves('within: [/w]', { command: 'ls; rm' })).toBe(true);
     expect(leaves('allows: {commands: [ls]}', {})).toBe(false);

@@ -60,6 +60,7 @@ export const outages: Suite = {
     await load.stop();
     const last = await tenant.deploy();
     const { behind } = await allOn(crowd, last.version, 10_000);
+    const closed = Date.now();
     close(crowd);
 
     const calls = history.of<IngestInput>('ingest');
@@ -77,7 +78,7 @@ export const outages: Suite = {
       },
       violations: [
         ...violations,
-        ...seen.flatMap((outage) => judge(outage, calls, crowd)),
+        ...seen.flatMap((outage) => judge(outage, calls, crowd, closed)),
         ...behind.map((line) => `after the outages: ${line}`),
       ],
     };
@@ -125,7 +126,12 @@ async function breakOnce(
   return { service, from, until, back, recovered };
 }
 
-function judge(outage: Outage, calls: readonly Call<IngestInput>[], crowd: readonly Follower[]): string[] {
+function judge(
+  outage: Outage,
+  calls: readonly Call<IngestInput>[],
+  crowd: readonly Follower[],
+  closed: number,
+): string[] {
   const { service, from, until, back, recovered } = outage;
   const violations: string[] = [];
   const statuses = new Map<string, number>();
@@ -145,7 +151,9 @@ function judge(outage: Outage, calls: readonly Call<IngestInput>[], crowd: reado
   }
   if (service === 'redis') {
     const ended = crowd.filter(({ connections }) =>
-      connections.some(({ endedAt }) => endedAt !== null && endedAt >= from && endedAt <= back + recoverMs),
+      connections.some(
+        ({ endedAt }) => endedAt !== null && endedAt >= from && endedAt < Math.min(back + recoverMs, closed),
+      ),
     );
     if (ended.length > 0)
       violations.push(`redis down: ${ended.length} of ${crowd.length} agents' streams ended`);

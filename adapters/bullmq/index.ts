@@ -1,0 +1,164 @@
+// The Jobs port on BullMQ: queues in Redis that every node shares. Done jobs are removed, dead ones kept; BullMQ holds and renews the leases.
+import { Queue } from 'bullmq';
+import { HubError } from '../../src/domain/error.ts';
+import { checkedJob, jobLeaseMs, keptDeadJobs } from '../../src/domain/job.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { JobState, Jobs } from '../../src/ports/jobs.ts';
+import type { Log } from '../../src/ports/log.ts';
+import { connectionTo, within } from './connection.ts';
+import { type Kept, progressOf, redisId } from './form.ts';
+import { openWorker, type QueueWorker } from './worker.ts';
+
+export interface BullJobsOptions {
+  readonly url: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** What all keys begin with; `reeve` unless told. */
+  readonly prefix?: string;
+  /** How long a run holds its job unless renewed; 30 s unless told. */
+  readonly leaseMs?: number;
+}
+
+const timeoutMs = 2000;
+const pulseMs = 2000;
+const stuckMs = 8000;
+
+/** A job and its state, which are two questions: asked again while the state moves between them. */
+async function lookUp(queue: Queue, id: string) {
+  let known = await queue.getJobState(id);
+  for (let turn = 0; ; turn++) {
+    const job = await queue.getJob(id);
+    const after = await queue.getJobState(id);
+    if (known === after || turn === 10) return { job, known: after };
+    known = after;
+  }
+}
+
+/** Connects. @throws HubError('unavailable') when Redis does not answer within about 2 s */
+export async function openBullJobs(options: BullJobsOptions): Promise<Jobs> {
+  const { url, clock, log, leaseMs = jobLeaseMs } = options;
+  const prefix = `${options.prefix ?? 'reeve'}:jobs`;
+  const caller = connectionTo({ url, clock, log, name: 'jobs', patient: false });
+  const patient = connectionTo({ url, clock, log, name: 'job-workers', patient: true });
+  const queues = new Map<string, Queue>();
+  const workers = new Map<string, QueueWorker>();
+  let lastTurn = clock.monotonic();
+  let closing: Promise<void> | null = null;
+
+  await within(clock, timeoutMs, Promise.all([caller.connect(), patient.connect()])).catch((error) => {
+    caller.destroy();
+    patient.destroy();
+    throw error;
+  });
+
+  function queueOf(name: string): Queue {
+    const known = queues.get(name);
+    if (known) return known;
+    const queue = new Queue(name, {
+      connection: caller,
+      prefix,
+      skipWaitingForReady: true,
+      streams: { events: { maxLen: 100 } },
+    });
+    // Told by the connection itself, and to each caller.
+    queue.on('error', () => {});
+    queues.set(name, queue);
+    return queue;
+  }
+
+  const ask = <T>(task: () => Promise<T>): Promise<T> => {
+    if (closing) return Promise.reject(new HubError('shutting_down', 'The hub is shutting down.'));
+    return within(clock, timeoutMs, task());
+  };
+
+  /** A queue's dead job, or null. */
+  async function deadJob(name: string, id: string) {
+    const job = await queueOf(name).getJob(redisId(id));
+    return job && (await job.isFailed()) ? job : null;
+  }
+
+  const pulse = clock.every(pulseMs, () => {
+    within(clock, timeoutMs, caller.ping()).then(
+      () => {
+        if ([...workers.values()].every((worker) => worker.alive())) lastTurn = clock.monotonic();
+      },
+      () => {},
+    );
+  });
+
+  async function close(graceMs: number): Promise<void> {
+    pulse.cancel();
+    await Promise.all([...workers.values()].map((worker) => worker.close(graceMs)));
+    await within(clock, timeoutMs, Promise.all([...queues.values()].map((queue) => queue.close()))).catch(
+      () => {},
+    );
+    for (const client of [caller, patient]) if (client.isOpen) client.destroy();
+  }
+
+  return {
+    async add(given) {
+      const { id, queue, payload, runAt, maxAttempts, backoffMs, longestBackoffMs } = checkedJob(given);
+      const now = clock.now();
+      const kept: Kept = { id, payload, backoffMs, longestBackoffMs };
+      await ask(() =>
+        queueOf(queue).add(queue, kept, {
+          jobId: redisId(id),
+          timestamp: now,
+          delay: Math.max(0, runAt - now),
+          attempts: maxAttempts,
+          backoff: { type: 'reeve' },
+          removeOnComplete: true,
+          removeOnFail: { count: keptDeadJobs },
+          stackTraceLimit: 1,
+        }),
+      );
+    },
+    work(queue, handler, { concurrency = 1 } = {}) {
+      if (workers.has(queue)) throw new HubError('internal', `The queue ${queue} is worked already.`);
+      workers.set(
+        queue,
+        openWorker({ queue, handler, concurrency, connection: patient, prefix, leaseMs, clock, log }),
+      );
+    },
+    find: (queue, id) =>
+      ask(async () => {
+        const { job, known } = await lookUp(queueOf(queue), redisId(id));
+        if (!job || known === 'completed' || known === 'unknown') return null;
+        const state: JobState = known === 'failed' ? 'dead' : known === 'active' ? 'running' : 'waiting';
+        const error = job.failedReason ?? null;
+        return { id, state, failures: job.attemptsMade, error, progress: progressOf(job.progress) };
+      }),
+    dead: (queue, limit) =>
+      ask(async () => {
+        if (limit < 1) return [];
+        const jobs = await queueOf(queue).getJobs(['failed'], 0, limit - 1, false);
+        return jobs.map((job) => {
+          const { id, payload } = job.data as Kept;
+          const error = job.failedReason ?? '';
+          return { id, payload, failures: job.attemptsMade, error, diedAt: job.finishedOn ?? 0 };
+        });
+      }),
+    retry: (queue, id) =>
+      ask(async () => {
+        const job = await deadJob(queue, id);
+        if (!job) return false;
+        await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true });
+        return true;
+      }),
+    remove: (queue, id) =>
+      ask(async () => {
+        const job = await queueOf(queue).getJob(redisId(id));
+        if (!job || (await job.isActive())) return false;
+        return (await queueOf(queue).remove(redisId(id))) === 1;
+      }),
+    health() {
+      const late = clock.monotonic() - lastTurn > stuckMs;
+      const state = closing ? 'stopped' : late ? 'crashed' : 'running';
+      return { state, lastTurn, running: [...workers.values()].reduce((sum, one) => sum + one.running(), 0) };
+    },
+    close(graceMs = 5000) {
+      closing ??= close(graceMs);
+      return closing;
+    },
+  };
+}

@@ -1,0 +1,112 @@
+// One queue's worker on this node: BullMQ fetches, renews and retries; here a handler's end becomes what BullMQ understands.
+import { type Job as BullJob, DelayedError, UnrecoverableError, Worker } from 'bullmq';
+import { GiveUp, jobBackoff, jobProgress, maxLosses, reasonOf } from '../../src/domain/job.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { JobHandler } from '../../src/ports/jobs.ts';
+import type { Log } from '../../src/ports/log.ts';
+import type { RedisClient } from './connection.ts';
+import type { Kept, KeptProgress } from './form.ts';
+
+export interface WorkerOptions {
+  readonly queue: string;
+  readonly handler: JobHandler;
+  readonly concurrency: number;
+  readonly connection: RedisClient;
+  readonly prefix: string;
+  readonly leaseMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface QueueWorker {
+  /** False when the loop that fetches jobs has ended by itself. */
+  alive(): boolean;
+  running(): number;
+  close(graceMs: number): Promise<void>;
+}
+
+export function openWorker(options: WorkerOptions): QueueWorker {
+  const { queue, handler, concurrency, connection, prefix, leaseMs, clock, log } = options;
+  let running = 0;
+  let closing = false;
+
+  async function perform(job: BullJob<Kept>, token: string | undefined, signal: AbortSignal): Promise<void> {
+    const { id, payload } = job.data;
+    const progress = async (value: unknown): Promise<void> => {
+      const kept: KeptProgress = { value: jobProgress(value) };
+      if (!signal.aborted) await job.updateProgress(kept);
+    };
+    const attempt = job.attemptsMade + 1;
+    running++;
+    try {
+      await handler({ id, payload, attempt, maxAttempts: job.opts.attempts ?? 1, signal, progress });
+    } catch (error) {
+      const about = { job: id, queue, failures: attempt };
+      if (error instanceof GiveUp || (!signal.aborted && attempt >= (job.opts.attempts ?? 1))) {
+        log.error({ ...about, err: error }, 'a job is dead');
+        throw new UnrecoverableError(reasonOf(error));
+      }
+      if (signal.aborted) {
+        // Without the lease it is another's: BullMQ refuses, and nothing is written.
+        await job.moveToDelayed(clock.now(), token);
+        throw new DelayedError();
+      }
+      log.warn({ ...about, err: error }, 'a job failed and is tried again');
+      throw new Error(reasonOf(error));
+    } finally {
+      running--;
+    }
+  }
+
+  const worker = new Worker<Kept>(
+    queue,
+    // BullMQ counts the parameters: with the third it makes a signal.
+    async (job, token, signal) => {
+      // Its type is that of a polyfill; at run time it is Node's own.
+      await perform(job, token, signal as unknown as AbortSignal);
+    },
+    {
+      connection,
+      prefix,
+      concurrency,
+      lockDuration: leaseMs,
+      lockRenewTime: leaseMs / 2,
+      stalledInterval: leaseMs / 2,
+      maxStalledCount: maxLosses - 1,
+      runRetryDelay: 1000,
+      settings: {
+        backoffStrategy: (failures, _type, _error, job) =>
+          jobBackoff(job?.data as Kept, failures, clock.random()),
+      },
+    },
+  );
+  let away = false;
+  worker.on('error', (error) => {
+    if (!away && !closing) log.warn({ kind: error.name, queue }, 'a job worker cannot reach its queue');
+    away = true;
+  });
+  worker.on('active', () => {
+    away = false;
+  });
+  worker.on('lockRenewalFailed', (ids) => {
+    for (const id of ids) worker.cancelJob(id, 'the lease is lost');
+  });
+
+  return {
+    alive: () => closing || worker.isRunning(),
+    running: () => running,
+    async close(graceMs) {
+      closing = true;
+      const closed = worker.close();
+      closed.catch(() => {});
+      worker.cancelAllJobs('closing');
+      let timer = { cancel() {} };
+      const late = new Promise<void>((resolve) => {
+        timer = clock.after(graceMs, resolve);
+      });
+      await Promise.race([closed, late]);
+      timer.cancel();
+      await worker.disconnect().catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,176 @@
+// The Jobs port on a table: takes what is due, runs it, renews the leases of what runs, and writes down how it ended. Keeps nothing itself.
+import { HubError } from '../../src/domain/error.ts';
+import { checkedJob, GiveUp, jobBackoff, jobLeaseMs, jobProgress, reasonOf } from '../../src/domain/job.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { JobTable, RunKey, TakenJob } from '../../src/ports/job-table.ts';
+import type { JobHandler, Jobs } from '../../src/ports/jobs.ts';
+import type { Log } from '../../src/ports/log.ts';
+
+export interface LocalJobsOptions {
+  readonly table: JobTable;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How long a run holds its job unless renewed; 30 s unless told. */
+  readonly leaseMs?: number;
+}
+
+interface Running {
+  readonly key: RunKey;
+  readonly abort: AbortController;
+  ended: Promise<void>;
+}
+
+interface Queue {
+  readonly name: string;
+  readonly handler: JobHandler;
+  readonly concurrency: number;
+  readonly running: Set<Running>;
+}
+
+const pollMs = 1000;
+const stuckMs = 8000;
+
+export function createLocalJobs({ table, clock, log, leaseMs = jobLeaseMs }: LocalJobsOptions): Jobs {
+  const queues = new Map<string, Queue>();
+  let lastTurn = clock.monotonic();
+  let renewedAt = clock.now();
+  let turning: Promise<void> | null = null;
+  let again = false;
+  let closing: Promise<void> | null = null;
+
+  const running = (): Running[] => [...queues.values()].flatMap((queue) => [...queue.running]);
+
+  async function renew(now: number): Promise<void> {
+    const held = running();
+    // Also after a clock went back: the leases would end late, which holds up nothing but a loss.
+    if (held.length === 0 || Math.abs(now - renewedAt) < leaseMs / 3) return;
+    renewedAt = now;
+    const lost = await table.renew(
+      held.map(({ key }) => key),
+      now + leaseMs,
+    );
+    const said = new Set(lost.map(({ queue, id, run }) => JSON.stringify([queue, id, run])));
+    for (const { key, abort } of held) {
+      if (said.has(JSON.stringify([key.queue, key.id, key.run]))) abort.abort();
+    }
+  }
+
+  async function take(queue: Queue, now: number): Promise<void> {
+    const free = queue.concurrency - queue.running.size;
+    if (free <= 0 || closing) return;
+    for (const job of await table.take(queue.name, free, now, now + leaseMs)) {
+      if (closing) await table.again({ queue: queue.name, id: job.id, run: job.run }, now, null);
+      else begin(queue, job);
+    }
+  }
+
+  async function turn(): Promise<void> {
+    // One time for the whole turn, and renewed before anything is taken: this process must not take what it runs, however its clock jumps.
+    const now = clock.now();
+    await renew(now);
+    for (const queue of queues.values()) await take(queue, now);
+    lastTurn = clock.monotonic();
+  }
+
+  function poke(): void {
+    again = true;
+    if (turning) return;
+    turning = (async () => {
+      while (again && !closing) {
+        again = false;
+        await turn().catch((err: unknown) => log.warn({ err }, 'due jobs wait for the next turn'));
+      }
+      turning = null;
+    })();
+  }
+
+  function begin(queue: Queue, job: TakenJob): void {
+    const key = { queue: queue.name, id: job.id, run: job.run };
+    const one: Running = { key, abort: new AbortController(), ended: Promise.resolve() };
+    queue.running.add(one);
+    one.ended = perform(queue, job, one).finally(() => {
+      queue.running.delete(one);
+      poke();
+    });
+  }
+
+  async function perform(queue: Queue, job: TakenJob, { key, abort }: Running): Promise<void> {
+    const { signal } = abort;
+    const { id, payload, failures, maxAttempts } = job;
+    const progress = async (value: unknown): Promise<void> => {
+      await table.progress(key, jobProgress(value));
+    };
+    const run = { id, payload, attempt: failures + 1, maxAttempts, signal, progress };
+    let settle: () => Promise<void>;
+    try {
+      await queue.handler(run);
+      settle = () => table.finish(key);
+    } catch (error) {
+      settle = () => settleFailure(job, key, signal, error);
+    }
+    // What cannot be written down now runs again when the lease ends.
+    await settle().catch((err: unknown) => log.warn({ err, job: id, queue: queue.name }, 'a job runs again'));
+  }
+
+  async function settleFailure(
+    job: TakenJob,
+    key: RunKey,
+    signal: AbortSignal,
+    error: unknown,
+  ): Promise<void> {
+    const now = clock.now();
+    const failures = job.failures + 1;
+    const about = { job: job.id, queue: key.queue, failures };
+    if (error instanceof GiveUp || (!signal.aborted && failures >= job.maxAttempts)) {
+      log.error({ ...about, err: error }, 'a job is dead');
+      return table.bury(key, now, reasonOf(error));
+    }
+    if (signal.aborted) return table.again(key, now, null);
+    log.warn({ ...about, err: error }, 'a job failed and is tried again');
+    return table.again(key, now + jobBackoff(job, failures, clock.random()), reasonOf(error));
+  }
+
+  async function close(graceMs: number): Promise<void> {
+    poll.cancel();
+    await turning;
+    const left = running();
+    for (const { abort } of left) abort.abort();
+    let timer = { cancel() {} };
+    const late = new Promise<void>((resolve) => {
+      if (left.length > 0) timer = clock.after(graceMs, resolve);
+    });
+    await Promise.race([Promise.all(left.map(({ ended }) => ended)), late]);
+    timer.cancel();
+  }
+
+  const poll = clock.every(Math.min(pollMs, leaseMs / 3), poke);
+
+  return {
+    async add(job) {
+      await table.add(checkedJob(job));
+      if (job.runAt <= clock.now() && queues.has(job.queue)) poke();
+    },
+    work(queue, handler, { concurrency = 1 } = {}) {
+      if (queues.has(queue)) throw new HubError('internal', `The queue ${queue} is worked already.`);
+      queues.set(queue, { name: queue, handler, concurrency, running: new Set() });
+      poke();
+    },
+    find: (queue, id) => table.find(queue, id),
+    dead: (queue, limit) => table.dead(queue, limit),
+    async retry(queue, id) {
+      const done = await table.retry(queue, id, clock.now());
+      if (done) poke();
+      return done;
+    },
+    remove: (queue, id) => table.remove(queue, id),
+    health() {
+      const late = clock.monotonic() - lastTurn > stuckMs;
+      const state = closing ? 'stopped' : late ? 'crashed' : 'running';
+      return { state, lastTurn, running: running().length };
+    },
+    close(graceMs = 5000) {
+      closing ??= close(graceMs);
+      return closing;
+    },
+  };
+}

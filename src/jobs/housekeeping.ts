@@ -1,0 +1,81 @@
+// What the hub clears away by itself, as jobs: expired logins and values, agents not seen for long, and what a purge left. Any node may do it.
+import type { Clock } from '../ports/clock.ts';
+import type { JobHandler, Jobs } from '../ports/jobs.ts';
+import type { Log } from '../ports/log.ts';
+import type { Store } from '../ports/store.ts';
+import { workPurges } from './purge.ts';
+
+export interface HousekeepingParts {
+  readonly store: Pick<Store, 'logins' | 'values' | 'agents' | 'events'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface Duty {
+  readonly name: string;
+  readonly everyMs: number;
+  /** One step, bounded; returns how many were removed. Repeated until 0. */
+  readonly steps: readonly ((now: number) => Promise<number>)[];
+}
+
+/** Registrations without an explicit assignment are forgotten when they were not seen for so long. */
+export const unseenMs = 90 * 24 * 3_600_000;
+
+const queue = 'housekeeping';
+const minute = 60_000;
+const batch = 1000;
+const attempts = 5;
+
+const dutiesOf = ({ logins, values, agents }: HousekeepingParts['store']): readonly Duty[] => [
+  {
+    name: 'expired',
+    everyMs: minute,
+    steps: [
+      // It takes all at once: a second time finds none.
+      (now) => logins.sweep(now),
+      (now) => values.sweep(now, batch),
+    ],
+  },
+  { name: 'unseen', everyMs: 24 * 60 * minute, steps: [(now) => agents.forget(now - unseenMs, batch)] },
+];
+
+/**
+ * Begins to work the queues and to plan: a duty's next turn is one job, whichever and however many nodes plan it. A turn that was missed while
+ * no hub ran is made up for at the start. A turn that fails five times is left to the next one.
+ */
+export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(): void } {
+  const { store, clock, log } = parts;
+  const duties = dutiesOf(store);
+
+  const handler: JobHandler = async ({ payload, signal, attempt, maxAttempts }) => {
+    const duty = duties.find(({ name }) => name === payload);
+    try {
+      for (const step of duty?.steps ?? []) {
+        while (!signal.aborted && (await step(clock.now())) > 0);
+      }
+    } catch (err) {
+      if (attempt < maxAttempts) throw err;
+      log.error({ err, duty: payload }, 'housekeeping waits for its next turn');
+    }
+    if (signal.aborted) throw new Error('interrupted');
+  };
+
+  const plan = async (due: (slot: number) => number): Promise<void> => {
+    const now = clock.now();
+    for (const { name, everyMs } of duties) {
+      const slot = due(Math.floor(now / everyMs));
+      const runAt = slot * everyMs;
+      await jobs.add({ id: `${name}/${slot}`, queue, payload: name, runAt, maxAttempts: attempts });
+    }
+  };
+  const planned = (due: (slot: number) => number): void => {
+    plan(due).catch((err: unknown) => log.warn({ err }, 'housekeeping is planned again in a moment'));
+  };
+
+  jobs.work(queue, handler);
+  workPurges(jobs, { events: store.events, clock });
+  planned((slot) => slot);
+  // Planned before its time comes, a turn cannot be planned again after it was done.
+  const timer = clock.every(minute / 2, () => planned((slot) => slot + 1));
+  return { stop: () => timer.cancel() };
+}

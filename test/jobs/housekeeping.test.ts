@@ -1,0 +1,147 @@
+// What the hub clears away by itself, on a store in memory and a clock that the test moves.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createLocalJobs } from '../../adapters/local/jobs.ts';
+import { openSqliteInline, type SqliteStore } from '../../adapters/sqlite/index.ts';
+import { HubError } from '../../src/domain/error.ts';
+import { type HousekeepingParts, startHousekeeping, unseenMs } from '../../src/jobs/housekeeping.ts';
+import { purgeLater } from '../../src/jobs/purge.ts';
+import type { Jobs } from '../../src/ports/jobs.ts';
+import { valueTtlMs } from '../../src/ports/values.ts';
+import { ManualClock, settled } from '../clock.ts';
+import { aBatch } from '../contract/events.ts';
+import { aLogin, anEvent, uuid } from '../contract/fixtures.ts';
+import { silentLog as log } from '../log.ts';
+
+const minute = 60_000;
+const day = 24 * 60 * minute;
+let clock: ManualClock;
+let store: SqliteStore;
+const running: { house: { stop(): void }; jobs: Jobs }[] = [];
+
+beforeEach(async () => {
+  clock = new ManualClock();
+  store = await openSqliteInline(':memory:');
+});
+afterEach(async () => {
+  for (const one of running.splice(0)) await end(one);
+  await store.close();
+});
+
+function start(over: Partial<HousekeepingParts['store']> = {}) {
+  const jobs = createLocalJobs({ table: store.jobs, clock, log });
+  const house = startHousekeeping(jobs, { store: { ...store, ...over }, clock, log });
+  const one = { house, jobs };
+  running.push(one);
+  return one;
+}
+
+async function end({ house, jobs }: { house: { stop(): void }; jobs: Jobs }): Promise<void> {
+  house.stop();
+  let closed = false;
+  const closing = jobs.close(0).then(() => {
+    closed = true;
+  });
+  while (!closed) await clock.advanceAsync(1);
+  await closing;
+}
+
+it('forgets agents that were not seen for 90 days, but not one that is assigned to a bundle', async () => {
+  const tenantId = uuid();
+  for (const id of ['gone', 'assigned', 'seen']) {
+    await store.agents.seen(tenantId, id, 'production', clock.now(), uuid());
+  }
+  await store.agents.update(tenantId, 'assigned', { bundleName: 'base' });
+  clock.advance(unseenMs - day);
+  await store.agents.seen(tenantId, 'seen', 'production', clock.now(), uuid());
+  start();
+  await settled();
+  expect(await store.agents.count(tenantId)).toBe(3);
+  await clock.advanceAsync(2 * day + minute, minute / 2);
+  expect((await store.agents.list(tenantId)).map(({ agentId }) => agentId)).toEqual(['assigned', 'seen']);
+});
+
+it('removes expired logins and values within two minutes, many at once', async () => {
+  const [tenantId, login] = [uuid(), aLogin({ expiresAt: clock.now() + 5 * minute })];
+  await store.logins.put(login);
+  for (let i = 0; i < 2500; i++) await store.values.set(tenantId, `k${i}`, 'v', clock.now());
+  start();
+  await clock.advanceAsync(4 * minute, minute / 2);
+  expect(await store.logins.get(login.tokenHash, 0)).not.toBe(null);
+  await clock.advanceAsync(3 * minute, minute / 2);
+  expect(await store.logins.get(login.tokenHash, 0)).toBe(null);
+  expect(await store.values.get(tenantId, 'k1', 0)).toBe('v');
+  clock.advance(valueTtlMs);
+  await clock.advanceAsync(2 * minute, minute / 2);
+  expect(await store.values.getMany(tenantId, ['k0', 'k1', 'k2499'], 0)).toEqual(new Map());
+});
+
+it('does a turn once, whichever and however many nodes plan it', async () => {
+  const turns: number[] = [];
+  const logins = {
+    ...store.logins,
+    sweep: async (now: number) => {
+      turns.push(now);
+      return 0;
+    },
+  };
+  for (let node = 0; node < 3; node++) start({ logins });
+  await settled();
+  turns.length = 0;
+  await clock.advanceAsync(10 * minute, 1000);
+  expect(turns).toHaveLength(10);
+});
+
+it('goes on after a failure, and leaves no dead jobs behind', async () => {
+  let away = true;
+  let swept = 0;
+  const logins = {
+    ...store.logins,
+    sweep: async () => {
+      if (away) throw new HubError('unavailable', 'gone');
+      swept++;
+      return 0;
+    },
+  };
+  const { jobs } = start({ logins });
+  await clock.advanceAsync(5 * minute, 1000);
+  away = false;
+  await clock.advanceAsync(2 * minute, 1000);
+  expect(swept).toBeGreaterThan(0);
+  expect(await jobs.dead('housekeeping', 10)).toEqual([]);
+});
+
+it('a purge left as a job is done in slices, and goes on where it was after a restart', async () => {
+  const tenantId = uuid();
+  const receivedAt = clock.now();
+  for (let i = 0; i < 7; i++) {
+    const events = Array.from({ length: 500 }, () => anEvent());
+    await store.events.ingest({ ...aBatch(tenantId, events), receivedAt });
+  }
+  let slices = 0;
+  let stuck = () => {};
+  const events = {
+    ...store.events,
+    purge: async (...args: Parameters<typeof store.events.purge>) => {
+      slices++;
+      if (slices === 3) {
+        await new Promise<void>((resolve) => {
+          stuck = resolve;
+        });
+      }
+      return store.events.purge(...args);
+    },
+  };
+  const first = start({ events });
+  const before = receivedAt + 1;
+  await purgeLater(first.jobs, tenantId, before, clock.now());
+  await purgeLater(first.jobs, tenantId, before, clock.now());
+  while (slices < 3) await settled();
+  const id = `${tenantId}/${before}`;
+  expect(await first.jobs.find('purge', id)).toMatchObject({ state: 'running', progress: { deleted: 2000 } });
+  const ending = end(first);
+  stuck();
+  await ending;
+  const second = start();
+  while ((await second.jobs.find('purge', id)) !== null) await clock.advanceAsync(1000);
+  expect((await store.events.search(tenantId, { env: null }, 10, null)).events).toEqual([]);
+});

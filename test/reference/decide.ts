@@ -1,0 +1,258 @@
+// The reference's decisions: order, limits, sandboxes, messages and the post phase, straight from the language's tables.
+// It shares no code with the product and asks the platform where it can (posix paths, native patterns).
+import { posix } from 'node:path';
+import {
+  fnmatch,
+  holds,
+  isMapping,
+  type Mapping,
+  type ReferenceCall,
+  select,
+  TypeProblem,
+  type Value,
+} from './interpreter.ts';
+import { met } from './tally.ts';
+
+export interface ReferenceRecord {
+  id: string;
+  type: string;
+  fired: boolean;
+  policyError: boolean;
+  observed: boolean;
+  message: string | null;
+}
+export interface ReferenceCounters {
+  attempts: number;
+  executions: number;
+  toolExecutions: number;
+}
+export interface ReferenceDecision {
+  verdict: string;
+  source: string | null;
+  name: string | null;
+  reason: string | null;
+  records: ReferenceRecord[];
+}
+
+const shorten = (text: string, max: number): string =>
+  text.length > max ? `${text.slice(0, max - 3)}...` : text;
+
+function message(template: string, call: ReferenceCall, output: Value): string {
+  const text = template.replace(/\{([^}]+)\}/g, (whole, selector: string) => {
+    const value = select(selector, call, output);
+    if (value === undefined || value === null) return whole;
+    const shown = typeof value === 'object' ? JSON.stringify(value) : String(value);
+    return shown.startsWith('AKIA') ? '[REDACTED]' : shorten(shown, 200);
+  });
+  return shorten(text, 500);
+}
+
+const pathNames = ['path', 'file_path', 'filePath', 'directory', 'dir', 'folder', 'target', 'destination'];
+const paths = [...pathNames, 'source', 'src', 'dst'];
+
+/** [key, text] of every string in the arguments. */
+function strings(value: Value, key = ''): [string, string][] {
+  if (typeof value === 'string') return [[key, value]];
+  if (Array.isArray(value)) return value.flatMap((item) => strings(item, key));
+  return isMapping(value) ? Object.entries(value).flatMap(([name, item]) => strings(item, name)) : [];
+}
+
+const wordsOf = (command: string): string[] =>
+  (command.match(/"[^"]*"|'[^']*'|[^\s"']+/g) ?? []).map((word) => word.replace(/^["']|["']$/g, ''));
+
+function leavesSandbox(box: Mapping, call: ReferenceCall): boolean {
+  const texts = strings(call.args);
+  const command = call.args.command;
+  const words = typeof command === 'string' ? wordsOf(command) : [];
+  if (box.within) {
+    const named = texts.filter(([key, text]) => text !== '' && (paths.includes(key) || text[0] === '/'));
+    const inCommand = words
+      .flatMap((word) => [word.replace(/^2?>/, ''), word.split('=').slice(1).join('=')])
+      .filter((word) => word[0] === '/' || word[0] === '~' || word.split('/').includes('..'));
+    const under = (path: string, boundary: Value) =>
+      posix.relative(posix.resolve('/', boundary as string), posix.resolve('/', path)).split('/')[0] !== '..';
+    for (const path of [...named.map(([, text]) => text), ...inCommand]) {
+      const leaves =
+        ((box.not_within as Value[]) ?? []).some((boundary) => under(path, boundary)) ||
+        !(box.within as Value[]).some((boundary) => under(path, boundary));
+      met(`sandbox path=${leaves ? 'leaves' : 'stays'}`);
+      if (leaves) return true;
+    }
+  }
+  const allows = (box.allows ?? {}) as { commands?: string[]; domains?: string[] };
+  if (command !== undefined && command !== null) {
+    if (typeof command !== 'string') {
+      if (allows.commands) throw new TypeProblem();
+    } else {
+      const chained = [';', '|', '&', '\n', '\r', '`', '$(', '${', "$'", '<(', '>(', '<<'];
+      const leaves =
+        chained.some((mark) => command.includes(mark)) ||
+        /^\s*\d*[<>]/.test(command) ||
+        (allows.commands !== undefined && !allows.commands.includes(words[0] ?? ''));
+      met(`sandbox command=${leaves ? 'leaves' : 'stays'}`);
+      if (leaves) return true;
+    }
+  }
+  const denied = (box.not_allows as { domains?: string[] } | undefined)?.domains ?? [];
+  if (!allows.domains) return false;
+  for (const [, text] of texts) {
+    for (const word of text.split(' ')) {
+      const host = /^[a-z]+:\/\/(?:[^@/]*@)?([^/:?#]*)/i.exec(word)?.[1]?.toLowerCase();
+      if (host === undefined) continue;
+      const leaves =
+        denied.some((glob) => fnmatch(glob, host)) || !allows.domains.some((glob) => fnmatch(glob, host));
+      met(`sandbox domain=${leaves ? 'leaves' : 'stays'}`);
+      if (leaves) return true;
+    }
+  }
+  return false;
+}
+
+/** The enabled contracts of a type that look at the call, each with what it says of it. */
+function* evaluated(bundle: Mapping, type: string, call: ReferenceCall, output: Value) {
+  for (const contract of bundle.contracts as Mapping[]) {
+    const tools = (contract.tools as string[] | undefined) ?? [contract.tool as string];
+    if (contract.type !== type || contract.enabled === false) continue;
+    if (!tools.some((tool) => fnmatch(tool, call.tool))) continue;
+    let fired = true;
+    let policyError = false;
+    try {
+      fired = type === 'sandbox' ? leavesSandbox(contract, call) : holds(contract.when, call, output);
+    } catch (error) {
+      if (!(error instanceof TypeProblem)) throw error;
+      policyError = true;
+    }
+    const observes = (contract.mode ?? (bundle.defaults as Mapping).mode) === 'observe';
+    const then = (contract.then ?? contract) as Mapping;
+    const record: ReferenceRecord = {
+      id: contract.id as string,
+      type: { pre: 'precondition', sandbox: 'sandbox', post: 'postcondition' }[type] ?? type,
+      fired,
+      policyError,
+      observed: fired && observes,
+      message: fired ? message(then.message as string, call, output) : null,
+    };
+    met(`contract ${type}:${observes ? 'observe' : 'enforce'}=${fired ? 'fired' : 'passed'}`);
+    yield { contract, record, effect: (then.effect ?? contract.outside ?? 'deny') as string };
+  }
+}
+
+const sessionsOf = (bundle: Mapping): Mapping[] =>
+  (bundle.contracts as Mapping[]).filter((one) => one.type === 'session' && one.enabled !== false);
+
+/** A live call, before it runs. */
+export function decide(bundle: Mapping, call: ReferenceCall, counters: ReferenceCounters): ReferenceDecision {
+  const sessions = sessionsOf(bundle);
+  const limits = sessions.map((one) => one.limits as Mapping);
+  const lowest = (key: string, start: number) =>
+    Math.min(start, ...limits.map((one) => (one[key] as number | undefined) ?? start));
+  const maxAttempts = lowest('max_attempts', 500);
+  const maxCalls = lowest('max_tool_calls', 200);
+  const records: ReferenceRecord[] = [];
+  const end = (verdict: string, source: string | null, name: string | null, reason: string | null) => {
+    met(`decision ${verdict}:${source ?? 'none'}`);
+    return { verdict, source, name, reason, records };
+  };
+  if (counters.attempts >= maxAttempts) return end('deny', 'attempt_limit', 'max_attempts', null);
+  for (const [type, source] of [
+    ['pre', 'yaml_precondition'],
+    ['sandbox', 'yaml_sandbox'],
+  ] as const) {
+    for (const { record, effect } of evaluated(bundle, type, call, undefined)) {
+      records.push(record);
+      if (record.fired && !record.observed)
+        return end(effect === 'approve' ? 'approve' : 'deny', source, record.id, record.message);
+    }
+  }
+  for (const session of sessions) {
+    const said = (session.then as Mapping).message as string;
+    const fired = counters.executions >= maxCalls;
+    records.push({
+      id: session.id as string,
+      type: 'session_contract',
+      fired,
+      policyError: false,
+      observed: false,
+      message: fired ? said : null,
+    });
+    if (fired) return end('deny', 'yaml_session', session.id as string, said);
+  }
+  if (counters.executions >= maxCalls) return end('deny', 'operation_limit', 'max_tool_calls', null);
+  const perTool = limits.flatMap((one) => (one.max_calls_per_tool as Mapping | undefined)?.[call.tool] ?? []);
+  if (perTool.some((limit) => counters.toolExecutions >= (limit as number)))
+    return end('deny', 'operation_limit', `max_calls_per_tool:${call.tool}`, null);
+  return end('allow', null, null, null);
+}
+
+/** A dry run with an output: everything that looks at the call, nothing stops. */
+export function dry(bundle: Mapping, call: ReferenceCall, output: Value) {
+  const entries = ['pre', 'sandbox', ...(output === undefined ? [] : ['post'])].flatMap((type) => [
+    ...evaluated(bundle, type, call, type === 'post' ? output : undefined),
+  ]);
+  const enforced = entries.filter(({ record }) => record.fired && !record.observed);
+  const denied = enforced.find(({ record }) => record.type !== 'postcondition');
+  const deciding = denied ?? enforced[0];
+  return {
+    verdict: denied ? 'deny' : deciding ? 'warn' : 'allow',
+    deciding: deciding?.record.id ?? null,
+    entries: entries.map(({ record, effect }) => ({ ...record, effect })),
+  };
+}
+
+/** Every pattern that a condition looks for in the output. */
+function patterns(when: Value): string[] {
+  const node = when as Mapping;
+  if ('not' in node) return patterns(node.not);
+  const inner = (node.all ?? node.any) as Value[] | undefined;
+  if (inner) return inner.flatMap(patterns);
+  const tests = (node['output.text'] ?? {}) as { matches?: string; matches_any?: string[] };
+  return Object.entries(tests).flatMap(([name, value]) =>
+    name === 'matches' ? [value as string] : name === 'matches_any' ? (value as string[]) : [],
+  );
+}
+
+/** What is shown of a result, and what is warned of. */
+export function after(bundle: Mapping, call: ReferenceCall, output: Value) {
+  const { side_effect = 'irreversible' } = ((bundle.tools as Mapping)?.[call.tool] ?? {}) as {
+    side_effect?: string;
+  };
+  const reads = side_effect === 'pure' || side_effect === 'read';
+  const records: ReferenceRecord[] = [];
+  const warnings: string[] = [];
+  const asText = typeof output === 'string' ? output : (JSON.stringify(output ?? '') ?? '');
+  let text = output === null || output === undefined ? '' : asText;
+  let changed = 'no';
+  let suppressed: string | null = null;
+  for (const { contract, record, effect } of evaluated(bundle, 'post', call, output)) {
+    records.push(record);
+    if (!record.fired) continue;
+    const kind = record.observed ? 'observed' : effect === 'warn' || !reads ? 'warned' : effect;
+    met(`post ${kind}`);
+    if (kind === 'observed') warnings.push(`[observe] ${record.message}`);
+    else if (kind === 'warned')
+      warnings.push(
+        `${record.message} ${reads ? 'Consider retrying.' : 'Tool already executed — assess before proceeding.'}`,
+      );
+    else {
+      warnings.push(record.message ?? '');
+      if (kind === 'deny') suppressed ??= `[OUTPUT SUPPRESSED] ${record.message}`;
+      else {
+        changed = 'redacted';
+        const named = patterns(contract.when);
+        if (named.length === 0) text = '[REDACTED]';
+        for (const pattern of named)
+          text = text.replace(
+            new RegExp(pattern.replace(/^\(\?i\)/, ''), pattern.startsWith('(?i)') ? 'gi' : 'g'),
+            '[REDACTED]',
+          );
+      }
+    }
+  }
+  return {
+    records,
+    warnings,
+    changed: suppressed === null ? changed : 'suppressed',
+    output: suppressed ?? (changed === 'redacted' ? text : output),
+    passed: records.every((record) => !record.fired || record.observed),
+  };
+}
