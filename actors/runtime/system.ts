@@ -129,6 +129,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
   const host: Host<Ports> = {
     ports: options.ports,
     clock,
+    now: () => clock.now(),
     log,
     mailboxCap,
     emit,

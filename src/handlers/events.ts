@@ -59,6 +59,7 @@ export const events: Handlers<typeof eventRoutes> = {
 /**
  * Stores a batch, then tells who must know: the environment which versions run, the registrations who was seen, the dashboards how many
  * events were new. When telling fails the caller gets the error and may repeat the batch: every event is then a duplicate.
+ * @param batch its events are handed over: the list is empty afterwards
  * @throws HubError rate_limited, overloaded, unavailable
  */
 export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): Promise<Ingested> {
@@ -70,12 +71,16 @@ export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): P
     });
   }
   const now = hub.clock.now();
-  const ingested = await hub.store.events.ingest({ tenantId, env, receivedAt: now, events: batch.events });
+  const agentIds = new Set(batch.events.map(({ agent_id }) => agent_id));
+  const reports = versionsRun(batch.events, now);
+  const storing = hub.store.events.ingest({ tenantId, env, receivedAt: now, events: batch.events });
+  // Else the events of every request would stay in memory until the disk has answered.
+  batch.events = [];
+  const ingested = await storing;
   if (batch.manifest) {
     await hub.store.agents.putManifest(tenantId, env, batch.manifest, now, hub.secrets.uuid());
   }
-  await touchAgents(hub, caller, new Set(batch.events.map(({ agent_id }) => agent_id)));
-  const reports = versionsRun(batch.events, now);
+  await touchAgents(hub, caller, agentIds);
   if (reports.length > 0) {
     await hub.actors.tell('environment', environmentKey(tenantId, env), 'ranMany', { reports });
   }

@@ -12,7 +12,7 @@ import { problemsOf, validationFailed } from './problems.ts';
 type BatchInput = z.input<typeof eventBatch>;
 
 export interface Batch {
-  readonly events: readonly EventInput[];
+  events: readonly EventInput[];
   readonly manifest: AgentManifest | null;
 }
 

@@ -81,7 +81,8 @@ function engineOptions(language: Language): EngineOptions {
   } = language;
   return {
     maxContracts,
-    env: (name) => variables[name],
+    // The environment inherits from Object: `env.toString` is no variable.
+    env: (name) => (Object.hasOwn(variables, name) ? variables[name] : undefined),
     canonical: canonicalPath,
     ...(operators ? { operators } : {}),
     ...(selectors ? { selectors } : {}),
