@@ -21,8 +21,8 @@ export const ingestUnderKills: Suite = {
     });
     const load = ingest({
       senders: 50,
-      batch: 10,
-      pauseMs: of(1200, 800),
+      batch: 5,
+      pauseMs: of(2000, 800),
       key,
       caller: fleet.caller,
       history,

@@ -21,12 +21,12 @@ export const rolling: Suite = {
     const tenant = await Tenant.create(fleet, random);
     const { key } = await tenant.key();
     await tenant.deploy();
-    const crowd = agents(fleet, key, of(150, 500), random.branch('agents'));
+    const crowd = agents(fleet, key, of(100, 500), random.branch('agents'));
     await open(crowd, 60_000);
     const load = ingest({
       senders: 10,
       batch: 10,
-      pauseMs: 150,
+      pauseMs: 400,
       key,
       caller: fleet.caller,
       history,
