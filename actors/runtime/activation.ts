@@ -2,7 +2,7 @@
 import { HubError } from '../../src/domain/error.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { type Alarm, Context, type Owner, type Surroundings } from './context.ts';
-import type { Effects, Messages } from './define.ts';
+import type { Effects, Messages, Tell } from './define.ts';
 import type { ActorKind, Live } from './kind.ts';
 import { Mailbox } from './mailbox.ts';
 
@@ -10,6 +10,8 @@ import { Mailbox } from './mailbox.ts';
 export interface Ask {
   /** True once the asker was told `unavailable`: then the letter is not worth handling any more. */
   readonly abandoned: boolean;
+  /** True for a message that is kept elsewhere until it is settled: refused here, it is handled there. */
+  readonly kept?: boolean;
   resolve(reply: unknown): void;
   reject(error: HubError): void;
 }
@@ -31,6 +33,8 @@ export interface Host<Ports> extends Surroundings<Ports> {
   mayAct(key: string): boolean;
   /** The key was lost while a handler ran: what the handler wrote is not known to the new owner. */
   lost(kind: string, key: string): void;
+  /** A message waits here although its key is another node's by now; its handler did not begin. In the order in which they came. */
+  stray(message: Tell, ask: Ask | null): void;
 }
 
 interface Incarnation<Ports> {
@@ -45,8 +49,14 @@ const toHubError = (error: unknown): HubError =>
 export const wakeMessage = '@wake';
 export const rebuildMessage = '@rebuild';
 
-const moved = () =>
-  new HubError('unavailable', 'Moved to another node. Try again shortly.', { retryAfter: 1 });
+/** A refusal before the handler began: who repeats the message repeats nothing. */
+class Unhandled extends HubError {}
+
+export const moved = (): Unhandled =>
+  new Unhandled('unavailable', 'Moved to another node. Try again shortly.', { retryAfter: 1 });
+
+const takenOver = () =>
+  new HubError('unavailable', 'Another node has taken over. Try again shortly.', { retryAfter: 1 });
 
 /** After these the state may differ from the store, so it is built again. */
 const leavesDoubt = (error: HubError): boolean => error.code === 'internal' || error.code === 'unavailable';
@@ -72,7 +82,7 @@ export class Activation<Ports> implements Owner {
   /** False when the mailbox is full. The letter is handled later, never inside this call. */
   post(letter: Letter): boolean {
     if (this.#stopped) {
-      letter.ask?.reject(this.#stopped);
+      this.#refuse(letter, this.#stopped);
       return true;
     }
     this.#mailbox ??= new Mailbox(this.#host.mailboxCap);
@@ -187,7 +197,7 @@ export class Activation<Ports> implements Owner {
   #stillOurs(): void {
     if (this.#host.mayAct(this.key)) return;
     this.#host.lost(this.#kind.kind, this.key);
-    throw moved();
+    throw takenOver();
   }
 
   /** Effects that cannot leave count as a failure: the asker repeats, the state is built again. */
@@ -220,7 +230,10 @@ export class Activation<Ports> implements Owner {
   }
 
   #refuse(letter: Letter, reason: HubError): void {
-    if (letter.ask) letter.ask.reject(reason);
+    const { type, body, ask } = letter;
+    if (reason instanceof Unhandled && !ask?.kept) {
+      this.#host.stray({ kind: this.#kind.kind, key: this.key, type, body }, ask);
+    } else if (ask) ask.reject(reason);
     else this.#report(reason, letter.type, 'a message to an actor was lost');
   }
 
