@@ -18,6 +18,9 @@ const maxPerAgent = 10;
 /** Agent ids are what a client says of itself: the key bounds them all together. */
 const maxPerKey = 600;
 
+/** The store's list shows what is due as timed out, for at most so long before it is written. */
+const lazyMs = 15_000;
+
 const unknown = () => notFound('Approval not found.');
 
 export const approvals: Handlers<typeof approvalRoutes> = {
@@ -28,13 +31,14 @@ export const approvals: Handlers<typeof approvalRoutes> = {
     const { status, env, limit, offset } = query;
     const filter = { env: env ?? null, ...given({ status }), limit, offset };
     const list = await hub.store.approvals.list(caller.tenantId, filter, now);
-    return list.map((approval) => render(asSeen(approval, now)));
+    const settled = await Promise.all(list.map((approval) => settle(hub, approval, now)));
+    return settled.filter((approval) => !status || approval.status === status).map(render);
   },
 
   async getApproval(hub, { params }, caller) {
     const approval = await hub.store.approvals.get(caller.tenantId, params.approval_id);
     if (!approval || (caller.kind === 'key' && approval.env !== caller.env)) throw unknown();
-    return render(asSeen(approval, hub.clock.now()));
+    return render(await settle(hub, approval, hub.clock.now()));
   },
 
   async decideApproval(hub, { params, body }, caller) {
@@ -57,6 +61,23 @@ export const approvals: Handlers<typeof approvalRoutes> = {
     return render(decided);
   },
 };
+
+/**
+ * The approval as everybody sees it from now on. One that is due is timed out in the store before anybody reads so: a decision that is being
+ * written at this moment would otherwise still win after its approval was read as timed out.
+ */
+async function settle(hub: Hub, approval: Approval, now: number): Promise<Approval> {
+  const { tenantId, env, id, status, deadline } = approval;
+  const open = status === 'pending' || (status === 'timeout' && now - deadline < lazyMs);
+  if (!open || now < deadline) return approval;
+  const expired = await hub.store.approvals.expire(tenantId, id, now);
+  if (!expired) return asSeen((await hub.store.approvals.get(tenantId, id)) ?? approval, now);
+  // The sweep would have it announced as well, 2 s later.
+  hub.actors
+    .tell('environment', environmentKey(tenantId, env), 'announceApproval', { id })
+    .catch((err: unknown) => hub.log.debug({ err, id }, 'a timeout is announced by the sweep'));
+  return expired;
+}
 
 /**
  * Makes a pending approval of the caller's agent (the header's, else the body's).
