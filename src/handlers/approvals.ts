@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { environmentKey } from '../../actors/protocol.ts';
 import type { approvalRoutes } from '../api/approvals.ts';
 import type { Caller } from '../api/call.ts';
-import { type Approval, asSeen } from '../domain/approval.ts';
+import { type Approval, asSeen, isDue } from '../domain/approval.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import { given } from './given.ts';
 import type { Handlers, Hub } from './hub.ts';
@@ -20,6 +20,8 @@ const maxPerKey = 600;
 
 /** The store's list shows what is due as timed out, for at most so long before it is written. */
 const lazyMs = 15_000;
+/** Of all tenants; the sweep takes as many in a few seconds. */
+const maxDue = 2_000;
 
 const unknown = () => notFound('Approval not found.');
 
@@ -31,7 +33,7 @@ export const approvals: Handlers<typeof approvalRoutes> = {
     const { status, env, limit, offset } = query;
     const filter = { env: env ?? null, ...given({ status }), limit, offset };
     const list = await hub.store.approvals.list(caller.tenantId, filter, now);
-    const settled = await Promise.all(list.map((approval) => settle(hub, approval, now)));
+    const settled = await settleAll(hub, list, now);
     return settled.filter((approval) => !status || approval.status === status).map(render);
   },
 
@@ -67,9 +69,8 @@ export const approvals: Handlers<typeof approvalRoutes> = {
  * written at this moment would otherwise still win after its approval was read as timed out.
  */
 async function settle(hub: Hub, approval: Approval, now: number): Promise<Approval> {
-  const { tenantId, env, id, status, deadline } = approval;
-  const open = status === 'pending' || (status === 'timeout' && now - deadline < lazyMs);
-  if (!open || now < deadline) return approval;
+  if (!isDue(approval, now)) return approval;
+  const { tenantId, env, id } = approval;
   const expired = await hub.store.approvals.expire(tenantId, id, now);
   if (!expired) return asSeen((await hub.store.approvals.get(tenantId, id)) ?? approval, now);
   // The sweep would have it announced as well, 2 s later.
@@ -77,6 +78,18 @@ async function settle(hub: Hub, approval: Approval, now: number): Promise<Approv
     .tell('environment', environmentKey(tenantId, env), 'announceApproval', { id })
     .catch((err: unknown) => hub.log.debug({ err, id }, 'a timeout is announced by the sweep'));
   return expired;
+}
+
+/** The same for a list, whose store shows what is due as timed out already: those that are not written yet are found with one query. */
+async function settleAll(hub: Hub, list: readonly Approval[], now: number): Promise<readonly Approval[]> {
+  const isFresh = ({ status, deadline }: Approval) => status === 'timeout' && now - deadline < lazyMs;
+  if (!list.some(isFresh)) return list;
+  const due = new Set((await hub.store.approvals.due(now, maxDue)).map(({ id }) => id));
+  return Promise.all(
+    list.map((approval) =>
+      due.has(approval.id) ? settle(hub, { ...approval, status: 'pending' }, now) : approval,
+    ),
+  );
 }
 
 /**
