@@ -31,6 +31,7 @@ export class Fleet {
   readonly #hubs: readonly HubProcess[];
   readonly #services: { readonly [name: string]: Service };
   readonly #stop: () => Promise<void>;
+  #closed = false;
   /** Nodes that run and listen, as far as this process did it. */
   readonly #up = new Set<number>();
 
@@ -107,7 +108,7 @@ export class Fleet {
     await eventually(
       `node ${this.at(i).name} starts`,
       async () => {
-        if (!this.#runs(i)) await this.#hub(i).start();
+        if (!this.#closed && !this.#runs(i)) await this.#hub(i).start();
         return true;
       },
       60_000,
@@ -177,6 +178,7 @@ export class Fleet {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     this.caller.close();
     await this.#stop();
   }
@@ -231,7 +233,8 @@ export async function startFleet(wishes: FleetWishes = {}): Promise<Fleet> {
       },
     });
     return new Fleet(hubs.nodes, { redis: redis.redis, store: mongo.mongo }, async () => {
-      await hubs.remove();
+      // The servers go with their data: there is no database to drop first.
+      await Promise.all(hubs.nodes.map((hub) => hub.remove()));
       await stop();
     });
   } catch (error) {
