@@ -8,7 +8,6 @@ import { actorKind } from './runtime/kind.ts';
 /** An open stream. */
 interface Connection {
   readonly id: string;
-  readonly pinned: boolean;
   readonly at: number;
 }
 
@@ -59,7 +58,7 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       }
       const oldest = now() - streamLifeMs;
       const kept = state.connections.filter((one) => one.at >= oldest && one.id !== connectionId);
-      state.connections = kept.concat({ id: connectionId, pinned: requested !== null, at });
+      state.connections = kept.concat({ id: connectionId, at });
       if (!policyVersion) return { reply: resolution };
       const report = { agentId, bundleName: resolution.bundleName, policyVersion, at };
       return {
