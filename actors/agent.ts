@@ -1,28 +1,35 @@
 // The agent actor: an agent's open streams and its effective assignment in one environment. Registrations and rules live in the store.
 import { type Resolution, resolveAssignment, type Tags } from '../src/domain/agent.ts';
 import { agentsOf } from '../src/domain/frame.ts';
-import type { Env } from '../src/domain/ids.ts';
 import type { ActorPorts } from './ports.ts';
 import { type AgentMessages, environmentKey, readKey, streamLifeMs, tellTo } from './protocol.ts';
 import { actorKind } from './runtime/kind.ts';
 
+/** An open stream. */
+interface Connection {
+  readonly id: string;
+  readonly at: number;
+}
+
+/** Small, because every connected agent has one: a list that is replaced, and a key that is read when needed. */
 interface State {
-  readonly tenantId: string;
-  readonly env: Env;
-  readonly agentId: string;
+  readonly key: string;
   /** Oldest connection first. */
-  readonly streams: Map<string, { readonly pinned: boolean; readonly at: number }>;
+  connections: readonly Connection[];
   /** Tags of the newest stream that is not pinned; they overlay the registration's. */
   tags: Tags;
   /** What the streams that are not pinned follow; null until known to this activation. */
   effective: Resolution | null;
 }
 
+const noTags: Tags = {};
+
 async function resolve(
-  { tenantId, env, agentId, tags }: State,
+  { key, tags }: State,
   registration: { readonly bundleName: string | null; readonly tags: Tags } | null,
   { store, matches }: ActorPorts,
 ): Promise<Resolution> {
+  const { tenantId, env, agentId } = readKey(key);
   const explicit = registration?.bundleName ?? null;
   // An explicit assignment wins over any rule.
   const rules = explicit === null ? await store.rules.list(tenantId) : [];
@@ -34,27 +41,24 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
   kind: 'agent',
 
   async activate({ key }) {
-    return { ...readKey(key), streams: new Map(), tags: {}, effective: null };
+    return { key, connections: [], tags: noTags, effective: null };
   },
 
   handlers: {
     async connect(state, { connectionId, requested, policyVersion, tags, at }, { ports, now }) {
-      const { tenantId, env, agentId, streams } = state;
+      const { tenantId, env, agentId } = readKey(state.key);
       const registration = await ports.store.agents.seen(tenantId, agentId, env, now(), ports.secrets.uuid());
       let resolution: Resolution;
       if (requested === null) {
-        state.tags = tags;
+        state.tags = Object.keys(tags).length === 0 ? noTags : tags;
         resolution = await resolve(state, registration, ports);
         state.effective = resolution;
       } else {
         resolution = { bundleName: requested, source: 'agent_provided', ruleId: null, rulePattern: null };
       }
       const oldest = now() - streamLifeMs;
-      for (const [id, stream] of streams) {
-        if (stream.at >= oldest) break;
-        streams.delete(id);
-      }
-      streams.set(connectionId, { pinned: requested !== null, at });
+      const kept = state.connections.filter((one) => one.at >= oldest && one.id !== connectionId);
+      state.connections = kept.concat({ id: connectionId, at });
       if (!policyVersion) return { reply: resolution };
       const report = { agentId, bundleName: resolution.bundleName, policyVersion, at };
       return {
@@ -63,19 +67,19 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       };
     },
 
-    async disconnect({ streams }, { connectionId }) {
-      streams.delete(connectionId);
+    async disconnect(state, { connectionId }) {
+      state.connections = state.connections.filter(({ id }) => id !== connectionId);
       return { reply: null };
     },
 
     async resolve(state, _body, { ports }) {
-      const { tenantId, env, agentId } = state;
+      const { tenantId, env, agentId } = readKey(state.key);
       const before = state.effective;
       const next = await resolve(state, await ports.store.agents.get(tenantId, agentId), ports);
       state.effective = next;
       // Pinned streams hear of it, too (document 1, Agent stream events: "bundle assignment changes", of any stream), but follow what they
       // did. A new activation does not know what its streams follow, so it says it again.
-      const changed = before ? state.streams.size > 0 && before.bundleName !== next.bundleName : true;
+      const changed = before ? state.connections.length > 0 && before.bundleName !== next.bundleName : true;
       if (!changed) return { reply: next };
       const { bundleName, source } = next;
       const type = 'assignment_changed';
@@ -93,12 +97,13 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       };
     },
 
-    async report({ tenantId, env, agentId }, { bundleName, policyVersion, at }, { ports, now }) {
+    async report({ key }, { bundleName, policyVersion, at }, { ports, now }) {
+      const { tenantId, env, agentId } = readKey(key);
       const report = { agentId, bundleName, policyVersion, at: Math.min(at, now()) };
       await ports.store.agents.report(tenantId, env, report);
       return { reply: null, tells: [tellTo('environment', environmentKey(tenantId, env), 'ran', report)] };
     },
   },
 
-  idle: ({ streams }, now) => [...streams.values()].every((stream) => stream.at < now - streamLifeMs),
+  idle: ({ connections }, now) => connections.every(({ at }) => at < now - streamLifeMs),
 });

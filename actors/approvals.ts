@@ -10,10 +10,8 @@ import type { ActorContext, Effects, Outcome } from './runtime/define.ts';
 export interface Pending {
   readonly tenantId: string;
   readonly env: Env;
-  readonly waiting: Map<
-    string,
-    { readonly deadline: number /** By this activation. */; readonly announced: boolean }
-  >;
+  /** Deadlines by id. */
+  readonly waiting: Map<string, number>;
 }
 
 type Context = ActorContext<ActorPorts>;
@@ -29,22 +27,21 @@ export const isApprovalTimer = (name: string): boolean => name.startsWith('appro
 export async function loadPending(tenantId: string, env: Env, context: Context): Promise<Pending> {
   const pending: Pending = { tenantId, env, waiting: new Map() };
   for (const { id, deadline } of await context.ports.store.approvals.pending(tenantId, env)) {
-    wait(pending, id, deadline, false, context);
+    wait(pending, id, deadline, context);
   }
   return pending;
 }
 
-/** Announces a repeat of the same id only when this activation has not announced it. */
+/** A repeat of the same id is announced again under the same name, and so told once. */
 export async function request(
   pending: Pending,
   approval: Approval,
   context: Context,
 ): Promise<Outcome<Approval>> {
-  const announced = pending.waiting.get(approval.id)?.announced ?? false;
   const stored = await context.ports.store.approvals.insert(approval);
   if (stored.status !== 'pending') return { reply: stored };
-  wait(pending, stored.id, stored.deadline, true, context);
-  return { reply: stored, frames: announced ? [] : [createdFrame(stored)] };
+  wait(pending, stored.id, stored.deadline, context);
+  return { reply: stored, ...announcement([stored], context) };
 }
 
 /** @throws HubError not_found (unknown id), conflict (not pending, or past its deadline) */
@@ -58,22 +55,28 @@ export async function decide(
   if (decided === 'absent') throw notFound('Approval not found.');
   if (decided === 'not_pending') throw new HubError('conflict', 'Approval already decided or timed out.');
   forget(pending, id, context);
-  return { reply: decided, frames: decidedFrames(decided) };
+  return { reply: decided, ...announcement([decided], context) };
 }
 
 /** For the sweep. True when this call timed it out. */
 export async function expire(pending: Pending, id: string, context: Context): Promise<Outcome<boolean>> {
   const now = context.now();
   const expired = await context.ports.store.approvals.expire(pending.tenantId, id, now);
-  if (expired || (pending.waiting.get(id)?.deadline ?? now) <= now) forget(pending, id, context);
-  return { reply: expired !== null, frames: expired ? [timeoutFrame(expired)] : [] };
+  if (expired || (pending.waiting.get(id) ?? now) <= now) forget(pending, id, context);
+  return { reply: expired !== null, ...announcement(expired ? [expired] : [], context) };
+}
+
+/** For the sweep: what was written and, as far as the store knows, not announced. Safe to repeat. */
+export async function announce(pending: Pending, id: string, context: Context): Promise<Outcome<null>> {
+  const stored = await context.ports.store.approvals.get(pending.tenantId, id);
+  return { reply: null, ...announcement(stored ? [stored] : [], context) };
 }
 
 /** Times out all that is due, whichever timer rang; what could not be written is tried again. */
 export async function expireDue(pending: Pending, context: Context): Promise<Effects> {
   const now = context.now();
   const due: string[] = [];
-  for (const [id, { deadline }] of pending.waiting) {
+  for (const [id, deadline] of pending.waiting) {
     if (deadline <= now) due.push(id);
     if (due.length === atOnce) break;
   }
@@ -81,21 +84,21 @@ export async function expireDue(pending: Pending, context: Context): Promise<Eff
   const results = await Promise.allSettled(
     due.map((id) => store.approvals.expire(pending.tenantId, id, now)),
   );
-  const frames: Frame[] = [];
+  const expired: Approval[] = [];
   for (const [i, id] of due.entries()) {
     const result = results[i];
     if (result?.status === 'fulfilled') {
       forget(pending, id, context);
-      if (result.value) frames.push(timeoutFrame(result.value));
+      if (result.value) expired.push(result.value);
     } else {
       context.setTimer(timerOf(id), now + againMs);
     }
   }
-  return { frames };
+  return announcement(expired, context);
 }
 
-function wait(pending: Pending, id: string, deadline: number, announced: boolean, context: Context): void {
-  pending.waiting.set(id, { deadline, announced });
+function wait(pending: Pending, id: string, deadline: number, context: Context): void {
+  pending.waiting.set(id, deadline);
   context.setTimer(timerOf(id), deadline);
 }
 
@@ -104,24 +107,48 @@ function forget(pending: Pending, id: string, context: Context): void {
   context.clearTimer(timerOf(id));
 }
 
-const createdFrame = ({ tenantId, id, agentId, toolName, message }: Approval): Frame => ({
-  audience: dashboardsOf(tenantId),
-  type: 'approval_created',
-  data: { type: 'approval_created', approval_id: id, agent_id: agentId, tool_name: toolName, message },
-});
+/** Tells of approvals of one tenant and status, and takes their marks off when that is done. Each is told once, however often this runs. */
+function announcement(approvals: readonly Approval[], { ports }: Context): Effects {
+  const [first] = approvals;
+  if (!first) return {};
+  const { tenantId, status } = first;
+  return {
+    frames: approvals.flatMap(framesOf),
+    left: () =>
+      ports.store.approvals.announced(
+        tenantId,
+        status,
+        approvals.map(({ id }) => id),
+      ),
+  };
+}
 
-function decidedFrames({ tenantId, env, id, agentId, status, decidedBy }: Approval): Frame[] {
+/** Agents never hear of a request or a timeout (DECISIONS 4): they poll, and know their own deadline. */
+function framesOf({
+  tenantId,
+  env,
+  id,
+  agentId,
+  toolName,
+  message,
+  status,
+  decidedBy,
+}: Approval): readonly Frame[] {
+  const once = `approval:${id}:${status}`;
+  const dashboards = { audience: dashboardsOf(tenantId), once };
+  const subject = { approval_id: id, agent_id: agentId, tool_name: toolName };
+  if (status === 'pending') {
+    const type = 'approval_created';
+    return [{ ...dashboards, type, data: { type, ...subject, message } }];
+  }
+  if (status === 'timeout') {
+    const type = 'approval_timeout';
+    return [{ ...dashboards, type, data: { type, ...subject } }];
+  }
   const type = 'approval_decided';
   const data = { type, approval_id: id, status, decided_by: decidedBy };
   return [
-    { audience: agentsOf(tenantId, env), type, data, toAgent: agentId },
-    { audience: dashboardsOf(tenantId), type, data },
+    { audience: agentsOf(tenantId, env), once, type, data, toAgent: agentId },
+    { ...dashboards, type, data },
   ];
 }
-
-/** Agents never get it (DECISIONS 4): they poll, and know their own deadline. */
-const timeoutFrame = ({ tenantId, id, agentId, toolName }: Approval): Frame => ({
-  audience: dashboardsOf(tenantId),
-  type: 'approval_timeout',
-  data: { type: 'approval_timeout', approval_id: id, agent_id: agentId, tool_name: toolName },
-});

@@ -4,6 +4,7 @@ import { agentsOf, dashboardsOf, type Frame } from '../src/domain/frame.ts';
 import type { Env } from '../src/domain/ids.ts';
 import { contractUpdate } from '../src/domain/update.ts';
 import {
+  announce,
   decide,
   expire,
   expireDue,
@@ -26,8 +27,8 @@ interface State {
   readonly current: Map<string, Deployment>;
   readonly pending: Pending;
   readonly roster: Roster;
-  /** Bundles still to be announced again. */
-  readonly toAnnounce: Set<string>;
+  /** Bundles still to be announced again; true: to dashboards too. */
+  readonly toAnnounce: Map<string, boolean>;
   /** Agents still to be resolved again. */
   readonly toResolve: Set<string>;
   rulesChangedAt: number;
@@ -40,7 +41,7 @@ const announceAtOnce = 8;
 /** Agents told to resolve in one go, and the pause until the next: each reads the store. */
 const resolveAtOnce = 200;
 const resolveEveryMs = 20;
-/** How long after a deployment a new activation announces it again: longer than an outage usually lasts. */
+/** How long after a deployment a new activation announces it again, in case that was not done: longer than an outage usually lasts, shorter than names are remembered. */
 const announceAgainMs = 15 * 60_000;
 const pruneEveryMs = 10 * 60_000;
 /** A connection this much younger than a change of rules may still have been resolved by the old ones (clocks of two nodes). */
@@ -61,29 +62,33 @@ const updateForAgents = (deployment: Deployment, data: Frame['data']): Frame => 
   type: 'contract_update',
   data,
   bundle: deployment.bundleName,
+  // A new key makes another signature, which agents must get.
+  once: `deployment:${deployment.id}:${deployment.signingKeyId}`,
 });
 
 function deployedFrames(deployment: Deployment, data: Frame['data']): Frame[] {
   const { tenantId, bundleName, version, env, deployedBy } = deployment;
   const audience = dashboardsOf(tenantId);
+  const once = `deployment:${deployment.id}`;
   const type = 'bundle_deployed';
   return [
     updateForAgents(deployment, data),
     // Without `bundle`: a dashboard sees all environments, whose updates must not replace each other.
-    { audience, type: 'contract_update', data },
-    { audience, type, data: { type, bundle_name: bundleName, version, env, deployed_by: deployedBy } },
+    { audience, once: `${once}:update`, type: 'contract_update', data },
+    { audience, once, type, data: { type, bundle_name: bundleName, version, env, deployed_by: deployedBy } },
   ];
 }
 
 async function announceSome(state: State, context: Context): Promise<Effects> {
   const frames: Frame[] = [];
-  for (const name of state.toAnnounce) {
-    if (frames.length === announceAtOnce) break;
+  let announced = 0;
+  for (const [name, dashboards] of state.toAnnounce) {
+    if (announced++ === announceAtOnce) break;
     const deployment = state.current.get(name);
     if (deployment) {
       const yaml = await deployedYaml(context.ports, deployment);
       const data = contractUpdate(deployment, yaml, context.ports.signatureEncoding);
-      frames.push(updateForAgents(deployment, data));
+      frames.push(...(dashboards ? deployedFrames(deployment, data) : [updateForAgents(deployment, data)]));
     }
     state.toAnnounce.delete(name);
   }
@@ -135,7 +140,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       current: new Map(current.map((deployment) => [deployment.bundleName, deployment])),
       pending,
       roster,
-      toAnnounce: new Set(recent),
+      toAnnounce: new Map(recent.map((name) => [name, true])),
       toResolve: new Set(),
       rulesChangedAt: 0,
     };
@@ -158,7 +163,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       state.current.clear();
       for (const deployment of current) {
         state.current.set(deployment.bundleName, deployment);
-        state.toAnnounce.add(deployment.bundleName);
+        state.toAnnounce.set(deployment.bundleName, state.toAnnounce.get(deployment.bundleName) ?? false);
       }
       return { reply: null, ...(await announceSome(state, context)) };
     },
@@ -166,6 +171,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     requestApproval: ({ pending }, { approval }, context) => request(pending, approval, context),
     decideApproval: ({ pending }, { id, decision }, context) => decide(pending, id, decision, context),
     expireApproval: ({ pending }, { id }, context) => expire(pending, id, context),
+    announceApproval: ({ pending }, { id }, context) => announce(pending, id, context),
 
     async join(state, { policyVersion, ...notice }, context) {
       const { roster, tenantId, env } = state;
@@ -193,7 +199,8 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       if (!deployment) return { reply: null };
       const yaml = await deployedYaml(context.ports, deployment);
       const data = contractUpdate(deployment, yaml, context.ports.signatureEncoding);
-      return { reply: null, frames: [{ ...updateForAgents(deployment, data), toAgent: agentId }] };
+      const { once: _once, ...update } = updateForAgents(deployment, data);
+      return { reply: null, frames: [{ ...update, toAgent: agentId }] };
     },
 
     async ran({ roster }, report, context) {

@@ -8,10 +8,24 @@ import { tenant } from './tenant.ts';
 
 export const hubKinds = { environment, agent, tenant };
 
-/** `due` for startSweep: approvals past their deadline, as messages to their environments; at most `limit` a sweep. */
+/** Until then the owner that wrote it is given time to announce it. */
+const announceLateMs = 2000;
+
+/** `due` for startSweep: approvals past their deadline, and those not announced, as messages to their environments; at most `limit` of each a sweep. */
 export const dueApprovals =
   (store: Pick<Store, 'approvals'>, limit = 500) =>
-  async (now: number): Promise<readonly Tell[]> =>
-    (await store.approvals.due(now, limit)).map(({ tenantId, env, id }) =>
-      tellTo('environment', environmentKey(tenantId, env), 'expireApproval', { id }),
-    );
+  async (now: number): Promise<readonly Tell[]> => {
+    const { approvals } = store;
+    const [due, silent] = await Promise.all([
+      approvals.due(now, limit),
+      approvals.unannounced(now - announceLateMs, limit),
+    ]);
+    return [
+      ...due.map(({ tenantId, env, id }) =>
+        tellTo('environment', environmentKey(tenantId, env), 'expireApproval', { id }),
+      ),
+      ...silent.map(({ tenantId, env, id }) =>
+        tellTo('environment', environmentKey(tenantId, env), 'announceApproval', { id }),
+      ),
+    ];
+  };

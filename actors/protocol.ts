@@ -66,6 +66,8 @@ export type EnvironmentMessages = {
   decideApproval: { body: { readonly id: string; readonly decision: Decision }; reply: Approval };
   /** Times out a due approval; announces approval_timeout once. The reply says whether this call did it. */
   expireApproval: { body: { readonly id: string }; reply: boolean };
+  /** Announces again what an approval came to, unless that was announced: its owner may have died between write and announcement. */
+  announceApproval: { body: { readonly id: string }; reply: null };
   /** A stream opened (or is announced again). The reply: current deployments it should have but, by its policy version, has not; and the bundle it follows, which an assignment may have changed meanwhile. */
   join: {
     body: StreamNotice & { readonly policyVersion: string | null };

@@ -5,6 +5,7 @@ import type { Env } from '../src/domain/ids.ts';
 import type { StatusEntry, StreamNotice } from './protocol.ts';
 
 interface Stream {
+  readonly id: string;
   bundleName: string | null;
   readonly node: string;
   readonly pinned: boolean;
@@ -17,10 +18,12 @@ interface Version {
   readonly at: number;
 }
 
+/** Lists are replaced, not grown: nearly every agent has one stream and one version, and a list that grows reserves room for many. */
 interface Agent {
-  readonly streams: Map<string, Stream>;
+  /** Oldest first. */
+  streams: readonly Stream[];
   /** One per bundle, newest report each. */
-  readonly versions: Version[];
+  versions: readonly Version[];
   /** The last retarget, for a stream whose join was on its way when it came. */
   assigned: { readonly bundleName: string | null; readonly at: number } | null;
 }
@@ -58,29 +61,32 @@ export class Roster {
   join(notice: StreamNotice): string | null {
     let agent = this.#connected.get(notice.agentId);
     if (!agent) {
-      agent = this.#absent.get(notice.agentId) ?? { streams: new Map(), versions: [], assigned: null };
+      agent = this.#absent.get(notice.agentId) ?? newAgent();
       this.#absent.delete(notice.agentId);
       this.#connected.set(notice.agentId, agent);
     }
     const { node, pinned, connectedAt } = notice;
     const moved = !pinned && agent.assigned && connectedAt <= agent.assigned.at ? agent.assigned : notice;
-    agent.streams.set(notice.connectionId, { bundleName: moved.bundleName, node, pinned, connectedAt });
+    const id = notice.connectionId;
+    const others = agent.streams.filter((stream) => stream.id !== id);
+    agent.streams = others.concat({ id, bundleName: moved.bundleName, node, pinned, connectedAt });
     return moved.bundleName;
   }
 
   leave(agentId: string, connectionId: string): void {
     const agent = this.#connected.get(agentId);
-    agent?.streams.delete(connectionId);
-    if (agent?.streams.size === 0) this.#part(agentId, agent);
+    if (!agent) return;
+    agent.streams = agent.streams.filter(({ id }) => id !== connectionId);
+    if (agent.streams.length === 0) this.#part(agentId, agent);
   }
 
   /** Forgets streams that connected before `before`, and those of nodes that are gone. */
   prune(before: number, isGone: IsGone = () => false): void {
     for (const [agentId, agent] of this.#connected) {
-      for (const [id, stream] of agent.streams) {
-        if (stream.connectedAt < before || isGone(stream.node)) agent.streams.delete(id);
-      }
-      if (agent.streams.size === 0) this.#part(agentId, agent);
+      const stays = ({ connectedAt, node }: Stream) => connectedAt >= before && !isGone(node);
+      if (agent.streams.every(stays)) continue;
+      agent.streams = agent.streams.filter(stays);
+      if (agent.streams.length === 0) this.#part(agentId, agent);
     }
   }
 
@@ -89,7 +95,7 @@ export class Roster {
     const agent = this.#agent(agentId);
     agent.assigned = { bundleName, at: now };
     let changed = false;
-    for (const stream of agent.streams.values()) {
+    for (const stream of agent.streams) {
       if (stream.pinned || stream.bundleName === bundleName) continue;
       stream.bundleName = bundleName;
       changed = true;
@@ -99,16 +105,16 @@ export class Roster {
 
   /** Records a version; one older than what is known changes nothing. */
   ran(report: Reported): void {
-    const { versions } = this.#agent(report.agentId);
+    const agent = this.#agent(report.agentId);
     const { bundleName, policyVersion, at } = report;
-    const known = versions.findIndex((version) => version.bundleName === bundleName);
-    const before = versions[known];
+    const before = agent.versions.find((version) => version.bundleName === bundleName);
     if (before && before.at > at) return;
-    if (before) versions[known] = { bundleName, policyVersion, at };
-    else versions.push({ bundleName, policyVersion, at });
-    if (versions.length > this.#versionsCap) {
-      const oldest = versions.reduce((a, b) => (b.at < a.at ? b : a));
-      versions.splice(versions.indexOf(oldest), 1);
+    const version = { bundleName, policyVersion, at };
+    if (before) agent.versions = agent.versions.map((one) => (one === before ? version : one));
+    else agent.versions = agent.versions.concat(version);
+    if (agent.versions.length > this.#versionsCap) {
+      const oldest = agent.versions.reduce((a, b) => (b.at < a.at ? b : a));
+      agent.versions = agent.versions.filter((one) => one !== oldest);
     }
   }
 
@@ -116,11 +122,7 @@ export class Roster {
   assignable(): string[] {
     const ids: string[] = [];
     for (const [agentId, agent] of this.#connected) {
-      for (const stream of agent.streams.values()) {
-        if (stream.pinned) continue;
-        ids.push(agentId);
-        break;
-      }
+      if (agent.streams.some(({ pinned }) => !pinned)) ids.push(agentId);
     }
     return ids;
   }
@@ -134,7 +136,7 @@ export class Roster {
   ): StatusEntry[] {
     const entries: StatusEntry[] = [];
     for (const [agentId, agent] of this.#connected) {
-      for (const stream of agent.streams.values()) {
+      for (const stream of agent.streams) {
         if (bundleName !== null && stream.bundleName !== bundleName) continue;
         if (isGone(stream.node)) continue;
         const version = newest(agent.versions, stream.bundleName);
@@ -156,7 +158,7 @@ export class Roster {
   #agent(agentId: string): Agent {
     const connected = this.#connected.get(agentId);
     if (connected) return connected;
-    const agent = this.#absent.get(agentId) ?? { streams: new Map(), versions: [], assigned: null };
+    const agent = this.#absent.get(agentId) ?? newAgent();
     this.#remember(agentId, agent);
     return agent;
   }
@@ -174,6 +176,8 @@ export class Roster {
     if (!oldest.done) this.#absent.delete(oldest.value);
   }
 }
+
+const newAgent = (): Agent => ({ streams: [], versions: [], assigned: null });
 
 /**
  * The version that counts for a stream: the newest report for its bundle or for none in particular; without one, the newest of any

@@ -4,6 +4,7 @@
 import type { HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import { parseArgs } from 'node:util';
 import { loadUws } from '../adapters/uws/load.ts';
+import { median } from './numbers.ts';
 import { StreamClient } from './stream-client.ts';
 import { startHub } from './stream-hub.ts';
 
@@ -82,9 +83,6 @@ async function startReal(): Promise<Contender> {
     close: hub.close,
   };
 }
-
-const median = (list: readonly number[]): number =>
-  [...list].sort((a, b) => a - b)[list.length >> 1] ?? Number.NaN;
 
 /** Median time from asking for the deployment (the hub) or from writing (the bound) to the last delivery, milliseconds, over some frames on fresh connections. */
 async function measure(contender: Contender, client: StreamClient): Promise<number> {

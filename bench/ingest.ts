@@ -5,6 +5,7 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
+import { systemClock } from '../adapters/node/clock.ts';
 import { agentName, batchSize, makeBatch } from './batch.ts';
 import { HttpClient } from './http-client.ts';
 import { rareVerdict, startIngestHub } from './ingest-hub.ts';
@@ -14,6 +15,7 @@ const usage = `Usage: npm run build && node dist/bench/ingest.js [options]
   --rows N      events stored before, in one tenant; others get as many together (1000000; at least 100000)
   --seconds N   length of each measurement of ingest (10)
   --repeats N   repeats, at least 3 (3)
+  --quiet N     before each measurement, wait up to N seconds for the rest of the machine to be idle (0)
   --json        one line of JSON instead of text
 Ends with code 1 when a goal is missed.
 `;
@@ -29,6 +31,7 @@ const { values } = parseArgs({
     rows: { type: 'string', default: '1000000' },
     seconds: { type: 'string', default: '10' },
     repeats: { type: 'string', default: '3' },
+    quiet: { type: 'string', default: '0' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -76,6 +79,18 @@ const { port, keys, cookie } = hub;
 /** CPU time of the whole machine so far, milliseconds. */
 const busyMs = (): number =>
   cpus().reduce((sum, { times: { user, nice, sys, irq } }) => sum + user + nice + sys + irq, 0);
+
+/** Waits until less than a tenth of the machine is busy for two seconds, at most as long as asked for. */
+async function quiet(): Promise<void> {
+  const until = performance.now() + Number(values.quiet) * 1000;
+  while (performance.now() < until) {
+    const [before, began] = [busyMs(), performance.now()];
+    await new Promise<void>((resolve) => {
+      systemClock.after(2000, resolve);
+    });
+    if (busyMs() - before < 0.1 * cpus().length * (performance.now() - began)) return;
+  }
+}
 
 interface IngestFigures {
   readonly eventsPerSecond: number;
@@ -134,18 +149,21 @@ const readRare = (count: number, pauseMs: number) =>
 
 /** Ingest while a rare verdict is searched for again and again, a second apart. */
 async function ingestBesideReads() {
+  await quiet();
   const reading = readRare(Math.max(1, Math.floor(seconds / 1.5)), 1000);
   const [figures, times] = [await ingest(seconds), await reading];
   return { figures, rare: Math.max(...times) };
 }
 
 async function ingestAlone() {
+  await quiet();
   const idling = reader.idle(seconds);
   const figures = await ingest(seconds);
   return { ...figures, idleLoopDelay: round(await idling, 2) };
 }
 
 async function repeat(n: number) {
+  await quiet();
   const bound = Math.round(rawAppend(hub.dir));
   const idle = await readNewest();
   const [alone, beside] =
@@ -224,6 +242,9 @@ if (values.json) {
   say(`medians of ${repeats} repeats, batches of ${batchSize} over ${connections} connections`);
   for (const verdict of verdicts) say(lineOf(verdict));
   say(`  event-loop delay of an idle process at the same time, p99: ${idleDelay} ms`);
+  say(
+    `  CPU of the hub per event: ${middle((r) => r.cpu)} µs; processors that others used meanwhile: ${middle((r) => r.otherCpus)} of ${cpus().length}`,
+  );
   say(
     `  rate ÷ raw append + fdatasync of the same bytes (${boundGroup} batches each; ${middle((r) => r.rawAppend)} events/s): ${share}`,
   );

@@ -5,7 +5,13 @@ import { fileURLToPath } from 'node:url';
 
 /** What the benchmark says to the client process. */
 type Order =
-  | { readonly type: 'connect'; readonly port: number; readonly count: number; readonly request: string }
+  | {
+      readonly type: 'connect';
+      readonly port: number;
+      readonly count: number;
+      readonly request: string;
+      readonly atOnce: number;
+    }
   /** Answered with the time of the last connection to have read that many bytes from now on. */
   | { readonly type: 'expect'; readonly bytes: number }
   | { readonly type: 'disconnect' };
@@ -23,8 +29,14 @@ export class StreamClient {
     this.#child = fork(fileURLToPath(import.meta.url), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   }
 
-  async connect(port: number, count: number, request: (agent: string) => string): Promise<void> {
-    await this.#order({ type: 'connect', port, count, request: request('{agent}') }, 'ready');
+  /** @param atOnce connections that may wait for their greeting */
+  async connect(
+    port: number,
+    count: number,
+    request: (agent: string) => string,
+    atOnce = 100,
+  ): Promise<void> {
+    await this.#order({ type: 'connect', port, count, request: request('{agent}'), atOnce }, 'ready');
   }
 
   /** Resolves once the client counts, with a promise of the last delivery's time. */
@@ -102,18 +114,18 @@ function run(): void {
       connections.push(connection);
     });
 
-  async function connect(port: number, count: number, request: string): Promise<void> {
+  async function connect(port: number, count: number, request: string, atOnce: number): Promise<void> {
     closing = false;
     wanted = Number.POSITIVE_INFINITY;
-    const lanes = Array.from({ length: Math.min(100, count) }, async (_, lane) => {
-      for (let i = lane; i < count; i += 100) await open(port, request.replace('{agent}', `agent-${i}`));
+    const lanes = Array.from({ length: Math.min(atOnce, count) }, async (_, lane) => {
+      for (let i = lane; i < count; i += atOnce) await open(port, request.replace('{agent}', `agent-${i}`));
     });
     await Promise.all(lanes);
     tell('ready');
   }
 
   process.on('message', (order: Order) => {
-    if (order.type === 'connect') void connect(order.port, order.count, order.request);
+    if (order.type === 'connect') void connect(order.port, order.count, order.request, order.atOnce);
     else if (order.type === 'expect') {
       wanted = order.bytes;
       left = connections.length;

@@ -23,6 +23,7 @@ import { startHousekeeping } from './jobs/housekeeping.ts';
 import { version } from './version.ts';
 import { openCluster } from './wire/cluster.ts';
 import { openEmbedded } from './wire/embedded.ts';
+import { checkMaster } from './wire/master.ts';
 import { createWorkers } from './wire/workers.ts';
 
 export interface RunningHub {
@@ -51,6 +52,11 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const materials = { config, clock, log, secrets, workers, agents: () => live.connectedAgents() };
   const parts = await (config.cluster ? openCluster(materials, config.cluster) : openEmbedded(materials));
   const { store, broadcast, actors, limits, jobs } = parts;
+  await checkMaster(store, secrets, config).catch(async (error: unknown) => {
+    await jobs.close();
+    await parts.close();
+    throw error;
+  });
   const evaluator = createEvaluator({
     clock,
     accepted: {
@@ -85,13 +91,6 @@ export async function startHub(config: Config): Promise<RunningHub> {
     openApi: () => openApi,
   };
   const streams = streamHandlers(hub, parts.node);
-  const live = createLive({
-    broadcast,
-    handlers: streams,
-    clock,
-    log,
-    turned: workers.add('push', pushMs),
-  });
   const callers = createCallers({
     keys: store.keys,
     logins: store.logins,
@@ -103,6 +102,14 @@ export async function startHub(config: Config): Promise<RunningHub> {
     baseUrl: config.baseUrl,
     sessionTtlMs: config.sessionTtlMs,
     operatorToken: config.operatorToken,
+  });
+  const live = createLive({
+    broadcast,
+    handlers: streams,
+    clock,
+    log,
+    stands: (caller) => callers.stands(caller),
+    turned: workers.add('push', pushMs),
   });
   broadcast.onControl((message) => {
     callers.control(message);

@@ -1,8 +1,8 @@
 // One key's actor while it is awake: its mailbox, its state, its timers. Handles one letter at a time; knows no other actor.
 import { HubError } from '../../src/domain/error.ts';
-import type { Clock, Timer } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
-import type { ActorContext, Effects, Messages } from './define.ts';
+import { type Alarm, Context, type Owner, type Surroundings } from './context.ts';
+import type { Effects, Messages, Tell } from './define.ts';
 import type { ActorKind, Live } from './kind.ts';
 import { Mailbox } from './mailbox.ts';
 
@@ -10,6 +10,8 @@ import { Mailbox } from './mailbox.ts';
 export interface Ask {
   /** True once the asker was told `unavailable`: then the letter is not worth handling any more. */
   readonly abandoned: boolean;
+  /** True for a message that is kept elsewhere until it is settled: refused here, it is handled there. */
+  readonly kept?: boolean;
   resolve(reply: unknown): void;
   reject(error: HubError): void;
 }
@@ -21,37 +23,23 @@ interface Letter {
   readonly ask: Ask | null;
 }
 
-interface Alarm {
-  readonly name: string;
-  readonly at: number;
-  handle: Timer;
-}
-
 /** What an activation needs of the system. */
-export interface Host<Ports> {
-  readonly ports: Ports;
-  readonly clock: Clock;
+export interface Host<Ports> extends Surroundings<Ports> {
   readonly log: Log;
   readonly mailboxCap: number;
   /** Resolves when the effects have left; a tell counts as left when it was handed over. */
   emit(effects: Effects): Promise<void>;
   /** False when the key is another node's by now. */
   mayAct(key: string): boolean;
-  /** Of this node's ownership of the key. */
-  epochOf(key: string): number;
   /** The key was lost while a handler ran: what the handler wrote is not known to the new owner. */
   lost(kind: string, key: string): void;
+  /** A message waits here although its key is another node's by now; its handler did not begin. In the order in which they came. */
+  stray(message: Tell, ask: Ask | null): void;
 }
 
-/** The timers of one incarnation. Once closed it takes no new ones, so a handler that outlives its incarnation leaves none behind. */
-interface Alarms {
-  readonly byName: Map<string, Alarm>;
-  closed: boolean;
-}
-
-interface Incarnation {
+interface Incarnation<Ports> {
   readonly live: Live;
-  readonly alarms: Alarms;
+  readonly context: Context<Ports>;
 }
 
 const toHubError = (error: unknown): HubError =>
@@ -61,18 +49,25 @@ const toHubError = (error: unknown): HubError =>
 export const wakeMessage = '@wake';
 export const rebuildMessage = '@rebuild';
 
-const moved = () =>
-  new HubError('unavailable', 'Moved to another node. Try again shortly.', { retryAfter: 1 });
+/** A refusal before the handler began: who repeats the message repeats nothing. */
+class Unhandled extends HubError {}
+
+export const moved = (): Unhandled =>
+  new Unhandled('unavailable', 'Moved to another node. Try again shortly.', { retryAfter: 1 });
+
+const takenOver = () =>
+  new HubError('unavailable', 'Another node has taken over. Try again shortly.', { retryAfter: 1 });
 
 /** After these the state may differ from the store, so it is built again. */
 const leavesDoubt = (error: HubError): boolean => error.code === 'internal' || error.code === 'unavailable';
 
-export class Activation<Ports> {
+export class Activation<Ports> implements Owner {
   readonly key: string;
   readonly #kind: ActorKind<Messages, Ports>;
   readonly #host: Host<Ports>;
-  readonly #mailbox: Mailbox<Letter | Alarm>;
-  #incarnation: Incarnation | null = null;
+  /** Null while nothing waits: most actors sleep. */
+  #mailbox: Mailbox<Letter | Alarm> | null = null;
+  #incarnation: Incarnation<Ports> | null = null;
   #run: Promise<void> | null = null;
   #stopped: HubError | null = null;
   #usedAt: number;
@@ -81,16 +76,16 @@ export class Activation<Ports> {
     this.#kind = kind;
     this.key = key;
     this.#host = host;
-    this.#mailbox = new Mailbox(host.mailboxCap);
     this.#usedAt = host.clock.now();
   }
 
   /** False when the mailbox is full. The letter is handled later, never inside this call. */
   post(letter: Letter): boolean {
     if (this.#stopped) {
-      letter.ask?.reject(this.#stopped);
+      this.#refuse(letter, this.#stopped);
       return true;
     }
+    this.#mailbox ??= new Mailbox(this.#host.mailboxCap);
     if (!this.#mailbox.push(letter)) return false;
     this.#start();
     return true;
@@ -103,10 +98,8 @@ export class Activation<Ports> {
 
   /** True when nothing is lost by forgetting this activation, and nothing has come since `before`. */
   idleSince(before: number): boolean {
-    if (this.#run || this.#mailbox.length > 0 || this.#usedAt > before) return false;
-    return (
-      !this.#incarnation || (this.#incarnation.alarms.byName.size === 0 && this.#incarnation.live.idle())
-    );
+    if (this.#run || this.#mailbox || this.#usedAt > before) return false;
+    return !this.#incarnation || (this.#incarnation.context.alarms === 0 && this.#incarnation.live.idle());
   }
 
   /** Clears timers and refuses what waits or comes with `reason`. A handler at work ends undisturbed. */
@@ -116,15 +109,23 @@ export class Activation<Ports> {
     this.#refuseWaiting(reason);
   }
 
+  /** An alarm's time has come: it waits its turn among the letters. */
+  due(alarm: Alarm): void {
+    this.#mailbox ??= new Mailbox(this.#host.mailboxCap);
+    this.#mailbox.pushAnyway(alarm);
+    this.#start();
+  }
+
   #start(): void {
     this.#run ??= Promise.resolve().then(() => this.#drain());
   }
 
   async #drain(): Promise<void> {
-    for (let item = this.#mailbox.shift(); item; item = this.#mailbox.shift()) {
+    for (let item = this.#mailbox?.shift(); item; item = this.#mailbox?.shift()) {
       this.#usedAt = this.#host.clock.now();
       await ('name' in item ? this.#ring(item) : this.#handle(item));
     }
+    this.#mailbox = null;
     this.#run = null;
   }
 
@@ -166,9 +167,7 @@ export class Activation<Ports> {
   async #ring(alarm: Alarm): Promise<void> {
     const incarnation = this.#incarnation;
     // Cleared, moved or forgotten while it waited in the mailbox.
-    if (incarnation?.alarms.byName.get(alarm.name) !== alarm) return;
-    incarnation.alarms.byName.delete(alarm.name);
-    if (!this.#host.mayAct(this.key)) return;
+    if (!incarnation?.context.rings(alarm) || !this.#host.mayAct(this.key)) return;
     try {
       const effects = await incarnation.live.ring(alarm.name);
       this.#stillOurs();
@@ -179,16 +178,17 @@ export class Activation<Ports> {
     }
   }
 
-  async #wake(): Promise<Incarnation> {
-    const alarms: Alarms = { byName: new Map(), closed: false };
+  async #wake(): Promise<Incarnation<Ports>> {
+    const context = new Context(this.key, this.#host, this);
     try {
-      const live = await this.#kind.wake(this.#context(alarms));
-      await this.#emit(live.born);
-      this.#incarnation = { live, alarms };
+      const live = await this.#kind.wake(context);
+      await this.#emit(live.born());
+      const incarnation = { live, context };
+      this.#incarnation = incarnation;
       if (this.#stopped) this.#forget();
-      return { live, alarms };
+      return incarnation;
     } catch (error) {
-      close(alarms);
+      context.close();
       throw error;
     }
   }
@@ -197,7 +197,7 @@ export class Activation<Ports> {
   #stillOurs(): void {
     if (this.#host.mayAct(this.key)) return;
     this.#host.lost(this.#kind.kind, this.key);
-    throw moved();
+    throw takenOver();
   }
 
   /** Effects that cannot leave count as a failure: the asker repeats, the state is built again. */
@@ -218,60 +218,26 @@ export class Activation<Ports> {
     }
   }
 
-  #context(alarms: Alarms): ActorContext<Ports> {
-    const { clock, ports } = this.#host;
-    const cancel = (name: string): void => {
-      alarms.byName.get(name)?.handle.cancel();
-      alarms.byName.delete(name);
-    };
-    return {
-      key: this.key,
-      ports,
-      epoch: this.#host.epochOf(this.key),
-      now: () => clock.now(),
-      clearTimer: cancel,
-      setTimer: (name, at) => {
-        if (alarms.closed) return;
-        cancel(name);
-        const fire = (): void => {
-          const early = at - clock.now();
-          if (early > 0) {
-            // A system timer may fire a moment before its time.
-            alarm.handle = clock.after(early, fire);
-          } else {
-            this.#mailbox.pushAnyway(alarm);
-            this.#start();
-          }
-        };
-        const alarm: Alarm = { name, at, handle: clock.after(Math.max(0, at - clock.now()), fire) };
-        alarms.byName.set(name, alarm);
-      },
-    };
-  }
-
   #forget(): void {
-    if (this.#incarnation) close(this.#incarnation.alarms);
+    this.#incarnation?.context.close();
     this.#incarnation = null;
   }
 
   #refuseWaiting(reason: HubError): void {
-    for (let item = this.#mailbox.shift(); item; item = this.#mailbox.shift()) {
+    for (let item = this.#mailbox?.shift(); item; item = this.#mailbox?.shift()) {
       if (!('name' in item)) this.#refuse(item, reason);
     }
   }
 
   #refuse(letter: Letter, reason: HubError): void {
-    if (letter.ask) letter.ask.reject(reason);
+    const { type, body, ask } = letter;
+    if (reason instanceof Unhandled && !ask?.kept) {
+      this.#host.stray({ kind: this.#kind.kind, key: this.key, type, body }, ask);
+    } else if (ask) ask.reject(reason);
     else this.#report(reason, letter.type, 'a message to an actor was lost');
   }
 
   #report(err: unknown, type: string, message: string): void {
     this.#host.log.error({ err, kind: this.#kind.kind, actor: this.key, type }, message);
   }
-}
-
-function close(alarms: Alarms): void {
-  alarms.closed = true;
-  for (const alarm of alarms.byName.values()) alarm.handle.cancel();
-  alarms.byName.clear();
 }

@@ -23,6 +23,11 @@ export interface Effects {
   readonly control?: readonly Control[];
   readonly tells?: readonly Tell[];
   readonly jobs?: readonly Job[];
+  /**
+   * Called when all of these have left, to write down that they have; not when one could not. Nobody waits for it and a failure is only
+   * logged: what it does not write must be found and made good by the sweep.
+   */
+  readonly left?: () => Promise<unknown>;
 }
 
 export interface Outcome<Reply> extends Effects {

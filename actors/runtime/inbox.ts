@@ -29,6 +29,10 @@ interface Shard {
   readonly atWork: Set<PostPosition>;
   /** By the letter's id; null while it is handled. */
   readonly done: Map<string, PostReply | null>;
+  /** It goes to another node: what comes is left for that one. */
+  resting: boolean;
+  /** Called when nothing is at work any more. */
+  idle: (() => void) | null;
 }
 
 const order = (position: PostPosition): readonly [number, number] => {
@@ -45,8 +49,10 @@ export interface Inbox {
   open(shard: number): void;
   /** All up to here was delivered. */
   reached(shard: number, position: PostPosition): void;
-  /** Null while the shard is not open or not yet read. */
+  /** Null while the shard is not open, not yet read, or about to go. */
   position(shard: number): PostPosition | null;
+  /** Takes nothing of these any more; resolves when what was taken is settled. They are to be dropped then. */
+  rest(shards: readonly number[]): Promise<void>;
   drop(shards: readonly number[]): void;
   take(delivery: Delivery): void;
   /** Takes no more: what comes is left for the next owner. */
@@ -67,7 +73,10 @@ export function createInbox(options: InboxOptions): Inbox {
       .catch((err: unknown) => {
         log.debug({ err, shard: delivery.shard }, 'a letter could not be settled: it comes again');
       })
-      .finally(() => shard?.atWork.delete(delivery.position));
+      .finally(() => {
+        shard?.atWork.delete(delivery.position);
+        if (shard?.atWork.size === 0) shard.idle?.();
+      });
   }
 
   async function work(shard: Shard, delivery: Delivery): Promise<void> {
@@ -99,20 +108,33 @@ export function createInbox(options: InboxOptions): Inbox {
 
   return {
     open(number) {
-      shards.set(number, { position: '', atWork: new Set(), done: new Map() });
+      shards.set(number, { position: '', atWork: new Set(), done: new Map(), resting: false, idle: null });
     },
     reached(number, position) {
       const shard = shards.get(number);
       if (shard && (shard.position === '' || isLater(position, shard.position))) shard.position = position;
     },
-    position: (number) => shards.get(number)?.position || null,
+    position(number) {
+      const shard = shards.get(number);
+      return shard && !shard.resting && shard.position !== '' ? shard.position : null;
+    },
+    async rest(numbers) {
+      const busy = numbers.flatMap((number): Promise<void>[] => {
+        const shard = shards.get(number);
+        if (!shard) return [];
+        shard.resting = true;
+        if (shard.atWork.size === 0) return [];
+        return [new Promise((resolve) => (shard.idle = resolve))];
+      });
+      await Promise.all(busy);
+    },
     drop(numbers) {
       for (const number of numbers) shards.delete(number);
     },
     take(delivery) {
       const { letter, position } = delivery;
       const shard = shards.get(delivery.shard);
-      if (closed || !shard || !owns(delivery.shard)) return;
+      if (closed || !shard || shard.resting || !owns(delivery.shard)) return;
       if (shard.position !== '' && isLater(position, shard.position)) shard.position = position;
       if (shard.atWork.has(position)) return;
       shard.atWork.add(position);

@@ -6,8 +6,8 @@ export interface Live {
   receive(type: string, body: unknown): Promise<Outcome<unknown>>;
   ring(timer: string): Promise<Effects>;
   idle(): boolean;
-  /** Effects of the activation itself. */
-  readonly born: Effects;
+  /** Effects of the activation itself; to be asked for once. */
+  born(): Effects;
 }
 
 export interface ActorKind<M extends Messages, Ports> {
@@ -18,6 +18,39 @@ export interface ActorKind<M extends Messages, Ports> {
   readonly messages?: M;
 }
 
+const nothing: Effects = {};
+
+/** A class, because a large fleet keeps one per agent awake: its methods are shared. */
+class Awake<M extends Messages, State, Ports> implements Live {
+  readonly #definition: ActorDefinition<M, State, Ports>;
+  readonly #state: State;
+  readonly #context: ActorContext<Ports>;
+
+  constructor(definition: ActorDefinition<M, State, Ports>, state: State, context: ActorContext<Ports>) {
+    this.#definition = definition;
+    this.#state = state;
+    this.#context = context;
+  }
+
+  born(): Effects {
+    return this.#definition.activated?.(this.#state, this.#context) ?? nothing;
+  }
+
+  async receive(type: string, body: unknown): Promise<Outcome<unknown>> {
+    // `knows` was asked before: the type names a handler, whose body's type the sender was held to.
+    const handle = this.#definition.handlers[type as keyof M];
+    return handle(this.#state, body as M[keyof M]['body'], this.#context);
+  }
+
+  async ring(timer: string): Promise<Effects> {
+    return (await this.#definition.onTimer?.(this.#state, timer, this.#context)) ?? nothing;
+  }
+
+  idle(): boolean {
+    return this.#definition.idle(this.#state, this.#context.now());
+  }
+}
+
 /** Makes a definition ready to run. */
 export function actorKind<M extends Messages, State, Ports>(
   definition: ActorDefinition<M, State, Ports>,
@@ -26,15 +59,6 @@ export function actorKind<M extends Messages, State, Ports>(
   return {
     kind: definition.kind,
     knows: (type) => Object.hasOwn(handlers, type),
-    async wake(context) {
-      const state = await definition.activate(context);
-      return {
-        born: definition.activated?.(state, context) ?? {},
-        // `knows` was asked before: the type names a handler, whose body's type the sender was held to.
-        receive: async (type, body) => handlers[type as keyof M](state, body as M[keyof M]['body'], context),
-        ring: async (timer) => (await definition.onTimer?.(state, timer, context)) ?? {},
-        idle: () => definition.idle(state, context.now()),
-      };
-    },
+    wake: async (context) => new Awake(definition, await definition.activate(context), context),
   };
 }

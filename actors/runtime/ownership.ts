@@ -20,6 +20,8 @@ export interface OwnershipOptions {
   readonly renewMs?: number;
   /** These are ours from now on. What it throws gives them back. */
   taken(shards: readonly number[]): Promise<void>;
+  /** These are about to be given back: resolves, soon, when what is under way for them is done. They are ours until then. */
+  leaving(shards: readonly number[]): Promise<void>;
   /** These are not ours any more: at once, nothing may be done for them. */
   dropped(shards: readonly number[]): void;
   /** After `dropped`, of shards that are given back: resolves when the next owner may begin. */
@@ -97,6 +99,7 @@ export function startOwnership(options: OwnershipOptions): Ownership {
   }
 
   async function giveBack(shards: readonly number[]): Promise<void> {
+    await options.leaving(shards);
     const given = shards.flatMap((shard) => held.get(shard) ?? []);
     for (const shard of shards) held.delete(shard);
     options.dropped(shards);

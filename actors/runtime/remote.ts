@@ -2,6 +2,7 @@
 // Promises of order, of one handling at a time, and of what a lost owner may still do: ARCHITECTURE.md.
 import { HubError } from '../../src/domain/error.ts';
 import { shardOf } from '../../src/domain/ids.ts';
+import type { Timer } from '../../src/ports/clock.ts';
 import type { Leases } from '../../src/ports/leases.ts';
 import type { Member, Members, NodeNote } from '../../src/ports/members.ts';
 import type { Letter, Post, PostPosition, PostReply } from '../../src/ports/post.ts';
@@ -41,12 +42,15 @@ export interface RemoteActors<K extends Kinds> extends Actors<K> {
   readonly size: number;
   /** One turn of the lease loop now: for the start, and for tests. Never throws. */
   turn(): Promise<void>;
-  /** Gives the shards back, finishes what is in the mailboxes for up to `graceMs`, then ends. */
+  /** Finishes what is in the mailboxes, gives the shards back, waits up to `graceMs` for the replies still owed, then ends. What is asked meanwhile goes to the next owners. */
   stop(graceMs?: number): Promise<void>;
 }
 
 /** What a key's shard is made of: its tenant and environment; an agent is in the shard of its environment. */
 export const shardOfKey = (key: string): number => shardOf(key.split('/', 2).join('/'));
+
+/** How long what is under way for a shard may take before the shard goes to another node; much shorter than a lease. */
+const handOverMs = 2000;
 
 /** What this node has sent to a shard over the bus. */
 interface Line {
@@ -66,6 +70,7 @@ export function createRemoteActors<K extends Kinds, Ports>(
   const asks = new Asks(clock, askTimeoutMs);
   const waiting = new Map<string, (reply: PostReply) => void>();
   const lines = new Map<number, Line>();
+  const owed = new Set<Promise<unknown>>();
   let ownership: Ownership | null = null;
   let letters = 0;
   let stopping = false;
@@ -79,6 +84,14 @@ export function createRemoteActors<K extends Kinds, Ports>(
     lost: (kind, key) => {
       log.warn({ kind, actor: key }, 'a handler ended after its shard was lost');
       byPost({ kind, key, type: rebuildMessage, body: null }, false).catch(() => {});
+    },
+    stray(message, ask) {
+      // The next owner has it next.
+      if (ask) return void askByPost(message).then(ask.resolve, ask.reject);
+      byPost(message, false).catch((err: unknown) => {
+        const { kind, key: actor, type } = message;
+        log.error({ err, kind, actor, type }, 'a message to an actor was lost');
+      });
     },
   });
   const inbox = createInbox({ clock, log, post, owns, askTimeoutMs, handle: system.handle });
@@ -112,8 +125,16 @@ export function createRemoteActors<K extends Kinds, Ports>(
     return true;
   }
 
-  async function receive(message: Tell): Promise<unknown> {
-    if (isHere(message.key)) return system.receive(message);
+  const receive = (message: Tell): Promise<unknown> =>
+    isHere(message.key) ? system.receive(message) : askByPost(message);
+
+  function askByPost(message: Tell): Promise<unknown> {
+    const reply = asking(message);
+    owed.add(reply);
+    return reply.finally(() => owed.delete(reply));
+  }
+
+  async function asking(message: Tell): Promise<unknown> {
     if (stopping) throw new HubError('shutting_down', 'The hub is shutting down.', { retryAfter: 1 });
     const id = `${node}:${++letters}`;
     try {
@@ -141,6 +162,17 @@ export function createRemoteActors<K extends Kinds, Ports>(
       for (const shard of shards) inbox.open(shard);
       await Promise.all(shards.map(async (shard) => inbox.reached(shard, await post.open(shard))));
       await options.moved?.(shards);
+    },
+    async leaving(shards) {
+      const going = new Set(shards);
+      let timer: Timer | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = clock.after(handOverMs, resolve);
+      });
+      const settled = inbox.rest(shards);
+      await system.quiet((key) => going.has(shardOfKey(key)), handOverMs);
+      await Promise.race([settled, late]);
+      timer?.cancel();
     },
     dropped(shards) {
       inbox.drop(shards);
@@ -173,11 +205,17 @@ export function createRemoteActors<K extends Kinds, Ports>(
     },
     turn: () => owned.turn(),
     async stop(graceMs = 5000) {
+      await owned.stop();
+      const replies = Promise.allSettled(owed);
+      let timer: Timer | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = clock.after(graceMs, resolve);
+      });
+      await Promise.race([replies, late]);
+      timer?.cancel();
       stopping = true;
       inbox.close();
-      // While the shards are still ours, so that what is in the mailboxes is done and settled.
       await system.stop(graceMs);
-      await owned.stop();
     },
   };
 }

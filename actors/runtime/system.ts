@@ -2,10 +2,10 @@
 // Between processes, `remote.ts` decides whose key it is and uses `receive`, `carry` and `release` here.
 import { HubError } from '../../src/domain/error.ts';
 import type { Broadcast } from '../../src/ports/broadcast.ts';
-import type { Clock } from '../../src/ports/clock.ts';
+import type { Clock, Timer } from '../../src/ports/clock.ts';
 import type { Jobs } from '../../src/ports/jobs.ts';
 import type { Log } from '../../src/ports/log.ts';
-import { Activation, type Host, rebuildMessage, wakeMessage } from './activation.ts';
+import { Activation, type Host, moved, rebuildMessage, wakeMessage } from './activation.ts';
 import { Asks } from './asks.ts';
 import type { Actors, Effects, Kinds, Messages, Tell } from './define.ts';
 import type { ActorKind } from './kind.ts';
@@ -25,6 +25,8 @@ export interface ActorsOptions<K extends Kinds, Ports> {
   readonly epochOf?: (key: string) => number;
   /** A handler ended after its key was lost: the key's owner must build its state again. */
   readonly lost?: (kind: string, key: string) => void;
+  /** Takes a message that waited here when its key became another node's, and answers its asker; refused unless given. */
+  readonly stray?: Host<Ports>['stray'];
   /** Messages that may wait per key; 1,000 unless told. Timers come on top. */
   readonly mailboxCap?: number;
   /** 5 s unless told. */
@@ -40,7 +42,9 @@ export interface ActorSystem<K extends Kinds> extends Actors<K> {
   receive(message: Tell): Promise<unknown>;
   /** As `receive`, without a limit of time: settles when the message was handled, or refused. `abandoned` true: nobody waits, it is not handled. */
   handle(message: Tell, abandoned: () => boolean): Promise<unknown>;
-  /** Forgets the activations that `keep` refuses (their shard went to another node); what waits there fails with `unavailable`. */
+  /** Resolves when nothing is at work or waits at these keys, or after `ms`. */
+  quiet(which: (key: string) => boolean, ms: number): Promise<void>;
+  /** Forgets the activations that `keep` refuses (their shard went to another node); what waits there is stray. */
   release(keep: (kind: string, key: string) => boolean): void;
   /** How many activations are in memory. */
   readonly size: number;
@@ -99,6 +103,14 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
   };
   const carry = options.carry ?? (async (tell: Tell) => carryHere(tell));
 
+  const noting = new Set<Promise<unknown>>();
+  const note = (writing: Promise<unknown>): void => {
+    const noted = writing
+      .catch((err: unknown) => log.warn({ err }, 'that effects have left could not be written down'))
+      .finally(() => noting.delete(noted));
+    noting.add(noted);
+  };
+
   /** Sends all, also after a failure; then throws the first one. */
   const emit = async (effects: Effects): Promise<void> => {
     const failures: unknown[] = [];
@@ -124,22 +136,45 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
       });
     }
     if (failures.length > 0) throw failures[0];
+    if (effects.left) note(effects.left());
   };
 
   const host: Host<Ports> = {
     ports: options.ports,
     clock,
+    now: () => clock.now(),
     log,
     mailboxCap,
     emit,
     mayAct: options.mayAct ?? (() => true),
     epochOf: options.epochOf ?? (() => 0),
     lost: options.lost ?? (() => {}),
+    stray: options.stray ?? ((_message, ask) => ask?.reject(moved())),
   };
 
   const all = function* () {
     for (const known of activations.values()) yield* known.values();
   };
+
+  async function quiet(which: (key: string) => boolean, ms: number): Promise<void> {
+    let late = false;
+    let timer: Timer | undefined;
+    const grace = new Promise<void>((resolve) => {
+      timer = clock.after(ms, () => {
+        late = true;
+        resolve();
+      });
+    });
+    const atWork = () => [
+      ...[...all()].flatMap((found) => (which(found.key) ? (found.work ?? []) : [])),
+      ...noting,
+    ];
+    // What ends may have told others, so look again until all is quiet.
+    for (let work = atWork(); work.length > 0 && !late; work = atWork()) {
+      await Promise.race([Promise.all(work), grace]);
+    }
+    timer?.cancel();
+  }
 
   const passivation = clock.every(idleMs / 4, () => {
     const before = clock.now() - idleMs;
@@ -160,6 +195,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
     new Promise((resolve, reject) => {
       if (stopping) throw shuttingDown();
       const ask = {
+        kept: true,
         get abandoned() {
           return abandoned();
         },
@@ -192,8 +228,10 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
       return size;
     },
 
+    quiet,
+
     release(keep) {
-      const reason = new HubError('unavailable', 'Moved to another node. Try again.', { retryAfter: 1 });
+      const reason = moved();
       for (const [kind, known] of activations) {
         for (const [key, found] of known) {
           if (keep(kind, key)) continue;
@@ -206,18 +244,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
     async stop(graceMs = 5000) {
       stopping = true;
       passivation.cancel();
-      let late = false;
-      const grace = new Promise<void>((resolve) => {
-        clock.after(graceMs, () => {
-          late = true;
-          resolve();
-        });
-      });
-      const atWork = () => [...all()].flatMap((found) => found.work ?? []);
-      // What ends may have told others, so look again until all is quiet.
-      for (let work = atWork(); work.length > 0 && !late; work = atWork()) {
-        await Promise.race([Promise.all(work), grace]);
-      }
+      await quiet(() => true, graceMs);
       stopped = true;
       for (const found of all()) found.stop(shuttingDown());
       for (const known of activations.values()) known.clear();

@@ -9,7 +9,7 @@ import {
   type PositionParts,
   readPosition,
 } from '../../src/domain/frame.ts';
-import type { Broadcast, Following, Placed } from '../../src/ports/broadcast.ts';
+import { type Broadcast, type Following, onceMs, type Placed } from '../../src/ports/broadcast.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { Ring } from './ring.ts';
@@ -36,6 +36,9 @@ interface AudienceLog {
   readonly followers: Set<Follower>;
 }
 
+/** Names of frames that are announced once; over so many the oldest are forgotten. */
+const rememberedNames = 50_000;
+
 /** Roughly the frame's size in memory and on the wire. */
 function weigh(frame: Frame): number {
   let bytes = 200;
@@ -55,6 +58,8 @@ export function createLocalBroadcast(options: LocalBroadcastOptions): Broadcast 
   const logs = new Map<Audience, AudienceLog>();
   const listeners = new Set<(message: Control) => void>();
   const waiting: { readonly to: AudienceLog; readonly placed: Placed; readonly count: number }[] = [];
+  /** Until when each name of a frame is known, oldest first. */
+  const names = new Map<string, number>();
   let last = floor;
   let count = 0;
   let total = 0;
@@ -87,6 +92,20 @@ export function createLocalBroadcast(options: LocalBroadcastOptions): Broadcast 
     }
   };
 
+  /** False for a name that the audience has had. */
+  const isFirst = (audience: Audience, once: string): boolean => {
+    const name = `${audience} ${once}`;
+    const now = clock.now();
+    if ((names.get(name) ?? 0) > now) return false;
+    names.delete(name);
+    names.set(name, now + onceMs);
+    for (const [oldest, until] of names) {
+      if (names.size <= rememberedNames && until > now) break;
+      names.delete(oldest);
+    }
+    return true;
+  };
+
   const guarded = (task: () => void): void => {
     try {
       task();
@@ -114,7 +133,8 @@ export function createLocalBroadcast(options: LocalBroadcastOptions): Broadcast 
   return {
     async publish(published) {
       open();
-      for (const frame of published) {
+      for (const { once, ...frame } of published) {
+        if (once !== undefined && !isFirst(frame.audience, once)) continue;
         const to = logOf(frame.audience);
         const at = nextPosition();
         const placed = { position: text(at), frame };
@@ -156,6 +176,7 @@ export function createLocalBroadcast(options: LocalBroadcastOptions): Broadcast 
       closed = true;
       listeners.clear();
       logs.clear();
+      names.clear();
     },
   };
 }

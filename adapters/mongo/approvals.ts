@@ -1,7 +1,7 @@
 // Approvals in MongoDB: one document each. A transition is one update of a document that is still pending, so it happens once.
 import type { Collection, Filter } from 'mongodb';
 import { type Approval, asSeen } from '../../src/domain/approval.ts';
-import type { ApprovalStore } from '../../src/ports/approvals.ts';
+import type { ApprovalPlace, ApprovalStore } from '../../src/ports/approvals.ts';
 import type { Arrivals } from './arrival.ts';
 import { isDuplicate } from './failure.ts';
 import { fromRow, fromText, type Row, toRow, toText } from './form.ts';
@@ -9,11 +9,15 @@ import { fromRow, fromText, type Row, toRow, toText } from './form.ts';
 export type ApprovalRow = Omit<Row<Approval>, 'toolArgs'> & {
   readonly toolArgs: string | null;
   readonly arrival: string;
+  /** The mark: since when it is not announced. */
+  readonly unannouncedAt?: number;
 };
 
-function record({ arrival: _arrival, toolArgs, ...rest }: ApprovalRow): Approval {
+function record({ arrival: _arrival, unannouncedAt: _mark, toolArgs, ...rest }: ApprovalRow): Approval {
   return fromRow<Approval>({ ...rest, toolArgs: fromText(toolArgs) });
 }
+
+const place = ({ _id, tenantId, env }: ApprovalRow): ApprovalPlace => ({ tenantId, env, id: _id });
 
 export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arrivals): ApprovalStore {
   const one = (tenantId: string, id: string) => ({ _id: { $eq: id }, tenantId: { $eq: tenantId } });
@@ -27,6 +31,7 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
         ...toRow(approval),
         toolArgs: toText(approval.toolArgs),
         arrival: arrival(approval.createdAt),
+        unannouncedAt: approval.createdAt,
       };
       try {
         await approvals.insertOne(row);
@@ -61,6 +66,7 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
             decidedAt: now,
             decisionReason: decision.reason,
             decidedVia: decision.decidedVia,
+            unannouncedAt: now,
           },
         },
         { returnDocument: 'after' },
@@ -71,7 +77,7 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
     async expire(tenantId, id, now) {
       const row = await approvals.findOneAndUpdate(
         { ...one(tenantId, id), status: 'pending', deadline: { $lte: now } },
-        { $set: { status: 'timeout', decidedVia: 'system' } },
+        { $set: { status: 'timeout', decidedVia: 'system', unannouncedAt: now } },
         { returnDocument: 'after' },
       );
       return row && record(row);
@@ -89,7 +95,21 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
         .sort({ deadline: 1 })
         .limit(limit)
         .toArray();
-      return rows.map(({ _id, tenantId, env }) => ({ tenantId, env, id: _id }));
+      return rows.map(place);
+    },
+    async announced(tenantId, status, ids) {
+      await approvals.updateMany(
+        { _id: { $in: [...ids] }, tenantId: { $eq: tenantId }, status: { $eq: status } },
+        { $unset: { unannouncedAt: '' } },
+      );
+    },
+    async unannounced(before, limit) {
+      const rows = await approvals
+        .find({ unannouncedAt: { $lt: before } }, { projection: { tenantId: 1, env: 1 } })
+        .sort({ unannouncedAt: 1 })
+        .limit(limit)
+        .toArray();
+      return rows.map(place);
     },
     countPending: (tenantId, env, now) =>
       approvals.countDocuments({

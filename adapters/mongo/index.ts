@@ -18,6 +18,7 @@ import { mongoKeys } from './keys.ts';
 import type { Library } from './library.ts';
 import { mongoLogins } from './logins.ts';
 import { mongoRules } from './rules.ts';
+import { mongoSeals } from './seals.ts';
 import { mongoSigning } from './signing.ts';
 import { mongoTenants, settle, type TenantCollections } from './tenants.ts';
 import { turns } from './turns.ts';
@@ -102,6 +103,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     agents: door.guarded(mongoAgents(db.collection('agents'), db.collection('reports'))),
     rules: door.guarded(mongoRules(db.collection('rules'))),
     values: door.guarded(mongoValues(db.collection('values'), turn)),
+    seals: door.guarded(mongoSeals(db.collection('seals'))),
     ping,
     async close() {
       await door.close();

@@ -27,6 +27,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
     { key: { tenantId: 1, createdAt: -1, arrival: -1 } },
     { key: { tenantId: 1, status: 1, deadline: 1 } },
     { key: { deadline: 1 }, partialFilterExpression: { status: 'pending' } },
+    { key: { unannouncedAt: 1 }, sparse: true },
   ],
   agents: [{ key: { tenantId: 1, agentId: 1 }, unique: true }, { key: { lastSeenAt: 1 } }],
   reports: [{ key: { tenantId: 1, env: 1, agentId: 1, bundleName: 1 }, unique: true }],

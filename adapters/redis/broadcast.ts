@@ -81,7 +81,9 @@ export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promi
     async publish(frames: readonly Frame[]) {
       if (closed) throw unavailable();
       if (frames.length === 0) return;
-      await logs.append(frames.map((frame) => ({ audience: frame.audience, body: frameBody(frame) })));
+      await logs.append(
+        frames.map((frame) => ({ audience: frame.audience, body: frameBody(frame), once: frame.once })),
+      );
     },
     async control(message) {
       if (closed) throw unavailable();

@@ -2,6 +2,7 @@
 // trimmed (or a moment before the first one). A position that is neither the floor nor an entry was trimmed or belongs to a log that is lost.
 import { decode, encode } from '@msgpack/msgpack';
 import type { Audience, Frame, FrameType, Position } from '../../src/domain/frame.ts';
+import { onceMs } from '../../src/ports/broadcast.ts';
 import { type Answer, type Link, script } from './link.ts';
 
 export interface Retention {
@@ -27,13 +28,15 @@ local function begin(log, floor)
 end
 `;
 
-/** KEYS: log and floor of each audience. ARGV: keepMs, keepFrames, idleMs, then of each entry the number of its audience and its body. */
+/** KEYS: log and floor of each audience. ARGV: keepMs, keepFrames, idleMs, onceMs, then of each entry the number of its audience, its body and its name or ''. */
 const appendScript = script(`${begin}
 local keep, most, idle = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 for i = 1, #KEYS, 2 do begin(KEYS[i], KEYS[i + 1]) end
-local ids = {}
-for i = 4, #ARGV, 2 do
-  ids[#ids + 1] = redis.call('XADD', KEYS[tonumber(ARGV[i]) * 2 + 1], '*', 'b', ARGV[i + 1])
+for i = 5, #ARGV, 3 do
+  local log, once = KEYS[tonumber(ARGV[i]) * 2 + 1], ARGV[i + 2]
+  if once == '' or redis.call('SET', log .. ':once:' .. once, '1', 'NX', 'PX', ARGV[4]) then
+    redis.call('XADD', log, '*', 'b', ARGV[i + 1])
+  end
 end
 for i = 1, #KEYS, 2 do
   local log, floor = KEYS[i], nil
@@ -53,7 +56,7 @@ for i = 1, #KEYS, 2 do
   redis.call('PEXPIRE', log, idle)
   redis.call('PEXPIRE', KEYS[i + 1], idle)
 end
-return ids
+return 1
 `);
 
 /** KEYS: log, floor. ARGV: idleMs. Answers the floor and the end. */
@@ -129,8 +132,14 @@ export function entriesOf(answer: Answer | undefined): readonly Entry[] {
 
 export interface Logs {
   keyOf(audience: Audience): string;
-  /** All in one step, in order. */
-  append(entries: readonly { readonly audience: Audience; readonly body: Body }[]): Promise<void>;
+  /** All in one step, in order; without those whose name the audience's log has had. */
+  append(
+    entries: readonly {
+      readonly audience: Audience;
+      readonly body: Body;
+      readonly once?: string | undefined;
+    }[],
+  ): Promise<void>;
   bounds(audience: Audience): Promise<{ readonly floor: Position; readonly end: Position }>;
   /** The entries after the position, or null when the log does not know it. */
   since(audience: Audience, position: Position): Promise<readonly Entry[] | null>;
@@ -144,12 +153,12 @@ export function redisLogs(link: Link, prefix: string, retention: Retention): Log
     async append(entries) {
       const audiences = [...new Set(entries.map((entry) => entry.audience))];
       const numbers = new Map(audiences.map((audience, index) => [audience, String(index)]));
-      const words = entries.flatMap(({ audience, body }) => {
+      const words = entries.flatMap(({ audience, body, once }) => {
         const { buffer, byteOffset, byteLength } = encode(body);
-        return [numbers.get(audience) ?? '0', Buffer.from(buffer, byteOffset, byteLength)];
+        return [numbers.get(audience) ?? '0', Buffer.from(buffer, byteOffset, byteLength), once ?? ''];
       });
       const { keepMs, keepFrames } = retention;
-      const args = [String(keepMs), String(keepFrames), String(idleMs), ...words];
+      const args = [String(keepMs), String(keepFrames), String(idleMs), String(onceMs), ...words];
       await link.run(appendScript, audiences.flatMap(keysOf), args);
     },
     async bounds(audience) {

@@ -1,6 +1,12 @@
 // The one blocking reader of a node: follows many logs on one connection, each from where it stands, through outages. A stream of the node's
 // own is read along, so that an entry there ends the waiting when a log is added. Hands entries on; decides nothing about them.
-import { type Audience, comparePositions, type Position, readPosition } from '../../src/domain/frame.ts';
+import {
+  type Audience,
+  comparePositions,
+  type Position,
+  readPosition,
+  sharedPosition,
+} from '../../src/domain/frame.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { Link } from './link.ts';
@@ -12,7 +18,7 @@ export interface Followed {
   position: Position;
   /** Each entry once, in order. */
   take(entry: Entry): void;
-  /** Entries up to this position are lost: the log was trimmed or lost while this node was away. */
+  /** Entries before this position are lost: the log was trimmed or lost while this node was away. */
   missed(position: Position): void;
 }
 
@@ -68,10 +74,16 @@ export function openReader(
 
   async function catchUp(): Promise<void> {
     for (const one of [...followed.values()]) {
-      const { floor } = await logs.bounds(one.audience);
-      if (!isAfter(floor, one.position)) continue;
-      one.position = floor;
-      guard(() => one.missed(floor));
+      const { floor, end } = await logs.bounds(one.audience);
+      const before = one.position;
+      if (isAfter(floor, before)) {
+        one.position = floor;
+        guard(() => one.missed(floor));
+      } else if (isAfter(before, end)) {
+        // Redis came back with less than it had: what it lost may be more than what was read here. Positions still only rise.
+        one.position = end;
+        guard(() => one.missed(`${sharedPosition(before)}.1`));
+      }
     }
   }
 

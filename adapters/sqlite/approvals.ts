@@ -1,36 +1,49 @@
 // Approvals in SQLite: each transition is one conditional UPDATE.
 import { type Approval, asSeen } from '../../src/domain/approval.ts';
 import type { Env } from '../../src/domain/ids.ts';
-import type { ApprovalStore } from '../../src/ports/approvals.ts';
-import type { Database } from './database.ts';
+import type { ApprovalPlace, ApprovalStore } from '../../src/ports/approvals.ts';
+import type { Database, Row } from './database.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';
 
-const approvals = table<Approval>('approvals', {
+const columns = {
   id: text('id'),
   tenantId: text('tenant_id'),
-  status: text('status'),
+  status: text<Approval['status']>('status'),
   agentId: text('agent_id'),
   toolName: text('tool_name'),
-  toolArgs: json('tool_args'),
+  toolArgs: json<Approval['toolArgs']>('tool_args'),
   message: text('message'),
-  env: text('env'),
+  env: text<Approval['env']>('env'),
   timeoutSeconds: number('timeout_seconds'),
-  timeoutEffect: text('timeout_effect'),
-  decisionSource: text('decision_source'),
-  contractName: text('contract_name'),
-  decidedBy: text('decided_by'),
-  decidedAt: number('decided_at'),
-  decisionReason: text('decision_reason'),
-  decidedVia: text('decided_via'),
+  timeoutEffect: text<Approval['timeoutEffect']>('timeout_effect'),
+  decisionSource: text<string | null>('decision_source'),
+  contractName: text<string | null>('contract_name'),
+  decidedBy: text<string | null>('decided_by'),
+  decidedAt: number<number | null>('decided_at'),
+  decisionReason: text<string | null>('decision_reason'),
+  decidedVia: text<string | null>('decided_via'),
   createdAt: number('created_at'),
   deadline: number('deadline'),
+};
+
+const approvals = table<Approval>('approvals', columns);
+/** With the mark: since when it is not announced. */
+const marked = table<Approval & { readonly unannouncedAt: number }>('approvals', {
+  ...columns,
+  unannouncedAt: number('unannounced_at'),
 });
 
 const select = `SELECT ${approvals.columns} FROM approvals`;
 
 /** The status a reader sees at ?3. */
 const seenStatus = `CASE WHEN status = 'pending' AND deadline <= ?3 THEN 'timeout' ELSE status END`;
+
+const place = ([tenantId, env, id]: Row): ApprovalPlace => ({
+  tenantId: String(tenantId),
+  env: String(env) as Env,
+  id: String(id),
+});
 
 export function approvalStore(db: Database): Sync<ApprovalStore> {
   const get = (tenantId: string, id: string) =>
@@ -40,7 +53,7 @@ export function approvalStore(db: Database): Sync<ApprovalStore> {
     insert(approval) {
       const known = get(approval.tenantId, approval.id);
       if (known) return known;
-      db.run(approvals.insert, approvals.values(approval));
+      db.run(marked.insert, marked.values({ ...approval, unannouncedAt: approval.createdAt }));
       return approval;
     },
     get,
@@ -54,7 +67,8 @@ export function approvalStore(db: Database): Sync<ApprovalStore> {
         .map((row) => asSeen(approvals.read(row), now)),
     decide(tenantId, id, decision, now) {
       const row = db.get(
-        `UPDATE approvals SET status = ?, decided_by = ?, decided_at = ?, decision_reason = ?, decided_via = ?
+        `UPDATE approvals SET status = ?, decided_by = ?, decided_at = ?, decision_reason = ?, decided_via = ?,
+             unannounced_at = ?
            WHERE tenant_id = ? AND id = ? AND status = 'pending' AND deadline > ? RETURNING ${approvals.columns}`,
         [
           decision.approved ? 'approved' : 'denied',
@@ -62,6 +76,7 @@ export function approvalStore(db: Database): Sync<ApprovalStore> {
           now,
           decision.reason,
           decision.decidedVia,
+          now,
           tenantId,
           id,
           now,
@@ -73,8 +88,8 @@ export function approvalStore(db: Database): Sync<ApprovalStore> {
     expire: (tenantId, id, now) =>
       approvals.maybe(
         db.get(
-          `UPDATE approvals SET status = 'timeout', decided_via = 'system'
-             WHERE tenant_id = ? AND id = ? AND status = 'pending' AND deadline <= ? RETURNING ${approvals.columns}`,
+          `UPDATE approvals SET status = 'timeout', decided_via = 'system', unannounced_at = ?3
+             WHERE tenant_id = ?1 AND id = ?2 AND status = 'pending' AND deadline <= ?3 RETURNING ${approvals.columns}`,
           [tenantId, id, now],
         ),
       ),
@@ -92,11 +107,23 @@ export function approvalStore(db: Database): Sync<ApprovalStore> {
              ORDER BY deadline LIMIT ?`,
           [now, limit],
         )
-        .map(([tenantId, env, id]) => ({
-          tenantId: String(tenantId),
-          env: String(env) as Env,
-          id: String(id),
-        })),
+        .map(place),
+    announced(tenantId, status, ids) {
+      for (const id of ids) {
+        db.run('UPDATE approvals SET unannounced_at = NULL WHERE tenant_id = ? AND id = ? AND status = ?', [
+          tenantId,
+          id,
+          status,
+        ]);
+      }
+    },
+    unannounced: (before, limit) =>
+      db
+        .all(
+          'SELECT tenant_id, env, id FROM approvals WHERE unannounced_at < ? ORDER BY unannounced_at LIMIT ?',
+          [before, limit],
+        )
+        .map(place),
     countPending: (tenantId, env, now) =>
       Number(
         db.get(

@@ -94,65 +94,78 @@ function callKeys(events: readonly EventInput[]): Uint8Array | readonly CallKey[
   return packed;
 }
 
-interface OpenGroup {
+/** Events of one agent and hour, and their places in the batch. */
+interface Group {
   readonly events: EventInput[];
   readonly places: number[];
-  readonly texts: string[];
-  characters: number;
 }
 
 const encoder = new TextEncoder();
 
-function eventText(e: EventInput): string {
-  const { call_id, agent_id, tool_name, verdict, mode, timestamp, payload, sent_by } = e;
-  return JSON.stringify({ call_id, agent_id, tool_name, verdict, mode, timestamp, payload, sent_by });
-}
-
-function close(group: OpenGroup, alone: boolean): EncodedGroup {
-  const { events, places, texts } = group;
-  return {
-    ...summarize(events),
-    agent: events[0]?.agent_id ?? '',
-    places: alone ? null : JSON.stringify(places),
-    calls: callKeys(events),
-    verdicts: Uint8Array.from(events, (event) => verdictCode(event.verdict)),
-    body: encoder.encode(`[${texts.join(',')}]`),
-  };
-}
+const bodyOf = (events: readonly EventInput[]): string =>
+  JSON.stringify(
+    events.map(({ call_id, agent_id, tool_name, verdict, mode, timestamp, payload, sent_by }) => ({
+      call_id,
+      agent_id,
+      tool_name,
+      verdict,
+      mode,
+      timestamp,
+      payload,
+      sent_by,
+    })),
+  );
 
 /** Groups by agent and hour, in order of first appearance; a group that is full gives way to a new one. */
-function grouped(events: readonly EventInput[]): { groups: OpenGroup[]; repeats: EventInput[] } {
-  const groups: OpenGroup[] = [];
-  const open = new Map<string, OpenGroup>();
+function grouped(events: readonly EventInput[]): { groups: Group[]; repeats: EventInput[] } {
+  const groups: Group[] = [];
+  const open = new Map<string, Group>();
   const seen = new Set<string>();
   const repeats: EventInput[] = [];
-  for (const event of events) {
+  for (const [place, event] of events.entries()) {
     if (seen.has(event.call_id)) {
       repeats.push(event);
       continue;
     }
-    const place = seen.size + repeats.length;
     seen.add(event.call_id);
     const key = `${Math.floor(event.timestamp / segmentSpanMs)} ${event.agent_id}`;
     let group = open.get(key);
-    if (!group || group.events.length >= segmentEvents || group.characters >= segmentCharacters) {
-      group = { events: [], places: [], texts: [], characters: 0 };
+    if (!group || group.events.length >= segmentEvents) {
+      group = { events: [], places: [] };
       groups.push(group);
       open.set(key, group);
     }
-    const text = eventText(event);
     group.events.push(event);
     group.places.push(place);
-    group.texts.push(text);
-    group.characters += text.length;
   }
   return { groups, repeats };
 }
 
+/** The group with its JSON text, or its halves and their halves when it has too many characters. */
+function sized({ events, places }: Group): (Group & { readonly text: string })[] {
+  const text = bodyOf(events);
+  const half = events.length >> 1;
+  if (text.length <= segmentCharacters || half === 0) return [{ events, places, text }];
+  return [
+    ...sized({ events: events.slice(0, half), places: places.slice(0, half) }),
+    ...sized({ events: events.slice(half), places: places.slice(half) }),
+  ];
+}
+
 export function encodeBatch({ tenantId, env, receivedAt, events }: EventBatch): EncodedBatch {
   const { groups, repeats } = grouped(events);
-  const alone = groups.length === 1 && repeats.length === 0;
-  const encoded = groups.map((group) => close(group, alone));
+  const parts = groups.flatMap(sized);
+  const alone = parts.length === 1 && repeats.length === 0;
+  const encoded = parts.map(
+    (part): EncodedGroup => ({
+      ...summarize(part.events),
+      agent: part.events[0]?.agent_id ?? '',
+      places: alone ? null : JSON.stringify(part.places),
+      calls: callKeys(part.events),
+      verdicts: Uint8Array.from(part.events, (event) => verdictCode(event.verdict)),
+      body: encoder.encode(part.text),
+    }),
+  );
   return {
     tenantId,
     env,

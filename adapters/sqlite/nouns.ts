@@ -14,6 +14,7 @@ import { jobTable } from './jobs.ts';
 import { keyStore } from './keys.ts';
 import { loginStore } from './logins.ts';
 import { ruleStore } from './rules.ts';
+import { sealStore } from './seals.ts';
 import { signingStore } from './signing.ts';
 import type { NounName, Nouns, SqliteStore } from './sync.ts';
 import { tenantStore } from './tenants.ts';
@@ -40,6 +41,7 @@ export function nounsOf(db: Database, calls: CallIndex): Nouns {
     agents: agentStore(db),
     rules: ruleStore(db),
     values: valueStore(db),
+    seals: sealStore(db),
     jobs: jobTable(db),
   };
 }
@@ -97,6 +99,8 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteSto
     expire: 'write',
     pending: 'read',
     due: 'read',
+    announced: 'write',
+    unannounced: 'read',
     countPending: 'read',
   },
   agents: {
@@ -120,6 +124,7 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteSto
     remove: 'write',
     sweep: 'write',
   },
+  seals: { first: 'write' },
   jobs: {
     add: 'write',
     take: 'write',

@@ -102,6 +102,15 @@ CREATE TABLE outcomes (
   outcome TEXT NOT NULL, UNIQUE (segment, position, verdict));
 `;
 
+const announcements = `
+ALTER TABLE approvals ADD COLUMN unannounced_at INTEGER;
+CREATE INDEX approvals_unannounced ON approvals (unannounced_at) WHERE unannounced_at IS NOT NULL;
+`;
+
+const seals = `
+CREATE TABLE seals (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+`;
+
 const jobs = `
 CREATE TABLE jobs (
   queue TEXT NOT NULL, id TEXT NOT NULL, payload TEXT NOT NULL, state TEXT NOT NULL DEFAULT 'waiting',
@@ -112,7 +121,7 @@ CREATE INDEX jobs_due ON jobs (queue, due) WHERE state <> 'dead';
 CREATE INDEX jobs_dead ON jobs (queue, died_at) WHERE state = 'dead';
 `;
 
-const migrations: readonly string[] = [control + events, jobs];
+const migrations: readonly string[] = [control + events, jobs, announcements + seals];
 
 /** Brings the file to the newest version. @throws HubError('conflict') when a newer program made it */
 export function migrate(db: Database): void {

@@ -7,7 +7,7 @@ import { givenText } from './database.ts';
 export const segmentSpanMs = 3_600_000;
 /** Most events in a segment: reading one event parses its segment. */
 export const segmentEvents = 128;
-/** A segment closes once its events have this many characters. */
+/** Most characters of a segment's events, unless one event alone has more. */
 export const segmentCharacters = 256 * 1024;
 
 /** How many events of a segment have this tool, verdict and mode. */

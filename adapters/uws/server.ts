@@ -2,6 +2,7 @@
 
 import type { HttpRequest, HttpResponse, us_listen_socket, us_socket_context_t } from 'uWebSockets.js';
 import { connect } from 'node:net';
+import { HubError } from '../../src/domain/error.ts';
 import type { Pipeline } from '../../src/http/pipeline.ts';
 import { type RawRequest, TransportGone } from '../../src/http/raw.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -168,7 +169,8 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
   if (!listening) {
     sweep.cancel();
     app.close();
-    throw new Error(
+    throw new HubError(
+      'unavailable',
       `Cannot listen on ${host} port ${port}: the port is taken, or the address is not one of this machine.`,
     );
   }

@@ -24,7 +24,7 @@ export { DeniedError, type RunOptions, type ToolArgs, type Warning } from './gua
 export type { CodeContract, RunCounts } from './guard/contract.ts';
 export { type EvaluateOptions, Guard } from './guard/guard.ts';
 export type { BeforeHook, HookAnswer, HookCall } from './guard/hook.ts';
-export type { Language, YamlSource } from './guard/language.ts';
+export type { Dialect, Language, YamlSource } from './guard/language.ts';
 export type { ConnectOptions, GuardOptions } from './guard/options.ts';
 export type { DryRun } from './guard/policy.ts';
 export { type FetchedBundle, HubClient, type HubOptions } from './hub.ts';

@@ -53,6 +53,9 @@ const tagsMatch = (wanted: Tags | null, tags: Tags): boolean =>
   wanted === null ||
   Object.keys(wanted).every((key) => Object.hasOwn(tags, key) && tags[key] === wanted[key]);
 
+/** One for all, because most agents have no assignment. */
+const unassigned: Resolution = { bundleName: null, source: 'none', ruleId: null, rulePattern: null };
+
 /**
  * Which bundle an agent should run: explicit assignment, then the matching rule of the lowest priority, then the
  * bundle it brought itself, then none.
@@ -85,7 +88,7 @@ export function resolveAssignment(
   if (input.agentProvided !== null) {
     return { bundleName: input.agentProvided, source: 'agent_provided', ruleId: null, rulePattern: null };
   }
-  return { bundleName: null, source: 'none', ruleId: null, rulePattern: null };
+  return unassigned;
 }
 
 /**

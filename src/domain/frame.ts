@@ -38,6 +38,8 @@ export interface Frame {
   readonly toAgent?: string;
   /** Only streams that follow this bundle, or all bundles, get it; a newer frame of the same bundle replaces an undelivered one. */
   readonly bundle?: string;
+  /** Names what is announced: of frames with one name an audience gets the first, and no other within the hour. Not sent to clients. */
+  readonly once?: string;
 }
 
 /** Messages between nodes that change what an edge holds; never sent to clients. */

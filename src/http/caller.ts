@@ -41,6 +41,8 @@ export interface Callers {
   checkCsrf(route: RouteDeclaration, method: string, path: string, headers: Headers): void;
   /** True when the request carries a login cookie. */
   hasCookie(headers: Headers): boolean;
+  /** Whether the key or login that a stream was opened with is still good, from the store itself. @throws HubError unavailable */
+  stands(caller: Extract<Caller, { kind: 'user' | 'key' }>): Promise<boolean>;
   /** Takes revocations and sign-outs of any node. */
   control(message: Control): void;
   /** Writes the gathered last uses of keys. */
@@ -146,6 +148,13 @@ export function createCallers(options: CallersOptions): Callers {
     },
 
     hasCookie,
+
+    async stands(caller) {
+      if (caller.kind === 'user') {
+        return (await options.logins.get(caller.tokenHash, options.clock.now())) !== null;
+      }
+      return (await options.keys.byHash(caller.keyHash))?.revokedAt === null;
+    },
 
     control(message) {
       if (message.kind === 'missed') {

@@ -2,6 +2,14 @@
 import type { Approval, ApprovalStatus, Decision } from '../domain/approval.ts';
 import type { Env } from '../domain/ids.ts';
 
+/** An approval that something is to be done about. */
+export interface ApprovalPlace {
+  readonly tenantId: string;
+  readonly env: Env;
+  readonly id: string;
+}
+
+/** Inserting, deciding and timing out leave a mark in the same write: not announced yet. It stays until `announced`. */
 export interface ApprovalStore {
   /** Safe to repeat: an id that exists returns the stored one. */
   insert(approval: Approval): Promise<Approval>;
@@ -29,10 +37,11 @@ export interface ApprovalStore {
   /** All pending of an environment, for its actor's timers; earliest deadline first. */
   pending(tenantId: string, env: Env): Promise<readonly Approval[]>;
   /** Pending approvals whose deadline has come, over all tenants; earliest first. */
-  due(
-    now: number,
-    limit: number,
-  ): Promise<readonly { readonly tenantId: string; readonly env: Env; readonly id: string }[]>;
+  due(now: number, limit: number): Promise<readonly ApprovalPlace[]>;
+  /** Takes the mark off those that are still in this status: what happened to the others since is still to be announced. Safe to repeat. */
+  announced(tenantId: string, status: ApprovalStatus, ids: readonly string[]): Promise<void>;
+  /** Those whose mark was left before `before`, over all tenants; oldest first. */
+  unannounced(before: number, limit: number): Promise<readonly ApprovalPlace[]>;
   /** How many are pending and not yet due. */
   countPending(tenantId: string, env: Env | null, now: number): Promise<number>;
 }

@@ -6,10 +6,14 @@ export interface Placed {
   readonly frame: Frame;
 }
 
+/** How long a frame's `once` name is remembered, at least; shorter where so many came since that memory would not hold them. */
+export const onceMs = 3_600_000;
+
 export interface Broadcast {
   /**
    * Appends frames, in order, each to its audience's log. Resolves when every one has its position. Cost on the bus is one entry a
-   * frame, whatever the number of clients. Repeating a publish repeats the frame: clients see it twice, with two ids.
+   * frame, whatever the number of clients. Repeating a publish repeats the frame: clients see it twice, with two ids. A frame with a
+   * `once` name that its audience has had within `onceMs` is left out instead, in the same step: repeating it is safe. The name itself is not delivered.
    */
   publish(frames: readonly Frame[]): Promise<void>;
   /** Sends a control message to every node, this one included. At least once. */

@@ -139,9 +139,75 @@ describe('timing out', () => {
       tell: (tell) => hub.actors.send(tell),
     });
     await hub.clock.advanceAsync(29_900, 100);
-    expect(await hub.announced()).toEqual([]);
+    // Nobody had told of the request either.
+    expect(heads(await hub.announced())).toEqual(['dashboards approval_created']);
     await hub.clock.advanceAsync(2100, 100);
     expect(heads(await hub.announced())).toEqual(['dashboards approval_timeout']);
+    await sweep.stop();
+  });
+
+  it('is told once although its owner dies between writing and telling', async () => {
+    const hub = await aHub();
+    const [late, decided] = [hub.approval(30), hub.approval(300)];
+    await request(hub, late);
+    await request(hub, decided);
+    await hub.announced();
+    // What the actor of a process that is killed here has done: the write, and nothing after it.
+    hub.bus.cut = true;
+    await hub.clock.advanceAsync(30_000);
+    await expect(decide(hub, decided.id)).rejects.toMatchObject({ code: 'unavailable' });
+    await hub.actors.stop();
+    expect(await hub.announced()).toEqual([]);
+    expect(await hub.store.approvals.get(hub.tenantId, late.id)).toMatchObject({ status: 'timeout' });
+    hub.bus.cut = false;
+    const other = hub.start();
+    const sweep = startSweep({
+      clock: hub.clock,
+      log: hub.log,
+      lease: () => true,
+      due: dueApprovals(hub.store),
+      tell: (tell) => other.send(tell),
+    });
+    await hub.clock.advanceAsync(5000, 100);
+    expect(heads(await hub.announced()).sort()).toEqual([
+      'agents/production approval_decided',
+      'dashboards approval_decided',
+      'dashboards approval_timeout',
+    ]);
+    await hub.clock.advanceAsync(10_000, 100);
+    expect(await hub.announced()).toEqual([]);
+    await sweep.stop();
+    await other.stop();
+  });
+
+  it('is told once although that it was told could not be written down', async () => {
+    let broken = true;
+    const hub = await aHub({
+      wrap: (store) => ({
+        ...store,
+        approvals: {
+          ...store.approvals,
+          announced: (...args) =>
+            broken ? Promise.reject(new Error('disk')) : store.approvals.announced(...args),
+        },
+      }),
+    });
+    await hub.store.approvals.insert(hub.approval(10));
+    const sweep = startSweep({
+      clock: hub.clock,
+      log: hub.log,
+      lease: () => true,
+      due: dueApprovals(hub.store),
+      tell: (tell) => hub.actors.send(tell),
+    });
+    await hub.clock.advanceAsync(20_000, 100);
+    broken = false;
+    await hub.clock.advanceAsync(5000, 100);
+    expect(heads(await hub.announced())).toEqual([
+      'dashboards approval_created',
+      'dashboards approval_timeout',
+    ]);
+    expect(await hub.store.approvals.unannounced(hub.clock.now() + 1, 10)).toEqual([]);
     await sweep.stop();
   });
 

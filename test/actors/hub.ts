@@ -28,6 +28,8 @@ export async function aHub(options: HubOptions = {}) {
   const store = await openSqliteInline(':memory:');
   const secrets = createSecrets('a master secret for tests, long enough', { cost: 1024 });
   const broadcast = createLocalBroadcast({ clock, log });
+  /** The way of frames from the actors; cut, it takes none. */
+  const bus = { cut: false };
   const start = () =>
     createActors<HubKinds, ActorPorts>({
       definitions: hubKinds,
@@ -41,7 +43,10 @@ export async function aHub(options: HubOptions = {}) {
         ...options.ports,
       },
       clock,
-      broadcast,
+      broadcast: {
+        ...broadcast,
+        publish: (frames) => (bus.cut ? Promise.reject(new Error('cut')) : broadcast.publish(frames)),
+      },
       log,
     });
   const actors = start();
@@ -76,6 +81,7 @@ export async function aHub(options: HubOptions = {}) {
     actors,
     /** Another system over the same store, as another node would be. */
     start,
+    bus,
     store,
     clock,
     log,

@@ -186,6 +186,45 @@ export function approvalsContract(name: string, open: Open): void {
       }
     });
 
+    it('what was written is marked as not announced until it is said to be, of the status it has', async () => {
+      const { approvals } = shared.get();
+      const long = t0 - 2_000_000_000;
+      const [a, b, c] = [anApproval({ createdAt: long }), anApproval({ createdAt: long + 1 }), anApproval()];
+      const { tenantId } = a;
+      const own = async (before = long + 1000) => {
+        const ids = new Set([a.id, b.id, c.id]);
+        return (await approvals.unannounced(before, 100)).filter(({ id }) => ids.has(id));
+      };
+      const place = ({ tenantId, env, id }: typeof a) => ({ tenantId, env, id });
+      for (const approval of [b, a, c]) await approvals.insert(approval);
+      expect(await own()).toEqual([a, b].map(place));
+      expect(await approvals.unannounced(long + 1000, 1)).toHaveLength(1);
+      expect(await own(long)).toEqual([]);
+      await approvals.announced(tenantId, 'pending', [a.id, uuid()]);
+      await approvals.announced(tenantId, 'pending', [a.id]);
+      await approvals.announced(tenantId, 'pending', []);
+      expect(await own()).toEqual([b].map(place));
+      await approvals.decide(tenantId, a.id, yes, long + 10);
+      await approvals.expire(b.tenantId, b.id, b.deadline);
+      expect(await own(b.deadline + 1)).toEqual([a, b].map(place));
+      // Too late for what has happened since.
+      await approvals.announced(tenantId, 'pending', [a.id]);
+      await approvals.announced(b.tenantId, 'approved', [b.id]);
+      await approvals.announced(uuid(), 'approved', [a.id]);
+      expect(await own(b.deadline + 1)).toEqual([a, b].map(place));
+      await approvals.announced(tenantId, 'approved', [a.id]);
+      await approvals.announced(b.tenantId, 'timeout', [b.id]);
+      expect(await own(b.deadline + 1)).toEqual([]);
+      expect(await approvals.get(tenantId, a.id)).toEqual({
+        ...a,
+        status: 'approved',
+        decidedBy: yes.decidedBy,
+        decidedAt: long + 10,
+        decisionReason: yes.reason,
+        decidedVia: yes.decidedVia,
+      });
+    });
+
     it('counts those pending and not yet due', async () => {
       const { approvals } = shared.get();
       const tenantId = uuid();

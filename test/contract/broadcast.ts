@@ -211,6 +211,32 @@ export function broadcastContract(name: string, open: () => Promise<OpenBroadcas
     );
 
     it(
+      'a frame with a name comes once to each audience, whoever repeats it, and without its name',
+      using(async ({ broadcast, other }) => {
+        const tenantId = uuid();
+        const [agents, dashboards] = [agentsOf(tenantId, 'production'), dashboardsOf(tenantId)];
+        const [here, there] = [collector<Placed>(), collector<Placed>()];
+        await broadcast.follow(agents, here.deliver);
+        await other.follow(dashboards, there.deliver);
+        const named = (n: number, once: string) => [
+          aFrame(agents, n, { once }),
+          aFrame(dashboards, n, { once }),
+        ];
+        await broadcast.publish([...named(1, 'a'), ...named(1, 'a')]);
+        await Promise.all(Array.from({ length: 10 }, () => other.publish(named(1, 'a'))));
+        await other.publish([...named(2, 'b'), aFrame(agents, 3), ...named(2, 'b')]);
+        for (const once of hostileTexts) await broadcast.publish(named(4, once));
+        await other.publish([aFrame(agents, 'end'), aFrame(dashboards, 'end')]);
+        const names = new Set(hostileTexts.filter((text) => text !== '')).size;
+        const unnamed = hostileTexts.filter((text) => text === '').length;
+        const fours = Array.from({ length: names + unnamed }, () => 4);
+        expect(numbers(await here.reached(4 + fours.length))).toEqual([1, 2, 3, ...fours, 'end']);
+        expect(numbers(await there.reached(3 + fours.length))).toEqual([1, 2, ...fours, 'end']);
+        expect(here.got[0]?.frame).toEqual(aFrame(agents, 1));
+      }),
+    );
+
+    it(
       'a position that the log never had is gone',
       using(async ({ broadcast }) => {
         const audience = dashboardsOf(uuid());

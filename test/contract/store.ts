@@ -8,6 +8,7 @@ import { eventsModelContract } from './events-model.ts';
 import { eventsSearchContract } from './events-search.ts';
 import type { Open } from './fixtures.ts';
 import { contractsContract } from './library.ts';
+import { sealsContract } from './seals.ts';
 import { signingContract } from './signing.ts';
 import { bootstrapContract, keysContract, loginsContract, tenantsContract } from './tenants.ts';
 import { valuesContract } from './values.ts';
@@ -22,6 +23,7 @@ export function storeContract(name: string, open: Open): void {
   loginsContract(name, open);
   keysContract(name, open);
   signingContract(name, open);
+  sealsContract(name, open);
   contractsContract(name, open);
   compositionsContract(name, open);
   bundlesContract(name, open);

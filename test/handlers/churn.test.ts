@@ -21,6 +21,7 @@ it('2,000 streams, ended in every way, leave nothing behind', async () => {
     handlers: streams,
     clock: t.clock,
     log: silentLog,
+    stands: async () => true,
   });
   t.hub.broadcast.onControl((message) => live.control(message));
   const withWheel = t.clock.pending;

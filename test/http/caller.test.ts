@@ -32,6 +32,19 @@ describe('API keys', () => {
     expect((await pipeline.handle(raw('GET', '/api/v1/sessions/a', asKey))).status).toBe(401);
   });
 
+  it('stand as long as the store knows them, whatever is remembered', async () => {
+    const { pipeline, callers, keys, key } = edge();
+    await pipeline.handle(raw('GET', '/api/v1/sessions/a', asKey));
+    const { tenantId, env } = key;
+    const caller = { keyId: key.id, keyPrefix: key.prefix, keyHash: key.hash, tenantId, env, agentId: null };
+    const stands = () => callers.stands({ kind: 'key', ...caller });
+    expect(await stands()).toBe(true);
+    keys.set(key.hash, { ...key, revokedAt: 1 });
+    expect(await stands()).toBe(false);
+    keys.delete(key.hash);
+    expect(await stands()).toBe(false);
+  });
+
   it('that do not exist are asked for at most every 5 s', async () => {
     const clock = new ManualClock();
     const { pipeline, reads } = edge({ clock });

@@ -274,7 +274,7 @@ export function edge(options: { serve?: Serve; clock?: Clock; standardPerMinute?
     operatorToken: 'operate-me',
   });
   const streams = recordingStreams();
-  const live = createLive({ broadcast, handlers: streams.handlers, clock, log });
+  const live = createLive({ broadcast, handlers: streams.handlers, clock, log, stands: callers.stands });
   broadcast.onControl((message) => {
     callers.control(message);
     live.control(message);

@@ -19,14 +19,18 @@ export type YamlSource = string | Uint8Array;
 const maxContracts = 500;
 const maxLayers = 50;
 
+/** What documents may say they are. A hub with wire names of its own has its own. */
+export interface Dialect extends AcceptedKinds {
+  /** Values of `apiVersion` accepted; default: any `<word>/v1`. */
+  readonly apiVersions?: readonly string[];
+}
+
 /** How documents are read, beyond what every guard understands. */
-export interface Language extends AcceptedKinds {
+export interface Language extends Dialect {
   /** Operators beyond the built-in ones, by name: `(field, operand) => truthy`. One that throws makes its contract fire. */
   readonly operators?: { readonly [name: string]: CustomOperator };
   /** Selectors beyond the built-in ones, by prefix: `<prefix>.x.y` walks what the function gives for a call. */
   readonly selectors?: { readonly [prefix: string]: CustomSelector };
-  /** The apiVersions accepted; default: any `<word>/v1`. */
-  readonly apiVersions?: readonly string[];
   /** What `env.NAME` selectors read; default: this process's environment. */
   readonly variables?: Variables;
 }

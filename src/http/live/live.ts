@@ -9,6 +9,7 @@ import { announceAll } from './announce.ts';
 import { Feed } from './feed.ts';
 import { receive } from './inbox.ts';
 import { join } from './join.ts';
+import { createRecheck } from './recheck.ts';
 import type { Codec, Session } from './session.ts';
 import { type EndReason, type LiveCaller, Stream, type StreamHome } from './stream.ts';
 import { Wheel } from './wheel.ts';
@@ -52,7 +53,7 @@ export interface Live {
   mark(): number;
   /** @throws HubError shutting_down, and what the broadcast throws */
   open(opening: Opening): Promise<Session>;
-  /** Takes revocations, sign-outs and requests for the roster, of any node. */
+  /** Takes revocations, sign-outs and requests for the roster, of any node; when some may have been missed, asks the store about every caller. */
   control(message: Control): void;
   /** The audiences that have a stream on this node. */
   audiences(): readonly Audience[];
@@ -72,11 +73,13 @@ export interface LiveOptions {
   readonly handlers: Pick<StreamHandlers, 'message'>;
   readonly clock: Clock;
   readonly log: Log;
+  /** Whether the store still knows the caller's key or login. @throws when it cannot be asked */
+  readonly stands: (caller: LiveCaller) => Promise<boolean>;
   /** After every turn of the wheel: keepalives and ends are on time. */
   readonly turned?: () => void;
 }
 
-export function createLive({ broadcast, handlers, clock, log, turned }: LiveOptions): Live {
+export function createLive({ broadcast, handlers, clock, log, stands, turned }: LiveOptions): Live {
   const feeds = new Map<Audience, Feed>();
   const wheel = new Wheel<Stream>(slots);
   const blocked = new Set<Stream>();
@@ -179,6 +182,11 @@ export function createLive({ broadcast, handlers, clock, log, turned }: LiveOpti
     }
   }
 
+  function* callers(): Iterable<LiveCaller> {
+    for (const feed of feeds.values()) for (const stream of feed.streams) yield stream.caller;
+  }
+
+  const recheck = createRecheck({ callers, stands, ended: endAll, clock, log });
   const timer = clock.every(slotMs, tick);
   return {
     mark: () => endingCount,
@@ -201,7 +209,8 @@ export function createLive({ broadcast, handlers, clock, log, turned }: LiveOpti
       if (message.kind === 'roster_wanted') {
         const feed = feeds.get(agentsOf(message.tenantId, message.env));
         if (feed) void announceAll(feed, clock, log);
-      } else if (message.kind !== 'shards_moved' && message.kind !== 'missed') endAll(message);
+      } else if (message.kind === 'missed') recheck.now();
+      else if (message.kind !== 'shards_moved') endAll(message);
     },
     audiences: () => [...feeds.keys()],
     connectedAgents() {
@@ -238,6 +247,7 @@ export function createLive({ broadcast, handlers, clock, log, turned }: LiveOpti
       draining ??= { left: 1, done: [] };
       for (const stream of wheel.some(wheel.size)) stream.end('draining');
       timer.cancel();
+      recheck.close();
     },
     inspect: () =>
       [...feeds.values()].map((feed) => ({

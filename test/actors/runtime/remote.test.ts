@@ -1,59 +1,10 @@
 // Actors between nodes: order, one handling of each letter, the new owner's claim, even shares, and the role that a late waker drops.
 import { describe, expect, it } from 'vitest';
 import type { Tell } from '../../../actors/runtime/define.ts';
-import { createRemoteActors, type RemoteActors, shardOfKey } from '../../../actors/runtime/remote.ts';
+import { shardOfKey } from '../../../actors/runtime/remote.ts';
 import { HubError } from '../../../src/domain/error.ts';
-import { ManualClock, settled } from '../../clock.ts';
-import { memoryLog } from '../../log.ts';
-import { type CounterKinds, type CounterPorts, counterKinds } from './counter.ts';
-import { MemoryBus } from './memory-bus.ts';
-
-function aCluster() {
-  const clock = new ManualClock(0);
-  const bus = new MemoryBus(clock);
-  const ports: CounterPorts = {
-    stored: new Map(),
-    steps: [],
-    gates: new Map(),
-    broken: null,
-    activations: 0,
-  };
-  const frames: unknown[] = [];
-  const node = async (name: string) => {
-    const log = memoryLog();
-    const moved: number[] = [];
-    const actors = createRemoteActors<CounterKinds, CounterPorts>({
-      definitions: counterKinds,
-      ports,
-      clock,
-      log,
-      broadcast: { publish: async (list) => void frames.push(...list), control: async () => {} },
-      node: name,
-      post: bus.post(name),
-      leases: bus.leases(name),
-      members: bus.members(name),
-      note: () => ({ version: 'test', startedAt: 0, agents: 0 }),
-      roles: ['sweep'],
-      moved: async (shards) => void moved.push(...shards),
-    });
-    await actors.turn();
-    return { actors, log, moved, name };
-  };
-  const gate = (name: string) => {
-    let open = () => {};
-    ports.gates.set(name, new Promise<void>((resolve) => (open = resolve)));
-    return () => open();
-  };
-  /** Lets the nodes' loops run for so long. */
-  const pass = (ms: number) => clock.advanceAsync(ms, 100);
-  return { clock, bus, ports, frames, node, gate, pass };
-}
-
-/** A key whose shard this node owns. */
-const keyOf = (actors: RemoteActors<CounterKinds>): string => {
-  for (let i = 0; ; i++)
-    if (actors.shards.includes(shardOfKey(`t${i}/production`))) return `t${i}/production`;
-};
+import { settled } from '../../clock.ts';
+import { aCluster, keyOf, two } from './cluster.ts';
 
 const letter = (id: string, key: string, n: number, asks = false) => ({
   id,
@@ -61,14 +12,6 @@ const letter = (id: string, key: string, n: number, asks = false) => ({
   asks,
   ...({ kind: 'counter', key, type: 'add', body: { n } } satisfies Tell),
 });
-
-async function two() {
-  const cluster = aCluster();
-  const a = await cluster.node('a');
-  const b = await cluster.node('b');
-  await cluster.pass(3000);
-  return { ...cluster, a, b };
-}
 
 describe('shards', () => {
   it('put an agent where its environment is, and a tenant by itself', () => {

@@ -53,6 +53,21 @@ describe('following', () => {
     expect(seen).toEqual([1, 2]);
   });
 
+  it('leaves a frame out whose name was announced within the hour, and not later', async () => {
+    const { broadcast, clock } = setUp();
+    const seen: unknown[] = [];
+    await broadcast.follow(audience, (p) => seen.push(p.frame.data.accepted));
+    const named = (n: number) => broadcast.publish([{ ...frame(n), once: 'deployment:1' }]);
+    await named(1);
+    clock.advance(3_599_999);
+    await named(2);
+    expect(seen).toEqual([1]);
+    clock.advance(1);
+    await named(3);
+    await named(4);
+    expect(seen).toEqual([1, 3]);
+  });
+
   it('goes on when a follower throws', async () => {
     const { broadcast } = setUp();
     const seen: unknown[] = [];

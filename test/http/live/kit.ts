@@ -70,7 +70,19 @@ export function hub() {
   const log = memoryLog();
   const broadcast = createLocalBroadcast({ clock, log });
   const { seen, handlers } = recordingStreams();
-  const live = createLive({ broadcast, handlers, clock, log });
+  const standing = { asked: [] as string[], gone: new Set<string>(), away: false };
+  const live = createLive({
+    broadcast,
+    handlers,
+    clock,
+    log,
+    async stands(caller) {
+      const hash = caller.kind === 'key' ? caller.keyHash : caller.tokenHash;
+      standing.asked.push(hash);
+      if (standing.away) throw new Error('no answer');
+      return !standing.gone.has(hash);
+    },
+  });
   broadcast.onControl((message) => live.control(message));
   let count = 0;
 
@@ -126,5 +138,5 @@ export function hub() {
     return { session, socket, id };
   }
 
-  return { clock, log, broadcast, seen, live, open };
+  return { clock, log, broadcast, seen, live, open, standing };
 }

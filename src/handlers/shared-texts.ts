@@ -1,0 +1,23 @@
+// Texts that many hold: equal ones become one and the same, so that ten thousand streams keep one copy.
+
+export class SharedTexts {
+  readonly #known = new Map<string, string>();
+  readonly #max: number;
+
+  /** @param max texts remembered; the oldest goes first */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** The text that was given first among equal ones. */
+  shared(text: string): string {
+    const known = this.#known.get(text);
+    if (known !== undefined) return known;
+    this.#known.set(text, text);
+    if (this.#known.size > this.#max) {
+      const oldest = this.#known.keys().next();
+      if (!oldest.done) this.#known.delete(oldest.value);
+    }
+    return text;
+  }
+}

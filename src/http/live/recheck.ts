@@ -1,0 +1,91 @@
+// Asks the store again whether those who hold streams may: every few minutes, and at once when revocations may have been missed. One question
+// a key or login, however many streams it has. Ends nothing itself: it says what was revoked or ended.
+import type { Control } from '../../domain/frame.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { LiveCaller } from './stream.ts';
+
+export interface RecheckOptions {
+  /** Who holds streams now; one may come many times. */
+  readonly callers: () => Iterable<LiveCaller>;
+  /** Whether the store still knows the caller's key or login. @throws when it cannot be asked */
+  readonly stands: (caller: LiveCaller) => Promise<boolean>;
+  readonly ended: (control: Control) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Recheck {
+  /** A round now; another after the one under way. */
+  now(): void;
+  close(): void;
+}
+
+const everyMs = 5 * 60_000;
+/** Questions at once. */
+const atOnce = 50;
+/** Until those are asked again for whom the store had no answer. */
+const againMs = 1000;
+
+const nameOf = (caller: LiveCaller): string =>
+  caller.kind === 'key' ? `key ${caller.keyHash}` : `login ${caller.tokenHash}`;
+
+const endOf = (caller: LiveCaller): Control =>
+  caller.kind === 'key'
+    ? { kind: 'key_revoked', tenantId: caller.tenantId, keyId: caller.keyId, keyHash: caller.keyHash }
+    : { kind: 'login_ended', tokenHash: caller.tokenHash };
+
+export function createRecheck({ callers, stands, ended, clock, log }: RecheckOptions): Recheck {
+  let running = false;
+  let again = false;
+  let closed = false;
+
+  /** Those for whom the store had no answer. */
+  async function ask(wanted: readonly LiveCaller[]): Promise<readonly LiveCaller[]> {
+    const unknown: LiveCaller[] = [];
+    for (let i = 0; i < wanted.length && !closed; i += atOnce) {
+      const slice = wanted.slice(i, i + atOnce);
+      const answers = await Promise.allSettled(slice.map(stands));
+      for (const [j, caller] of slice.entries()) {
+        const answer = answers[j];
+        if (answer?.status !== 'fulfilled') unknown.push(caller);
+        else if (!answer.value) ended(endOf(caller));
+      }
+    }
+    return unknown;
+  }
+
+  async function round(): Promise<void> {
+    const distinct = new Map<string, LiveCaller>();
+    for (const caller of callers()) distinct.set(nameOf(caller), caller);
+    let left: readonly LiveCaller[] = [...distinct.values()];
+    for (;;) {
+      left = await ask(left);
+      if (left.length === 0 || closed) return;
+      log.debug({ callers: left.length }, 'whether streams may go on is asked again');
+      await new Promise<void>((resolve) => void clock.after(againMs, resolve));
+    }
+  }
+
+  async function run(): Promise<void> {
+    running = true;
+    while (again && !closed) {
+      again = false;
+      await round();
+    }
+    running = false;
+  }
+
+  const now = (): void => {
+    again = true;
+    if (!running) void run();
+  };
+  const timer = clock.every(everyMs, now);
+  return {
+    now,
+    close() {
+      closed = true;
+      timer.cancel();
+    },
+  };
+}

@@ -1,0 +1,34 @@
+// Whether this process has the master secret that the store's secrets were sealed with. The first start leaves a sealed text in the store,
+// every later one opens it. Opens nothing else.
+import type { Config } from '../config.ts';
+import { HubError } from '../domain/error.ts';
+import type { Secrets } from '../ports/secrets.ts';
+import type { Store } from '../ports/store.ts';
+
+const name = 'master';
+const words = 'sealed with the master secret of this store';
+
+const where = ({ cluster, secretKey, dataDir }: Pick<Config, 'cluster' | 'secretKey' | 'dataDir'>): string =>
+  cluster || secretKey
+    ? 'Start it with the one that the store was first started with, the same on every node.'
+    : `Put back the file secret.key that ${dataDir} was first started with, or set SECRET_KEY to what it held.`;
+
+/**
+ * @throws HubError conflict in one line when the store's secrets were sealed with another master secret; unavailable
+ */
+export async function checkMaster(
+  { seals }: Pick<Store, 'seals'>,
+  secrets: Pick<Secrets, 'seal' | 'unseal'>,
+  config: Parameters<typeof where>[0],
+): Promise<void> {
+  const kept = await seals.first(name, secrets.seal('check', Buffer.from(words)));
+  try {
+    if (Buffer.from(secrets.unseal('check', kept)).toString() === words) return;
+  } catch (error) {
+    if (!(error instanceof HubError)) throw error;
+  }
+  throw new HubError(
+    'conflict',
+    `The secrets in this store were sealed with another SECRET_KEY than this process has. ${where(config)}`,
+  );
+}

@@ -1,0 +1,61 @@
+// Nodes of counters over one bus in memory and one manual clock, for tests of what runs between nodes.
+import { createRemoteActors, type RemoteActors, shardOfKey } from '../../../actors/runtime/remote.ts';
+import { ManualClock } from '../../clock.ts';
+import { memoryLog } from '../../log.ts';
+import { type CounterKinds, type CounterPorts, counterKinds } from './counter.ts';
+import { MemoryBus } from './memory-bus.ts';
+
+export function aCluster() {
+  const clock = new ManualClock(0);
+  const bus = new MemoryBus(clock);
+  const ports: CounterPorts = {
+    stored: new Map(),
+    steps: [],
+    gates: new Map(),
+    broken: null,
+    activations: 0,
+  };
+  const frames: unknown[] = [];
+  const node = async (name: string) => {
+    const log = memoryLog();
+    const moved: number[] = [];
+    const actors = createRemoteActors<CounterKinds, CounterPorts>({
+      definitions: counterKinds,
+      ports,
+      clock,
+      log,
+      broadcast: { publish: async (list) => void frames.push(...list), control: async () => {} },
+      node: name,
+      post: bus.post(name),
+      leases: bus.leases(name),
+      members: bus.members(name),
+      note: () => ({ version: 'test', startedAt: 0, agents: 0 }),
+      roles: ['sweep'],
+      moved: async (shards) => void moved.push(...shards),
+    });
+    await actors.turn();
+    return { actors, log, moved, name };
+  };
+  const gate = (name: string) => {
+    let open = () => {};
+    ports.gates.set(name, new Promise<void>((resolve) => (open = resolve)));
+    return () => open();
+  };
+  /** Lets the nodes' loops run for so long. */
+  const pass = (ms: number) => clock.advanceAsync(ms, 100);
+  return { clock, bus, ports, frames, node, gate, pass };
+}
+
+/** A key whose shard this node owns. */
+export const keyOf = (actors: RemoteActors<CounterKinds>): string => {
+  for (let i = 0; ; i++)
+    if (actors.shards.includes(shardOfKey(`t${i}/production`))) return `t${i}/production`;
+};
+
+export async function two() {
+  const cluster = aCluster();
+  const a = await cluster.node('a');
+  const b = await cluster.node('b');
+  await cluster.pass(3000);
+  return { ...cluster, a, b };
+}
