@@ -1,6 +1,6 @@
 // The driver's failures as the product's errors, and the door that every store call goes through: it counts what is under way,
 // refuses calls after closing, and lets no error of the driver out.
-import { MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb';
+import { MongoBulkWriteError, MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb';
 import { HubError } from '../../src/domain/error.ts';
 import type { Log } from '../../src/ports/log.ts';
 
@@ -31,12 +31,17 @@ const isSocketError = (error: unknown): error is Error =>
   'code' in error &&
   /^(E[A-Z]+|ERR_(STREAM|SOCKET)_[A-Z_]+)$/.test(String(error.code));
 
-/** The error to throw instead of `error`; one that is not of the driver is returned as it is. */
 /** An owner writes that has lost its role without noticing. */
 export const stale = (): HubError =>
   new HubError('unavailable', 'Another node has taken over. Try again in a moment.', { retryAfter });
 
-export function asHubError(error: unknown, log: Log): unknown {
+/** A bulk write that lost its connection comes as an answer of the server's, with the failure of the connection inside. */
+const withinBulk = (error: unknown): unknown =>
+  error instanceof MongoBulkWriteError && error.errorResponse instanceof Error ? error.errorResponse : error;
+
+/** The error to throw instead of `error`; one that is not of the driver is returned as it is. */
+export function asHubError(thrown: unknown, log: Log): unknown {
+  const error = withinBulk(thrown);
   if (isSocketError(error)) {
     log.warn({ error: error.message, kind: error.name }, 'the store cannot be reached');
     return unavailable();

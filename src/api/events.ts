@@ -15,6 +15,7 @@ export const eventInput = z.object({
   call_id: name,
   agent_id: name,
   tool_name: name,
+  /** Without one, a field `decision` counts (newer clients write it so). */
   verdict: name,
   mode: z.enum(modes),
   /** ISO 8601, any offset; microseconds are kept. */

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { environmentKey } from '../../actors/protocol.ts';
 import type { approvalRoutes } from '../api/approvals.ts';
 import type { Caller } from '../api/call.ts';
-import { type Approval, asSeen } from '../domain/approval.ts';
+import { type Approval, asSeen, isDue } from '../domain/approval.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import { given } from './given.ts';
 import type { Handlers, Hub } from './hub.ts';
@@ -18,6 +18,11 @@ const maxPerAgent = 10;
 /** Agent ids are what a client says of itself: the key bounds them all together. */
 const maxPerKey = 600;
 
+/** The store's list shows what is due as timed out, for at most so long before it is written. */
+const lazyMs = 15_000;
+/** Of all tenants; the sweep takes as many in a few seconds. */
+const maxDue = 2_000;
+
 const unknown = () => notFound('Approval not found.');
 
 export const approvals: Handlers<typeof approvalRoutes> = {
@@ -28,13 +33,14 @@ export const approvals: Handlers<typeof approvalRoutes> = {
     const { status, env, limit, offset } = query;
     const filter = { env: env ?? null, ...given({ status }), limit, offset };
     const list = await hub.store.approvals.list(caller.tenantId, filter, now);
-    return list.map((approval) => render(asSeen(approval, now)));
+    const settled = await settleAll(hub, list, now);
+    return settled.filter((approval) => !status || approval.status === status).map(render);
   },
 
   async getApproval(hub, { params }, caller) {
     const approval = await hub.store.approvals.get(caller.tenantId, params.approval_id);
     if (!approval || (caller.kind === 'key' && approval.env !== caller.env)) throw unknown();
-    return render(asSeen(approval, hub.clock.now()));
+    return render(await settle(hub, approval, hub.clock.now()));
   },
 
   async decideApproval(hub, { params, body }, caller) {
@@ -57,6 +63,34 @@ export const approvals: Handlers<typeof approvalRoutes> = {
     return render(decided);
   },
 };
+
+/**
+ * The approval as everybody sees it from now on. One that is due is timed out in the store before anybody reads so: a decision that is being
+ * written at this moment would otherwise still win after its approval was read as timed out.
+ */
+async function settle(hub: Hub, approval: Approval, now: number): Promise<Approval> {
+  if (!isDue(approval, now)) return approval;
+  const { tenantId, env, id } = approval;
+  const expired = await hub.store.approvals.expire(tenantId, id, now);
+  if (!expired) return asSeen((await hub.store.approvals.get(tenantId, id)) ?? approval, now);
+  // The sweep would have it announced as well, 2 s later.
+  hub.actors
+    .tell('environment', environmentKey(tenantId, env), 'announceApproval', { id })
+    .catch((err: unknown) => hub.log.debug({ err, id }, 'a timeout is announced by the sweep'));
+  return expired;
+}
+
+/** The same for a list, whose store shows what is due as timed out already: those that are not written yet are found with one query. */
+async function settleAll(hub: Hub, list: readonly Approval[], now: number): Promise<readonly Approval[]> {
+  const isFresh = ({ status, deadline }: Approval) => status === 'timeout' && now - deadline < lazyMs;
+  if (!list.some(isFresh)) return list;
+  const due = new Set((await hub.store.approvals.due(now, maxDue)).map(({ id }) => id));
+  return Promise.all(
+    list.map((approval) =>
+      due.has(approval.id) ? settle(hub, { ...approval, status: 'pending' }, now) : approval,
+    ),
+  );
+}
 
 /**
  * Makes a pending approval of the caller's agent (the header's, else the body's).
@@ -87,7 +121,7 @@ export async function requestApproval(hub: Hub, caller: KeyCaller, body: NewAppr
         message: body.message,
         env: caller.env,
         timeoutSeconds: body.timeout,
-        timeoutEffect: body.timeout_effect,
+        timeoutEffect: body.timeout_effect ?? (body.timeout_action === 'allow' ? 'allow' : 'deny'),
         decisionSource: body.decision_source ?? null,
         contractName: body.contract_name ?? null,
         decidedBy: null,

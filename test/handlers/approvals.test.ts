@@ -43,6 +43,15 @@ it('take the agent from the body without a header, and need one of them', async 
   });
 });
 
+it('take the effect of a timeout in the words of older and newer clients; the older win', async () => {
+  const effect = async (more: object) => (await ask(more)).timeout_effect;
+  expect(await effect({})).toBe('deny');
+  expect(await effect({ timeout_action: 'block' })).toBe('deny');
+  expect(await effect({ timeout_action: 'allow' })).toBe('allow');
+  expect(await effect({ timeout_effect: 'allow', timeout_action: 'block' })).toBe('allow');
+  await expect(ask({ timeout_action: 'ask' })).rejects.toMatchObject({ code: 'validation_failed' });
+});
+
 it('are limited to 10 a minute per agent, whatever other agents do', async () => {
   for (let i = 0; i < 10; i++) await ask();
   await expect(ask()).rejects.toMatchObject({
@@ -90,6 +99,25 @@ it('read as timeout from their deadline on, and cannot be decided then', async (
     code: 'conflict',
   });
 });
+
+it.each(['getApproval', 'listApprovals'] as const)(
+  'once read as timed out (%s) lose a decision that was under way, and are announced once',
+  async (operation) => {
+    const { id } = await ask({ timeout: 1 });
+    // The actor's timer has not come to it yet.
+    t.clock.skip(1000);
+    const input = operation === 'getApproval' ? { params: { approval_id: id } } : { query: {} };
+    const { body: seen } = await t.call(operation, input, user);
+    expect([seen].flat()).toMatchObject([{ id, status: 'timeout', decided_via: 'system' }]);
+    // It was looked at before the deadline and is written after it.
+    const late = { approved: true, decidedBy: user.email, reason: null, decidedVia: 'console' };
+    expect(await t.hub.store.approvals.decide(user.tenantId, id, late, t.clock.now() - 1)).toBe(
+      'not_pending',
+    );
+    await t.clock.advanceAsync(1);
+    expect(t.frames.filter(({ type }) => type === 'approval_timeout')).toHaveLength(1);
+  },
+);
 
 it('are unknown to keys of other environments and to other tenants', async () => {
   const params = { approval_id: (await ask()).id };

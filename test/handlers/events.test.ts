@@ -1,5 +1,6 @@
 // Audit events: what is stored, announced, found and counted.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { HubError } from '../../src/domain/error.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
@@ -51,6 +52,32 @@ it('are announced to dashboards once per batch, and only when something is new',
   expect(told.map(({ data, audience }) => [audience, data])).toEqual([
     [`dashboards:${user.tenantId}`, { type: 'event_created', accepted: 2 }],
   ]);
+});
+
+it('whose announcement failed are announced with the repeat, which stores nothing twice', async () => {
+  const publish = t.hub.broadcast.publish;
+  const told = () =>
+    t.newFrames().flatMap(({ type, data }) => (type === 'event_created' ? [data.accepted] : []));
+  Object.assign(t.hub.broadcast, { publish: () => Promise.reject(new HubError('unavailable', 'away')) });
+  await expect(ingest(event('1'), event('2'))).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(ingest(event('1'), event('3'))).rejects.toMatchObject({ code: 'unavailable' });
+  Object.assign(t.hub.broadcast, { publish });
+  told();
+  expect(await ingest(event('1'), event('2'))).toEqual({ accepted: 0, duplicates: 2 });
+  expect(told()).toEqual([3]);
+  await ingest(event('4'));
+  expect(told()).toEqual([1]);
+});
+
+it('of newer clients say decision instead of verdict', async () => {
+  const { verdict: decision, ...newer } = event('1');
+  await ingest({ ...newer, decision }, { ...event('2'), decision: 'call_denied' });
+  const found = (await t.call('searchEvents', { query: { verdict: 'call_allowed' } }, user)).body;
+  expect(found.map(({ call_id }) => call_id).sort()).toEqual(['1', '2']);
+  await expect(ingest({ ...newer, decision: 5 })).rejects.toMatchObject({ code: 'validation_failed' });
+  await expect(ingest(newer)).rejects.toMatchObject({
+    detail: { problems: [expect.objectContaining({ loc: ['body', 'events', 0, 'verdict'] })] },
+  });
 });
 
 it('register the agents they name, and their manifest', async () => {

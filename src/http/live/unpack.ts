@@ -1,7 +1,7 @@
 // MessagePack from a client to plain JSON values. Written out because a decoder that allocates by declared lengths can be made to
 // allocate without bound: here nothing is allocated before its bytes are there, and nesting is bounded.
 import { HubError } from '../../domain/error.ts';
-import { checkPlain, maxDepth } from '../body.ts';
+import { maxJsonDepth, measureJson } from '../../domain/json.ts';
 
 const invalid = (why: string): HubError =>
   new HubError('invalid_json', `The message is not valid MessagePack: ${why}.`);
@@ -12,7 +12,7 @@ export function unpack(bytes: Uint8Array): unknown {
   const reader = new Reader(bytes);
   const value = reader.value(0);
   if (!reader.done) throw invalid('bytes follow the value');
-  checkPlain(value);
+  measureJson(value);
   return value;
 }
 
@@ -115,13 +115,13 @@ class Reader {
       if (typeof key !== 'string') throw invalid('a key is not a text');
       entries.push([key, this.value(depth + 1)]);
     }
-    // fromEntries defines `__proto__` as a key of its own, which checkPlain then refuses.
+    // fromEntries defines `__proto__` as a key of its own, which measureJson then refuses.
     return Object.fromEntries(entries);
   }
 
   /** Every item takes a byte at least. */
   #enter(items: number, depth: number): void {
     if (items > this.#bytes.length - this.#at) throw invalid('it is cut short');
-    if (depth >= maxDepth) throw invalid(`it is nested deeper than ${maxDepth} levels`);
+    if (depth >= maxJsonDepth) throw invalid(`it is nested deeper than ${maxJsonDepth} levels`);
   }
 }

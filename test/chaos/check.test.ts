@@ -1,0 +1,246 @@
+// The judges of the chaos suites are judged: a history without a breach passes, and every deliberate breach is found.
+import { describe, expect, it } from 'vitest';
+import { type ApprovalSeen, checkApprovals, lateness } from '../cluster/chaos/check/approvals.ts';
+import { checkCounter } from '../cluster/chaos/check/counter.ts';
+import { checkEvents } from '../cluster/chaos/check/events.ts';
+import { checkOrder, checkReplay, checkVersions } from '../cluster/chaos/check/streams.ts';
+import { kills } from '../cluster/chaos/faults.ts';
+import { busiest, percentile } from '../cluster/chaos/figures.ts';
+import type { Followed } from '../cluster/chaos/follower.ts';
+import type { Call, Outcome } from '../cluster/chaos/history.ts';
+import { random } from '../cluster/chaos/random.ts';
+
+const call = <Input, Output>(
+  input: Input,
+  outcome: Outcome,
+  output: Output | null = null,
+  times: readonly [number, number] = [0, 1],
+): Call<Input, Output> => ({
+  op: 'x',
+  input,
+  node: 'A',
+  invoked: times[0],
+  ended: times[1],
+  outcome,
+  status: outcome === 'ok' ? 200 : 0,
+  retryAfter: null,
+  output,
+});
+
+describe('the judge of events', () => {
+  const batch = (ids: string[], outcome: Outcome, accepted = ids.length, duplicates = 0) =>
+    call({ ids }, outcome, outcome === 'ok' ? { accepted, duplicates } : null);
+  const calls = [
+    batch(['a', 'b'], 'ok'),
+    batch(['c'], 'unknown'),
+    batch(['c'], 'ok', 0, 1),
+    batch(['d'], 'unknown'),
+  ];
+
+  it('passes what was acknowledged once, with or without what is unknown', () => {
+    expect(checkEvents(calls, ['a', 'b', 'c'])).toEqual({
+      acknowledged: 3,
+      unknown: 1,
+      found: 3,
+      violations: [],
+    });
+    expect(checkEvents(calls, ['a', 'b', 'c', 'd']).violations).toEqual([]);
+  });
+
+  it('finds an acknowledged event that is gone', () => {
+    expect(checkEvents(calls, ['a', 'c']).violations).toEqual(['acknowledged and missing: b']);
+  });
+
+  it('finds an event that is stored twice', () => {
+    expect(checkEvents(calls, ['a', 'b', 'b', 'c']).violations).toEqual(['stored 2 times: b']);
+  });
+
+  it('finds an event that cannot have been received', () => {
+    const failed = [...calls, batch(['e'], 'failed')];
+    expect(checkEvents(failed, ['a', 'b', 'c', 'e']).violations).toEqual([
+      'stored, but its sending failed for certain: e',
+    ]);
+  });
+
+  it('finds counts that do not add up', () => {
+    expect(checkEvents([batch(['a', 'b'], 'ok', 1, 0)], ['a', 'b']).violations).toHaveLength(1);
+    expect(checkEvents([batch(['a', 'b'], 'ok', 1, 1)], ['a', 'b']).violations).toHaveLength(1);
+  });
+});
+
+describe('the judge of counters', () => {
+  const add = (value: number, times: readonly [number, number]) => call(1, 'ok', { value }, times);
+  const calls = [add(1, [0, 2]), add(2, [1, 3]), call(1, 'unknown')];
+
+  it('passes a sum between the acknowledged and the unknown', () => {
+    expect(checkCounter(calls, 2)).toEqual([]);
+    expect(checkCounter([add(1, [0, 2]), add(3, [3, 4]), call(1, 'unknown')], 3)).toEqual([]);
+  });
+
+  it('finds a lost increment, one too many, one answered twice, and one that went back', () => {
+    expect(checkCounter(calls, 1)).not.toEqual([]);
+    expect(checkCounter(calls, 4)).not.toEqual([]);
+    expect(checkCounter([add(1, [0, 2]), add(1, [1, 3])], 2)).not.toEqual([]);
+    expect(checkCounter([add(2, [0, 1]), add(1, [2, 3])], 2)).not.toEqual([]);
+  });
+});
+
+describe('the judge of streams', () => {
+  /** Connections of frames; a number is a contract_update of that version. */
+  const followed = (name: string, ...connections: (readonly [string, string | number][])[]): Followed => {
+    let lastId: string | null = null;
+    const made = {
+      name,
+      connections: [] as Followed['connections'][number][],
+      frames: [] as Followed['frames'][number][],
+    };
+    for (const [connection, frames] of connections.entries()) {
+      made.connections.push({ node: 'A', openedAt: 0, after: lastId, endedAt: 1 });
+      for (const [id, what] of frames) {
+        const type = typeof what === 'number' ? 'contract_update' : what;
+        made.frames.push({ id, type, data: { version: what }, at: 0, connection });
+        lastId = id;
+      }
+    }
+    return made;
+  };
+
+  it('passes rising ids over reconnections, and a fresh start after a resync', () => {
+    const a = followed(
+      'a',
+      [
+        ['1-0', 1],
+        ['1-1', 2],
+      ],
+      [
+        ['1-1.1', 2],
+        ['2-0', 3],
+      ],
+      [
+        ['1-0.1', 'resync'],
+        ['2-1', 4],
+      ],
+    );
+    expect(checkOrder(a)).toEqual([]);
+    expect(checkVersions(a, [1, 2, 3, 4])).toEqual([]);
+  });
+
+  it('finds an id that does not rise, on a connection and after a reconnection', () => {
+    expect(
+      checkOrder(
+        followed('a', [
+          ['1-1', 1],
+          ['1-1', 2],
+        ]),
+      ),
+    ).toHaveLength(1);
+    expect(checkOrder(followed('a', [['2-0', 1]], [['1-9', 2]]))).toHaveLength(1);
+  });
+
+  it('finds a version that went back, one that was left out, and one that never was', () => {
+    expect(
+      checkVersions(
+        followed('a', [
+          ['1-0', 2],
+          ['1-1', 1],
+        ]),
+        [1, 2],
+      ),
+    ).toHaveLength(1);
+    expect(
+      checkVersions(
+        followed('a', [
+          ['1-0', 1],
+          ['1-1', 3],
+        ]),
+        [1, 2, 3],
+      ),
+    ).toHaveLength(1);
+    expect(checkVersions(followed('a', [['1-0', 9]]), [1])).toHaveLength(1);
+    expect(checkVersions(followed('a', [['1-0', 1]], [['1-1', 3]]), [1, 2, 3])).toEqual([]);
+  });
+
+  it('finds a frame that one follower was never sent, unless it was told so', () => {
+    const all = followed('a', [
+      ['1-0', 'x'],
+      ['1-1', 'x'],
+      ['1-2', 'x'],
+    ]);
+    const told = followed(
+      'b',
+      [['1-0', 'x']],
+      [
+        ['1-1.1', 'resync'],
+        ['1-2', 'x'],
+      ],
+    );
+    expect(checkReplay([all, told])).toEqual([]);
+    expect(checkReplay([all, followed('c', [['1-0', 'x']], [['1-2', 'x']])])).toHaveLength(1);
+  });
+});
+
+describe('the judge of approvals', () => {
+  const timedOut: ApprovalSeen = {
+    id: 'p',
+    deadline: 1000,
+    readings: [
+      { invoked: 0, ended: 10, status: 'pending' },
+      { invoked: 1200, ended: 1210, status: 'timeout' },
+    ],
+    decisions: [],
+    frames: [{ follower: 'd', status: 'timeout', at: 1100 }],
+    final: 'timeout',
+  };
+  const allowed = { normalMs: 2000, afterDeathMs: 10_000, deaths: [] };
+  const check = (change: Partial<ApprovalSeen>, deaths: readonly number[] = []) =>
+    checkApprovals([{ ...timedOut, ...change }], ['d'], { ...allowed, deaths });
+
+  it('passes a timeout on time, and one that is late by the death of its owner', () => {
+    expect(check({})).toEqual([]);
+    expect(lateness([timedOut])).toEqual([100]);
+    expect(check({ frames: [{ follower: 'd', status: 'timeout', at: 9000 }] }, [500])).toEqual([]);
+  });
+
+  it('finds one that is early, late, left pending, told twice or not at all', () => {
+    expect(check({ frames: [{ follower: 'd', status: 'timeout', at: 999 }] })).toHaveLength(1);
+    expect(check({ frames: [{ follower: 'd', status: 'timeout', at: 3001 }] })).toHaveLength(1);
+    expect(check({ frames: [{ follower: 'd', status: 'timeout', at: 11_000 }] }, [500])).toHaveLength(1);
+    expect(check({ readings: [], frames: [], final: 'pending' })).not.toEqual([]);
+    expect(check({ frames: [...timedOut.frames, ...timedOut.frames] })).toHaveLength(1);
+    expect(check({ frames: [] })).toHaveLength(1);
+    expect(check({ readings: [{ invoked: 900, ended: 990, status: 'timeout' }] })).toHaveLength(1);
+  });
+
+  it('finds two outcomes: two winners, a changed state, a frame that disagrees, a decision after the deadline', () => {
+    const decided = {
+      final: 'approved' as const,
+      frames: [{ follower: 'd', status: 'approved' as const, at: 500 }],
+    };
+    const won = { status: 'approved' as const, outcome: 'ok' as const, invoked: 400, ended: 450 };
+    expect(check({ ...decided, readings: [], decisions: [won] })).toEqual([]);
+    expect(check({ ...decided, readings: [], decisions: [won, won] })).toHaveLength(1);
+    expect(check({ ...decided, readings: [], decisions: [{ ...won, status: 'denied' }] })).not.toEqual([]);
+    expect(check({ ...decided, readings: [], decisions: [] })).toHaveLength(1);
+    expect(check({ ...decided, decisions: [won] })).not.toEqual([]);
+    expect(check({ ...decided, readings: [], decisions: [{ ...won, invoked: 1500 }] })).toHaveLength(1);
+  });
+});
+
+describe('the schedule', () => {
+  it('is the same for the same seed and another for another', () => {
+    const plan = (seed: string) =>
+      kills(random(seed), { ms: 60_000, nodes: 3, every: [2000, 5000], away: [500, 2000] });
+    expect(plan('1')).toEqual(plan('1'));
+    expect(plan('1')).not.toEqual(plan('2'));
+    expect(plan('1').length).toBeGreaterThan(11);
+    expect(new Set(plan('1').map(({ node }) => node)).size).toBe(3);
+  });
+});
+
+describe('figures', () => {
+  it('says percentiles and the busiest window', () => {
+    const numbers = Array.from({ length: 100 }, (_, i) => i + 1);
+    expect([percentile(numbers, 0.5), percentile(numbers, 0.99), percentile([], 1)]).toEqual([50, 99, 0]);
+    expect(busiest([0, 1, 2, 50, 99, 100], 10)).toEqual({ count: 3, share: 0.5 });
+  });
+});

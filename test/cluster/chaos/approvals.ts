@@ -1,0 +1,103 @@
+// Approvals as agents ask for them and people decide them, noted as check/approvals.ts judges them. Breaks nothing.
+
+import type { Node } from './caller.ts';
+import type { ApprovalSeen, Status } from './check/approvals.ts';
+import type { Fleet } from './fleet.ts';
+import type { Followed } from './follower.ts';
+import type { Key, Tenant } from './tenant.ts';
+
+type Reading = ApprovalSeen['readings'][number];
+type Decision = ApprovalSeen['decisions'][number];
+
+export interface Asked {
+  readonly tenant: Tenant;
+  readonly id: string;
+  readonly deadline: number;
+  readonly readings: Reading[];
+  readonly decisions: Decision[];
+}
+
+/** Asks for one, on one node after another until one is made; null when none was made with `tries` nodes. */
+export async function ask(
+  fleet: Fleet,
+  tenant: Tenant,
+  key: Key,
+  agent: string,
+  seconds: number,
+  nodes: readonly Node[],
+): Promise<Asked | null> {
+  const body = { tool_name: 'delete_file', message: 'may I?', timeout: seconds };
+  for (const node of nodes) {
+    const answer = await fleet.caller.send(node, 'POST', '/api/v1/approvals', { key: key.key, agent, body });
+    if (answer.outcome !== 'ok') continue;
+    const { id, created_at } = answer.output;
+    return { tenant, id, deadline: Date.parse(created_at) + seconds * 1000, readings: [], decisions: [] };
+  }
+  return null;
+}
+
+/** Reads its state on a node and notes it. */
+export async function read(fleet: Fleet, asked: Asked, node: Node): Promise<void> {
+  const invoked = Date.now();
+  const path = `/api/v1/approvals/${asked.id}`;
+  const answer = await fleet.caller.send(node, 'GET', path, { cookie: asked.tenant.cookie });
+  if (answer.outcome !== 'ok') return;
+  asked.readings.push({ invoked, ended: Date.now(), status: answer.output.status as Status });
+}
+
+/** Decides it on a node and notes what came of it; the HTTP status. */
+export async function decide(
+  fleet: Fleet,
+  asked: Asked,
+  node: Node,
+  approved: boolean,
+  reason: string,
+): Promise<number> {
+  const invoked = Date.now();
+  const answer = await fleet.caller.send(node, 'PUT', `/api/v1/approvals/${asked.id}`, {
+    cookie: asked.tenant.cookie,
+    body: { approved, reason },
+  });
+  const status = approved ? ('approved' as const) : ('denied' as const);
+  asked.decisions.push({ status, outcome: answer.outcome, invoked, ended: Date.now() });
+  return answer.status;
+}
+
+/** Its state in the end, as the store has it, and by whom and why. */
+export async function final(
+  fleet: Fleet,
+  asked: Asked,
+): Promise<{ readonly status: Status; readonly reason: string | null }> {
+  const path = `/api/v1/approvals/${asked.id}`;
+  const { output } = await fleet.must('GET', path, { cookie: asked.tenant.cookie });
+  return { status: output.status, reason: output.decision_reason };
+}
+
+const statusOf = (type: string, data: { readonly status?: Status }): Status | null =>
+  type === 'approval_timeout' ? 'timeout' : type === 'approval_decided' ? (data.status ?? null) : null;
+
+/** What the judge needs of each, with what these followers were told of it. */
+export async function seen(
+  fleet: Fleet,
+  all: readonly Asked[],
+  followers: readonly Followed[],
+): Promise<ApprovalSeen[]> {
+  const told = new Map<string, { follower: string; status: Status; at: number }[]>();
+  for (const { name, frames } of followers) {
+    for (const { type, data, at } of frames) {
+      const status = statusOf(type, data);
+      if (status === null) continue;
+      const list = told.get(data.approval_id) ?? [];
+      list.push({ follower: name, status, at });
+      told.set(data.approval_id, list);
+    }
+  }
+  const out: ApprovalSeen[] = [];
+  for (const asked of all) {
+    const { status } = await final(fleet, asked);
+    const { id, deadline, readings, decisions } = asked;
+    const inOrder = [...readings].sort((a, b) => a.ended - b.ended);
+    out.push({ id, deadline, readings: inOrder, decisions, frames: told.get(id) ?? [], final: status });
+  }
+  return out;
+}

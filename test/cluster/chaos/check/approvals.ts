@@ -1,0 +1,114 @@
+// Judges approvals: one terminal state, never timed out early, not late, told once to each dashboard. Pure.
+
+export type Status = 'pending' | 'approved' | 'denied' | 'timeout';
+
+/** All times in epoch ms of the one clock that hub and test share. */
+export interface ApprovalSeen {
+  readonly id: string;
+  readonly deadline: number;
+  /** Every answer that showed its state, in order of the answers' ends. */
+  readonly readings: readonly { readonly invoked: number; readonly ended: number; readonly status: Status }[];
+  /** What each decision asked for and got. */
+  readonly decisions: readonly {
+    readonly status: 'approved' | 'denied';
+    readonly outcome: 'ok' | 'failed' | 'unknown' | 'pending';
+    readonly invoked: number;
+    readonly ended: number;
+  }[];
+  /** What followers were told. */
+  readonly frames: readonly { readonly follower: string; readonly status: Status; readonly at: number }[];
+  /** In the end, as the store has it. */
+  readonly final: Status;
+}
+
+export interface Lateness {
+  /** A dead owner's approvals may be this late after its death, others after their deadline; ms. */
+  readonly normalMs: number;
+  readonly afterDeathMs: number;
+  /** When nodes died. */
+  readonly deaths: readonly number[];
+}
+
+/** How late the first timeout frame came, per approval that timed out; ms. */
+export function lateness(approvals: readonly ApprovalSeen[]): number[] {
+  return approvals.flatMap((approval) => {
+    const first = firstTold(approval);
+    return approval.final === 'timeout' && first !== null ? [first - approval.deadline] : [];
+  });
+}
+
+const firstTold = ({ frames }: ApprovalSeen): number | null => {
+  const times = frames.filter(({ status }) => status === 'timeout').map(({ at }) => at);
+  return times.length === 0 ? null : Math.min(...times);
+};
+
+/** The latest time that its timeout may be told. */
+export function latest(deadline: number, { normalMs, afterDeathMs, deaths }: Lateness): number {
+  let allowed = deadline + normalMs;
+  // A death shortly before the deadline, or after it while the timeout was still to come, delays it until the next owner has the shard.
+  for (const death of [...deaths].sort((a, b) => a - b)) {
+    if (death + afterDeathMs > deadline && death <= allowed)
+      allowed = Math.max(allowed, death + afterDeathMs);
+  }
+  return allowed;
+}
+
+/** @param dashboards the followers that must each be told once */
+export function checkApprovals(
+  approvals: readonly ApprovalSeen[],
+  dashboards: readonly string[],
+  allowed: Lateness,
+): string[] {
+  return approvals.flatMap((approval) => checkOne(approval, dashboards, allowed));
+}
+
+function checkOne(seen: ApprovalSeen, dashboards: readonly string[], allowed: Lateness): string[] {
+  const { id, deadline, readings, decisions, frames, final } = seen;
+  const violations: string[] = [];
+  const breach = (text: string) => violations.push(`approval ${id}: ${text}`);
+
+  if (final === 'pending') breach('still pending in the end');
+  let terminal: Status | null = null;
+  for (const { invoked, ended, status } of readings) {
+    if (status === 'timeout' && ended < deadline) breach(`read as timed out ${deadline - ended} ms early`);
+    if (status === 'pending' && invoked >= deadline + 1)
+      breach(`read as pending ${invoked - deadline} ms late`);
+    if (status === 'pending') continue;
+    if (terminal !== null && terminal !== status) breach(`read as ${terminal}, then as ${status}`);
+    terminal = status;
+    if (status !== final) breach(`read as ${status}, and is ${final} in the end`);
+  }
+
+  const won = decisions.filter(({ outcome }) => outcome === 'ok');
+  if (won.length > 1) breach(`${won.length} decisions were acknowledged`);
+  for (const { status, invoked } of won) {
+    if (status !== final) breach(`decided ${status}, and is ${final} in the end`);
+    if (invoked >= deadline + 1) breach(`decided ${invoked - deadline} ms after its deadline`);
+  }
+  const perhaps = decisions.some(
+    ({ outcome, status }) => outcome !== 'ok' && outcome !== 'failed' && status === final,
+  );
+  if (final !== 'timeout' && final !== 'pending' && won.length === 0 && !perhaps) {
+    breach(`is ${final}, which nobody decided`);
+  }
+
+  for (const { follower, status, at } of frames) {
+    if (status !== final) breach(`${follower} was told ${status}, and it is ${final} in the end`);
+    if (status === 'timeout' && at < deadline)
+      breach(`${follower} was told of the timeout ${deadline - at} ms early`);
+  }
+  for (const name of dashboards) {
+    const told = frames.filter(({ follower }) => follower === name).length;
+    if (told !== 1) breach(`${name} was told ${told} times (${final})`);
+  }
+  if (final === 'timeout') {
+    const first = firstTold(seen);
+    const limit = latest(deadline, allowed);
+    if (first !== null && first > limit) {
+      breach(
+        `its timeout was told ${first - deadline} ms after the deadline, ${limit - deadline} ms are allowed`,
+      );
+    }
+  }
+  return violations;
+}

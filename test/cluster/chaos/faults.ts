@@ -1,0 +1,62 @@
+// The schedule of faults: drawn whole from the seed before the run, so that a seed can be run again. Does it through the fleet.
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Fleet } from './fleet.ts';
+import type { Random } from './random.ts';
+
+export interface PlannedKill {
+  /** Since the begin of the run. */
+  readonly atMs: number;
+  readonly node: number;
+  /** How long it stays away. */
+  readonly awayMs: number;
+}
+
+/** One node after another, chosen by chance, every `every[0]` to `every[1]` ms. */
+export function kills(
+  random: Random,
+  wishes: {
+    readonly ms: number;
+    readonly nodes: number;
+    readonly every: readonly [number, number];
+    readonly away: readonly [number, number];
+  },
+): PlannedKill[] {
+  const plan: PlannedKill[] = [];
+  for (let at = random.between(...wishes.every); at < wishes.ms; at += random.between(...wishes.every)) {
+    plan.push({
+      atMs: Math.round(at),
+      node: random.int(wishes.nodes),
+      awayMs: Math.round(random.between(...wishes.away)),
+    });
+  }
+  return plan;
+}
+
+/** Does the plan; a node that is not up when its turn comes is left alone. Resolves when all are started again. */
+export async function perform(fleet: Fleet, plan: readonly PlannedKill[]): Promise<number> {
+  const begun = performance.now();
+  const starting: Promise<void>[] = [];
+  let done = 0;
+  for (const { atMs, node, awayMs } of plan) {
+    await wait(Math.max(0, atMs - (performance.now() - begun)));
+    if (!fleet.up.includes(fleet.at(node))) continue;
+    done++;
+    await fleet.kill(node);
+    starting.push(wait(awayMs).then(() => fleet.start(node)));
+  }
+  await Promise.all(starting);
+  return done;
+}
+
+/** kill -9 of one node again and again, each time after it ran for a while: at whatever moment that is. */
+export async function killAgain(
+  fleet: Fleet,
+  random: Random,
+  wishes: { readonly node: number; readonly times: number; readonly runs: readonly [number, number] },
+): Promise<void> {
+  for (let n = 0; n < wishes.times; n++) {
+    await wait(random.between(...wishes.runs));
+    await fleet.kill(wishes.node);
+    await fleet.start(wishes.node);
+  }
+}

@@ -1,0 +1,169 @@
+// Promise 3: approvals whose owners are killed before the deadline. One terminal state each, never early, at most 2 s late and at most 10 s
+// after the owner's death; each dashboard is told of a timeout once.
+import { setTimeout as wait } from 'node:timers/promises';
+import { eventually } from '../../nodes.ts';
+import { type Asked, ask, decide, read, seen } from '../approvals.ts';
+import { type ApprovalSeen, checkApprovals, lateness } from '../check/approvals.ts';
+import { checkOrder, checkReplay } from '../check/streams.ts';
+import { close, dashboards, open } from '../crowd.ts';
+import { spread } from '../figures.ts';
+import type { Follower } from '../follower.ts';
+import { type Env, type Key, Tenant } from '../tenant.ts';
+import type { Suite, Trial } from '../trial.ts';
+
+const envs: readonly Env[] = ['production', 'staging', 'development'];
+const bounds = { normalMs: 2000, afterDeathMs: 10_000 };
+
+interface Place {
+  readonly tenant: Tenant;
+  readonly key: Key;
+  readonly followers: readonly Follower[];
+}
+
+export const deadlines: Suite = {
+  promise: 3,
+  title: '1,000 approvals whose owners are killed before the deadline',
+
+  async run(trial) {
+    const { fleet, random, of } = trial;
+    const places: Place[] = [];
+    for (let n = 0; n < of(2, 4); n++) {
+      const tenant = await Tenant.create(fleet, random);
+      const followers = dashboards(fleet, tenant, random.branch(`dashboards-${n}`));
+      await open(followers);
+      for (const env of envs) places.push({ tenant, key: await tenant.key(env), followers });
+    }
+    const followers = [...new Set(places.flatMap((place) => place.followers))];
+
+    // Undisturbed ones first: they show what is normal.
+    const calm = await askMany(trial, places, of(20, 100), 'calm', () => 1 + random.int(2));
+    await wait(Math.max(0, Math.max(...calm.map(({ deadline }) => deadline)) + 500 - Date.now()));
+
+    const begun = Date.now();
+    const asked = await askMany(trial, places, of(120, 1000), 'agent', () =>
+      Math.round(random.between(of(5, 20), of(14, 60))),
+    );
+    const killing = trial.beside(() => killAll(trial, of(1500, 4000)));
+    const some = random.shuffle(asked).slice(0, asked.length / 10);
+    const deciding = trial.beside(() => decideSome(trial, some));
+    const last = Math.max(...asked.map(({ deadline }) => deadline));
+    await lookAround(trial, asked, last);
+    await killing.end();
+    await deciding.end();
+    await fleet.heal();
+    await wait(Math.max(0, last + bounds.normalMs - Date.now()));
+
+    const all = [...calm, ...asked];
+    const enough = () =>
+      followers.every((f) => f.open) && told(followers) >= all.length * fleet.size ? true : undefined;
+    await eventually('everybody is told', enough, bounds.afterDeathMs).catch(() => {});
+    close(followers);
+    return judge(trial, places, calm, asked, begun);
+  },
+};
+
+/** Terminal frames that the followers got, in all. */
+const told = (followers: readonly Follower[]): number =>
+  followers.reduce(
+    (sum, { frames }) =>
+      sum + frames.filter(({ type }) => type === 'approval_timeout' || type === 'approval_decided').length,
+    0,
+  );
+
+/** A few at a time; an agent may ask for ten a minute. */
+async function askMany(
+  { fleet, random }: Trial,
+  places: readonly Place[],
+  count: number,
+  prefix: string,
+  seconds: () => number,
+): Promise<Asked[]> {
+  const asked: Asked[] = [];
+  const lane = async (from: number) => {
+    for (let n = from; n < count; n += 8) {
+      const place = places[n % places.length];
+      if (!place) continue;
+      const agent = `${prefix}-${Math.floor(n / places.length / 3)}`;
+      const made = await ask(fleet, place.tenant, place.key, agent, seconds(), random.shuffle(fleet.nodes));
+      if (made) asked.push(made);
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, (_, from) => lane(from)));
+  if (asked.length < count) throw new Error(`only ${asked.length} of ${count} approvals could be asked for`);
+  return asked;
+}
+
+/** Every node once, so that every owner dies before or around its approvals' deadlines. */
+async function killAll({ fleet, random }: Trial, everyMs: number): Promise<void> {
+  for (const i of random.shuffle([...fleet.nodes.keys()])) {
+    await wait(random.between(0.5, 1.5) * everyMs);
+    await fleet.kill(i);
+    await wait(random.between(200, 1000));
+    await fleet.start(i);
+  }
+}
+
+async function decideSome({ fleet, random }: Trial, some: readonly Asked[]): Promise<void> {
+  await Promise.all(
+    some.map(async (asked) => {
+      const chance = random.branch(asked.id);
+      await wait(chance.between(0, asked.deadline - Date.now()));
+      const approved = chance.next() < 0.5;
+      for (let tries = 0; tries < 5; tries++) {
+        const status = await decide(fleet, asked, fleet.route(chance) ?? fleet.at(0), approved, 'chaos');
+        if (status > 0 && status < 500) return;
+        await wait(chance.between(100, 500));
+      }
+    }),
+  );
+}
+
+/** Reads some states again and again until a while after the last deadline. */
+async function lookAround({ fleet, random }: Trial, asked: readonly Asked[], last: number): Promise<void> {
+  const chance = random.branch('looks');
+  while (Date.now() < last + 1000) {
+    const node = fleet.route(chance);
+    const some = Array.from({ length: 5 }, () => chance.pick(asked));
+    if (node) await Promise.all(some.map((one) => read(fleet, one, node)));
+    await wait(100);
+  }
+}
+
+async function judge(
+  { fleet }: Trial,
+  places: readonly Place[],
+  calm: readonly Asked[],
+  asked: readonly Asked[],
+  begun: number,
+) {
+  const deaths = fleet.faults.filter(({ kind, at }) => kind === 'kill' && at >= begun).map(({ at }) => at);
+  const violations: string[] = [];
+  const all: ApprovalSeen[] = [];
+  for (const tenant of new Set(places.map((place) => place.tenant))) {
+    const followers = places.find((place) => place.tenant === tenant)?.followers ?? [];
+    const own = await seen(
+      fleet,
+      [...calm, ...asked].filter((one) => one.tenant === tenant),
+      followers,
+    );
+    const names = followers.map(({ name }) => name);
+    violations.push(...checkApprovals(own, names, { ...bounds, deaths }));
+    violations.push(...followers.flatMap(checkOrder), ...checkReplay(followers));
+    all.push(...own);
+  }
+  const calmIds = new Set(calm.map(({ id }) => id));
+  const late = (some: readonly ApprovalSeen[]) => spread(lateness(some));
+  const count = (status: string) => all.filter(({ final }) => final === status).length;
+  return {
+    figures: {
+      approvals: all.length,
+      'timed out/approved/denied': `${count('timeout')}/${count('approved')}/${count('denied')}`,
+      'undisturbed lateness p50/p99/max': late(all.filter(({ id }) => calmIds.has(id))),
+      'lateness with owners killed p50/p99/max': late(all.filter(({ id }) => !calmIds.has(id))),
+      resyncs: places
+        .flatMap((place) => place.followers.flatMap(({ frames }) => frames))
+        .filter(({ type }) => type === 'resync').length,
+    },
+    violations,
+  };
+}

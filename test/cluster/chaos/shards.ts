@@ -1,0 +1,50 @@
+// Who owns which shard, as each node says of itself and of the others. Asks the public API; decides nothing.
+import { shardCount, shardOf } from '../../../src/domain/ids.ts';
+import type { Node } from './caller.ts';
+import type { Fleet } from './fleet.ts';
+import type { Env, Tenant } from './tenant.ts';
+
+export interface ShardView {
+  /** The answering process's own name, new at every start. */
+  readonly id: string;
+  /** What it holds now, by its own clock. */
+  readonly own: ReadonlySet<number>;
+  /** Process → what it holds, as the members say. */
+  readonly members: ReadonlyMap<string, ReadonlySet<number>>;
+}
+
+/** What this node says; null when it does not answer within a second. */
+export async function view(fleet: Fleet, node: Node, tenant: Tenant): Promise<ShardView | null> {
+  const answer = await fleet.caller.send(node, 'GET', '/api/v1/health/cluster', {
+    cookie: tenant.cookie,
+    timeoutMs: 1000,
+  });
+  if (answer.outcome !== 'ok') return null;
+  const nodes = answer.output.nodes as readonly {
+    readonly node: string;
+    readonly shards: readonly number[];
+  }[];
+  const members = new Map(nodes.map(({ node: id, shards }) => [id, new Set(shards)]));
+  const id = answer.output.node as string;
+  return { id, own: members.get(id) ?? new Set(), members };
+}
+
+/** True when these views are of the same processes, and they alone hold every shard, each once. */
+export function isWhole(views: readonly (ShardView | null)[]): boolean {
+  const ids = views.flatMap((seen) => (seen ? [seen.id] : []));
+  if (ids.length < views.length) return false;
+  const held = views.flatMap((seen) => [...(seen?.own ?? [])]);
+  const agreed = views.every(
+    (seen) => seen?.members.size === ids.length && ids.every((id) => seen.members.has(id)),
+  );
+  return agreed && held.length === shardCount && new Set(held).size === shardCount;
+}
+
+/** The number of the node that owns a tenant's environment; null while none does. */
+export async function ownerOf(fleet: Fleet, tenant: Tenant, env: Env = 'production'): Promise<number | null> {
+  const shard = shardOf(`${tenant.id}/${env}`);
+  for (const node of fleet.up) {
+    if ((await view(fleet, node, tenant))?.own.has(shard)) return fleet.index(node);
+  }
+  return null;
+}
