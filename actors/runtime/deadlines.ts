@@ -10,7 +10,10 @@ export interface SweepOptions {
   readonly everyMs?: number;
   /** True while this process holds the sweep's role; always true where there is one process. */
   readonly lease: () => boolean;
-  /** What is due at `now` (epoch ms), as messages to actors; bounded by the caller. The same may come again until it is done. */
+  /**
+   * What is due at `now` (epoch ms), as messages to actors; bounded by the caller. The same may come again until it is done: one that was
+   * told is told again after 3 s, or at once when telling failed. A store that is slow must not get more work for being behind.
+   */
   readonly due: (now: number) => Promise<readonly Tell[]>;
   readonly tell: (tell: Tell) => Promise<void>;
   /** After every turn that did what it should, or had nothing to do. */
@@ -24,20 +27,33 @@ export interface Sweep {
   stop(): Promise<void>;
 }
 
+const toldAgainMs = 3000;
+
+const nameOf = ({ kind, key, type, body }: Tell): string => JSON.stringify([kind, key, type, body]);
+
 export function startSweep(options: SweepOptions): Sweep {
   const { clock, log, lease, due, tell } = options;
+  /** What was told lately, and when (monotonic). */
+  const told = new Map<string, number>();
   let running: Promise<void> | null = null;
   let stopped = false;
 
   const sweep = async (): Promise<void> => {
     try {
-      for (const message of await due(clock.now())) {
-        await tell(message).catch((err: unknown) =>
+      const found = await due(clock.now());
+      const now = clock.monotonic();
+      for (const [name, at] of told) if (now - at >= toldAgainMs) told.delete(name);
+      for (const message of found) {
+        const name = nameOf(message);
+        if (told.has(name)) continue;
+        told.set(name, now);
+        await tell(message).catch((err: unknown) => {
+          told.delete(name);
           log.warn(
             { err, kind: message.kind, actor: message.key, type: message.type },
             'a due message waits',
-          ),
-        );
+          );
+        });
       }
       options.turned?.();
     } catch (err) {

@@ -155,17 +155,17 @@ export function openPost(options: PostOptions): Post {
       answer = take;
     },
     async settle({ shard, position }, reply) {
-      const removed = settle({ key: streamOf(shard), position });
+      const items: Settled[] = [{ key: streamOf(shard), position }];
       if (reply) {
         const { error, ...rest } = reply.reply;
-        const told = settle({
+        items.push({
           key: repliesOf(reply.to),
           position: null,
           reply: bytesOf(error ? { ...rest, error } : rest),
         });
-        await told;
       }
-      await removed;
+      // Side by side: waiting for one after the other leaves the second's failure to nobody, which ends the process.
+      await Promise.all(items.map(settle));
     },
     async lag(list) {
       if (list.length === 0) return [];

@@ -5,12 +5,14 @@ import type { Feed } from './feed.ts';
 import type { Stream } from './stream.ts';
 
 const sliceSize = 250;
-const attempts = 4;
+const attempts = 12;
 const firstWaitMs = 250;
+/** All attempts together last about 45 s: longer than it takes until a store or a bus that came back has caught up. */
+const longestWaitMs = 5000;
 
 const running = new WeakMap<Feed, { again: boolean }>();
 
-/** Announces every stream of the feed that is open; those that fail are tried again, 4 times in all. A request meanwhile repeats it once. */
+/** Announces every stream of the feed that is open; those that fail are tried again, 12 times in all. A request meanwhile repeats it once. */
 export async function announceAll(feed: Feed, clock: Clock, log: Log): Promise<void> {
   const already = running.get(feed);
   if (already) {
@@ -55,7 +57,7 @@ async function announceOnce(feed: Feed, clock: Clock, log: Log): Promise<void> {
       return;
     }
     await new Promise<void>((resolve) => {
-      clock.after(firstWaitMs * 2 ** attempt, resolve);
+      clock.after(Math.min(firstWaitMs * 2 ** attempt, longestWaitMs), resolve);
     });
   }
 }

@@ -26,14 +26,28 @@ function aSweep(options: Partial<SweepOptions> = {}) {
 }
 
 it('asks every second for what is due and tells the actors', async () => {
-  const { clock, told, asked, sweep } = aSweep();
+  const asked: number[] = [];
+  const { clock, told, sweep } = aSweep({
+    due: async (now) => {
+      asked.push(now);
+      return [{ ...message, key: `at ${now}` }];
+    },
+  });
   await clock.advanceAsync(2500, 500);
   expect(asked).toEqual([1000, 2000]);
-  expect(told).toEqual([message, message]);
+  expect(told.map(({ key }) => key)).toEqual(['at 1000', 'at 2000']);
   await sweep.stop();
   await clock.advanceAsync(2000, 500);
   expect(asked).toHaveLength(2);
   expect(clock.pending).toBe(0);
+});
+
+it('tells again what stays due, after 3 s', async () => {
+  const { clock, told, asked } = aSweep();
+  await clock.advanceAsync(3500, 500);
+  expect([asked.length, told.length]).toEqual([3, 1]);
+  await clock.advanceAsync(1000, 500);
+  expect(told).toEqual([message, message]);
 });
 
 it('does nothing while another process holds the role', async () => {
@@ -65,7 +79,7 @@ it('goes on after a failure of the store or of an actor', async () => {
   const { clock, told, log } = aSweep({
     due: () => {
       if (fail) throw new Error('store down');
-      return Promise.resolve([message, { ...message, key: 'full' }, message]);
+      return Promise.resolve([message, { ...message, key: 'full' }, { ...message, key: 't2/staging' }]);
     },
     tell: async (tell) => {
       if (tell.key === 'full') throw new Error('overloaded');
@@ -77,4 +91,8 @@ it('goes on after a failure of the store or of an actor', async () => {
   await clock.advanceAsync(1000);
   expect(told).toHaveLength(2);
   expect(log.lines.map((line) => line.level)).toEqual(['error', 'warn']);
+  await clock.advanceAsync(1000);
+  // The one that could not be told is tried at once; the others have 3 s.
+  expect(told).toHaveLength(2);
+  expect(log.lines.map((line) => line.level)).toEqual(['error', 'warn', 'warn']);
 });

@@ -6,6 +6,9 @@ import type { Fleet } from './fleet.ts';
 import type { Followed } from './follower.ts';
 import type { Key, Tenant } from './tenant.ts';
 
+/** Approvals read side by side. */
+const lanes = 8;
+
 type Reading = ApprovalSeen['readings'][number];
 type Decision = ApprovalSeen['decisions'][number];
 
@@ -93,11 +96,16 @@ export async function seen(
     }
   }
   const out: ApprovalSeen[] = [];
-  for (const asked of all) {
-    const { status } = await final(fleet, asked);
-    const { id, deadline, readings, decisions } = asked;
-    const inOrder = [...readings].sort((a, b) => a.ended - b.ended);
-    out.push({ id, deadline, readings: inOrder, decisions, frames: told.get(id) ?? [], final: status });
-  }
+  const lane = async (from: number): Promise<void> => {
+    for (let n = from; n < all.length; n += lanes) {
+      const asked = all[n];
+      if (!asked) continue;
+      const { status } = await final(fleet, asked);
+      const { id, deadline, readings, decisions } = asked;
+      const inOrder = [...readings].sort((a, b) => a.ended - b.ended);
+      out.push({ id, deadline, readings: inOrder, decisions, frames: told.get(id) ?? [], final: status });
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, (_, from) => lane(from)));
   return out;
 }

@@ -351,7 +351,7 @@ describe('an actor that asks for its roster', () => {
 });
 
 describe('an announcement that fails', () => {
-  it('is tried again, and a stream that cannot be announced ends', async () => {
+  it('is tried again while an outage lasts, and a stream that cannot be announced for 45 s ends', async () => {
     const { open, broadcast, seen, clock } = hub();
     const once = await open({ agent: 'once' });
     const never = await open({ agent: 'never' });
@@ -360,7 +360,9 @@ describe('an announcement that fails', () => {
       if (id === never.id || failures++ === 0) throw new Error('no owner');
     };
     await broadcast.control({ kind: 'roster_wanted', tenantId: 't1', env: 'production' });
-    await clock.advanceAsync(10_000, 250);
+    await clock.advanceAsync(30_000, 250);
+    expect([once.socket.over, never.socket.over]).toEqual([null, null]);
+    await clock.advanceAsync(30_000, 250);
     expect([once.socket.over, never.socket.over]).toEqual([null, 'ended']);
     expect(seen.announced).toContain(once.id);
   });

@@ -40,9 +40,11 @@ export const deadlines: Suite = {
     await wait(Math.max(0, Math.max(...calm.map(({ deadline }) => deadline)) + 500 - Date.now()));
 
     const begun = Date.now();
-    const asked = await askMany(trial, places, of(120, 1000), 'agent', () =>
-      Math.round(random.between(of(5, 20), of(14, 60))),
-    );
+    // However long asking takes, the deadlines fall into one stretch, around and after the deaths.
+    const asked = await askMany(trial, places, of(120, 1000), 'agent', () => {
+      const at = begun + random.between(of(6000, 50_000), of(16_000, 90_000));
+      return Math.max(1, Math.round((at - Date.now()) / 1000));
+    });
     const killing = trial.beside(() => killAll(trial, of(1500, 4000)));
     const some = random.shuffle(asked).slice(0, asked.length / 10);
     const deciding = trial.beside(() => decideSome(trial, some));
