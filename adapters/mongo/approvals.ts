@@ -101,11 +101,17 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
       await approvals.updateMany(
         { _id: { $in: [...ids] }, tenantId: { $eq: tenantId }, status: { $eq: status } },
         { $unset: { unannouncedAt: '' } },
+        // Nobody waits for it and a lost one is made good: it must not hold up decisions, which wait for the journal.
+        { writeConcern: { w: 1, journal: false } },
       );
     },
     async unannounced(before, limit) {
       const rows = await approvals
-        .find({ unannouncedAt: { $lt: before } }, { projection: { tenantId: 1, env: 1 } })
+        .find(
+          { unannouncedAt: { $lt: before } },
+          // As written: who acts on it reads the approval itself again.
+          { projection: { tenantId: 1, env: 1 }, readConcern: { level: 'local' } },
+        )
         .sort({ unannouncedAt: 1 })
         .limit(limit)
         .toArray();
