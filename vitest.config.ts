@@ -10,6 +10,8 @@ export default defineConfig({
     hookTimeout: 30_000,
     // Files share a process: no test mocks a module or leaves anything behind, and loading everything anew per file costs more than the tests.
     isolate: false,
+    // Many tests wait for processes and deadlines: more workers than the default of one less than there are cores.
+    maxWorkers: 3,
     coverage: {
       provider: 'v8',
       include: ['src/domain/**', 'actors/**', 'src/handlers/**', 'src/http/**'],
