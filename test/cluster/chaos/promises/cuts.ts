@@ -38,7 +38,7 @@ export const cuts: Suite = {
       const chance = random.branch('cuts');
       const victims = [...crowd, ...cutOnes];
       while (!signal.aborted) {
-        for (let n = of(3, 12); n > 0; n--) {
+        for (let n = 3; n > 0; n--) {
           const follower = chance.pick(victims);
           if (!follower.open) continue;
           follower.cut();

@@ -125,9 +125,9 @@ async function lookAround({ fleet, random }: Trial, asked: readonly Asked[], las
   const chance = random.branch('looks');
   while (Date.now() < last + 1000) {
     const node = fleet.route(chance);
-    const some = Array.from({ length: 5 }, () => chance.pick(asked));
+    const some = Array.from({ length: 2 }, () => chance.pick(asked));
     if (node) await Promise.all(some.map((one) => read(fleet, one, node)));
-    await wait(100);
+    await wait(150);
   }
 }
 

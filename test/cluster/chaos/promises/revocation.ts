@@ -23,7 +23,7 @@ export const revocation: Suite = {
     for (let round = 0; round < of(4, 12); round++) {
       const revoked = await tenant.key();
       const crowd = fleet.nodes.flatMap((node) =>
-        agents(fleet, revoked.key, of(5, 30), random.branch(`${round}`), {
+        agents(fleet, revoked.key, of(5, 15), random.branch(`${round}`), {
           prefix: `${round}-${node.name}-`,
           on: node,
         }),
