@@ -15,7 +15,7 @@ export type AgentRow = Omit<Row<Registration>, 'tags' | 'manifest'> &
     readonly manifest: string | null;
   };
 
-export type ReportRow = Reported & { readonly tenantId: string; readonly env: Env };
+export type ReportRow = Reported & { readonly _id: string; readonly tenantId: string; readonly env: Env };
 
 const record = ({ tags, manifest, fence: _fence, ...rest }: AgentRow): Registration =>
   fromRow<Registration>({
@@ -26,8 +26,8 @@ const record = ({ tags, manifest, fence: _fence, ...rest }: AgentRow): Registrat
 
 export function mongoAgents(agents: Collection<AgentRow>, reports: Collection<ReportRow>): AgentStore {
   const one = (tenantId: string, agentId: string) => ({
-    tenantId: { $eq: tenantId },
-    agentId: { $eq: agentId },
+    tenantId,
+    agentId,
   });
 
   const sighted = sightings(agents);
@@ -42,10 +42,7 @@ export function mongoAgents(agents: Collection<AgentRow>, reports: Collection<Re
       return row && record(row);
     },
     async list(tenantId) {
-      const rows = await agents
-        .find({ tenantId: { $eq: tenantId } })
-        .sort({ agentId: 1 })
-        .toArray();
+      const rows = await agents.find({ tenantId }).sort({ agentId: 1 }).toArray();
       return rows.map(record);
     },
     async update(tenantId, agentId, { displayName, tags, bundleName }) {
@@ -61,11 +58,11 @@ export function mongoAgents(agents: Collection<AgentRow>, reports: Collection<Re
       return row && record(row);
     },
     async assign(tenantId, agentIds, bundleName, fence = 0) {
-      const named = { tenantId: { $eq: tenantId }, agentId: { $in: [...agentIds] } };
+      const named = { tenantId, agentId: { $in: [...agentIds] } };
       const rows = await agents.find(named, { projection: { agentId: 1 } }).toArray();
       const registered = new Set(rows.map((row) => row.agentId));
       const { matchedCount } = await agents.updateMany(
-        { tenantId: { $eq: tenantId }, agentId: { $in: [...registered] }, ...notAfter(fence) },
+        { tenantId, agentId: { $in: [...registered] }, ...notAfter(fence) },
         { $set: { bundleName, fence } },
       );
       if (matchedCount < registered.size) throw stale();
@@ -80,7 +77,7 @@ export function mongoAgents(agents: Collection<AgentRow>, reports: Collection<Re
       await reported({ tenantId, env, ...report });
     },
     async reports(tenantId, env) {
-      const rows = await reports.find({ tenantId: { $eq: tenantId }, env: { $eq: env } }).toArray();
+      const rows = await reports.find({ tenantId, env }).toArray();
       return rows.map(({ agentId, bundleName, policyVersion, at }) => ({
         agentId,
         bundleName,
@@ -88,7 +85,7 @@ export function mongoAgents(agents: Collection<AgentRow>, reports: Collection<Re
         at,
       }));
     },
-    count: (tenantId) => agents.countDocuments({ tenantId: { $eq: tenantId } }),
+    count: (tenantId) => agents.countDocuments({ tenantId }),
     async forget(before, limit) {
       const old = { bundleName: null, lastSeenAt: { $lt: before } };
       const rows = await agents

@@ -39,7 +39,7 @@ function record({
 const place = ({ _id, tenantId, env }: ApprovalRow): ApprovalPlace => ({ tenantId, env, id: _id });
 
 export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arrivals): ApprovalStore {
-  const one = (tenantId: string, id: string) => ({ _id: { $eq: id }, tenantId: { $eq: tenantId } });
+  const one = (tenantId: string, id: string) => ({ _id: id, tenantId });
   const get = async (tenantId: string, id: string): Promise<Approval | null> => {
     const row = await approvals.findOne(one(tenantId, id));
     return row && record(row);
@@ -91,8 +91,8 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
     async list(tenantId, { env, status, limit, offset }, now) {
       const rows = await approvals
         .find({
-          tenantId: { $eq: tenantId },
-          ...(env === null ? {} : { env: { $eq: env } }),
+          tenantId,
+          ...(env === null ? {} : { env }),
           ...(status === undefined ? {} : seenAs(status, now)),
         })
         .sort({ createdAt: -1, arrival: -1 })
@@ -124,7 +124,7 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
     },
     async pending(tenantId, env) {
       const rows = await approvals
-        .find({ tenantId: { $eq: tenantId }, env: { $eq: env }, status: 'pending' })
+        .find({ tenantId, env, status: 'pending' })
         .sort({ deadline: 1, arrival: 1 })
         .toArray();
       return rows.map(record);
@@ -139,7 +139,7 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
     },
     async announced(tenantId, status, ids) {
       await approvals.updateMany(
-        { _id: { $in: [...ids] }, tenantId: { $eq: tenantId }, status: { $eq: status } },
+        { _id: { $in: [...ids] }, tenantId, status },
         { $unset: { unannouncedAt: '' } },
         // Nobody waits for it and a lost one is made good: it must not hold up decisions, which wait for the journal.
         { writeConcern: { w: 1, journal: false } },
@@ -159,8 +159,8 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
     },
     countPending: (tenantId, env, now) =>
       approvals.countDocuments({
-        tenantId: { $eq: tenantId },
-        ...(env === null ? {} : { env: { $eq: env } }),
+        tenantId,
+        ...(env === null ? {} : { env }),
         status: 'pending',
         deadline: { $gt: now },
       }),
@@ -172,5 +172,5 @@ function seenAs(status: Approval['status'], now: number): Filter<ApprovalRow> {
   if (status === 'pending') return { status: 'pending', deadline: { $gt: now } };
   if (status === 'timeout')
     return { $or: [{ status: 'timeout' }, { status: 'pending', deadline: { $lte: now } }] };
-  return { status: { $eq: status } };
+  return { status };
 }

@@ -23,7 +23,7 @@ export interface BundleCollections extends DeploymentCollections {
 const attempts = 100;
 const noYaml = { projection: { yaml: 0 } };
 
-const ofBundle = (tenantId: string, name: string) => ({ tenantId: { $eq: tenantId }, name: { $eq: name } });
+const ofBundle = (tenantId: string, name: string) => ({ tenantId, name });
 
 function record({ _id, snapshot, ...rest }: WithoutYaml, signature: string | null): BundleVersion {
   const { yaml: _yaml, ...fields } = { yaml: null, ...rest };
@@ -33,10 +33,7 @@ function record({ _id, snapshot, ...rest }: WithoutYaml, signature: string | nul
 export const bundleHasVersion =
   (bundles: Collection<BundleRow>) =>
   async (tenantId: string, name: string, version: number): Promise<boolean> =>
-    (await bundles.findOne(
-      { ...ofBundle(tenantId, name), version: { $eq: version } },
-      { projection: { _id: 1 } },
-    )) !== null;
+    (await bundles.findOne({ ...ofBundle(tenantId, name), version }, { projection: { _id: 1 } })) !== null;
 
 export function mongoBundles(c: BundleCollections, turn: Turns): BundleStore {
   /** The newest deployments of each version, newest first; of one version when given. */
@@ -44,12 +41,12 @@ export function mongoBundles(c: BundleCollections, turn: Turns): BundleStore {
     const current = (await currentOfTenant(c.signing, tenantId)).filter(
       (d) => d.bundleName === name && (version === undefined || d.version === version),
     );
-    const match = { tenantId: { $eq: tenantId }, bundleName: { $eq: name } };
+    const match = { tenantId, bundleName: name };
     const rows =
       version === undefined
         ? await c.deployments.find(match).sort({ order: -1 }).toArray()
         : await c.deployments
-            .find({ ...match, version: { $eq: version } })
+            .find({ ...match, version })
             .sort({ order: -1 })
             .limit(1)
             .toArray();
@@ -62,7 +59,7 @@ export function mongoBundles(c: BundleCollections, turn: Turns): BundleStore {
     addVersion({ yaml, snapshot, id, ...bundle }) {
       return turn(`bundles/${bundle.tenantId}/${bundle.name}`, async () => {
         for (let attempt = 0; attempt < attempts; attempt++) {
-          const known = await c.bundles.findOne<WithoutYaml>({ _id: { $eq: id } }, noYaml);
+          const known = await c.bundles.findOne<WithoutYaml>({ _id: id }, noYaml);
           if (known) {
             return record(
               known,
@@ -85,7 +82,7 @@ export function mongoBundles(c: BundleCollections, turn: Turns): BundleStore {
       });
     },
     async version(tenantId, name, version) {
-      const filter = { ...ofBundle(tenantId, name), version: { $eq: version } };
+      const filter = { ...ofBundle(tenantId, name), version };
       const row = await c.bundles.findOne<WithoutYaml>(filter, noYaml);
       return row && record(row, signatureOf(await deployed(tenantId, name, version), version));
     },
@@ -99,7 +96,7 @@ export function mongoBundles(c: BundleCollections, turn: Turns): BundleStore {
     },
     async yaml(tenantId, name, version) {
       const row = await c.bundles.findOne(
-        { ...ofBundle(tenantId, name), version: { $eq: version } },
+        { ...ofBundle(tenantId, name), version },
         { projection: { yaml: 1 } },
       );
       return row === null ? null : new Uint8Array(row.yaml.buffer.subarray(0, row.yaml.position));
@@ -109,7 +106,7 @@ export function mongoBundles(c: BundleCollections, turn: Turns): BundleStore {
       const ever = env === null ? null : await everDeployed(c, tenantId, env, current);
       const rows = await c.bundles
         .find<WithoutYaml>(
-          { tenantId: { $eq: tenantId } },
+          { tenantId },
           { projection: { name: 1, version: 1, createdAt: 1, contractCount: 1 } },
         )
         .toArray();
@@ -130,7 +127,7 @@ async function everDeployed(
 ): Promise<ReadonlySet<string>> {
   const pairs = await c.deployments
     .aggregate<{ _id: { name: string; version: number } }>([
-      { $match: { tenantId: { $eq: tenantId }, env: { $eq: env } } },
+      { $match: { tenantId, env } },
       { $group: { _id: { name: '$bundleName', version: '$version' } } },
     ])
     .toArray();

@@ -31,7 +31,7 @@ const itemIds = 'compositions';
 export function mongoContracts(library: Library): ContractStore {
   async function latestRow(tenantId: string, contractId: string): Promise<ContractRow | null> {
     const entry = contractIn(await readLibrary(library, tenantId, [contractPath(contractId)]), contractId);
-    return entry ? library.rows.findOne({ _id: { $eq: entry.row } }) : null;
+    return entry ? library.rows.findOne({ _id: entry.row }) : null;
   }
 
   return {
@@ -61,7 +61,7 @@ export function mongoContracts(library: Library): ContractStore {
         tenantId,
         async (head) => {
           const entry = contractIn(head, contractId);
-          const before = entry && (await library.rows.findOne({ _id: { $eq: entry.row } }));
+          const before = entry && (await library.rows.findOne({ _id: entry.row }));
           if (!entry || !before) return { answer: null };
           const version = entry.version + 1;
           const next: ContractVersion = { ...toContract(before), ...patch, ...meta, version };
@@ -88,9 +88,7 @@ export function mongoContracts(library: Library): ContractStore {
       const entry = contractIn(await readLibrary(library, tenantId, [contractPath(contractId)]), contractId);
       if (!entry) return null;
       const row = await library.rows.findOne(
-        entry.version === version
-          ? { _id: { $eq: entry.row } }
-          : { lineage: { $eq: entry.lineage }, version: { $eq: version }, kept: true },
+        entry.version === version ? { _id: entry.row } : { lineage: entry.lineage, version, kept: true },
       );
       return row && toContract(row);
     },
@@ -100,7 +98,7 @@ export function mongoContracts(library: Library): ContractStore {
       if (!entry) return [];
       const rows = await library.rows
         .find(
-          { lineage: { $eq: entry.lineage }, $or: [{ kept: true }, { _id: { $eq: entry.row } }] },
+          { lineage: entry.lineage, $or: [{ kept: true }, { _id: entry.row }] },
           { projection: { version: 1, createdAt: 1, createdBy: 1 } },
         )
         .sort({ version: -1 })
@@ -116,7 +114,7 @@ export function mongoContracts(library: Library): ContractStore {
         .find({
           _id: { $in: latest },
           ...(type === undefined ? {} : { type: { $eq: type as ContractRow['type'] } }),
-          ...(tag === undefined ? {} : { tags: { $eq: tag } }),
+          ...(tag === undefined ? {} : { tags: tag }),
           ...(pattern ? { $or: [{ name: pattern }, { description: pattern }, { contractId: pattern }] } : {}),
         })
         .sort({ createdAt: -1, order: -1 })
@@ -140,7 +138,7 @@ export function mongoContracts(library: Library): ContractStore {
       );
       if (removed === 'absent' || 'usedBy' in removed) return removed;
       // Rows of a lineage that the head does not name are never read: dying here leaves only dead weight.
-      await library.rows.deleteMany({ lineage: { $eq: removed.lineage } });
+      await library.rows.deleteMany({ lineage: removed.lineage });
       return 'removed';
     },
 

@@ -49,7 +49,7 @@ export function mongoDeployments(
 ): DeploymentStore {
   async function keep({ id, ...rest }: Placed, asOf: number): Promise<void> {
     try {
-      const older = { _id: { $eq: id }, asOf: { $lt: asOf } };
+      const older = { _id: id, asOf: { $lt: asOf } };
       await c.deployments.updateOne(older, { $set: { ...rest, asOf } }, { upsert: true });
     } catch (error) {
       if (!isDuplicate(error)) throw error;
@@ -68,7 +68,7 @@ export function mongoDeployments(
         async (head) => {
           const before = head?.current?.[field];
           if (before?.id === wanted.id) return { answer: { known: before } };
-          const row = await c.deployments.findOne({ _id: { $eq: wanted.id } });
+          const row = await c.deployments.findOne({ _id: wanted.id });
           if (row) return { answer: { known: rowToPlaced(row) } };
           if (head === null || head.active.id !== wanted.signingKeyId) return { answer: null };
           if ((head.fences?.[wanted.env] ?? 0) > fence) throw stale();
@@ -104,9 +104,9 @@ export function mongoDeployments(
       );
       const rows = await c.deployments
         .find({
-          tenantId: { $eq: tenantId },
-          ...(env === undefined ? {} : { env: { $eq: env } }),
-          ...(bundleName === undefined ? {} : { bundleName: { $eq: bundleName } }),
+          tenantId,
+          ...(env === undefined ? {} : { env }),
+          ...(bundleName === undefined ? {} : { bundleName }),
         })
         .sort({ order: -1 })
         .limit(limit)

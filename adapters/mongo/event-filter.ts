@@ -72,6 +72,7 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
   const { env, agentId, toolName, verdict, mode, since, until, search } = filter;
   const pattern = search && { $regex: literalPattern(search), $options: 'i' };
   return {
+    // Written with `$eq`: one server of this protocol loses the first event of a range when it walks a descending index by plain equality.
     tenantId: { $eq: tenantId },
     ...(env === null ? {} : { env: { $eq: env } }),
     ...(agentId === undefined ? {} : { agentId: { $eq: agentId } }),

@@ -43,8 +43,8 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
       if (told.has(word)) return [];
       told.add(word);
       const filter = {
-        tenantId: { $eq: tenantId },
-        callId: { $eq: repeat.call_id },
+        tenantId,
+        callId: repeat.call_id,
         verdicts: { $ne: repeat.verdict },
       };
       const update = { $push: { outcomes: outcomeOf(repeat), verdicts: repeat.verdict } };
@@ -144,7 +144,7 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
     },
 
     async purge(tenantId, before, limit) {
-      const old = { tenantId: { $eq: tenantId }, receivedAt: { $lt: before } };
+      const old = { tenantId, receivedAt: { $lt: before } };
       const rows = await events
         .find(old, { projection: { _id: 1 } })
         .sort({ receivedAt: 1 })

@@ -38,7 +38,7 @@ export async function decide<D extends Head, A>(
       const { answer, set, unset, lost } = await step(head);
       if (set === undefined && unset === undefined) return answer;
       if (head === null) throw new Error('A head that is not there cannot change.');
-      const filter = { _id: { $eq: id }, revision: { $eq: head.revision } } as unknown as Filter<D>;
+      const filter = { _id: id, revision: head.revision } as unknown as Filter<D>;
       const change: Document = { $set: { ...set, revision: head.revision + 1 } };
       if (unset) change.$unset = Object.fromEntries(unset.map((path) => [path, '']));
       const { matchedCount } = await heads.updateOne(filter, change as UpdateFilter<D>);
@@ -55,6 +55,6 @@ export async function readHead<D extends Head>(
   fields?: readonly string[],
 ): Promise<D | null> {
   const projection = fields && Object.fromEntries([...fields, 'revision'].map((field) => [field, 1]));
-  const filter = { _id: { $eq: id } } as unknown as Filter<D>;
+  const filter = { _id: id } as unknown as Filter<D>;
   return heads.findOne<D>(filter, projection ? { projection } : {});
 }

@@ -30,7 +30,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
     { key: { unannouncedAt: 1 }, sparse: true },
   ],
   agents: [{ key: { tenantId: 1, agentId: 1 }, unique: true }, { key: { lastSeenAt: 1 } }],
-  reports: [{ key: { tenantId: 1, env: 1, agentId: 1, bundleName: 1 }, unique: true }],
+  reports: [{ key: { tenantId: 1, env: 1 } }, { key: { tenantId: 1, agentId: 1 } }],
   rules: [{ key: { tenantId: 1, priority: 1 }, unique: true }],
   values: [{ key: { tenantId: 1, key: 1 }, unique: true }, { key: { expiresAt: 1 } }],
 };

@@ -12,17 +12,14 @@ export function mongoKeys(keys: Collection<KeyRow>): KeyStore {
       await keys.insertOne(toRow(key));
     },
     async list(tenantId) {
-      const rows = await keys
-        .find({ tenantId: { $eq: tenantId }, revokedAt: null })
-        .sort({ createdAt: -1, _id: -1 })
-        .toArray();
+      const rows = await keys.find({ tenantId, revokedAt: null }).sort({ createdAt: -1, _id: -1 }).toArray();
       return rows.map((row) => fromRow<ApiKey>(row));
     },
     async byHash(hash) {
-      return fromRowOrNull<ApiKey>(await keys.findOne({ hash: { $eq: hash } }));
+      return fromRowOrNull<ApiKey>(await keys.findOne({ hash }));
     },
     async revoke(tenantId, id, now) {
-      const open = { _id: { $eq: id }, tenantId: { $eq: tenantId }, revokedAt: null };
+      const open = { _id: id, tenantId, revokedAt: null };
       const row = await keys.findOneAndUpdate(
         open,
         { $set: { revokedAt: now } },
@@ -34,7 +31,7 @@ export function mongoKeys(keys: Collection<KeyRow>): KeyStore {
       if (uses.length === 0) return;
       // $max takes any number for more than null.
       const writes = uses.map(({ id, at }) => ({
-        updateOne: { filter: { _id: { $eq: id } }, update: { $max: { lastUsedAt: at } } },
+        updateOne: { filter: { _id: id }, update: { $max: { lastUsedAt: at } } },
       }));
       await keys.bulkWrite(writes, { ordered: false });
     },

@@ -11,17 +11,14 @@ const record = ({ fence: _fence, ...row }: RuleRow): AssignmentRule =>
   fromRow<AssignmentRule>({ ...row, tagMatch: fromText<Tags>(row.tagMatch) });
 
 export function mongoRules(rules: Collection<RuleRow>): RuleStore {
-  const one = (tenantId: string, id: string) => ({ _id: { $eq: id }, tenantId: { $eq: tenantId } });
+  const one = (tenantId: string, id: string) => ({ _id: id, tenantId });
   /** @throws HubError unavailable when the rule is there: a later owner wrote it */
   async function absent(tenantId: string, id: string): Promise<void> {
     if (await rules.findOne(one(tenantId, id))) throw stale();
   }
   return {
     async list(tenantId) {
-      const rows = await rules
-        .find({ tenantId: { $eq: tenantId } })
-        .sort({ priority: 1 })
-        .toArray();
+      const rows = await rules.find({ tenantId }).sort({ priority: 1 }).toArray();
       return rows.map(record);
     },
     async create(rule) {

@@ -17,7 +17,7 @@ export function mongoSeals(seals: Collection<SealRow>): SealStore {
       } catch (error) {
         if (!isDuplicate(error)) throw error;
       }
-      return (await seals.findOne({ _id: { $eq: name } }))?.value ?? value;
+      return (await seals.findOne({ _id: name }))?.value ?? value;
     },
   };
 }

@@ -1,6 +1,6 @@
 // What connected agents make the store write, in bulk: a fleet that comes back after a restart asks for thousands of such writes at once, and
 // writing them one by one would cost a commit each. What is asked for while the last bulk write is under way goes into the next.
-import type { AnyBulkWriteOperation, Collection, Filter } from 'mongodb';
+import type { Collection } from 'mongodb';
 import type { Reported } from '../../src/domain/agent.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import { batches } from '../../src/ports/batches.ts';
@@ -30,80 +30,90 @@ function newest<T>(items: readonly T[], keyOf: (item: T) => string, timeOf: (ite
   return [...byKey.values()];
 }
 
-/** Carries out upserts that only move forward in time; what the unique index refuses is there already, and newer. Answers their indexes. */
-async function moveForward<T extends AgentRow | ReportRow>(
-  collection: Collection<T>,
-  writes: AnyBulkWriteOperation<T>[],
-): Promise<readonly number[]> {
+/** What a unique index refuses is there already. Answers the indexes of those. */
+async function unlessThere(write: () => Promise<unknown>): Promise<readonly number[]> {
   try {
-    await collection.bulkWrite(writes, { ordered: false });
+    await write();
     return [];
   } catch (error) {
     return refusedAsDuplicates(error);
   }
 }
 
-/** Makes registrations where missing and moves their last sighting; gives them back. */
+const fresh = ({ tenantId, agentId, env, now, newId }: Sighting): AgentRow => ({
+  _id: newId,
+  tenantId,
+  agentId,
+  displayName: null,
+  tags: '{}',
+  bundleName: null,
+  manifest: null,
+  lastEnv: env,
+  lastSeenAt: now,
+  createdAt: now,
+});
+
+/** Makes registrations where missing and moves their last sighting, which never goes back; gives them back. */
 export function sightings(agents: Collection<AgentRow>): (sighting: Sighting) => Promise<AgentRow> {
   const keyOf = ({ tenantId, agentId }: Pick<Sighting, 'tenantId' | 'agentId'>): string =>
     `${tenantId}/${agentId}`;
+
+  async function find(wanted: readonly Sighting[]): Promise<Map<string, AgentRow>> {
+    const byTenant = new Map<string, string[]>();
+    for (const { tenantId, agentId } of wanted) {
+      const ids = byTenant.get(tenantId) ?? [];
+      byTenant.set(tenantId, ids);
+      ids.push(agentId);
+    }
+    const lists = await Promise.all(
+      [...byTenant].map(([tenantId, ids]) => agents.find({ tenantId, agentId: { $in: ids } }).toArray()),
+    );
+    return new Map(lists.flat().map((row) => [keyOf(row), row]));
+  }
+
   return batches<Sighting, AgentRow>(async (items) => {
     const latest = newest(items, keyOf, ({ now }) => now);
-    const written = latest.map(({ tenantId, agentId, env, now, newId }) => {
-      const filter = {
-        tenantId: { $eq: tenantId },
-        agentId: { $eq: agentId },
-        lastSeenAt: { $not: { $gt: now } },
-      };
-      const $setOnInsert = {
-        _id: newId,
-        displayName: null,
-        tags: '{}',
-        bundleName: null,
-        manifest: null,
-        createdAt: now,
-      };
-      const update = { $set: { lastEnv: env, lastSeenAt: now }, $setOnInsert };
-      return { updateOne: { filter, update, upsert: true } } as AnyBulkWriteOperation<AgentRow>;
-    });
-    await moveForward(agents, written);
-    const byTenant = new Map<string, string[]>();
-    for (const { tenantId, agentId } of latest) {
-      byTenant.set(tenantId, [...(byTenant.get(tenantId) ?? []), agentId]);
+    const rows = await find(latest);
+    const missing = latest.filter((one) => !rows.has(keyOf(one)));
+    if (missing.length > 0) {
+      const made = missing.map(fresh);
+      const refused = await unlessThere(() => agents.insertMany(made, { ordered: false }));
+      for (const [i, row] of made.entries()) if (!refused.includes(i)) rows.set(keyOf(row), row);
+      // Another node was faster.
+      const others = missing.filter((_, i) => refused.includes(i));
+      if (others.length > 0) for (const [key, row] of await find(others)) rows.set(key, row);
     }
-    const $or: Filter<AgentRow>[] = [...byTenant].map(([tenantId, ids]) => ({
-      tenantId: { $eq: tenantId },
-      agentId: { $in: ids },
-    }));
-    const rows = new Map((await agents.find({ $or }).toArray()).map((row) => [keyOf(row), row]));
+    const moves = latest.flatMap((one) => {
+      const row = rows.get(keyOf(one));
+      if (!row || (row.lastSeenAt ?? Number.NEGATIVE_INFINITY) >= one.now) return [];
+      const seen = { lastEnv: one.env, lastSeenAt: one.now };
+      rows.set(keyOf(one), { ...row, ...seen });
+      const filter = { _id: row._id, lastSeenAt: { $not: { $gt: one.now } } };
+      return [{ updateOne: { filter, update: { $set: seen } } }];
+    });
+    if (moves.length > 0) await agents.bulkWrite(moves, { ordered: false });
     // One that is missing was removed in between.
     return items.map((item) => rows.get(keyOf(item)) ?? unavailable());
   }, most);
 }
 
-/** Keeps the newest report of each (tenant, env, agent, bundle). */
+/** Keeps the newest report of each (tenant, env, agent, bundle), which is the document's id. */
 export function reportings(reports: Collection<ReportRow>): (report: ReportOf) => Promise<true> {
-  const keyOf = ({ tenantId, env, agentId, bundleName }: ReportOf): string =>
+  const idOf = ({ tenantId, env, agentId, bundleName }: ReportOf): string =>
     JSON.stringify([tenantId, env, agentId, bundleName]);
   return batches(async (items) => {
-    const latest = newest(items, keyOf, ({ at }) => at);
-    const written = (upsert: boolean) =>
-      latest.map(({ tenantId, env, agentId, bundleName, policyVersion, at }) => {
-        const filter = {
-          tenantId: { $eq: tenantId },
-          env: { $eq: env },
-          agentId: { $eq: agentId },
-          bundleName: { $eq: bundleName },
-          at: { $lte: at },
-        };
-        return {
-          updateOne: { filter, update: { $set: { policyVersion, at } }, upsert },
-        } as AnyBulkWriteOperation<ReportRow>;
-      });
-    const refused = await moveForward(reports, written(true));
-    // Another node may have made an older one at the same moment.
-    const again = written(false).filter((_, i) => refused.includes(i));
-    if (again.length > 0) await moveForward(reports, again);
+    const latest = newest(items, idOf, ({ at }) => at);
+    const writes = latest.map((report) => {
+      const { policyVersion, at, ...place } = report;
+      const filter = { _id: idOf(report), at: { $lte: at } };
+      return {
+        updateOne: { filter, update: { $set: { policyVersion, at }, $setOnInsert: place }, upsert: true },
+      };
+    });
+    const refused = await unlessThere(() => reports.bulkWrite(writes, { ordered: false }));
+    // What is there is newer, or another node made an older one at the same moment.
+    const again = writes.filter((_, i) => refused.includes(i));
+    if (again.length > 0) await unlessThere(() => reports.bulkWrite(again, { ordered: false }));
     return items.map(() => true as const);
   }, most);
 }

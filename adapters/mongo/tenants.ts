@@ -24,13 +24,13 @@ export interface TenantCollections {
 
 /** Copies what tenants began with to its places; of one tenant or of all. */
 export async function settle(c: TenantCollections, tenantId?: string): Promise<void> {
-  const filter = tenantId === undefined ? {} : { 'founding.tenant._id': { $eq: tenantId } };
+  const filter = tenantId === undefined ? {} : { 'founding.tenant._id': tenantId };
   const begun = await c.users.find({ founding: { $exists: true }, ...filter }).toArray();
   for (const { _id, founding } of begun) {
     if (!founding) continue;
     await insertOnce(c.signing, newSigningHead(founding.key));
     await insertOnce(c.tenants, founding.tenant);
-    await c.users.updateOne({ _id: { $eq: _id } }, { $unset: { founding: '' } });
+    await c.users.updateOne({ _id }, { $unset: { founding: '' } });
   }
 }
 
@@ -76,7 +76,7 @@ export function mongoTenants(c: TenantCollections): TenantStore {
       return created ? 'created' : 'email_taken';
     },
     async addUser(added) {
-      const known = async () => (await c.tenants.findOne({ _id: { $eq: added.tenantId } })) !== null;
+      const known = async () => (await c.tenants.findOne({ _id: added.tenantId })) !== null;
       if (!(await known())) {
         await settle(c, added.tenantId);
         if (!(await known())) return 'no_tenant';
@@ -84,10 +84,10 @@ export function mongoTenants(c: TenantCollections): TenantStore {
       return (await inserted(toRow(added))) ? 'created' : 'email_taken';
     },
     async userByEmail(email) {
-      return user(await c.users.findOne({ email: { $eq: email } }));
+      return user(await c.users.findOne({ email }));
     },
     async userById(id) {
-      return user(await c.users.findOne({ _id: { $eq: id } }));
+      return user(await c.users.findOne({ _id: id }));
     },
     async tenantIds() {
       await settle(c);

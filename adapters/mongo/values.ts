@@ -29,7 +29,7 @@ function sum(text: string, amount: number): number | null {
 }
 
 export function mongoValues(values: Collection<ValueRow>, turn: Turns): ValueStore {
-  const one = (tenantId: string, key: string) => ({ tenantId: { $eq: tenantId }, key: { $eq: key } });
+  const one = (tenantId: string, key: string) => ({ tenantId, key });
   async function set(tenantId: string, key: string, value: string, now: number): Promise<void> {
     const change = { $set: { value, expiresAt: now + valueTtlMs } };
     try {
@@ -69,7 +69,7 @@ export function mongoValues(values: Collection<ValueRow>, turn: Turns): ValueSto
   ): Promise<boolean> {
     if (next === null) return true;
     if (row) {
-      const same = { _id: row._id, value: { $eq: row.value }, expiresAt: { $eq: row.expiresAt } };
+      const same = { _id: row._id, value: row.value, expiresAt: row.expiresAt };
       return (await values.updateOne(same, { $set: next })).matchedCount === 1;
     }
     try {
@@ -88,7 +88,7 @@ export function mongoValues(values: Collection<ValueRow>, turn: Turns): ValueSto
     },
     async getMany(tenantId, keys, now) {
       const rows = await values
-        .find({ tenantId: { $eq: tenantId }, key: { $in: [...keys] }, expiresAt: { $gt: now } })
+        .find({ tenantId, key: { $in: [...keys] }, expiresAt: { $gt: now } })
         .toArray();
       return new Map(rows.map((row) => [row.key, row.value]));
     },
