@@ -8,7 +8,6 @@ import { actorKind } from './runtime/kind.ts';
 /** An open stream. */
 interface Connection {
   readonly id: string;
-  readonly pinned: boolean;
   readonly at: number;
 }
 
@@ -59,7 +58,7 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       }
       const oldest = now() - streamLifeMs;
       const kept = state.connections.filter((one) => one.at >= oldest && one.id !== connectionId);
-      state.connections = kept.concat({ id: connectionId, pinned: requested !== null, at });
+      state.connections = kept.concat({ id: connectionId, at });
       if (!policyVersion) return { reply: resolution };
       const report = { agentId, bundleName: resolution.bundleName, policyVersion, at };
       return {
@@ -78,9 +77,9 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       const before = state.effective;
       const next = await resolve(state, await ports.store.agents.get(tenantId, agentId), ports);
       state.effective = next;
-      const follows = state.connections.some(({ pinned }) => !pinned);
-      // A new activation does not know what its streams follow, so it says it again.
-      const changed = before ? follows && before.bundleName !== next.bundleName : true;
+      // Pinned streams hear of it, too (document 1, Agent stream events: "bundle assignment changes", of any stream), but follow what they
+      // did. A new activation does not know what its streams follow, so it says it again.
+      const changed = before ? state.connections.length > 0 && before.bundleName !== next.bundleName : true;
       if (!changed) return { reply: next };
       const { bundleName, source } = next;
       const type = 'assignment_changed';

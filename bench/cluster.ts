@@ -15,7 +15,7 @@ const entriesGoal = 10;
 const deployments = 3;
 const bundleBytes = 4096;
 /** Agents that connect side by side: each is written to the store. */
-const openAtOnce = 20;
+const openAtOnce = 10;
 
 const { values } = parseArgs({
   options: {

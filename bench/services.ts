@@ -14,6 +14,8 @@ export async function startServices(): Promise<BenchServices> {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const gone = once(child, 'exit');
+  // A benchmark that fails leaves no server behind.
+  process.once('exit', () => child.kill('SIGTERM'));
   let said = '';
   const address = (name: string): string | undefined => new RegExp(`^${name}='(.*)'$`, 'm').exec(said)?.[1];
   for await (const chunk of child.stdout) {

@@ -73,6 +73,8 @@ export class StreamClient {
   }
 }
 
+const retryMs = 500;
+
 /** The client process itself. */
 function run(): void {
   const tell = (type: Answer['type']): void => void process.send?.({ type, at: now() });
@@ -82,9 +84,11 @@ function run(): void {
   let closing = false;
   const scratch = Buffer.alloc(256 * 1024);
 
-  const open = (port: number, request: string): Promise<void> =>
+  /** A stream that is refused is tried again, as agents do: a store that is slower than the hub may not keep up. */
+  const open = (port: number, request: string, tries = 20): Promise<void> =>
     new Promise((resolve) => {
       let first = true;
+      let refused = false;
       const connection = {
         read: 0,
         socket: net.connect({
@@ -93,6 +97,11 @@ function run(): void {
           onread: {
             buffer: scratch,
             callback(count) {
+              if (connection.read === 0 && scratch.subarray(0, count).includes(' 503 ')) {
+                refused = true;
+                connection.socket.destroy();
+                return true;
+              }
               const before = connection.read;
               connection.read += count;
               if (before < wanted && connection.read >= wanted && --left === 0) tell('done');
@@ -109,7 +118,10 @@ function run(): void {
       connection.socket.once('connect', () => connection.socket.write(request));
       connection.socket.on('error', () => tell('failed'));
       connection.socket.on('close', () => {
-        if (!closing) tell('failed');
+        if (closing) return;
+        if (!refused || tries === 0) return tell('failed');
+        connections.splice(connections.indexOf(connection), 1);
+        setTimeout(() => resolve(open(port, request, tries - 1)), retryMs);
       });
       connections.push(connection);
     });

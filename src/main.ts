@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The process: arguments, settings, start, first-run instructions, signals. Everything else is wire.ts.
-import { ConfigError, helpText, readConfig } from './config.ts';
+import { type Config, ConfigError, helpText, readConfig } from './config.ts';
 import { HubError } from './domain/error.ts';
 import { openApiFor, startHub } from './wire.ts';
 
@@ -9,29 +9,36 @@ const say = (text: string): void => {
 };
 
 /** What a person who has never seen the hub does next; printed at start until there is an admin. */
-function firstRun(url: string, withToken: boolean): string {
-  const token = withToken ? " \\\n       -H 'X-Setup-Token: <the SETUP_TOKEN you set>'" : '';
+function firstRun(url: string, { setupToken, wire }: Config): string {
+  const agentId = wire.agentIdHeaders[0] ?? 'x-service-agent-id';
+  const token = setupToken !== null ? " \\\n       -H 'X-Setup-Token: <the SETUP_TOKEN you set>'" : '';
   return `
 
 Nobody has set this hub up yet. In another terminal:
 
   1. Create the first admin:
-     curl -s ${url}/api/v1/setup -H 'X-Requested-With: curl' -H 'Content-Type: application/json'${token} \\
+     curl -sS ${url}/api/v1/setup -H 'X-Requested-With: curl' -H 'Content-Type: application/json'${token} \\
        -d '{"email":"you@example.com","password":"at least twelve characters"}'
 
   2. Sign in:
-     curl -s -c cookies ${url}/api/v1/auth/login -H 'X-Requested-With: curl' -H 'Content-Type: application/json' \\
+     curl -sS -c cookies ${url}/api/v1/auth/login -H 'X-Requested-With: curl' -H 'Content-Type: application/json' \\
        -d '{"email":"you@example.com","password":"at least twelve characters"}'
 
   3. Make an API key for your agents (it is shown once):
-     curl -s -b cookies ${url}/api/v1/keys -H 'X-Requested-With: curl' -H 'Content-Type: application/json' \\
+     curl -sS -b cookies ${url}/api/v1/keys -H 'X-Requested-With: curl' -H 'Content-Type: application/json' \\
        -d '{"env":"production","label":"first agent"}'
 
   4. Connect an agent, and leave it open:
-     curl -N '${url}/api/v1/stream?env=production' -H 'Authorization: Bearer <the key>' -H 'X-Service-Agent-Id: agent-1'
+     curl -N '${url}/api/v1/stream?env=production' -H 'Authorization: Bearer <the key>' -H '${agentId}: agent-1'
 
 docs/getting-started.md goes on with a bundle, a deployment, events and an approval. The API: ${url}/api/openapi.json
 `;
+}
+
+/** What the system refused is one line; anything else is a fault of ours, with the place. */
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return 'syscall' in error ? error.message : (error.stack ?? error.message);
 }
 
 async function run(): Promise<void> {
@@ -53,8 +60,9 @@ async function run(): Promise<void> {
   const hub = await startHub(config);
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   const listening = `Reeve is listening on http://${host}:${hub.port}`;
+  const local = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : host;
   const setUp = await hub.isSetUp();
-  say(setUp ? listening : listening + firstRun(`http://localhost:${hub.port}`, config.setupToken !== null));
+  say(setUp ? listening : listening + firstRun(`http://${local}:${hub.port}`, config));
 
   let stopping = false;
   const stop = (signal: string): void => {
@@ -80,10 +88,6 @@ run().catch((error: unknown) => {
     );
     process.exit(2);
   }
-  say(
-    error instanceof HubError
-      ? error.message
-      : `The hub could not start: ${error instanceof Error ? error.stack : String(error)}`,
-  );
+  say(error instanceof HubError ? error.message : `The hub could not start: ${reason(error)}`);
   process.exit(1);
 });

@@ -7,7 +7,7 @@ import { createLocalBroadcast } from '../adapters/local/broadcast.ts';
 import { createLocalJobs } from '../adapters/local/jobs.ts';
 import { createLocalLimits } from '../adapters/local/limits.ts';
 import { systemClock } from '../adapters/node/clock.ts';
-import { createEvaluator } from '../adapters/node/evaluator/evaluator.ts';
+import { createEvaluator, type EvaluatorOptions } from '../adapters/node/evaluator/evaluator.ts';
 import { createSecrets } from '../adapters/node/secrets.ts';
 import { openSqliteInline } from '../adapters/sqlite/index.ts';
 import { type Caller, Reply, type Request } from '../src/api/call.ts';
@@ -22,6 +22,7 @@ import { problemsOf, validationFailed } from '../src/handlers/problems.ts';
 import type { Broadcast } from '../src/ports/broadcast.ts';
 import type { Evaluator } from '../src/ports/evaluator.ts';
 import { ManualClock } from './clock.ts';
+import { compiled } from './compiled.ts';
 import { silentLog } from './log.ts';
 
 export type UserCaller = Extract<Caller, { kind: 'user' }>;
@@ -85,9 +86,16 @@ const settings: Settings = {
   },
 };
 
+const evaluatorThread = compiled('adapters/node/evaluator/worker.ts');
+
 /** An evaluator for several hubs: its threads take a while to start. Close it when done. Real time: threads know no other. */
-export const makeEvaluator = (): Evaluator =>
-  createEvaluator({ clock: systemClock, accepted: { apiVersions: settings.wire.apiVersions } });
+export const makeEvaluator = (changed: Partial<EvaluatorOptions> = {}): Evaluator =>
+  createEvaluator({
+    clock: systemClock,
+    accepted: { apiVersions: settings.wire.apiVersions },
+    ...(evaluatorThread ? { entry: evaluatorThread } : {}),
+    ...changed,
+  });
 
 /** @param changed settings other than the defaults @param shared an evaluator that the hub uses and does not close */
 export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluator): Promise<TestHub> {

@@ -5,8 +5,9 @@ import type { Registration, Reported, Tags } from '../../src/domain/agent.ts';
 import type { AgentManifest } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type { AgentStore } from '../../src/ports/agents.ts';
-import { isDuplicate, stale, unavailable } from './failure.ts';
+import { stale } from './failure.ts';
 import { type Fenced, fromRow, fromText, notAfter, type Row, toText } from './form.ts';
+import { reportings, sightings } from './sightings.ts';
 
 export type AgentRow = Omit<Row<Registration>, 'tags' | 'manifest'> &
   Fenced & {
@@ -15,8 +16,6 @@ export type AgentRow = Omit<Row<Registration>, 'tags' | 'manifest'> &
   };
 
 export type ReportRow = Reported & { readonly tenantId: string; readonly env: Env };
-
-const attempts = 20;
 
 const record = ({ tags, manifest, fence: _fence, ...rest }: AgentRow): Registration =>
   fromRow<Registration>({
@@ -31,48 +30,12 @@ export function mongoAgents(agents: Collection<AgentRow>, reports: Collection<Re
     agentId: { $eq: agentId },
   });
 
-  async function seen(
-    tenantId: string,
-    agentId: string,
-    env: Env,
-    now: number,
-    newId: string,
-  ): Promise<AgentRow> {
-    for (let attempt = 0; attempt < attempts; attempt++) {
-      const moved = await agents.findOneAndUpdate(
-        { ...one(tenantId, agentId), $or: [{ lastSeenAt: null }, { lastSeenAt: { $lte: now } }] },
-        { $set: { lastEnv: env, lastSeenAt: now } },
-        { returnDocument: 'after' },
-      );
-      if (moved) return moved;
-      const newer = await agents.findOne(one(tenantId, agentId));
-      if (newer && (newer.lastSeenAt ?? 0) > now) return newer;
-      if (newer) continue;
-      const row: AgentRow = {
-        _id: newId,
-        tenantId,
-        agentId,
-        displayName: null,
-        tags: '{}',
-        bundleName: null,
-        manifest: null,
-        lastEnv: env,
-        lastSeenAt: now,
-        createdAt: now,
-      };
-      try {
-        await agents.insertOne(row);
-        return row;
-      } catch (error) {
-        if (!isDuplicate(error)) throw error;
-      }
-    }
-    throw unavailable();
-  }
+  const sighted = sightings(agents);
+  const reported = reportings(reports);
 
   return {
     async seen(tenantId, agentId, env, now, newId) {
-      return record(await seen(tenantId, agentId, env, now, newId));
+      return record(await sighted({ tenantId, agentId, env, now, newId }));
     },
     async get(tenantId, agentId) {
       const row = await agents.findOne(one(tenantId, agentId));
@@ -109,25 +72,12 @@ export function mongoAgents(agents: Collection<AgentRow>, reports: Collection<Re
       return [...new Set(agentIds)].filter((id) => registered.has(id));
     },
     async putManifest(tenantId, env, manifest, now, newId) {
-      await seen(tenantId, manifest.agent_id, env, now, newId);
+      await sighted({ tenantId, agentId: manifest.agent_id, env, now, newId });
       const text = toText({ ...manifest, updatedAt: now });
       await agents.updateOne(one(tenantId, manifest.agent_id), { $set: { manifest: text } });
     },
-    async report(tenantId, env, { agentId, bundleName, policyVersion, at }) {
-      try {
-        await reports.updateOne(
-          { ...one(tenantId, agentId), env: { $eq: env }, bundleName: { $eq: bundleName }, at: { $lte: at } },
-          { $set: { policyVersion, at } },
-          { upsert: true },
-        );
-      } catch (error) {
-        // The one that is there is newer.
-        if (!isDuplicate(error)) throw error;
-        await reports.updateOne(
-          { ...one(tenantId, agentId), env: { $eq: env }, bundleName: { $eq: bundleName }, at: { $lte: at } },
-          { $set: { policyVersion, at } },
-        );
-      }
+    async report(tenantId, env, report) {
+      await reported({ tenantId, env, ...report });
     },
     async reports(tenantId, env) {
       const rows = await reports.find({ tenantId: { $eq: tenantId }, env: { $eq: env } }).toArray();

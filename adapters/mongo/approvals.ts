@@ -1,7 +1,9 @@
 // Approvals in MongoDB: one document each. A transition is one update of a document that is still pending, so it happens once.
+import { randomUUID } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';
 import { type Approval, asSeen } from '../../src/domain/approval.ts';
 import type { ApprovalPlace, ApprovalStore } from '../../src/ports/approvals.ts';
+import { batches } from '../../src/ports/batches.ts';
 import type { Arrivals } from './arrival.ts';
 import { isDuplicate } from './failure.ts';
 import { fromRow, fromText, type Row, toRow, toText } from './form.ts';
@@ -11,9 +13,26 @@ export type ApprovalRow = Omit<Row<Approval>, 'toolArgs'> & {
   readonly arrival: string;
   /** The mark: since when it is not announced. */
   readonly unannouncedAt?: number;
+  /** The bulk write that timed it out. */
+  readonly timedOutBy?: string;
 };
 
-function record({ arrival: _arrival, unannouncedAt: _mark, toolArgs, ...rest }: ApprovalRow): Approval {
+/** An approval that may be due. */
+interface Due {
+  readonly tenantId: string;
+  readonly id: string;
+  readonly now: number;
+}
+
+const atOnce = 200;
+
+function record({
+  arrival: _arrival,
+  unannouncedAt: _mark,
+  timedOutBy: _bulk,
+  toolArgs,
+  ...rest
+}: ApprovalRow): Approval {
   return fromRow<Approval>({ ...rest, toolArgs: fromText(toolArgs) });
 }
 
@@ -25,6 +44,32 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
     const row = await approvals.findOne(one(tenantId, id));
     return row && record(row);
   };
+
+  /** Thousands may be due at once: they share bulk writes, and the name of the bulk write tells which of them it timed out. */
+  const timedOut = batches<Due, { readonly approval: Approval | null }>(async (due) => {
+    const timedOutBy = randomUUID();
+    const writes = due.map(({ tenantId, id, now }) => {
+      const filter = { ...one(tenantId, id), status: 'pending' as const, deadline: { $lte: now } };
+      const $set = {
+        status: 'timeout' as const,
+        decidedVia: 'system' as const,
+        unannouncedAt: now,
+        timedOutBy,
+      };
+      return { updateOne: { filter, update: { $set } } };
+    });
+    await approvals.bulkWrite(writes, { ordered: false });
+    const ids = due.map(({ id }) => id);
+    const rows = await approvals.find({ _id: { $in: ids }, timedOutBy }).toArray();
+    const won = new Map(rows.map((row) => [row._id, record(row)]));
+    return due.map(({ id }) => {
+      const approval = won.get(id) ?? null;
+      // Asked for twice in one bulk write, it was timed out by the first.
+      won.delete(id);
+      return { approval };
+    });
+  }, atOnce);
+
   return {
     async insert(approval) {
       const row = {
@@ -75,12 +120,7 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
       return (await get(tenantId, id)) === null ? 'absent' : 'not_pending';
     },
     async expire(tenantId, id, now) {
-      const row = await approvals.findOneAndUpdate(
-        { ...one(tenantId, id), status: 'pending', deadline: { $lte: now } },
-        { $set: { status: 'timeout', decidedVia: 'system', unannouncedAt: now } },
-        { returnDocument: 'after' },
-      );
-      return row && record(row);
+      return (await timedOut({ tenantId, id, now }))?.approval ?? null;
     },
     async pending(tenantId, env) {
       const rows = await approvals
@@ -101,11 +141,17 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
       await approvals.updateMany(
         { _id: { $in: [...ids] }, tenantId: { $eq: tenantId }, status: { $eq: status } },
         { $unset: { unannouncedAt: '' } },
+        // Nobody waits for it and a lost one is made good: it must not hold up decisions, which wait for the journal.
+        { writeConcern: { w: 1, journal: false } },
       );
     },
     async unannounced(before, limit) {
       const rows = await approvals
-        .find({ unannouncedAt: { $lt: before } }, { projection: { tenantId: 1, env: 1 } })
+        .find(
+          { unannouncedAt: { $lt: before } },
+          // As written: who acts on it reads the approval itself again.
+          { projection: { tenantId: 1, env: 1 }, readConcern: { level: 'local' } },
+        )
         .sort({ unannouncedAt: 1 })
         .limit(limit)
         .toArray();

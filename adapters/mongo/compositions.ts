@@ -39,13 +39,14 @@ export function mongoCompositions(library: Library): CompositionStore {
           };
         },
       ),
-    update: (tenantId, name, patch, now) =>
-      decideLibrary<Composition | 'absent' | { readonly unknownContract: string }>(
+    update: (tenantId, name, patch, now, ifUpdatedAt) =>
+      decideLibrary<Composition | 'absent' | 'changed' | { readonly unknownContract: string }>(
         library,
         tenantId,
         (head) => {
           const before = compositionIn(head, name);
           if (!before) return { answer: 'absent' };
+          if (ifUpdatedAt !== undefined && before.updatedAt !== ifUpdatedAt) return { answer: 'changed' };
           const { items: wantedItems, toolsConfig, observability, ...fields } = patch;
           const items = wantedItems === undefined ? before.items : pin(head, wantedItems);
           if ('unknownContract' in items) return { answer: items };
@@ -55,7 +56,7 @@ export function mongoCompositions(library: Library): CompositionStore {
             ...(toolsConfig === undefined ? {} : { toolsConfig: toText(toolsConfig) }),
             ...(observability === undefined ? {} : { observability: toText(observability) }),
             items,
-            updatedAt: now,
+            updatedAt: Math.max(now, before.updatedAt + 1),
             order: head.revision + 1,
           };
           return { answer: toComposition(tenantId, entry), set: { [compositionPath(name)]: entry } };

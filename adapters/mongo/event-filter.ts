@@ -12,6 +12,8 @@ export interface EventRow {
   readonly env: string;
   readonly callId: string;
   readonly agentId: string;
+  /** Absent when it is the agent's own. */
+  readonly sentBy?: string;
   readonly toolName: string;
   /** The stored verdict, then those of the outcomes, each once. */
   readonly verdicts: readonly string[];
@@ -37,6 +39,7 @@ export function toEventRow(
     env: batch.env,
     callId: event.call_id,
     agentId: event.agent_id,
+    ...(event.sent_by === undefined ? {} : { sentBy: event.sent_by }),
     toolName: event.tool_name,
     verdicts: [event.verdict],
     verdict: event.verdict,
@@ -54,6 +57,7 @@ export const toEvent = (row: EventRow): StoredEvent => ({
   env: row.env,
   call_id: row.callId,
   agent_id: row.agentId,
+  ...(row.sentBy === undefined ? {} : { sent_by: row.sentBy }),
   tool_name: row.toolName,
   verdict: row.verdict,
   mode: row.mode,

@@ -2,17 +2,17 @@
 // are repeats, whose outcome is added by an update that does nothing the second time. The insert of a batch is not one step: when it fails
 // half-way it throws and part of the batch may be stored, and sending the batch again completes it and counts that part as duplicates.
 // A process that dies between the insert and an outcome was not acknowledged either, and the repeat adds the outcome.
-import { type Collection, MongoBulkWriteError } from 'mongodb';
+import type { Collection } from 'mongodb';
 import { type EventInput, outcomeOf, verdictsOf } from '../../src/domain/event.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { EventCounts, EventStore, HistogramBucket } from '../../src/ports/events.ts';
 import type { Arrivals } from './arrival.ts';
 import { afterCursor, cursorAfter, type EventRow, eventQuery, toEvent, toEventRow } from './event-filter.ts';
+import { refusedAsDuplicates } from './failure.ts';
 import { gate } from './gate.ts';
 
 const atOnce = 16;
 const waiting = 256;
-const duplicateKey = 11000;
 
 const denied = { $in: ['$verdict', verdictsOf('denied')] };
 const wouldDeny = { $in: ['$verdict', verdictsOf('would_deny')] };
@@ -32,12 +32,7 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
       await events.insertMany(rows, { ordered: false });
       return [];
     } catch (error) {
-      if (!(error instanceof MongoBulkWriteError)) throw error;
-      const refused = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];
-      const duplicates = refused.filter((one) => one.code === duplicateKey);
-      const unsure = error.result.getWriteConcernError() !== undefined;
-      if (unsure || duplicates.length === 0 || duplicates.length < refused.length) throw error;
-      return duplicates.map((one) => one.index);
+      return refusedAsDuplicates(error);
     }
   }
 

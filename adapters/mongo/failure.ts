@@ -19,6 +19,16 @@ export const unavailable = (): HubError =>
 export const isDuplicate = (error: unknown): boolean =>
   error instanceof MongoServerError && error.code === 11000;
 
+/** The indexes of a bulk write's items that a unique index refused. @throws the error unless that is all that went wrong */
+export function refusedAsDuplicates(error: unknown): readonly number[] {
+  if (!(error instanceof MongoBulkWriteError)) throw error;
+  const refused = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];
+  const duplicates = refused.filter((one) => one.code === 11000);
+  const unsure = error.result.getWriteConcernError() !== undefined;
+  if (unsure || duplicates.length === 0 || duplicates.length < refused.length) throw error;
+  return duplicates.map((one) => one.index);
+}
+
 const isPassing = (error: MongoServerError): boolean =>
   error instanceof MongoWriteConcernError ||
   passing.has(Number(error.code)) ||

@@ -2,10 +2,10 @@
 // MessagePack on the bus. What is settled is deleted, so that a stream holds what waits and nothing else.
 import { decode, encode } from '@msgpack/msgpack';
 import { HubError } from '../../src/domain/error.ts';
+import { batches } from '../../src/ports/batches.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { Delivery, Letter, Post, PostReply } from '../../src/ports/post.ts';
-import { batches } from './batches.ts';
 import { type Answer, type Link, unavailable } from './link.ts';
 import { isList } from './log.ts';
 import { openPostReader, type RawEntry } from './post-reader.ts';

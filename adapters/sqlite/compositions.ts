@@ -79,9 +79,10 @@ export function compositionStore(db: Database): Sync<CompositionStore> {
       insertComposition(db, composition);
       return composition;
     },
-    update(tenantId, name, patch, now) {
+    update(tenantId, name, patch, now, ifUpdatedAt) {
       const old = get(tenantId, name);
       if (!old) return 'absent';
+      if (ifUpdatedAt !== undefined && old.updatedAt !== ifUpdatedAt) return 'changed';
       const items = patch.items === undefined ? old : pinned(db, tenantId, patch.items);
       if ('unknownContract' in items) return items;
       const next: Composition = {
@@ -92,7 +93,7 @@ export function compositionStore(db: Database): Sync<CompositionStore> {
         toolsConfig: patch.toolsConfig === undefined ? old.toolsConfig : patch.toolsConfig,
         observability: patch.observability === undefined ? old.observability : patch.observability,
         items: items.items,
-        updatedAt: now,
+        updatedAt: Math.max(now, old.updatedAt + 1),
       };
       db.run('DELETE FROM compositions WHERE id = ?', [old.id]);
       insertComposition(db, next);

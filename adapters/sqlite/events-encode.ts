@@ -104,7 +104,7 @@ const encoder = new TextEncoder();
 
 const bodyOf = (events: readonly EventInput[]): string =>
   JSON.stringify(
-    events.map(({ call_id, agent_id, tool_name, verdict, mode, timestamp, payload }) => ({
+    events.map(({ call_id, agent_id, tool_name, verdict, mode, timestamp, payload, sent_by }) => ({
       call_id,
       agent_id,
       tool_name,
@@ -112,6 +112,7 @@ const bodyOf = (events: readonly EventInput[]): string =>
       mode,
       timestamp,
       payload,
+      sent_by,
     })),
   );
 

@@ -1,17 +1,24 @@
 // Loading of the native server, and what to say when it does not load.
 import type * as uws from 'uWebSockets.js';
+import { HubError } from '../../src/domain/error.ts';
 
 /** The module, with the option that its typings name elsewhere. */
 export type Uws = typeof uws & { readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number };
 
-/** @throws Error with one line that says which Node and glibc fit */
-export async function loadUws(): Promise<Uws> {
+/**
+ * @param load how the module is imported; tests let it fail
+ * @throws HubError unavailable: one line that says which Node and glibc fit
+ */
+export async function loadUws(
+  load: () => Promise<{ default: unknown }> = () => import('uWebSockets.js'),
+): Promise<Uws> {
   try {
     // CommonJS: what it exports arrives as the default.
-    return (await import('uWebSockets.js')).default as unknown as Uws;
+    return (await load()).default as Uws;
   } catch (error) {
     const why = error instanceof Error ? (error.message.trim().split('\n').at(-1) ?? '') : String(error);
-    throw new Error(
+    throw new HubError(
+      'unavailable',
       `The native HTTP server (uWebSockets.js) does not load on Node ${process.version}, ${process.platform} ${process.arch}: ` +
         `it needs Node 20 and, on Linux, glibc 2.27 or newer (not musl). ${why}`,
     );

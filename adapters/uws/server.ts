@@ -2,6 +2,7 @@
 
 import type { HttpRequest, HttpResponse, us_listen_socket, us_socket_context_t } from 'uWebSockets.js';
 import { connect } from 'node:net';
+import { HubError } from '../../src/domain/error.ts';
 import type { Pipeline } from '../../src/http/pipeline.ts';
 import { type RawRequest, TransportGone } from '../../src/http/raw.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -10,7 +11,7 @@ import { IncomingBody } from './body.ts';
 import { Exchange, watchAborted } from './exchange.ts';
 import { loadUws } from './load.ts';
 import { type CopiedRequest, copyRequest } from './request.ts';
-import { completeUpgrade, type Handshake, socketBehavior } from './sockets.ts';
+import { completeUpgrade, type Handshake, refuseHandshake, socketBehavior } from './sockets.ts';
 
 export interface ServerOptions {
   /** An address or name of this machine: `0.0.0.0`, `::`, `127.0.0.1`. */
@@ -99,6 +100,7 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
     }
     const raw: RawRequest = {
       ...copied,
+      refused: copied.refused ?? (handshake && refuseHandshake(copied.headers)),
       upgrade: handshake !== null,
       body: () => (body ? body.read() : Promise.resolve(new Uint8Array(0))),
     };
@@ -167,7 +169,8 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
   if (!listening) {
     sweep.cancel();
     app.close();
-    throw new Error(
+    throw new HubError(
+      'unavailable',
       `Cannot listen on ${host} port ${port}: the port is taken, or the address is not one of this machine.`,
     );
   }

@@ -6,19 +6,25 @@ import type {
   WebSocket,
   WebSocketBehavior,
 } from 'uWebSockets.js';
+import { HubError } from '../../src/domain/error.ts';
 import { maxMessageBytes } from '../../src/http/live/inbox.ts';
 import { codecOf, type Session, type Sink } from '../../src/http/live/session.ts';
 import type { RawResponse } from '../../src/http/raw.ts';
 
-/** What a WebSocket carries with it. */
+/** What a WebSocket carries with it: nothing until its upgrade is complete. */
 export interface Carried {
-  readonly session: Session;
-  sink: SocketSink | null;
+  session?: Session;
+  sink?: SocketSink;
+  closed?: boolean;
 }
 
 const idleSeconds = 60;
 /** A frame of any size must fit: the stream itself writes nothing while the socket is full. */
 const maxBackpressure = 64 * 1024 * 1024;
+
+/** The WebSocket that opened within the upgrade under way: at most one. */
+const opened: WebSocket<Carried>[] = [];
+const nothing: Carried = {};
 
 class SocketSink implements Sink {
   #ws: WebSocket<Carried> | null;
@@ -71,22 +77,20 @@ export function socketBehavior(
     idleTimeout: idleSeconds,
     sendPingsAutomatically: true,
     upgrade,
-    open(ws) {
-      const carried = ws.getUserData();
-      carried.sink = new SocketSink(ws, codecOf(carried.session.protocol) === 'msgpack');
-      carried.session.attach(carried.sink);
-    },
+    // A bound builtin and nothing of ours: see completeUpgrade.
+    open: opened.push.bind(opened) as unknown as (ws: WebSocket<Carried>) => void,
     message(ws, message, isBinary) {
       // The memory is only lent.
-      ws.getUserData().session.received(new Uint8Array(message.slice(0)), isBinary);
+      ws.getUserData().session?.received(new Uint8Array(message.slice(0)), isBinary);
     },
     drain(ws) {
-      if (ws.getBufferedAmount() === 0) ws.getUserData().session.writable();
+      if (ws.getBufferedAmount() === 0) ws.getUserData().session?.writable();
     },
     close(ws) {
-      const { session, sink } = ws.getUserData();
-      sink?.gone();
-      session.gone();
+      const carried = ws.getUserData();
+      carried.closed = true;
+      carried.sink?.gone();
+      carried.session?.gone();
       closed();
     },
   };
@@ -99,6 +103,16 @@ export interface Handshake {
   readonly context: us_socket_context_t;
 }
 
+/** Why a request that the native server took for a handshake is none; null when it is one. */
+export function refuseHandshake(headers: ReadonlyMap<string, string>): HubError | null {
+  const tokens = (headers.get('connection') ?? '').toLowerCase().split(',');
+  const names = (token: string): boolean => tokens.some((each) => each.trim() === token);
+  // The native server looks for the key alone; with `close` it would end the connection right after the 101.
+  if (names('upgrade') && !names('close') && headers.get('upgrade')?.trim().toLowerCase() === 'websocket')
+    return null;
+  return new HubError('bad_request', 'A WebSocket handshake has Upgrade: websocket and Connection: Upgrade.');
+}
+
 /** Completes a handshake that the pipeline admitted; when it cannot be, the session is gone. */
 export function completeUpgrade(
   res: HttpResponse,
@@ -106,15 +120,30 @@ export function completeUpgrade(
   session: Session,
   { key, extensions, context }: Handshake,
 ): void {
+  // The upgrade shrinks the native socket in place, frees what held the HTTP state, and at its end cork() reads that state all the same:
+  // when another allocation took the memory meanwhile, its bytes may say "close after the response", and the new WebSocket is cut right
+  // after the 101 (often the first ones of a process: functions are compiled, hidden classes are laid out). So nothing of ours happens
+  // from the upgrade to the end of the cork: both callbacks are bound native functions, there is no user data to copy, and the session
+  // begins after.
+  const upgrade = res.upgrade.bind(res, nothing, key, session.protocol ?? '', extensions, context);
   try {
     res.cork(() => {
       res.writeStatus('101 Switching Protocols');
       for (const [name, value] of response.headers) if (name === 'X-Request-Id') res.writeHeader(name, value);
-      const carried: Carried = { session, sink: null };
-      res.upgrade(carried, key, session.protocol ?? '', extensions, context);
     });
+    res.cork(upgrade);
   } catch (error) {
+    opened.length = 0;
     session.gone();
     throw error;
   }
+  const ws = opened.pop();
+  const carried = ws?.getUserData();
+  if (!ws || !carried || carried.closed) {
+    session.gone();
+    return;
+  }
+  carried.session = session;
+  carried.sink = new SocketSink(ws, codecOf(session.protocol) === 'msgpack');
+  session.attach(carried.sink);
 }

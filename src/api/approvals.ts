@@ -39,7 +39,10 @@ export const approvalRoutes = routes({
       tool_args: anyObject.nullish(),
       message: text(10_000),
       timeout: z.number().int().min(1).max(86_400).default(300),
-      timeout_effect: z.enum(['deny', 'allow']).default('deny'),
+      /** Unless given: deny. */
+      timeout_effect: z.enum(['deny', 'allow']).optional(),
+      /** The same in the words of newer clients; counts when timeout_effect is absent. */
+      timeout_action: z.enum(['block', 'deny', 'allow']).optional(),
       decision_source: line(255).nullish(),
       contract_name: line(255).nullish(),
     }),

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { reservedBundleNames } from '../domain/ids.ts';
 import { contractTypes, updateStrategies } from '../domain/library.ts';
-import { anyObject, bundleName, contractId, env, instant, mode, text, uuid } from './fields.ts';
+import { anyObject, bundleName, contractId, env, instant, instantInput, mode, text, uuid } from './fields.ts';
 import { routes } from './route.ts';
 
 /** Contracts of one composition. */
@@ -118,7 +118,8 @@ export const compositionRoutes = routes({
     tag: 'compositions',
     summary:
       'Change a composition: absent keeps; null clears description, tools_config and observability, and keeps the rest. ' +
-      'A list of contracts replaces the whole list, each pinned to its latest version',
+      'A list of contracts replaces the whole list, each pinned to its latest version. ' +
+      'With if_updated_at a change made since that state was read answers 409',
     params,
     body: z.object({
       description: text(2000).nullish(),
@@ -127,10 +128,12 @@ export const compositionRoutes = routes({
       contracts: contracts.nullish(),
       tools_config: smallObject.nullish(),
       observability: smallObject.nullish(),
+      /** The updated_at that was read: nothing is written when the composition was changed since. */
+      if_updated_at: instantInput.optional(),
     }),
     status: 200,
     reply: detail,
-    errors: ['not_found', 'unprocessable', 'validation_failed'],
+    errors: ['not_found', 'conflict', 'unprocessable', 'validation_failed'],
   },
   deleteComposition: {
     method: 'DELETE',

@@ -15,6 +15,7 @@ export const eventInput = z.object({
   call_id: name,
   agent_id: name,
   tool_name: name,
+  /** Without one, a field `decision` counts (newer clients write it so). */
   verdict: name,
   mode: z.enum(modes),
   /** ISO 8601, any offset; microseconds are kept. */
@@ -48,6 +49,8 @@ const stored = z.object({
   id: z.string(),
   call_id: z.string(),
   agent_id: z.string(),
+  /** The agent id of the request that brought it, when that is another than `agent_id`. */
+  sent_by: z.string().nullable(),
   tool_name: z.string(),
   verdict: z.string(),
   mode: z.string(),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { env, instant, text, uuid } from './fields.ts';
 import { routes } from './route.ts';
 
-const markup = /<[a-z!/?]|javascript:|on[a-z]+\s*=/i;
+const markup = /<[a-z!/?]|javascript:|\bon[a-z]+\s*=/i;
 
 const label = text(255)
   .refine((value) => !markup.test(value), 'must not contain HTML or script')

@@ -7,6 +7,9 @@ import { routes } from './route.ts';
 const key = z.string().min(1).max(256).regex(sessionKeyPattern);
 const params = z.object({ key });
 
+/** Bytes of a value as UTF-8. */
+export const maxValue = 1_048_576;
+
 export const sessionRoutes = routes({
   readSessions: {
     method: 'POST',
@@ -35,12 +38,15 @@ export const sessionRoutes = routes({
     path: '/api/v1/sessions/{key+}',
     auth: 'key',
     tag: 'sessions',
-    summary: 'Write a value; it expires 7 days after its last write',
+    summary: 'Write a value of at most 1 MiB; it expires 7 days after its last write',
     params,
-    body: z.object({ value: text(1_048_576) }),
+    /** Bounded in bytes by the handler. */
+    body: z.object({ value: text(6 * maxValue) }),
+    // JSON writes a byte with up to six: every value that may be stored can be sent.
+    bodyLimit: 6 * maxValue + 1024,
     status: 200,
     reply: z.object({ value: z.string() }),
-    errors: ['validation_failed'],
+    errors: ['payload_too_large', 'validation_failed'],
   },
   incrementSession: {
     method: 'POST',

@@ -11,6 +11,8 @@ export interface EventInput {
   /** Epoch milliseconds, fractions allowed (microseconds survive). */
   readonly timestamp: number;
   readonly payload: JsonObject | null;
+  /** The agent id of the request that brought it, when that is another than its own (document 3 §9). */
+  readonly sent_by?: string;
 }
 
 /** What a repeat of a call id adds to the stored event (DECISIONS 1). */

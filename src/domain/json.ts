@@ -4,6 +4,8 @@ import { HubError } from './error.ts';
 import { isWellFormed } from './ids.ts';
 
 export const maxJsonDepth = 64;
+/** Values of one body, counted by its commas: a small text must not become a large tree. */
+export const maxValues = 200_000;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 const invalid = (why: string): HubError =>
@@ -30,6 +32,35 @@ export function parseJson(bytes: Uint8Array): ParsedJson {
     return { value: JSON.parse(text), suspect: surrogateEscape.test(text) };
   } catch {
     throw invalid('it cannot be parsed');
+  }
+}
+
+/**
+ * Parses a body whose nesting and number of values are bounded before it is parsed; what comes back is plain JSON.
+ * @throws HubError invalid_json
+ */
+export function readJson(bytes: Uint8Array): unknown {
+  checkShape(bytes);
+  const { value, suspect } = parseJson(bytes);
+  measureJson(value, suspect);
+  return value;
+}
+
+/** Bounds nesting and size without parsing: counts brackets and commas outside strings. */
+function checkShape(bytes: Uint8Array): void {
+  let depth = 0;
+  let commas = 0;
+  let inString = false;
+  for (let i = 0; i < bytes.length; i++) {
+    const c = bytes[i];
+    if (inString) {
+      if (c === 0x5c) i++;
+      else if (c === 0x22) inString = false;
+    } else if (c === 0x22) inString = true;
+    else if (c === 0x5b || c === 0x7b) {
+      if (++depth > maxJsonDepth) throw invalid(`it is nested deeper than ${maxJsonDepth} levels`);
+    } else if (c === 0x5d || c === 0x7d) depth--;
+    else if (c === 0x2c && ++commas >= maxValues) throw invalid(`it holds more than ${maxValues} values`);
   }
 }
 

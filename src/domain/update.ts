@@ -5,19 +5,22 @@ import type { JsonObject } from './library.ts';
 /** How `signature` is written (DECISIONS 6): hex, or standard base64 with padding for clients that verify it so. */
 export type SignatureEncoding = 'hex' | 'base64';
 
+/** The signature (hex) as clients want it. */
+export const encodeSignature = (signature: string, encoding: SignatureEncoding): string =>
+  encoding === 'hex' ? signature : Buffer.from(signature, 'hex').toString('base64');
+
 /** @param yaml the deployed version's bytes, over which `deployment.signature` was made */
 export function contractUpdate(
   deployment: Deployment,
   yaml: Uint8Array,
   encoding: SignatureEncoding,
 ): JsonObject {
-  const { signature } = deployment;
   return {
     type: 'contract_update',
     bundle_name: deployment.bundleName,
     version: deployment.version,
     revision_hash: deployment.revisionHash,
-    signature: encoding === 'hex' ? signature : Buffer.from(signature, 'hex').toString('base64'),
+    signature: encodeSignature(deployment.signature, encoding),
     public_key: deployment.publicKey,
     yaml_bytes: Buffer.from(yaml.buffer, yaml.byteOffset, yaml.byteLength).toString('base64'),
     env: deployment.env,

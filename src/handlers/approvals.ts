@@ -121,7 +121,7 @@ export async function requestApproval(hub: Hub, caller: KeyCaller, body: NewAppr
         message: body.message,
         env: caller.env,
         timeoutSeconds: body.timeout,
-        timeoutEffect: body.timeout_effect,
+        timeoutEffect: body.timeout_effect ?? (body.timeout_action === 'allow' ? 'allow' : 'deny'),
         decisionSource: body.decision_source ?? null,
         contractName: body.contract_name ?? null,
         decidedBy: null,

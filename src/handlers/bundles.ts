@@ -5,6 +5,7 @@ import type { BundleVersion, Deployment } from '../domain/deployment.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import { dashboardsOf } from '../domain/frame.ts';
 import type { Env } from '../domain/ids.ts';
+import { encodeSignature } from '../domain/update.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { deploy } from './release.ts';
 import { iso, isoOrNull } from './render.ts';
@@ -134,7 +135,8 @@ export const bundles: Handlers<typeof bundleRoutes> = {
       ...renderVersion(bundle),
       // The deployment's own: a rotation of the key changes signature and key together.
       signature_hex: deployment.signature,
-      signature: deployment.signature,
+      // As in contract_update: a client that verifies reads both alike.
+      signature: encodeSignature(deployment.signature, hub.settings.wire.signatureEncoding),
       public_key: deployment.publicKey,
       yaml_bytes: Buffer.from(yaml).toString('base64'),
     };

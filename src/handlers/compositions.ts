@@ -109,8 +109,15 @@ export const compositions: Handlers<typeof compositionRoutes> = {
         ...(body.contracts == null ? {} : { items: body.contracts.map(itemOf) }),
       },
       hub.clock.now(),
+      body.if_updated_at,
     );
     if (updated === 'absent') throw absent(params.name);
+    if (updated === 'changed') {
+      throw new HubError(
+        'conflict',
+        `Composition '${params.name}' was changed since it was read. Read it again and repeat the change.`,
+      );
+    }
     if ('unknownContract' in updated) throw unknownContract(updated.unknownContract);
     await compositionChanged(hub, tenantId, params.name);
     return renderDetail(updated, await hub.store.compositions.items(tenantId, params.name));

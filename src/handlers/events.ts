@@ -58,7 +58,8 @@ export const events: Handlers<typeof eventRoutes> = {
 
 /**
  * Stores a batch, then tells who must know: the environment which versions run, the registrations who was seen, the dashboards how many
- * events were new. When telling fails the caller gets the error and may repeat the batch: every event is then a duplicate.
+ * events were new. When telling fails the caller gets the error and may repeat the batch: every event is then a duplicate, and what the
+ * dashboards were not told is told by the tenant's next batch, the repeat included.
  * @param batch its events are handed over: the list is empty afterwards
  * @throws HubError rate_limited, overloaded, unavailable
  */
@@ -73,27 +74,59 @@ export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): P
   const now = hub.clock.now();
   const agentIds = new Set(batch.events.map(({ agent_id }) => agent_id));
   const reports = versionsRun(batch.events, now);
-  const storing = hub.store.events.ingest({ tenantId, env, receivedAt: now, events: batch.events });
+  const storing = hub.store.events.ingest({
+    tenantId,
+    env,
+    receivedAt: now,
+    events: sentBy(caller.agentId, batch.events),
+  });
   // Else the events of every request would stay in memory until the disk has answered.
   batch.events = [];
   const ingested = await storing;
-  if (batch.manifest) {
-    await hub.store.agents.putManifest(tenantId, env, batch.manifest, now, hub.secrets.uuid());
-  }
-  await touchAgents(hub, caller, agentIds);
-  if (reports.length > 0) {
-    await hub.actors.tell('environment', environmentKey(tenantId, env), 'ranMany', { reports });
-  }
-  if (ingested.accepted > 0) {
-    await hub.broadcast.publish([
-      {
-        audience: dashboardsOf(tenantId),
-        type: 'event_created',
-        data: { type: 'event_created', accepted: ingested.accepted },
-      },
-    ]);
+  try {
+    if (batch.manifest) {
+      await hub.store.agents.putManifest(tenantId, env, batch.manifest, now, hub.secrets.uuid());
+    }
+    await touchAgents(hub, caller, agentIds);
+    if (reports.length > 0) {
+      await hub.actors.tell('environment', environmentKey(tenantId, env), 'ranMany', { reports });
+    }
+    await announce(hub, tenantId, ingested.accepted);
+  } catch (error) {
+    owe(hub, tenantId, ingested.accepted);
+    throw error;
   }
   return ingested;
+}
+
+/** A key may write events of any agent: those of another than the request's own say whose request it was (document 3 §9). */
+const sentBy = (sender: string | null, events: readonly EventInput[]): readonly EventInput[] =>
+  sender === null || events.every((event) => event.agent_id === sender)
+    ? events
+    : events.map((event) => (event.agent_id === sender ? event : { ...event, sent_by: sender }));
+
+/** By tenant, how many stored events the dashboards were not told of. Their streams do not outlive the hub, so memory will do. */
+const owed = new WeakMap<Hub, Map<string, number>>();
+
+function owe(hub: Hub, tenantId: string, accepted: number): void {
+  const ofHub = owed.get(hub) ?? new Map<string, number>();
+  if (accepted > 0) owed.set(hub, ofHub.set(tenantId, (ofHub.get(tenantId) ?? 0) + accepted));
+}
+
+async function announce(hub: Hub, tenantId: string, accepted: number): Promise<void> {
+  const before = owed.get(hub)?.get(tenantId) ?? 0;
+  owed.get(hub)?.delete(tenantId);
+  const type = 'event_created';
+  const frames = [before, accepted]
+    .filter((count) => count > 0)
+    .map((count) => ({ audience: dashboardsOf(tenantId), type, data: { type, accepted: count } }) as const);
+  if (frames.length === 0) return;
+  try {
+    await hub.broadcast.publish(frames);
+  } catch (error) {
+    owe(hub, tenantId, before);
+    throw error;
+  }
 }
 
 interface VersionRun {
@@ -186,6 +219,7 @@ const render = (event: StoredEvent) => ({
   id: event.id,
   call_id: event.call_id,
   agent_id: event.agent_id,
+  sent_by: event.sent_by ?? null,
   tool_name: event.tool_name,
   verdict: event.verdict,
   mode: event.mode,

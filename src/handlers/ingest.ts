@@ -36,6 +36,7 @@ export function readBatch(bytes: Uint8Array): Batch {
  */
 export function checkBatch(value: unknown, suspect = true): Batch {
   const size = measureJson(value, suspect);
+  takeNewerWords(value);
   if (!fits(value)) throw refused(value);
   const problems: Problem[] = [];
   const events: EventInput[] = [];
@@ -56,6 +57,20 @@ export function checkBatch(value: unknown, suspect = true): Batch {
   if (problems.length > 0) throw validationFailed(problems);
   return { events, manifest };
 }
+
+/** Newer clients call an event's verdict `decision`: it counts where there is no verdict. */
+function takeNewerWords(value: unknown): void {
+  const events = isObject(value) ? value.events : null;
+  if (!Array.isArray(events)) return;
+  for (const event of events) {
+    if (isObject(event) && event.verdict === undefined && event.decision !== undefined) {
+      event.verdict = event.decision;
+    }
+  }
+}
+
+const isObject = (value: unknown): value is { [name: string]: unknown } =>
+  typeof value === 'object' && value !== null;
 
 const isTooLarge = (payload: object): boolean =>
   measureJson(payload, false) * 6 > maxPayload && Buffer.byteLength(JSON.stringify(payload)) > maxPayload;

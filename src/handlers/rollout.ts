@@ -45,15 +45,14 @@ async function rollOutOne(hub: Hub, before: Composition, envs: readonly Env[]): 
   const candidate = await latestOf(hub, tenantId, await hub.store.compositions.items(tenantId, name));
   // Checked before it is pinned, so that what cannot run is not pinned either.
   requireValid(await assemble(hub, before, candidate));
-  const now = await hub.store.compositions.get(tenantId, name);
-  if (now?.updatedAt !== before.updatedAt) throw new HubError('conflict', 'It was saved meanwhile.');
   const composition = await hub.store.compositions.update(
     tenantId,
     name,
     { items: before.items.map(({ version: _pinned, ...item }) => item) },
     hub.clock.now(),
+    before.updatedAt,
   );
-  if (composition === 'absent' || 'unknownContract' in composition) {
+  if (typeof composition === 'string' || 'unknownContract' in composition) {
     throw new HubError('conflict', 'It was changed meanwhile.');
   }
   // Assembled again from what was pinned: yet another version may have come between.

@@ -1,5 +1,5 @@
 // Session values: one atomic store operation each. The key's environment does not divide them: they belong to the tenant.
-import type { sessionRoutes } from '../api/sessions.ts';
+import { maxValue, type sessionRoutes } from '../api/sessions.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import type { Handlers } from './hub.ts';
 
@@ -17,6 +17,9 @@ export const sessions: Handlers<typeof sessionRoutes> = {
   },
 
   async setSession(hub, { params, body }, caller) {
+    if (Buffer.byteLength(body.value) > maxValue) {
+      throw new HubError('payload_too_large', 'Session value too large. Maximum allowed: 1MB.');
+    }
     await hub.store.values.set(caller.tenantId, params.key, body.value, hub.clock.now());
     return { value: body.value };
   },

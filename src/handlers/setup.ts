@@ -9,14 +9,29 @@ const taken = () => new HubError('conflict', 'Server is already set up.');
 
 export const setup: Handlers<typeof setupRoutes> = {
   async setup(hub, { body }, _caller, request) {
-    // Asked first so that no password is hashed in vain; the store's lock decides.
     if (await hub.store.tenants.anyUser()) throw taken();
     await checkSetupToken(hub, body.setup_token, request);
-    const { tenant, admin, key } = await newTenant(hub, body.tenant_name ?? 'Default', body);
-    if ((await hub.store.tenants.bootstrap(tenant, admin, key)) === 'taken') throw taken();
-    return { message: 'Admin created', user_id: admin.id, tenant_id: tenant.id };
+    return inTurn(hub, async () => {
+      // Asked again so that of many calls at once one hashes its password; between nodes the store's lock decides.
+      if (await hub.store.tenants.anyUser()) throw taken();
+      const { tenant, admin, key } = await newTenant(hub, body.tenant_name ?? 'Default', body);
+      if ((await hub.store.tenants.bootstrap(tenant, admin, key)) === 'taken') throw taken();
+      return { message: 'Admin created', user_id: admin.id, tenant_id: tenant.id };
+    });
   },
 };
+
+const turns = new WeakMap<Hub, Promise<unknown>>();
+
+/** Runs the task when those before it have ended. */
+function inTurn<T>(hub: Hub, task: () => Promise<T>): Promise<T> {
+  const turn = (turns.get(hub) ?? Promise.resolve()).then(task);
+  turns.set(
+    hub,
+    turn.catch(() => {}),
+  );
+  return turn;
+}
 
 /** @throws HubError forbidden; rate_limited after too many wrong tokens from one address */
 async function checkSetupToken(hub: Hub, fromBody: string | undefined, request: Request): Promise<void> {

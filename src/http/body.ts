@@ -1,10 +1,6 @@
-// Bodies and queries: from bytes to plain JSON values, with every bound checked. Knows no route.
+// The bounds of bodies and the reading of queries. Knows no route; JSON itself is domain/json.
 import { HubError } from '../domain/error.ts';
-import { isWellFormed } from '../domain/ids.ts';
 
-export const maxDepth = 64;
-/** Values of one body, counted by its commas: a small text must not become a large tree. */
-export const maxValues = 200_000;
 const maxQueryParameters = 64;
 const kib = 1024;
 
@@ -24,82 +20,6 @@ export function defaultBodyLimit(method: string, path: string): number {
 export function tooLarge(limit: number): HubError {
   const size = limit >= kib * kib ? `${Math.floor(limit / (kib * kib))}MB` : `${Math.floor(limit / kib)}KB`;
   return new HubError('payload_too_large', `Request body too large. Maximum allowed: ${size}.`);
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-const invalid = (why: string): HubError =>
-  new HubError('invalid_json', `The body is not valid JSON: ${why}.`);
-
-/**
- * Parses a JSON body. Nesting and the number of values are bounded before parsing; keys that reach into prototypes, numbers beyond the range of a double,
- * lone surrogates and invalid UTF-8 are refused.
- * @throws HubError invalid_json
- */
-export function readJson(bytes: Uint8Array): unknown {
-  checkShape(bytes);
-  let text: string;
-  try {
-    text = utf8.decode(bytes);
-  } catch {
-    throw invalid('it is not UTF-8 text');
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw invalid('it cannot be parsed');
-  }
-  checkPlain(value);
-  return value;
-}
-
-/** Bounds nesting and size without parsing: counts brackets and commas outside strings. */
-function checkShape(bytes: Uint8Array): void {
-  let depth = 0;
-  let commas = 0;
-  let inString = false;
-  for (let i = 0; i < bytes.length; i++) {
-    const c = bytes[i];
-    if (inString) {
-      if (c === 0x5c) i++;
-      else if (c === 0x22) inString = false;
-    } else if (c === 0x22) inString = true;
-    else if (c === 0x5b || c === 0x7b) {
-      if (++depth > maxDepth) throw invalid(`it is nested deeper than ${maxDepth} levels`);
-    } else if (c === 0x5d || c === 0x7d) depth--;
-    else if (c === 0x2c && ++commas >= maxValues) throw invalid(`it holds more than ${maxValues} values`);
-  }
-}
-
-/**
- * Checks that a decoded value is plain JSON of bounded depth. @throws HubError invalid_json
- */
-export function checkPlain(value: unknown, depth = 0): void {
-  if (value === null || typeof value === 'boolean') return;
-  if (typeof value === 'string') {
-    if (!isWellFormed(value)) throw invalid('a text holds half of a surrogate pair');
-    return;
-  }
-  if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw invalid('a number is out of range');
-    return;
-  }
-  if (typeof value !== 'object') throw invalid(`it holds a ${typeof value}`);
-  if (depth >= maxDepth) throw invalid(`it is nested deeper than ${maxDepth} levels`);
-  if (Array.isArray(value)) {
-    for (const item of value) checkPlain(item, depth + 1);
-    return;
-  }
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null)
-    throw invalid('it holds a value that JSON has not');
-  for (const [key, item] of Object.entries(value)) {
-    if (key === '__proto__' || key === 'constructor' || key === 'prototype') {
-      throw invalid(`the key '${key}' is not allowed`);
-    }
-    if (!isWellFormed(key)) throw invalid('a key holds half of a surrogate pair');
-    checkPlain(item, depth + 1);
-  }
 }
 
 /**

@@ -19,6 +19,8 @@ export const securityHeaders: HeaderList = [
 export interface Cors {
   /** True when a page of this origin may use the API with credentials. */
   allows(origin: string): boolean;
+  /** True when a page of this origin came from the very host that a request names (its Host header), whatever name the hub has else. */
+  isOwn(origin: string, host: string | undefined): boolean;
   /** CORS headers of an actual reply. */
   reply(origin: string | undefined): HeaderList;
   /** Headers of a preflight that is allowed. */
@@ -58,6 +60,12 @@ export function createCors(
   ];
   return {
     allows: (origin) => allowed.has(origin),
+    isOwn(origin, host) {
+      const url = URL.canParse(origin) ? new URL(origin) : null;
+      // A proxy may end TLS, so the scheme is known from the base URL alone.
+      const schemes = base.protocol === 'https:' ? ['https:'] : ['https:', 'http:'];
+      return url !== null && schemes.includes(url.protocol) && url.host === host?.toLowerCase();
+    },
     reply: (origin) =>
       origin !== undefined && allowed.has(origin)
         ? [

@@ -1,6 +1,7 @@
 // The unvalidated parts of a request: params as matched, query and body as plain values. Validates nothing but form and size.
 import { HubError } from '../domain/error.ts';
-import { readJson, readQuery } from './body.ts';
+import { readJson } from '../domain/json.ts';
+import { readQuery } from './body.ts';
 import type { RawRequest } from './raw.ts';
 import type { Match } from './router.ts';
 import type { Parts } from './validate.ts';

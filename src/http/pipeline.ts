@@ -121,7 +121,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const handler = serve[name];
     if (!handler) {
       if (head) return plain(200, streamHeaders, null);
-      if (raw.upgrade) checkOrigin(caller, origin);
+      if (raw.upgrade) checkOrigin(caller, origin, raw.headers.get('host'));
       const session = await openStream(raw, caller, mark, options);
       return { ...plain(200, streamHeaders, null), live: session };
     }
@@ -170,9 +170,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     await within(limit, who ?? `address:${address}`, max);
   }
 
-  function checkOrigin(caller: Caller, origin: string | undefined): void {
-    // A browser sends cookies with any page's WebSocket, and always names the page.
-    if (caller.kind !== 'user' || origin === undefined || cors.allows(origin)) return;
+  function checkOrigin(caller: Caller, origin: string | undefined, host: string | undefined): void {
+    // A browser sends cookies with any page's WebSocket, and always names the page. Between pages of one host there is nothing cross-origin
+    // for CORS_ORIGINS to allow (document 3 §1.6): the cookie itself is this host's.
+    if (caller.kind !== 'user' || origin === undefined) return;
+    if (cors.allows(origin) || cors.isOwn(origin, host)) return;
     throw new HubError('origin_refused', 'This origin is not among CORS_ORIGINS.');
   }
 

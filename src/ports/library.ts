@@ -89,12 +89,17 @@ export interface CompositionStore {
   create(
     composition: Omit<Composition, 'items'> & { readonly items: readonly Omit<CompositionItem, 'version'>[] },
   ): Promise<Composition | 'exists' | { readonly unknownContract: string }>;
+  /**
+   * Changes what the patch names and nothing else, in one step; `updatedAt` always grows, so it names a state.
+   * @param ifUpdatedAt writes only while the composition is as it was then; else answers `changed`
+   */
   update(
     tenantId: string,
     name: string,
     patch: CompositionPatch,
     now: number,
-  ): Promise<Composition | 'absent' | { readonly unknownContract: string }>;
+    ifUpdatedAt?: number,
+  ): Promise<Composition | 'absent' | 'changed' | { readonly unknownContract: string }>;
   get(tenantId: string, name: string): Promise<Composition | null>;
   /** The items in order of position, then contract id, with the pinned version's words. */
   items(tenantId: string, name: string): Promise<readonly ItemView[]>;

@@ -154,6 +154,31 @@ describe('an explicit assignment', () => {
     expect((await hub.status()).map((e) => e.bundle_name)).toEqual(['mine', 'base']);
   });
 
+  // Document 1, Agent stream events: "assignment_changed: bundle assignment changes (bulk assign or rule update)", with no exception for a
+  // stream that named its bundle (document 3 §12.5: "to each listed agent"); its bundle "wins outright" (§12.6), so it gets no other one.
+  it('is heard by an agent that named the bundle of all its streams, every time, and moves none of them', async () => {
+    const hub = await aHub();
+    await hub.upload('base', yaml);
+    await hub.deploy('base', 1);
+    await stream(hub, 'a1', 'mine');
+    await hub.announced();
+    for (const bundleName of ['base', 'other', null]) {
+      await assign(hub, ['a1'], bundleName);
+      const told = (await hub.announced()).filter(
+        (f) => f.toAgent === 'a1' && f.audience.endsWith('production'),
+      );
+      expect(told.map((f) => f.data)).toEqual([
+        {
+          type: 'assignment_changed',
+          agent_id: 'a1',
+          bundle_name: bundleName,
+          source: bundleName === null ? 'none' : 'explicit',
+        },
+      ]);
+      expect(await hub.status()).toMatchObject([{ bundle_name: 'mine' }]);
+    }
+  });
+
   it('that comes between connecting and joining is not lost', async () => {
     const hub = await aHub();
     await hub.upload('base', yaml);
@@ -169,13 +194,15 @@ describe('an explicit assignment', () => {
 });
 
 describe('resolving', () => {
-  it('announces nothing when the bundle stays the same or nobody follows it', async () => {
+  it('announces nothing when the bundle stays the same or nobody is connected', async () => {
     const hub = await aHub();
     await stream(hub, 'a1');
     expect(await resolve(hub, 'a1')).toMatchObject({ source: 'none' });
     await stream(hub, 'a2', 'mine');
     await resolve(hub, 'a2');
     await hub.announced();
+    await resolve(hub, 'a2');
+    await hub.actors.tell('agent', hub.agentKeyOf('a2'), 'disconnect', { connectionId: 'c-a2' });
     await assign(hub, ['a2'], 'base');
     const frames = await hub.announced();
     expect(frames.filter((f) => f.audience.endsWith('production'))).toEqual([]);
@@ -218,6 +245,15 @@ describe('a change of rules', () => {
     await change(hub, { action: 'delete', id: given.id });
     expect((await hub.announced())[0]?.data).toMatchObject({ action: 'deleted' });
     expect(await hub.store.rules.list(hub.tenantId)).toEqual([]);
+  });
+
+  // Document 3 §0 row 13: "those whose result changed"; with a bundle_name in the query there is "no resolution" (§12.6).
+  it('is not told to an agent whose streams all named their bundle: no rule concerns it', async () => {
+    const hub = await aHub();
+    await stream(hub, 'a1', 'mine');
+    await hub.announced();
+    await change(hub, { action: 'create', rule: rule(hub) });
+    expect(heads(await hub.announced())).toEqual(['dashboards assignment_changed']);
   });
 
   it('refuses a priority that is taken and an unknown rule; a repeated creation is harmless', async () => {

@@ -15,6 +15,7 @@ import {
   Guard,
   HubClient,
 } from '../../src/client/index.ts';
+import { compiled } from '../compiled.ts';
 import { FakeHub } from './fake-hub.ts';
 import { until } from './manual-clock.ts';
 
@@ -273,17 +274,18 @@ describe('an agent that is killed', () => {
   it('loses no event: the next one delivers what it left', async () => {
     hub.on('POST /events', { status: 503, body: {} });
     const spoolFile = join(folder, 'spool.jsonl');
-    const library = pathToFileURL(join(import.meta.dirname, '../../src/client/index.ts')).href;
+    const library = compiled('src/client/index.ts');
+    const source = pathToFileURL(join(import.meta.dirname, '../../src/client/index.ts'));
     const file = join(folder, 'agent.mjs');
     await writeFile(
       file,
-      `import { Guard } from '${library}';
+      `import { Guard } from '${library ?? source}';
 const guard = await Guard.connect({ url: '${hub.url}', apiKey: 'k', bundleName: 'guardrails', spoolFile: '${spoolFile}' });
 await guard.run('say', { text: 'first' }, () => 'done');
 await guard.run('say', { text: 'last' }, () => { process.stdout.write('inside'); return new Promise(() => {}); });`,
     );
     const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-    const agent = spawn(process.execPath, ['--import', loader, file], {
+    const agent = spawn(process.execPath, library ? [file] : ['--import', loader, file], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(agent.stdout, 'data');

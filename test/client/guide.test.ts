@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sha256 } from '../../src/client/bundle/signature.ts';
+import { compiled } from '../compiled.ts';
 import { FakeHub } from './fake-hub.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -60,15 +61,25 @@ describe('the agent guide', () => {
   });
 
   it.each(snippets)('runs as written: $title', async ({ title, code, output }) => {
-    const library = pathToFileURL(join(root, 'src/client/index.ts')).href;
+    const library = compiled('src/client/index.ts');
     const file = join(folder, `${title.replace(/\W+/g, '-')}.mjs`);
-    await writeFile(file, code.replaceAll("from 'reeve'", `from '${library}'`));
+    await writeFile(
+      file,
+      code.replaceAll(
+        "from 'reeve'",
+        `from '${library ?? pathToFileURL(join(root, 'src/client/index.ts'))}'`,
+      ),
+    );
     const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-    const { stdout } = await promisify(execFile)(process.execPath, ['--import', loader, file], {
-      cwd: folder,
-      env: { ...process.env, REEVE_URL: hub.url, REEVE_KEY: 'svk_production_guide' },
-      timeout: 15_000,
-    });
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      library ? [file] : ['--import', loader, file],
+      {
+        cwd: folder,
+        env: { ...process.env, REEVE_URL: hub.url, REEVE_KEY: 'svk_production_guide' },
+        timeout: 15_000,
+      },
+    );
     expect(stdout).toBe(output);
   });
 

@@ -1,4 +1,4 @@
-// The library's own WebSocket: frames however they are cut, handshakes that do not fit, pings, ends, and MessagePack.
+// The library's own WebSocket: frames however they are cut, handshakes that do not fit, pings and ends.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -8,7 +8,6 @@ import { encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HubConnectionError, HubResponseError } from '../../src/client/failure.ts';
-import { readMessagePack } from '../../src/client/stream/msgpack.ts';
 import type { ReceivedFrame } from '../../src/client/stream/transport.ts';
 import { webSocketTransport } from '../../src/client/stream/websocket.ts';
 import { clientFrame, opcodes, WebSocketReader } from '../../src/client/stream/websocket-frame.ts';
@@ -105,42 +104,6 @@ describe('a reader of WebSocket frames', () => {
           new WebSocketReader(1000).push(Buffer.from(noise));
         } catch (failure) {
           expect((failure as Error).name).toBe('WebSocketProtocolError');
-        }
-      }),
-    );
-  });
-});
-
-describe('MessagePack', () => {
-  it('gives back what its package wrote', () => {
-    const json = fc.jsonValue({ maxDepth: 8 }).map((value) => JSON.parse(JSON.stringify(value)));
-    fc.assert(
-      fc.property(json, (value) => {
-        expect(readMessagePack(encode(value))).toEqual(value);
-      }),
-    );
-    for (const length of [0, 31, 32, 255, 256, 65_535, 65_536]) {
-      const values = ['x'.repeat(length), Array.from({ length }, () => null), new Uint8Array(length)];
-      for (const value of values) expect(readMessagePack(encode(value))).toEqual(value);
-    }
-    for (const power of [0, 5, 7, 8, 15, 16, 31, 32, 52]) {
-      for (const value of [2 ** power, 2 ** power - 1, -(2 ** power), -(2 ** power) - 1]) {
-        expect(readMessagePack(encode(value))).toBe(value);
-      }
-    }
-    expect(readMessagePack(encode(1.5, { forceFloat32: true }))).toBe(1.5);
-  });
-
-  it('refuses, with a RangeError and little work, what is cut off, goes on, nests too deep or lies about its length', () => {
-    const deep = new Uint8Array(200).fill(0x91);
-    const wrong = [[], [0xa5, 0x61], [1, 1], [0xc1], [0xd6, 1, 1], [0xdd, 255, 255, 255, 255], deep];
-    for (const bytes of wrong) expect(() => readMessagePack(Uint8Array.from(bytes))).toThrow(RangeError);
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 64 }), (noise) => {
-        try {
-          readMessagePack(noise);
-        } catch (failure) {
-          expect(failure).toBeInstanceOf(RangeError);
         }
       }),
     );

@@ -1,11 +1,12 @@
 // What jobs on BullMQ do while Redis is away or killed: callers hear at once, nothing that was added is lost, and workers go on by themselves.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openBullJobs } from '../../adapters/bullmq/index.ts';
+import { systemClock } from '../../adapters/node/clock.ts';
 import type { Job, Jobs } from '../../src/ports/jobs.ts';
 import { uuid } from '../contract/fixtures.ts';
 import { until } from '../services/service.ts';
 import { type Service, startOwnRedis } from '../services/start.ts';
-import { noLog, realClock } from './stage.ts';
+import { noLog } from './stage.ts';
 
 let redis: Service;
 let stop: () => Promise<void>;
@@ -16,7 +17,7 @@ afterAll(() => stop());
 
 async function using(test: (jobs: Jobs, queue: string) => Promise<void>): Promise<void> {
   const prefix = `test-${uuid()}`;
-  const jobs = await openBullJobs({ url: redis.url, clock: realClock, log: noLog, prefix, leaseMs: 1500 });
+  const jobs = await openBullJobs({ url: redis.url, clock: systemClock, log: noLog, prefix, leaseMs: 1500 });
   try {
     await test(jobs, 'q');
   } finally {

@@ -4,10 +4,11 @@ import { Worker } from 'bullmq';
 import { createClient } from 'redis';
 import { inject } from 'vitest';
 import { openBullJobs } from '../../adapters/bullmq/index.ts';
+import { systemClock } from '../../adapters/node/clock.ts';
 import { maxLosses } from '../../src/domain/job.ts';
 import type { Jobs } from '../../src/ports/jobs.ts';
 import { jobsContract, shortLeaseMs } from '../contract/jobs.ts';
-import { noLog, realClock } from './stage.ts';
+import { noLog } from './stage.ts';
 
 jobsContract('bullmq', async () => {
   const url = inject('redisUrl');
@@ -17,7 +18,7 @@ jobsContract('bullmq', async () => {
   const client = createClient({ url });
   await client.connect();
   const another = async (): Promise<Jobs> => {
-    const jobs = await openBullJobs({ url, clock: realClock, log: noLog, prefix, leaseMs: shortLeaseMs });
+    const jobs = await openBullJobs({ url, clock: systemClock, log: noLog, prefix, leaseMs: shortLeaseMs });
     opened.push(jobs);
     return jobs;
   };

@@ -1,11 +1,12 @@
 // What the store on MongoDB does while its server is away or hangs, and that what it acknowledged outlives a kill.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openMongo } from '../../adapters/mongo/index.ts';
+import { systemClock } from '../../adapters/node/clock.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { anEvent, aUser, t0, uuid } from '../contract/fixtures.ts';
 import { until } from '../services/service.ts';
 import { type Service, startOwnMongo } from '../services/start.ts';
-import { noLog, realClock } from './stage.ts';
+import { noLog } from './stage.ts';
 
 let mongo: Service;
 let stop: () => Promise<void>;
@@ -13,7 +14,7 @@ let store: Store;
 
 beforeAll(async () => {
   ({ mongo, stop } = await startOwnMongo());
-  store = await openMongo({ url: mongo.url, log: noLog, clock: realClock });
+  store = await openMongo({ url: mongo.url, log: noLog, clock: systemClock });
 });
 afterAll(async () => {
   await store.close();
@@ -43,7 +44,9 @@ describe('mongo away', () => {
     ];
     await Promise.all(calls.map((call) => expect(call()).rejects.toMatchObject(refusal)));
     expect(performance.now() - begun).toBeLessThan(6000);
-    await expect(openMongo({ url: mongo.url, log: noLog, clock: realClock })).rejects.toMatchObject(refusal);
+    await expect(openMongo({ url: mongo.url, log: noLog, clock: systemClock })).rejects.toMatchObject(
+      refusal,
+    );
     await mongo.start();
     await back();
     expect(await store.events.ingest(batch)).toEqual({ accepted: 1, duplicates: 0 });

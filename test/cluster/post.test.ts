@@ -1,13 +1,14 @@
 // The post on Redis keeps every promise of its port; and what a reader took after it lost the shard is taken over; members come and go.
 import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, it } from 'vitest';
+import { systemClock } from '../../adapters/node/clock.ts';
 import { openRedis, type RedisOptions } from '../../adapters/redis/index.ts';
 import { postContract } from '../contract/post.ts';
 import { eventually } from './nodes.ts';
-import { noLog, realClock } from './stage.ts';
+import { noLog } from './stage.ts';
 
 const open = (prefix: string, nodeId: string, over: Partial<RedisOptions> = {}) =>
-  openRedis({ url: inject('redisUrl'), log: noLog, clock: realClock, prefix, nodeId, ...over });
+  openRedis({ url: inject('redisUrl'), log: noLog, clock: systemClock, prefix, nodeId, ...over });
 const newPrefix = () => `test-${randomUUID()}:`;
 
 postContract('redis', async () => {

@@ -1,5 +1,6 @@
 // What a node on Redis does while Redis is away, hangs, comes back on its data, or comes back without them.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../adapters/node/clock.ts';
 import { openRedis, type RedisParts } from '../../adapters/redis/index.ts';
 import { dashboardsOf } from '../../src/domain/frame.ts';
 import type { Placed } from '../../src/ports/broadcast.ts';
@@ -7,7 +8,7 @@ import { aFrame, collector, numbers } from '../contract/broadcast.ts';
 import { uuid } from '../contract/fixtures.ts';
 import { until } from '../services/service.ts';
 import { type Service, startOwnRedis } from '../services/start.ts';
-import { noLog, realClock } from './stage.ts';
+import { noLog } from './stage.ts';
 
 let redis: Service;
 let stop: () => Promise<void>;
@@ -20,7 +21,7 @@ afterAll(() => stop());
 
 async function using(test: (a: RedisParts, b: RedisParts) => Promise<void>): Promise<void> {
   prefix = `test-${uuid()}:`;
-  const open = () => openRedis({ url: redis.url, log: noLog, clock: realClock, prefix });
+  const open = () => openRedis({ url: redis.url, log: noLog, clock: systemClock, prefix });
   const [a, b] = [await open(), await open()];
   try {
     await test(a, b);

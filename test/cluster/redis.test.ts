@@ -2,17 +2,18 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, inject, it } from 'vitest';
+import { systemClock } from '../../adapters/node/clock.ts';
 import { openRedis, type RedisOptions } from '../../adapters/redis/index.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { broadcastContract } from '../contract/broadcast.ts';
 import { leasesContract } from '../contract/leases.ts';
 import { limitsContract } from '../contract/limits.ts';
 import { valuesContract } from '../contract/values.ts';
-import { noLog, realClock } from './stage.ts';
+import { noLog } from './stage.ts';
 
 /** A part of Redis of its own, whose keys end by themselves. */
 const open = (prefix: string, over: Partial<RedisOptions> = {}) =>
-  openRedis({ url: inject('redisUrl'), log: noLog, clock: realClock, prefix, ...over });
+  openRedis({ url: inject('redisUrl'), log: noLog, clock: systemClock, prefix, ...over });
 const newPrefix = () => `test-${randomUUID()}:`;
 
 limitsContract('redis', async () => {
@@ -49,7 +50,7 @@ leasesContract('redis', async () => {
       while ((await others.leases.acquire([name])).length === 0) await setImmediate();
       await others.close();
     },
-    monotonic: () => realClock.monotonic(),
+    monotonic: () => systemClock.monotonic(),
     async close() {
       await Promise.all(nodes.map((parts) => parts.close()));
     },

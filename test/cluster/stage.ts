@@ -1,25 +1,11 @@
-// What the cluster suites run on: a real clock, a log that keeps quiet, and databases of their own that are dropped at the end.
+// What the cluster suites run on: a log that keeps quiet, and databases of their own that are dropped at the end.
 import { randomUUID } from 'node:crypto';
 import { MongoClient } from 'mongodb';
 import { afterAll, inject } from 'vitest';
 import { openMongo } from '../../adapters/mongo/index.ts';
-import type { Clock } from '../../src/ports/clock.ts';
+import { systemClock } from '../../adapters/node/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { Store } from '../../src/ports/store.ts';
-
-export const realClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  after(ms, task) {
-    const timer = setTimeout(task, ms).unref();
-    return { cancel: () => clearTimeout(timer) };
-  },
-  every(ms, task) {
-    const timer = setInterval(task, ms).unref();
-    return { cancel: () => clearInterval(timer) };
-  },
-  random: () => Math.random(),
-};
 
 const quiet = () => {};
 export const noLog: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
@@ -45,6 +31,6 @@ export function mongoDatabases(url = () => inject('mongoUrl')): {
   });
   return {
     newName,
-    open: (database = newName()) => openMongo({ url: url(), database, log: noLog, clock: realClock }),
+    open: (database = newName()) => openMongo({ url: url(), database, log: noLog, clock: systemClock }),
   };
 }

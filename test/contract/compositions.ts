@@ -124,6 +124,44 @@ export function compositionsContract(name: string, open: Open): void {
       expect(await compositions.get(tenantId, 'base')).toEqual(second);
     });
 
+    it('an update tied to a state writes only in that state, and every update makes a new one', async () => {
+      const { compositions } = shared.get();
+      const { tenantId } = await library();
+      await compositions.create(aComposition({ tenantId }));
+      const now = t0 + 10;
+      const first = await compositions.update(tenantId, 'base', { description: 'first' }, now);
+      if (typeof first === 'string' || 'unknownContract' in first) throw new Error('not updated');
+      const answers = await parallel(20, (i) =>
+        compositions.update(tenantId, 'base', { description: `${i}` }, now, first.updatedAt),
+      );
+      const written = answers.filter((answer) => answer !== 'changed');
+      expect(written).toHaveLength(1);
+      expect(await compositions.get(tenantId, 'base')).toEqual(written[0]);
+      expect(written[0]).toMatchObject({ updatedAt: now + 1 });
+      expect(await compositions.update(tenantId, 'none', {}, now, now)).toBe('absent');
+    });
+
+    it('updates at once that name different things are all kept', async () => {
+      const { compositions } = shared.get();
+      const { tenantId } = await library();
+      await compositions.create(aComposition({ tenantId }));
+      const items = [anItem({ contractId: 'a' })];
+      const patches = [
+        { description: 'x' },
+        { defaultsMode: 'observe' },
+        { toolsConfig: { x: 1 } },
+        { items },
+      ] as const;
+      await Promise.all(patches.map((patch) => compositions.update(tenantId, 'base', patch, t0 + 5)));
+      expect(await compositions.get(tenantId, 'base')).toMatchObject({
+        description: 'x',
+        defaultsMode: 'observe',
+        toolsConfig: { x: 1 },
+        items: [{ contractId: 'a', version: 2 }],
+        updatedAt: t0 + 8,
+      });
+    });
+
     it('items of an update replace all and are pinned again', async () => {
       const { compositions, contracts } = shared.get();
       const { tenantId } = await library();

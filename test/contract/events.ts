@@ -51,7 +51,7 @@ export function eventsContract(name: string, open: Open): void {
       const tenantId = uuid();
       const events = [
         anEvent({ timestamp: t0 + 0.123, payload: null }),
-        anEvent({ timestamp: t0, payload: { a: [1.5, null, { b: 'é' }], '': true } }),
+        anEvent({ timestamp: t0, payload: { a: [1.5, null, { b: 'é' }], '': true }, sent_by: 'gateway' }),
       ];
       expect(await store.events.ingest(aBatch(tenantId, events, { env: 'staging' }))).toEqual({
         accepted: 2,

@@ -10,6 +10,7 @@ import {
   redactResult,
   redactText,
 } from '../../src/domain/redact.ts';
+import { cpuMs } from '../cpu.ts';
 
 const R = '[REDACTED]';
 const cases = (text: string): string[] => text.trim().split(/\s+/);
@@ -197,11 +198,12 @@ describe('bounds', () => {
     ['quotes', `export KEY="'`],
   ])('needs linear time for a megabyte of %s', (_name, part) => {
     const text = part.repeat(Math.ceil(1_000_000 / part.length));
-    const start = performance.now();
-    redactText(text);
-    redactText(`${text}@`);
-    redactText(`${text.replaceAll(' ', '')}@`);
-    expect(performance.now() - start).toBeLessThan(2000);
+    const took = cpuMs(() => {
+      redactText(text);
+      redactText(`${text}@`);
+      redactText(`${text.replaceAll(' ', '')}@`);
+    });
+    expect(took).toBeLessThan(2000);
   });
 
   it('never shows the value of a sensitive key, whatever surrounds it', () => {

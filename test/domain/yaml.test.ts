@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HubError } from '../../src/domain/error.ts';
 import { parseYaml, stringifyYaml } from '../../src/domain/yaml.ts';
+import { cpuMs } from '../cpu.ts';
 
 const one = (text: string) => parseYaml(text)[0]?.value;
 
@@ -139,9 +140,12 @@ describe('hostile input', () => {
     ['1 MB of distinct keys', Array.from({ length: 90_000 }, (_, i) => `k${i}: 1`).join('\n')],
   ];
   it.each(texts)('ends soon on %s', (_name, text) => {
-    const started = performance.now();
-    expect(failure(text)).toMatch(/^Invalid YAML: /);
-    expect(performance.now() - started).toBeLessThan(3000);
+    let words = '';
+    const took = cpuMs(() => {
+      words = failure(text);
+    });
+    expect(words).toMatch(/^Invalid YAML: /);
+    expect(took).toBeLessThan(3000);
   });
 
   it('never fails with anything but its own error', () => {

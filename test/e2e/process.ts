@@ -6,7 +6,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const main = new URL('../../dist/src/main.js', import.meta.url).pathname;
+/** The compiled process. */
+export const mainFile = new URL('../../dist/src/main.js', import.meta.url).pathname;
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
@@ -17,14 +18,19 @@ async function freePort(): Promise<number> {
 }
 
 export class HubProcess {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'reeve-e2e-'));
+  /** Made by the first start. */
   readonly dataDir: string;
   readonly settings: { readonly [name: string]: string };
   port = 0;
+  /** Printed since the last start. */
   output = '';
+  /** Printed by all of its processes. */
+  printed = '';
   child: ChildProcess | null = null;
 
   constructor(settings: { readonly [name: string]: string } = {}) {
-    this.dataDir = mkdtempSync(join(tmpdir(), 'reeve-e2e-'));
+    this.dataDir = join(this.#folder, 'data');
     this.settings = settings;
   }
 
@@ -34,10 +40,10 @@ export class HubProcess {
 
   /** Starts the process and waits for its listening line; a start after the first takes the same port. */
   async start(): Promise<void> {
-    if (!existsSync(main)) throw new Error('dist is missing: run npm run build first');
+    if (!existsSync(mainFile)) throw new Error('dist is missing: run npm run build first');
     // A port of our own choice, so that it can be taken again after a kill (one that the system chose would rest for a minute).
     if (this.port === 0) this.port = await freePort();
-    const child = spawn(process.execPath, [main], {
+    const child = spawn(process.execPath, [mainFile], {
       env: {
         PATH: process.env.PATH ?? '',
         HOST: '127.0.0.1',
@@ -52,6 +58,7 @@ export class HubProcess {
     await new Promise<void>((resolve, reject) => {
       const take = (chunk: Buffer): void => {
         this.output += chunk.toString();
+        this.printed += chunk.toString();
         if (/Reeve is listening on http:/.test(this.output)) resolve();
       };
       child.stdout?.on('data', take);
@@ -82,7 +89,7 @@ export class HubProcess {
 
   async remove(): Promise<void> {
     await this.#end('SIGKILL');
-    rmSync(this.dataDir, { recursive: true, force: true });
+    rmSync(this.#folder, { recursive: true, force: true });
   }
 
   /** A JSON call; returns status, headers and the parsed body. */

@@ -43,6 +43,15 @@ it('take the agent from the body without a header, and need one of them', async 
   });
 });
 
+it('take the effect of a timeout in the words of older and newer clients; the older win', async () => {
+  const effect = async (more: object) => (await ask(more)).timeout_effect;
+  expect(await effect({})).toBe('deny');
+  expect(await effect({ timeout_action: 'block' })).toBe('deny');
+  expect(await effect({ timeout_action: 'allow' })).toBe('allow');
+  expect(await effect({ timeout_effect: 'allow', timeout_action: 'block' })).toBe('allow');
+  await expect(ask({ timeout_action: 'ask' })).rejects.toMatchObject({ code: 'validation_failed' });
+});
+
 it('are limited to 10 a minute per agent, whatever other agents do', async () => {
   for (let i = 0; i < 10; i++) await ask();
   await expect(ask()).rejects.toMatchObject({

@@ -247,6 +247,25 @@ describe('an API key', () => {
     });
   });
 
+  it('reads the signature in the encoding that its stream has, and always in hex beside it', async () => {
+    const hub = await makeHub({ wire: { ...t.hub.settings.wire, signatureEncoding: 'base64' } }, evaluator);
+    try {
+      const admin = await hub.tenant();
+      await hub.call('uploadBundle', { body: { yaml_content: bundleYaml('team') } }, admin);
+      await hub.call('deployBundle', { ...at('team', 1), body: { env: 'production' } }, admin);
+      const { body } = await hub.call(
+        'currentBundle',
+        { params: { name: 'team' }, query: { env: 'production' } },
+        admin,
+      );
+      expect(Buffer.from(body.signature, 'base64').toString('hex')).toBe(body.signature_hex);
+      const pushed = hub.frames.find(({ type }) => type === 'contract_update');
+      expect(pushed?.data.signature).toBe(body.signature);
+    } finally {
+      await hub.close();
+    }
+  });
+
   it.each(['getBundleVersion', 'getBundleYaml'] as const)(
     'gets 404, not 403, from %s for what its environment does not run',
     async (operation) => {

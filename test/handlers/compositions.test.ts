@@ -112,6 +112,27 @@ describe('a composition', () => {
     expect(second).toMatchObject({ description: null, tools_config: null, defaults_mode: 'observe' });
   });
 
+  it('loses no update: both of two at once are kept, and one made on an older state can be refused', async () => {
+    const { updated_at } = await addComposition(t, user, 'team', ['a']);
+    await Promise.all([update({ description: 'one' }), update({ defaults_mode: 'observe' })]);
+    const read = (await t.call('getComposition', named('team'), user)).body;
+    expect(read).toMatchObject({ description: 'one', defaults_mode: 'observe' });
+    t.newFrames();
+    const late = update({ contracts: [], if_updated_at: updated_at });
+    await expect(late).rejects.toMatchObject({ code: 'conflict' });
+    expect(frames()).toEqual([]);
+    const edits = [['b'], ['c']].map((ids) =>
+      update({
+        contracts: ids.map((contract_id) => ({ contract_id, position: 1 })),
+        if_updated_at: read.updated_at,
+      }),
+    );
+    const results = await Promise.allSettled(edits);
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    const { contracts } = (await t.call('getComposition', named('team'), user)).body;
+    expect(contracts.map((c) => c.contract_id)).toEqual(results[0]?.status === 'fulfilled' ? ['b'] : ['c']);
+  });
+
   it('takes a list of contracts as a whole, and pins it anew', async () => {
     await addComposition(t, user, 'team', ['a', 'b']);
     await newVersion('a', { name: 'A2' });

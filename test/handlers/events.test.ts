@@ -1,5 +1,6 @@
 // Audit events: what is stored, announced, found and counted.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { HubError } from '../../src/domain/error.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
@@ -43,6 +44,25 @@ it('keep microseconds and what a repeat adds; the payload cannot choose the envi
   });
 });
 
+// Document 3 §9: the event's agent is free text; "record both; keep accepting".
+it('of another agent than the request names are stored with both, whatever they say themselves', async () => {
+  const other = `not-${key.agentId}`;
+  await ingest(
+    event('1', { agent_id: key.agentId, sent_by: 'x' }),
+    event('2', { agent_id: other, sent_by: 'x' }),
+  );
+  await t.call(
+    'ingestEvents',
+    { body: { events: [event('3', { agent_id: other })] } },
+    { ...key, agentId: null },
+  );
+  const found = (await t.call('searchEvents', {}, user)).body as { call_id: string }[];
+  const both = Object.fromEntries(found.map((e) => [e.call_id, e]));
+  expect(both['1']).toMatchObject({ agent_id: key.agentId, sent_by: null });
+  expect(both['2']).toMatchObject({ agent_id: other, sent_by: key.agentId });
+  expect(both['3']).toMatchObject({ agent_id: other, sent_by: null });
+});
+
 it('are announced to dashboards once per batch, and only when something is new', async () => {
   t.newFrames();
   await ingest(event('1'), event('2'));
@@ -51,6 +71,32 @@ it('are announced to dashboards once per batch, and only when something is new',
   expect(told.map(({ data, audience }) => [audience, data])).toEqual([
     [`dashboards:${user.tenantId}`, { type: 'event_created', accepted: 2 }],
   ]);
+});
+
+it('whose announcement failed are announced with the repeat, which stores nothing twice', async () => {
+  const publish = t.hub.broadcast.publish;
+  const told = () =>
+    t.newFrames().flatMap(({ type, data }) => (type === 'event_created' ? [data.accepted] : []));
+  Object.assign(t.hub.broadcast, { publish: () => Promise.reject(new HubError('unavailable', 'away')) });
+  await expect(ingest(event('1'), event('2'))).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(ingest(event('1'), event('3'))).rejects.toMatchObject({ code: 'unavailable' });
+  Object.assign(t.hub.broadcast, { publish });
+  told();
+  expect(await ingest(event('1'), event('2'))).toEqual({ accepted: 0, duplicates: 2 });
+  expect(told()).toEqual([3]);
+  await ingest(event('4'));
+  expect(told()).toEqual([1]);
+});
+
+it('of newer clients say decision instead of verdict', async () => {
+  const { verdict: decision, ...newer } = event('1');
+  await ingest({ ...newer, decision }, { ...event('2'), decision: 'call_denied' });
+  const found = (await t.call('searchEvents', { query: { verdict: 'call_allowed' } }, user)).body;
+  expect(found.map(({ call_id }) => call_id).sort()).toEqual(['1', '2']);
+  await expect(ingest({ ...newer, decision: 5 })).rejects.toMatchObject({ code: 'validation_failed' });
+  await expect(ingest(newer)).rejects.toMatchObject({
+    detail: { problems: [expect.objectContaining({ loc: ['body', 'events', 0, 'verdict'] })] },
+  });
 });
 
 it('register the agents they name, and their manifest', async () => {

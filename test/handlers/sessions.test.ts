@@ -1,5 +1,6 @@
 // Session values.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { api } from '../../src/api/index.ts';
 import { type KeyCaller, makeHub, type TestHub } from '../harness.ts';
 
 let t: TestHub;
@@ -22,6 +23,18 @@ it('are written, read and removed under keys with slashes', async () => {
     code: 'not_found',
     message: 'Key not found',
   });
+});
+
+it('may have exactly 1 MiB, in bytes, however JSON writes them; a byte more is too large', async () => {
+  const value = 'ü'.repeat(524_288);
+  await t.call('setSession', { params, body: { value } }, key);
+  expect((await t.call('getSession', { params }, key)).body).toEqual({ value });
+  await expect(t.call('setSession', { params, body: { value: `${value}x` } }, key)).rejects.toMatchObject({
+    code: 'payload_too_large',
+    message: 'Session value too large. Maximum allowed: 1MB.',
+  });
+  const escaped = JSON.stringify({ value: '\u0001'.repeat(1_048_576) });
+  expect(escaped.length).toBeLessThanOrEqual(api.setSession.bodyLimit);
 });
 
 it('count from 0, by 1 unless told, and read back as whole numbers', async () => {

@@ -1,5 +1,5 @@
 // The first start: one winner, the setup token, the environment, missing signing keys.
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { bootstrapFromEnvironment, ensureSigningKeys } from '../../src/handlers/setup.ts';
 import { makeHub, type TestHub } from '../harness.ts';
 
@@ -20,6 +20,7 @@ it('creates the tenant, an admin who can sign in, and a signing key', async () =
 
 it('has exactly one winner among 50 parallel calls, and answers 409 to the rest', async () => {
   t = await makeHub();
+  const hashed = vi.spyOn(t.hub.secrets, 'hashPassword');
   const results = await Promise.allSettled(
     Array.from({ length: 50 }, (_, i) => t.call('setup', { body: { ...body, email: `a${i}@example.com` } })),
   );
@@ -28,6 +29,8 @@ it('has exactly one winner among 50 parallel calls, and answers 409 to the rest'
     if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'conflict' });
   }
   expect(await t.hub.store.tenants.tenantIds()).toHaveLength(1);
+  // Hashing is costly: those who come too late must not cost it.
+  expect(hashed).toHaveBeenCalledTimes(1);
 });
 
 it('asks for the setup token when there is one, in the body or the header', async () => {

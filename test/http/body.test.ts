@@ -1,7 +1,8 @@
 import { encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { defaultBodyLimit, maxValues, readJson, readQuery, tooLarge } from '../../src/http/body.ts';
+import { maxValues, readJson } from '../../src/domain/json.ts';
+import { defaultBodyLimit, readQuery, tooLarge } from '../../src/http/body.ts';
 import { unpack } from '../../src/http/live/unpack.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);

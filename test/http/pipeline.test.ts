@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Reply } from '../../src/api/call.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { tooLarge } from '../../src/http/body.ts';
+import { createCors } from '../../src/http/headers.ts';
 import { TransportGone } from '../../src/http/raw.ts';
 import { asKey, asUser, edge, headerOf, jsonOf, keyText, raw } from './kit.ts';
 
@@ -221,6 +222,32 @@ describe('cross-origin requests', () => {
     const ours = await pipeline.handle(from('http://localhost:8000'));
     expect(ours.live).not.toBeNull();
     ours.live?.gone();
+  });
+
+  it.each([
+    ['http://127.0.0.1:8000', '127.0.0.1:8000', true],
+    ['http://hub.lan', 'HUB.lan', true],
+    ['https://hub.lan', 'hub.lan', true],
+    ['http://127.0.0.1:9000', '127.0.0.1:8000', false],
+    ['http://127.0.0.1:8000.evil.example', '127.0.0.1:8000', false],
+    ['http://evil.example', 'hub.lan', false],
+    ['ftp://hub.lan', 'hub.lan', false],
+    ['null', 'null', false],
+    ['', '', false],
+  ])('by WebSocket with a cookie from a page of %s on the host %s: %s', async (origin, host, allowed) => {
+    const { pipeline } = edge();
+    const response = await pipeline.handle(
+      raw('GET', '/api/v1/stream/dashboard', { ...asUser, origin, host }, '', { upgrade: true }),
+    );
+    expect(response.live !== null).toBe(allowed);
+    if (!allowed) expect([response.status, jsonOf(response).code]).toEqual([403, 'origin_refused']);
+    response.live?.gone();
+  });
+
+  it('from a plain page of the same host are not its own where the hub is on https', () => {
+    const cors = createCors('https://hub.example', [], []);
+    expect(cors.isOwn('http://hub.example', 'hub.example')).toBe(false);
+    expect(cors.isOwn('https://other.example', 'other.example')).toBe(true);
   });
 });
 

@@ -1,6 +1,7 @@
 // A server that a test may kill, start again on the same data, pause and resume. Knows no product; mongo.ts and redis.ts say what to run.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Reaper } from './reaper.ts';
@@ -29,6 +30,16 @@ export interface Program {
 }
 
 const startMs = 30_000;
+
+/** True when every thread of the process has stopped; a signal takes its time to reach them. Where that cannot be told, true. */
+async function stopped(pid: number): Promise<boolean> {
+  const tasks = `/proc/${pid}/task`;
+  const threads = await readdir(tasks).catch(() => []);
+  const states = await Promise.all(
+    threads.map((thread) => readFile(`${tasks}/${thread}/stat`, 'utf8').catch(() => ') T')),
+  );
+  return states.every((line) => line.slice(line.lastIndexOf(')')).startsWith(') T'));
+}
 
 /** One line about what was found or done, for whoever reads the test's output. */
 export const say = (line: string): void => {
@@ -136,7 +147,10 @@ class ProcessService implements Service {
   }
 
   async pause(): Promise<void> {
-    this.#child?.kill('SIGSTOP');
+    const pid = this.pid;
+    if (pid === null) return;
+    process.kill(pid, 'SIGSTOP');
+    while (!(await stopped(pid))) await wait(1);
   }
 
   async resume(): Promise<void> {

@@ -12,6 +12,8 @@ export interface EvaluatorOptions {
   readonly accepted: Accepted;
   /** Milliseconds that a dry run may take; 5,000 unless told. */
   readonly limitMs?: number;
+  /** The module that the threads run; the one beside this file unless told. */
+  readonly entry?: URL;
 }
 
 /**
@@ -35,8 +37,14 @@ const running = {
   overgrown: () => new HubError('unprocessable', 'Evaluation takes too much memory'),
 };
 
-export function createEvaluator({ clock, accepted, limitMs = 5000 }: EvaluatorOptions): Evaluator {
-  const entry = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+const ownEntry = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+
+export function createEvaluator({
+  clock,
+  accepted,
+  limitMs = 5000,
+  entry = ownEntry,
+}: EvaluatorOptions): Evaluator {
   const shared: Pick<PoolOptions, 'entry' | 'clock' | 'startMs' | 'memoryMb'> = {
     entry,
     clock,

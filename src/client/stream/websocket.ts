@@ -3,8 +3,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
+import { readMessagePack } from '../../domain/msgpack.ts';
 import { HubConnectionError, HubResponseError } from '../failure.ts';
-import { readMessagePack } from './msgpack.ts';
 import type { ReceivedFrame, StreamRequest, StreamTransport } from './transport.ts';
 import { clientFrame, opcodes, type SocketMessage, WebSocketReader } from './websocket-frame.ts';
 
@@ -127,7 +127,7 @@ function converse(socket: Duplex, head: Buffer, request: StreamRequest): Promise
       if (message.type === 'ping') socket.write(clientFrame(opcodes.pong, message.bytes));
       else {
         const frame = frameOf(
-          message.type === 'text' ? JSON.parse(message.text) : readMessagePack(message.bytes),
+          message.type === 'text' ? JSON.parse(message.text) : readMessagePack(message.bytes, true),
         );
         if (frame) request.frame(frame);
       }

@@ -1,8 +1,8 @@
 // Messages that agents send on their WebSockets: read, checked, handed over, answered with their `ref`.
 import type { AgentMessage, StreamHandlers } from '../../api/stream.ts';
 import { HubError } from '../../domain/error.ts';
+import { readJson } from '../../domain/json.ts';
 import type { Log } from '../../ports/log.ts';
-import { readJson } from '../body.ts';
 import { problemOf } from '../problem.ts';
 import { ResultPiece } from './encoded.ts';
 import type { Stream } from './stream.ts';

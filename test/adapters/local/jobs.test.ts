@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createLocalJobs } from '../../../adapters/local/jobs.ts';
+import { systemClock } from '../../../adapters/node/clock.ts';
 import { openSqlite, openSqliteInline, type SqliteStore } from '../../../adapters/sqlite/index.ts';
 import { HubError } from '../../../src/domain/error.ts';
 import { keptDeadJobs } from '../../../src/domain/job.ts';
@@ -11,12 +12,12 @@ import type { Jobs } from '../../../src/ports/jobs.ts';
 import { ManualClock, settled } from '../../clock.ts';
 import { jobsContract, type OpenJobs, shortLeaseMs } from '../../contract/jobs.ts';
 import { silentLog as log } from '../../log.ts';
-import { realClock } from '../sqlite/clock.ts';
+import { startTestThread } from '../sqlite/start.ts';
 
 const onStore = (store: SqliteStore, closed: () => Promise<void>): OpenJobs => {
   const opened: Jobs[] = [];
   const open = (): Jobs => {
-    const jobs = createLocalJobs({ table: store.jobs, clock: realClock, log, leaseMs: shortLeaseMs });
+    const jobs = createLocalJobs({ table: store.jobs, clock: systemClock, log, leaseMs: shortLeaseMs });
     opened.push(jobs);
     return jobs;
   };
@@ -44,7 +45,11 @@ describe('on threads', () => {
   let store: SqliteStore;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'jobs-'));
-    store = await openSqlite({ path: join(folder, 'hub.db'), clock: realClock });
+    store = await openSqlite({
+      path: join(folder, 'hub.db'),
+      clock: systemClock,
+      startThread: startTestThread,
+    });
   });
   afterAll(async () => {
     await store.close();

@@ -8,9 +8,9 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../../adapters/node/clock.ts';
 import { Database } from '../../../adapters/sqlite/database.ts';
 import { openSqlite, openSqliteInline, type SqliteOptions } from '../../../adapters/sqlite/index.ts';
-import { startThread } from '../../../adapters/sqlite/threads.ts';
 import type { Store } from '../../../src/ports/store.ts';
 import { aBatch, everything, readAll } from '../../contract/events.ts';
 import {
@@ -30,8 +30,8 @@ import {
   t0,
   uuid,
 } from '../../contract/fixtures.ts';
-import { realClock } from './clock.ts';
 import { numberedBatch, numberedTenant } from './numbered.ts';
+import { startTestThread } from './start.ts';
 
 let folder = '';
 let path = '';
@@ -50,7 +50,7 @@ afterEach(async () => {
 });
 
 async function open(options: Partial<SqliteOptions> = {}): Promise<Store> {
-  const store = await openSqlite({ path, clock: realClock, ...options });
+  const store = await openSqlite({ path, clock: systemClock, startThread: startTestThread, ...options });
   opened.push(store);
   return store;
 }
@@ -296,7 +296,7 @@ describe('a thread that dies', () => {
     const threads = { writer: [] as Worker[], reader: [] as Worker[] };
     const store = await open({
       startThread: (start) => {
-        const worker = startThread(start);
+        const worker = startTestThread(start);
         threads[start.role].push(worker);
         return worker;
       },

@@ -2,13 +2,18 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '../../../adapters/node/clock.ts';
 import { openSqlite } from '../../../adapters/sqlite/index.ts';
 import { storeContract } from '../../contract/store.ts';
-import { realClock } from './clock.ts';
+import { startTestThread } from './start.ts';
 
 storeContract('sqlite on threads', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'store-'));
-  const store = await openSqlite({ path: join(folder, 'hub.db'), clock: realClock });
+  const store = await openSqlite({
+    path: join(folder, 'hub.db'),
+    clock: systemClock,
+    startThread: startTestThread,
+  });
   return {
     ...store,
     close: async () => {

@@ -4,6 +4,7 @@ import { compileBundle } from '../../../src/domain/evaluate/compile.ts';
 import { globMatch } from '../../../src/domain/evaluate/glob.ts';
 import { evaluateCall } from '../../../src/domain/evaluate/live.ts';
 import { dryRun } from '../../../src/domain/evaluate/playground.ts';
+import { cpuMs } from '../../cpu.ts';
 import { bundleOf, compiled, preOf } from './rules.ts';
 
 type Fires = 'fires' | 'passes' | 'fault';
@@ -241,9 +242,10 @@ describe('globs', () => {
   });
 
   it('takes no exponential time', () => {
-    const started = performance.now();
-    expect(globMatch(`${'*a'.repeat(100)}b`, 'a'.repeat(5_000))).toBe(false);
-    expect(performance.now() - started).toBeLessThan(1_000);
+    const took = cpuMs(() => {
+      expect(globMatch(`${'*a'.repeat(100)}b`, 'a'.repeat(5_000))).toBe(false);
+    });
+    expect(took).toBeLessThan(1_000);
   });
 });
 

@@ -1,25 +1,31 @@
-// Reads MessagePack into plain data: what the hub's frames are made of (JSON's types and byte strings). No extension types.
-const maxDepth = 64;
-const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
+// Reads MessagePack into plain data: JSON's types, and byte strings where they are wanted. No extension types. Written out because a decoder
+// that allocates by declared lengths can be made to allocate without bound: here nothing is allocated before its bytes are there.
+import { maxJsonDepth } from './json.ts';
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * The one value these bytes hold. Whole numbers beyond 2^53 lose precision.
- * @throws RangeError for bytes that end too soon, go on too long, nest deeper than 64, or hold a type that JSON has not
+ * The one value these bytes hold. Whole numbers beyond 2^53 lose precision; a `__proto__` becomes a key of its own.
+ * @param binary byte strings are taken, too: as a Uint8Array
+ * @throws RangeError that says why: bytes that end too soon or go on too long, nesting deeper than JSON may, keys that are no texts, texts
+ * that are not UTF-8, a type that JSON has not
  */
-export function readMessagePack(bytes: Uint8Array): unknown {
-  const reader = new Reader(bytes);
+export function readMessagePack(bytes: Uint8Array, binary = false): unknown {
+  const reader = new Reader(bytes, binary);
   const value = reader.value(0);
-  if (!reader.ended) throw new RangeError('MessagePack: bytes after the value');
+  if (!reader.ended) throw new RangeError('bytes follow the value');
   return value;
 }
 
 class Reader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
+  readonly #binary: boolean;
   #at = 0;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, binary: boolean) {
     this.#bytes = bytes;
+    this.#binary = binary;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
@@ -28,7 +34,6 @@ class Reader {
   }
 
   value(depth: number): unknown {
-    if (depth > maxDepth) throw new RangeError('MessagePack: nested too deep');
     const type = this.#view.getUint8(this.#take(1));
     if (type <= 0x7f) return type;
     if (type <= 0x8f) return this.#map(type & 0x0f, depth);
@@ -45,7 +50,8 @@ class Reader {
       case 0xc4:
       case 0xc5:
       case 0xc6:
-        return this.#raw(this.#unsigned(2 ** (type - 0xc4)));
+        if (this.#binary) return this.#raw(this.#unsigned(2 ** (type - 0xc4)));
+        throw unknownType();
       case 0xca:
         return this.#view.getFloat32(this.#take(4));
       case 0xcb:
@@ -74,7 +80,7 @@ class Reader {
       case 0xdf:
         return this.#map(this.#unsigned(2 ** (type - 0xdd)), depth);
       default:
-        throw new RangeError(`MessagePack: type 0x${type.toString(16)} is not used here`);
+        throw unknownType();
     }
   }
 
@@ -92,26 +98,45 @@ class Reader {
   }
 
   #text(length: number): string {
-    return utf8.decode(this.#raw(length));
+    const at = this.#take(length);
+    try {
+      return utf8.decode(this.#bytes.subarray(at, at + length));
+    } catch {
+      throw new RangeError('a text is not UTF-8');
+    }
   }
 
-  /** Nothing is reserved for a stated length: values that are not there end the reading. */
   #list(length: number, depth: number): unknown[] {
+    this.#enter(length, depth);
     const list: unknown[] = [];
     for (let i = 0; i < length; i++) list.push(this.value(depth + 1));
     return list;
   }
 
   #map(length: number, depth: number): { [name: string]: unknown } {
+    this.#enter(length * 2, depth);
     const entries: [string, unknown][] = [];
-    for (let i = 0; i < length; i++) entries.push([String(this.value(depth + 1)), this.value(depth + 1)]);
+    for (let i = 0; i < length; i++) {
+      const key = this.value(depth + 1);
+      if (typeof key !== 'string') throw new RangeError('a key is not a text');
+      entries.push([key, this.value(depth + 1)]);
+    }
     return Object.fromEntries(entries);
+  }
+
+  /** Every item takes a byte at least. */
+  #enter(items: number, depth: number): void {
+    if (items > this.#bytes.length - this.#at) throw tooShort();
+    if (depth >= maxJsonDepth) throw new RangeError(`it is nested deeper than ${maxJsonDepth} levels`);
   }
 
   #take(length: number): number {
     const at = this.#at;
-    if (at + length > this.#bytes.length) throw new RangeError('MessagePack: the bytes end too soon');
+    if (length > this.#bytes.length - at) throw tooShort();
     this.#at = at + length;
     return at;
   }
 }
+
+const tooShort = (): RangeError => new RangeError('it is cut short');
+const unknownType = (): RangeError => new RangeError('it holds a binary, an extension or an unknown type');

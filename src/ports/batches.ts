@@ -1,4 +1,4 @@
-// Gathers what is asked for while the last batch is under way into the next one: fewer commands, and the order of the calls is kept.
+// For adapters: gathers what is asked for while the last batch is under way into the next one: fewer commands, and the order of the calls is kept.
 
 /** @param flush carries a batch out; answers one result for each item, in order. An Error among the results rejects its item alone. */
 export function batches<T, R>(

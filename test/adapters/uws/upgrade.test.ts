@@ -1,0 +1,76 @@
+// The upgrade itself, without the hub: a pipeline that admits everything after a turn of the event loop, and sessions that speak at once.
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../adapters/node/clock.ts';
+import { startServer } from '../../../adapters/uws/server.ts';
+import type { Session } from '../../../src/http/live/session.ts';
+import type { Pipeline } from '../../../src/http/pipeline.ts';
+import { memoryLog } from '../../log.ts';
+import { RawSocket } from './kit.ts';
+import { WebSocketClient } from './websocket.ts';
+
+async function greeting(text: string) {
+  const gone: Session[] = [];
+  const pipeline: Pipeline = {
+    bodyLimit: () => 0,
+    async handle(raw) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (raw.refused)
+        return { status: 400, headers: [], body: raw.refused.message, live: null, close: true };
+      const session: Session = {
+        protocol: null,
+        attach: (sink) => void sink.write(text),
+        writable: () => true,
+        received: () => undefined,
+        gone: () => void gone.push(session),
+      };
+      return { status: 200, headers: [['X-Request-Id', 'r1']], body: null, live: session, close: false };
+    },
+  };
+  const log = memoryLog();
+  const server = await startServer({ host: '127.0.0.1', port: 0, pipeline, clock: systemClock, log });
+  return { server, gone, [Symbol.asyncDispose]: async () => server.close() };
+}
+
+describe('a WebSocket that is opened after a wait', () => {
+  // A text of this length goes where the HTTP connection's state was, and its letters read as "close after the response".
+  it('lives, whatever its session says first', async () => {
+    await using hub = await greeting('t'.repeat(64));
+    const sockets: WebSocketClient[] = [];
+    for (let i = 0; i < 50; i++) {
+      const socket = new WebSocketClient(hub.server.port);
+      sockets.push(socket);
+      expect(await socket.handshake('/', {})).toMatch(/^HTTP\/1.1 101 .*\r\nX-Request-Id: r1\r\n/);
+      expect(await socket.messages(1)).toEqual([Buffer.from('t'.repeat(64))]);
+    }
+    // An answer proves that the server has done with everything before it.
+    for (const socket of sockets) socket.raw.send(Buffer.from([0x89, 0x80, 1, 2, 3, 4]));
+    for (const socket of sockets) await socket.raw.until(() => socket.frames().some((f) => f.opcode === 10));
+    expect(sockets.filter(({ raw }) => raw.closed)).toEqual([]);
+    expect(hub.gone).toEqual([]);
+    for (const { raw } of sockets) raw.destroy();
+  });
+
+  it.each([
+    ['Connection: close', { Connection: 'close' }],
+    ['close beside upgrade', { Connection: 'close, Upgrade' }],
+    ['no Connection', { Connection: 'keep-alive' }],
+    ['another protocol', { Upgrade: 'h2c' }],
+  ])('is refused with %s', async (_, headers) => {
+    await using hub = await greeting('hello');
+    const socket = new WebSocketClient(hub.server.port);
+    expect(await socket.handshake('/', headers)).toMatch(/^HTTP\/1.1 400 /);
+    await socket.raw.untilClosed();
+  });
+
+  it('opens for a client that lists more than the upgrade', async () => {
+    await using hub = await greeting('hello');
+    const socket = new RawSocket(hub.server.port);
+    await socket.opened;
+    socket.send(
+      'GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n' +
+        'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+    );
+    expect(await socket.until((text) => text.endsWith('hello'))).toMatch(/^HTTP\/1.1 101 /);
+    socket.destroy();
+  });
+});

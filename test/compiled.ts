@@ -1,0 +1,21 @@
+// Compiled files for tests that start threads and programs: loading TypeScript there costs ten times as much as the work to be tested.
+// Compiles nothing: `npm test` builds first, and whoever runs one suite by hand gets the source when dist is older than it.
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+
+/** The newest change below the folders that are compiled. */
+const newestSource = Math.max(
+  ...['src', 'actors', 'adapters'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => statSync(join(entry.parentPath, entry.name)).mtimeMs),
+  ),
+);
+
+/** What was compiled from a source file such as `src/main.ts`; null when it is missing or older than any source. */
+export function compiled(source: string): URL | null {
+  const file = join(root, 'dist', source.replace(/\.ts$/, '.js'));
+  return existsSync(file) && statSync(file).mtimeMs >= newestSource ? new URL(`file://${file}`) : null;
+}

@@ -1,0 +1,90 @@
+// API keys: shown once, listed without their secret, revoked for good.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
+
+let t: TestHub;
+let user: UserCaller;
+beforeEach(async () => {
+  t = await makeHub();
+  user = await t.tenant('ann@example.com');
+  t.newFrames();
+});
+afterEach(() => t.close());
+
+const create = async (body: object = {}) =>
+  (await t.call('createKey', { body: { env: 'staging', label: 'ci', ...body } }, user)).body;
+const list = async (as = user) => (await t.call('listKeys', {}, as)).body;
+const revoke = (key_id: string, as = user) => t.call('revokeKey', { params: { key_id } }, as);
+
+it('are of their form, and are kept as a hash that no list shows', async () => {
+  const made = await create();
+  expect(made.key).toMatch(/^svk_staging_[\w-]{43}$/);
+  expect(made).toMatchObject({
+    prefix: made.key.slice(0, 'svk_staging_'.length + 8),
+    env: 'staging',
+    label: 'ci',
+  });
+  const [listed] = await list();
+  const { key, ...shown } = made;
+  expect(listed).toEqual({ ...shown, last_used_at: null });
+  expect(JSON.stringify(listed)).not.toContain(key.slice(-30));
+  const stored = await t.hub.store.keys.byHash(t.hub.secrets.sha256(key));
+  expect(stored).toMatchObject({
+    id: made.id,
+    tenantId: user.tenantId,
+    env: 'staging',
+    createdBy: 'ann@example.com',
+  });
+  expect(JSON.stringify(stored)).not.toContain(key);
+});
+
+it('are listed newest first, without the revoked ones, each tenant its own', async () => {
+  const first = await create();
+  t.clock.advance(1000);
+  const second = await create({ label: undefined });
+  expect((await list()).map(({ id, label }) => [id, label])).toEqual([
+    [second.id, null],
+    [first.id, 'ci'],
+  ]);
+  await revoke(first.id);
+  expect((await list()).map(({ id }) => id)).toEqual([second.id]);
+  expect(await list(await t.tenant())).toEqual([]);
+});
+
+it('are announced to dashboards, without the key', async () => {
+  const { id, key } = await create();
+  await revoke(id);
+  const frames = t.newFrames();
+  expect(frames.map(({ audience, data }) => [audience, data])).toEqual([
+    [`dashboards:${user.tenantId}`, { type: 'api_key_created', key_id: id, env: 'staging', label: 'ci' }],
+    [`dashboards:${user.tenantId}`, { type: 'api_key_revoked', key_id: id }],
+  ]);
+  expect(JSON.stringify(frames)).not.toContain(key);
+});
+
+it('revoked once, every node hears of it; a second time, or by another tenant, there is none', async () => {
+  const { id, key } = await create();
+  const absent = { code: 'not_found', message: 'API key not found or already revoked.' };
+  await expect(revoke(id, await t.tenant())).rejects.toMatchObject(absent);
+  expect(await revoke(id)).toMatchObject({ status: 204, body: null });
+  expect(t.controls).toEqual([
+    { kind: 'key_revoked', tenantId: user.tenantId, keyId: id, keyHash: t.hub.secrets.sha256(key) },
+  ]);
+  await expect(revoke(id)).rejects.toMatchObject(absent);
+});
+
+it.each([
+  [{ env: 'test' }],
+  [{ env: null }],
+  [{ label: '<b>x</b>' }],
+  [{ label: 'javascript:alert(1)' }],
+  [{ label: 'x onload = y' }],
+  [{ label: 'x'.repeat(256) }],
+])('are refused with %o', async (body) => {
+  await expect(create(body)).rejects.toMatchObject({ code: 'validation_failed' });
+  expect(await list()).toEqual([]);
+});
+
+it.each(['team=contract=4', 'a < b', 'version = 2'])('may be labelled %o', async (label) => {
+  expect((await create({ label })).label).toBe(label);
+});

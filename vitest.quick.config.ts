@@ -1,0 +1,17 @@
+// For `npm run check`: all but the suites that wait for real deadlines, outages and reconnections. `npm test` runs those too.
+import { defineConfig, mergeConfig } from 'vitest/config';
+import all from './vitest.config.ts';
+
+export default mergeConfig(
+  all,
+  defineConfig({
+    test: {
+      exclude: [
+        'test/e2e/library/**',
+        'test/e2e/{approvals,bounds-*,churn,events,frames,kill,kinds,playground,secret,start}.test.ts',
+        'test/adapters/sqlite/{durability,threads}.test.ts',
+        'test/demo/**',
+      ],
+    },
+  }),
+);
