@@ -4,7 +4,8 @@ import type { Log } from '../../ports/log.ts';
 import type { Feed } from './feed.ts';
 import type { Stream } from './stream.ts';
 
-const sliceSize = 250;
+/** Under way at once, per audience and node: each costs the owner a write and a read of the store, which others need as well. */
+const sliceSize = 32;
 const attempts = 12;
 const firstWaitMs = 250;
 /** All attempts together last about 45 s: longer than it takes until a store or a bus that came back has caught up. */
