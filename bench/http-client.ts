@@ -1,9 +1,11 @@
 // The other end of the ingest benchmark, in a process of its own: posts batches or repeats one GET over keep-alive HTTP.
+
 import { type ChildProcess, fork } from 'node:child_process';
 import http from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { agentName, batchSize, ReusableBody } from './batch.ts';
+import { loopSampleMs } from './numbers.ts';
 
 export interface IngestOrder {
   readonly type: 'ingest';
@@ -161,11 +163,11 @@ async function read({ port, cookie, path, count, pauseMs, expected }: ReadOrder)
 }
 
 async function idle({ seconds }: IdleOrder): Promise<number> {
-  const delay = monitorEventLoopDelay({ resolution: 1 });
+  const delay = monitorEventLoopDelay({ resolution: loopSampleMs });
   delay.enable();
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
   delay.disable();
-  return delay.percentile(99) / 1e6;
+  return delay.percentile(99) / 1e6 - loopSampleMs;
 }
 
 function run(order: Order): Promise<unknown> {

@@ -28,3 +28,6 @@ export function lineOf(verdict: Verdict): string {
   const goal = atMost === undefined ? `≥ ${atLeast}` : `≤ ${atMost}`;
   return `  ${what}: ${value}${unit} (goal ${goal}${unit}) ${isMet(verdict) ? 'met' : 'MISSED'}`;
 }
+
+/** How often event-loop delays are sampled, in milliseconds. */
+export const loopSampleMs = 1;
