@@ -95,7 +95,7 @@ describe('the judge of streams', () => {
       frames: [] as Followed['frames'][number][],
     };
     for (const [connection, frames] of connections.entries()) {
-      made.connections.push({ node: 'A', openedAt: 0, after: lastId, endedAt: 1 });
+      made.connections.push({ node: 'A', askedAt: 0, openedAt: 0, after: lastId, endedAt: 1 });
       for (const [id, what] of frames) {
         const type = typeof what === 'number' ? 'contract_update' : what;
         made.frames.push({ id, type, data: { version: what }, at: 0, connection });

@@ -5,7 +5,8 @@ import type { Random } from './random.ts';
 
 export interface Connection {
   readonly node: string;
-  /** When the hub answered 200; epoch ms. */
+  /** When it was asked for, and when the hub answered 200; epoch ms. */
+  readonly askedAt: number;
   readonly openedAt: number;
   /** The Last-Event-ID that was sent. */
   readonly after: string | null;
@@ -112,6 +113,7 @@ export class Follower implements Followed {
       return;
     }
     const after = this.#lastId;
+    const askedAt = Date.now();
     const call = http.request({
       host: '127.0.0.1',
       port: node.port,
@@ -145,7 +147,8 @@ export class Follower implements Followed {
         const asked = Number(response.headers['retry-after'] ?? 0) * 1000;
         return end(Math.max(againMs, asked) * random.between(1, 1.3));
       }
-      const connection: Connection = { node: node.name, openedAt: Date.now(), after, endedAt: null };
+      const openedAt = Date.now();
+      const connection: Connection = { node: node.name, askedAt, openedAt, after, endedAt: null };
       this.connections.push(connection);
       this.#current = connection;
       const index = this.connections.length - 1;

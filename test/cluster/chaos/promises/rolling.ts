@@ -63,16 +63,17 @@ export const rolling: Suite = {
     const converged = Date.now() - lastRestart;
     close(crowd);
 
-    const opened = crowd.flatMap(({ connections }) => connections.slice(1).map(({ openedAt }) => openedAt));
+    const asked = crowd.flatMap(({ connections }) => connections.slice(1).map(({ askedAt }) => askedAt));
     const shares = restarts.map((from, n) => {
       const to = restarts[n + 1] ?? Number.POSITIVE_INFINITY;
       return busiest(
-        opened.filter((at) => at >= from && at < to),
+        asked.filter((at) => at >= from && at < to),
         windowMs,
       );
     });
     for (const { count, share } of shares) {
-      if (share > maxShare && count > 20) violations.push(`${count} agents came back within ${windowMs} ms`);
+      if (share > maxShare && count > 20)
+        violations.push(`${count} agents asked for a stream within ${windowMs} ms`);
     }
     const versions = tenant.deployed.map(({ version }) => version);
     const { violations: lost, ...counts } = checkEvents(
@@ -85,7 +86,7 @@ export const rolling: Suite = {
       figures: {
         agents: crowd.length,
         deploys: versions.length,
-        reconnections: opened.length,
+        reconnections: asked.length,
         'busiest 250 ms': shares
           .map(({ count, share }) => `${count} (${Math.round(share * 100)} %)`)
           .join(', '),
