@@ -6,7 +6,7 @@ import { createEvaluator } from '../adapters/node/evaluator/evaluator.ts';
 import { createLog } from '../adapters/node/log.ts';
 import { masterSecret } from '../adapters/node/master.ts';
 import { createSecrets } from '../adapters/node/secrets.ts';
-import { startServer } from '../adapters/uws/server.ts';
+import { type Server, startServer } from '../adapters/uws/server.ts';
 import { api } from './api/index.ts';
 import type { Config } from './config.ts';
 import type { Hub, NodeHealth } from './handlers/hub.ts';
@@ -141,29 +141,38 @@ export async function startHub(config: Config): Promise<RunningHub> {
   });
   const house = startHousekeeping(jobs, { store, clock, log });
 
-  if (config.admin) await bootstrapFromEnvironment(hub, config.admin);
-  await ensureSigningKeys(hub);
-  await parts.begin();
-  const server = await startServer({ host: config.host, port: config.port, pipeline, clock, log });
+  let server: Server | null = null;
+  async function stop(drainMs: number): Promise<void> {
+    draining = true;
+    server?.stopListening();
+    house.stop();
+    await live.drain(drainMs);
+    live.close();
+    await sweep.stop();
+    await parts.stopActors();
+    await jobs.close();
+    workers.stop();
+    await callers.close();
+    await evaluator.close();
+    server?.close();
+    await parts.close();
+  }
 
+  try {
+    if (config.admin) await bootstrapFromEnvironment(hub, config.admin);
+    await ensureSigningKeys(hub);
+    await parts.begin();
+    server = await startServer({ host: config.host, port: config.port, pipeline, clock, log });
+  } catch (error) {
+    // A process that exits while the store's threads run may crash in their native code.
+    await stop(0);
+    throw error;
+  }
+  const { port } = server;
   return {
-    port: server.port,
+    port,
     streams: () => live.counts().streams,
     isSetUp: () => store.tenants.anyUser(),
-    async stop() {
-      draining = true;
-      server.stopListening();
-      house.stop();
-      await live.drain(config.drainSeconds * 1000);
-      live.close();
-      await sweep.stop();
-      await parts.stopActors();
-      await jobs.close();
-      workers.stop();
-      await callers.close();
-      await evaluator.close();
-      server.close();
-      await parts.close();
-    },
+    stop: () => stop(config.drainSeconds * 1000),
   };
 }
