@@ -1,5 +1,5 @@
-// Every index, by collection. Unique ones carry promises; the others carry queries. Created at each start, which is harmless when they are there.
-import type { Db, IndexDescription } from 'mongodb';
+// Every index, by collection. Unique ones carry promises; the others carry queries. Looked for at each start.
+import { type Db, type IndexDescription, MongoServerError } from 'mongodb';
 
 const indexes: { readonly [collection: string]: readonly IndexDescription[] } = {
   users: [
@@ -35,8 +35,28 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
   values: [{ key: { tenantId: 1, key: 1 }, unique: true }, { key: { expiresAt: 1 } }],
 };
 
+const noSuchCollection = 26;
+
+/** What makes two descriptions the same index. */
+const formOf = ({ key, unique, sparse, partialFilterExpression }: IndexDescription): string =>
+  JSON.stringify([Object.entries(key), unique === true, sparse === true, partialFilterExpression ?? null]);
+
+/**
+ * Makes those that are missing. Where all are there this only reads: creating an index takes turns with the writes of its collection, and a
+ * node that starts beside busy ones would wait for that.
+ */
 export async function createIndexes(db: Db): Promise<void> {
-  for (const [collection, wanted] of Object.entries(indexes)) {
-    await db.collection(collection).createIndexes([...wanted]);
+  for (const [name, wanted] of Object.entries(indexes)) {
+    const collection = db.collection(name);
+    const there = await collection
+      .listIndexes()
+      .toArray()
+      .catch((error: unknown) => {
+        if (error instanceof MongoServerError && error.code === noSuchCollection) return [];
+        throw error;
+      });
+    const known = new Set(there.map(formOf));
+    const missing = wanted.filter((index) => !known.has(formOf(index)));
+    if (missing.length > 0) await collection.createIndexes(missing);
   }
 }
