@@ -78,7 +78,8 @@ it('decides 10,000 generated pairs of contract and call as the reference does', 
         }
       },
     ),
-    { numRuns: 800 },
+    // The same pairs every time, so that what they reach is not left to chance.
+    { numRuns: 800, seed: 20_261 },
   );
   expect(pairs).toBeGreaterThan(10_000);
   // What was reached: a generator that misses a branch proves nothing about it.
