@@ -5,7 +5,7 @@ import type { AssembledContract, BundleSummary, BundleVersion } from '../../src/
 import type { Env } from '../../src/domain/ids.ts';
 import type { BundleStore } from '../../src/ports/bundles.ts';
 import { currentOfTenant, type DeploymentCollections, overlay } from './deployments.ts';
-import { isDuplicate, unavailable } from './failure.ts';
+import { unavailable, unlessTaken } from './failure.ts';
 import { fromText, type Row, toText } from './form.ts';
 import type { Placed } from './signing.ts';
 import type { Turns } from './turns.ts';
@@ -71,12 +71,8 @@ export function mongoBundles(c: BundleCollections, turn: Turns): BundleStore {
             sort: { version: -1 },
           });
           const row = { _id: id, ...bundle, version: (newest?.version ?? 0) + 1, snapshot: toText(snapshot) };
-          try {
-            await c.bundles.insertOne({ ...row, yaml: new Binary(yaml) });
+          if (await unlessTaken(c.bundles.insertOne({ ...row, yaml: new Binary(yaml) })))
             return record(row, null);
-          } catch (error) {
-            if (!isDuplicate(error)) throw error;
-          }
         }
         throw unavailable();
       });

@@ -4,7 +4,7 @@
 import type { Collection } from 'mongodb';
 import type { Deployment } from '../../src/domain/deployment.ts';
 import type { DeploymentStore } from '../../src/ports/bundles.ts';
-import { isDuplicate, stale } from './failure.ts';
+import { stale, unlessTaken } from './failure.ts';
 import { fieldOf, type Row } from './form.ts';
 import { decide, readHead } from './head.ts';
 import type { Placed, SigningHead } from './signing.ts';
@@ -22,7 +22,7 @@ export const currentField = (env: string, bundleName: string): string => fieldOf
 
 export const bare = ({ order: _order, ...deployment }: Placed): Deployment => deployment;
 
-export const rowToPlaced = ({ _id, asOf: _asOf, ...rest }: DeploymentRow): Placed => ({ id: _id, ...rest });
+const rowToPlaced = ({ _id, asOf: _asOf, ...rest }: DeploymentRow): Placed => ({ id: _id, ...rest });
 
 /** The tenant's current deployments, by bundle name, then environment. */
 export async function currentOfTenant(
@@ -48,12 +48,9 @@ export function mongoDeployments(
   hasVersion: (tenantId: string, name: string, version: number) => Promise<boolean>,
 ): DeploymentStore {
   async function keep({ id, ...rest }: Placed, asOf: number): Promise<void> {
-    try {
-      const older = { _id: id, asOf: { $lt: asOf } };
-      await c.deployments.updateOne(older, { $set: { ...rest, asOf } }, { upsert: true });
-    } catch (error) {
-      if (!isDuplicate(error)) throw error;
-    }
+    const older = { _id: id, asOf: { $lt: asOf } };
+    // Refused when what is there is as new.
+    await unlessTaken(c.deployments.updateOne(older, { $set: { ...rest, asOf } }, { upsert: true }));
   }
   return {
     async add(wanted, fence = 0) {

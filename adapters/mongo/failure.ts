@@ -19,6 +19,17 @@ export const unavailable = (): HubError =>
 export const isDuplicate = (error: unknown): boolean =>
   error instanceof MongoServerError && error.code === 11000;
 
+/** True when the write was carried out, false when a unique index refused it. @throws any other error */
+export async function unlessTaken(write: Promise<unknown>): Promise<boolean> {
+  try {
+    await write;
+    return true;
+  } catch (error) {
+    if (isDuplicate(error)) return false;
+    throw error;
+  }
+}
+
 /** The indexes of a bulk write's items that a unique index refused. @throws the error unless that is all that went wrong */
 export function refusedAsDuplicates(error: unknown): readonly number[] {
   if (!(error instanceof MongoBulkWriteError)) throw error;

@@ -9,7 +9,7 @@ import type {
   ContractType,
   ContractVersion,
 } from '../../src/domain/library.ts';
-import { isDuplicate } from './failure.ts';
+import { unlessTaken } from './failure.ts';
 import { fieldOf, fromText, type Row, toText } from './form.ts';
 import { decide, type Head, readHead, type Step } from './head.ts';
 import type { Turns } from './turns.ts';
@@ -88,9 +88,7 @@ export const decideLibrary = async <A>(
 const fresh = new Error('The library was just made.');
 
 async function begin(heads: Collection<LibraryHead>, tenantId: string): Promise<never> {
-  await heads.insertOne({ _id: tenantId, revision: 1, contracts: {}, compositions: {} }).catch((error) => {
-    if (!isDuplicate(error)) throw error;
-  });
+  await unlessTaken(heads.insertOne({ _id: tenantId, revision: 1, contracts: {}, compositions: {} }));
   throw fresh;
 }
 

@@ -2,7 +2,7 @@
 import type { Collection } from 'mongodb';
 import type { AssignmentRule, Tags } from '../../src/domain/agent.ts';
 import type { RuleStore } from '../../src/ports/agents.ts';
-import { isDuplicate, stale } from './failure.ts';
+import { isDuplicate, stale, unlessTaken } from './failure.ts';
 import { type Fenced, fromRow, fromText, notAfter, type Row, toRow, toText } from './form.ts';
 
 export type RuleRow = Omit<Row<AssignmentRule>, 'tagMatch'> & Fenced & { readonly tagMatch: string | null };
@@ -22,13 +22,8 @@ export function mongoRules(rules: Collection<RuleRow>): RuleStore {
       return rows.map(record);
     },
     async create(rule) {
-      try {
-        await rules.insertOne({ ...toRow(rule), tagMatch: toText(rule.tagMatch) });
-        return 'created';
-      } catch (error) {
-        if (isDuplicate(error)) return 'priority_taken';
-        throw error;
-      }
+      const row = { ...toRow(rule), tagMatch: toText(rule.tagMatch) };
+      return (await unlessTaken(rules.insertOne(row))) ? 'created' : 'priority_taken';
     },
     async update(tenantId, id, patch, fence = 0) {
       const { tagMatch, ...rest } = patch;

@@ -1,7 +1,7 @@
 // The check on the master secret in MongoDB: a document that the first insert makes and nothing changes.
 import type { Collection } from 'mongodb';
 import type { SealStore } from '../../src/ports/seals.ts';
-import { isDuplicate } from './failure.ts';
+import { unlessTaken } from './failure.ts';
 
 export interface SealRow {
   readonly _id: string;
@@ -11,12 +11,7 @@ export interface SealRow {
 export function mongoSeals(seals: Collection<SealRow>): SealStore {
   return {
     async first(name, value) {
-      try {
-        await seals.insertOne({ _id: name, value });
-        return value;
-      } catch (error) {
-        if (!isDuplicate(error)) throw error;
-      }
+      if (await unlessTaken(seals.insertOne({ _id: name, value }))) return value;
       return (await seals.findOne({ _id: name }))?.value ?? value;
     },
   };

@@ -5,7 +5,7 @@ import type { Collection } from 'mongodb';
 import type { Deployment } from '../../src/domain/deployment.ts';
 import type { SigningKey } from '../../src/domain/tenant.ts';
 import type { SigningStore } from '../../src/ports/identity.ts';
-import { isDuplicate } from './failure.ts';
+import { unlessTaken } from './failure.ts';
 import { decide, readHead } from './head.ts';
 import type { Turns } from './turns.ts';
 
@@ -47,13 +47,7 @@ export function mongoSigning(
     },
     async add(key) {
       await settle(key.tenantId);
-      try {
-        await heads.insertOne(newSigningHead(key));
-        return 'created';
-      } catch (error) {
-        if (isDuplicate(error)) return 'exists';
-        throw error;
-      }
+      return (await unlessTaken(heads.insertOne(newSigningHead(key)))) ? 'created' : 'exists';
     },
     rotate(tenantId, expectedId, next, signatures) {
       return decide(turn, heads, tenantId, (head) => {

@@ -5,7 +5,7 @@
 import type { Collection } from 'mongodb';
 import type { SigningKey, Tenant, User } from '../../src/domain/tenant.ts';
 import type { TenantStore } from '../../src/ports/identity.ts';
-import { isDuplicate } from './failure.ts';
+import { unlessTaken } from './failure.ts';
 import { fromRow, type Row, toRow } from './form.ts';
 import { newSigningHead, type SigningHead } from './signing.ts';
 
@@ -28,30 +28,14 @@ export async function settle(c: TenantCollections, tenantId?: string): Promise<v
   const begun = await c.users.find({ founding: { $exists: true }, ...filter }).toArray();
   for (const { _id, founding } of begun) {
     if (!founding) continue;
-    await insertOnce(c.signing, newSigningHead(founding.key));
-    await insertOnce(c.tenants, founding.tenant);
+    await unlessTaken(c.signing.insertOne(newSigningHead(founding.key)));
+    await unlessTaken(c.tenants.insertOne(founding.tenant));
     await c.users.updateOne({ _id }, { $unset: { founding: '' } });
   }
 }
 
-async function insertOnce<D extends { readonly _id: string }>(
-  collection: Collection<D>,
-  row: D,
-): Promise<void> {
-  await collection.insertOne(row as Parameters<typeof collection.insertOne>[0]).catch((error) => {
-    if (!isDuplicate(error)) throw error;
-  });
-}
-
 export function mongoTenants(c: TenantCollections): TenantStore {
-  const inserted = (row: UserRow): Promise<boolean> =>
-    c.users.insertOne(row).then(
-      () => true,
-      (error) => {
-        if (isDuplicate(error)) return false;
-        throw error;
-      },
-    );
+  const inserted = (row: UserRow): Promise<boolean> => unlessTaken(c.users.insertOne(row));
   const found = async (tenant: Tenant, admin: User, key: SigningKey, first: boolean): Promise<boolean> => {
     const row: UserRow = { ...toRow(admin), founding: { tenant: toRow(tenant), key } };
     if (!(await inserted(first ? { ...row, first } : row))) return false;

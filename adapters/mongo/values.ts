@@ -2,7 +2,7 @@
 // added to one key while a write was under way goes into the next write together.
 import type { Collection, WithId } from 'mongodb';
 import { type ValueStore, valueTtlMs } from '../../src/ports/values.ts';
-import { isDuplicate, unavailable } from './failure.ts';
+import { unavailable, unlessTaken } from './failure.ts';
 import type { Turns } from './turns.ts';
 
 export interface ValueRow {
@@ -32,12 +32,8 @@ export function mongoValues(values: Collection<ValueRow>, turn: Turns): ValueSto
   const one = (tenantId: string, key: string) => ({ tenantId, key });
   async function set(tenantId: string, key: string, value: string, now: number): Promise<void> {
     const change = { $set: { value, expiresAt: now + valueTtlMs } };
-    try {
-      await values.updateOne(one(tenantId, key), change, { upsert: true });
-    } catch (error) {
-      if (!isDuplicate(error)) throw error;
-      await values.updateOne(one(tenantId, key), change);
-    }
+    if (await unlessTaken(values.updateOne(one(tenantId, key), change, { upsert: true }))) return;
+    await values.updateOne(one(tenantId, key), change);
   }
   /** Adds in order, in one write; each is told its own sum. */
   async function addAll(tenantId: string, key: string, together: readonly Addition[]): Promise<void> {
@@ -72,13 +68,7 @@ export function mongoValues(values: Collection<ValueRow>, turn: Turns): ValueSto
       const same = { _id: row._id, value: row.value, expiresAt: row.expiresAt };
       return (await values.updateOne(same, { $set: next })).matchedCount === 1;
     }
-    try {
-      await values.insertOne({ tenantId, key, ...next });
-      return true;
-    } catch (error) {
-      if (isDuplicate(error)) return false;
-      throw error;
-    }
+    return unlessTaken(values.insertOne({ tenantId, key, ...next }));
   }
   const additions = new Map<string, Addition[]>();
   return {

@@ -26,8 +26,6 @@ export interface Link {
   /** @throws HubError('unavailable') when Redis does not answer within the link's time; the command may have been carried out all the same */
   send(args: readonly Argument[], timeoutMs?: number): Promise<Answer>;
   run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<Answer>;
-  /** The connection's id in Redis; another after a reconnect. */
-  id(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -142,7 +140,6 @@ export async function openLink({ url, log, clock, timeoutMs, name }: LinkOptions
         throw refused(error);
       }
     },
-    id: async () => Number(await send(['CLIENT', 'ID'])),
     async close() {
       if (closed) return;
       const last = client;
