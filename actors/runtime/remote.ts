@@ -11,7 +11,7 @@ import { Asks } from './asks.ts';
 import type { Actors, Kinds, Tell } from './define.ts';
 import { createInbox, isLater } from './inbox.ts';
 import { type Ownership, startOwnership } from './ownership.ts';
-import { type ActorsOptions, createActors } from './system.ts';
+import { type ActorsOptions, actorsOver, createActors } from './system.ts';
 
 export interface RemoteOptions<K extends Kinds, Ports>
   extends Omit<ActorsOptions<K, Ports>, 'carry' | 'mayAct' | 'epochOf' | 'lost'> {
@@ -184,13 +184,7 @@ export function createRemoteActors<K extends Kinds, Ports>(
   const owned = ownership;
 
   return {
-    ask: <Kind extends keyof K & string, T extends keyof K[Kind] & string>(
-      kind: Kind,
-      key: string,
-      type: T,
-      body: K[Kind][T]['body'],
-    ) => receive({ kind, key, type, body }) as Promise<K[Kind][T]['reply']>,
-    tell: (kind, key, type, body) => send({ kind, key, type, body }),
+    ...actorsOver<K>(receive, send),
     send,
     wake: (kind, key) => send({ kind, key, type: wakeMessage, body: null }),
     holds: (role) => owned.holds(role),

@@ -52,6 +52,20 @@ export interface ActorSystem<K extends Kinds> extends Actors<K> {
   stop(graceMs?: number): Promise<void>;
 }
 
+/** The typed way to actors over the untyped one: the types are held here and nowhere after. */
+export const actorsOver = <K extends Kinds>(
+  receive: (message: Tell) => Promise<unknown>,
+  send: (tell: Tell) => Promise<void>,
+): Actors<K> => ({
+  ask: <Kind extends keyof K & string, T extends keyof K[Kind] & string>(
+    kind: Kind,
+    key: string,
+    type: T,
+    body: K[Kind][T]['body'],
+  ) => receive({ kind, key, type, body }) as Promise<K[Kind][T]['reply']>,
+  tell: (kind, key, type, body) => send({ kind, key, type, body }),
+});
+
 /** A tell that finds a full mailbox is tried again this often, 50 times; so many may wait so. Later tells may overtake it. */
 const retryMs = 100;
 const retries = 50;
@@ -211,13 +225,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
   };
 
   return {
-    ask: <Kind extends keyof K & string, T extends keyof K[Kind] & string>(
-      kind: Kind,
-      key: string,
-      type: T,
-      body: K[Kind][T]['body'],
-    ) => receive({ kind, key, type, body }) as Promise<K[Kind][T]['reply']>,
-    tell: (kind, key, type, body) => send({ kind, key, type, body }),
+    ...actorsOver<K>(receive, send),
     send,
     receive,
     handle,
