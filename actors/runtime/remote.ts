@@ -2,7 +2,7 @@
 // Promises of order, of one handling at a time, and of what a lost owner may still do: ARCHITECTURE.md.
 import { HubError } from '../../src/domain/error.ts';
 import { shardOf } from '../../src/domain/ids.ts';
-import type { Timer } from '../../src/ports/clock.ts';
+import { upTo } from '../../src/ports/clock.ts';
 import type { Leases } from '../../src/ports/leases.ts';
 import type { Member, Members, NodeNote } from '../../src/ports/members.ts';
 import type { Letter, Post, PostPosition, PostReply } from '../../src/ports/post.ts';
@@ -165,14 +165,10 @@ export function createRemoteActors<K extends Kinds, Ports>(
     },
     async leaving(shards) {
       const going = new Set(shards);
-      let timer: Timer | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = clock.after(handOverMs, resolve);
-      });
-      const settled = inbox.rest(shards);
-      await system.quiet((key) => going.has(shardOfKey(key)), handOverMs);
-      await Promise.race([settled, late]);
-      timer?.cancel();
+      await Promise.all([
+        upTo(clock, handOverMs, inbox.rest(shards)),
+        system.quiet((key) => going.has(shardOfKey(key)), handOverMs),
+      ]);
     },
     dropped(shards) {
       inbox.drop(shards);
@@ -200,13 +196,7 @@ export function createRemoteActors<K extends Kinds, Ports>(
     turn: () => owned.turn(),
     async stop(graceMs = 5000) {
       await owned.stop();
-      const replies = Promise.allSettled(owed);
-      let timer: Timer | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = clock.after(graceMs, resolve);
-      });
-      await Promise.race([replies, late]);
-      timer?.cancel();
+      await upTo(clock, graceMs, Promise.allSettled(owed));
       stopping = true;
       inbox.close();
       await system.stop(graceMs);

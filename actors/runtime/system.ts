@@ -2,7 +2,7 @@
 // Between processes, `remote.ts` decides whose key it is and uses `receive`, `carry` and `release` here.
 import { HubError } from '../../src/domain/error.ts';
 import type { Broadcast } from '../../src/ports/broadcast.ts';
-import type { Clock, Timer } from '../../src/ports/clock.ts';
+import { type Clock, upTo } from '../../src/ports/clock.ts';
 import type { Jobs } from '../../src/ports/jobs.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { Activation, type Host, moved, rebuildMessage, wakeMessage } from './activation.ts';
@@ -172,22 +172,16 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
 
   async function quiet(which: (key: string) => boolean, ms: number): Promise<void> {
     let late = false;
-    let timer: Timer | undefined;
-    const grace = new Promise<void>((resolve) => {
-      timer = clock.after(ms, () => {
-        late = true;
-        resolve();
-      });
-    });
     const atWork = () => [
       ...[...all()].flatMap((found) => (which(found.key) ? (found.work ?? []) : [])),
       ...noting,
     ];
     // What ends may have told others, so look again until all is quiet.
-    for (let work = atWork(); work.length > 0 && !late; work = atWork()) {
-      await Promise.race([Promise.all(work), grace]);
-    }
-    timer?.cancel();
+    const rest = async () => {
+      for (let work = atWork(); work.length > 0 && !late; work = atWork()) await Promise.all(work);
+    };
+    await upTo(clock, ms, rest());
+    late = true;
   }
 
   const passivation = clock.every(idleMs / 4, () => {
