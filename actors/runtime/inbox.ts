@@ -1,7 +1,7 @@
 // The letters of the shards that a node owns: each handled once, settled after its write, answered again when it comes again.
 // A letter whose shard is lost meanwhile is left alone: the next owner finds it unsettled.
 import { HubError } from '../../src/domain/error.ts';
-import type { Clock } from '../../src/ports/clock.ts';
+import { type Clock, pause } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { Delivery, Post, PostPosition, PostReply } from '../../src/ports/post.ts';
 import type { Tell } from './define.ts';
@@ -95,7 +95,7 @@ export function createInbox(options: InboxOptions): Inbox {
         if (code === 'shutting_down') return;
         const passing = code === 'unavailable' || code === 'overloaded';
         if (!letter.asks && passing && ours() && clock.monotonic() - until < giveUpMs) {
-          await new Promise<void>((resolve) => void clock.after(againMs, resolve));
+          await pause(clock, againMs);
           if (ours()) continue;
         }
       }

@@ -2,7 +2,7 @@
 // Promises of order, of one handling at a time, and of what a lost owner may still do: ARCHITECTURE.md.
 import { HubError } from '../../src/domain/error.ts';
 import { shardOf } from '../../src/domain/ids.ts';
-import type { Timer } from '../../src/ports/clock.ts';
+import { upTo } from '../../src/ports/clock.ts';
 import type { Leases } from '../../src/ports/leases.ts';
 import type { Member, Members, NodeNote } from '../../src/ports/members.ts';
 import type { Letter, Post, PostPosition, PostReply } from '../../src/ports/post.ts';
@@ -11,7 +11,7 @@ import { Asks } from './asks.ts';
 import type { Actors, Kinds, Tell } from './define.ts';
 import { createInbox, isLater } from './inbox.ts';
 import { type Ownership, startOwnership } from './ownership.ts';
-import { type ActorsOptions, createActors } from './system.ts';
+import { type ActorsOptions, actorsOver, createActors } from './system.ts';
 
 export interface RemoteOptions<K extends Kinds, Ports>
   extends Omit<ActorsOptions<K, Ports>, 'carry' | 'mayAct' | 'epochOf' | 'lost'> {
@@ -165,14 +165,10 @@ export function createRemoteActors<K extends Kinds, Ports>(
     },
     async leaving(shards) {
       const going = new Set(shards);
-      let timer: Timer | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = clock.after(handOverMs, resolve);
-      });
-      const settled = inbox.rest(shards);
-      await system.quiet((key) => going.has(shardOfKey(key)), handOverMs);
-      await Promise.race([settled, late]);
-      timer?.cancel();
+      await Promise.all([
+        upTo(clock, handOverMs, inbox.rest(shards)),
+        system.quiet((key) => going.has(shardOfKey(key)), handOverMs),
+      ]);
     },
     dropped(shards) {
       inbox.drop(shards);
@@ -184,13 +180,7 @@ export function createRemoteActors<K extends Kinds, Ports>(
   const owned = ownership;
 
   return {
-    ask: <Kind extends keyof K & string, T extends keyof K[Kind] & string>(
-      kind: Kind,
-      key: string,
-      type: T,
-      body: K[Kind][T]['body'],
-    ) => receive({ kind, key, type, body }) as Promise<K[Kind][T]['reply']>,
-    tell: (kind, key, type, body) => send({ kind, key, type, body }),
+    ...actorsOver<K>(receive, send),
     send,
     wake: (kind, key) => send({ kind, key, type: wakeMessage, body: null }),
     holds: (role) => owned.holds(role),
@@ -206,13 +196,7 @@ export function createRemoteActors<K extends Kinds, Ports>(
     turn: () => owned.turn(),
     async stop(graceMs = 5000) {
       await owned.stop();
-      const replies = Promise.allSettled(owed);
-      let timer: Timer | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = clock.after(graceMs, resolve);
-      });
-      await Promise.race([replies, late]);
-      timer?.cancel();
+      await upTo(clock, graceMs, Promise.allSettled(owed));
       stopping = true;
       inbox.close();
       await system.stop(graceMs);

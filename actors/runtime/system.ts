@@ -2,7 +2,7 @@
 // Between processes, `remote.ts` decides whose key it is and uses `receive`, `carry` and `release` here.
 import { HubError } from '../../src/domain/error.ts';
 import type { Broadcast } from '../../src/ports/broadcast.ts';
-import type { Clock, Timer } from '../../src/ports/clock.ts';
+import { type Clock, upTo } from '../../src/ports/clock.ts';
 import type { Jobs } from '../../src/ports/jobs.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { Activation, type Host, moved, rebuildMessage, wakeMessage } from './activation.ts';
@@ -51,6 +51,20 @@ export interface ActorSystem<K extends Kinds> extends Actors<K> {
   /** Refuses what comes (`shutting_down`), finishes what is in the mailboxes for up to `graceMs` (5 s), clears timers. */
   stop(graceMs?: number): Promise<void>;
 }
+
+/** The typed way to actors over the untyped one: the types are held here and nowhere after. */
+export const actorsOver = <K extends Kinds>(
+  receive: (message: Tell) => Promise<unknown>,
+  send: (tell: Tell) => Promise<void>,
+): Actors<K> => ({
+  ask: <Kind extends keyof K & string, T extends keyof K[Kind] & string>(
+    kind: Kind,
+    key: string,
+    type: T,
+    body: K[Kind][T]['body'],
+  ) => receive({ kind, key, type, body }) as Promise<K[Kind][T]['reply']>,
+  tell: (kind, key, type, body) => send({ kind, key, type, body }),
+});
 
 /** A tell that finds a full mailbox is tried again this often, 50 times; so many may wait so. Later tells may overtake it. */
 const retryMs = 100;
@@ -158,22 +172,16 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
 
   async function quiet(which: (key: string) => boolean, ms: number): Promise<void> {
     let late = false;
-    let timer: Timer | undefined;
-    const grace = new Promise<void>((resolve) => {
-      timer = clock.after(ms, () => {
-        late = true;
-        resolve();
-      });
-    });
     const atWork = () => [
       ...[...all()].flatMap((found) => (which(found.key) ? (found.work ?? []) : [])),
       ...noting,
     ];
     // What ends may have told others, so look again until all is quiet.
-    for (let work = atWork(); work.length > 0 && !late; work = atWork()) {
-      await Promise.race([Promise.all(work), grace]);
-    }
-    timer?.cancel();
+    const rest = async () => {
+      for (let work = atWork(); work.length > 0 && !late; work = atWork()) await Promise.all(work);
+    };
+    await upTo(clock, ms, rest());
+    late = true;
   }
 
   const passivation = clock.every(idleMs / 4, () => {
@@ -211,13 +219,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
   };
 
   return {
-    ask: <Kind extends keyof K & string, T extends keyof K[Kind] & string>(
-      kind: Kind,
-      key: string,
-      type: T,
-      body: K[Kind][T]['body'],
-    ) => receive({ kind, key, type, body }) as Promise<K[Kind][T]['reply']>,
-    tell: (kind, key, type, body) => send({ kind, key, type, body }),
+    ...actorsOver<K>(receive, send),
     send,
     receive,
     handle,

@@ -1,7 +1,7 @@
 // One queue's worker on this node: BullMQ fetches, renews and retries; here a handler's end becomes what BullMQ understands.
 import { type Job as BullJob, DelayedError, UnrecoverableError, Worker } from 'bullmq';
 import { GiveUp, jobBackoff, jobProgress, maxLosses, reasonOf } from '../../src/domain/job.ts';
-import type { Clock } from '../../src/ports/clock.ts';
+import { type Clock, upTo } from '../../src/ports/clock.ts';
 import type { JobHandler } from '../../src/ports/jobs.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { RedisClient } from './connection.ts';
@@ -100,12 +100,7 @@ export function openWorker(options: WorkerOptions): QueueWorker {
       const closed = worker.close();
       closed.catch(() => {});
       worker.cancelAllJobs('closing');
-      let timer = { cancel() {} };
-      const late = new Promise<void>((resolve) => {
-        timer = clock.after(graceMs, resolve);
-      });
-      await Promise.race([closed, late]);
-      timer.cancel();
+      await upTo(clock, graceMs, closed);
       await worker.disconnect().catch(() => {});
     },
   };

@@ -1,7 +1,7 @@
 // The Jobs port on a table: takes what is due, runs it, renews the leases of what runs, and writes down how it ended. Keeps nothing itself.
 import { HubError } from '../../src/domain/error.ts';
 import { checkedJob, GiveUp, jobBackoff, jobLeaseMs, jobProgress, reasonOf } from '../../src/domain/job.ts';
-import type { Clock } from '../../src/ports/clock.ts';
+import { type Clock, upTo } from '../../src/ports/clock.ts';
 import type { JobTable, RunKey, TakenJob } from '../../src/ports/job-table.ts';
 import type { JobHandler, Jobs } from '../../src/ports/jobs.ts';
 import type { Log } from '../../src/ports/log.ts';
@@ -135,12 +135,7 @@ export function createLocalJobs({ table, clock, log, leaseMs = jobLeaseMs }: Loc
     await turning;
     const left = running();
     for (const { abort } of left) abort.abort();
-    let timer = { cancel() {} };
-    const late = new Promise<void>((resolve) => {
-      if (left.length > 0) timer = clock.after(graceMs, resolve);
-    });
-    await Promise.race([Promise.all(left.map(({ ended }) => ended)), late]);
-    timer.cancel();
+    await upTo(clock, graceMs, Promise.all(left.map(({ ended }) => ended)));
   }
 
   const poll = clock.every(Math.min(pollMs, leaseMs / 3), poke);

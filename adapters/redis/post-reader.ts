@@ -1,6 +1,6 @@
 // The one blocking reader of a node's post: its owned shards and its replies on one connection, through a consumer group. Hands entries on;
 // decides nothing. Claims what others left when a stream is added, every few seconds, and after every failure.
-import type { Clock } from '../../src/ports/clock.ts';
+import { type Clock, pause } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { type Answer, type Link, unavailable } from './link.ts';
 import { isList } from './log.ts';
@@ -151,7 +151,7 @@ export function openPostReader(options: Options): PostReader {
       } catch {
         // The links say in the log that Redis is away.
         for (const one of followed.values()) one.ready = false;
-        if (!closed) await new Promise<void>((resolve) => void clock.after(pauseMs, resolve));
+        if (!closed) await pause(clock, pauseMs);
       } finally {
         ended();
       }

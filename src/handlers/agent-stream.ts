@@ -4,6 +4,7 @@ import type { AdmittedStream } from '../api/stream.ts';
 import type { Resolution, Tags } from '../domain/agent.ts';
 import { type Audience, agentsOf, type Frame } from '../domain/frame.ts';
 import type { Env } from '../domain/ids.ts';
+import { pause } from '../ports/clock.ts';
 import type { Hub } from './hub.ts';
 import type { SharedTexts } from './shared-texts.ts';
 import type { Updates } from './updates.ts';
@@ -163,9 +164,7 @@ async function leave(hub: Hub, tell: () => Promise<void>): Promise<void> {
         hub.log.warn({ err: error }, 'the end of a stream could not be told to its actors');
         return;
       }
-      await new Promise<void>((resolve) => {
-        hub.clock.after(firstWaitMs * 2 ** attempt, resolve);
-      });
+      await pause(hub.clock, firstWaitMs * 2 ** attempt);
     }
   }
 }

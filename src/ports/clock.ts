@@ -1,4 +1,4 @@
-// Time and timers. The only door to them: tests bring a manual clock.
+// Time and timers, and waiting by them. The only door to them: tests bring a manual clock.
 
 export interface Timer {
   /** Stops the timer; harmless when it has fired or was stopped. */
@@ -16,4 +16,20 @@ export interface Clock {
   every(ms: number, task: () => void): Timer;
   /** A number in [0, 1), for jitter only. */
   random(): number;
+}
+
+export const pause = (clock: Pick<Clock, 'after'>, ms: number): Promise<void> =>
+  new Promise((resolve) => void clock.after(ms, resolve));
+
+/** Waits for the work, but no longer than `ms`; the work goes on then. @throws what the work throws meanwhile */
+export async function upTo(clock: Pick<Clock, 'after'>, ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: Timer | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = clock.after(ms, resolve);
+  });
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    timer?.cancel();
+  }
 }

@@ -11,6 +11,7 @@ import { HubError } from '../domain/error.ts';
 import { globMatch } from '../domain/evaluate/glob.ts';
 import type { Audience, Control } from '../domain/frame.ts';
 import { shardCount } from '../domain/ids.ts';
+import { pause } from '../ports/clock.ts';
 import { leaseRenewMs } from '../ports/leases.ts';
 import { memberMs } from '../ports/members.ts';
 import type { Store } from '../ports/store.ts';
@@ -111,7 +112,7 @@ export async function openCluster(
           log.warn({ err, audience }, 'an environment with streams could not be woken');
           return;
         }
-        await new Promise<void>((resolve) => void clock.after(wakeAgainMs, resolve));
+        await pause(clock, wakeAgainMs);
       }
     }
   }

@@ -1,5 +1,5 @@
 // Announcing the open streams of an audience again, in slices, when an environment actor was activated and asks for its roster.
-import type { Clock } from '../../ports/clock.ts';
+import { type Clock, pause } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Feed } from './feed.ts';
 import type { Stream } from './stream.ts';
@@ -57,8 +57,6 @@ async function announceOnce(feed: Feed, clock: Clock, log: Log): Promise<void> {
       );
       return;
     }
-    await new Promise<void>((resolve) => {
-      clock.after(Math.min(firstWaitMs * 2 ** attempt, longestWaitMs), resolve);
-    });
+    await pause(clock, Math.min(firstWaitMs * 2 ** attempt, longestWaitMs));
   }
 }

@@ -1,7 +1,7 @@
 // Asks the store again whether those who hold streams may: every few minutes, and at once when revocations may have been missed. One question
 // a key or login, however many streams it has. Ends nothing itself: it says what was revoked or ended.
 import type { Control } from '../../domain/frame.ts';
-import type { Clock } from '../../ports/clock.ts';
+import { type Clock, pause } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { LiveCaller } from './stream.ts';
 
@@ -63,7 +63,7 @@ export function createRecheck({ callers, stands, ended, clock, log }: RecheckOpt
       left = await ask(left);
       if (left.length === 0 || closed) return;
       log.debug({ callers: left.length }, 'whether streams may go on is asked again');
-      await new Promise<void>((resolve) => void clock.after(againMs, resolve));
+      await pause(clock, againMs);
     }
   }
 
