@@ -1,4 +1,5 @@
 // A signed-in admin of a hub under measurement: sets it up, makes keys and tenants through the public API.
+import type { Env } from '../src/domain/ids.ts';
 
 export interface Admin {
   /** The session cookie of the last login. */
@@ -6,8 +7,8 @@ export interface Admin {
   /** @throws Error with the answer when it is not 2xx */
   call<T>(method: string, path: string, body?: unknown): Promise<T>;
   login(email: string): Promise<void>;
-  /** A key of the signed-in user's tenant for `production`. */
-  newKey(): Promise<string>;
+  /** A key of the signed-in user's tenant; for `production` unless told. */
+  newKey(env?: Env): Promise<string>;
   /** Makes a tenant, signs in as its admin and makes a key there. Needs the hub's operator token. */
   newTenant(name: string): Promise<string>;
 }
@@ -35,8 +36,8 @@ export function adminOf(url: string): Admin {
   const login = async (email: string): Promise<void> => {
     await call('POST', '/api/v1/auth/login', { email, password });
   };
-  const newKey = async (): Promise<string> =>
-    (await call<{ readonly key: string }>('POST', '/api/v1/keys', { env: 'production', label: 'bench' })).key;
+  const newKey = async (env: Env = 'production'): Promise<string> =>
+    (await call<{ readonly key: string }>('POST', '/api/v1/keys', { env, label: 'bench' })).key;
   return {
     cookie: () => cookie,
     call,

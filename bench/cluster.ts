@@ -7,7 +7,7 @@ import { bareHops, decisions } from './decisions.ts';
 import { type BenchNodes, startNodes } from './nodes.ts';
 import { isMet, lineOf, median, percentile, round, type Verdict } from './numbers.ts';
 import { type BenchServices, startServices } from './services.ts';
-import { StreamClient } from './stream-client.ts';
+import { StreamClient, streamRequest } from './stream-client.ts';
 
 /** Milliseconds, 99th percentile. */
 const decisionGoal = 40;
@@ -54,7 +54,7 @@ async function deploys({ ports, admin }: BenchNodes, { redisUrl }: BenchServices
   const redis = createClient({ url: redisUrl });
   await redis.connect();
   const ask = (command: string[]): Promise<unknown> => redis.sendCommand(command);
-  const { key } = await admin.call<{ readonly key: string }>('POST', '/api/v1/keys', { env, label: 'bench' });
+  const key = await admin.newKey(env);
   const save = async (n: number) =>
     admin.call<{ readonly version: number; readonly revision_hash: string }>('POST', '/api/v1/bundles', {
       yaml_content: bundle(n),
@@ -66,7 +66,7 @@ async function deploys({ ports, admin }: BenchNodes, { redisUrl }: BenchServices
   const share = Math.ceil(agents / ports.length);
   for (const [i, client] of clients.entries()) {
     const request = (agent: string) =>
-      `GET /api/v1/stream?env=${env}&policy_version=${first.revision_hash} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nX-Service-Agent-Id: n${i}-${agent}\r\n\r\n`;
+      streamRequest({ env, key, revision: first.revision_hash, agent: `n${i}-${agent}` });
     await client.connect(ports[i] ?? 0, share, request, openAtOnce);
   }
   const rounds: { entries: number; ms: number }[] = [];

@@ -48,11 +48,7 @@ export async function decisions(
   const waiting = new Map<string, () => void>();
   const hear = (id: string) => waiting.get(id)?.();
   const keys: string[] = [];
-  for (let i = 0; i < count; i += perKey) {
-    keys.push(
-      (await admin.call<{ readonly key: string }>('POST', '/api/v1/keys', { env, label: 'bench' })).key,
-    );
-  }
+  for (let i = 0; i < count; i += perKey) keys.push(await admin.newKey(env));
   const ends: (() => void)[] = [];
   const ids: string[] = [];
   for (let made = 0; made < count; made += perAgent) {

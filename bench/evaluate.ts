@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { compileBundle } from '../src/domain/evaluate/compile.ts';
 import { evaluateCall } from '../src/domain/evaluate/live.ts';
 import { dryRun } from '../src/domain/evaluate/playground.ts';
+import { median } from './numbers.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -129,8 +130,7 @@ const results = Array.from({ length: rounds + 1 }, () => {
   return Object.fromEntries(round);
 }).slice(1); // The first round only warms up.
 
-const middle = (name: string): number =>
-  results.map((round) => round[name]?.p99 ?? 0).sort((a, b) => a - b)[rounds >> 1] ?? 0;
+const middle = (name: string): number => median(results.map((round) => round[name]?.p99 ?? 0));
 const p99 = middle('evaluateCall');
 const noise = middle('machine');
 if (options.json)

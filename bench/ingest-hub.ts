@@ -1,14 +1,13 @@
 // The whole hub in this process over a store that already holds many events: set up over HTTP, filled through the store's port, started again.
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../adapters/node/clock.ts';
 import { openSqlite } from '../adapters/sqlite/index.ts';
-import { readConfig } from '../src/config.ts';
 import type { Store } from '../src/ports/store.ts';
 import { startHub } from '../src/wire.ts';
 import { type Admin, adminOf, benchOperatorToken, setUp } from './admin.ts';
 import { agentName, batchSize, makeBatch } from './batch.ts';
+import { benchFolder } from './folder.ts';
 
 /** What the one batch among all that a rare search must find says. */
 export const rareVerdict = 'call_rare';
@@ -53,15 +52,7 @@ async function fill(store: Store, tenantId: string, rows: number): Promise<void>
 
 /** @param rows events of the first tenant; the others get as many together */
 export async function startIngestHub(rows: number): Promise<IngestHub> {
-  const dir = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
-  const config = readConfig({
-    DATA_DIR: dir,
-    HOST: '127.0.0.1',
-    PORT: '0',
-    LOG_LEVEL: 'warn',
-    DRAIN_SECONDS: '0',
-    OPERATOR_TOKEN: benchOperatorToken,
-  });
+  const { dir, config, remove } = benchFolder({ OPERATOR_TOKEN: benchOperatorToken });
   const first = await startHub(config);
   const url = `http://127.0.0.1:${first.port}`;
   const admin = await setUp(url);
@@ -96,7 +87,7 @@ export async function startIngestHub(rows: number): Promise<IngestHub> {
     fileBytes: statSync(path).size,
     async close() {
       await hub.stop();
-      rmSync(dir, { recursive: true, force: true });
+      remove();
     },
   };
 }

@@ -10,6 +10,7 @@ import { systemClock } from '../adapters/node/clock.ts';
 import { createLog } from '../adapters/node/log.ts';
 import type { EventInput } from '../src/domain/event.ts';
 import type { EventBatch } from '../src/ports/events.ts';
+import { median } from './numbers.ts';
 import { startServices } from './services.ts';
 
 /** The store's rate over the bare loop's. */
@@ -69,9 +70,6 @@ async function rate(write: (batch: EventBatch) => Promise<unknown>): Promise<num
   await Promise.all(Array.from({ length: inFlight }, one));
   return (batches * batchSize) / ((performance.now() - started) / 1000);
 }
-
-const median = (list: readonly number[]): number =>
-  [...list].sort((a, b) => a - b)[list.length >> 1] ?? Number.NaN;
 
 const services = await startServices();
 const name = (word: string): string => `reeve_bench_${word}_${randomUUID().slice(0, 8)}`;

@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import net from 'node:net';
 import { fileURLToPath } from 'node:url';
+import type { Env } from '../src/domain/ids.ts';
 
 /** What the benchmark says to the client process. */
 type Order =
@@ -18,6 +19,15 @@ type Order =
 
 /** `at` is the machine's monotonic clock, nanoseconds, which all processes share. */
 type Answer = { readonly type: 'ready' | 'done' | 'expecting' | 'failed'; readonly at: string };
+
+/** What opens an agent's stream. The agent says that it runs this revision, so that nothing has to be caught up. */
+export const streamRequest = (of: {
+  readonly env: Env;
+  readonly key: string;
+  readonly revision: string;
+  readonly agent: string;
+}): string =>
+  `GET /api/v1/stream?env=${of.env}&policy_version=${of.revision} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${of.key}\r\nX-Service-Agent-Id: ${of.agent}\r\n\r\n`;
 
 const now = (): string => String(process.hrtime.bigint());
 

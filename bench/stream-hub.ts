@@ -1,10 +1,8 @@
 // The whole hub in this process, for benchmarks: real edge, actors, store and bus in a temporary folder, with an admin, a key and a bundle.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { readConfig } from '../src/config.ts';
 import { startHub as start } from '../src/wire.ts';
 import { setUp } from './admin.ts';
+import { benchFolder } from './folder.ts';
+import { streamRequest } from './stream-client.ts';
 
 export interface BenchHub {
   readonly port: number;
@@ -34,15 +32,8 @@ contracts:
 };
 
 export async function startHub(): Promise<BenchHub> {
-  const dir = mkdtempSync(join(tmpdir(), 'reeve-bench-'));
-  const config = readConfig({
-    DATA_DIR: dir,
-    HOST: '127.0.0.1',
-    PORT: '0',
-    LOG_LEVEL: 'warn',
-    DRAIN_SECONDS: '0',
-  });
-  const hub = await start(config);
+  const folder = benchFolder();
+  const hub = await start(folder.config);
   const url = `http://127.0.0.1:${hub.port}`;
   const admin = await setUp(url);
   const key = await admin.newKey();
@@ -53,8 +44,7 @@ export async function startHub(): Promise<BenchHub> {
     port: hub.port,
     url,
     key,
-    request: (agent) =>
-      `GET /api/v1/stream?env=production&policy_version=${revision} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nX-Service-Agent-Id: ${agent}\r\n\r\n`,
+    request: (agent) => streamRequest({ env: 'production', key, revision, agent }),
     streams: () => hub.streams(),
     async deploy(bytes) {
       await (await made.prepare(bytes))();
@@ -73,7 +63,7 @@ export async function startHub(): Promise<BenchHub> {
     },
     async close() {
       await hub.stop();
-      rmSync(dir, { recursive: true, force: true });
+      folder.remove();
     },
   };
   await made.deploy(1024);
