@@ -18,7 +18,6 @@ export class Exchange implements Sink {
   #res: HttpResponse | null;
   #session: Session | null = null;
   #body: IncomingBody | null = null;
-  #onDrain: (() => void) | null = null;
 
   constructor(res: HttpResponse) {
     this.#res = res;
@@ -41,14 +40,7 @@ export class Exchange implements Sink {
 
   /** The socket can take more. Answers whether everything waiting was written. */
   writable(): boolean {
-    if (this.#session) return this.#session.writable();
-    // Without a write here the socket would not drain any further.
-    const drained = this.write(':\n\n');
-    if (drained) {
-      this.#onDrain?.();
-      this.#onDrain = null;
-    }
-    return drained;
+    return this.#session?.writable() ?? true;
   }
 
   write(piece: Uint8Array | string): boolean {
@@ -85,7 +77,7 @@ export class Exchange implements Sink {
     this.#over();
   }
 
-  /** Sends the response. `close` ends the connection after it. Later failures of a body that comes in pieces cut the connection. */
+  /** Sends the response; a live stream is attached once its headers are out. `close` ends the connection after any other. */
   send(response: RawResponse, close: boolean): void {
     const res = this.#res;
     if (!res) {
@@ -93,16 +85,14 @@ export class Exchange implements Sink {
       return;
     }
     const { status, headers, body, live } = response;
-    if (live || (body !== null && typeof body === 'object' && Symbol.asyncIterator in body)) {
+    if (live) {
       this.#session = live;
       this.#body = null;
       watchWritable(res, this);
       res.cork(() => {
         writeHead(res, status, headers);
       });
-      if (live) live.attach(this);
-      else if (body !== null && typeof body === 'object' && Symbol.asyncIterator in body)
-        void this.#pour(body);
+      live.attach(this);
       return;
     }
     res.cork(() => {
@@ -114,27 +104,8 @@ export class Exchange implements Sink {
     this.#res = null;
   }
 
-  async #pour(body: AsyncIterable<Uint8Array | string>): Promise<void> {
-    try {
-      for await (const piece of body) {
-        if (!this.#res) return;
-        if (piece.length === 0 || this.write(piece)) continue;
-        await new Promise<void>((resolve) => {
-          this.#onDrain = resolve;
-        });
-        if (!this.#res) return;
-      }
-      this.end();
-    } catch {
-      // The status is out: all that can still be said is that the body is not whole.
-      this.cut();
-    }
-  }
-
   #over(): void {
     this.#body = null;
-    this.#onDrain?.();
-    this.#onDrain = null;
     const session = this.#session;
     this.#session = null;
     session?.gone();

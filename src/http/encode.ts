@@ -3,7 +3,7 @@ import { Reply } from '../api/call.ts';
 import type { RouteDeclaration } from '../api/route.ts';
 import { HubError } from '../domain/error.ts';
 import type { HeaderList } from './headers.ts';
-import type { BodyPiece, RawResponse } from './raw.ts';
+import type { RawResponse } from './raw.ts';
 
 /** On every reply of the API that does not say otherwise. */
 export const noStore: HeaderList = [['Cache-Control', 'no-store']];
@@ -34,11 +34,6 @@ export function encode(declaration: RouteDeclaration, result: unknown, cookie: s
   const status = reply?.status ?? declaration.status;
   if (status === 204 || value === null || value === undefined) return plain(status, headers, null);
   if (!has('content-type')) headers.push(['Content-Type', declaration.media ?? 'application/json']);
-  const asIs = declaration.media !== undefined && isPieces(value);
+  const asIs = declaration.media !== undefined && (typeof value === 'string' || value instanceof Uint8Array);
   return plain(status, headers, asIs ? value : JSON.stringify(value));
 }
-
-const isPieces = (value: unknown): value is BodyPiece | AsyncIterable<BodyPiece> =>
-  typeof value === 'string' ||
-  value instanceof Uint8Array ||
-  (typeof value === 'object' && value !== null && Symbol.asyncIterator in value);

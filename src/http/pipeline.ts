@@ -65,14 +65,10 @@ export interface PipelineOptions {
   readonly log: Log;
   /** Addresses and ranges whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
-  /** The document that GET /api/openapi.json serves; null: not served. */
-  readonly openApi: string | null;
+  /** The document that GET /api/openapi.json serves. */
+  readonly openApi: string;
   /** Requests a minute per key or user; default 6,000. */
   readonly standardPerMinute?: number;
-  /** Streams opened a minute per key or user; default 60,000 (a whole fleet may share one key and reconnect at once). */
-  readonly streamsPerMinute?: number;
-  /** Answers GET requests outside /api/ and /v1/ (the dashboard's files); null: not found. */
-  readonly fallback?: (request: RawRequest) => Promise<RawResponse | null>;
 }
 
 export interface Pipeline {
@@ -83,6 +79,8 @@ export interface Pipeline {
 }
 
 const minuteMs = 60_000;
+/** Streams opened a minute per key or user: a whole fleet may share one key and reconnect at once. */
+const streamsPerMinute = 60_000;
 
 /** @throws Error when a route has no handler, or the tables or proxies are malformed: a server must not start then */
 export function createPipeline(options: PipelineOptions): Pipeline {
@@ -99,12 +97,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     if (raw.method === 'OPTIONS') return preflight(raw, origin);
     const head = raw.method === 'HEAD';
     const method = head ? 'GET' : raw.method;
-    if (method === 'GET' && raw.path === '/api/openapi.json' && options.openApi !== null) {
+    if (method === 'GET' && raw.path === '/api/openapi.json') {
       seen.route = '/api/openapi.json';
       return plain(200, [['Content-Type', 'application/json'], ...noStore], options.openApi);
     }
     const match = router.match(method, raw.path);
-    if (match === null) return unknown(raw, method);
+    if (match === null) throw new HubError('not_found', 'Not Found');
     if (!('route' in match)) {
       throw new HubError('method_not_allowed', 'Method Not Allowed', { allow: match });
     }
@@ -143,13 +141,6 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     return plain(204, [['Allow', allowOf(match)]], null);
   }
 
-  async function unknown(raw: RawRequest, method: string): Promise<RawResponse> {
-    const isApi = raw.path.startsWith('/api/') || raw.path.startsWith('/v1/');
-    const found = !isApi && method === 'GET' ? await options.fallback?.(raw) : null;
-    if (!found) throw new HubError('not_found', 'Not Found');
-    return raw.method === 'HEAD' ? { ...found, body: null } : found;
-  }
-
   async function within(name: string, who: string, max: number): Promise<void> {
     const answer = await limits.hit(`${name}:${who}`, max, minuteMs);
     if (answer.ok) return;
@@ -165,8 +156,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       caller.kind === 'key' ? `key:${caller.keyId}` : caller.kind === 'user' ? `user:${caller.userId}` : null;
     // Routes that anybody may call are not limited unless they say so.
     if (who === null && declaration.limit === undefined) return;
-    const max =
-      limit === 'stream' ? (options.streamsPerMinute ?? 60_000) : (options.standardPerMinute ?? 6_000);
+    const max = limit === 'stream' ? streamsPerMinute : (options.standardPerMinute ?? 6_000);
     await within(limit, who ?? `address:${address}`, max);
   }
 

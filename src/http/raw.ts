@@ -24,13 +24,10 @@ export interface RawRequest {
 /** The client went away: nobody is left to answer. */
 export class TransportGone extends Error {}
 
-export type BodyPiece = Uint8Array | string;
-
 export interface RawResponse {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Pieces that come later are written as they come: they must be whole SSE frames (comments may be put between). */
-  readonly body: BodyPiece | AsyncIterable<BodyPiece> | null;
+  readonly body: Uint8Array | string | null;
   /** True when the connection must not be used again: nobody can say where the request ends. */
   readonly close: boolean;
   /** A stream to attach once the headers are out (or the WebSocket is open). The transport must attach it or call `gone()`. */

@@ -1,6 +1,5 @@
 import { decode, encode } from '@msgpack/msgpack';
 import { describe, expect, it } from 'vitest';
-import { Reply } from '../../../src/api/call.ts';
 import { agentsOf, dashboardsOf, type Frame } from '../../../src/domain/frame.ts';
 import { hashOf, keyText } from '../../http/kit.ts';
 import { eventually, type RawSocket, serve } from './kit.ts';
@@ -189,27 +188,6 @@ describe('an SSE stream', () => {
     await hub.live.drain(0);
     await agree(hub, 0);
     expect(hub.streams.seen.closed).toHaveLength(1000);
-  });
-});
-
-describe('a reply that comes in pieces', () => {
-  it('is written as they come, through a reader that stops for a while', async () => {
-    const piece = `data: ${'x'.repeat(100_000)}\n\n`;
-    let finished = false;
-    async function* pieces() {
-      for (let i = 0; i < 100; i++) yield piece;
-      finished = true;
-    }
-    await using hub = await serve({ serve: { dashboardStream: async () => new Reply(pieces()) } });
-    const socket = await hub.connect();
-    socket.pause();
-    socket.send('GET /api/v1/stream/dashboard HTTP/1.1\r\nHost: a\r\nCookie: service_session=token\r\n\r\n');
-    await eventually(() => hub.metrics.snapshot().length > 0);
-    expect(finished).toBe(false);
-    socket.resume();
-    const text = await socket.untilClosed();
-    expect(text.split('data: ').length - 1).toBe(100);
-    expect(finished).toBe(true);
   });
 });
 
