@@ -121,6 +121,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     serve: bind(hub, handlers),
     callers,
     limits: parts.requestLimits,
+    operatorLimit: { limits, max: config.loginAttempts, windowMs: config.loginWindowMs },
     live,
     streams,
     cors: createCors(config.baseUrl, config.corsOrigins, config.wire.agentIdHeaders),

@@ -199,7 +199,9 @@ export function recordingStreams() {
 }
 
 /** A pipeline over stub stores with one key, one user signed in by the token `token`, and whatever `serve` adds. */
-export function edge(options: { serve?: Serve; clock?: Clock; standardPerMinute?: number } = {}) {
+export function edge(
+  options: { serve?: Serve; clock?: Clock; standardPerMinute?: number; operatorToken?: string | null } = {},
+) {
   const clock = options.clock ?? new ManualClock();
   const log = memoryLog();
   const broadcast = createLocalBroadcast({ clock, log });
@@ -271,7 +273,7 @@ export function edge(options: { serve?: Serve; clock?: Clock; standardPerMinute?
     wire,
     baseUrl: 'http://localhost:8000',
     sessionTtlMs,
-    operatorToken: 'operate-me',
+    operatorToken: options.operatorToken === undefined ? 'operate-me' : options.operatorToken,
   });
   const streams = recordingStreams();
   const live = createLive({ broadcast, handlers: streams.handlers, clock, log, stands: callers.stands });
@@ -300,6 +302,7 @@ export function edge(options: { serve?: Serve; clock?: Clock; standardPerMinute?
     },
     callers,
     limits: createLocalLimits({ clock }),
+    operatorLimit: { limits: createLocalLimits({ clock }), max: 3, windowMs: 300_000 },
     live,
     streams: streams.handlers,
     cors: createCors('http://localhost:8000', ['http://localhost:3000'], wire.agentIdHeaders),

@@ -264,6 +264,33 @@ describe('limits', () => {
   });
 });
 
+describe('operator routes', () => {
+  const act = (token: string, remote = '192.0.2.1') =>
+    raw('POST', '/api/v1/operator/act', { authorization: `Bearer ${token}` }, '', { remote });
+
+  it('are not there when no operator token is configured', async () => {
+    const { pipeline } = edge({ operatorToken: null });
+    for (const token of ['operate-me', '', 'null']) {
+      const response = await pipeline.handle(act(token));
+      expect([response.status, jsonOf(response)]).toEqual([404, { detail: 'Not Found', code: 'not_found' }]);
+    }
+  });
+
+  it('are limited like logins: by address, right tokens too, before a token is compared', async () => {
+    const { pipeline, clock } = edge();
+    const statuses = [];
+    for (const token of ['guess', 'operate-me', 'guess']) {
+      statuses.push((await pipeline.handle(act(token))).status);
+    }
+    expect(statuses).toEqual([401, 204, 401]);
+    const fourth = await pipeline.handle(act('operate-me'));
+    expect([fourth.status, headerOf(fourth, 'Retry-After')]).toEqual([429, '300']);
+    expect((await pipeline.handle(act('operate-me', '192.0.2.2'))).status).toBe(204);
+    (clock as unknown as { advance(ms: number): void }).advance(301_000);
+    expect((await pipeline.handle(act('operate-me'))).status).toBe(204);
+  });
+});
+
 describe('the OpenAPI document', () => {
   it('is served', async () => {
     const { pipeline } = edge();
