@@ -1,5 +1,5 @@
 // Audit events in MongoDB: a document per call id under a unique (tenant, call id). A batch is one unordered insert; what the index refuses
-// are repeats, whose outcome is added by an update that does nothing the second time. The insert of a batch is not one step: when it fails
+// are repeats, whose outcome is added, when it is not known yet, by an update that does nothing the second time. The insert of a batch is not one step: when it fails
 // half-way it throws and part of the batch may be stored, and sending the batch again completes it and counts that part as duplicates.
 // A process that dies between the insert and an outcome was not acknowledged either, and the repeat adds the outcome.
 import type { Collection } from 'mongodb';
@@ -36,17 +36,23 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
     }
   }
 
+  /** Reads first: most repeats have nothing to add, and a read takes no turn from the inserts. */
   async function addOutcomes(tenantId: string, repeats: readonly EventInput[]): Promise<void> {
+    if (repeats.length === 0) return;
+    const callIds = [...new Set(repeats.map((repeat) => repeat.call_id))];
+    const rows = await events
+      .find({ tenantId, callId: { $in: callIds } }, { projection: { callId: 1, verdicts: 1 } })
+      .toArray();
+    const stored = new Map(rows.map((row) => [row.callId, row]));
     const told = new Set<string>();
     const writes = repeats.flatMap((repeat) => {
+      const row = stored.get(repeat.call_id);
       const word = JSON.stringify([repeat.call_id, repeat.verdict]);
-      if (told.has(word)) return [];
+      if (row?.verdicts.includes(repeat.verdict) || told.has(word)) return [];
       told.add(word);
-      const filter = {
-        tenantId,
-        callId: repeat.call_id,
-        verdicts: { $ne: repeat.verdict },
-      };
+      // One that the read does not see is not yet on a majority: the write waits for that.
+      const which = row ? { _id: row._id } : { tenantId, callId: repeat.call_id };
+      const filter = { ...which, verdicts: { $ne: repeat.verdict } };
       const update = { $push: { outcomes: outcomeOf(repeat), verdicts: repeat.verdict } };
       return [{ updateOne: { filter, update } }];
     });

@@ -2,9 +2,12 @@
 // refuses calls after closing, and lets no error of the driver out.
 import { MongoBulkWriteError, MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb';
 import { HubError } from '../../src/domain/error.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 
 const retryAfter = 2;
+/** While the store is away every call fails: the log says so no more often than this. */
+const tellEveryMs = 10_000;
 
 /** The server changes its role, shuts down, or gave up waiting: asking again may help. */
 const passing = new Set([
@@ -60,8 +63,10 @@ export const stale = (): HubError =>
 const withinBulk = (error: unknown): unknown =>
   error instanceof MongoBulkWriteError && error.errorResponse instanceof Error ? error.errorResponse : error;
 
+type FailureLog = Pick<Log, 'warn' | 'error'>;
+
 /** The error to throw instead of `error`; one that is not of the driver is returned as it is. */
-export function asHubError(thrown: unknown, log: Log): unknown {
+export function asHubError(thrown: unknown, log: FailureLog): unknown {
   const error = withinBulk(thrown);
   if (isSocketError(error)) {
     log.warn({ error: error.message, kind: error.name }, 'the store cannot be reached');
@@ -86,7 +91,26 @@ export interface Door {
   close(): Promise<void>;
 }
 
-export function openDoor(log: Log): Door {
+/** The log, with what is said once per call while the store is away said now and then, with how often it was not. */
+function spared(log: Log, clock: Clock): FailureLog {
+  let next = Number.NEGATIVE_INFINITY;
+  let unsaid = 0;
+  return {
+    error: (fields, message) => log.error(fields, message),
+    warn(fields, message) {
+      if (clock.monotonic() < next) {
+        unsaid++;
+        return;
+      }
+      log.warn(unsaid === 0 ? fields : { ...fields, unsaid }, message);
+      next = clock.monotonic() + tellEveryMs;
+      unsaid = 0;
+    },
+  };
+}
+
+export function openDoor(to: Log, clock: Clock): Door {
+  const log = spared(to, clock);
   let underWay = 0;
   let closed = false;
   let idle: (() => void) | null = null;

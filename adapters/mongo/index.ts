@@ -77,7 +77,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
 
   const turn = turns(clock);
   const arrival = arrivals();
-  const door = openDoor(log);
+  const door = openDoor(log, clock);
   const bundles: BundleCollections = {
     signing: founding.signing,
     deployments: db.collection('deployments'),

@@ -1,8 +1,10 @@
 // What the driver throws, as the product's errors.
 import { type BulkWriteResult, MongoBulkWriteError, MongoNetworkError, MongoServerError } from 'mongodb';
 import { expect, it } from 'vitest';
-import { asHubError } from '../../../adapters/mongo/failure.ts';
+import { asHubError, openDoor } from '../../../adapters/mongo/failure.ts';
+import { ManualClock } from '../../clock.ts';
 import { noLog } from '../../cluster/stage.ts';
+import { memoryLog } from '../../log.ts';
 
 const nothing = {} as BulkWriteResult;
 
@@ -26,4 +28,22 @@ it('a command that the server refuses is an error of the hub, and what it cannot
   ).toMatchObject({
     code: 'internal',
   });
+});
+
+it('the log says that the store is away at once, and then now and then with how often it was not said', async () => {
+  const [clock, log] = [new ManualClock(), memoryLog()];
+  const door = openDoor(log, clock);
+  const { read } = door.guarded({
+    read: async () => {
+      throw new MongoNetworkError('connection 24 to 127.0.0.1:27017 closed');
+    },
+  });
+  const calls = async (count: number) => {
+    for (let i = 0; i < count; i++) await expect(read()).rejects.toMatchObject({ code: 'unavailable' });
+  };
+  await calls(50);
+  expect(log.lines).toHaveLength(1);
+  clock.advance(10_000);
+  await calls(1);
+  expect(log.lines.map(({ fields }) => (fields as { unsaid?: number }).unsaid)).toEqual([undefined, 49]);
 });

@@ -11,7 +11,7 @@ const help = `Breaks a cluster of three hubs on purpose, and checks that it keep
 
 Usage: npm run test:chaos -- [options]
 
-  --seeds N       seeds 1 to N [1]
+  --seeds N       seeds 1 to N [1]; M-N: seeds M to N
   --seed S        this seed alone, whatever text it is
   --promises L    only these, by number, comma separated [all]
   --short         the sizes that the tests run, instead of the promises' own numbers
@@ -39,11 +39,13 @@ const { values } = parseArgs({
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
 function wanted(): { readonly seeds: readonly string[]; readonly suites: typeof all } {
-  const count = Number(values.seeds);
-  if (!Number.isInteger(count) || count < 1 || count > 10_000)
-    throw new Error('--seeds is a number from 1 to 10000');
+  const [, from = '1', to = ''] = /^(?:(\d{1,4})-)?(\d{1,4})$/.exec(values.seeds) ?? [];
+  const [first, last] = [Number(from), Number(to)];
+  if (first < 1 || last < first) throw new Error('--seeds is a number, as 20, or a range, as 11-20');
   const seeds =
-    values.seed === undefined ? Array.from({ length: count }, (_, i) => String(i + 1)) : [values.seed];
+    values.seed === undefined
+      ? Array.from({ length: last - first + 1 }, (_, i) => String(first + i))
+      : [values.seed];
   const known = values.embedded ? embedded : all;
   if (values.promises === undefined) return { seeds, suites: known };
   const numbers = values.promises.split(',').map(Number);

@@ -42,7 +42,7 @@ export const deadlines: Suite = {
     const begun = Date.now();
     // However long asking takes, the deadlines fall into one stretch, around and after the deaths.
     const asked = await askMany(trial, places, of(120, 1000), 'agent', () => {
-      const at = begun + random.between(of(6000, 50_000), of(16_000, 90_000));
+      const at = begun + random.between(of(6000, 25_000), of(16_000, 60_000));
       return Math.max(1, Math.round((at - Date.now()) / 1000));
     });
     const killing = trial.beside(() => killAll(trial, of(1500, 4000)));
