@@ -140,8 +140,21 @@ describe('deploy/nginx.conf', () => {
     expect(conf.split('{').length).toBe(conf.split('}').length);
   });
 
-  it('never sends to a second hub what a first may have begun', () => {
+  it('never sends a change to a second hub when a first may have begun it', () => {
     expect(conf).not.toContain('non_idempotent');
+    // nginx holds PUT and DELETE, not POST, for safe to repeat.
+    expect(conf).toMatch(/if \(\$request_method ~ \^\(PUT\|PATCH\|DELETE\)\$\) \{ return 418; \}/);
+    expect(conf).toMatch(/error_page 418 = @once;/);
+    expect(conf).toMatch(/location @once \{\s*proxy_next_upstream off;/);
+  });
+
+  it('finds a hub again that was made anew: names are looked up once, so addresses are fixed', () => {
+    const addresses = hubs.map((hub) => {
+      const { edge } = hub?.networks as { readonly edge?: { readonly ipv4_address?: string } };
+      return edge?.ipv4_address;
+    });
+    expect(new Set(addresses).size).toBe(3);
+    expect(addresses).not.toContain(undefined);
   });
 });
 

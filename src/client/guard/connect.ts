@@ -7,27 +7,26 @@ import { identifierPattern } from '../http.ts';
 import { HubClient } from '../hub.ts';
 import { type StreamTransport, sseTransport } from '../stream/transport.ts';
 import { webSocketTransport } from '../stream/websocket.ts';
-import type { Guard } from './guard.ts';
 import { compilePolicy } from './language.ts';
 import type { ConnectOptions, GuardOptions } from './options.ts';
 import type { Policy } from './policy.ts';
 
 /** A guard and the two things only this file may do to it. */
-interface Made {
-  readonly guard: Guard;
+interface Made<G> {
+  readonly guard: G;
   swap(policy: Policy): void;
   onClose(close: () => Promise<void>): void;
 }
 
-export async function connectGuard(
+export async function connectGuard<G>(
   options: ConnectOptions,
-  make: (policy: Policy, options: GuardOptions) => Made,
-): Promise<Guard> {
+  make: (policy: Policy, options: GuardOptions) => Made<G>,
+): Promise<G> {
   checkOptions(options);
   const hub = new HubClient(options);
   const { bundleName = null, tags = {}, signing = 'off', cacheFile, onError = () => {} } = options;
   const scope = { url: hub.http.address(''), env: hub.env, configured: bundleName };
-  let made: Made | null = null;
+  let made: Made<G> | null = null;
   const live = new LiveBundle<Policy>({
     hub,
     transport: transportOf(options, hub),

@@ -1,0 +1,160 @@
+// What one Redis carries between nodes: letters to one shard's actors, letters to all shards, and frames of one audience to three nodes, each beside
+// a bare loop of the same driver on the same server, in turns. All nodes are in this one process, so that its processor bounds the rates too.
+// Usage: npm run build && node dist/bench/bus.js [--count 5000] [--frame-bytes 32768] [--repeats 3] [--json]
+import { randomUUID } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { createClient } from 'redis';
+import { systemClock as clock } from '../adapters/node/clock.ts';
+import { createLog } from '../adapters/node/log.ts';
+import { openRedis, type RedisParts } from '../adapters/redis/index.ts';
+import { agentsOf, type Frame } from '../src/domain/frame.ts';
+import { shardCount } from '../src/domain/ids.ts';
+import { median, round } from './numbers.ts';
+import { startServices } from './services.ts';
+
+const inFlight = 64;
+const letterBytes = 300;
+
+const { values } = parseArgs({
+  options: {
+    count: { type: 'string', default: '5000' },
+    'frame-bytes': { type: 'string', default: '32768' },
+    repeats: { type: 'string', default: '3' },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+if (values.help) {
+  process.stdout.write('bus [--count 5000] [--frame-bytes 32768] [--repeats 3] [--json]\n');
+  process.exit(0);
+}
+const count = Number(values.count);
+const frameBytes = Number(values['frame-bytes']);
+const repeats = Math.max(3, Number(values.repeats));
+
+const services = await startServices();
+const prefix = `reeve_bench_${randomUUID().slice(0, 8)}:`;
+const log = createLog({ level: 'warn' });
+const open = (nodeId: string) => openRedis({ url: services.redisUrl, log, clock, prefix, nodeId });
+const nodes = [await open('a'), await open('b'), await open('c')] as const;
+const bare = createClient({ url: services.redisUrl, RESP: 2 });
+await bare.connect();
+
+/** Calls a second of `each`, `inFlight` at once, until all were made and `done` has resolved. */
+async function rate(each: (i: number) => Promise<unknown>, done: Promise<unknown>): Promise<number> {
+  const begun = performance.now();
+  let next = 0;
+  const lane = async () => {
+    while (next < count) await each(next++);
+  };
+  await Promise.all([...Array.from({ length: inFlight }, lane), done]);
+  return count / ((performance.now() - begun) / 1000);
+}
+
+/** Resolves after so many calls of `hit`. */
+function counter(wanted: number): { readonly done: Promise<void>; hit(): void } {
+  let left = wanted;
+  let finish: () => void = () => {};
+  const done = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  return {
+    done,
+    hit() {
+      left--;
+      if (left === 0) finish();
+    },
+  };
+}
+
+const body = { text: 'x'.repeat(letterBytes) };
+let delivered = counter(1);
+const reader: RedisParts = nodes[1];
+reader.post.onDelivery((delivery) => {
+  void reader.post.settle(delivery).then(() => delivered.hit());
+});
+reader.post.onReply(() => {});
+for (let shard = 0; shard < shardCount; shard++) await reader.post.open(shard);
+
+/** Letters a second from node a, delivered to node b and settled. */
+async function letters(shards: number): Promise<number> {
+  delivered = counter(count);
+  return rate((i) => {
+    const letter = { id: randomUUID(), from: 'a', asks: false, kind: 'bench', key: 'k', type: 't', body };
+    return nodes[0].post.send(i % shards, letter);
+  }, delivered.done);
+}
+
+const audience = agentsOf(randomUUID(), 'production');
+let heard = counter(1);
+for (const { broadcast } of nodes) await broadcast.follow(audience, () => heard.hit());
+const frame: Frame = {
+  audience,
+  type: 'contract_update',
+  data: { type: 'contract_update', text: 'y'.repeat(frameBytes) },
+};
+
+/** Frames a second from node a, until all three nodes have each. */
+async function frames(): Promise<number> {
+  heard = counter(count * nodes.length);
+  return rate(() => nodes[0].broadcast.publish([frame]), heard.done);
+}
+
+/** Entries a second that the bare driver writes and deletes: what a letter costs at least. */
+const writeAndDelete = (bytes: number): Promise<number> => {
+  const text = 'z'.repeat(bytes);
+  return rate(async () => {
+    const id = String(await bare.sendCommand(['XADD', `${prefix}bare`, '*', 'b', text]));
+    await bare.sendCommand(['XDEL', `${prefix}bare`, id]);
+  }, Promise.resolve());
+};
+
+interface Round {
+  readonly oneShard: number;
+  readonly allShards: number;
+  readonly bareLetters: number;
+  readonly frames: number;
+  readonly bareFrames: number;
+}
+
+const rounds: Round[] = [];
+for (let i = 0; i <= repeats; i++) {
+  rounds.push({
+    oneShard: await letters(1),
+    allShards: await letters(shardCount),
+    bareLetters: await writeAndDelete(letterBytes),
+    frames: await frames(),
+    bareFrames: await writeAndDelete(frameBytes),
+  });
+}
+// The first round only warms up.
+rounds.shift();
+
+await bare.sendCommand(['DEL', `${prefix}bare`]);
+bare.destroy();
+for (const node of nodes) await node.close();
+await services.stop();
+
+const middle = (of: keyof Round): number => median(rounds.map((one) => one[of]));
+const result = {
+  benchmark: 'bus',
+  letters_one_shard_per_s: round(middle('oneShard'), 0),
+  letters_all_shards_per_s: round(middle('allShards'), 0),
+  bare_letters_per_s: round(middle('bareLetters'), 0),
+  frames_to_3_nodes_per_s: round(middle('frames'), 0),
+  bare_frames_per_s: round(middle('bareFrames'), 0),
+  frame_bytes: frameBytes,
+  repeats: rounds,
+};
+if (values.json) process.stdout.write(`${JSON.stringify(result)}\n`);
+else {
+  const line = (what: string, of: keyof Round, beside: keyof Round) => {
+    const ratio = round(median(rounds.map((one) => one[of] / one[beside])), 2);
+    const each = rounds.map((one) => round(one[of], 0)).join(', ');
+    process.stdout.write(`  ${what}: ${round(middle(of), 0)}/s (${each}), ${ratio} of bare XADD and XDEL\n`);
+  };
+  process.stdout.write(`${count} letters or frames a repeat, ${inFlight} at once\n`);
+  line('letters to one shard, settled', 'oneShard', 'bareLetters');
+  line(`letters to ${shardCount} shards, settled`, 'allShards', 'bareLetters');
+  line(`frames of ${frameBytes} bytes to three nodes`, 'frames', 'bareFrames');
+}
