@@ -150,8 +150,8 @@ describe('deploy/nginx.conf', () => {
 
   it('finds a hub again that was made anew: names are looked up once, so addresses are fixed', () => {
     const addresses = hubs.map((hub) => {
-      const { edge } = hub?.networks as { readonly edge?: { readonly ipv4_address?: string } };
-      return edge?.ipv4_address;
+      const joined = (hub?.networks ?? {}) as { readonly edge?: { readonly ipv4_address?: string } };
+      return joined.edge?.ipv4_address;
     });
     expect(new Set(addresses).size).toBe(3);
     expect(addresses).not.toContain(undefined);
