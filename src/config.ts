@@ -67,7 +67,11 @@ export const settings: readonly Setting[] = [
     'When set, enables /api/v1/operator/* for further tenants and users; 32 characters or more',
   ),
   setting('SESSION_TTL_HOURS', '24', 'Hours a login lives without use (1 to 168)'),
-  setting('RATE_LIMIT_MAX_ATTEMPTS', '10', 'Logins, and calls with the operator token, per client address and window'),
+  setting(
+    'RATE_LIMIT_MAX_ATTEMPTS',
+    '10',
+    'Logins, and calls with the operator token, per client address and window',
+  ),
   setting('RATE_LIMIT_WINDOW_SECONDS', '300', 'The login window, in seconds'),
   setting('CORS_ORIGINS', '', 'Browser origins beside BASE_URL that may call, comma separated; * is refused'),
   setting(
