@@ -86,10 +86,10 @@ async function run(): Promise<void> {
   const { seeds, suites } = wanted();
   const size: Size = values.short ? 'short' : 'long';
   const start = () => (values.embedded ? startEmbedded() : startFleet());
-  let fleet: Fleet = await start();
+  let fleet: Fleet | null = null;
   const reports: Report[] = [];
   const stop = async () => {
-    await fleet.close();
+    await fleet?.close();
     process.exit(130);
   };
   process.once('SIGINT', () => void stop());
@@ -97,20 +97,21 @@ async function run(): Promise<void> {
   try {
     for (const seed of seeds) {
       for (const suite of suites) {
+        fleet ??= await start();
         const report = await attempt(suite, fleet, seed, size);
         reports.push(report);
         say(told(report));
         if (values.logs && report.violations.length > 0) await keepLogs(values.logs, fleet, report);
         if (values.json) process.stdout.write(`${JSON.stringify(report)}\n`);
-        // A fleet that cannot be mended must not spoil the runs that follow.
-        if (report.violations.some((line) => line.startsWith('the fleet did not come back'))) {
-          await fleet.close();
-          fleet = await start();
-        }
+        // A fleet that cannot be mended must not spoil the runs that follow, nor what one seed has stored those of another.
+        const lost = report.violations.some((line) => line.startsWith('the fleet did not come back'));
+        if (!lost && suite !== suites.at(-1)) continue;
+        await fleet.close();
+        fleet = null;
       }
     }
   } finally {
-    await fleet.close();
+    await fleet?.close();
   }
   const broken = reports.filter(({ violations }) => violations.length > 0).length;
   say(`\n${table(reports)}\n\n${reports.length - broken} of ${reports.length} runs kept their promise.`);
