@@ -148,6 +148,8 @@ export class Activation<Ports> implements Owner {
       this.#refuseWaiting(reason);
       return;
     }
+    // Stopped while it woke: another activation may have the key by now.
+    if (this.#stopped) return this.#refuse(letter, this.#stopped);
     try {
       const bare = letter.type === wakeMessage || letter.type === rebuildMessage;
       const { reply, ...effects } = bare ? { reply: null } : await live.receive(letter.type, letter.body);
@@ -195,7 +197,9 @@ export class Activation<Ports> implements Owner {
 
   /** Effects of a stale owner could undo what the new one announced: they stay. @throws HubError unavailable */
   #stillOurs(): void {
-    if (this.#host.mayAct(this.key)) return;
+    // Its node may own the key again: then another activation has it, which does not know what this one wrote.
+    const released = this.#stopped instanceof Unhandled;
+    if (!released && this.#host.mayAct(this.key)) return;
     this.#host.lost(this.#kind.kind, this.key);
     throw takenOver();
   }

@@ -33,7 +33,10 @@ export interface RemoteOptions<K extends Kinds, Ports>
 export interface RemoteActors<K extends Kinds> extends Actors<K> {
   /** As `tell`, for a message that has lost its types. */
   send(tell: Tell): Promise<void>;
-  /** Makes sure that the actor is in memory at its owner, so that its timers run and edges are asked for their streams. */
+  /**
+   * Makes sure that the actor is in memory at its owner, so that its timers run and edges are asked for their streams. Resolves when that is
+   * written down: it is tried until it succeeds, by the next owner if need be.
+   */
   wake(kind: string, key: string): Promise<void>;
   holds(role: string): boolean;
   readonly shards: readonly number[];
@@ -182,7 +185,8 @@ export function createRemoteActors<K extends Kinds, Ports>(
   return {
     ...actorsOver<K>(receive, send),
     send,
-    wake: (kind, key) => send({ kind, key, type: wakeMessage, body: null }),
+    // Also when the key lives here: a letter is kept until its actor could be built, a message in a mailbox is not.
+    wake: (kind, key) => byPost({ kind, key, type: wakeMessage, body: null }, false),
     holds: (role) => owned.holds(role),
     get shards() {
       return owned.shards;

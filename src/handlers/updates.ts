@@ -32,11 +32,14 @@ export class Updates {
     else entry = { made: this.#make(deployment), bytes: 0 };
     this.#entries.set(id, entry);
     const made = await entry.made.catch((error) => {
-      this.#drop(id);
+      if (this.#entries.get(id) === entry) this.#drop(id);
       throw error;
     });
-    if (made === null) this.#drop(id);
-    else this.#weigh(entry, made.bytes);
+    // One that gave way while it was being made has no place here any more.
+    if (this.#entries.get(id) === entry) {
+      if (made === null) this.#drop(id);
+      else this.#weigh(entry, made.bytes);
+    }
     return made?.frame ?? null;
   }
 

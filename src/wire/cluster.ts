@@ -26,7 +26,8 @@ const missedMs = 2 * leaseRenewMs;
 /** A node that this one never heard of has so much longer to appear. */
 const strangerMs = memberMs;
 const forgetMs = 2 * 3_600_000;
-const wakeAttempts = 5;
+/** Together 10 s: while Redis is away for longer all leases end, and who takes them tells of it again. */
+const wakeAttempts = 20;
 const wakeAgainMs = 500;
 
 const unreachable = (what: string) => (): never => {
@@ -65,6 +66,7 @@ export async function openCluster(
   /** When each node was last heard of, in this node's monotonic time. */
   const heard = new Map<string, number>();
   const leasesTurned = workers.add('leases', loopMs);
+  let closed = false;
 
   function hear(): void {
     const now = clock.monotonic();
@@ -108,6 +110,7 @@ export async function openCluster(
       try {
         return await actors.wake('environment', key);
       } catch (err) {
+        if (closed) return;
         if (attempt === wakeAttempts) {
           log.warn({ err, audience }, 'an environment with streams could not be woken');
           return;
@@ -161,6 +164,7 @@ export async function openCluster(
     },
     stopActors: () => actors.stop(),
     async close() {
+      closed = true;
       await redis.close();
       await documents.close();
     },

@@ -1,4 +1,5 @@
-// Announcing the open streams of an audience again, in slices, when an environment actor was activated and asks for its roster.
+// Announcing the open streams of an audience again, in slices, when an environment actor was activated and asks for its roster,
+// or may have asked while this node did not hear.
 import { type Clock, pause } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Feed } from './feed.ts';
@@ -10,6 +11,9 @@ const attempts = 12;
 const firstWaitMs = 250;
 /** All attempts together last about 45 s: longer than it takes until a store or a bus that came back has caught up. */
 const longestWaitMs = 5000;
+
+/** Audiences at a time, when all are announced again. */
+const feedsAtOnce = 4;
 
 const running = new WeakMap<Feed, { again: boolean }>();
 
@@ -30,6 +34,15 @@ export async function announceAll(feed: Feed, clock: Clock, log: Log): Promise<v
   } finally {
     running.delete(feed);
   }
+}
+
+/** As `announceAll`, for many feeds: a few at a time. */
+export async function announceEach(feeds: readonly Feed[], clock: Clock, log: Log): Promise<void> {
+  const left = feeds.values();
+  const work = async (): Promise<void> => {
+    for (const feed of left) await announceAll(feed, clock, log);
+  };
+  await Promise.all(Array.from({ length: feedsAtOnce }, work));
 }
 
 async function announceOnce(feed: Feed, clock: Clock, log: Log): Promise<void> {

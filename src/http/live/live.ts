@@ -5,7 +5,7 @@ import { type Audience, agentsOf, type Control } from '../../domain/frame.ts';
 import type { Broadcast } from '../../ports/broadcast.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import { announceAll } from './announce.ts';
+import { announceAll, announceEach } from './announce.ts';
 import { Feed } from './feed.ts';
 import { receive } from './inbox.ts';
 import { join } from './join.ts';
@@ -53,7 +53,7 @@ export interface Live {
   mark(): number;
   /** @throws HubError shutting_down, and what the broadcast throws */
   open(opening: Opening): Promise<Session>;
-  /** Takes revocations, sign-outs and requests for the roster, of any node; when some may have been missed, asks the store about every caller. */
+  /** Takes revocations, sign-outs and requests for the roster, of any node; when some may have been missed, asks the store about every caller and announces every agent stream. */
   control(message: Control): void;
   /** The audiences that have a stream on this node. */
   audiences(): readonly Audience[];
@@ -209,8 +209,15 @@ export function createLive({ broadcast, handlers, clock, log, stands, turned }: 
       if (message.kind === 'roster_wanted') {
         const feed = feeds.get(agentsOf(message.tenantId, message.env));
         if (feed) void announceAll(feed, clock, log);
-      } else if (message.kind === 'missed') recheck.now();
-      else if (message.kind !== 'shards_moved') endAll(message);
+      } else if (message.kind === 'missed') {
+        recheck.now();
+        // A request for a roster may be among what was missed.
+        void announceEach(
+          [...feeds.values()].filter(({ audience }) => audience.startsWith('agents:')),
+          clock,
+          log,
+        );
+      } else if (message.kind !== 'shards_moved') endAll(message);
     },
     audiences: () => [...feeds.keys()],
     connectedAgents() {

@@ -34,6 +34,7 @@ export interface CounterPorts {
   readonly stored: Map<string, number>;
   /** Every step of every actor, in order. */
   readonly steps: string[];
+  /** What handlers wait for that name one; `activate` holds every activation. */
   readonly gates: Map<string, Promise<void>>;
   /** Thrown by the next activations. */
   broken: Error | null;
@@ -45,6 +46,7 @@ const counter = actorKind<CounterMessages, State, CounterPorts>({
   async activate({ key, ports }) {
     ports.activations++;
     if (ports.broken) throw ports.broken;
+    await ports.gates.get('activate');
     return { count: ports.stored.get(key) ?? 0, busy: false };
   },
   handlers: {

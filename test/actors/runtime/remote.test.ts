@@ -203,4 +203,79 @@ describe('an owner that was paused', () => {
     expect(ports.stored.get(key)).toBe(1);
     expect(await b.actors.ask('counter', key, 'read', null)).toBe(1);
   });
+
+  it('that took its role back meanwhile has its state built again, too, and lets no late effect leave', async () => {
+    const cluster = aCluster();
+    const { actors } = await cluster.node('a');
+    const key = keyOf(actors);
+    const open = cluster.gate('g');
+    const asked = actors.ask('counter', key, 'add', { n: 1, hold: 'g' }).catch((error: unknown) => error);
+    await settled();
+    cluster.bus.cut.add('a');
+    await cluster.pass(6000);
+    expect(actors.size).toBe(0);
+    cluster.bus.cut.delete('a');
+    await cluster.pass(2000);
+    // The one that the node has now was loaded before the late write.
+    expect(await actors.ask('counter', key, 'read', null)).toBe(0);
+    open();
+    await settled();
+    expect(await asked).toMatchObject({ code: 'unavailable' });
+    expect(await actors.ask('counter', key, 'read', null)).toBe(1);
+  });
+
+  it('handles nothing by an activation that it let go of while that was being built', async () => {
+    const cluster = aCluster();
+    const { actors } = await cluster.node('a');
+    const key = keyOf(actors);
+    const open = cluster.gate('activate');
+    await actors.tell('counter', key, 'add', { n: 1 });
+    await settled();
+    cluster.bus.cut.add('a');
+    await cluster.pass(6000);
+    cluster.bus.cut.delete('a');
+    cluster.ports.gates.delete('activate');
+    await cluster.pass(2000);
+    expect(await actors.ask('counter', key, 'add', { n: 2 })).toBe(2);
+    open();
+    await settled();
+    expect(await actors.ask('counter', key, 'read', null)).toBe(3);
+  });
+});
+
+describe('waking', () => {
+  it('an actor that lives here is tried until its store is back', async () => {
+    const { a, ports, pass } = await two();
+    const key = keyOf(a.actors);
+    ports.broken = new Error('store down');
+    await a.actors.wake('counter', key);
+    await pass(3000);
+    expect(ports.activations).toBeGreaterThan(1);
+    ports.broken = null;
+    await pass(500);
+    expect(a.actors.size).toBe(1);
+    const { activations } = ports;
+    await a.actors.ask('counter', key, 'read', null);
+    expect(ports.activations).toBe(activations);
+  });
+
+  it('is told when it could not even be asked for', async () => {
+    const { a, bus } = await two();
+    bus.cut.add('a');
+    await expect(a.actors.wake('counter', keyOf(a.actors))).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('goes on at the next owner', async () => {
+    const { a, b, bus, ports, pass } = await two();
+    const key = keyOf(a.actors);
+    ports.broken = new Error('store down');
+    await a.actors.wake('counter', key);
+    await pass(500);
+    bus.cut.add('a');
+    await pass(9000);
+    ports.broken = null;
+    await pass(500);
+    expect(b.actors.shards).toContain(shardOfKey(key));
+    expect(b.actors.size).toBe(1);
+  });
 });

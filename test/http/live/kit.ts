@@ -2,6 +2,7 @@
 import { decode } from '@msgpack/msgpack';
 import { createLocalBroadcast } from '../../../adapters/local/broadcast.ts';
 import { agentsOf, dashboardsOf, type Frame } from '../../../src/domain/frame.ts';
+import type { Env } from '../../../src/domain/ids.ts';
 import { createLive } from '../../../src/http/live/live.ts';
 import { type Codec, type Session, type Sink, subprotocols } from '../../../src/http/live/session.ts';
 import type { LiveCaller } from '../../../src/http/live/stream.ts';
@@ -88,6 +89,8 @@ export function hub() {
 
   async function open(
     options: {
+      tenant?: string;
+      env?: Env;
       agent?: string;
       bundle?: string;
       dashboard?: boolean;
@@ -107,8 +110,8 @@ export function hub() {
           keyId: 'k1',
           keyPrefix: 'svk_',
           keyHash: options.keyHash ?? 'key',
-          tenantId: 't1',
-          env: 'production',
+          tenantId: options.tenant ?? 't1',
+          env: options.env ?? 'production',
           agentId: options.agent ?? 'default',
         };
     const admitted =
@@ -116,7 +119,7 @@ export function hub() {
         ? await handlers.admitDashboard(caller, id)
         : await handlers.admitAgent(
             caller,
-            { env: 'production', ...(options.bundle === undefined ? {} : { bundle_name: options.bundle }) },
+            { env: caller.env, ...(options.bundle === undefined ? {} : { bundle_name: options.bundle }) },
             id,
           );
     const codec = options.codec ?? 'sse';

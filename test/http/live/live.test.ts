@@ -348,6 +348,33 @@ describe('an actor that asks for its roster', () => {
     await settled();
     expect(seen.announced).toHaveLength(300);
   });
+
+  it('while this node could not hear it has the streams of every environment announced again', async () => {
+    const { open, live, seen } = hub();
+    const all = await Promise.all(
+      Array.from({ length: 300 }, (_, i) => open({ env: i % 2 === 0 ? 'production' : 'staging' })),
+    );
+    await open({ dashboard: true });
+    live.control({ kind: 'missed' });
+    await settled();
+    expect([...seen.announced].sort()).toEqual(all.map(({ id }) => id).sort());
+  });
+
+  it('has a few environments at a time announced when all are, so that their owners keep up', async () => {
+    const { open, live, seen } = hub();
+    const tenants = Array.from({ length: 20 }, (_, i) => `t${i}`);
+    const all = await Promise.all(tenants.map((tenant) => open({ tenant })));
+    const ends: (() => void)[] = [];
+    seen.announce = () => new Promise((resolve) => ends.push(resolve));
+    live.control({ kind: 'missed' });
+    await settled();
+    expect(ends.length).toBeLessThan(10);
+    while (ends.length > 0) {
+      ends.shift()?.();
+      await settled();
+    }
+    expect([...seen.announced].sort()).toEqual(all.map(({ id }) => id).sort());
+  });
 });
 
 describe('an announcement that fails', () => {
