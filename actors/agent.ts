@@ -45,7 +45,7 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
   },
 
   handlers: {
-    async connect(state, { connectionId, requested, policyVersion, tags, at }, { ports, now }) {
+    async connect(state, { connectionId, requested, policyVersion, tags, at }, { ports, now, epoch }) {
       const { tenantId, env, agentId } = readKey(state.key);
       const registration = await ports.store.agents.seen(tenantId, agentId, env, now(), ports.secrets.uuid());
       let resolution: Resolution;
@@ -59,10 +59,11 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       const oldest = now() - streamLifeMs;
       const kept = state.connections.filter((one) => one.at >= oldest && one.id !== connectionId);
       state.connections = kept.concat({ id: connectionId, at });
-      if (!policyVersion) return { reply: resolution };
+      const reply = { ...resolution, resolvedAt: { epoch, at: now() } };
+      if (!policyVersion) return { reply };
       const report = { agentId, bundleName: resolution.bundleName, policyVersion, at };
       return {
-        reply: resolution,
+        reply,
         tells: [tellTo('environment', environmentKey(tenantId, env), 'ran', report)],
       };
     },
@@ -72,16 +73,22 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       return { reply: null };
     },
 
-    async resolve(state, _body, { ports }) {
+    async resolve(state, _body, { ports, now, epoch }) {
       const { tenantId, env, agentId } = readKey(state.key);
       const before = state.effective;
-      const next = await resolve(state, await ports.store.agents.get(tenantId, agentId), ports);
+      const registration = await ports.store.agents.get(tenantId, agentId);
+      const next = await resolve(state, registration, ports);
       state.effective = next;
       // Pinned streams hear of it, too (document 1, Agent stream events: "bundle assignment changes", of any stream), but follow what they
       // did. A new activation does not know what its streams follow, so it says it again.
       const changed = before ? state.connections.length > 0 && before.bundleName !== next.bundleName : true;
       if (!changed) return { reply: next };
       const { bundleName, source } = next;
+      // A stream may be open that was announced neither here nor to the environment since they moved.
+      const seenHere =
+        registration?.lastEnv === env && (registration.lastSeenAt ?? 0) >= now() - streamLifeMs;
+      const connected = state.connections.length > 0 || seenHere;
+      const moved = { agentId, bundleName, connected, resolvedAt: { epoch, at: now() } };
       const type = 'assignment_changed';
       return {
         reply: next,
@@ -93,7 +100,7 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
             toAgent: agentId,
           },
         ],
-        tells: [tellTo('environment', environmentKey(tenantId, env), 'retarget', { agentId, bundleName })],
+        tells: [tellTo('environment', environmentKey(tenantId, env), 'retarget', moved)],
       };
     },
 

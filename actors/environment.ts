@@ -193,9 +193,10 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: null };
     },
 
-    async retarget({ roster, current }, { agentId, bundleName }, context) {
-      const changed = roster.retarget(agentId, bundleName, context.now());
-      const deployment = changed && bundleName !== null ? current.get(bundleName) : undefined;
+    async retarget({ roster, current }, assignment, context) {
+      const { agentId, bundleName } = assignment;
+      const told = roster.retarget(assignment, context.now());
+      const deployment = told && bundleName !== null ? current.get(bundleName) : undefined;
       if (!deployment) return { reply: null };
       const yaml = await deployedYaml(context.ports, deployment);
       const data = contractUpdate(deployment, yaml, context.ports.signatureEncoding);

@@ -33,6 +33,12 @@ export interface StreamNotice {
   readonly connectedAt: number;
 }
 
+/** Which of an agent's resolutions is the later one: by its owner, then by that owner's clock (epoch ms). */
+export interface ResolvedAt {
+  readonly epoch: number;
+  readonly at: number;
+}
+
 export interface StatusEntry {
   readonly agent_id: string;
   readonly env: Env;
@@ -74,8 +80,20 @@ export type EnvironmentMessages = {
     reply: { readonly catchUp: readonly Deployment[]; readonly bundleName: string | null };
   };
   leave: { body: { readonly connectionId: string; readonly agentId: string }; reply: null };
-  /** The agent's effective bundle changed: its streams that are not pinned follow the new one, and get its current deployment at once. */
-  retarget: { body: { readonly agentId: string; readonly bundleName: string | null }; reply: null };
+  /**
+   * The agent's effective bundle changed: its streams that are not pinned follow the new one, and get its current deployment at once. One that
+   * was resolved before the last one told changes nothing. `connected`: it may have a stream that was not announced here yet.
+   */
+  retarget: {
+    body: {
+      readonly agentId: string;
+      readonly bundleName: string | null;
+      readonly connected?: boolean;
+      /** Absent from a node of an earlier version. */
+      readonly resolvedAt?: ResolvedAt | undefined;
+    };
+    reply: null;
+  };
   /** The agent runs this version (from events, a report or the connect query); an older `at` changes nothing. */
   ran: {
     body: {
@@ -116,7 +134,7 @@ export type AgentMessages = {
       readonly tags: Tags;
       readonly at: number;
     };
-    reply: Resolution;
+    reply: Resolution & { readonly resolvedAt?: ResolvedAt | undefined };
   };
   disconnect: { body: { readonly connectionId: string }; reply: null };
   /** Registration or rules changed: resolves again; when the result changed, announces assignment_changed to the agent and retargets its streams. */

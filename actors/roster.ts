@@ -2,7 +2,7 @@
 import { type DriftStatus, driftOf, type Reported } from '../src/domain/agent.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
 import type { Env } from '../src/domain/ids.ts';
-import type { StatusEntry, StreamNotice } from './protocol.ts';
+import type { ResolvedAt, StatusEntry, StreamNotice } from './protocol.ts';
 
 interface Stream {
   readonly id: string;
@@ -25,7 +25,11 @@ interface Agent {
   /** One per bundle, newest report each. */
   versions: readonly Version[];
   /** The last retarget, for a stream whose join was on its way when it came. */
-  assigned: { readonly bundleName: string | null; readonly at: number } | null;
+  assigned: {
+    readonly bundleName: string | null;
+    readonly at: number;
+    readonly resolvedAt: ResolvedAt | null;
+  } | null;
 }
 
 export interface RosterBounds {
@@ -34,6 +38,18 @@ export interface RosterBounds {
   /** Bundles per agent whose versions are remembered; 8 unless told. */
   readonly versions?: number;
 }
+
+/** What an agent is to follow from now on. */
+export interface Assignment {
+  readonly agentId: string;
+  readonly bundleName: string | null;
+  /** It may have a stream that this roster does not know yet. */
+  readonly connected?: boolean;
+  readonly resolvedAt?: ResolvedAt | undefined;
+}
+
+const isBefore = (one: ResolvedAt, other: ResolvedAt): boolean =>
+  one.epoch === other.epoch ? one.at < other.at : one.epoch < other.epoch;
 
 /** True for a node that died with its streams. */
 export type IsGone = (node: string) => boolean;
@@ -90,17 +106,25 @@ export class Roster {
     }
   }
 
-  /** Makes the agent's streams that are not pinned follow `bundleName`; true when that changed one. */
-  retarget(agentId: string, bundleName: string | null, now: number): boolean {
+  /**
+   * Makes the agent's streams that are not pinned follow the bundle, unless it was resolved before the last assignment. True when the agent is
+   * to be sent what is deployed for it: also when a stream follows it already, or is not known here, but this roster was not told of it. The
+   * activation that was may have ended before the agent heard.
+   */
+  retarget({ agentId, bundleName, connected = false, resolvedAt }: Assignment, now: number): boolean {
     const agent = this.#agent(agentId);
-    agent.assigned = { bundleName, at: now };
+    const before = agent.assigned;
+    if (resolvedAt && before?.resolvedAt && isBefore(resolvedAt, before.resolvedAt)) return false;
+    agent.assigned = { bundleName, at: now, resolvedAt: resolvedAt ?? before?.resolvedAt ?? null };
     let changed = false;
     for (const stream of agent.streams) {
       if (stream.pinned || stream.bundleName === bundleName) continue;
       stream.bundleName = bundleName;
       changed = true;
     }
-    return changed;
+    if (changed) return true;
+    const follows = agent.streams.length === 0 ? connected : agent.streams.some(({ pinned }) => !pinned);
+    return follows && before?.bundleName !== bundleName;
   }
 
   /** Records a version; one older than what is known changes nothing. */

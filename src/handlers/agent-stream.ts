@@ -1,5 +1,5 @@
 // An agent's stream as its handlers see it: announced to its actors at the start, when they ask again, and at the end. Owns no socket.
-import { agentKey, environmentKey } from '../../actors/protocol.ts';
+import { agentKey, environmentKey, type ResolvedAt } from '../../actors/protocol.ts';
 import type { AdmittedStream } from '../api/stream.ts';
 import type { Resolution, Tags } from '../domain/agent.ts';
 import { type Audience, agentsOf, type Frame } from '../domain/frame.ts';
@@ -90,10 +90,12 @@ export class AgentStream implements AdmittedStream {
     if (this.pinned || resolution.bundleName === followed) return;
     // Assigned anew while its actors were away.
     await hub.broadcast.publish([this.#assignmentChanged(resolution)]);
-    const { bundleName } = resolution;
+    const { bundleName, resolvedAt } = resolution;
     await hub.actors.tell('environment', this.#environmentKey, 'retarget', {
       agentId: this.agentId,
       bundleName,
+      connected: true,
+      resolvedAt,
     });
   }
 
@@ -117,7 +119,7 @@ export class AgentStream implements AdmittedStream {
     return environmentKey(this.#asked.tenantId, this.#asked.env);
   }
 
-  #connect(): Promise<Resolution> {
+  #connect(): Promise<Resolution & { readonly resolvedAt?: ResolvedAt | undefined }> {
     const { connectionId, requested, policyVersion, tags, connectedAt } = this.#asked;
     return this.#node.hub.actors.ask('agent', this.#agentKey, 'connect', {
       connectionId,

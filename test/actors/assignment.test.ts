@@ -25,7 +25,7 @@ async function stream(hub: Hub, agentId: string, requested: string | null = null
 describe('connecting', () => {
   it('registers the agent, and answers none without an assignment', async () => {
     const hub = await aHub();
-    expect(await hub.connect('a1')).toEqual({
+    expect(await hub.connect('a1')).toMatchObject({
       bundleName: null,
       source: 'none',
       ruleId: null,
@@ -47,7 +47,7 @@ describe('connecting', () => {
     });
     expect(await hub.connect('a1')).toMatchObject({ source: 'none' });
     expect(await hub.connect('a1', {}, 'staging')).toMatchObject({ source: 'rule', bundleName: 's' });
-    expect(await hub.connect('a1', { tags: { team: 'mail' } })).toEqual({
+    expect(await hub.connect('a1', { tags: { team: 'mail' } })).toMatchObject({
       bundleName: 'base',
       source: 'rule',
       ruleId: tagged.id,
@@ -297,6 +297,88 @@ describe('a change of rules', () => {
     await settled();
     expect(await hub.status('base')).toMatchObject([{ agent_id: 'a1' }]);
     expect(heads(await hub.announced())).toContain('agents/production assignment_changed');
+  });
+});
+
+describe('what an agent is to follow', () => {
+  const retarget = (hub: Hub, bundleName: string, at: number, actors = hub.actors) =>
+    actors.ask('environment', hub.keyOf(), 'retarget', {
+      agentId: 'a1',
+      bundleName,
+      connected: true,
+      resolvedAt: { epoch: 0, at },
+    });
+  const updates = async (hub: Hub) =>
+    (await hub.announced())
+      .filter(({ type }) => type === 'contract_update')
+      .map(({ audience, bundle, toAgent }) => `${toAgent} ${bundle} ${audience.split('/').at(-1)}`);
+  async function aDeployedHub() {
+    const hub = await aHub();
+    for (const name of ['base', 'other']) {
+      await hub.upload(name, `${yaml}# ${name}\n`);
+      await hub.deploy(name, 1);
+      await hub.deploy(name, 1, 'staging');
+    }
+    return hub;
+  }
+
+  it('is sent by a new owner to whom no stream was announced yet', async () => {
+    const hub = await aDeployedHub();
+    await stream(hub, 'a1');
+    await hub.actors.stop();
+    const other = hub.start();
+    await other.ask('environment', hub.keyOf(), 'status', { bundleName: null });
+    await hub.clock.advanceAsync(1);
+    await hub.announced();
+    // The edge has it from this on that the stream follows `base`, and will announce it so.
+    await hub.store.agents.assign(hub.tenantId, ['a1'], 'base');
+    await other.ask('agent', hub.agentKeyOf('a1'), 'resolve', null);
+    const frames = await hub.announced();
+    expect(heads(frames)).toEqual([
+      'agents/production assignment_changed',
+      'agents/production contract_update',
+    ]);
+    expect(frames[1]).toMatchObject({ toAgent: 'a1', bundle: 'base' });
+    await other.stop();
+  });
+
+  it('is sent when it is repeated after a failure, although its streams were announced so meanwhile', async () => {
+    const hub = await aDeployedHub();
+    await stream(hub, 'a1');
+    hub.bus.cut = true;
+    await expect(retarget(hub, 'base', 1)).rejects.toMatchObject({ code: 'unavailable' });
+    hub.bus.cut = false;
+    await hub.join({ agentId: 'a1', bundleName: 'base' });
+    await hub.clock.advanceAsync(1);
+    await hub.announced();
+    await retarget(hub, 'base', 1);
+    expect(await updates(hub)).toEqual(['a1 base production']);
+    await retarget(hub, 'base', 2);
+    expect(await updates(hub)).toEqual([]);
+  });
+
+  it('is what was resolved last, in whatever order that is heard', async () => {
+    const hub = await aDeployedHub();
+    await stream(hub, 'a1');
+    await hub.announced();
+    await retarget(hub, 'other', 2);
+    await retarget(hub, 'base', 1);
+    expect(await updates(hub)).toEqual(['a1 other production']);
+    expect(await hub.status()).toMatchObject([{ bundle_name: 'other' }]);
+    await hub.actors.ask('environment', hub.keyOf(), 'retarget', {
+      agentId: 'a1',
+      bundleName: 'base',
+      resolvedAt: { epoch: 1, at: 1 },
+    });
+    expect(await hub.status()).toMatchObject([{ bundle_name: 'base' }]);
+  });
+
+  it('is sent where the agent is connected, not to its other environments', async () => {
+    const hub = await aDeployedHub();
+    await stream(hub, 'a1');
+    await hub.announced();
+    await assign(hub, ['a1'], 'base');
+    expect(await updates(hub)).toEqual(['a1 base production']);
   });
 });
 
