@@ -41,6 +41,8 @@ export class AgentStream implements AdmittedStream {
   readonly #asked: Asked;
   #bundleName: string | null = null;
   #ended = false;
+  /** The agent may have heard that it is assigned anew, but its environment has not: to be said again, though the stream follows it by then. */
+  #untold = false;
 
   constructor(node: Node, asked: Asked) {
     this.#node = node;
@@ -87,8 +89,9 @@ export class AgentStream implements AdmittedStream {
     const resolution = await this.#connect();
     if (this.#ended) return;
     await this.#join(followed);
-    if (this.pinned || resolution.bundleName === followed) return;
+    if (this.pinned || (resolution.bundleName === followed && !this.#untold)) return;
     // Assigned anew while its actors were away.
+    this.#untold = true;
     await hub.broadcast.publish([this.#assignmentChanged(resolution)]);
     const { bundleName, resolvedAt } = resolution;
     await hub.actors.tell('environment', this.#environmentKey, 'retarget', {
@@ -97,6 +100,7 @@ export class AgentStream implements AdmittedStream {
       connected: true,
       resolvedAt,
     });
+    this.#untold = false;
   }
 
   closed(): void {

@@ -1,0 +1,35 @@
+// An agent's stream that is announced again, when what it says reaches its actors and when not.
+import { expect, it } from 'vitest';
+import { AgentStream, type Node } from '../../src/handlers/agent-stream.ts';
+
+it('says until its environment has it that the agent is assigned anew, although the stream follows that by then', async () => {
+  const told: string[] = [];
+  let away = true;
+  const hub = {
+    actors: {
+      ask: async (_kind: string, _key: string, type: string) =>
+        type === 'connect' ? { bundleName: 'new', source: 'explicit' } : { catchUp: [], bundleName: 'new' },
+      tell: async (_kind: string, _key: string, type: string, body: { bundleName: string }) => {
+        if (away) throw new Error('away');
+        told.push(`${type} ${body.bundleName}`);
+      },
+    },
+    broadcast: { publish: async () => {} },
+  };
+  const stream = new AgentStream({ hub, id: 'n1' } as unknown as Node, {
+    tenantId: 't1',
+    env: 'production',
+    agentId: 'a1',
+    connectionId: 'c1',
+    requested: null,
+    policyVersion: null,
+    tags: {},
+    connectedAt: 0,
+  });
+  await expect(stream.announce('old')).rejects.toThrow('away');
+  away = false;
+  await stream.announce('new');
+  expect(told).toEqual(['retarget new']);
+  await stream.announce('new');
+  expect(told).toEqual(['retarget new']);
+});
