@@ -73,7 +73,7 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       return { reply: null };
     },
 
-    async resolve(state, _body, { ports, now, epoch }) {
+    async resolve(state, body, { ports, now, epoch }) {
       const { tenantId, env, agentId } = readKey(state.key);
       const before = state.effective;
       const registration = await ports.store.agents.get(tenantId, agentId);
@@ -82,7 +82,9 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       // Pinned streams hear of it, too (document 1, Agent stream events: "bundle assignment changes", of any stream), but follow what they
       // did. A new activation does not know what its streams follow, so it says it again.
       const changed = before ? state.connections.length > 0 && before.bundleName !== next.bundleName : true;
-      if (!changed) return { reply: next };
+      const environment = environmentKey(tenantId, env);
+      const onward = body?.onward ? [tellTo('environment', environment, 'rulesChanged', { rest: true })] : [];
+      if (!changed) return { reply: next, tells: onward };
       const { bundleName, source } = next;
       // A stream may be open that was announced neither here nor to the environment since they moved.
       const seenHere =
@@ -100,7 +102,7 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
             toAgent: agentId,
           },
         ],
-        tells: [tellTo('environment', environmentKey(tenantId, env), 'retarget', moved)],
+        tells: [tellTo('environment', environment, 'retarget', moved), ...onward],
       };
     },
 

@@ -27,8 +27,8 @@ interface State {
   readonly current: Map<string, Deployment>;
   readonly pending: Pending;
   readonly roster: Roster;
-  /** Bundles still to be announced again; true: to dashboards too. */
-  readonly toAnnounce: Map<string, boolean>;
+  /** Bundles whose deployment was recent when this activation began, still to be announced again. */
+  readonly toAnnounce: Set<string>;
   /** Agents still to be resolved again. */
   readonly toResolve: Set<string>;
   rulesChangedAt: number;
@@ -38,9 +38,10 @@ type Context = ActorContext<ActorPorts>;
 
 /** Bundles announced again in one go: each is up to 1.4 MB of text in memory. */
 const announceAtOnce = 8;
-/** Agents told to resolve in one go, and the pause until the next: each reads the store. */
+/** Agents told to resolve in one go: each reads the store. The last of them sends word that the next may. */
 const resolveAtOnce = 200;
-const resolveEveryMs = 20;
+/** Without that word it goes on after this time. */
+const resolveLateMs = 5000;
 /** How long after a deployment a new activation announces it again, in case that was not done: longer than an outage usually lasts, shorter than names are remembered. */
 const announceAgainMs = 15 * 60_000;
 const pruneEveryMs = 10 * 60_000;
@@ -79,19 +80,26 @@ function deployedFrames(deployment: Deployment, data: Frame['data']): Frame[] {
   ];
 }
 
-async function announceSome(state: State, context: Context): Promise<Effects> {
-  const frames: Frame[] = [];
-  let announced = 0;
-  for (const [name, dashboards] of state.toAnnounce) {
-    if (announced++ === announceAtOnce) break;
-    const deployment = state.current.get(name);
-    if (deployment) {
-      const yaml = await deployedYaml(context.ports, deployment);
-      const data = contractUpdate(deployment, yaml, context.ports.signatureEncoding);
-      frames.push(...(dashboards ? deployedFrames(deployment, data) : [updateForAgents(deployment, data)]));
-    }
-    state.toAnnounce.delete(name);
+async function framesOf(
+  { current }: State,
+  names: readonly string[],
+  { ports }: Context,
+  frames: (deployment: Deployment, data: Frame['data']) => readonly Frame[],
+): Promise<Frame[]> {
+  const made: Frame[] = [];
+  for (const name of names) {
+    const deployment = current.get(name);
+    if (!deployment) continue;
+    const yaml = await deployedYaml(ports, deployment);
+    made.push(...frames(deployment, contractUpdate(deployment, yaml, ports.signatureEncoding)));
   }
+  return made;
+}
+
+async function announceRecent(state: State, context: Context): Promise<Effects> {
+  const names = [...state.toAnnounce].slice(0, announceAtOnce);
+  const frames = await framesOf(state, names, context, deployedFrames);
+  for (const name of names) state.toAnnounce.delete(name);
   if (state.toAnnounce.size > 0) context.setTimer(timers.announce, context.now());
   return { frames };
 }
@@ -99,9 +107,12 @@ async function announceSome(state: State, context: Context): Promise<Effects> {
 function resolveSome(state: State, context: Context): Effects {
   const ids = [...state.toResolve].slice(0, resolveAtOnce);
   for (const id of ids) state.toResolve.delete(id);
-  if (state.toResolve.size > 0) context.setTimer(timers.resolve, context.now() + resolveEveryMs);
+  const last = state.toResolve.size > 0 ? ids.at(-1) : undefined;
+  if (last === undefined) context.clearTimer(timers.resolve);
+  else context.setTimer(timers.resolve, context.now() + resolveLateMs);
+  const body = (id: string) => (id === last ? ({ onward: true } as const) : null);
   return {
-    tells: ids.map((id) => tellTo('agent', agentKey(state.tenantId, state.env, id), 'resolve', null)),
+    tells: ids.map((id) => tellTo('agent', agentKey(state.tenantId, state.env, id), 'resolve', body(id))),
   };
 }
 
@@ -140,7 +151,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       current: new Map(current.map((deployment) => [deployment.bundleName, deployment])),
       pending,
       roster,
-      toAnnounce: new Map(recent.map((name) => [name, true])),
+      toAnnounce: new Set(recent),
       toResolve: new Set(),
       rulesChangedAt: 0,
     };
@@ -158,14 +169,20 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: deployment, frames: deployedFrames(deployment, data) };
     },
 
-    async reannounce(state, _body, context) {
-      const current = await context.ports.store.deployments.current(state.tenantId, state.env);
-      state.current.clear();
-      for (const deployment of current) {
-        state.current.set(deployment.bundleName, deployment);
-        state.toAnnounce.set(deployment.bundleName, state.toAnnounce.get(deployment.bundleName) ?? false);
+    async reannounce(state, body, context) {
+      const { tenantId, env } = state;
+      if (body === null) {
+        const current = await context.ports.store.deployments.current(tenantId, env);
+        state.current.clear();
+        for (const deployment of current) state.current.set(deployment.bundleName, deployment);
       }
-      return { reply: null, ...(await announceSome(state, context)) };
+      const left = [...state.current.keys()].filter((name) => body === null || name > body.after).sort();
+      const names = left.slice(0, announceAtOnce);
+      const after = left.length > names.length ? names.at(-1) : undefined;
+      const frames = await framesOf(state, names, context, (...made) => [updateForAgents(...made)]);
+      // What is left is told, not kept: it outlives this activation.
+      if (after === undefined) return { reply: null, frames };
+      return { reply: null, frames, tells: [tellTo('environment', context.key, 'reannounce', { after })] };
     },
 
     requestApproval: ({ pending }, { approval }, context) => request(pending, approval, context),
@@ -215,9 +232,12 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: null };
     },
 
-    async rulesChanged(state, _body, context) {
-      state.rulesChangedAt = context.now();
-      for (const id of state.roster.assignable()) state.toResolve.add(id);
+    async rulesChanged(state, body, context) {
+      // An activation that knows of no change cannot know what is left of it.
+      if (body === null || state.rulesChangedAt === 0) {
+        state.rulesChangedAt = context.now();
+        for (const id of state.roster.assignable()) state.toResolve.add(id);
+      }
       return { reply: null, ...resolveSome(state, context) };
     },
 
@@ -228,7 +248,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
 
   async onTimer(state, name, context) {
     if (isApprovalTimer(name)) return expireDue(state.pending, context);
-    if (name === timers.announce) return announceSome(state, context);
+    if (name === timers.announce) return announceRecent(state, context);
     if (name === timers.resolve) return resolveSome(state, context);
     state.roster.prune(context.now() - streamLifeMs, context.ports.isGone);
     if (!state.roster.empty) context.setTimer(timers.prune, context.now() + pruneEveryMs);

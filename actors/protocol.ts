@@ -64,8 +64,8 @@ export type EnvironmentMessages = {
     };
     reply: Deployment;
   };
-  /** Announces every current deployment again (after a rotation of the signing key). */
-  reannounce: { body: null; reply: null };
+  /** Announces every current deployment again (after a rotation of the signing key). It tells itself to go on `after` a bundle's name. */
+  reannounce: { body: { readonly after: string } | null; reply: null };
   /** Stores a pending approval, arms its timer, announces approval_created. `approval.id` makes a repeat harmless. */
   requestApproval: { body: { readonly approval: Approval }; reply: Approval };
   /** Decides; announces approval_decided to the agent and the dashboards. Throws not_found (unknown id) or conflict (not pending, or past its deadline). */
@@ -116,8 +116,8 @@ export type EnvironmentMessages = {
     };
     reply: null;
   };
-  /** The tenant's assignment rules changed: every connected agent is resolved again. */
-  rulesChanged: { body: null; reply: null };
+  /** The tenant's assignment rules changed: every connected agent is resolved again. `rest`: those of an earlier change that still are to be. */
+  rulesChanged: { body: { readonly rest: true } | null; reply: null };
   /** One entry per open stream, by agent id then time of connection. */
   status: { body: { readonly bundleName: string | null }; reply: readonly StatusEntry[] };
 };
@@ -137,8 +137,11 @@ export type AgentMessages = {
     reply: Resolution & { readonly resolvedAt?: ResolvedAt | undefined };
   };
   disconnect: { body: { readonly connectionId: string }; reply: null };
-  /** Registration or rules changed: resolves again; when the result changed, announces assignment_changed to the agent and retargets its streams. */
-  resolve: { body: null; reply: Resolution };
+  /**
+   * Registration or rules changed: resolves again; when the result changed, announces assignment_changed to the agent and retargets its
+   * streams. `onward`: tells the environment then that it may have the next agents resolved.
+   */
+  resolve: { body: { readonly onward: true } | null; reply: Resolution };
   /** The agent says which version it runs now: stored, then told to the environment. */
   report: {
     body: { readonly bundleName: string | null; readonly policyVersion: string; readonly at: number };

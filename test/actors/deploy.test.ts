@@ -154,7 +154,7 @@ describe('rotating the signing key', () => {
     }
   });
 
-  it('announces many deployments in portions, all of them', async () => {
+  it('announces many deployments, all of them once', async () => {
     const hub = await aHub();
     for (let i = 0; i < 20; i++) {
       await hub.upload(`b${i}`, `${yaml}# ${i}\n`);
@@ -162,12 +162,8 @@ describe('rotating the signing key', () => {
     }
     await hub.announced();
     await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', { newKeyId: 'k2' });
-    const frames = await hub.announced();
-    expect(frames.length).toBeLessThan(21);
-    await hub.clock.advanceAsync(1);
-    await hub.clock.advanceAsync(1);
-    frames.push(...(await hub.announced()));
-    expect(new Set(frames.slice(1).map((f) => f.bundle)).size).toBe(20);
+    const bundles = (await hub.announced()).slice(1).map((f) => f.bundle);
+    expect([bundles.length, new Set(bundles).size]).toEqual([20, 20]);
   });
 
   it('with the same id again answers the same and signs nothing anew', async () => {
