@@ -11,15 +11,26 @@ export const hubKinds = { environment, agent, tenant };
 /** Until then the owner that wrote it is given time to announce it. */
 const announceLateMs = 2000;
 
-/** `due` for startSweep: approvals past their deadline, and those not announced, as messages to their environments; at most `limit` of each a sweep. */
-export const dueApprovals =
-  (store: Pick<Store, 'approvals'>, limit = 500) =>
-  async (now: number): Promise<readonly Tell[]> => {
-    const { approvals } = store;
-    const [due, silent] = await Promise.all([
-      approvals.due(now, limit),
-      approvals.unannounced(now - announceLateMs, limit),
-    ]);
+/**
+ * The oldest page, and when that is full a further one, which moves on with every call: what is old and cannot be handled must not hide the
+ * rest, which may be other tenants'.
+ */
+function turning<T>(limit: number, page: (at: number, skip: number) => Promise<readonly T[]>) {
+  let skip = limit;
+  return async (at: number): Promise<readonly T[]> => {
+    const oldest = await page(at, 0);
+    const further = oldest.length < limit ? [] : await page(at, skip);
+    skip = further.length < limit ? limit : skip + limit;
+    return [...oldest, ...further];
+  };
+}
+
+/** `due` for startSweep: approvals past their deadline, and those not announced, as messages to their environments; at most twice `limit` of each a sweep. */
+export function dueApprovals({ approvals }: Pick<Store, 'approvals'>, limit = 500) {
+  const allDue = turning(limit, (at, skip) => approvals.due(at, limit, skip));
+  const allSilent = turning(limit, (at, skip) => approvals.unannounced(at, limit, skip));
+  return async (now: number): Promise<readonly Tell[]> => {
+    const [due, silent] = await Promise.all([allDue(now), allSilent(now - announceLateMs)]);
     return [
       ...due.map(({ tenantId, env, id }) =>
         tellTo('environment', environmentKey(tenantId, env), 'expireApproval', { id }),
@@ -29,3 +40,4 @@ export const dueApprovals =
       ),
     ];
   };
+}

@@ -129,10 +129,11 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
         .toArray();
       return rows.map(record);
     },
-    async due(now, limit) {
+    async due(now, limit, skip = 0) {
       const rows = await approvals
         .find({ status: 'pending', deadline: { $lte: now } }, { projection: { tenantId: 1, env: 1 } })
         .sort({ deadline: 1 })
+        .skip(skip)
         .limit(limit)
         .toArray();
       return rows.map(place);
@@ -145,7 +146,7 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
         { writeConcern: { w: 1, journal: false } },
       );
     },
-    async unannounced(before, limit) {
+    async unannounced(before, limit, skip = 0) {
       const rows = await approvals
         .find(
           { unannouncedAt: { $lt: before } },
@@ -153,6 +154,7 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
           { projection: { tenantId: 1, env: 1 }, readConcern: { level: 'local' } },
         )
         .sort({ unannouncedAt: 1 })
+        .skip(skip)
         .limit(limit)
         .toArray();
       return rows.map(place);

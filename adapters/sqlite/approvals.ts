@@ -100,12 +100,12 @@ export function approvalStore(db: Database): Sync<ApprovalStore> {
           env,
         ])
         .map(approvals.read),
-    due: (now, limit) =>
+    due: (now, limit, skip = 0) =>
       db
         .all(
           `SELECT tenant_id, env, id FROM approvals WHERE status = 'pending' AND deadline <= ?
-             ORDER BY deadline LIMIT ?`,
-          [now, limit],
+             ORDER BY deadline LIMIT ? OFFSET ?`,
+          [now, limit, skip],
         )
         .map(place),
     announced(tenantId, status, ids) {
@@ -117,11 +117,12 @@ export function approvalStore(db: Database): Sync<ApprovalStore> {
         ]);
       }
     },
-    unannounced: (before, limit) =>
+    unannounced: (before, limit, skip = 0) =>
       db
         .all(
-          'SELECT tenant_id, env, id FROM approvals WHERE unannounced_at < ? ORDER BY unannounced_at LIMIT ?',
-          [before, limit],
+          `SELECT tenant_id, env, id FROM approvals WHERE unannounced_at < ?
+             ORDER BY unannounced_at LIMIT ? OFFSET ?`,
+          [before, limit, skip],
         )
         .map(place),
     countPending: (tenantId, env, now) =>

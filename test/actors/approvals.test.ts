@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
 import { settled } from '../clock.ts';
+import { uuid } from '../contract/fixtures.ts';
 import { aHub, heads } from './hub.ts';
 
 const decision = { approved: true, decidedBy: 'ann@example.org', reason: 'fine', decidedVia: 'console' };
@@ -178,6 +179,29 @@ describe('timing out', () => {
     expect(await hub.announced()).toEqual([]);
     await sweep.stop();
     await other.stop();
+  });
+
+  it('is done by the sweep for one tenant while many older ones of another cannot be handled', async () => {
+    const hub = await aHub();
+    const stuck = uuid();
+    for (let i = 0; i < 35; i++) await hub.store.approvals.insert(hub.approval(5, { tenantId: stuck }));
+    const own = hub.approval(10);
+    await hub.store.approvals.insert(own);
+    const sweep = startSweep({
+      clock: hub.clock,
+      log: hub.log,
+      lease: () => true,
+      due: dueApprovals(hub.store, 10),
+      tell: (tell) =>
+        tell.key.startsWith(stuck) ? Promise.reject(new Error('stuck')) : hub.actors.send(tell),
+    });
+    await hub.clock.advanceAsync(20_000, 100);
+    expect(heads(await hub.announced())).toEqual([
+      'dashboards approval_created',
+      'dashboards approval_timeout',
+    ]);
+    expect(await hub.store.approvals.due(hub.clock.now(), 100)).toHaveLength(35);
+    await sweep.stop();
   });
 
   it('is told once although that it was told could not be written down', async () => {

@@ -179,6 +179,8 @@ export function approvalsContract(name: string, open: Open): void {
       expect(await approvals.due(long + 999, 10)).toEqual([]);
       expect(await approvals.due(long + 2000, 10)).toEqual(names([first, second]));
       expect(await approvals.due(long + 3000, 2)).toEqual(names([first, second]));
+      expect(await approvals.due(long + 3000, 2, 1)).toEqual(names([second, third]));
+      expect(await approvals.due(long + 3000, 2, 3)).toEqual([]);
       await approvals.expire(first.tenantId, first.id, long + 3000);
       expect(await approvals.due(long + 3000, 10)).toEqual(names([second, third]));
       for (const approval of [second, third]) {
@@ -198,7 +200,9 @@ export function approvalsContract(name: string, open: Open): void {
       const place = ({ tenantId, env, id }: typeof a) => ({ tenantId, env, id });
       for (const approval of [b, a, c]) await approvals.insert(approval);
       expect(await own()).toEqual([a, b].map(place));
-      expect(await approvals.unannounced(long + 1000, 1)).toHaveLength(1);
+      const [oldest, ...others] = await approvals.unannounced(long + 1000, 100);
+      expect(await approvals.unannounced(long + 1000, 1)).toEqual([oldest]);
+      expect(await approvals.unannounced(long + 1000, 100, 1)).toEqual(others);
       expect(await own(long)).toEqual([]);
       await approvals.announced(tenantId, 'pending', [a.id, uuid()]);
       await approvals.announced(tenantId, 'pending', [a.id]);
