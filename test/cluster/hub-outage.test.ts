@@ -57,7 +57,7 @@ describe('two nodes', () => {
     await services?.stop();
   });
 
-  it('without Redis keep streams and reads, answer 503 to what needs an actor, and say that they are not ready', async () => {
+  it('without Redis keep streams and reads, answer 503 to what needs an actor and 429 to what is counted, and say that they are not ready', async () => {
     await services.redis.kill9();
     const begun = performance.now();
     const down = await eventually('not ready, with the loops named', async () => {
