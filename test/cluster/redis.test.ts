@@ -95,7 +95,7 @@ describe('redis: a log that is trimmed', () => {
     aFrame(audience, n, { data: { type: 'contract_update', n, text: text.slice(0, length).padEnd(length) } });
 
   it('keeps so many bytes, and the newest frame whatever its size', async () => {
-    const { broadcast, close } = await open(newPrefix(), { retention: { keepBytes: 10_500 } });
+    const { broadcast, close } = await open(newPrefix(), { retention: { keepBytes: 11_000 } });
     const audience = dashboardsOf(randomUUID());
     const { deliver, reached, got } = collector<Placed>();
     const { position } = await broadcast.follow(audience, deliver);
@@ -153,6 +153,7 @@ describe('redis: a log that is trimmed', () => {
       const blocking: Link = {
         ...real,
         async send(args, ms) {
+          if (wait) stands();
           await wait;
           return real.send(args, ms);
         },
