@@ -83,6 +83,8 @@ export function startOwnership(options: OwnershipOptions): Ownership {
 
   async function renew(): Promise<void> {
     const renewed = await leases.renew([...held.values(), ...heldRoles.values()]);
+    // What ended before the answer came is lost, renewed or not: letters passed it by meanwhile. It is taken anew.
+    lapse();
     const byName = new Map(renewed.map((lease) => [lease.name, lease]));
     for (const [role, before] of heldRoles) {
       const lease = byName.get(before.name);

@@ -13,6 +13,8 @@ export type ApprovalRow = Omit<Row<Approval>, 'toolArgs'> & {
   readonly arrival: string;
   /** The mark: since when it is not announced. */
   readonly unannouncedAt?: number;
+  /** The decision that won. */
+  readonly decisionId?: string;
   /** The bulk write that timed it out. */
   readonly timedOutBy?: string;
 };
@@ -30,6 +32,7 @@ function record({
   arrival: _arrival,
   unannouncedAt: _mark,
   timedOutBy: _bulk,
+  decisionId: _decision,
   toolArgs,
   ...rest
 }: ApprovalRow): Approval {
@@ -111,13 +114,16 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
             decidedAt: now,
             decisionReason: decision.reason,
             decidedVia: decision.decidedVia,
+            decisionId: decision.id,
             unannouncedAt: now,
           },
         },
         { returnDocument: 'after' },
       );
       if (row) return record(row);
-      return (await get(tenantId, id)) === null ? 'absent' : 'not_pending';
+      const stored = await approvals.findOne(one(tenantId, id));
+      if (stored === null) return 'absent';
+      return stored.decisionId === decision.id ? record(stored) : 'not_pending';
     },
     async expire(tenantId, id, now) {
       return (await timedOut({ tenantId, id, now }))?.approval ?? null;

@@ -9,9 +9,9 @@ const retryAfter = 2;
 /** While the store is away every call fails: the log says so no more often than this. */
 const tellEveryMs = 10_000;
 
-/** The server changes its role, shuts down, or gave up waiting: asking again may help. */
+/** The server changes its role, shuts down, gave up waiting, or has no room on its disk (14031): asking again may help. */
 const passing = new Set([
-  6, 7, 50, 64, 89, 91, 189, 202, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436,
+  6, 7, 50, 64, 89, 91, 189, 202, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436, 14031,
 ]);
 const tooLarge = new Set([10334, 17419, 17420]);
 

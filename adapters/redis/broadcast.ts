@@ -1,5 +1,5 @@
 // Frames and control messages over Redis Streams: the broadcast port. Any number of followers of an audience on this node share one reading.
-// After an outage in which frames were trimmed or lost, followers get one `resync` frame in their place.
+// Where frames were trimmed or lost before this node read them, followers get one `resync` frame in their place.
 import {
   type Audience,
   type Control,
@@ -13,6 +13,7 @@ import type { Log } from '../../src/ports/log.ts';
 import { unavailable } from './link.ts';
 import { type Body, type Entry, frameBody, type Logs, toFrame } from './log.ts';
 import { type Followed, isAfter, type Reader } from './reader.ts';
+import { openReplay } from './replay.ts';
 
 interface Follower {
   readonly from: Position;
@@ -29,6 +30,7 @@ const nodes: Audience = 'nodes';
 export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promise<Broadcast> {
   const followed = new Map<Audience, Shared>();
   const listeners = new Set<(message: Control) => void>();
+  const replay = openReplay(logs);
   let closed = false;
 
   function share(audience: Audience, position: Position): Shared {
@@ -51,7 +53,7 @@ export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promi
         if (body !== null) give({ position: at, frame: toFrame(audience, body) });
       },
       missed: (at) => {
-        log.warn({ audience }, 'frames were lost while the message bus was away');
+        log.warn({ audience }, 'frames were lost before this node read them');
         give({ position: at, frame: { audience, type: 'resync', data: { type: 'resync' } } });
       },
     };
@@ -71,7 +73,7 @@ export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promi
     position: end,
     take: hear,
     missed: () => {
-      log.error({}, 'control messages were lost while the message bus was away');
+      log.error({}, 'control messages were lost before this node read them');
       for (const listener of listeners) listener({ kind: 'missed' });
     },
   };
@@ -116,11 +118,7 @@ export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promi
     async since(audience, position) {
       const parts = readPosition(sharedPosition(position));
       if (parts === null) return 'gone';
-      const entries = await logs.since(audience, `${parts.ms}-${parts.n}`);
-      if (entries === null) return 'gone';
-      return entries.flatMap(({ position: at, body }) =>
-        body === null ? [] : [{ position: at, frame: toFrame(audience, body) }],
-      );
+      return replay(audience, `${parts.ms}-${parts.n}`);
     },
     async close() {
       closed = true;

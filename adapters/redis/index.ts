@@ -1,4 +1,4 @@
-// What a cluster keeps in Redis: limits, session values, leases, the broadcast and the post, over three connections per node. Puts them together.
+// What a cluster keeps in Redis: limits, session values, leases, the broadcast and the post, over four connections per node. Puts them together.
 import { randomUUID } from 'node:crypto';
 import type { Broadcast } from '../../src/ports/broadcast.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -11,11 +11,11 @@ import type { ValueStore } from '../../src/ports/values.ts';
 import { openBroadcast } from './broadcast.ts';
 import { redisLeases } from './leases.ts';
 import { redisLimits } from './limits.ts';
-import { openLink } from './link.ts';
+import { type Link, openLink } from './link.ts';
 import { type Retention, redisLogs } from './log.ts';
 import { redisMembers } from './members.ts';
 import { openPost } from './post.ts';
-import { openReader } from './reader.ts';
+import { openReader, type Reader } from './reader.ts';
 import { redisValues } from './values.ts';
 
 export interface RedisOptions {
@@ -57,31 +57,30 @@ export interface RedisParts {
 }
 
 const timeoutMs = 2000;
-const defaultRetention: Retention = { keepMs: 3_600_000, keepFrames: 2000 };
+const defaultRetention: Retention = { keepMs: 3_600_000, keepFrames: 2000, keepBytes: 64 * 2 ** 20 };
 
 /** Connects and begins to hear control messages. @throws HubError('unavailable') when Redis does not answer within about 2 s */
 export async function openRedis(options: RedisOptions): Promise<RedisParts> {
   const { url, log, clock, prefix = 'reeve:' } = options;
   const nodeId = options.nodeId ?? randomUUID();
-  const link = await openLink({ url, log, clock, timeoutMs, name: 'commands' });
+  const links: Link[] = [];
+  const opened = async (name: string): Promise<Link> => {
+    const one = await openLink({ url, log, clock, timeoutMs, name });
+    links.push(one);
+    return one;
+  };
+  let reader: Reader | null = null;
   try {
-    const blocking = await openLink({ url, log, clock, timeoutMs, name: 'reader' });
-    const logs = redisLogs(link, prefix, { ...defaultRetention, ...options.retention });
+    const link = await opened('commands');
+    const blocking = await opened('reader');
+    const replays = await opened('replay');
+    const letters = await opened('post');
+    const logs = redisLogs(link, replays, prefix, { ...defaultRetention, ...options.retention });
     const turned = options.framesTurned;
     const ports = { link, blocking, logs, clock, log, ...(turned ? { turned } : {}) };
-    const reader = openReader(ports, `${prefix}wake:${randomUUID()}`);
-    const parts = async () => {
-      const letters = await openLink({ url, log, clock, timeoutMs, name: 'post' });
-      const broadcast = await openBroadcast(logs, reader, log).catch(async (error) => {
-        await letters.close();
-        throw error;
-      });
-      return { letters, broadcast };
-    };
-    const { letters, broadcast } = await parts().catch(async (error) => {
-      await reader.close();
-      throw error;
-    });
+    const frames = openReader(ports, `${prefix}wake:${randomUUID()}`);
+    reader = frames;
+    const broadcast = await openBroadcast(logs, frames, log);
     const post = openPost({
       link,
       blocking: letters,
@@ -99,7 +98,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisParts> {
       broadcast,
       post,
       members: redisMembers(link, prefix, nodeId, options.memberMs),
-      broadcastLagMs: () => reader.lagMs(),
+      broadcastLagMs: () => frames.lagMs(),
       async ping() {
         const begun = clock.monotonic();
         await link.send(['PING']);
@@ -108,11 +107,13 @@ export async function openRedis(options: RedisOptions): Promise<RedisParts> {
       async close() {
         await broadcast.close();
         await post.close();
+        await replays.close();
         await link.close();
       },
     };
   } catch (error) {
-    await link.close();
+    await reader?.close();
+    await Promise.all(links.map((one) => one.close()));
     throw error;
   }
 }

@@ -61,13 +61,13 @@ export function openPostReader(options: Options): PostReader {
   const { link, blocking, group, node, home, clock, take } = options;
   const followed = new Map<string, Followed>([[home, { ready: false }]]);
   let closed = false;
-  /** Redis's time minus ours. */
+  /** Redis's time minus our monotonic one: nobody sets that. */
   let ahead = 0;
   let claimAt = 0;
   let turn: Promise<void> = Promise.resolve();
 
   const guarded = (key: string, entries: readonly Answer[]): void => {
-    const now = clock.now() + ahead;
+    const now = clock.monotonic() + ahead;
     for (const answer of entries) {
       const entry = entryOf(answer, now);
       if (!entry || !followed.has(key)) continue;
@@ -96,7 +96,7 @@ export function openPostReader(options: Options): PostReader {
 
   async function learnTime(): Promise<void> {
     const answer = await link.send(['TIME']);
-    if (isList(answer)) ahead = Number(answer[0]) * 1000 + Number(answer[1]) / 1000 - clock.now();
+    if (isList(answer)) ahead = Number(answer[0]) * 1000 + Number(answer[1]) / 1000 - clock.monotonic();
   }
 
   async function maintain(): Promise<void> {
@@ -112,6 +112,8 @@ export function openPostReader(options: Options): PostReader {
     }
     if (clock.monotonic() < claimAt) return;
     claimAt = clock.monotonic() + claimEveryMs;
+    // The clock of Redis's machine may be set, which would make every ask seem old, or none.
+    await learnTime();
     await link.send(['PEXPIRE', home, '60000']);
     await claim([...followed.keys()], false);
   }

@@ -9,7 +9,7 @@ import {
 } from '../../src/domain/frame.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
-import type { Link } from './link.ts';
+import type { Answer, Link } from './link.ts';
 import { type Entry, entriesOf, isList, type Logs } from './log.ts';
 
 export interface Followed {
@@ -18,7 +18,7 @@ export interface Followed {
   position: Position;
   /** Each entry once, in order. */
   take(entry: Entry): void;
-  /** Entries before this position are lost: the log was trimmed or lost while this node was away. */
+  /** Entries up to this position are lost: the log was trimmed or lost before this node read them. */
   missed(position: Position): void;
 }
 
@@ -34,6 +34,7 @@ const blockMs = 2000;
 /** Beyond the blocking time: then the connection counts as dead. */
 const slackMs = 2000;
 const pauseMs = 100;
+/** Entries of each log in one answer. Fewer after an answer that was too large for its time. */
 const countPerLog = 256;
 /** Logs whose lag is asked for. */
 const lagSample = 200;
@@ -71,6 +72,7 @@ export function openReader(
   let wakePosition = '0-0';
   let closed = false;
   let interrupted = false;
+  let count = countPerLog;
 
   async function catchUp(): Promise<void> {
     for (const one of [...followed.values()]) {
@@ -99,8 +101,10 @@ export function openReader(
     const one = followed.get(key);
     if (!one) return;
     for (const entry of entries) {
+      const { before } = entry;
       // A log that was left and followed again is read from a later position than this answer's.
       if (!isAfter(entry.position, one.position)) continue;
+      if (before !== null && isAfter(before, one.position)) guard(() => one.missed(before));
       one.position = entry.position;
       guard(() => one.take(entry));
     }
@@ -109,8 +113,16 @@ export function openReader(
   async function read(): Promise<void> {
     const keys = [wakeKey, ...followed.keys()];
     const positions = [wakePosition, ...[...followed.values()].map((one) => one.position)];
-    const command = ['XREAD', 'COUNT', String(countPerLog), 'BLOCK', String(blockMs), 'STREAMS'];
-    const answer = await blocking.send([...command, ...keys, ...positions], blockMs + slackMs);
+    const command = ['XREAD', 'COUNT', String(count), 'BLOCK', String(blockMs), 'STREAMS'];
+    const begun = clock.monotonic();
+    let answer: Answer;
+    try {
+      answer = await blocking.send([...command, ...keys, ...positions], blockMs + slackMs);
+    } catch (error) {
+      if (clock.monotonic() - begun >= blockMs + slackMs) count = Math.max(1, Math.floor(count / 2));
+      throw error;
+    }
+    count = Math.min(countPerLog, count * 2);
     if (closed || !isList(answer)) return;
     for (const stream of answer) {
       if (!isList(stream)) continue;

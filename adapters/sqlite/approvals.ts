@@ -68,7 +68,7 @@ export function approvalStore(db: Database): Sync<ApprovalStore> {
     decide(tenantId, id, decision, now) {
       const row = db.get(
         `UPDATE approvals SET status = ?, decided_by = ?, decided_at = ?, decision_reason = ?, decided_via = ?,
-             unannounced_at = ?
+             decision_id = ?, unannounced_at = ?
            WHERE tenant_id = ? AND id = ? AND status = 'pending' AND deadline > ? RETURNING ${approvals.columns}`,
         [
           decision.approved ? 'approved' : 'denied',
@@ -76,6 +76,7 @@ export function approvalStore(db: Database): Sync<ApprovalStore> {
           now,
           decision.reason,
           decision.decidedVia,
+          decision.id,
           now,
           tenantId,
           id,
@@ -83,7 +84,9 @@ export function approvalStore(db: Database): Sync<ApprovalStore> {
         ],
       );
       if (row) return approvals.read(row);
-      return get(tenantId, id) ? 'not_pending' : 'absent';
+      const won = `${select} WHERE tenant_id = ? AND id = ? AND decision_id = ?`;
+      const repeated = approvals.maybe(db.get(won, [tenantId, id, decision.id]));
+      return repeated ?? (get(tenantId, id) ? 'not_pending' : 'absent');
     },
     expire: (tenantId, id, now) =>
       approvals.maybe(

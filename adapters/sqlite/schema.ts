@@ -111,6 +111,10 @@ const seals = `
 CREATE TABLE seals (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 `;
 
+const decisions = `
+ALTER TABLE approvals ADD COLUMN decision_id TEXT;
+`;
+
 const jobs = `
 CREATE TABLE jobs (
   queue TEXT NOT NULL, id TEXT NOT NULL, payload TEXT NOT NULL, state TEXT NOT NULL DEFAULT 'waiting',
@@ -121,7 +125,7 @@ CREATE INDEX jobs_due ON jobs (queue, due) WHERE state <> 'dead';
 CREATE INDEX jobs_dead ON jobs (queue, died_at) WHERE state = 'dead';
 `;
 
-const migrations: readonly string[] = [control + events, jobs, announcements + seals];
+const migrations: readonly string[] = [control + events, jobs, announcements + seals, decisions];
 
 /** Brings the file to the newest version. @throws HubError('conflict') when a newer program made it */
 export function migrate(db: Database): void {

@@ -50,7 +50,8 @@ export const healthRoutes = routes({
     path: '/api/v1/health/cluster',
     auth: 'admin',
     tag: 'health',
-    summary: 'Nodes, who owns which shard, and what waits for whom; lag is that of the answering node',
+    summary:
+      "Nodes, who owns which shard, and what waits; lag is that of the answering node's shards and of those nobody owns",
     status: 200,
     reply: z.object({
       mode: z.enum(['embedded', 'cluster']),

@@ -29,6 +29,8 @@ export interface Approval {
 }
 
 export interface Decision {
+  /** Unique. A decision that comes a second time, after its answer was lost, is told by it. */
+  readonly id: string;
   readonly approved: boolean;
   readonly decidedBy: string;
   readonly reason: string | null;
@@ -42,20 +44,3 @@ export const isDue = (approval: Approval, now: number): boolean =>
 /** The approval as a reader must see it now (lazy expiry). */
 export const asSeen = (approval: Approval, now: number): Approval =>
   isDue(approval, now) ? { ...approval, status: 'timeout', decidedVia: 'system' } : approval;
-
-/** The decided approval, or null when it is not pending or its deadline has come. */
-export function decide(approval: Approval, decision: Decision, now: number): Approval | null {
-  if (approval.status !== 'pending' || isDue(approval, now)) return null;
-  return {
-    ...approval,
-    status: decision.approved ? 'approved' : 'denied',
-    decidedBy: decision.decidedBy,
-    decidedAt: now,
-    decisionReason: decision.reason,
-    decidedVia: decision.decidedVia,
-  };
-}
-
-/** The timed out approval, or null when it is not pending or not yet due: never early. */
-export const expire = (approval: Approval, now: number): Approval | null =>
-  isDue(approval, now) ? { ...approval, status: 'timeout', decidedVia: 'system' } : null;

@@ -53,6 +53,7 @@ export const approvals: Handlers<typeof approvalRoutes> = {
       {
         id: approval.id,
         decision: {
+          id: hub.secrets.uuid(),
           approved: body.approved,
           decidedBy: caller.email,
           reason: body.reason ?? null,

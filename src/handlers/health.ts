@@ -19,9 +19,14 @@ const link = (latency: number | null) => ({
   latency_ms: latency === null ? null : Math.round(latency * 100) / 100,
 });
 
-const links = async ({ health }: Hub) => {
-  const [database, cache] = await Promise.all([health.store(), health.keyValue()]);
-  return { database: link(database), cache: link(cache) };
+/** What a node stands on; it is well when all of it works and the node is to go on. */
+const stateOf = async ({ health }: Hub) => {
+  const [store, keyValue] = await Promise.all([health.store(), health.keyValue()]);
+  const [database, cache] = [link(store), link(keyValue)];
+  const workers = health.workers();
+  const working = Object.values(workers).every((state) => state === 'running');
+  const well = database.connected && cache.connected && working && !health.draining();
+  return { well, database, cache, workers };
 };
 
 export const health: Handlers<typeof healthRoutes> = {
@@ -41,12 +46,9 @@ export const health: Handlers<typeof healthRoutes> = {
   },
 
   async ready(hub) {
-    const { database, cache } = await links(hub);
-    const workers = hub.health.workers();
-    const working = Object.values(workers).every((state) => state === 'running');
-    const ready = database.connected && cache.connected && working && !hub.health.draining();
-    const status = ready ? ('ready' as const) : ('not_ready' as const);
-    return new Reply({ status, database, cache, workers }, { status: ready ? 200 : 503 });
+    const { well, database, cache, workers } = await stateOf(hub);
+    const status = well ? ('ready' as const) : ('not_ready' as const);
+    return new Reply({ status, database, cache, workers }, { status: well ? 200 : 503 });
   },
 
   async healthCluster(hub) {
@@ -77,16 +79,15 @@ export const health: Handlers<typeof healthRoutes> = {
   },
 
   async healthDetails(hub) {
-    const { database, cache } = await links(hub);
-    const running = Object.values(hub.health.workers()).filter((state) => state === 'running');
+    const { well, database, cache, workers } = await stateOf(hub);
     return {
-      status: database.connected && cache.connected ? 'ok' : 'degraded',
+      status: well ? 'ok' : 'degraded',
       version: hub.settings.version,
       auth_provider: 'local',
       base_url_https: hub.settings.baseUrl.startsWith('https://'),
       database,
       cache,
-      workers: running.length,
+      workers: Object.values(workers).filter((state) => state === 'running').length,
       connected_agents: hub.health.connectedAgents(),
     };
   },

@@ -38,7 +38,7 @@ export interface ClusterState {
     readonly shards: readonly number[];
   }[];
   readonly shardCount: number;
-  /** Of the shards that the answering node owns. */
+  /** Of the shards that the answering node owns, and of those that no node owns. */
   readonly lag: readonly { readonly shard: number; readonly waiting: number; readonly oldestMs: number }[];
   readonly broadcastLagMs: number;
 }

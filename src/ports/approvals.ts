@@ -25,7 +25,7 @@ export interface ApprovalStore {
     },
     now: number,
   ): Promise<readonly Approval[]>;
-  /** Decides if pending and before its deadline: exactly one call ever succeeds. */
+  /** Decides if pending and before its deadline: exactly one decision ever succeeds. Safe to repeat: the one that did answers the approval again. */
   decide(
     tenantId: string,
     id: string,

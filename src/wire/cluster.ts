@@ -135,18 +135,22 @@ export async function openCluster(
         agents(),
       ),
     async cluster() {
+      const nodes = actors.members.map((member) => ({
+        node: member.node,
+        ...member.note,
+        ...(member.node === node ? { shards: actors.shards, agents: agents() } : {}),
+      }));
+      const othersOwn = new Set(nodes.flatMap((one) => (one.node === node ? [] : one.shards)));
+      const all = Array.from({ length: shardCount }, (_, shard) => shard);
+      const own = new Set(actors.shards);
       const [lag, broadcastLagMs] = await Promise.all([
-        redis.post.lag(actors.shards),
+        redis.post.lag(all.filter((shard) => own.has(shard) || !othersOwn.has(shard))),
         redis.broadcastLagMs(),
       ]);
       return {
         mode: 'cluster',
         node,
-        nodes: actors.members.map((member) => ({
-          node: member.node,
-          ...member.note,
-          ...(member.node === node ? { shards: actors.shards, agents: agents() } : {}),
-        })),
+        nodes,
         shardCount,
         lag,
         broadcastLagMs,

@@ -6,12 +6,19 @@ import { settled } from '../clock.ts';
 import { uuid } from '../contract/fixtures.ts';
 import { aHub, heads } from './hub.ts';
 
-const decision = { approved: true, decidedBy: 'ann@example.org', reason: 'fine', decidedVia: 'console' };
+let decisions = 0;
+const aDecision = () => ({
+  id: `decision-${++decisions}`,
+  approved: true,
+  decidedBy: 'ann@example.org',
+  reason: 'fine',
+  decidedVia: 'console',
+});
 
 type Hub = Awaited<ReturnType<typeof aHub>>;
 const request = (hub: Hub, approval: ReturnType<Hub['approval']>, actors = hub.actors) =>
   actors.ask('environment', hub.keyOf(), 'requestApproval', { approval });
-const decide = (hub: Hub, id: string, actors = hub.actors) =>
+const decide = (hub: Hub, id: string, actors = hub.actors, decision = aDecision()) =>
   actors.ask('environment', hub.keyOf(), 'decideApproval', { id, decision });
 const expire = (hub: Hub, id: string, actors = hub.actors) =>
   actors.ask('environment', hub.keyOf(), 'expireApproval', { id });
@@ -74,6 +81,20 @@ describe('deciding', () => {
     hub.clock.advance(10_000);
     await expect(decide(hub, two.id)).rejects.toMatchObject({ code: 'conflict' });
   });
+});
+
+it('a decision that comes again, its answer lost with its owner, is told that it won, and announced once', async () => {
+  const hub = await aHub();
+  const approval = hub.approval(10);
+  await request(hub, approval);
+  await hub.announced();
+  const decision = aDecision();
+  const decided = await decide(hub, approval.id, hub.actors, decision);
+  hub.clock.advance(11_000);
+  expect(await decide(hub, approval.id, hub.start(), decision)).toEqual(decided);
+  const frames = await hub.announced();
+  expect(heads(frames)).toEqual(['agents/production approval_decided', 'dashboards approval_decided']);
+  await expect(decide(hub, approval.id)).rejects.toMatchObject({ code: 'conflict' });
 });
 
 describe('timing out', () => {
@@ -276,10 +297,10 @@ it('whatever is tried, by two nodes and the sweep, in any order: one terminal st
       await request(hub, approval);
       await hub.announced();
       const work: Promise<unknown>[] = [];
-      const decisions: Promise<unknown>[] = [];
+      const made: Promise<unknown>[] = [];
       for (const { what, node, ms, parallel } of steps) {
         const actors = node === 0 ? hub.actors : other;
-        if (what === 'decide') decisions.push(decide(hub, approval.id, actors).catch(refused));
+        if (what === 'decide') made.push(decide(hub, approval.id, actors).catch(refused));
         if (what === 'expire') work.push(expire(hub, approval.id, actors).catch(refused));
         if (what === 'repeat') work.push(request(hub, approval).catch(refused));
         if (what === 'sweep') {
@@ -290,7 +311,7 @@ it('whatever is tried, by two nodes and the sweep, in any order: one terminal st
         if (!parallel) await settled();
       }
       await Promise.all(work);
-      const won = (await Promise.all(decisions)).filter((decided) => decided !== null);
+      const won = (await Promise.all(made)).filter((decided) => decided !== null);
       const ended = (type: string) => type === 'approval_decided' || type === 'approval_timeout';
       const told = async () =>
         (await hub.announced())

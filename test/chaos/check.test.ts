@@ -3,7 +3,15 @@ import { describe, expect, it } from 'vitest';
 import { type ApprovalSeen, checkApprovals, lateness } from '../cluster/chaos/check/approvals.ts';
 import { checkCounter } from '../cluster/chaos/check/counter.ts';
 import { checkEvents } from '../cluster/chaos/check/events.ts';
-import { checkOrder, checkReplay, checkVersions } from '../cluster/chaos/check/streams.ts';
+import { checkOutage, type Outage } from '../cluster/chaos/check/outages.ts';
+import {
+  arrivals,
+  checkAllTold,
+  checkCatchUp,
+  checkOrder,
+  checkReplay,
+  checkVersions,
+} from '../cluster/chaos/check/streams.ts';
 import { kills } from '../cluster/chaos/faults.ts';
 import { busiest, percentile } from '../cluster/chaos/figures.ts';
 import type { Followed } from '../cluster/chaos/follower.ts';
@@ -70,18 +78,28 @@ describe('the judge of events', () => {
 
 describe('the judge of counters', () => {
   const add = (value: number, times: readonly [number, number]) => call(1, 'ok', { value }, times);
-  const calls = [add(1, [0, 2]), add(2, [1, 3]), call(1, 'unknown')];
+  const lost = call(1, 'unknown', null, [1000, 1200]);
+  const calls = [add(1, [0, 2]), add(2, [1, 3]), lost];
+  const killed = [{ node: 'A', at: 1100 }];
+  const checked = (some: readonly Call[], value: number) => checkCounter(some, value, killed);
 
   it('passes a sum between the acknowledged and the unknown', () => {
-    expect(checkCounter(calls, 2)).toEqual([]);
-    expect(checkCounter([add(1, [0, 2]), add(3, [3, 4]), call(1, 'unknown')], 3)).toEqual([]);
+    expect(checked(calls, 2)).toEqual([]);
+    expect(checked([add(1, [0, 2]), add(3, [3, 4]), lost], 3)).toEqual([]);
   });
 
   it('finds a lost increment, one too many, one answered twice, and one that went back', () => {
-    expect(checkCounter(calls, 1)).not.toEqual([]);
-    expect(checkCounter(calls, 4)).not.toEqual([]);
-    expect(checkCounter([add(1, [0, 2]), add(1, [1, 3])], 2)).not.toEqual([]);
-    expect(checkCounter([add(2, [0, 1]), add(1, [2, 3])], 2)).not.toEqual([]);
+    expect(checked(calls, 1)).not.toEqual([]);
+    expect(checked(calls, 4)).not.toEqual([]);
+    expect(checked([add(1, [0, 2]), add(1, [1, 3])], 2)).not.toEqual([]);
+    expect(checked([add(2, [0, 1]), add(1, [2, 3])], 2)).not.toEqual([]);
+    expect(checked(calls, Number.NaN)).not.toEqual([]);
+  });
+
+  it('finds an outcome that nobody knows although its node was not killed meanwhile', () => {
+    expect(checkCounter(calls, 2, [])).toHaveLength(1);
+    expect(checkCounter(calls, 2, [{ node: 'B', at: 1100 }])).toHaveLength(1);
+    expect(checkCounter(calls, 2, [{ node: 'A', at: 1300 }])).toHaveLength(1);
   });
 });
 
@@ -179,42 +197,171 @@ describe('the judge of streams', () => {
   });
 });
 
+describe('the judge of catching up', () => {
+  const deployed = [
+    { version: 1, until: 100 },
+    { version: 2, until: 200 },
+    { version: 3, until: 300 },
+  ];
+  const agent = (
+    ...connections: (readonly [askedAt: number, endedAt: number | null, ...versions: number[]])[]
+  ): Followed => ({
+    name: 'a',
+    connections: connections.map(([askedAt, endedAt]) => ({
+      node: 'A',
+      askedAt,
+      openedAt: askedAt,
+      after: null,
+      endedAt,
+    })),
+    frames: connections.flatMap(([at, , ...versions], connection) =>
+      versions.map((version, i) => ({
+        id: `${at}-${i}`,
+        type: 'contract_update',
+        data: { version },
+        at: at + i,
+        connection,
+      })),
+    ),
+  });
+
+  it('passes an agent that gets the newest when it comes back, or has it, or was cut before', () => {
+    expect(checkCatchUp(agent([150, 180, 1], [210, 250, 2, 3]), deployed)).toEqual([]);
+    expect(checkCatchUp(agent([150, 180, 1], [350, null, 3]), deployed)).toEqual([]);
+    expect(checkCatchUp(agent([150, 330, 1, 2, 3], [350, null]), deployed)).toEqual([]);
+    expect(checkCatchUp(agent([150, 180, 1], [350, 400]), deployed)).toEqual([]);
+  });
+
+  it('finds one that is given an old version, or nothing', () => {
+    expect(checkCatchUp(agent([150, 180, 1], [350, null, 2]), deployed)).toHaveLength(1);
+    expect(checkCatchUp(agent([150, 180, 1], [350, null]), deployed)).toHaveLength(1);
+    expect(checkCatchUp(agent([150, 180, 1], [350, 9000]), deployed)).toHaveLength(1);
+  });
+
+  it('finds a version that a follower was never told of, and says when each first had one', () => {
+    const follower = agent([0, null, 1, 3]);
+    expect(checkAllTold(follower, [1, 3])).toEqual([]);
+    expect(checkAllTold(follower, [1, 2, 3])).toHaveLength(1);
+    expect(arrivals([follower, agent([5, null, 3])], 3)).toEqual([1, 5]);
+    expect(arrivals([follower], 2)).toEqual([Number.POSITIVE_INFINITY]);
+  });
+});
+
+describe('the judge of outages', () => {
+  const outage: Outage = {
+    service: 'store',
+    from: 1000,
+    until: 5000,
+    back: 5500,
+    next: 40_000,
+    recovered: [900],
+  };
+  const at = (op: string, status: number, times: readonly [number, number], retryAfter: number | null) => ({
+    ...call(null, status < 300 ? 'ok' : status < 500 ? 'failed' : 'unknown', null, times),
+    op,
+    status,
+    retryAfter,
+  });
+  const refused = [
+    at('ingest', 200, [900, 1010], null),
+    at('ingest', 503, [2000, 2100], 2),
+    at('deploy', 503, [2000, 4000], 2),
+    at('ingest', 200, [4000, 6000], null),
+    at('ingest', 503, [6000, 6100], 2),
+    at('ingest', 200, [16_000, 16_100], null),
+  ];
+  const stream = (endedAt: number | null) => ({
+    name: 'a',
+    connections: [{ node: 'A', askedAt: 0, openedAt: 0, after: null, endedAt }],
+  });
+  const check = (calls: readonly Call[], change: Partial<Outage> = {}, ended: number | null = null) =>
+    checkOutage({ ...outage, ...change }, calls, [stream(ended)]);
+
+  it('passes refusals with Retry-After, and all well again within 10 s', () => {
+    expect(check(refused)).toEqual([]);
+    expect(check(refused, {}, 2000)).toEqual([]);
+    const closed = [...refused, at('ingest', 429, [2000, 2010], 30)];
+    expect(check(closed, { service: 'redis' })).toEqual([]);
+  });
+
+  it('finds an answer that should not be: 2xx, 500, no Retry-After, a limit that is not closed', () => {
+    for (const odd of [
+      at('ingest', 200, [2000, 2100], null),
+      at('ingest', 500, [900, 1100], null),
+      at('ingest', 503, [2000, 2100], null),
+      at('ingest', 429, [2000, 2100], 30),
+    ])
+      expect(check([...refused, odd])).toHaveLength(1);
+    expect(check([...refused, at('deploy', 429, [2000, 2100], 30)], { service: 'redis' })).toHaveLength(1);
+    expect(check([...refused, at('ingest', 429, [2000, 2100], 3)], { service: 'redis' })).toHaveLength(1);
+  });
+
+  it('finds an outage in which nothing was asked, or nothing was under way at its begin', () => {
+    expect(check(refused.filter(({ op }) => op !== 'deploy'))).toHaveLength(1);
+    expect(check(refused.slice(1))).toHaveLength(1);
+  });
+
+  it('finds slow answers, slow recovery, failures long after, and streams that an outage of Redis ended', () => {
+    expect(check([...refused, at('ingest', 503, [2000, 15_000], 2)])).toHaveLength(1);
+    expect(check(refused, { recovered: [900, 10_001] })).toHaveLength(1);
+    expect(check([...refused, at('deploy', 503, [15_600, 15_700], 2)])).toHaveLength(1);
+    expect(check(refused, { service: 'redis' }, 30_000)).toHaveLength(1);
+    expect(check(refused, { service: 'redis' }, 40_001)).toEqual([]);
+  });
+});
+
 describe('the judge of approvals', () => {
   const timedOut: ApprovalSeen = {
     id: 'p',
+    shard: 7,
     deadline: 1000,
     readings: [
       { invoked: 0, ended: 10, status: 'pending' },
       { invoked: 1200, ended: 1210, status: 'timeout' },
     ],
     decisions: [],
-    frames: [{ follower: 'd', status: 'timeout', at: 1100 }],
+    frames: [{ follower: 'd', status: 'timeout', at: 1100, since: 0 }],
     final: 'timeout',
   };
   const allowed = { normalMs: 2000, afterDeathMs: 10_000, deaths: [] };
-  const check = (change: Partial<ApprovalSeen>, deaths: readonly number[] = []) =>
-    checkApprovals([{ ...timedOut, ...change }], ['d'], { ...allowed, deaths });
+  const check = (change: Partial<ApprovalSeen>, deaths: readonly number[] = [], shard = 7) =>
+    checkApprovals([{ ...timedOut, ...change }], ['d'], {
+      ...allowed,
+      deaths: deaths.map((at) => ({ at, shards: new Set([shard]) })),
+    });
+  const told = (at: number, since = 0) => ({
+    frames: [{ follower: 'd', status: 'timeout' as const, at, since }],
+  });
 
   it('passes a timeout on time, and one that is late by the death of its owner', () => {
     expect(check({})).toEqual([]);
     expect(lateness([timedOut])).toEqual([100]);
-    expect(check({ frames: [{ follower: 'd', status: 'timeout', at: 9000 }] }, [500])).toEqual([]);
+    expect(check(told(9000), [500])).toEqual([]);
   });
 
   it('finds one that is early, late, left pending, told twice or not at all', () => {
-    expect(check({ frames: [{ follower: 'd', status: 'timeout', at: 999 }] })).toHaveLength(1);
-    expect(check({ frames: [{ follower: 'd', status: 'timeout', at: 3001 }] })).toHaveLength(1);
-    expect(check({ frames: [{ follower: 'd', status: 'timeout', at: 11_000 }] }, [500])).toHaveLength(1);
+    expect(check(told(999))).toHaveLength(1);
+    expect(check(told(3001))).toHaveLength(1);
+    expect(check(told(11_000), [500])).toHaveLength(1);
     expect(check({ readings: [], frames: [], final: 'pending' })).not.toEqual([]);
     expect(check({ frames: [...timedOut.frames, ...timedOut.frames] })).toHaveLength(1);
     expect(check({ frames: [] })).toHaveLength(1);
     expect(check({ readings: [{ invoked: 900, ended: 990, status: 'timeout' }] })).toHaveLength(1);
   });
 
+  it('excuses nothing by the death of another, and a late dashboard only when it was not connected', () => {
+    expect(check(told(9000), [500], 8)).toHaveLength(1);
+    const [first] = timedOut.frames;
+    const late = { follower: 'e', status: 'timeout' as const, at: 9000, since: 0 };
+    expect(check({ frames: first ? [first, late] : [] })).toHaveLength(1);
+    expect(check({ frames: first ? [first, { ...late, since: 5000 }] : [] })).toEqual([]);
+    expect(check(told(9000, 5000))).toHaveLength(1);
+  });
+
   it('finds two outcomes: two winners, a changed state, a frame that disagrees, a decision after the deadline', () => {
     const decided = {
       final: 'approved' as const,
-      frames: [{ follower: 'd', status: 'approved' as const, at: 500 }],
+      frames: [{ follower: 'd', status: 'approved' as const, at: 500, since: 0 }],
     };
     const won = { status: 'approved' as const, outcome: 'ok' as const, invoked: 400, ended: 450 };
     expect(check({ ...decided, readings: [], decisions: [won] })).toEqual([]);

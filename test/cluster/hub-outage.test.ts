@@ -57,7 +57,7 @@ describe('two nodes', () => {
     await services?.stop();
   });
 
-  it('without Redis keep streams and reads, answer 503 to what needs an actor, and say that they are not ready', async () => {
+  it('without Redis keep streams and reads, answer 503 to what needs an actor and 429 to what is counted, and say that they are not ready', async () => {
     await services.redis.kill9();
     const begun = performance.now();
     const down = await eventually('not ready, with the loops named', async () => {
@@ -76,6 +76,25 @@ describe('two nodes', () => {
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
       expect((await nodes.at(i).call('GET', '/api/v1/bundles', { cookie })).status).toBe(200);
       expect((await nodes.at(i).call('GET', '/api/v1/health/live')).status).toBe(200);
+      // Limits that hold over all nodes cannot be counted, and let nothing through.
+      const event = {
+        call_id: 'c1',
+        agent_id: 'agent-1',
+        tool_name: 't',
+        verdict: 'call_allowed',
+        mode: 'enforce',
+      };
+      const events = [{ ...event, timestamp: new Date().toISOString() }];
+      for (const [path, body] of [
+        ['/api/v1/events', { events }],
+        ['/api/v1/approvals', { tool_name: 't', message: 'm' }],
+      ] as const) {
+        const closed = await nodes.at(i).call('POST', path, { key, agent: 'agent-1', body });
+        expect(closed.status, JSON.stringify(closed.body)).toBe(429);
+        expect(closed.headers.get('retry-after')).toBe('30');
+      }
+      const details = await nodes.at(i).call('GET', '/api/v1/health/details', { cookie });
+      expect(details.body.status).toBe('degraded');
     }
     expect(stream.ended).toBe(false);
     console.log(`outage of ${Math.round(performance.now() - begun)} ms`);

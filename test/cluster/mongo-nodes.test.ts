@@ -130,7 +130,7 @@ describe('mongo, three nodes at once', () => {
         : at(i).approvals.decide(
             approval.tenantId,
             approval.id,
-            { approved: true, decidedBy: `${i}`, reason: null, decidedVia: 'console' },
+            { id: `${i}`, approved: true, decidedBy: `${i}`, reason: null, decidedVia: 'console' },
             t0,
           ),
     );

@@ -1,11 +1,17 @@
-// Limits, session values, leases and the broadcast on Redis keep every promise of their ports.
+// Limits, session values, leases and the broadcast on Redis keep every promise of their ports; what a log keeps, and what a reader that is late says.
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, inject, it } from 'vitest';
 import { systemClock } from '../../adapters/node/clock.ts';
+import { openBroadcast } from '../../adapters/redis/broadcast.ts';
 import { openRedis, type RedisOptions } from '../../adapters/redis/index.ts';
+import { type Link, openLink } from '../../adapters/redis/link.ts';
+import { redisLogs } from '../../adapters/redis/log.ts';
+import { openReader } from '../../adapters/redis/reader.ts';
+import { dashboardsOf } from '../../src/domain/frame.ts';
+import type { Placed } from '../../src/ports/broadcast.ts';
 import type { Store } from '../../src/ports/store.ts';
-import { broadcastContract } from '../contract/broadcast.ts';
+import { aFrame, broadcastContract, collector, numbers } from '../contract/broadcast.ts';
 import { leasesContract } from '../contract/leases.ts';
 import { limitsContract } from '../contract/limits.ts';
 import { valuesContract } from '../contract/values.ts';
@@ -81,4 +87,108 @@ describe('redis: limits in its own time', () => {
     expect(performance.now() - begun).toBeGreaterThanOrEqual(195);
     await close();
   });
+});
+
+describe('redis: a log that is trimmed', () => {
+  const text = 'x'.repeat(1000);
+  const large = (audience: ReturnType<typeof dashboardsOf>, n: number, length = 1000) =>
+    aFrame(audience, n, { data: { type: 'contract_update', n, text: text.slice(0, length).padEnd(length) } });
+
+  it('keeps so many bytes, and the newest frame whatever its size', async () => {
+    const { broadcast, close } = await open(newPrefix(), { retention: { keepBytes: 11_000 } });
+    const audience = dashboardsOf(randomUUID());
+    const { deliver, reached, got } = collector<Placed>();
+    const { position } = await broadcast.follow(audience, deliver);
+    const since = async (from: string) => {
+      const missed = await broadcast.since(audience, from);
+      return missed === 'gone' ? missed : numbers(missed);
+    };
+    for (let n = 0; n < 10; n++) await broadcast.publish([large(audience, n)]);
+    expect(await since(position)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    await broadcast.publish([large(audience, 10), large(audience, 11)]);
+    await reached(12);
+    expect(await since(position)).toBe('gone');
+    expect(await since(got[1]?.position ?? '')).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    await broadcast.publish([large(audience, 12, 30_000)]);
+    await reached(13);
+    expect(await since(got[10]?.position ?? '')).toBe('gone');
+    expect(await since(got[11]?.position ?? '')).toEqual([12]);
+    await broadcast.publish([large(audience, 13)]);
+    await reached(14);
+    expect(await since(got[12]?.position ?? '')).toEqual([13]);
+    expect(got.map(({ frame }) => frame.type)).toEqual(got.map(() => 'contract_update'));
+    await close();
+  });
+
+  it('is replayed whole over many pages, by size as by number', async () => {
+    const { broadcast, close } = await open(newPrefix());
+    const audience = dashboardsOf(randomUUID());
+    const { deliver, reached } = collector<Placed>();
+    const { position } = await broadcast.follow(audience, deliver);
+    for (let i = 0; i < 12; i++) {
+      const frames = Array.from({ length: 100 }, (_, k) => aFrame(audience, i * 100 + k));
+      await broadcast.publish([...frames, large(audience, -1, 1_000_000)]);
+    }
+    const got = await reached(12 * 101);
+    expect(await broadcast.since(audience, position)).toEqual(got);
+    const asked = [0, 99, 100, 499, 500, 700, got.length - 1];
+    const missed = await Promise.all(asked.map((i) => broadcast.since(audience, got[i]?.position ?? '')));
+    expect(missed).toEqual(asked.map((i) => got.slice(i + 1)));
+    await close();
+  });
+
+  it.each([
+    ['frames', { keepMs: 3_600_000, keepFrames: 300, keepBytes: 2 ** 26 }],
+    ['bytes', { keepMs: 3_600_000, keepFrames: 2000, keepBytes: 5000 }],
+  ])(
+    'past a reader that is late though no read failed: its followers are told, once (%s)',
+    async (_, retention) => {
+      const prefix = newPrefix();
+      const other = await open(prefix, { retention });
+      const linked = (name: string) =>
+        openLink({ url: inject('redisUrl'), log: noLog, clock: systemClock, timeoutMs: 2000, name });
+      const [link, real] = [await linked('commands'), await linked('reader')];
+      let wait: Promise<void> | null = null;
+      let stands = () => {};
+      const blocking: Link = {
+        ...real,
+        async send(args, ms) {
+          if (wait) stands();
+          await wait;
+          return real.send(args, ms);
+        },
+      };
+      const logs = redisLogs(link, link, prefix, retention);
+      const ports = { link, blocking, logs, clock: systemClock, log: noLog };
+      const broadcast = await openBroadcast(logs, openReader(ports, `${prefix}wake`), noLog);
+      const audience = dashboardsOf(randomUUID());
+      const { deliver, reached, got } = collector<Placed>();
+      await broadcast.follow(audience, deliver);
+      await other.broadcast.publish([large(audience, 0)]);
+      await reached(1);
+      let goOn = () => {};
+      wait = new Promise((resolve) => (goOn = resolve));
+      const standing = new Promise<void>((resolve) => (stands = resolve));
+      await link.send(['XADD', `${prefix}wake`, '*', 'w', '']);
+      await standing;
+      await other.broadcast.publish(Array.from({ length: 500 }, (_, n) => large(audience, n + 1)));
+      goOn();
+      const kept = await other.broadcast.since(audience, got[0]?.position ?? '');
+      expect(kept).toBe('gone');
+      await other.broadcast.publish([large(audience, 501)]);
+      await reached(3);
+      while (numbers(got).at(-1) !== 501) await setImmediate();
+      const [first, told, ...rest] = got;
+      expect([first?.frame.data.n, told?.frame.type]).toEqual([0, 'resync']);
+      const seen = numbers(rest) as number[];
+      expect(seen).toEqual(Array.from({ length: seen.length }, (_, i) => 502 - seen.length + i));
+      expect(seen.length).toBeLessThan(500);
+      expect(await other.broadcast.since(audience, told?.position ?? '')).toSatisfy(
+        (missed) => missed === 'gone' || missed.length >= seen.length,
+      );
+      await broadcast.close();
+      await link.close();
+      await other.close();
+    },
+  );
 });

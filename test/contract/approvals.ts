@@ -3,7 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/domain/approval.ts';
 import { anApproval, hostileTexts, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';
 
-const yes: Decision = { approved: true, decidedBy: 'ada@example.org', reason: 'fine', decidedVia: 'console' };
+const yes: Decision = {
+  id: 'first',
+  approved: true,
+  decidedBy: 'ada@example.org',
+  reason: 'fine',
+  decidedVia: 'console',
+};
 
 export function approvalsContract(name: string, open: Open): void {
   describe(`${name}: approvals`, () => {
@@ -74,7 +80,7 @@ export function approvalsContract(name: string, open: Open): void {
         approvals.decide(
           approval.tenantId,
           approval.id,
-          { ...yes, approved: i % 2 === 0, decidedBy: `user ${i}` },
+          { ...yes, id: `${i}`, approved: i % 2 === 0, decidedBy: `user ${i}` },
           t0 + i,
         ),
       );
@@ -82,6 +88,18 @@ export function approvalsContract(name: string, open: Open): void {
       expect(won).toHaveLength(1);
       expect(answers.filter((answer) => answer === 'not_pending')).toHaveLength(49);
       expect(await approvals.get(approval.tenantId, approval.id)).toEqual(won[0]);
+    });
+
+    it('a decision that is repeated answers as it did, even after the deadline; another does not', async () => {
+      const { approvals } = shared.get();
+      const approval = anApproval();
+      const { tenantId, id, deadline } = approval;
+      await approvals.insert(approval);
+      const decided = await approvals.decide(tenantId, id, yes, t0);
+      expect(await approvals.decide(tenantId, id, yes, t0 + 5)).toEqual(decided);
+      expect(await approvals.decide(tenantId, id, yes, deadline + 5)).toEqual(decided);
+      expect(await approvals.decide(tenantId, id, { ...yes, id: 'second' }, t0)).toBe('not_pending');
+      expect(await approvals.decide(uuid(), id, yes, t0)).toBe('absent');
     });
 
     it('a decision at the deadline is too late, one before it is not', async () => {
@@ -116,8 +134,8 @@ export function approvalsContract(name: string, open: Open): void {
       const approval = anApproval();
       await approvals.insert(approval);
       const answers = await Promise.all([
-        ...Array.from({ length: 10 }, () =>
-          approvals.decide(approval.tenantId, approval.id, yes, approval.deadline - 1),
+        ...Array.from({ length: 10 }, (_, i) =>
+          approvals.decide(approval.tenantId, approval.id, { ...yes, id: `${i}` }, approval.deadline - 1),
         ),
         ...Array.from({ length: 10 }, () =>
           approvals.expire(approval.tenantId, approval.id, approval.deadline),

@@ -110,7 +110,7 @@ it.each(['getApproval', 'listApprovals'] as const)(
     const { body: seen } = await t.call(operation, input, user);
     expect([seen].flat()).toMatchObject([{ id, status: 'timeout', decided_via: 'system' }]);
     // It was looked at before the deadline and is written after it.
-    const late = { approved: true, decidedBy: user.email, reason: null, decidedVia: 'console' };
+    const late = { id: 'late', approved: true, decidedBy: user.email, reason: null, decidedVia: 'console' };
     expect(await t.hub.store.approvals.decide(user.tenantId, id, late, t.clock.now() - 1)).toBe(
       'not_pending',
     );

@@ -38,11 +38,15 @@ it('is ready with 200 and the latencies rounded', async () => {
   });
 });
 
-it.each<[string, Partial<NodeHealth>]>([
+const ills: [string, Partial<NodeHealth>][] = [
   ['the store does not answer', { store: async () => null }],
+  ['the key-value store does not answer', { keyValue: async () => null }],
   ['a worker crashed', { workers: () => ({ deadlines: 'crashed' }) }],
+  ['a worker stopped', { workers: () => ({ deadlines: 'running', jobs: 'stopped' }) }],
   ['the node is draining', { draining: () => true }],
-])('is not ready, with 503, when %s', async (_what, changed) => {
+];
+
+it.each(ills)('is not ready, with 503, when %s', async (_what, changed) => {
   const answer = await health.ready(ill(changed), none, { kind: 'none' }, request);
   expect(answer).toMatchObject({ status: 503, body: { status: 'not_ready' } });
 });
@@ -59,6 +63,19 @@ it('tells a signed-in user the details', async () => {
     workers: 1,
     connected_agents: 0,
   });
+});
+
+it.each(ills)('has details that say degraded when %s', async (_what, changed) => {
+  const details = await health.healthDetails(ill(changed), none, await t.tenant(), request);
+  expect(details).toMatchObject({ status: 'degraded' });
+});
+
+it('counts the workers that run', async () => {
+  const hub = ill({
+    workers: () => ({ sweep: 'running', push: 'running', leases: 'crashed', jobs: 'stopped' }),
+  });
+  const details = await health.healthDetails(hub, none, await t.tenant(), request);
+  expect(details).toMatchObject({ workers: 2 });
 });
 
 it('tells an admin who owns what, and what waits', async () => {

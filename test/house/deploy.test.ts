@@ -1,8 +1,12 @@
 // The files that put the hub into the world say what the code says: settings that exist, files that exist, a balancer that holds no event back.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { api } from '../../src/api/index.ts';
+import type { RouteDeclaration } from '../../src/api/route.ts';
 import { settings } from '../../src/config.ts';
 
 const at = (path: string): URL => new URL(`../../${path}`, import.meta.url);
@@ -22,6 +26,7 @@ interface Service {
   readonly read_only?: boolean;
   readonly cap_drop?: readonly string[];
   readonly healthcheck?: object;
+  readonly stop_grace_period?: string;
 }
 
 const compose = parse(read('docker-compose.yml'), { merge: true }) as {
@@ -29,6 +34,8 @@ const compose = parse(read('docker-compose.yml'), { merge: true }) as {
   readonly volumes: object;
   readonly networks: { readonly [name: string]: { readonly internal?: boolean } | null };
 };
+/** Seconds a node may need to stop once its streams have ended: finishing, handing over, closing. */
+const afterDrain = 30;
 const hubs = ['hub1', 'hub2', 'hub3'].map((name) => compose.services[name]);
 
 describe('docker-compose.yml', () => {
@@ -64,6 +71,10 @@ describe('docker-compose.yml', () => {
       );
       expect(hub?.environment?.REDIS_URL).toBe('redis://redis:6379');
     }
+    for (const hub of hubs) {
+      const drain = Number(hub?.environment?.DRAIN_SECONDS);
+      expect(Number.parseInt(hub?.stop_grace_period ?? '', 10)).toBeGreaterThan(drain + afterDrain);
+    }
     expect(compose.networks.inside?.internal).toBe(true);
     const redis = compose.services.redis?.command?.join(' ');
     expect(redis).toContain('--appendonly yes');
@@ -84,8 +95,33 @@ describe('docker-compose.yml', () => {
         .trim();
     expect(run('')).toBe('k'.repeat(64));
     expect(run('own')).toBe('own');
-    const join = compose.services['replica-set']?.command?.at(-1) ?? '';
-    expect(spawnSync(process.execPath, ['--check', '-'], { input: join }).stderr.toString()).toBe('');
+    const joining = compose.services['replica-set']?.command?.at(-1) ?? '';
+    expect(spawnSync(process.execPath, ['--check', '-'], { input: joining }).stderr.toString()).toBe('');
+  });
+});
+
+describe('the secret that docker-compose.yml makes', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'reeve-secret-'));
+  const script = compose.services.secret?.command?.[2]?.replaceAll('/secrets', folder) ?? '';
+  const make = (before = '') =>
+    spawnSync(process.execPath, ['-e', before + script], { env: { PATH: process.env.PATH ?? '' } });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('is not there at all when it could not be written', () => {
+    const failing = `require('node:fs').fsyncSync = () => { throw new Error('the disk is full'); };`;
+    expect(make(failing).status).not.toBe(0);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('is made whole, for its owner alone, and left alone by later starts', () => {
+    expect(make().stderr.toString()).toBe('');
+    expect(readdirSync(folder)).toEqual(['key']);
+    const key = readFileSync(join(folder, 'key'), 'utf8');
+    expect(key).toMatch(/^[0-9a-f]{64}$/);
+    expect(statSync(join(folder, 'key')).mode & 0o777).toBe(0o600);
+    expect(make().status).toBe(0);
+    expect(readFileSync(join(folder, 'key'), 'utf8')).toBe(key);
+    expect(readdirSync(folder)).toEqual(['key']);
   });
 });
 
@@ -128,7 +164,7 @@ describe('deploy/nginx.conf', () => {
     'proxy_set_header X-Forwarded-For $remote_addr',
     'proxy_set_header Upgrade $http_upgrade',
     'proxy_set_header Connection $connection_header',
-    'proxy_read_timeout 2h',
+    'keepalive_timeout 5s',
     'gzip off',
   ])('says %s', (directive) => {
     expect(conf).toContain(`${directive};`);
@@ -140,9 +176,19 @@ describe('deploy/nginx.conf', () => {
     expect(conf.split('{').length).toBe(conf.split('}').length);
   });
 
+  it('waits long for streams, and for nothing else', () => {
+    const [, long = ''] = /location ~ (\S+) \{\s*proxy_read_timeout 2h;/.exec(conf) ?? [];
+    const all: readonly RouteDeclaration[] = Object.values(api);
+    expect(all.some(({ media }) => media === 'text/event-stream')).toBe(true);
+    for (const { path, media } of all) {
+      expect(new RegExp(long).test(path), path).toBe(media === 'text/event-stream');
+    }
+    expect([...conf.matchAll(/proxy_read_timeout (\w+);/g)].map(([, time]) => time)).toEqual(['60s', '2h']);
+  });
+
   it('never sends a change to a second hub when a first may have begun it', () => {
     expect(conf).not.toContain('non_idempotent');
-    // nginx holds PUT and DELETE, not POST, for safe to repeat.
+    // nginx holds PUT and DELETE, not POST and PATCH, for safe to repeat.
     expect(conf).toMatch(/if \(\$request_method ~ \^\(PUT\|PATCH\|DELETE\)\$\) \{ return 418; \}/);
     expect(conf).toMatch(/error_page 418 = @once;/);
     expect(conf).toMatch(/location @once \{\s*proxy_next_upstream off;/);
@@ -165,7 +211,7 @@ describe('deploy/reeve.service', () => {
     const pairs = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap((match) => (match[1] ?? '').split(' '));
     expect(unknown(pairs.map((pair) => pair.split('=')[0] ?? ''))).toEqual([]);
     const drain = Number(settings.find(({ name }) => name === 'DRAIN_SECONDS')?.fallback);
-    expect(Number(/TimeoutStopSec=(\d+)/.exec(unit)?.[1])).toBeGreaterThan(drain + 10);
+    expect(Number(/TimeoutStopSec=(\d+)/.exec(unit)?.[1])).toBeGreaterThan(drain + afterDrain);
   });
 
   it.each(['DynamicUser=yes', 'NoNewPrivileges=yes', 'ProtectSystem=strict', 'CapabilityBoundingSet='])(

@@ -22,6 +22,8 @@ it('a command that the server refuses is an error of the hub, and what it cannot
   const refused = (code: number) => asHubError(new MongoServerError({ message: 'no', code }), noLog);
   expect(refused(2)).toMatchObject({ code: 'internal' });
   expect(refused(91)).toMatchObject({ code: 'unavailable' });
+  // No room on its disk.
+  expect(refused(14031)).toMatchObject({ code: 'unavailable', detail: { retryAfter: 2 } });
   expect(refused(10334)).toMatchObject({ code: 'unprocessable' });
   expect(
     asHubError(new MongoBulkWriteError({ message: 'no', code: 2 } as never, nothing), noLog),

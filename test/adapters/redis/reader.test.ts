@@ -1,6 +1,6 @@
-// What the reader of frames says of a log that is not what it was before an outage.
+// What the reader of frames says of a log that is not what it was: before an outage, or before it was late. And how much it asks for at a time.
 import { describe, expect, it } from 'vitest';
-import type { Link } from '../../../adapters/redis/link.ts';
+import type { Answer, Argument, Link } from '../../../adapters/redis/link.ts';
 import type { Logs } from '../../../adapters/redis/log.ts';
 import { openReader } from '../../../adapters/redis/reader.ts';
 import { dashboardsOf } from '../../../src/domain/frame.ts';
@@ -55,5 +55,89 @@ describe('after an outage', () => {
       missed: ['5-0.1'],
       position: '3-0',
     });
+  });
+});
+
+/** A reader of one log from 5-0, whose reads the test answers. */
+async function reading() {
+  const clock = new ManualClock();
+  const link = { send: async () => null, close: async () => {} } as unknown as Link;
+  let end: { resolve(answer: Answer): void; reject(error: unknown): void } | null = null;
+  const counts: number[] = [];
+  const blocking = {
+    send: (args: readonly Argument[]) =>
+      new Promise<Answer>((resolve, reject) => {
+        counts.push(Number(args[2]));
+        end = { resolve, reject };
+      }),
+    close: async () => {},
+  } as unknown as Link;
+  const logs = {
+    keyOf: (audience: string) => audience,
+    bounds: async () => ({ floor: '1-0', end: '9-0' }),
+  } as unknown as Logs;
+  const reader = openReader({ link, blocking, logs, clock, log: silentLog }, 'wake');
+  const audience = dashboardsOf('t1');
+  const told: string[] = [];
+  reader.add({
+    audience,
+    position: '5-0',
+    take: ({ position }) => void told.push(`take ${position}`),
+    missed: (at) => void told.push(`missed ${at}`),
+  });
+  const answer = async (entries: readonly (readonly [position: string, before: string])[]) => {
+    const list = entries.map(([position, before]) => [
+      position,
+      ['b', Buffer.from(''), 'p', Buffer.from(before), 't', Buffer.from('1')],
+    ]);
+    end?.resolve([[audience, list]]);
+    await settled();
+  };
+  /** The read fails after so long. */
+  const fail = async (ms: number) => {
+    clock.advance(ms);
+    end?.reject(new Error('late'));
+    await settled();
+    await clock.advanceAsync(100, 50);
+  };
+  return { told, counts, answer, fail };
+}
+
+describe('an entry that follows one that was not read', () => {
+  it('is handed on after the word that others were missed, though no read failed', async () => {
+    const { told, answer } = await reading();
+    await answer([
+      ['8-0', '7-0'],
+      ['9-0', '8-0'],
+    ]);
+    expect(told).toEqual(['missed 7-0', 'take 8-0', 'take 9-0']);
+  });
+
+  it('is told from one that follows what was read, or whose log was begun anew', async () => {
+    const { told, answer } = await reading();
+    await answer([
+      ['6-0', '5-0'],
+      ['7-0', ''],
+      ['8-0', '7-0'],
+      ['9-0', '3-0'],
+    ]);
+    expect(told).toEqual(['take 6-0', 'take 7-0', 'take 8-0', 'take 9-0']);
+  });
+});
+
+describe('a read that takes too long', () => {
+  it('is repeated for half as much each time, down to one, and for more again when it goes well', async () => {
+    const { counts, answer, fail } = await reading();
+    for (let i = 0; i < 10; i++) await fail(4000);
+    expect(counts).toEqual([256, 128, 64, 32, 16, 8, 4, 2, 1, 1, 1]);
+    counts.length = 0;
+    for (let i = 6; i < 16; i++) await answer([[`${i}-0`, `${i - 1}-0`]]);
+    expect(counts).toEqual([2, 4, 8, 16, 32, 64, 128, 256, 256, 256]);
+  });
+
+  it('is told from one that fails at once, as while Redis is away', async () => {
+    const { counts, fail } = await reading();
+    for (let i = 0; i < 3; i++) await fail(10);
+    expect(counts).toEqual([256, 256, 256, 256]);
   });
 });

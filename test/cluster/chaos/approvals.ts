@@ -1,5 +1,6 @@
 // Approvals as agents ask for them and people decide them, noted as check/approvals.ts judges them. Breaks nothing.
 
+import { shardOf } from '../../../src/domain/ids.ts';
 import type { Node } from './caller.ts';
 import type { ApprovalSeen, Status } from './check/approvals.ts';
 import type { Fleet } from './fleet.ts';
@@ -15,6 +16,12 @@ type Decision = ApprovalSeen['decisions'][number];
 export interface Asked {
   readonly tenant: Tenant;
   readonly id: string;
+  readonly key: Key;
+  readonly agent: string;
+  /** Of its environment. */
+  readonly shard: number;
+  /** Epoch ms. */
+  readonly askedAt: number;
   readonly deadline: number;
   readonly readings: Reading[];
   readonly decisions: Decision[];
@@ -34,7 +41,10 @@ export async function ask(
     const answer = await fleet.caller.send(node, 'POST', '/api/v1/approvals', { key: key.key, agent, body });
     if (answer.outcome !== 'ok') continue;
     const { id, created_at } = answer.output;
-    return { tenant, id, deadline: Date.parse(created_at) + seconds * 1000, readings: [], decisions: [] };
+    const askedAt = Date.parse(created_at);
+    const shard = shardOf(`${tenant.id}/${key.env}`);
+    const deadline = askedAt + seconds * 1000;
+    return { tenant, id, key, agent, shard, askedAt, deadline, readings: [], decisions: [] };
   }
   return null;
 }
@@ -48,6 +58,13 @@ export async function read(fleet: Fleet, asked: Asked, node: Node): Promise<void
   asked.readings.push({ invoked, ended: Date.now(), status: answer.output.status as Status });
 }
 
+/** Its state on a node as its agent sees it; null without an answer. */
+export async function readAsAgent(fleet: Fleet, asked: Asked, node: Node): Promise<Status | null> {
+  const caller = { key: asked.key.key, agent: asked.agent };
+  const answer = await fleet.caller.send(node, 'GET', `/api/v1/approvals/${asked.id}`, caller);
+  return answer.outcome === 'ok' ? (answer.output.status as Status) : null;
+}
+
 /** Decides it on a node and notes what came of it; the HTTP status. */
 export async function decide(
   fleet: Fleet,
@@ -55,11 +72,13 @@ export async function decide(
   node: Node,
   approved: boolean,
   reason: string,
+  timeoutMs?: number,
 ): Promise<number> {
   const invoked = Date.now();
   const answer = await fleet.caller.send(node, 'PUT', `/api/v1/approvals/${asked.id}`, {
     cookie: asked.tenant.cookie,
     body: { approved, reason },
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
   const status = approved ? ('approved' as const) : ('denied' as const);
   asked.decisions.push({ status, outcome: answer.outcome, invoked, ended: Date.now() });
@@ -85,13 +104,13 @@ export async function seen(
   all: readonly Asked[],
   followers: readonly Followed[],
 ): Promise<ApprovalSeen[]> {
-  const told = new Map<string, { follower: string; status: Status; at: number }[]>();
-  for (const { name, frames } of followers) {
-    for (const { type, data, at } of frames) {
+  const told = new Map<string, { follower: string; status: Status; at: number; since: number }[]>();
+  for (const { name, frames, connections } of followers) {
+    for (const { type, data, at, connection } of frames) {
       const status = statusOf(type, data);
       if (status === null) continue;
       const list = told.get(data.approval_id) ?? [];
-      list.push({ follower: name, status, at });
+      list.push({ follower: name, status, at, since: connections[connection]?.openedAt ?? 0 });
       told.set(data.approval_id, list);
     }
   }
@@ -101,9 +120,10 @@ export async function seen(
       const asked = all[n];
       if (!asked) continue;
       const { status } = await final(fleet, asked);
-      const { id, deadline, readings, decisions } = asked;
+      const { id, shard, deadline, readings, decisions } = asked;
       const inOrder = [...readings].sort((a, b) => a.ended - b.ended);
-      out.push({ id, deadline, readings: inOrder, decisions, frames: told.get(id) ?? [], final: status });
+      const frames = told.get(id) ?? [];
+      out.push({ id, shard, deadline, readings: inOrder, decisions, frames, final: status });
     }
   };
   await Promise.all(Array.from({ length: lanes }, (_, from) => lane(from)));

@@ -32,7 +32,7 @@ export function kills(
   return plan;
 }
 
-/** Does the plan; a node that is not up when its turn comes is left alone. Resolves when all are started again. */
+/** Does the plan; a node that is not up when its turn comes is left alone. Resolves with how many were killed, when all are started again. */
 export async function perform(fleet: Fleet, plan: readonly PlannedKill[]): Promise<number> {
   const begun = performance.now();
   const starting: Promise<void>[] = [];

@@ -76,8 +76,9 @@ export class Fleet {
     return up.length === 0 ? null : random.pick(up);
   }
 
-  /** kill -9. */
+  /** kill -9. @throws Error when it had ended by itself, which no fault explains */
   async kill(i: number): Promise<void> {
+    if (!this.#runs(i)) throw new Error(`node ${this.at(i).name} had ended by itself: ${this.output(i)}`);
     this.#up.delete(i);
     const ended = this.#hub(i).kill();
     this.#note('kill', this.at(i).name);
@@ -168,6 +169,14 @@ export class Fleet {
       throw new Error(`${error.message}: ${JSON.stringify(last)}`);
     });
     return value;
+  }
+
+  /** Nodes that were killed since `from`. */
+  deaths(from: number): readonly { readonly node: string; readonly at: number }[] {
+    return this.faults.flatMap(({ kind, target, at }) => {
+      const isNode = this.index(target) >= 0;
+      return kind === 'kill' && isNode && at >= from ? [{ node: target, at }] : [];
+    });
   }
 
   /** What was done since, in words, with seconds since `from`. */

@@ -50,6 +50,8 @@ export class Follower implements Followed {
   readonly name: string;
   readonly connections: Connection[] = [];
   readonly frames: SeenFrame[] = [];
+  /** When each connection was asked for, granted or not; epoch ms. */
+  readonly attempts: number[] = [];
   /** Refusals by status; 0: no answer. */
   readonly refused: number[] = [];
   /** Version number and revision of the last contract_update. */
@@ -114,6 +116,7 @@ export class Follower implements Followed {
     }
     const after = this.#lastId;
     const askedAt = Date.now();
+    this.attempts.push(askedAt);
     const call = http.request({
       host: '127.0.0.1',
       port: node.port,

@@ -1,5 +1,6 @@
 // Who owns which shard, as each node says of itself and of the others. Asks the public API; decides nothing.
 import { shardCount, shardOf } from '../../../src/domain/ids.ts';
+import { eventually } from '../nodes.ts';
 import type { Node } from './caller.ts';
 import type { Fleet } from './fleet.ts';
 import type { Env, Tenant } from './tenant.ts';
@@ -38,6 +39,16 @@ export function isWhole(views: readonly (ShardView | null)[]): boolean {
     (seen) => seen?.members.size === ids.length && ids.every((id) => seen.members.has(id)),
   );
   return agreed && held.length === shardCount && new Set(held).size === shardCount;
+}
+
+/** What the node of this number owns; all, where there is one node. @throws Error when it does not say */
+export async function ownedBy(fleet: Fleet, i: number, tenant: Tenant): Promise<ReadonlySet<number>> {
+  if (fleet.size === 1) return new Set(Array.from({ length: shardCount }, (_, shard) => shard));
+  const { value } = await eventually(
+    `node ${fleet.at(i).name} says what it owns`,
+    async () => (await view(fleet, fleet.at(i), tenant))?.own,
+  );
+  return value;
 }
 
 /** The number of the node that owns a tenant's environment; null while none does. */

@@ -1,6 +1,7 @@
 // A tenant of its own for a run, made through the public API: its admin's cookie, its keys, its bundle. Puts nothing out of order.
-import type { Fleet } from './fleet.ts';
-import { operatorToken } from './fleet.ts';
+import type { Node } from './caller.ts';
+import { type Fleet, operatorToken } from './fleet.ts';
+import type { History } from './history.ts';
 import type { Random } from './random.ts';
 
 export type Env = 'production' | 'staging' | 'development';
@@ -8,6 +9,7 @@ export type Env = 'production' | 'staging' | 'development';
 export interface Key {
   readonly id: string;
   readonly key: string;
+  readonly env: Env;
 }
 
 /** What a deploy put to work, in order. */
@@ -56,7 +58,8 @@ export class Tenant {
 
   async key(env: Env = 'production'): Promise<Key> {
     const body = { env, label: 'chaos' };
-    return (await this.#fleet.must('POST', '/api/v1/keys', { cookie: this.cookie, body })).output;
+    const { output } = await this.#fleet.must('POST', '/api/v1/keys', { cookie: this.cookie, body });
+    return { id: output.id, key: output.key, env };
   }
 
   /** Saves a new version of the bundle; tried until it is answered. */
@@ -81,6 +84,13 @@ export class Tenant {
   async current(env: Env = 'production'): Promise<number> {
     const path = `/api/v1/bundles/${bundleName}/current?env=${env}`;
     return (await this.#fleet.must('GET', path, { cookie: this.cookie })).output.version;
+  }
+
+  /** Deploys again, on this node alone, the version that was deployed last: agents notice nothing. */
+  redeploy(node: Node, history: History, timeoutMs: number, env: Env = 'production') {
+    const path = `/api/v1/bundles/${bundleName}/${this.deployed.at(-1)?.version}/deploy`;
+    const request = { cookie: this.cookie, body: { env }, timeoutMs };
+    return this.#fleet.caller.note(history, 'deploy', null, node, 'POST', path, request);
   }
 
   /** Every call id among the tenant's events, as often as it is there. */

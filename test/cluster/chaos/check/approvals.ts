@@ -5,6 +5,8 @@ export type Status = 'pending' | 'approved' | 'denied' | 'timeout';
 /** All times in epoch ms of the one clock that hub and test share. */
 export interface ApprovalSeen {
   readonly id: string;
+  /** Of its environment: who owns it. */
+  readonly shard: number;
   readonly deadline: number;
   /** Every answer that showed its state, in order of the answers' ends. */
   readonly readings: readonly { readonly invoked: number; readonly ended: number; readonly status: Status }[];
@@ -16,7 +18,13 @@ export interface ApprovalSeen {
     readonly ended: number;
   }[];
   /** What followers were told. */
-  readonly frames: readonly { readonly follower: string; readonly status: Status; readonly at: number }[];
+  readonly frames: readonly {
+    readonly follower: string;
+    readonly status: Status;
+    readonly at: number;
+    /** When the connection that it came on was opened. */
+    readonly since: number;
+  }[];
   /** In the end, as the store has it. */
   readonly final: Status;
 }
@@ -25,8 +33,14 @@ export interface Lateness {
   /** A dead owner's approvals may be this late after its death, others after their deadline; ms. */
   readonly normalMs: number;
   readonly afterDeathMs: number;
-  /** When nodes died. */
-  readonly deaths: readonly number[];
+  readonly deaths: readonly Death[];
+}
+
+/** A node that was killed, or stopped for so long that others took its shards. */
+export interface Death {
+  readonly at: number;
+  /** What it owned then. */
+  readonly shards: ReadonlySet<number>;
 }
 
 /** How late the first timeout frame came, per approval that timed out; ms. */
@@ -42,13 +56,16 @@ const firstTold = ({ frames }: ApprovalSeen): number | null => {
   return times.length === 0 ? null : Math.min(...times);
 };
 
-/** The latest time that its timeout may be told. */
-export function latest(deadline: number, { normalMs, afterDeathMs, deaths }: Lateness): number {
+/** The latest time that the timeout of one of this shard may be told. */
+export function latest(
+  { shard, deadline }: Pick<ApprovalSeen, 'shard' | 'deadline'>,
+  { normalMs, afterDeathMs, deaths }: Lateness,
+): number {
   let allowed = deadline + normalMs;
-  // A death shortly before the deadline, or after it while the timeout was still to come, delays it until the next owner has the shard.
-  for (const death of [...deaths].sort((a, b) => a - b)) {
-    if (death + afterDeathMs > deadline && death <= allowed)
-      allowed = Math.max(allowed, death + afterDeathMs);
+  // The death of its owner shortly before the deadline, or after it while the timeout was still to come, delays it until the next has the shard.
+  for (const { at, shards } of [...deaths].sort((a, b) => a.at - b.at)) {
+    if (!shards.has(shard) || at + afterDeathMs <= deadline || at > allowed) continue;
+    allowed = Math.max(allowed, at + afterDeathMs);
   }
   return allowed;
 }
@@ -101,14 +118,16 @@ function checkOne(seen: ApprovalSeen, dashboards: readonly string[], allowed: La
     const told = frames.filter(({ follower }) => follower === name).length;
     if (told !== 1) breach(`${name} was told ${told} times (${final})`);
   }
-  if (final === 'timeout') {
-    const first = firstTold(seen);
-    const limit = latest(deadline, allowed);
-    if (first !== null && first > limit) {
-      breach(
-        `its timeout was told ${first - deadline} ms after the deadline, ${limit - deadline} ms are allowed`,
-      );
-    }
+  const limit = latest(seen, allowed);
+  // A follower that was not connected then is told when it comes back.
+  for (const { follower, status, at, since } of frames) {
+    if (status !== 'timeout' || at <= limit || since > deadline) continue;
+    breach(
+      `${follower} was told of the timeout ${at - deadline} ms after the deadline, ${limit - deadline} ms are allowed`,
+    );
   }
+  const first = firstTold(seen);
+  if (first !== null && first > limit && frames.every(({ since }) => since > deadline))
+    breach(`nobody was told of the timeout until ${first - deadline} ms after the deadline`);
   return violations;
 }

@@ -4,9 +4,20 @@ import type { Call } from '../history.ts';
 /** What an acknowledged increment was answered. */
 const answerOf = (call: Call | undefined): number => (call?.output as { value?: number } | null)?.value ?? 0;
 
-/** @param value the value in the end */
-export function checkCounter(calls: readonly Call[], value: number): readonly string[] {
+/** How long before its call a node's death may have been noted. */
+const notedMs = 100;
+
+/**
+ * @param value the value in the end
+ * @param deaths when nodes were killed: an increment whose outcome nobody knows was at one of them
+ */
+export function checkCounter(
+  calls: readonly Call[],
+  value: number,
+  deaths: readonly { readonly node: string; readonly at: number }[],
+): readonly string[] {
   const violations: string[] = [];
+  if (!Number.isInteger(value)) violations.push(`the value is ${value}`);
   const acknowledged = calls.filter(({ outcome }) => outcome === 'ok');
   const unknown = calls.filter(({ outcome }) => outcome === 'unknown' || outcome === 'pending');
   if (value < acknowledged.length) {
@@ -16,6 +27,13 @@ export function checkCounter(calls: readonly Call[], value: number): readonly st
     violations.push(
       `${acknowledged.length} acknowledged and ${unknown.length} unknown, the value is ${value}`,
     );
+  }
+  for (const { node, invoked, ended, status } of unknown) {
+    const died = deaths.some(
+      (death) => death.node === node && death.at >= invoked - notedMs && death.at <= ended,
+    );
+    if (!died)
+      violations.push(`an increment was answered ${status} by ${node}, which was not killed meanwhile`);
   }
   const given = new Map<number, number>();
   for (const call of acknowledged) {

@@ -70,6 +70,59 @@ export function checkVersions({ name, frames }: Followed, deployed: readonly num
   return violations;
 }
 
+interface DeployedAt {
+  readonly version: number;
+  /** When its deploy was answered; epoch ms. */
+  readonly until: number;
+}
+
+/** How long a connection may last without the newest version before that is a fault, in ms. */
+const deafMs = 5000;
+
+/**
+ * An agent that comes back is brought to the newest version that was deployed before it asked, or a newer one: by the first frame of the
+ * connection, or because it has it. What lies between is left out on purpose: a newer frame of a bundle replaces an older one.
+ */
+export function checkCatchUp(
+  { name, connections, frames }: Followed,
+  deployed: readonly DeployedAt[],
+): string[] {
+  const violations: string[] = [];
+  const place = new Map(deployed.map(({ version }, i) => [version, i]));
+  const updates = frames.filter(({ type }) => type === 'contract_update');
+  let has = -1;
+  for (const [i, { askedAt, openedAt, endedAt }] of connections.entries()) {
+    const own = updates.filter(({ connection }) => connection === i);
+    const due = deployed.findLastIndex(({ until }) => until < askedAt);
+    const first = own[0] ? (place.get(own[0].data.version) ?? -1) : null;
+    if (first !== null && first < due)
+      violations.push(
+        `${name}: asked after version ${deployed[due]?.version}, was given ${own[0]?.data.version}`,
+      );
+    const lasted = (endedAt ?? Number.POSITIVE_INFINITY) - openedAt;
+    if (first === null && has < due && lasted > deafMs)
+      violations.push(`${name}: was ${lasted} ms on a connection without version ${deployed[due]?.version}`);
+    has = Math.max(has, ...own.map(({ data }) => place.get(data.version) ?? -1));
+  }
+  return violations;
+}
+
+/** A follower that was connected all the time was told of every version. */
+export function checkAllTold({ name, frames }: Followed, versions: readonly number[]): string[] {
+  const told = new Set(
+    frames.flatMap(({ type, data }) => (type === 'contract_update' ? [data.version] : [])),
+  );
+  return versions.flatMap((version) => (told.has(version) ? [] : [`${name}: was never told of ${version}`]));
+}
+
+/** When each first had this version, epoch ms; for ever late where it never had. */
+export const arrivals = (followers: readonly Followed[], version: number): number[] =>
+  followers.map(
+    ({ frames }) =>
+      frames.find(({ type, data }) => type === 'contract_update' && data.version === version)?.at ??
+      Number.POSITIVE_INFINITY,
+  );
+
 /**
  * Followers of one audience, none of which is sent less than another: between the first and the last frame that a follower saw without a
  * resync it saw every frame that any other saw there.

@@ -16,18 +16,20 @@ export const counter: Suite = {
     const total = of(400, 1000);
     const ms = of(5000, 12_000);
     const path = '/api/v1/sessions/runs/count/increment';
-    // Every increment at its own time, so that many are under way at each kill.
-    const increments = Array.from({ length: total }, async (_, n) => {
-      const chance = random.branch(`increment-${n}`);
-      await wait(chance.between(0, ms));
-      const node = fleet.route(chance) ?? fleet.at(0);
-      return fleet.caller.note(history, 'increment', n, node, 'POST', path, { key, body: { amount: 1 } });
-    });
     const plan = kills(random.branch('kills'), {
       ms,
       nodes: fleet.size,
       every: [700, 2000],
       away: [100, 800],
+    });
+    const begun = Date.now();
+    // Half of them at any time, half in crowds at the kills.
+    const increments = Array.from({ length: total }, async (_, n) => {
+      const chance = random.branch(`increment-${n}`);
+      const at = n % 2 === 0 ? chance.between(0, ms) : chance.pick(plan).atMs + chance.between(-30, 30);
+      await wait(Math.max(0, begun + at - Date.now()));
+      const node = fleet.route(chance) ?? fleet.at(0);
+      return fleet.caller.note(history, 'increment', n, node, 'POST', path, { key, body: { amount: 1 } });
     });
     const killed = await perform(fleet, plan);
     const calls = await Promise.all(increments);
@@ -42,7 +44,10 @@ export const counter: Suite = {
         value,
         'answered after p50/p99/max': spread(calls.map(({ invoked, ended }) => ended - invoked)),
       },
-      violations: checkCounter(calls, value),
+      violations: [
+        ...checkCounter(calls, value, fleet.deaths(begun)),
+        ...(killed === 0 ? ['no node was killed'] : []),
+      ],
     };
   },
 };

@@ -1,7 +1,7 @@
 // Promise 7: deploys while connections are cut at random. Every agent ends on the last revision, ids rise on every stream, and what was missed
 // is replayed exactly by whichever node, or flagged.
 import { setTimeout as wait } from 'node:timers/promises';
-import { checkOrder, checkReplay, checkVersions } from '../check/streams.ts';
+import { checkAllTold, checkCatchUp, checkOrder, checkReplay, checkVersions } from '../check/streams.ts';
 import { agents, allOn, allOpen, close, dashboards, open } from '../crowd.ts';
 import { Follower } from '../follower.ts';
 import { Tenant } from '../tenant.ts';
@@ -79,8 +79,12 @@ export const cuts: Suite = {
         ...behind.map((line) => `not on the last revision ${last}: ${line}`),
         ...after.behind.map((line) => `not on the final revision ${final.version}: ${line}`),
         ...everyone.flatMap(checkOrder),
-        ...crowd.flatMap((agent) => checkVersions(agent, versions)),
+        ...crowd.flatMap((agent) => [
+          ...checkVersions(agent, versions),
+          ...checkCatchUp(agent, tenant.deployed),
+        ]),
         ...checkReplay(followers),
+        ...steady.flatMap((follower) => checkAllTold(follower, versions.slice(1))),
       ],
     };
   },

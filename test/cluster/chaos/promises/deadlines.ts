@@ -3,11 +3,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { eventually } from '../../nodes.ts';
 import { type Asked, ask, decide, read, seen } from '../approvals.ts';
-import { type ApprovalSeen, checkApprovals, lateness } from '../check/approvals.ts';
+import { type ApprovalSeen, checkApprovals, type Death, lateness } from '../check/approvals.ts';
 import { checkOrder, checkReplay } from '../check/streams.ts';
 import { close, dashboards, open } from '../crowd.ts';
 import { spread } from '../figures.ts';
 import type { Follower } from '../follower.ts';
+import { ownedBy } from '../shards.ts';
 import { type Env, type Key, Tenant } from '../tenant.ts';
 import type { Suite, Trial } from '../trial.ts';
 
@@ -35,17 +36,22 @@ export const deadlines: Suite = {
     }
     const followers = [...new Set(places.flatMap((place) => place.followers))];
 
-    // Undisturbed ones first: they show what is normal.
+    // Undisturbed ones first: they show what is normal, and how long asking takes.
+    const calmFrom = Date.now();
     const calm = await askMany(trial, places, of(20, 100), 'calm', () => 1 + random.int(2));
+    const askMs = (Date.now() - calmFrom) / calm.length;
     await wait(Math.max(0, Math.max(...calm.map(({ deadline }) => deadline)) + 500 - Date.now()));
 
+    // The deadlines fall into one stretch, which begins soon after the first death; most fall after their owner's.
+    const count = of(120, 1150);
     const begun = Date.now();
-    // However long asking takes, the deadlines fall into one stretch, around and after the deaths.
-    const asked = await askMany(trial, places, of(120, 1000), 'agent', () => {
-      const at = begun + random.between(of(6000, 25_000), of(16_000, 60_000));
+    const askedBy = begun + 1.2 * count * askMs;
+    const asked = await askMany(trial, places, count, 'agent', () => {
+      const at = askedBy + random.between(of(3000, 6000), of(13_000, 46_000));
       return Math.max(1, Math.round((at - Date.now()) / 1000));
     });
-    const killing = trial.beside(() => killAll(trial, of(1500, 4000)));
+    const deaths: Death[] = [];
+    const killing = trial.beside(() => killAll(trial, places, of(1500, 4000), deaths));
     const some = random.shuffle(asked).slice(0, asked.length / 10);
     const deciding = trial.beside(() => decideSome(trial, some));
     const last = Math.max(...asked.map(({ deadline }) => deadline));
@@ -60,7 +66,7 @@ export const deadlines: Suite = {
       followers.every((f) => f.open) && told(followers) >= all.length * fleet.size ? true : undefined;
     await eventually('everybody is told', enough, bounds.afterDeathMs).catch(() => {});
     close(followers);
-    return judge(trial, places, calm, asked, begun);
+    return judge(trial, places, calm, asked, deaths);
   },
 };
 
@@ -96,10 +102,19 @@ async function askMany(
 }
 
 /** Every node once, so that every owner dies before or around its approvals' deadlines. */
-async function killAll({ fleet, random }: Trial, everyMs: number): Promise<void> {
+async function killAll(
+  { fleet, random }: Trial,
+  places: readonly Place[],
+  everyMs: number,
+  deaths: Death[],
+): Promise<void> {
+  const tenant = places[0]?.tenant;
+  if (!tenant) throw new Error('no tenant');
   for (const i of random.shuffle([...fleet.nodes.keys()])) {
-    await wait(random.between(0.5, 1.5) * everyMs);
+    await wait(random.between(0.5, 1) * everyMs);
+    const shards = await ownedBy(fleet, i, tenant);
     await fleet.kill(i);
+    deaths.push({ at: Date.now(), shards });
     await wait(random.between(200, 1000));
     await fleet.start(i);
   }
@@ -132,13 +147,16 @@ async function lookAround({ fleet, random }: Trial, asked: readonly Asked[], las
 }
 
 async function judge(
-  { fleet }: Trial,
+  { fleet, of }: Trial,
   places: readonly Place[],
   calm: readonly Asked[],
   asked: readonly Asked[],
-  begun: number,
+  deaths: readonly Death[],
 ) {
-  const deaths = fleet.faults.filter(({ kind, at }) => kind === 'kill' && at >= begun).map(({ at }) => at);
+  const orphans = asked.filter(({ shard, askedAt, deadline }) =>
+    deaths.some(({ at, shards }) => shards.has(shard) && at > askedAt && at < deadline),
+  ).length;
+  const enough = of(asked.length / 2, 1000);
   const violations: string[] = [];
   const all: ApprovalSeen[] = [];
   for (const tenant of new Set(places.map((place) => place.tenant))) {
@@ -159,6 +177,7 @@ async function judge(
   return {
     figures: {
       approvals: all.length,
+      'owner killed before the deadline': orphans,
       'timed out/approved/denied': `${count('timeout')}/${count('approved')}/${count('denied')}`,
       'undisturbed lateness p50/p99/max': late(all.filter(({ id }) => calmIds.has(id))),
       'lateness with owners killed p50/p99/max': late(all.filter(({ id }) => !calmIds.has(id))),
@@ -166,6 +185,11 @@ async function judge(
         .flatMap((place) => place.followers.flatMap(({ frames }) => frames))
         .filter(({ type }) => type === 'resync').length,
     },
-    violations,
+    violations: [
+      ...violations,
+      ...(orphans < enough
+        ? [`the owners of only ${orphans} approvals were killed before the deadline`]
+        : []),
+    ],
   };
 }

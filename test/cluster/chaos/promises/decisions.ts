@@ -1,13 +1,14 @@
 // Promise 4: fifty decisions side by side on different nodes, and the deadline at the same moment. One winner; agent, dashboards and store agree.
 import { setTimeout as wait } from 'node:timers/promises';
 import { eventually } from '../../nodes.ts';
-import { type Asked, ask, decide, final, read, seen } from '../approvals.ts';
+import { type Asked, ask, decide, final, read, readAsAgent, seen } from '../approvals.ts';
 import { checkApprovals } from '../check/approvals.ts';
 import { agents, close, dashboards, open } from '../crowd.ts';
 import { Tenant } from '../tenant.ts';
 import type { Suite, Trial } from '../trial.ts';
 
 const deciders = 50;
+const perAgent = 9;
 
 export const decisions: Suite = {
   promise: 4,
@@ -18,20 +19,24 @@ export const decisions: Suite = {
     const tenant = await Tenant.create(fleet, random);
     const key = await tenant.key();
     const boards = dashboards(fleet, tenant, random.branch('dashboards'));
-    const [agent] = agents(fleet, key.key, 1, random.branch('agent'), { prefix: 'asker-' });
-    if (!agent) throw new Error('no agent');
-    await open([...boards, agent]);
+    const count = of(6, 25);
+    // Ten a minute are allowed to one agent.
+    const askers = agents(fleet, key.key, Math.ceil(count / perAgent), random.branch('agents'), {
+      prefix: 'asker-',
+    });
+    await open([...boards, ...askers]);
 
     const rounds: Asked[] = [];
     const violations: string[] = [];
     const winners = { approved: 0, denied: 0, timeout: 0 };
-    for (let n = 0; n < of(6, 25); n++) {
-      // Ten a minute are allowed to one agent; the others of the round are asked for in its name by other keys' agents.
-      const name = n < 9 ? agent.name : `asker-${1 + Math.floor(n / 9)}`;
+    for (let n = 0; n < count; n++) {
+      const name = `asker-${Math.floor(n / perAgent)}`;
       const asked = await ask(fleet, tenant, key, name, 1, random.shuffle(fleet.nodes));
       if (!asked) throw new Error('no approval could be asked for');
       rounds.push(asked);
-      violations.push(...(await race(trial, asked)));
+      // Every second one aims at the deadline, the others before it by what a round trip of this crowd takes, so that each outcome comes up.
+      const aim = n % 2 === 0 ? 0 : random.pick([-400, -150, -80, -40]);
+      violations.push(...(await race(trial, asked, aim)));
     }
     const wanted = rounds.length * boards.length;
     const arrived = () => {
@@ -40,16 +45,19 @@ export const decisions: Suite = {
       return ends.length >= wanted ? true : undefined;
     };
     await eventually('every dashboard is told', arrived, 10_000).catch(() => {});
-    const followers = [...boards, agent];
+    const followers = [...boards, ...askers];
     const judged = await seen(fleet, rounds, followers);
     for (const { final: status } of judged) if (status !== 'pending') winners[status]++;
     for (const { id, final: status, frames } of judged) {
-      const own = frames.filter(({ follower }) => follower === agent.name);
-      const asker = rounds.findIndex((asked) => asked.id === id) < 9;
-      const due = asker && status !== 'timeout' ? 1 : 0;
-      if (own.length !== due)
-        violations.push(`approval ${id}: its agent was told ${own.length} times (${status})`);
+      const asker = rounds.find((asked) => asked.id === id)?.agent;
+      for (const { name } of askers) {
+        const told = frames.filter(({ follower }) => follower === name).length;
+        if (told !== (name === asker && status !== 'timeout' ? 1 : 0))
+          violations.push(`approval ${id} of ${asker}: ${name} was told ${told} times (${status})`);
+      }
     }
+    if (winners.timeout === 0 || winners.timeout === count)
+      violations.push(`the deadline won ${winners.timeout} of ${count} rounds: there was no race`);
     close(followers);
     const names = boards.map(({ name }) => name);
     const bounds = { normalMs: 2000, afterDeathMs: 10_000, deaths: [] };
@@ -65,9 +73,7 @@ export const decisions: Suite = {
 };
 
 /** Lets the decisions of one approval meet its deadline; what the winner's answer and the store do not agree on. */
-async function race({ fleet, random }: Trial, asked: Asked): Promise<string[]> {
-  // Some rounds aim before the deadline by what a round trip of this crowd takes, so that each outcome comes up.
-  const aim = random.pick([-400, -150, -80, -40, 0]);
+async function race({ fleet, random }: Trial, asked: Asked, aim: number): Promise<string[]> {
   const chance = random.branch(asked.id);
   const readings = Promise.all(
     fleet.nodes.map(async (node) => {
@@ -92,7 +98,12 @@ async function race({ fleet, random }: Trial, asked: Asked): Promise<string[]> {
   if (odd.length > 0)
     violations.push(`approval ${asked.id}: decisions were answered ${odd.map((o) => o.status)}`);
   const won = statuses.find(({ status }) => status === 200);
-  const { reason } = await final(fleet, asked);
+  const { status: stored, reason } = await final(fleet, asked);
+  for (const node of fleet.nodes) {
+    const told = await readAsAgent(fleet, asked, node);
+    if (told !== stored)
+      violations.push(`approval ${asked.id}: ${node.name} tells its agent ${told}, the store says ${stored}`);
+  }
   if (won && reason !== `decider ${won.n}`) {
     violations.push(`approval ${asked.id}: decider ${won.n} was told that it won, the store says ${reason}`);
   }

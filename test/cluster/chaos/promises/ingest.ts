@@ -30,8 +30,10 @@ export const ingestUnderKills: Suite = {
       route: (chance) => fleet.route(chance),
       ended,
     });
+    const begun = Date.now();
     const killed = await perform(fleet, plan);
     await load.stop();
+    const deaths = fleet.deaths(begun).map(({ at }) => at);
     await fleet.heal();
 
     const calls = history.of<IngestInput>('ingest');
@@ -47,7 +49,18 @@ export const ingestUnderKills: Suite = {
         'batches ok/failed/unknown': `${ok}/${failed}/${unknown}`,
         'acknowledged after p50/p99/max': spread(times),
       },
-      violations,
+      violations: [
+        ...violations,
+        ...(killed < 0.7 * plan.length ? [`only ${killed} of ${plan.length} kills could be made`] : []),
+        ...of([], unknown === 0 ? ['no kill met a batch'] : []),
+        ...deaths.flatMap((at, i) => {
+          const next = deaths[i + 1] ?? Number.POSITIVE_INFINITY;
+          const worked = calls.some(
+            (call) => call.outcome === 'ok' && call.invoked > at && call.ended < next,
+          );
+          return worked ? [] : ['no batch was taken between two kills'];
+        }),
+      ],
     };
   },
 };

@@ -5,7 +5,7 @@ import { type Asked, ask, decide, seen } from '../approvals.ts';
 import { checkApprovals } from '../check/approvals.ts';
 import { checkOrder, checkVersions } from '../check/streams.ts';
 import { agents, allOn, close, dashboards, open } from '../crowd.ts';
-import { ownerOf, view } from '../shards.ts';
+import { ownedBy, ownerOf, view } from '../shards.ts';
 import { Tenant } from '../tenant.ts';
 import { rest, type Suite } from '../trial.ts';
 
@@ -29,7 +29,7 @@ export const pause: Suite = {
     const others = fleet.nodes.filter((node) => node !== asleep);
     const pausedMs = of(9000, 30_000);
 
-    // Work under way at the owner when it stops: decisions and deploys from all sides.
+    // Work under way at the owner when it stops: decisions, answered or not.
     const asked: Asked[] = [];
     const askFor = async (seconds: number, agent: string) => {
       const one = await ask(fleet, tenant, key, agent, seconds, random.shuffle(others));
@@ -38,12 +38,19 @@ export const pause: Suite = {
     };
     for (let n = 0; n < 16; n++) await askFor(Math.round(2 + (n * pausedMs) / 16_000), `early-${n >> 2}`);
     const early = [...asked];
-    const burst = early.slice(0, 4).map((one, n) => decide(fleet, one, asleep, n % 2 === 0, 'at the pause'));
+    // Long enough that another has taken over before their deadlines.
+    const contested = early.slice(8, 12);
+    // Whoever asks the sleeping node waits until it has woken and answered.
+    const patience = pausedMs + 15_000;
+    const burst = early
+      .slice(0, 4)
+      .map((one, n) => decide(fleet, one, asleep, n % 2 === 0, 'at the pause', patience));
+    const shards = await ownedBy(fleet, owner, tenant);
     await rest(random.between(0, 8), trial.ended);
     const from = Date.now();
     fleet.pause(owner);
     // These wait in its sockets, and are read when it wakes: by then they are late, or another has decided.
-    const stale = early.slice(4, 8).map((one) => decide(fleet, one, asleep, true, 'asleep'));
+    const stale = contested.map((one) => decide(fleet, one, asleep, true, 'asleep', patience));
     const deploying = trial.beside(async (signal) => {
       while (!signal.aborted) {
         await tenant.deploy('production', 30_000);
@@ -55,15 +62,15 @@ export const pause: Suite = {
       async () => ((await ownerOf(fleet, tenant)) === null ? undefined : true),
       pausedMs,
     );
-    await Promise.all(
-      early.slice(4, 8).map((one) => decide(fleet, one, random.pick(others), false, 'awake')),
-    );
+    await Promise.all(contested.map((one) => decide(fleet, one, random.pick(others), false, 'awake')));
     for (let n = 0; n < 6; n++) await askFor(2 + n, `late-${n >> 2}`);
     await rest(pausedMs - (Date.now() - from), trial.ended);
 
+    const awake = contested.flatMap(({ decisions }) => decisions.map(({ outcome }) => outcome));
     const taken2 = await ownerOf(fleet, tenant);
     fleet.resume(owner);
     const woken = performance.now();
+    const wokenAt = Date.now();
     const shard = shardOf(`${tenant.id}/production`);
     const violations: string[] = [];
     const dropped = await eventually(
@@ -80,6 +87,11 @@ export const pause: Suite = {
     if (taken2 === null) violations.push('nobody owned the shard at the end of the pause');
     if (dropped > dropMs) violations.push(`it dropped its role only ${Math.round(dropped)} ms after it woke`);
     await Promise.all([...burst, ...stale]);
+    if (asked.length < 22) violations.push(`only ${asked.length} of 22 approvals could be asked for`);
+    if (!awake.includes('ok')) violations.push('nobody could decide while the owner slept');
+    const answers = asked.flatMap(({ decisions }) => decisions).filter(({ ended }) => ended >= wokenAt);
+    if (answers.every(({ outcome }) => outcome === 'unknown'))
+      violations.push('the owner answered nothing after it had woken');
     await rest(1500, trial.ended);
     await deploying.end();
     await rest(Math.max(...asked.map(({ deadline }) => deadline)) + 2500 - Date.now(), trial.ended);
@@ -88,11 +100,16 @@ export const pause: Suite = {
     const { behind, tookMs } = await allOn(crowd, last, 5000);
     const current = await tenant.current();
     if (current !== last) violations.push(`version ${last} was deployed last, the store has ${current}`);
-    const judged = await seen(fleet, asked, boards);
+    const sleeping = `dashboard-${asleep.name}`;
+    const judged = (await seen(fleet, asked, boards)).map((one) => ({
+      ...one,
+      // A dashboard on the sleeping node is told when it wakes, as if it had come back then.
+      frames: one.frames.map((frame) => (frame.follower === sleeping ? { ...frame, since: wokenAt } : frame)),
+    }));
     close([...crowd, ...boards]);
     const versions = tenant.deployed.map(({ version }) => version);
     const names = boards.map(({ name }) => name);
-    const bounds = { normalMs: 2000, afterDeathMs: 10_000, deaths: [from] };
+    const bounds = { normalMs: 2000, afterDeathMs: 10_000, deaths: [{ at: from, shards }] };
     return {
       figures: {
         'taken over after': `${Math.round(taken.tookMs)} ms`,
@@ -105,7 +122,6 @@ export const pause: Suite = {
         ...violations,
         ...behind.map((line) => `5 s after it woke, on ${last}: ${line}`),
         ...crowd.flatMap((agent) => [...checkOrder(agent), ...checkVersions(agent, versions)]),
-        // A dashboard on the sleeping node is told when it wakes: its frames must agree, and come.
         ...checkApprovals(judged, names, bounds),
       ],
     };

@@ -20,6 +20,7 @@ export const revocation: Suite = {
     const violations: string[] = [];
     const streams: number[] = [];
     const calls: number[] = [];
+    const dead: { key: string; begun: number; crowd: readonly Follower[] }[] = [];
     for (let round = 0; round < of(4, 12); round++) {
       const revoked = await tenant.key();
       const crowd = fleet.nodes.flatMap((node) =>
@@ -29,6 +30,7 @@ export const revocation: Suite = {
         }),
       );
       await open(crowd);
+      // They come back by themselves, and must be refused until the end of the run.
       const at = fleet.at(random.int(fleet.size));
       const begun = Date.now();
       const answer = await fleet.caller.send(at, 'DELETE', `/api/v1/keys/${revoked.id}`, {
@@ -55,7 +57,26 @@ export const revocation: Suite = {
         () => (crowd.some((f) => f.open) ? undefined : true),
         10 * limitMs,
       ).catch(() => {});
-      streams.push(...crowd.map((follower) => endOf(follower) - begun));
+      const elsewhere = crowd.filter(({ connections }) => connections[0]?.node !== at.name);
+      streams.push(...elsewhere.map((follower) => endOf(follower) - begun));
+      dead.push({ key: revoked.key, begun, crowd });
+    }
+    await eventually(
+      'all have come back and were refused',
+      () => (dead.every(({ crowd }) => crowd.every(({ rejected }) => rejected)) ? true : undefined),
+      10 * limitMs,
+    ).catch(() => violations.push('not every agent was refused when it came back'));
+    for (const { key, begun, crowd } of dead) {
+      const late = crowd.flatMap(({ connections }) =>
+        connections.filter(
+          ({ openedAt, endedAt }) => openedAt > begun + limitMs || (endedAt ?? Infinity) > begun + limitMs,
+        ),
+      );
+      if (late.length > 0) violations.push(`${late.length} streams of a revoked key were open too late`);
+      for (const node of fleet.nodes) {
+        const { status } = await fleet.caller.send(node, 'GET', '/api/v1/bundles', { key });
+        if (status !== 401) violations.push(`in the end ${node.name} answered a revoked key ${status}`);
+      }
       close(crowd);
     }
     for (const ms of streams)
@@ -66,7 +87,7 @@ export const revocation: Suite = {
     close(others);
     return {
       figures: {
-        streams: streams.length,
+        'streams on other nodes': streams.length,
         'ended after p50/p99/max': spread(streams),
         'refused everywhere after p50/p99/max': spread(calls),
       },

@@ -39,9 +39,12 @@ export const shards: Suite = {
         'shards lost': lost.join(', '),
         'shared with the new node after p50/p99/max': spread(shared),
       },
-      violations: owned
-        .filter((ms) => ms > limitMs)
-        .map((ms) => `all 256 shards were owned again only after ${Math.round(ms)} ms`),
+      violations: [
+        ...owned
+          .filter((ms) => ms > limitMs)
+          .map((ms) => `all 256 shards were owned again only after ${Math.round(ms)} ms`),
+        ...lost.filter((count) => count === 0).map(() => 'a node was killed that owned no shard'),
+      ],
     };
   },
 };

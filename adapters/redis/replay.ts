@@ -1,0 +1,100 @@
+// What clients missed, read from the logs: one reading of an audience's log for all who ask at the same time, a few logs at once. A thousand
+// agents that reconnect cost Redis and this node about what one does.
+import { type Audience, comparePositions, type Position, readPosition } from '../../src/domain/frame.ts';
+import type { Placed } from '../../src/ports/broadcast.ts';
+import { type Logs, toFrame } from './log.ts';
+
+type Missed = readonly Placed[] | 'gone';
+
+interface Ask {
+  resolve(missed: Missed): void;
+  reject(error: unknown): void;
+}
+
+/** Logs that are read at the same time. */
+const atOnce = 4;
+
+const order = (a: Position, b: Position): number => {
+  const [left, right] = [readPosition(a), readPosition(b)];
+  return left && right ? comparePositions(left, right) : 0;
+};
+
+/**
+ * Answers what the log holds after each position, or `gone` for those it does not know: neither its floor nor an entry.
+ * @param positions `<ms>-<n>`
+ * @throws HubError unavailable
+ */
+export async function readAll(
+  logs: Pick<Logs, 'page'>,
+  audience: Audience,
+  positions: readonly Position[],
+): Promise<ReadonlyMap<Position, Missed>> {
+  const sorted = [...positions].sort(order);
+  const answers = new Map<Position, Missed>(sorted.map((position) => [position, 'gone']));
+  for (;;) {
+    const first = await logs.page(audience, sorted);
+    if (!first) return answers;
+    const placed: Placed[] = [];
+    /** Of each known position, how many of the frames are not after it. */
+    const known = new Map<Position, number>([[first.from, 0]]);
+    let page: typeof first | null = first;
+    for (;;) {
+      for (const { position, body } of page.entries) {
+        if (body !== null) placed.push({ position, frame: toFrame(audience, body) });
+        known.set(position, placed.length);
+      }
+      const last: Position | undefined = page.entries.at(-1)?.position;
+      if (!page.more || last === undefined) {
+        for (const position of sorted) {
+          const from = known.get(position);
+          if (from !== undefined) answers.set(position, from === 0 ? placed : placed.slice(from));
+        }
+        return answers;
+      }
+      page = await logs.page(audience, [last]);
+      // Trimmed meanwhile, and with it what was first: again from what the log still knows, at least one position less.
+      if (!page) break;
+    }
+  }
+}
+
+/** Answers what came after a position. Asks that come while their audience's log is read wait for the next reading: each gets all up to its own time. */
+export function openReplay(
+  logs: Pick<Logs, 'page'>,
+): (audience: Audience, position: Position) => Promise<Missed> {
+  const waiting = new Map<Audience, Map<Position, Ask[]>>();
+  const reading = new Set<Audience>();
+
+  async function read(audience: Audience, asks: ReadonlyMap<Position, readonly Ask[]>): Promise<void> {
+    try {
+      const answers = await readAll(logs, audience, [...asks.keys()]);
+      for (const [position, list] of asks) {
+        for (const ask of list) ask.resolve(answers.get(position) ?? 'gone');
+      }
+    } catch (error) {
+      for (const ask of [...asks.values()].flat()) ask.reject(error);
+    }
+    reading.delete(audience);
+    next();
+  }
+
+  function next(): void {
+    for (const [audience, asks] of waiting) {
+      if (reading.size >= atOnce) return;
+      if (reading.has(audience)) continue;
+      waiting.delete(audience);
+      reading.add(audience);
+      void read(audience, asks);
+    }
+  }
+
+  return (audience, position) =>
+    new Promise((resolve, reject) => {
+      const asks = waiting.get(audience) ?? new Map<Position, Ask[]>();
+      waiting.set(audience, asks);
+      const list = asks.get(position) ?? [];
+      asks.set(position, list);
+      list.push({ resolve, reject });
+      next();
+    });
+}
