@@ -45,13 +45,16 @@ export const deadlines: Suite = {
     // The deadlines fall into one stretch, which begins soon after the first death; most fall after their owner's.
     const count = of(120, 1150);
     const begun = Date.now();
-    const askedBy = begun + 1.2 * count * askMs;
+    let asking = 0;
     const asked = await askMany(trial, places, count, 'agent', () => {
-      const at = askedBy + random.between(of(3000, 6000), of(13_000, 46_000));
-      return Math.max(1, Math.round((at - Date.now()) / 1000));
+      const passed = Date.now() - begun;
+      asking++;
+      const askedBy = Math.max(passed, count * (asking < 50 ? askMs : passed / asking));
+      const at = askedBy + random.between(of(3000, 7000), of(13_000, 40_000));
+      return Math.max(1, Math.round((at - passed) / 1000));
     });
     const deaths: Death[] = [];
-    const killing = trial.beside(() => killAll(trial, places, of(1500, 4000), deaths));
+    const killing = trial.beside(() => killAll(trial, places, of(1500, 3500), deaths));
     const some = random.shuffle(asked).slice(0, asked.length / 10);
     const deciding = trial.beside(() => decideSome(trial, some));
     const last = Math.max(...asked.map(({ deadline }) => deadline));

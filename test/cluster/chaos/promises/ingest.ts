@@ -22,7 +22,7 @@ export const ingestUnderKills: Suite = {
     const load = ingest({
       senders: 50,
       batch: 5,
-      pauseMs: of(2000, 800),
+      pauseMs: of(2000, 1200),
       key,
       caller: fleet.caller,
       history,

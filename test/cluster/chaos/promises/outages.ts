@@ -30,7 +30,7 @@ export const outages: Suite = {
     const load = ingest({
       senders: 20,
       batch: 10,
-      pauseMs: 300,
+      pauseMs: 500,
       maxPauseMs: 1500,
       key: key.key,
       caller: fleet.caller,
