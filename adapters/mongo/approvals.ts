@@ -1,7 +1,7 @@
 // Approvals in MongoDB: one document each. A transition is one update of a document that is still pending, so it happens once.
 import { randomUUID } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';
-import { type Approval, asSeen } from '../../src/domain/approval.ts';
+import { type Approval, approvalStatuses, asSeen } from '../../src/domain/approval.ts';
 import type { ApprovalPlace, ApprovalStore } from '../../src/ports/approvals.ts';
 import { batches } from '../../src/ports/batches.ts';
 import type { Arrivals } from './arrival.ts';
@@ -26,6 +26,13 @@ interface Due {
   readonly now: number;
 }
 
+/** An approval that was announced in this status. */
+interface Announced {
+  readonly tenantId: string;
+  readonly id: string;
+  readonly status: Approval['status'];
+}
+
 const atOnce = 200;
 
 function record({
@@ -41,6 +48,15 @@ function record({
 
 const place = ({ _id, tenantId, env }: ApprovalRow): ApprovalPlace => ({ tenantId, env, id: _id });
 
+/** Tenant → ids. */
+function byTenant(
+  some: readonly { readonly tenantId: string; readonly id: string }[],
+): readonly (readonly [string, string[]])[] {
+  const ids = new Map<string, string[]>();
+  for (const { tenantId, id } of some) ids.set(tenantId, [...(ids.get(tenantId) ?? []), id]);
+  return [...ids];
+}
+
 export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arrivals): ApprovalStore {
   const one = (tenantId: string, id: string) => ({ _id: id, tenantId });
   const get = async (tenantId: string, id: string): Promise<Approval | null> => {
@@ -51,15 +67,17 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
   /** Thousands may be due at once: they share bulk writes, and the name of the bulk write tells which of them it timed out. */
   const timedOut = batches<Due, { readonly approval: Approval | null }>(async (due) => {
     const timedOutBy = randomUUID();
-    const writes = due.map(({ tenantId, id, now }) => {
-      const filter = { ...one(tenantId, id), status: 'pending' as const, deadline: { $lte: now } };
-      const $set = {
-        status: 'timeout' as const,
-        decidedVia: 'system' as const,
-        unannouncedAt: now,
-        timedOutBy,
-      };
-      return { updateOne: { filter, update: { $set } } };
+    // All of these times are past: the last of them is none too early for any.
+    const now = Math.max(...due.map((one) => one.now));
+    const $set = {
+      status: 'timeout' as const,
+      decidedVia: 'system' as const,
+      unannouncedAt: now,
+      timedOutBy,
+    };
+    const writes = byTenant(due).map(([tenantId, ids]) => {
+      const filter = { _id: { $in: ids }, tenantId, status: 'pending' as const, deadline: { $lte: now } };
+      return { updateMany: { filter, update: { $set } } };
     });
     await approvals.bulkWrite(writes, { ordered: false });
     const ids = due.map(({ id }) => id);
@@ -71,6 +89,21 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
       won.delete(id);
       return { approval };
     });
+  }, atOnce);
+
+  /** Every approval is announced twice in its life: those that are announced while a bulk write is under way share the next. */
+  const unmarked = batches<Announced, true>(async (announced) => {
+    const writes = approvalStatuses.flatMap((status) =>
+      byTenant(announced.filter((one) => one.status === status)).map(([tenantId, ids]) => ({
+        updateMany: {
+          filter: { _id: { $in: ids }, tenantId, status },
+          update: { $unset: { unannouncedAt: '' as const } },
+        },
+      })),
+    );
+    // Nobody waits for it and a lost one is made good: it must not hold up decisions, which wait for the journal.
+    await approvals.bulkWrite(writes, { ordered: false, writeConcern: { w: 1, journal: false } });
+    return announced.map(() => true as const);
   }, atOnce);
 
   return {
@@ -145,12 +178,7 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
       return rows.map(place);
     },
     async announced(tenantId, status, ids) {
-      await approvals.updateMany(
-        { _id: { $in: [...ids] }, tenantId, status },
-        { $unset: { unannouncedAt: '' } },
-        // Nobody waits for it and a lost one is made good: it must not hold up decisions, which wait for the journal.
-        { writeConcern: { w: 1, journal: false } },
-      );
+      await Promise.all(ids.map((id) => unmarked({ tenantId, id, status })));
     },
     async unannounced(before, limit, skip = 0) {
       const rows = await approvals

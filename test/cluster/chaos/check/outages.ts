@@ -47,7 +47,7 @@ export function checkOutage(
   for (const op of ['ingest', 'deploy']) {
     if (!refused.has(op)) violations.push(`${service} down: no ${op} was refused`);
   }
-  if (!calls.some(({ op, invoked, ended }) => op === 'ingest' && invoked < from && ended > from))
+  if (!calls.some(({ op, invoked, ended }) => op === 'ingest' && invoked <= from && ended > from))
     violations.push(`${service}: no batch was under way when it was killed`);
   for (const ms of recovered) {
     if (ms > recoverMs) violations.push(`${service} back: a node recovered after ${Math.round(ms)} ms`);

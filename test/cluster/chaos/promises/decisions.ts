@@ -19,7 +19,7 @@ export const decisions: Suite = {
     const tenant = await Tenant.create(fleet, random);
     const key = await tenant.key();
     const boards = dashboards(fleet, tenant, random.branch('dashboards'));
-    const count = of(6, 25);
+    const count = of(6, 15);
     // Ten a minute are allowed to one agent.
     const askers = agents(fleet, key.key, Math.ceil(count / perAgent), random.branch('agents'), {
       prefix: 'asker-',

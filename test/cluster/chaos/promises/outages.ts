@@ -42,7 +42,7 @@ export const outages: Suite = {
     });
     const seen: Omit<Outage, 'next'>[] = [];
     const order = random.shuffle(['redis', 'store'] as const);
-    const services = of(order, [...order, ...order, ...order]);
+    const services = of(order, [...order, ...order]);
     for (const [i, service] of services.entries()) {
       await wait(random.between(800, 2500));
       await allOpen(crowd);

@@ -20,7 +20,7 @@ export const shards: Suite = {
     const lost: number[] = [];
     const owned: number[] = [];
     const shared: number[] = [];
-    for (let round = 0; round < of(1, 3); round++) {
+    for (let round = 0; round < of(1, 2); round++) {
       await eventually('all shards are owned before the kill', whole, 30_000);
       const victim = random.int(fleet.size);
       lost.push((await view(fleet, fleet.at(victim), tenant))?.own.size ?? 0);
