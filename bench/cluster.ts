@@ -15,7 +15,7 @@ const entriesGoal = 10;
 const deployments = 3;
 const bundleBytes = 4096;
 /** Agents that connect side by side: each is written to the store. */
-const openAtOnce = 10;
+const openAtOnce = 32;
 
 const { values } = parseArgs({
   options: {
@@ -64,11 +64,13 @@ async function deploys({ ports, admin }: BenchNodes, { redisUrl }: BenchServices
   await deploy(first.version);
   const clients = ports.map(() => new StreamClient());
   const share = Math.ceil(agents / ports.length);
+  const opening = performance.now();
   for (const [i, client] of clients.entries()) {
     const request = (agent: string) =>
       streamRequest({ env, key, revision: first.revision_hash, agent: `n${i}-${agent}` });
     await client.connect(ports[i] ?? 0, share, request, openAtOnce);
   }
+  const openedPerSecond = (share * ports.length) / ((performance.now() - opening) / 1000);
   const rounds: { entries: number; ms: number }[] = [];
   for (let n = 1; n <= deployments; n++) {
     const { version } = await save(n);
@@ -86,7 +88,7 @@ async function deploys({ ports, admin }: BenchNodes, { redisUrl }: BenchServices
   for (const client of clients) await client.disconnect();
   for (const client of clients) client.stop();
   redis.destroy();
-  return { agents: share * ports.length, rounds };
+  return { agents: share * ports.length, openedPerSecond, rounds };
 }
 
 const services = await startServices();
@@ -126,7 +128,13 @@ const verdicts: readonly Verdict[] = [
 ];
 const met = verdicts.every(isMet);
 if (values.json) {
-  const result = { benchmark: 'cluster', decisions: rounds, deployments: fleet.rounds, agents: fleet.agents };
+  const result = {
+    benchmark: 'cluster',
+    decisions: rounds,
+    deployments: fleet.rounds,
+    agents: fleet.agents,
+    opened_per_s: round(fleet.openedPerSecond, 0),
+  };
   process.stdout.write(`${JSON.stringify({ ...result, verdicts, met })}\n`);
 } else {
   process.stdout.write(
@@ -137,6 +145,9 @@ if (values.json) {
       `  hub p50 ${hub.p50} ms, p99 ${hub.p99} ms; bare p50 ${bare.p50} ms, p99 ${bare.p99} ms; p50 ratio ${round(hub.p50 / bare.p50)}\n`,
     );
   }
+  process.stdout.write(
+    `  streams of one environment opened, ${openAtOnce} at once: ${round(fleet.openedPerSecond, 0)}/s\n`,
+  );
   for (const { entries, ms } of fleet.rounds) {
     process.stdout.write(
       `  deployment to ${fleet.agents} agents: ${entries} entries, last agent after ${round(ms)} ms\n`,
