@@ -32,17 +32,19 @@ export function kills(
   return plan;
 }
 
-/** Does the plan; a node that is not up when its turn comes is left alone. Resolves with how many were killed, when all are started again. */
+/** Does the plan; where a node is not up when its turn comes, another that is dies in its place. Resolves with how many were killed, when all are started again. */
 export async function perform(fleet: Fleet, plan: readonly PlannedKill[]): Promise<number> {
   const begun = performance.now();
   const starting: Promise<void>[] = [];
   let done = 0;
   for (const { atMs, node, awayMs } of plan) {
     await wait(Math.max(0, atMs - (performance.now() - begun)));
-    if (!fleet.up.includes(fleet.at(node))) continue;
+    const victim = fleet.up.includes(fleet.at(node)) ? fleet.at(node) : fleet.up[0];
+    if (!victim) continue;
+    const i = fleet.index(victim);
     done++;
-    await fleet.kill(node);
-    starting.push(wait(awayMs).then(() => fleet.start(node)));
+    await fleet.kill(i);
+    starting.push(wait(awayMs).then(() => fleet.start(i)));
   }
   await Promise.all(starting);
   return done;
