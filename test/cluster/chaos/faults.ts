@@ -39,7 +39,9 @@ export async function perform(fleet: Fleet, plan: readonly PlannedKill[]): Promi
   let done = 0;
   for (const { atMs, node, awayMs } of plan) {
     await wait(Math.max(0, atMs - (performance.now() - begun)));
-    const victim = fleet.up.includes(fleet.at(node)) ? fleet.at(node) : fleet.up[0];
+    const { up } = fleet;
+    // One is left, so that there is somebody to ask.
+    const victim = up.includes(fleet.at(node)) ? fleet.at(node) : up.length > 1 ? up[0] : undefined;
     if (!victim) continue;
     const i = fleet.index(victim);
     done++;
