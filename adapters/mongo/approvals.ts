@@ -4,6 +4,7 @@ import type { Collection, Filter } from 'mongodb';
 import { type Approval, approvalStatuses, asSeen } from '../../src/domain/approval.ts';
 import type { ApprovalPlace, ApprovalStore } from '../../src/ports/approvals.ts';
 import { batches } from '../../src/ports/batches.ts';
+import { type Clock, pause } from '../../src/ports/clock.ts';
 import type { Arrivals } from './arrival.ts';
 import { isDuplicate } from './failure.ts';
 import { fromRow, fromText, type Row, toRow, toText } from './form.ts';
@@ -34,6 +35,8 @@ interface Announced {
 }
 
 const atOnce = 200;
+/** Much shorter than the time after which what is marked is announced again. */
+const unmarkMs = 200;
 
 function record({
   arrival: _arrival,
@@ -57,7 +60,11 @@ function byTenant(
   return [...ids];
 }
 
-export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arrivals): ApprovalStore {
+export function mongoApprovals(
+  approvals: Collection<ApprovalRow>,
+  arrival: Arrivals,
+  clock: Clock,
+): ApprovalStore {
   const one = (tenantId: string, id: string) => ({ _id: id, tenantId });
   const get = async (tenantId: string, id: string): Promise<Approval | null> => {
     const row = await approvals.findOne(one(tenantId, id));
@@ -91,20 +98,24 @@ export function mongoApprovals(approvals: Collection<ApprovalRow>, arrival: Arri
     });
   }, atOnce);
 
-  /** Every approval is announced twice in its life: those that are announced while a bulk write is under way share the next. */
-  const unmarked = batches<Announced, true>(async (announced) => {
-    const writes = approvalStatuses.flatMap((status) =>
-      byTenant(announced.filter((one) => one.status === status)).map(([tenantId, ids]) => ({
-        updateMany: {
-          filter: { _id: { $in: ids }, tenantId, status },
-          update: { $unset: { unannouncedAt: '' as const } },
-        },
-      })),
-    );
-    // Nobody waits for it and a lost one is made good: it must not hold up decisions, which wait for the journal.
-    await approvals.bulkWrite(writes, { ordered: false, writeConcern: { w: 1, journal: false } });
-    return announced.map(() => true as const);
-  }, atOnce);
+  /** Every approval is announced twice in its life, and nobody waits for the mark to go: those of a moment share one update. */
+  const unmarked = batches<Announced, true>(
+    async (announced) => {
+      const writes = approvalStatuses.flatMap((status) =>
+        byTenant(announced.filter((one) => one.status === status)).map(([tenantId, ids]) => ({
+          updateMany: {
+            filter: { _id: { $in: ids }, tenantId, status },
+            update: { $unset: { unannouncedAt: '' as const } },
+          },
+        })),
+      );
+      // Nobody waits for it and a lost one is made good: it must not hold up decisions, which wait for the journal.
+      await approvals.bulkWrite(writes, { ordered: false, writeConcern: { w: 1, journal: false } });
+      return announced.map(() => true as const);
+    },
+    atOnce,
+    () => pause(clock, unmarkMs),
+  );
 
   return {
     async insert(approval) {

@@ -1,9 +1,13 @@
 // For adapters: gathers what is asked for while the last batch is under way into the next one: fewer commands, and the order of the calls is kept.
 
-/** @param flush carries a batch out; answers one result for each item, in order. An Error among the results rejects its item alone. */
+/**
+ * @param flush carries a batch out; answers one result for each item, in order. An Error among the results rejects its item alone.
+ * @param gather waited for before each batch, when more may come that is not urgent
+ */
 export function batches<T, R>(
   flush: (items: readonly T[]) => Promise<readonly (R | Error)[]>,
   most = 500,
+  gather?: () => Promise<void>,
 ): (item: T) => Promise<R> {
   interface Waiting {
     readonly item: T;
@@ -15,6 +19,7 @@ export function batches<T, R>(
 
   async function run(): Promise<void> {
     while (waiting.length > 0) {
+      await gather?.();
       const batch = waiting.slice(0, most);
       waiting = waiting.slice(most);
       try {
