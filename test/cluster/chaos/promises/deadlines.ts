@@ -43,14 +43,14 @@ export const deadlines: Suite = {
     await wait(Math.max(0, Math.max(...calm.map(({ deadline }) => deadline)) + 500 - Date.now()));
 
     // The deadlines fall into one stretch, which begins soon after the first death; most fall after their owner's.
-    const count = of(120, 1250);
+    const count = of(120, 1080);
     const begun = Date.now();
     let asking = 0;
     const asked = await askMany(trial, places, count, 'agent', () => {
       const passed = Date.now() - begun;
       asking++;
       const askedBy = Math.max(passed, 1.1 * count * (asking < 50 ? askMs : passed / asking));
-      const at = askedBy + random.between(of(3000, 17_000), of(13_000, 49_000));
+      const at = askedBy + random.between(of(3000, 17_000), of(13_000, 57_000));
       return Math.max(1, Math.round((at - passed) / 1000));
     });
     const deaths: Death[] = [];
