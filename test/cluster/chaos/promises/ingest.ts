@@ -51,7 +51,7 @@ export const ingestUnderKills: Suite = {
       },
       violations: [
         ...violations,
-        ...(killed < 0.7 * plan.length ? [`only ${killed} of ${plan.length} kills could be made`] : []),
+        ...(killed < 0.6 * plan.length ? [`only ${killed} of ${plan.length} kills could be made`] : []),
         ...of([], unknown === 0 ? ['no kill met a batch'] : []),
         ...deaths.flatMap((at, i) => {
           const next = deaths[i + 1] ?? Number.POSITIVE_INFINITY;
