@@ -51,6 +51,15 @@ export async function ownedBy(fleet: Fleet, i: number, tenant: Tenant): Promise<
   return value;
 }
 
+/** What none of the nodes that are up owns. */
+export async function ownerless(fleet: Fleet, tenant: Tenant): Promise<ReadonlySet<number>> {
+  const views = await Promise.all(fleet.up.map((node) => view(fleet, node, tenant)));
+  const owned = new Set(views.flatMap((seen) => [...(seen?.own ?? [])]));
+  return new Set(
+    Array.from({ length: shardCount }, (_, shard) => shard).filter((shard) => !owned.has(shard)),
+  );
+}
+
 /** The number of the node that owns a tenant's environment; null while none does. */
 export async function ownerOf(fleet: Fleet, tenant: Tenant, env: Env = 'production'): Promise<number | null> {
   const shard = shardOf(`${tenant.id}/${env}`);

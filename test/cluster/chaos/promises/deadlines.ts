@@ -9,7 +9,7 @@ import { checkOrder, checkReplay } from '../check/streams.ts';
 import { close, dashboards, open } from '../crowd.ts';
 import { spread } from '../figures.ts';
 import type { Follower } from '../follower.ts';
-import { ownedBy } from '../shards.ts';
+import { ownedBy, ownerless } from '../shards.ts';
 import { type Env, type Key, Tenant } from '../tenant.ts';
 import type { Suite, Trial } from '../trial.ts';
 
@@ -123,8 +123,11 @@ async function killAll(
     if (owners.length === 0) continue;
     const i = random.pick(owners);
     await fleet.kill(i);
-    deaths.push({ at: Date.now(), shards: owned[i] ?? new Set() });
-    for (const shard of owned[i] ?? []) left.delete(shard);
+    const at = Date.now();
+    // It may have taken some since it was asked: what nobody else owns was its, or on its way.
+    const shards = new Set([...(owned[i] ?? []), ...(await ownerless(fleet, tenant))]);
+    deaths.push({ at, shards });
+    for (const shard of shards) left.delete(shard);
     await wait(random.between(200, 1000));
     await fleet.start(i);
   }
