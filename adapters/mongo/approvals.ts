@@ -36,7 +36,7 @@ interface Announced {
 
 const atOnce = 200;
 /** Much shorter than the time after which what is marked is announced again. */
-const unmarkMs = 200;
+const unmarkMs = 40;
 
 function record({
   arrival: _arrival,
