@@ -75,10 +75,11 @@ for i = 1, #KEYS, 2 do
     floor = oldest[1][1]
     redis.call('XTRIM', log, 'MINID', '=', oldest[2][1])
   end
-  local oldest = string.format('%.0f-0', now - keep)
-  local aged = redis.call('XREVRANGE', log, '(' .. oldest, '-', 'COUNT', 1)
-  if #aged > 0 then
-    floor = aged[1][1]
+  -- Looking back from a time before all entries is slow in Redis: only when the first one is older than that.
+  local first = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
+  if first and tonumber(string.match(first[1], '^%d+')) < now - keep then
+    local oldest = string.format('%.0f-0', now - keep)
+    floor = redis.call('XREVRANGE', log, '(' .. oldest, '-', 'COUNT', 1)[1][1]
     redis.call('XTRIM', log, 'MINID', '=', oldest)
   end
   if floor then redis.call('SET', KEYS[i + 1], floor) end

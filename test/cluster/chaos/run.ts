@@ -13,7 +13,7 @@ Usage: npm run test:chaos -- [options]
 
   --seeds N       seeds 1 to N [1]; M-N: seeds M to N
   --seed S        this seed alone, whatever text it is
-  --promises L    only these, by number, comma separated [all]
+  --promises L    only these, by number, comma separated, in this order [all]
   --short         the sizes that the tests run, instead of the promises' own numbers
   --embedded      one embedded hub with kill -9, for the promises that it keeps too
   --logs FOLDER   what the nodes said, when a promise was broken
@@ -49,8 +49,8 @@ function wanted(): { readonly seeds: readonly string[]; readonly suites: typeof 
   const known = values.embedded ? embedded : all;
   if (values.promises === undefined) return { seeds, suites: known };
   const numbers = values.promises.split(',').map(Number);
-  const suites = known.filter(({ promise }) => numbers.includes(promise));
-  if (suites.length !== new Set(numbers).size)
+  const suites = numbers.flatMap((number) => known.find(({ promise }) => promise === number) ?? []);
+  if (suites.length !== numbers.length)
     throw new Error(`--promises: there is no such one in ${values.promises}`);
   return { seeds, suites };
 }
