@@ -7,7 +7,7 @@ import { batches } from '../../src/ports/batches.ts';
 import { type Clock, pause } from '../../src/ports/clock.ts';
 import type { Arrivals } from './arrival.ts';
 import { isDuplicate } from './failure.ts';
-import { fromRow, fromText, type Row, toRow, toText } from './form.ts';
+import { byTenant, fromRow, fromText, type Row, toRow, toText } from './form.ts';
 
 export type ApprovalRow = Omit<Row<Approval>, 'toolArgs'> & {
   readonly toolArgs: string | null;
@@ -49,16 +49,9 @@ function record({
   return fromRow<Approval>({ ...rest, toolArgs: fromText(toolArgs) });
 }
 
-const place = ({ _id, tenantId, env }: ApprovalRow): ApprovalPlace => ({ tenantId, env, id: _id });
+const idOf = ({ id }: { readonly id: string }): string => id;
 
-/** Tenant → ids. */
-function byTenant(
-  some: readonly { readonly tenantId: string; readonly id: string }[],
-): readonly (readonly [string, string[]])[] {
-  const ids = new Map<string, string[]>();
-  for (const { tenantId, id } of some) ids.set(tenantId, [...(ids.get(tenantId) ?? []), id]);
-  return [...ids];
-}
+const place = ({ _id, tenantId, env }: ApprovalRow): ApprovalPlace => ({ tenantId, env, id: _id });
 
 export function mongoApprovals(
   approvals: Collection<ApprovalRow>,
@@ -82,7 +75,7 @@ export function mongoApprovals(
       unannouncedAt: now,
       timedOutBy,
     };
-    const writes = byTenant(due).map(([tenantId, ids]) => {
+    const writes = byTenant(due, idOf).map(([tenantId, ids]) => {
       const filter = { _id: { $in: ids }, tenantId, status: 'pending' as const, deadline: { $lte: now } };
       return { updateMany: { filter, update: { $set } } };
     });
@@ -102,7 +95,10 @@ export function mongoApprovals(
   const unmarked = batches<Announced, true>(
     async (announced) => {
       const writes = approvalStatuses.flatMap((status) =>
-        byTenant(announced.filter((one) => one.status === status)).map(([tenantId, ids]) => ({
+        byTenant(
+          announced.filter((one) => one.status === status),
+          idOf,
+        ).map(([tenantId, ids]) => ({
           updateMany: {
             filter: { _id: { $in: ids }, tenantId, status },
             update: { $unset: { unannouncedAt: '' as const } },
@@ -170,7 +166,7 @@ export function mongoApprovals(
       return stored.decisionId === decision.id ? record(stored) : 'not_pending';
     },
     async expire(tenantId, id, now) {
-      return (await timedOut({ tenantId, id, now }))?.approval ?? null;
+      return (await timedOut({ tenantId, id, now })).approval;
     },
     async pending(tenantId, env) {
       const rows = await approvals

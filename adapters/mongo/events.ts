@@ -1,14 +1,14 @@
 // Audit events in MongoDB: a document per call id under a unique (tenant, call id). A batch is one unordered insert; what the index refuses
-// are repeats, whose outcome is added, when it is not known yet, by an update that does nothing the second time. The insert of a batch is not one step: when it fails
-// half-way it throws and part of the batch may be stored, and sending the batch again completes it and counts that part as duplicates.
-// A process that dies between the insert and an outcome was not acknowledged either, and the repeat adds the outcome.
+// are repeats, whose outcome is added, when it is not known yet, by an update that does nothing the second time. The insert of a batch is not
+// one step: when it fails half-way it throws and part of the batch may be stored, and sending the batch again completes it and counts that part
+// as duplicates. A process that dies between the insert and an outcome was not acknowledged either, and the repeat adds the outcome.
 import type { Collection } from 'mongodb';
 import { type EventInput, outcomeOf, verdictsOf } from '../../src/domain/event.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { EventCounts, EventStore, HistogramBucket } from '../../src/ports/events.ts';
 import type { Arrivals } from './arrival.ts';
 import { afterCursor, cursorAfter, type EventRow, eventQuery, toEvent, toEventRow } from './event-filter.ts';
-import { refusedAsDuplicates } from './failure.ts';
+import { takenAmong } from './failure.ts';
 import { gate } from './gate.ts';
 
 const atOnce = 16;
@@ -25,16 +25,6 @@ const not = (condition: object) => ({ $not: [condition] });
 
 export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clock: Clock): EventStore {
   const enter = gate(clock, atOnce, waiting);
-
-  /** Inserts the rows; returns the indexes of those that the unique index refused. */
-  async function insert(rows: readonly EventRow[]): Promise<readonly number[]> {
-    try {
-      await events.insertMany(rows, { ordered: false });
-      return [];
-    } catch (error) {
-      return refusedAsDuplicates(error);
-    }
-  }
 
   /** Reads first: most repeats have nothing to add, and a read takes no turn from the inserts. */
   async function addOutcomes(tenantId: string, repeats: readonly EventInput[]): Promise<void> {
@@ -72,7 +62,8 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
         const fresh = [...firsts.values()];
         if (fresh.length === 0) return { accepted: 0, duplicates: 0 };
         const rows = fresh.map((event) => toEventRow(event, batch, arrival(batch.receivedAt)));
-        const known = (await insert(rows)).flatMap((index) => fresh[index] ?? []);
+        const taken = await takenAmong(events.insertMany(rows, { ordered: false }));
+        const known = taken.flatMap((index) => fresh[index] ?? []);
         await addOutcomes(batch.tenantId, [...known, ...repeats]);
         return {
           accepted: fresh.length - known.length,

@@ -14,13 +14,14 @@ const passing = new Set([
   6, 7, 50, 64, 89, 91, 189, 202, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436, 14031,
 ]);
 const tooLarge = new Set([10334, 17419, 17420]);
+const duplicateKey = 11000;
 
 export const unavailable = (): HubError =>
   new HubError('unavailable', 'The store cannot be reached. Try again in a moment.', { retryAfter });
 
 /** True for a write refused by a unique index. */
 export const isDuplicate = (error: unknown): boolean =>
-  error instanceof MongoServerError && error.code === 11000;
+  error instanceof MongoServerError && error.code === duplicateKey;
 
 /** True when the write was carried out, false when a unique index refused it. @throws any other error */
 export async function unlessTaken(write: Promise<unknown>): Promise<boolean> {
@@ -33,11 +34,20 @@ export async function unlessTaken(write: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** The indexes of a bulk write's items that a unique index refused. @throws the error unless that is all that went wrong */
-export function refusedAsDuplicates(error: unknown): readonly number[] {
+/** The indexes of a bulk write's items that a unique index refused. @throws the error when anything else went wrong */
+export async function takenAmong(write: Promise<unknown>): Promise<readonly number[]> {
+  try {
+    await write;
+    return [];
+  } catch (error) {
+    return refusedAsDuplicates(error);
+  }
+}
+
+function refusedAsDuplicates(error: unknown): readonly number[] {
   if (!(error instanceof MongoBulkWriteError)) throw error;
   const refused = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];
-  const duplicates = refused.filter((one) => one.code === 11000);
+  const duplicates = refused.filter((one) => one.code === duplicateKey);
   const unsure = error.result.getWriteConcernError() !== undefined;
   if (unsure || duplicates.length === 0 || duplicates.length < refused.length) throw error;
   return duplicates.map((one) => one.index);

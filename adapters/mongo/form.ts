@@ -27,6 +27,20 @@ export const notAfter = (fence: number) => ({
   $or: [{ fence: { $exists: false } }, { fence: { $lte: fence } }],
 });
 
+/** The ids of some items of many tenants, by tenant: what one command may name. */
+export function byTenant<T extends { readonly tenantId: string }>(
+  items: readonly T[],
+  idOf: (item: T) => string,
+): readonly (readonly [tenantId: string, ids: readonly string[]])[] {
+  const ids = new Map<string, string[]>();
+  for (const item of items) {
+    const list = ids.get(item.tenantId) ?? [];
+    ids.set(item.tenantId, list);
+    list.push(idOf(item));
+  }
+  return [...ids];
+}
+
 /** JSON as text; null stays null. */
 export const toText = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
 

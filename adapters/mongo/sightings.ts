@@ -5,7 +5,8 @@ import type { Reported } from '../../src/domain/agent.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import { batches } from '../../src/ports/batches.ts';
 import type { AgentRow, ReportRow } from './agents.ts';
-import { refusedAsDuplicates, unavailable } from './failure.ts';
+import { takenAmong, unavailable } from './failure.ts';
+import { byTenant } from './form.ts';
 
 interface Sighting {
   readonly tenantId: string;
@@ -30,16 +31,6 @@ function newest<T>(items: readonly T[], keyOf: (item: T) => string, timeOf: (ite
   return [...byKey.values()];
 }
 
-/** What a unique index refuses is there already. Answers the indexes of those. */
-async function unlessThere(write: () => Promise<unknown>): Promise<readonly number[]> {
-  try {
-    await write();
-    return [];
-  } catch (error) {
-    return refusedAsDuplicates(error);
-  }
-}
-
 const fresh = ({ tenantId, agentId, env, now, newId }: Sighting): AgentRow => ({
   _id: newId,
   tenantId,
@@ -59,14 +50,10 @@ export function sightings(agents: Collection<AgentRow>): (sighting: Sighting) =>
     `${tenantId}/${agentId}`;
 
   async function find(wanted: readonly Sighting[]): Promise<Map<string, AgentRow>> {
-    const byTenant = new Map<string, string[]>();
-    for (const { tenantId, agentId } of wanted) {
-      const ids = byTenant.get(tenantId) ?? [];
-      byTenant.set(tenantId, ids);
-      ids.push(agentId);
-    }
     const lists = await Promise.all(
-      [...byTenant].map(([tenantId, ids]) => agents.find({ tenantId, agentId: { $in: ids } }).toArray()),
+      byTenant(wanted, ({ agentId }) => agentId).map(([tenantId, ids]) =>
+        agents.find({ tenantId, agentId: { $in: ids } }).toArray(),
+      ),
     );
     return new Map(lists.flat().map((row) => [keyOf(row), row]));
   }
@@ -77,7 +64,7 @@ export function sightings(agents: Collection<AgentRow>): (sighting: Sighting) =>
     const missing = latest.filter((one) => !rows.has(keyOf(one)));
     if (missing.length > 0) {
       const made = missing.map(fresh);
-      const refused = await unlessThere(() => agents.insertMany(made, { ordered: false }));
+      const refused = await takenAmong(agents.insertMany(made, { ordered: false }));
       for (const [i, row] of made.entries()) if (!refused.includes(i)) rows.set(keyOf(row), row);
       // Another node was faster.
       const others = missing.filter((_, i) => refused.includes(i));
@@ -110,10 +97,10 @@ export function reportings(reports: Collection<ReportRow>): (report: ReportOf) =
         updateOne: { filter, update: { $set: { policyVersion, at }, $setOnInsert: place }, upsert: true },
       };
     });
-    const refused = await unlessThere(() => reports.bulkWrite(writes, { ordered: false }));
+    const refused = await takenAmong(reports.bulkWrite(writes, { ordered: false }));
     // What is there is newer, or another node made an older one at the same moment.
     const again = writes.filter((_, i) => refused.includes(i));
-    if (again.length > 0) await unlessThere(() => reports.bulkWrite(again, { ordered: false }));
+    if (again.length > 0) await takenAmong(reports.bulkWrite(again, { ordered: false }));
     return items.map(() => true as const);
   }, most);
 }
