@@ -68,19 +68,19 @@ for i = 1, #KEYS, 2 do
     floor = gone[#gone][1]
     redis.call('XTRIM', log, 'MAXLEN', '=', most)
   end
+  local oldest
   while true do
-    local oldest = redis.call('XRANGE', log, '-', '+', 'COUNT', 2)
+    oldest = redis.call('XRANGE', log, '-', '+', 'COUNT', 2)
     local through = #oldest == 2 and tonumber(oldest[1][2][6])
     if not through or total[i] - through + #oldest[1][2][2] <= bytes then break end
     floor = oldest[1][1]
     redis.call('XTRIM', log, 'MINID', '=', oldest[2][1])
   end
   -- Looking back from a time before all entries is slow in Redis: only when the first one is older than that.
-  local first = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
-  if first and tonumber(string.match(first[1], '^%d+')) < now - keep then
-    local oldest = string.format('%.0f-0', now - keep)
-    floor = redis.call('XREVRANGE', log, '(' .. oldest, '-', 'COUNT', 1)[1][1]
-    redis.call('XTRIM', log, 'MINID', '=', oldest)
+  if #oldest > 0 and tonumber(string.match(oldest[1][1], '^%d+')) < now - keep then
+    local since = string.format('%.0f-0', now - keep)
+    floor = redis.call('XREVRANGE', log, '(' .. since, '-', 'COUNT', 1)[1][1]
+    redis.call('XTRIM', log, 'MINID', '=', since)
   end
   if floor then redis.call('SET', KEYS[i + 1], floor) end
   redis.call('PEXPIRE', log, idle)

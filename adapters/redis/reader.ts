@@ -7,7 +7,7 @@ import {
   readPosition,
   sharedPosition,
 } from '../../src/domain/frame.ts';
-import type { Clock } from '../../src/ports/clock.ts';
+import { type Clock, pause } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { Answer, Link } from './link.ts';
 import { type Entry, entriesOf, isList, type Logs } from './log.ts';
@@ -136,8 +136,6 @@ export function openReader(
     }
   }
 
-  const pause = () => new Promise<void>((resolve) => void clock.after(pauseMs, resolve));
-
   async function follow(): Promise<void> {
     while (!closed) {
       try {
@@ -150,7 +148,7 @@ export function openReader(
       } catch {
         // The links say in the log that Redis is away; positions are kept, so nothing is lost or repeated.
         interrupted = true;
-        if (!closed) await pause();
+        if (!closed) await pause(clock, pauseMs);
       }
     }
   }
