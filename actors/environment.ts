@@ -210,15 +210,15 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: null };
     },
 
-    async retarget({ roster, current }, assignment, context) {
+    async retarget(state, assignment, context) {
       const { agentId, bundleName } = assignment;
-      const told = roster.retarget(assignment, context.now());
-      const deployment = told && bundleName !== null ? current.get(bundleName) : undefined;
-      if (!deployment) return { reply: null };
-      const yaml = await deployedYaml(context.ports, deployment);
-      const data = contractUpdate(deployment, yaml, context.ports.signatureEncoding);
-      const { once: _once, ...update } = updateForAgents(deployment, data);
-      return { reply: null, frames: [{ ...update, toAgent: agentId }] };
+      const told = state.roster.retarget(assignment, context.now());
+      const names = told && bundleName !== null ? [bundleName] : [];
+      const frames = await framesOf(state, names, context, (...made) => {
+        const { once: _once, ...update } = updateForAgents(...made);
+        return [{ ...update, toAgent: agentId }];
+      });
+      return { reply: null, frames };
     },
 
     async ran({ roster }, report, context) {

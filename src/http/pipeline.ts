@@ -84,9 +84,6 @@ const minuteMs = 60_000;
 /** Streams opened a minute per key or user: a whole fleet may share one key and reconnect at once. */
 const streamsPerMinute = 60_000;
 
-const tooMany = (retryAfter: number): HubError =>
-  new HubError('rate_limited', 'Too many requests. Please slow down.', { retryAfter });
-
 /** @throws Error when a route has no handler, or the tables or proxies are malformed: a server must not start then */
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { serve, callers, limits, live, cors, metrics, secrets, clock, log } = options;
@@ -116,7 +113,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     callers.checkCsrf(declaration, method, raw.path, raw.headers);
     const address = addressOf(raw.remote, raw.headers.get('x-forwarded-for') ?? '');
     // An operator token can be guessed at: guesses are counted before it is compared.
-    if (declaration.auth === 'operator') await countOperator(address);
+    if (declaration.auth === 'operator') {
+      const { limits: counted, max, windowMs } = options.operatorLimit;
+      await within(counted, `operator:${address}`, max, windowMs);
+    }
     const mark = live.mark();
     const { caller, cookie } = await callers.find(declaration.auth, raw.headers);
     seen.caller = caller;
@@ -146,15 +146,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     return plain(204, [['Allow', allowOf(match)]], null);
   }
 
-  async function within(name: string, who: string, max: number): Promise<void> {
-    const answer = await limits.hit(`${name}:${who}`, max, minuteMs);
-    if (!answer.ok) throw tooMany(answer.retryAfter);
-  }
-
-  async function countOperator(address: string): Promise<void> {
-    const { limits: counted, max, windowMs } = options.operatorLimit;
-    const answer = await counted.hit(`operator:${address}`, max, windowMs);
-    if (!answer.ok) throw tooMany(answer.retryAfter);
+  async function within(counted: Limits, name: string, max: number, windowMs: number): Promise<void> {
+    const answer = await counted.hit(name, max, windowMs);
+    if (answer.ok) return;
+    throw new HubError('rate_limited', 'Too many requests. Please slow down.', {
+      retryAfter: answer.retryAfter,
+    });
   }
 
   async function checkLimit(declaration: RouteDeclaration, caller: Caller, address: string): Promise<void> {
@@ -165,7 +162,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     // Routes that anybody may call are not limited unless they say so.
     if (who === null && declaration.limit === undefined) return;
     const max = limit === 'stream' ? streamsPerMinute : (options.standardPerMinute ?? 6_000);
-    await within(limit, who ?? `address:${address}`, max);
+    await within(limits, `${limit}:${who ?? `address:${address}`}`, max, minuteMs);
   }
 
   function checkOrigin(caller: Caller, origin: string | undefined, host: string | undefined): void {

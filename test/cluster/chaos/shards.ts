@@ -5,6 +5,8 @@ import type { Node } from './caller.ts';
 import type { Fleet } from './fleet.ts';
 import type { Env, Tenant } from './tenant.ts';
 
+const allShards = Array.from({ length: shardCount }, (_, shard) => shard);
+
 export interface ShardView {
   /** The answering process's own name, new at every start. */
   readonly id: string;
@@ -43,7 +45,7 @@ export function isWhole(views: readonly (ShardView | null)[]): boolean {
 
 /** What the node of this number owns; all, where there is one node. @throws Error when it does not say */
 export async function ownedBy(fleet: Fleet, i: number, tenant: Tenant): Promise<ReadonlySet<number>> {
-  if (fleet.size === 1) return new Set(Array.from({ length: shardCount }, (_, shard) => shard));
+  if (fleet.size === 1) return new Set(allShards);
   const { value } = await eventually(
     `node ${fleet.at(i).name} says what it owns`,
     async () => (await view(fleet, fleet.at(i), tenant))?.own,
@@ -55,9 +57,7 @@ export async function ownedBy(fleet: Fleet, i: number, tenant: Tenant): Promise<
 export async function ownerless(fleet: Fleet, tenant: Tenant): Promise<ReadonlySet<number>> {
   const views = await Promise.all(fleet.up.map((node) => view(fleet, node, tenant)));
   const owned = new Set(views.flatMap((seen) => [...(seen?.own ?? [])]));
-  return new Set(
-    Array.from({ length: shardCount }, (_, shard) => shard).filter((shard) => !owned.has(shard)),
-  );
+  return new Set(allShards.filter((shard) => !owned.has(shard)));
 }
 
 /** The number of the node that owns a tenant's environment; null while none does. */
