@@ -111,10 +111,20 @@ export async function startHub(config: Config): Promise<RunningHub> {
     stands: (caller) => callers.stands(caller),
     turned: workers.add('push', pushMs),
   });
+  const sweep = startSweep({
+    clock,
+    log,
+    mine: (key) => parts.owns(key),
+    turned: workers.add('sweep', sweepMs),
+    due: dueApprovals(store),
+    tell: (tell) => actors.send(tell),
+  });
   broadcast.onControl((message) => {
     callers.control(message);
     live.control(message);
     parts.control(message, live.audiences());
+    // What fell due while a shard had no owner is not kept waiting for the next turn.
+    if (message.kind === 'shards_moved') void sweep.run();
   });
   const pipeline = createPipeline({
     tables: [api],
@@ -131,14 +141,6 @@ export async function startHub(config: Config): Promise<RunningHub> {
     log,
     trustedProxies: config.trustedProxies,
     openApi,
-  });
-  const sweep = startSweep({
-    clock,
-    log,
-    lease: () => parts.sweeps(),
-    turned: workers.add('sweep', sweepMs),
-    due: dueApprovals(store),
-    tell: (tell) => actors.send(tell),
   });
   const house = startHousekeeping(jobs, { store, clock, log });
 

@@ -1,4 +1,5 @@
-// The sweep over stored deadlines: the guarantee behind the actors' timers. Decides nothing: it tells the actor, whose write decides.
+// The sweep over stored deadlines, on every node for the keys it owns: the guarantee behind the actors' timers. Decides nothing: it tells the
+// actor, whose write decides.
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { Tell } from './define.ts';
@@ -8,20 +9,20 @@ export interface SweepOptions {
   readonly log: Log;
   /** 1 s unless told. */
   readonly everyMs?: number;
-  /** True while this process holds the sweep's role; always true where there is one process. */
-  readonly lease: () => boolean;
+  /** True for a key whose actor is this process's: the others' are told by their owners. */
+  readonly mine: (key: string) => boolean;
   /**
    * What is due at `now` (epoch ms), as messages to actors; bounded by the caller. The same may come again until it is done: one that was
    * told is told again after 3 s, or at once when telling failed. A store that is slow must not get more work for being behind.
    */
   readonly due: (now: number) => Promise<readonly Tell[]>;
   readonly tell: (tell: Tell) => Promise<void>;
-  /** After every turn that did what it should, or had nothing to do. */
+  /** After every turn that did what it should. */
   readonly turned?: () => void;
 }
 
 export interface Sweep {
-  /** One sweep now, unless one is under way or this process has not the role. Never throws: failures are logged and swept again. */
+  /** One sweep now, unless one is under way. Never throws: failures are logged and swept again. */
   run(): Promise<void>;
   /** No sweep begins any more; resolves when the one under way has ended. */
   stop(): Promise<void>;
@@ -32,7 +33,7 @@ const toldAgainMs = 3000;
 const nameOf = ({ kind, key, type, body }: Tell): string => JSON.stringify([kind, key, type, body]);
 
 export function startSweep(options: SweepOptions): Sweep {
-  const { clock, log, lease, due, tell } = options;
+  const { clock, log, mine, due, tell } = options;
   /** What was told lately, and when (monotonic). */
   const told = new Map<string, number>();
   let running: Promise<void> | null = null;
@@ -44,6 +45,7 @@ export function startSweep(options: SweepOptions): Sweep {
       const now = clock.monotonic();
       for (const [name, at] of told) if (now - at >= toldAgainMs) told.delete(name);
       for (const message of found) {
+        if (!mine(message.key)) continue;
         const name = nameOf(message);
         if (told.has(name)) continue;
         told.set(name, now);
@@ -63,7 +65,6 @@ export function startSweep(options: SweepOptions): Sweep {
 
   const run = async (): Promise<void> => {
     if (running || stopped) return;
-    if (!lease()) return options.turned?.();
     running = sweep();
     await running;
     running = null;

@@ -13,8 +13,6 @@ export interface OwnershipOptions {
   readonly leases: Leases;
   readonly members: Members;
   readonly note: () => Omit<NodeNote, 'shards'>;
-  /** Roles beside the shards, of which one node holds each. */
-  readonly roles?: readonly string[];
   /** 256 unless told. */
   readonly shards?: number;
   readonly renewMs?: number;
@@ -35,7 +33,6 @@ export interface Ownership {
   owns(shard: number): boolean;
   /** The epoch of the shard's lease; 0 when it is not held. */
   epochOf(shard: number): number;
-  holds(role: string): boolean;
   readonly shards: readonly number[];
   /** As of the last turn that succeeded. */
   readonly members: readonly Member[];
@@ -53,10 +50,9 @@ const soonMs = 300;
 const shardName = (shard: number): string => `shard:${shard}`;
 
 export function startOwnership(options: OwnershipOptions): Ownership {
-  const { clock, log, leases, members: roll, roles = [], shards: count = shardCount } = options;
+  const { clock, log, leases, members: roll, shards: count = shardCount } = options;
   const renewMs = options.renewMs ?? leaseRenewMs;
   const held = new Map<number, Lease>();
-  const heldRoles = new Map<string, Lease>();
   let members: readonly Member[] = [];
   let running: Promise<void> | null = null;
   let timer: Timer | null = null;
@@ -74,7 +70,6 @@ export function startOwnership(options: OwnershipOptions): Ownership {
 
   /** Lets go of what has ended without being renewed, as after a long pause of the process. */
   function lapse(): void {
-    for (const [role, lease] of heldRoles) if (!valid(lease)) heldRoles.delete(role);
     drop(
       [...held].filter(([, lease]) => !valid(lease)).map(([shard]) => shard),
       'the leases ended',
@@ -82,15 +77,10 @@ export function startOwnership(options: OwnershipOptions): Ownership {
   }
 
   async function renew(): Promise<void> {
-    const renewed = await leases.renew([...held.values(), ...heldRoles.values()]);
+    const renewed = await leases.renew([...held.values()]);
     // What ended before the answer came is lost, renewed or not: letters passed it by meanwhile. It is taken anew.
     lapse();
     const byName = new Map(renewed.map((lease) => [lease.name, lease]));
-    for (const [role, before] of heldRoles) {
-      const lease = byName.get(before.name);
-      if (lease) heldRoles.set(role, lease);
-      else heldRoles.delete(role);
-    }
     const lost: number[] = [];
     for (const shard of [...held.keys()]) {
       const lease = byName.get(shardName(shard));
@@ -133,11 +123,6 @@ export function startOwnership(options: OwnershipOptions): Ownership {
     }
   }
 
-  async function takeRoles(): Promise<void> {
-    const missing = roles.filter((role) => !heldRoles.has(role));
-    for (const lease of await leases.acquire(missing)) heldRoles.set(lease.name, lease);
-  }
-
   async function once(): Promise<void> {
     let next = renewMs;
     try {
@@ -157,7 +142,6 @@ export function startOwnership(options: OwnershipOptions): Ownership {
           members = await roll.beat({ ...options.note(), shards: [...held.keys()] });
         }
       }
-      await takeRoles();
       if (held.size < Math.floor(count / nodes)) next = Math.min(soonMs, renewMs);
       options.turned?.();
     } catch (err) {
@@ -180,7 +164,6 @@ export function startOwnership(options: OwnershipOptions): Ownership {
   return {
     owns: (shard) => valid(held.get(shard)),
     epochOf: (shard) => held.get(shard)?.epoch ?? 0,
-    holds: (role) => valid(heldRoles.get(role)),
     get shards() {
       return [...held.keys()].filter((shard) => valid(held.get(shard)));
     },
@@ -193,11 +176,8 @@ export function startOwnership(options: OwnershipOptions): Ownership {
       timer?.cancel();
       watch.cancel();
       await running;
-      const others = [...heldRoles.values()];
-      heldRoles.clear();
       try {
         await giveBack([...held.keys()]);
-        await leases.release(others);
         await roll.leave();
       } catch (err) {
         log.warn({ err }, 'leases could not be given back: they end by themselves');

@@ -21,7 +21,6 @@ export interface RemoteOptions<K extends Kinds, Ports>
   readonly leases: Leases;
   readonly members: Members;
   readonly note: () => Omit<NodeNote, 'shards'>;
-  readonly roles?: readonly string[];
   readonly shards?: number;
   readonly renewMs?: number;
   /** These shards have a new owner: this node. Whoever is connected to their actors should say so again. */
@@ -38,7 +37,8 @@ export interface RemoteActors<K extends Kinds> extends Actors<K> {
    * written down: it is tried until it succeeds, by the next owner if need be.
    */
   wake(kind: string, key: string): Promise<void>;
-  holds(role: string): boolean;
+  /** True while this node owns the key's shard. */
+  owns(key: string): boolean;
   readonly shards: readonly number[];
   readonly members: readonly Member[];
   /** Activations in memory. */
@@ -187,7 +187,7 @@ export function createRemoteActors<K extends Kinds, Ports>(
     send,
     // Also when the key lives here: a letter is kept until its actor could be built, a message in a mailbox is not.
     wake: (kind, key) => byPost({ kind, key, type: wakeMessage, body: null }, false),
-    holds: (role) => owned.holds(role),
+    owns: (key) => owns(shardOfKey(key)),
     get shards() {
       return owned.shards;
     },

@@ -18,7 +18,6 @@ import type { Store } from '../ports/store.ts';
 import { version } from '../version.ts';
 import { actorPorts, type Materials, type Parts } from './parts.ts';
 
-const sweepRole = 'sweep';
 /** A loop that has not turned for so long is crashed; turns come every 1 to 2 s. */
 const loopMs = 6000;
 /** A node that is no member any more for so long is gone. */
@@ -96,7 +95,6 @@ export async function openCluster(
     leases: redis.leases,
     members: redis.members,
     note: () => ({ version, startedAt, agents: agents() }),
-    roles: [sweepRole],
     moved: (shards) => redis.broadcast.control({ kind: 'shards_moved', shards }),
     turned() {
       leasesTurned();
@@ -156,7 +154,7 @@ export async function openCluster(
         broadcastLagMs,
       };
     },
-    sweeps: () => actors.holds(sweepRole),
+    owns: (key) => actors.owns(key),
     begin: () => actors.turn(),
     control(message: Control, audiences) {
       if (message.kind !== 'shards_moved' && message.kind !== 'missed') return;

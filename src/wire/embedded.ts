@@ -49,7 +49,7 @@ export async function openEmbedded(materials: Materials): Promise<Parts> {
       lag: [],
       broadcastLagMs: 0,
     }),
-    sweeps: () => true,
+    owns: () => true,
     begin: async () => {},
     control: () => {},
     stopActors: () => actors.stop(),

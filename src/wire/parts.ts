@@ -41,8 +41,8 @@ export interface Parts {
   /** Connected agents, over all nodes. */
   connectedAgents(): number;
   readonly cluster: NodeHealth['cluster'];
-  /** True while this node is the one that sweeps. */
-  sweeps(): boolean;
+  /** True while this node owns the actors of this key. */
+  owns(key: string): boolean;
   /** Takes part, once streams can be announced. */
   begin(): Promise<void>;
   /** A control message came; `audiences` have streams here. */

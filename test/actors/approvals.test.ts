@@ -156,7 +156,7 @@ describe('timing out', () => {
     const sweep = startSweep({
       clock: hub.clock,
       log: hub.log,
-      lease: () => true,
+      mine: () => true,
       due: dueApprovals(hub.store),
       tell: (tell) => hub.actors.send(tell),
     });
@@ -186,7 +186,7 @@ describe('timing out', () => {
     const sweep = startSweep({
       clock: hub.clock,
       log: hub.log,
-      lease: () => true,
+      mine: () => true,
       due: dueApprovals(hub.store),
       tell: (tell) => other.send(tell),
     });
@@ -211,7 +211,7 @@ describe('timing out', () => {
     const sweep = startSweep({
       clock: hub.clock,
       log: hub.log,
-      lease: () => true,
+      mine: () => true,
       due: dueApprovals(hub.store, 10),
       tell: (tell) =>
         tell.key.startsWith(stuck) ? Promise.reject(new Error('stuck')) : hub.actors.send(tell),
@@ -241,7 +241,7 @@ describe('timing out', () => {
     const sweep = startSweep({
       clock: hub.clock,
       log: hub.log,
-      lease: () => true,
+      mine: () => true,
       due: dueApprovals(hub.store),
       tell: (tell) => hub.actors.send(tell),
     });

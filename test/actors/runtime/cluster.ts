@@ -30,7 +30,6 @@ export function aCluster() {
       leases: bus.leases(name),
       members: bus.members(name),
       note: () => ({ version: 'test', startedAt: 0, agents: 0 }),
-      roles: ['sweep'],
       moved: async (shards) => void moved.push(...shards),
     });
     await actors.turn();

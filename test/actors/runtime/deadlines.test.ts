@@ -14,7 +14,7 @@ function aSweep(options: Partial<SweepOptions> = {}) {
   const sweep = startSweep({
     clock,
     log,
-    lease: () => true,
+    mine: () => true,
     due: async (now) => {
       asked.push(now);
       return [message];
@@ -50,14 +50,18 @@ it('tells again what stays due, after 3 s', async () => {
   expect(told).toEqual([message, message]);
 });
 
-it('does nothing while another process holds the role', async () => {
-  let mine = false;
-  const { clock, asked } = aSweep({ lease: () => mine });
+it('tells the actors of this process alone, and those that it takes over as soon as it is told to look', async () => {
+  const own = new Set(['t2/staging']);
+  const theirs = { ...message, key: 't2/staging' };
+  const { clock, told, sweep } = aSweep({
+    mine: (key) => own.has(key),
+    due: async () => [message, theirs],
+  });
   await clock.advanceAsync(1000);
-  expect(asked).toEqual([]);
-  mine = true;
-  await clock.advanceAsync(1000);
-  expect(asked).toEqual([2000]);
+  expect(told).toEqual([theirs]);
+  own.add(message.key);
+  await sweep.run();
+  expect(told).toEqual([theirs, message]);
 });
 
 it('never runs twice at once', async () => {

@@ -46,12 +46,13 @@ describe('shards', () => {
     expect(a.actors.shards).toHaveLength(0);
   });
 
-  it('give one node alone the role of sweeping, and pass it on', async () => {
+  it('make their keys one node\'s own, and no other\'s', async () => {
     const { a, b, bus, pass } = await two();
-    expect([a.actors.holds('sweep'), b.actors.holds('sweep')]).toEqual([true, false]);
+    const key = keyOf(a.actors);
+    expect([a.actors.owns(key), b.actors.owns(key)]).toEqual([true, false]);
     bus.cut.add('a');
     await pass(8000);
-    expect([a.actors.holds('sweep'), b.actors.holds('sweep')]).toEqual([false, true]);
+    expect([a.actors.owns(key), b.actors.owns(key)]).toEqual([false, true]);
   });
 
   it('that were taken are told, so that streams are announced to the new owner', async () => {
