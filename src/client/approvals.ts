@@ -91,6 +91,9 @@ export class HubApprovals implements ApprovalBackend {
   readonly #pollInterval: number;
   readonly #waiting = new Map<string, Set<(outcome: ApprovalOutcome) => void>>();
   readonly #early = new Map<string, ApprovalOutcome>();
+  readonly #resting = new Set<() => void>();
+  /** How often `look` was called. */
+  #looks = 0;
 
   /** @param pollInterval milliseconds between two looks */
   constructor(http: HttpConnection, pollInterval = 2000) {
@@ -112,9 +115,10 @@ export class HubApprovals implements ApprovalBackend {
   }
 
   async request(request: ApprovalRequest, signal?: AbortSignal): Promise<PendingApproval> {
+    const looked = this.#looks;
     const { id } = await this.create(request, signal);
     const deadline = this.#http.clock.monotonic() + request.timeout * 1000;
-    return { id, outcome: (own) => this.#wait(id, deadline, request.timeout_effect, own) };
+    return { id, outcome: (own) => this.#wait(id, deadline, request.timeout_effect, looked, own) };
   }
 
   /** A decision that the stream told. Frames about unknown approvals are remembered for a while. */
@@ -130,10 +134,17 @@ export class HubApprovals implements ApprovalBackend {
     if (this.#early.size > maxEarly && !oldest.done) this.#early.delete(oldest.value);
   }
 
+  /** Asks at once about all that is waited for, as when a stream opened: what was decided before was told to nobody. */
+  look(): void {
+    this.#looks++;
+    for (const wake of [...this.#resting]) wake();
+  }
+
   async #wait(
     id: string,
     deadline: number,
     effect: 'deny' | 'allow',
+    looked: number,
     signal?: AbortSignal,
   ): Promise<ApprovalOutcome> {
     const clock = this.#http.clock;
@@ -152,7 +163,7 @@ export class HubApprovals implements ApprovalBackend {
         timer = clock.after(Math.max(0, deadline - clock.monotonic()), () => resolve(timedOut(effect)), true);
         signal?.addEventListener('abort', () => reject(signal.reason), { signal: ended.signal });
         if (signal?.aborted) reject(signal.reason);
-        this.#poll(id, deadline, effect, stop).then(
+        this.#poll(id, deadline, effect, looked, stop).then(
           (outcome) => outcome && resolve(outcome),
           (failure) => reject(failure),
         );
@@ -166,19 +177,24 @@ export class HubApprovals implements ApprovalBackend {
     }
   }
 
-  /** Null when the deadline comes first. A hub that is away is asked again; one that refuses is not. */
+  /**
+   * Null when the deadline comes first. A hub that is away is asked again; one that refuses is not.
+   * @param looked calls of `look` before the approval was asked for
+   */
   async #poll(
     id: string,
     deadline: number,
     effect: 'deny' | 'allow',
+    looked: number,
     signal: AbortSignal,
   ): Promise<ApprovalOutcome | null> {
     const clock = this.#http.clock;
-    for (;;) {
+    for (let seen = looked; ; ) {
       const left = deadline - beforeDeadline - clock.monotonic();
       if (left <= 0) return null;
       try {
-        await sleep(clock, Math.min(this.#pollInterval, left), signal);
+        if (seen === this.#looks) await this.#rest(Math.min(this.#pollInterval, left), signal);
+        seen = this.#looks;
         const { status, decided_by, decision_reason } = await this.get(id, signal);
         const known = Object.hasOwn(statuses, status) ? statuses[status] : undefined;
         if (known === 'timeout') return timedOut(effect);
@@ -188,6 +204,20 @@ export class HubApprovals implements ApprovalBackend {
         const refused = failure instanceof HubResponseError && failure.status < 500 && failure.status !== 429;
         if (refused) throw failure;
       }
+    }
+  }
+
+  /** Until the time is over or `look` is called. @throws the signal's reason when it aborts */
+  async #rest(ms: number, signal: AbortSignal): Promise<void> {
+    const woken = new AbortController();
+    const wake = (): void => woken.abort();
+    this.#resting.add(wake);
+    try {
+      await sleep(this.#http.clock, ms, AbortSignal.any([signal, woken.signal]));
+    } catch (failure) {
+      if (!woken.signal.aborted) throw failure;
+    } finally {
+      this.#resting.delete(wake);
     }
   }
 }

@@ -1,7 +1,20 @@
 // A loopback server that plays the hub: routes a test defines, requests it can look at, and streams it can write to.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { ApprovalRequest } from '../../src/client/approvals.ts';
 import { until } from './manual-clock.ts';
+
+/** A request that a contract makes. */
+export const approvalRequest = (extra: Partial<ApprovalRequest> = {}): ApprovalRequest => ({
+  tool_name: 'deploy',
+  tool_args: { target: 'x' },
+  message: 'may I?',
+  timeout: 60,
+  timeout_effect: 'deny',
+  decision_source: 'yaml_precondition',
+  contract_name: 'ask-first',
+  ...extra,
+});
 
 export interface SeenRequest {
   readonly method: string;

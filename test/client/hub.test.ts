@@ -1,11 +1,10 @@
 // The hub client against a loopback hub: headers, retries, errors, approvals, session values.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ApprovalRequest } from '../../src/client/approvals.ts';
 import { localApproval } from '../../src/client/approvals.ts';
 import { ConfigurationError, HubConnectionError, HubResponseError } from '../../src/client/failure.ts';
 import { HubClient, type HubOptions, readBundle } from '../../src/client/hub.ts';
 import { MemorySessionStore, type SessionStore } from '../../src/client/sessions.ts';
-import { FakeHub } from './fake-hub.ts';
+import { FakeHub, approvalRequest as request } from './fake-hub.ts';
 import { ManualClock, until } from './manual-clock.ts';
 
 let hub: FakeHub;
@@ -181,17 +180,6 @@ describe('events, reports and bundles', () => {
   });
 });
 
-const request = (extra: Partial<ApprovalRequest> = {}): ApprovalRequest => ({
-  tool_name: 'deploy',
-  tool_args: { target: 'x' },
-  message: 'may I?',
-  timeout: 60,
-  timeout_effect: 'deny',
-  decision_source: 'yaml_precondition',
-  contract_name: 'ask-first',
-  ...extra,
-});
-
 describe('approvals of the hub', () => {
   let state: { [name: string]: unknown };
   beforeEach(() => {
@@ -262,6 +250,31 @@ describe('approvals of the hub', () => {
     await clock.asked(750);
     clock.advance(750);
     expect(await outcome).toMatchObject({ status: 'approved', proceed: true });
+  });
+
+  it('looks at once when it is told to, however it is called for, and goes on as before', async () => {
+    const { approvals } = client();
+    const pending = await approvals.request(request());
+    // Before anybody waits, while nobody asks, and while a question is under way that was asked too early.
+    approvals.look();
+    const outcome = pending.outcome();
+    await until(() => hub.seen('GET /approvals/a1').length === 1);
+    await clock.asked(2000);
+    const early: (() => void)[] = [];
+    hub.on('GET /approvals/a1', async () => {
+      const asked = { ...state };
+      await new Promise<void>((resolve) => early.push(resolve));
+      return { body: asked };
+    });
+    approvals.look();
+    await until(() => early.length === 1);
+    Object.assign(state, { status: 'approved', decided_by: 'ann' });
+    approvals.look();
+    early[0]?.();
+    await until(() => early.length === 2);
+    early[1]?.();
+    expect(await outcome).toMatchObject({ status: 'approved', decidedBy: 'ann' });
+    expect(clock.pending).toBe(0);
   });
 
   it('raises when the hub refuses the question', async () => {

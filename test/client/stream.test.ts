@@ -12,7 +12,7 @@ import { ConfigurationError } from '../../src/client/failure.ts';
 import { HubClient } from '../../src/client/hub.ts';
 import { SseParser } from '../../src/client/stream/sse.ts';
 import { sseTransport } from '../../src/client/stream/transport.ts';
-import { FakeHub } from './fake-hub.ts';
+import { approvalRequest, FakeHub } from './fake-hub.ts';
 import { ManualClock, until } from './manual-clock.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -240,17 +240,10 @@ describe('a live bundle', () => {
   it('hands pushed decisions to who waits for them', async () => {
     serve('guardrails', 'one');
     hub.on('POST /approvals', { status: 201, body: { id: 'a1', status: 'pending' } });
+    hub.on('GET /approvals/a1', { body: { id: 'a1', status: 'pending' } });
     const { bundle, client } = live();
     await bundle.start();
-    const pending = await client.approvals.request({
-      tool_name: 't',
-      tool_args: {},
-      message: 'm',
-      timeout: 60,
-      timeout_effect: 'deny',
-      decision_source: null,
-      contract_name: null,
-    });
+    const pending = await client.approvals.request(approvalRequest());
     (await hub.stream()).send('approval_decided', {
       approval_id: 'a1',
       status: 'approved',
@@ -267,6 +260,20 @@ describe('reconnecting', () => {
     await all.bundle.start();
     return all;
   };
+
+  it('asks what was decided while no stream was open', async () => {
+    const { client } = await started();
+    const first = await hub.stream();
+    let status = 'pending';
+    hub.on('POST /approvals', { status: 201, body: { id: 'a1', status } });
+    hub.on('GET /approvals/a1', () => ({ body: { id: 'a1', status } }));
+    const outcome = (await client.approvals.request(approvalRequest())).outcome();
+    first.end();
+    status = 'denied';
+    await clock.asked(1500);
+    clock.advance(1500);
+    expect(await outcome).toMatchObject({ status: 'denied' });
+  });
 
   it('goes on from the last position it was given', async () => {
     const { runs } = await started();

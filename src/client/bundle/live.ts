@@ -64,7 +64,10 @@ export class LiveBundle<T> {
       headers: hub.http.headers,
       query: () => this.#query(),
       onFrame: (event, data) => this.#take(event, data),
-      onOpen: () => this.#catchUp(),
+      onOpen: () => {
+        this.#catchUp();
+        hub.approvals.look();
+      },
       onError: (failure, what) => {
         options.onError(failure, what);
         this.#whenFailed();

@@ -46,7 +46,7 @@ describe('shards', () => {
     expect(a.actors.shards).toHaveLength(0);
   });
 
-  it('make their keys one node\'s own, and no other\'s', async () => {
+  it("make their keys one node's own, and no other's", async () => {
     const { a, b, bus, pass } = await two();
     const key = keyOf(a.actors);
     expect([a.actors.owns(key), b.actors.owns(key)]).toEqual([true, false]);
