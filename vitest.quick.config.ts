@@ -9,6 +9,7 @@ export default mergeConfig(
       exclude: [
         'test/e2e/library/**',
         'test/e2e/{approvals,bounds-*,churn,events,frames,kill,kinds,matrix,playground,secret,secrets,start}.test.ts',
+        'test/adapters/local/jobs.test.ts',
         'test/adapters/sqlite/{durability,threads}.test.ts',
         'test/demo/**',
       ],

@@ -172,10 +172,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
 
   async function quiet(which: (key: string) => boolean, ms: number): Promise<void> {
     let late = false;
-    const atWork = () => [
-      ...[...all()].flatMap((found) => (which(found.key) ? (found.work ?? []) : [])),
-      ...noting,
-    ];
+    const atWork = () => [...all()].flatMap((found) => (which(found.key) ? (found.work ?? []) : []));
     // What ends may have told others, so look again until all is quiet.
     const rest = async () => {
       for (let work = atWork(); work.length > 0 && !late; work = atWork()) await Promise.all(work);
@@ -246,7 +243,9 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
     async stop(graceMs = 5000) {
       stopping = true;
       passivation.cancel();
+      const until = clock.monotonic() + graceMs;
       await quiet(() => true, graceMs);
+      await upTo(clock, until - clock.monotonic(), Promise.all(noting));
       stopped = true;
       for (const found of all()) found.stop(shuttingDown());
       for (const known of activations.values()) known.clear();

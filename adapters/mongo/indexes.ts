@@ -25,7 +25,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
   ],
   approvals: [
     { key: { tenantId: 1, createdAt: -1, arrival: -1 } },
-    { key: { tenantId: 1, status: 1, deadline: 1 } },
+    { key: { tenantId: 1, status: 1, env: 1, deadline: 1 } },
     { key: { deadline: 1 }, partialFilterExpression: { status: 'pending' } },
     { key: { unannouncedAt: 1 }, sparse: true },
   ],

@@ -2,7 +2,7 @@
 
 /**
  * @param flush carries a batch out; answers one result for each item, in order. An Error among the results rejects its item alone.
- * @param gather waited for before each batch, when more may come that is not urgent
+ * @param gather waited for before each batch that is not full, when more may come that is not urgent
  */
 export function batches<T, R>(
   flush: (items: readonly T[]) => Promise<readonly (R | Error)[]>,
@@ -19,7 +19,7 @@ export function batches<T, R>(
 
   async function run(): Promise<void> {
     while (waiting.length > 0) {
-      await gather?.();
+      if (waiting.length < most) await gather?.();
       const batch = waiting.slice(0, most);
       waiting = waiting.slice(most);
       try {

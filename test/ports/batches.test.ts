@@ -43,10 +43,10 @@ it('rejects one item with its own error, and all of a batch that fails', async (
   await expect(Promise.all([broken(1), broken(2)])).rejects.toThrow('away');
 });
 
-it('waits before a batch where it is told to gather', async () => {
+it('waits before a batch where it is told to gather, unless that is full', async () => {
   const { given, flush, release } = held();
   let begin: () => void = () => {};
-  const add = batches(flush, 500, () => new Promise<void>((resolve) => (begin = resolve)));
+  const add = batches(flush, 3, () => new Promise<void>((resolve) => (begin = resolve)));
   const all = [add(1)];
   await turn();
   all.push(add(2));
@@ -54,7 +54,14 @@ it('waits before a batch where it is told to gather', async () => {
   expect(given).toEqual([]);
   begin();
   await turn();
-  release();
-  expect(await Promise.all(all)).toEqual([2, 4]);
   expect(given).toEqual([[1, 2]]);
+  all.push(add(3), add(4), add(5));
+  release();
+  await turn();
+  expect(given).toEqual([
+    [1, 2],
+    [3, 4, 5],
+  ]);
+  release();
+  expect(await Promise.all(all)).toEqual([2, 4, 6, 8, 10]);
 });
