@@ -117,7 +117,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     mine: (key) => parts.owns(key),
     turned: workers.add('sweep', sweepMs),
     due: dueApprovals(store),
-    tell: (tell) => actors.send(tell),
+    tell: (tell) => actors.receive(tell),
   });
   broadcast.onControl((message) => {
     callers.control(message);

@@ -13,16 +13,17 @@ export interface SweepOptions {
   readonly mine: (key: string) => boolean;
   /**
    * What is due at `now` (epoch ms), as messages to actors; bounded by the caller. The same may come again until it is done: one that was
-   * told is told again after 3 s, or at once when telling failed. A store that is slow must not get more work for being behind.
+   * told is told again after 3 s, or by the next sweep when that failed. A store that is slow must not get more work for being behind.
    */
   readonly due: (now: number) => Promise<readonly Tell[]>;
-  readonly tell: (tell: Tell) => Promise<void>;
+  /** Resolves when the actor has handled it; not waited for. */
+  readonly tell: (tell: Tell) => Promise<unknown>;
   /** After every turn that did what it should. */
   readonly turned?: () => void;
 }
 
 export interface Sweep {
-  /** One sweep now, unless one is under way. Never throws: failures are logged and swept again. */
+  /** One sweep now, after the one under way. Never throws: failures are logged and swept again. */
   run(): Promise<void>;
   /** No sweep begins any more; resolves when the one under way has ended. */
   stop(): Promise<void>;
@@ -37,24 +38,26 @@ export function startSweep(options: SweepOptions): Sweep {
   /** What was told lately, and when (monotonic). */
   const told = new Map<string, number>();
   let running: Promise<void> | null = null;
+  let again = false;
   let stopped = false;
 
   const sweep = async (): Promise<void> => {
     try {
       const found = await due(clock.now());
       const now = clock.monotonic();
+      let warned = false;
       for (const [name, at] of told) if (now - at >= toldAgainMs) told.delete(name);
       for (const message of found) {
         if (!mine(message.key)) continue;
         const name = nameOf(message);
         if (told.has(name)) continue;
         told.set(name, now);
-        await tell(message).catch((err: unknown) => {
-          told.delete(name);
-          log.warn(
-            { err, kind: message.kind, actor: message.key, type: message.type },
-            'a due message waits',
-          );
+        tell(message).catch((err: unknown) => {
+          if (told.get(name) === now) told.delete(name);
+          if (warned) return;
+          warned = true;
+          const { kind, key: actor, type } = message;
+          log.warn({ err, kind, actor, type }, 'due messages are told again');
         });
       }
       options.turned?.();
@@ -63,14 +66,24 @@ export function startSweep(options: SweepOptions): Sweep {
     }
   };
 
-  const run = async (): Promise<void> => {
-    if (running || stopped) return;
-    running = sweep();
-    await running;
-    running = null;
+  const turns = async (): Promise<void> => {
+    while (again && !stopped) {
+      again = false;
+      await sweep();
+    }
   };
 
-  const timer = clock.every(options.everyMs ?? 1000, () => void run());
+  const run = async (): Promise<void> => {
+    again = true;
+    running ??= turns().finally(() => {
+      running = null;
+    });
+    await running;
+  };
+
+  const timer = clock.every(options.everyMs ?? 1000, () => {
+    if (running === null) void run();
+  });
   return {
     run,
     async stop() {

@@ -30,8 +30,8 @@ export interface RemoteOptions<K extends Kinds, Ports>
 }
 
 export interface RemoteActors<K extends Kinds> extends Actors<K> {
-  /** As `tell`, for a message that has lost its types. */
-  send(tell: Tell): Promise<void>;
+  /** As `ask`, for a message that has lost its types. */
+  receive(message: Tell): Promise<unknown>;
   /**
    * Makes sure that the actor is in memory at its owner, so that its timers run and edges are asked for their streams. Resolves when that is
    * written down: it is tried until it succeeds, by the next owner if need be.
@@ -184,7 +184,7 @@ export function createRemoteActors<K extends Kinds, Ports>(
 
   return {
     ...actorsOver<K>(receive, send),
-    send,
+    receive,
     // Also when the key lives here: a letter is kept until its actor could be built, a message in a mailbox is not.
     wake: (kind, key) => byPost({ kind, key, type: wakeMessage, body: null }, false),
     owns: (key) => owns(shardOfKey(key)),

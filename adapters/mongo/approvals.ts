@@ -39,6 +39,8 @@ const atOnce = 200;
 const unmarkedAtOnce = 8;
 /** Much shorter than the time after which what is marked is announced again. */
 const unmarkMs = 40;
+/** After a failure. */
+const unmarkAgainMs = 1000;
 
 function record({
   arrival: _arrival,
@@ -93,9 +95,12 @@ export function mongoApprovals(
     });
   }, atOnce);
 
-  /** Every approval is announced twice in its life, and nobody waits for the mark to go: those of a moment share one update. */
+  let unmarkFailedAt = Number.NEGATIVE_INFINITY;
+  /** Every approval is announced twice in its life, and nobody waits for the mark to go: those of a moment share an update. */
   const unmarked = batches<Announced, true>(
     async (announced) => {
+      // The sweep makes good what fails: a store that is away is not waited for by each of a long queue.
+      if (clock.monotonic() - unmarkFailedAt < unmarkAgainMs) throw new Error('The store did not answer.');
       const writes = approvalStatuses.flatMap((status) =>
         byTenant(
           announced.filter((one) => one.status === status),
@@ -108,12 +113,25 @@ export function mongoApprovals(
         })),
       );
       // Nobody waits for it and a lost one is made good: it must not hold up decisions, which wait for the journal.
-      await approvals.bulkWrite(writes, { ordered: false, writeConcern: { w: 1, journal: false } });
+      try {
+        await approvals.bulkWrite(writes, { ordered: false, writeConcern: { w: 1, journal: false } });
+      } catch (error) {
+        unmarkFailedAt = clock.monotonic();
+        throw error;
+      }
       return announced.map(() => true as const);
     },
     unmarkedAtOnce,
     () => pause(clock, unmarkMs),
   );
+  /** By status and id. What the sweep has announced again, because the queue is long, does not make it longer. */
+  const unmarking = new Map<string, Promise<true>>();
+  const unmark = (one: Announced): Promise<true> => {
+    const name = `${one.status} ${one.id}`;
+    const under = unmarking.get(name) ?? unmarked(one).finally(() => unmarking.delete(name));
+    unmarking.set(name, under);
+    return under;
+  };
 
   return {
     async insert(approval) {
@@ -155,14 +173,16 @@ export function mongoApprovals(
         decidedVia: decision.decidedVia,
       };
       // The rest of it never changes, so it is read beside the write: findOneAndUpdate walks the whole collection on the stand-in server.
-      const [{ matchedCount }, row] = await Promise.all([
+      const [written, read] = await Promise.allSettled([
         approvals.updateOne(
           { ...one(tenantId, id), status: 'pending', deadline: { $gt: now } },
           { $set: { ...outcome, decisionId: decision.id, unannouncedAt: now } },
         ),
         approvals.findOne(one(tenantId, id)),
       ]);
-      if (matchedCount === 1 && row) return { ...record(row), ...outcome };
+      if (written.status === 'rejected') throw written.reason;
+      const row = read.status === 'fulfilled' ? read.value : null;
+      if (written.value.matchedCount === 1 && row) return { ...record(row), ...outcome };
       const stored = await approvals.findOne(one(tenantId, id));
       if (stored === null) return 'absent';
       return stored.decisionId === decision.id ? record(stored) : 'not_pending';
@@ -187,7 +207,7 @@ export function mongoApprovals(
       return rows.map(place);
     },
     async announced(tenantId, status, ids) {
-      await Promise.all(ids.map((id) => unmarked({ tenantId, id, status })));
+      await Promise.all(ids.map((id) => unmark({ tenantId, id, status })));
     },
     async unannounced(before, limit, skip = 0) {
       const rows = await approvals

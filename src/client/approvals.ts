@@ -91,7 +91,8 @@ export class HubApprovals implements ApprovalBackend {
   readonly #pollInterval: number;
   readonly #waiting = new Map<string, Set<(outcome: ApprovalOutcome) => void>>();
   readonly #early = new Map<string, ApprovalOutcome>();
-  readonly #resting = new Set<() => void>();
+  /** Each ends a rest, or a question that is under way and may have been asked too early. */
+  readonly #asking = new Set<() => void>();
   /** How often `look` was called. */
   #looks = 0;
 
@@ -137,7 +138,7 @@ export class HubApprovals implements ApprovalBackend {
   /** Asks at once about all that is waited for, as when a stream opened: what was decided before was told to nobody. */
   look(): void {
     this.#looks++;
-    for (const wake of [...this.#resting]) wake();
+    for (const wake of [...this.#asking]) wake();
   }
 
   async #wait(
@@ -192,32 +193,25 @@ export class HubApprovals implements ApprovalBackend {
     for (let seen = looked; ; ) {
       const left = deadline - beforeDeadline - clock.monotonic();
       if (left <= 0) return null;
+      const woken = new AbortController();
+      const wake = (): void => woken.abort();
+      const stop = AbortSignal.any([signal, woken.signal]);
+      this.#asking.add(wake);
       try {
-        if (seen === this.#looks) await this.#rest(Math.min(this.#pollInterval, left), signal);
+        if (seen === this.#looks) await sleep(clock, Math.min(this.#pollInterval, left), stop);
         seen = this.#looks;
-        const { status, decided_by, decision_reason } = await this.get(id, signal);
+        const { status, decided_by, decision_reason } = await this.get(id, stop);
         const known = Object.hasOwn(statuses, status) ? statuses[status] : undefined;
         if (known === 'timeout') return timedOut(effect);
         if (known) return decision(known === 'approved', decided_by, decision_reason);
       } catch (failure) {
         if (signal.aborted) return null;
+        if (woken.signal.aborted) continue;
         const refused = failure instanceof HubResponseError && failure.status < 500 && failure.status !== 429;
         if (refused) throw failure;
+      } finally {
+        this.#asking.delete(wake);
       }
-    }
-  }
-
-  /** Until the time is over or `look` is called. @throws the signal's reason when it aborts */
-  async #rest(ms: number, signal: AbortSignal): Promise<void> {
-    const woken = new AbortController();
-    const wake = (): void => woken.abort();
-    this.#resting.add(wake);
-    try {
-      await sleep(this.#http.clock, ms, AbortSignal.any([signal, woken.signal]));
-    } catch (failure) {
-      if (!woken.signal.aborted) throw failure;
-    } finally {
-      this.#resting.delete(wake);
     }
   }
 }

@@ -35,7 +35,7 @@ export interface Parts {
   /** Limits of a caller's requests, which must not need more than this process. */
   readonly requestLimits: Limits;
   readonly jobs: Jobs;
-  readonly actors: HubActors & { send(tell: Tell): Promise<void> };
+  readonly actors: HubActors & { receive(message: Tell): Promise<unknown> };
   /** Round trip of the key-value store in milliseconds. */
   keyValue(): Promise<number>;
   /** Connected agents, over all nodes. */

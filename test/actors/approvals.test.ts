@@ -158,7 +158,7 @@ describe('timing out', () => {
       log: hub.log,
       mine: () => true,
       due: dueApprovals(hub.store),
-      tell: (tell) => hub.actors.send(tell),
+      tell: (tell) => hub.actors.receive(tell),
     });
     await hub.clock.advanceAsync(29_900, 100);
     // Nobody had told of the request either.
@@ -188,7 +188,7 @@ describe('timing out', () => {
       log: hub.log,
       mine: () => true,
       due: dueApprovals(hub.store),
-      tell: (tell) => other.send(tell),
+      tell: (tell) => other.receive(tell),
     });
     await hub.clock.advanceAsync(5000, 100);
     expect(heads(await hub.announced()).sort()).toEqual([
@@ -243,7 +243,7 @@ describe('timing out', () => {
       log: hub.log,
       mine: () => true,
       due: dueApprovals(hub.store),
-      tell: (tell) => hub.actors.send(tell),
+      tell: (tell) => hub.actors.receive(tell),
     });
     await hub.clock.advanceAsync(20_000, 100);
     broken = false;

@@ -2,6 +2,9 @@
 // half done is finished or invisible.
 import { MongoClient } from 'mongodb';
 import { afterAll, describe, expect, inject, it } from 'vitest';
+import { type ApprovalRow, mongoApprovals } from '../../adapters/mongo/approvals.ts';
+import { arrivals } from '../../adapters/mongo/arrival.ts';
+import { systemClock } from '../../adapters/node/clock.ts';
 import type { Store } from '../../src/ports/store.ts';
 import {
   aBundle,
@@ -138,6 +141,53 @@ describe('mongo, three nodes at once', () => {
     await parallel(60, (i) => at(i).values.increment(approval.tenantId, 'n', 1, t0));
     expect(await at(0).values.get(approval.tenantId, 'n', t0)).toBe('60');
     await close();
+  });
+});
+
+/** A collection some of whose methods a test takes over. */
+const bent = <T extends object>(real: T, over: Partial<T>): T =>
+  new Proxy(real, {
+    get(target, name) {
+      const value = Reflect.get(name in over ? over : target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+
+describe('mongo, while connections break', () => {
+  const rows = client.db(databases.newName()).collection<ApprovalRow>('approvals');
+  const store = (over: Partial<typeof rows>) => mongoApprovals(bent(rows, over), arrivals(), systemClock);
+  const decision = { id: 'd', approved: true, decidedBy: 'ada', reason: null, decidedVia: 'console' };
+
+  it('a decision that was written is answered as won although the approval could not be read beside it', async () => {
+    let broken = 1;
+    const findOne = ((filter: object) => {
+      return broken-- > 0 ? Promise.reject(new Error('cut')) : rows.findOne(filter);
+    }) as typeof rows.findOne;
+    const approvals = store({ findOne });
+    const approval = anApproval();
+    await approvals.insert(approval);
+    expect(await approvals.decide(approval.tenantId, approval.id, decision, t0)).toEqual({
+      ...approval,
+      status: 'approved',
+      decidedBy: 'ada',
+      decidedAt: t0,
+      decidedVia: 'console',
+    });
+  });
+
+  it('marks that cannot be taken off are asked for once, however often they are announced, and soon given up', async () => {
+    let writes = 0;
+    const bulkWrite = (() => {
+      writes++;
+      return Promise.reject(new Error('away'));
+    }) as typeof rows.bulkWrite;
+    const approvals = store({ bulkWrite });
+    const ids = Array.from({ length: 100 }, uuid);
+    const tenantId = uuid();
+    const five = parallel(5, () => approvals.announced(tenantId, 'pending', ids));
+    await expect(five).rejects.toThrow('away');
+    await expect(approvals.announced(uuid(), 'pending', [uuid()])).rejects.toThrow('did not answer');
+    expect(writes).toBe(1);
   });
 });
 

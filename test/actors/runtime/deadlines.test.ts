@@ -64,18 +64,45 @@ it('tells the actors of this process alone, and those that it takes over as soon
   expect(told).toEqual([theirs, message]);
 });
 
-it('never runs twice at once', async () => {
+it('never runs twice at once; one that is asked for meanwhile follows', async () => {
   const answers: ((tells: Tell[]) => void)[] = [];
   const { clock, told, sweep } = aSweep({ due: () => new Promise((resolve) => answers.push(resolve)) });
   await clock.advanceAsync(5000, 1000);
-  await sweep.run();
+  expect(answers).toHaveLength(1);
+  const asked = sweep.run();
+  await settled();
   expect(answers).toHaveLength(1);
   answers[0]?.([message]);
   await settled();
   expect(told).toHaveLength(1);
-  await clock.advanceAsync(1000);
   expect(answers).toHaveLength(2);
   answers[1]?.([]);
+  await asked;
+  await clock.advanceAsync(1000);
+  expect(answers).toHaveLength(3);
+  answers[2]?.([]);
+});
+
+it('does not wait until what it told is handled, and tells at the next turn what could not be', async () => {
+  const handled: ((error?: Error) => void)[] = [];
+  const { clock, asked } = aSweep({
+    tell: () =>
+      new Promise<void>((resolve, reject) =>
+        handled.push((error) => (error === undefined ? resolve() : reject(error))),
+      ),
+  });
+  await clock.advanceAsync(1000);
+  await clock.advanceAsync(1000);
+  expect([asked.length, handled.length]).toEqual([2, 1]);
+  handled[0]?.(new Error('the store did not answer'));
+  await clock.advanceAsync(1000);
+  expect(handled).toHaveLength(2);
+  // It was told again 3 s after that: a failure that old says nothing of the newer one.
+  await clock.advanceAsync(3000, 1000);
+  expect(handled).toHaveLength(3);
+  handled[1]?.(new Error('nobody waits any more'));
+  await clock.advanceAsync(1000);
+  expect(handled).toHaveLength(3);
 });
 
 it('goes on after a failure of the store or of an actor', async () => {

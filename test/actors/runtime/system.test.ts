@@ -71,6 +71,20 @@ describe('effects', () => {
     expect(await actors.ask('counter', 'b', 'read', null)).toBe(7);
   });
 
+  it('that have left are noted before a stop ends; a hand-over does not wait for that', async () => {
+    const { actors } = aSystem();
+    let note = () => {};
+    const left = () => new Promise<void>((resolve) => (note = resolve));
+    await actors.ask('counter', 'a', 'emit', { frames: [aFrame(1)], left });
+    await actors.quiet(() => true, 1000);
+    let stopped = false;
+    const stopping = actors.stop().then(() => (stopped = true));
+    await settled();
+    expect(stopped).toBe(false);
+    note();
+    await stopping;
+  });
+
   it('do not leave before the handler has resolved, and never when it throws', async () => {
     const { actors, left, gate } = aSystem();
     const open = gate('g');
