@@ -2,6 +2,7 @@
 // actor, whose write decides.
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
+import { rounds } from '../../src/ports/rounds.ts';
 import type { Tell } from './define.ts';
 
 export interface SweepOptions {
@@ -37,8 +38,6 @@ export function startSweep(options: SweepOptions): Sweep {
   const { clock, log, mine, due, tell } = options;
   /** What was told lately, and when (monotonic). */
   const told = new Map<string, number>();
-  let running: Promise<void> | null = null;
-  let again = false;
   let stopped = false;
 
   const sweep = async (): Promise<void> => {
@@ -66,30 +65,16 @@ export function startSweep(options: SweepOptions): Sweep {
     }
   };
 
-  const turns = async (): Promise<void> => {
-    while (again && !stopped) {
-      again = false;
-      await sweep();
-    }
-  };
-
-  const run = async (): Promise<void> => {
-    again = true;
-    running ??= turns().finally(() => {
-      running = null;
-    });
-    await running;
-  };
-
+  const sweeps = rounds(sweep, () => stopped);
   const timer = clock.every(options.everyMs ?? 1000, () => {
-    if (running === null) void run();
+    if (!sweeps.busy) void sweeps.ask();
   });
   return {
-    run,
+    run: sweeps.ask,
     async stop() {
       stopped = true;
       timer.cancel();
-      await running;
+      await sweeps.idle();
     },
   };
 }

@@ -5,6 +5,7 @@ import { type Clock, upTo } from '../../src/ports/clock.ts';
 import type { JobTable, RunKey, TakenJob } from '../../src/ports/job-table.ts';
 import type { JobHandler, Jobs } from '../../src/ports/jobs.ts';
 import type { Log } from '../../src/ports/log.ts';
+import { rounds } from '../../src/ports/rounds.ts';
 
 export interface LocalJobsOptions {
   readonly table: JobTable;
@@ -34,8 +35,6 @@ export function createLocalJobs({ table, clock, log, leaseMs = jobLeaseMs }: Loc
   const queues = new Map<string, Queue>();
   let lastTurn = clock.monotonic();
   let renewedAt = clock.now();
-  let turning: Promise<void> | null = null;
-  let again = false;
   let closing: Promise<void> | null = null;
 
   const running = (): Running[] => [...queues.values()].flatMap((queue) => [...queue.running]);
@@ -72,17 +71,11 @@ export function createLocalJobs({ table, clock, log, leaseMs = jobLeaseMs }: Loc
     lastTurn = clock.monotonic();
   }
 
-  function poke(): void {
-    again = true;
-    if (turning) return;
-    turning = (async () => {
-      while (again && !closing) {
-        again = false;
-        await turn().catch((err: unknown) => log.warn({ err }, 'due jobs wait for the next turn'));
-      }
-      turning = null;
-    })();
-  }
+  const turns = rounds(
+    () => turn().catch((err: unknown) => log.warn({ err }, 'due jobs wait for the next turn')),
+    () => closing !== null,
+  );
+  const poke = (): void => void turns.ask();
 
   function begin(queue: Queue, job: TakenJob): void {
     const key = { queue: queue.name, id: job.id, run: job.run };
@@ -132,7 +125,7 @@ export function createLocalJobs({ table, clock, log, leaseMs = jobLeaseMs }: Loc
 
   async function close(graceMs: number): Promise<void> {
     poll.cancel();
-    await turning;
+    await turns.idle();
     const left = running();
     for (const { abort } of left) abort.abort();
     await upTo(clock, graceMs, Promise.all(left.map(({ ended }) => ended)));

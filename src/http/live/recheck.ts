@@ -3,6 +3,7 @@
 import type { Control } from '../../domain/frame.ts';
 import { type Clock, pause } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
+import { rounds } from '../../ports/rounds.ts';
 import type { LiveCaller } from './stream.ts';
 
 export interface RecheckOptions {
@@ -36,8 +37,6 @@ const endOf = (caller: LiveCaller): Control =>
     : { kind: 'login_ended', tokenHash: caller.tokenHash };
 
 export function createRecheck({ callers, stands, ended, clock, log }: RecheckOptions): Recheck {
-  let running = false;
-  let again = false;
   let closed = false;
 
   /** Those for whom the store had no answer. */
@@ -67,19 +66,8 @@ export function createRecheck({ callers, stands, ended, clock, log }: RecheckOpt
     }
   }
 
-  async function run(): Promise<void> {
-    running = true;
-    while (again && !closed) {
-      again = false;
-      await round();
-    }
-    running = false;
-  }
-
-  const now = (): void => {
-    again = true;
-    if (!running) void run();
-  };
+  const asked = rounds(round, () => closed);
+  const now = (): void => void asked.ask();
   const timer = clock.every(everyMs, now);
   return {
     now,
