@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { StreamFollower, sseTransport, systemClock } from '../src/client/index.ts';
+import { StreamFollower, sseTransport, systemClock } from 'reeve-agent';
 import { readConfig } from '../src/config.ts';
 import { type RunningHub, startHub } from '../src/wire.ts';
 

@@ -1,10 +1,11 @@
 // Agents: who is connected and drifts, what they report, how they are registered and assigned.
+
+import { compileGlob } from 'reeve-agent/rules';
 import { agentKey, environmentKey, type StatusEntry } from '../../actors/protocol.ts';
 import type { agentRoutes } from '../api/agents.ts';
 import type { Caller } from '../api/call.ts';
 import { type AssignmentRule, type Registration, resolveAssignment } from '../domain/agent.ts';
 import { notFound } from '../domain/error.ts';
-import { compileGlob } from '../domain/evaluate/glob.ts';
 import { environments } from '../domain/ids.ts';
 import { given } from './given.ts';
 import type { Handlers, Hub } from './hub.ts';

@@ -1,8 +1,9 @@
 // Assignment rules: listed, changed through the tenant's actor, tried out.
+
+import { globMatch } from 'reeve-agent/rules';
 import type { ruleRoutes } from '../api/rules.ts';
 import { type AssignmentRule, resolveAssignment } from '../domain/agent.ts';
 import { HubError } from '../domain/error.ts';
-import { globMatch } from '../domain/evaluate/glob.ts';
 import { isEnv } from '../domain/ids.ts';
 import { given } from './given.ts';
 import type { Handlers } from './hub.ts';

@@ -1,4 +1,6 @@
 // One node of a cluster: MongoDB, Redis, and actors that this node shares with the others.
+
+import { globMatch } from 'reeve-agent/rules';
 import { hubKinds } from '../../actors/kinds.ts';
 import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubKinds } from '../../actors/protocol.ts';
@@ -8,7 +10,6 @@ import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { openMongo } from '../../adapters/mongo/index.ts';
 import { openRedis } from '../../adapters/redis/index.ts';
 import { HubError } from '../domain/error.ts';
-import { globMatch } from '../domain/evaluate/glob.ts';
 import type { Audience, Control } from '../domain/frame.ts';
 import { shardCount } from '../domain/ids.ts';
 import { pause } from '../ports/clock.ts';

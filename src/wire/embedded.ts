@@ -1,5 +1,6 @@
 // One process that needs no other service: SQLite, and everything else in memory.
 import { join } from 'node:path';
+import { globMatch } from 'reeve-agent/rules';
 import { hubKinds } from '../../actors/kinds.ts';
 import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubKinds } from '../../actors/protocol.ts';
@@ -8,7 +9,6 @@ import { createLocalBroadcast } from '../../adapters/local/broadcast.ts';
 import { createLocalJobs } from '../../adapters/local/jobs.ts';
 import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { openSqlite } from '../../adapters/sqlite/index.ts';
-import { globMatch } from '../domain/evaluate/glob.ts';
 import { shardCount } from '../domain/ids.ts';
 import { version } from '../version.ts';
 import { actorPorts, type Materials, type Parts } from './parts.ts';

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 const root = join(dirname(new URL(import.meta.url).pathname), '../..');
 
-const files = ['src', 'actors', 'adapters', 'demo'].flatMap((folder) =>
+const files = ['src', 'actors', 'adapters', 'demo', 'packages/agent/src'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => posix.join(folder, name.replaceAll('\\', '/'))),
@@ -19,16 +19,18 @@ const allowed: { readonly [folder: string]: readonly string[] } = {
   'src/jobs': ['src/ports', 'src/domain'],
   'src/handlers': ['src/api', 'src/jobs', 'actors', 'src/ports', 'src/domain'],
   'src/http': ['src/api', 'src/ports', 'src/domain'],
-  'src/client': ['src/domain'],
+  'packages/agent/src/rules': [],
+  'packages/agent/src': ['packages/agent/src/rules'],
   'actors/runtime': ['src/ports', 'src/domain'],
   actors: ['actors/runtime', 'src/domain', 'src/ports'],
   'adapters/uws': ['src/ports', 'src/domain', 'src/http', 'src/api'],
   adapters: ['src/ports', 'src/domain'],
   // Uses the hub and the agent library as anybody else would.
-  demo: ['src/client', 'src/wire.ts', 'src/config.ts'],
+  demo: ['src/wire.ts', 'src/config.ts'],
 };
 const isRoot = (file: string): boolean =>
-  ['src/main.ts', 'src/wire.ts', 'src/config.ts'].includes(file) || file.startsWith('src/wire/');
+  ['src/main.ts', 'src/client.ts', 'src/wire.ts', 'src/config.ts'].includes(file) ||
+  file.startsWith('src/wire/');
 
 /** What each adapter folder brings from outside; a package named for one folder may be imported nowhere else. */
 const vendors: { readonly [name: string]: readonly string[] } = {
@@ -40,7 +42,7 @@ const vendors: { readonly [name: string]: readonly string[] } = {
   pino: ['adapters/node'],
   tweetnacl: ['adapters/node'],
   ajv: ['src/handlers'],
-  yaml: ['src/domain'],
+  yaml: ['packages/agent/src/rules'],
 };
 
 const sourceOf = (file: string): string => readFileSync(join(root, file), 'utf8');
@@ -50,6 +52,10 @@ const folderOf = (file: string): string => {
   const parts = file.split('/');
   if (parts[0] === 'adapters') return parts.slice(0, 2).join('/');
   if (file.startsWith('actors/runtime/')) return 'actors/runtime';
+  if (parts[0] === 'packages') {
+    const source = parts.slice(0, 3).join('/');
+    return parts[3] === 'rules' ? `${source}/rules` : source;
+  }
   return parts[0] === 'src' ? parts.slice(0, 2).join('/') : (parts[0] ?? '');
 };
 const rulesOf = (folder: string): readonly string[] =>
@@ -81,13 +87,13 @@ describe('exclusive rights', () => {
 
   it('reads the environment in one file (and one in the agent library, which runs in the agent)', () => {
     expect(uses(/\bprocess\.env\b|\benv\b[^;]*'node:process'/).sort()).toEqual([
-      'src/client/environment.ts',
+      'packages/agent/src/environment.ts',
       'src/config.ts',
     ]);
   });
 
   it('takes time, timers and randomness from one file (and one in the agent library)', () => {
-    const owners = ['adapters/node/clock.ts', 'src/client/clock.ts'];
+    const owners = ['adapters/node/clock.ts', 'packages/agent/src/clock.ts'];
     const pattern = /\bDate\.now\(|\bsetTimeout\(|\bsetInterval\(|\bMath\.random\(/;
     expect(uses(pattern).filter((file) => !owners.includes(file))).toEqual([]);
   });
