@@ -2,6 +2,7 @@
 // metric labels, the OpenAPI document and the typed client. A route that lacks a declaration cannot be served. Browser-safe.
 import type { z } from 'zod';
 import type { ErrorCode } from '../domain/error.ts';
+import type { FrameTable } from './frames.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -39,6 +40,8 @@ export interface RouteDeclaration {
   readonly reply?: z.ZodType;
   /** Default application/json. `text/event-stream` marks a stream route: also served over WebSocket. */
   readonly media?: string;
+  /** The events of a stream route. */
+  readonly frames?: FrameTable;
   readonly errors: readonly ErrorCode[];
   readonly limit?: LimitClass;
   /** True where a missing X-Requested-With header does not matter although the caller has no API key (login). */

@@ -10,6 +10,7 @@ import { createLocalJobs } from '../../adapters/local/jobs.ts';
 import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { openSqlite } from '../../adapters/sqlite/index.ts';
 import { shardCount } from '../domain/ids.ts';
+import { createAnnouncer } from '../http/live/announcer.ts';
 import { version } from '../version.ts';
 import { actorPorts, type Materials, type Parts } from './parts.ts';
 
@@ -19,12 +20,14 @@ export async function openEmbedded(materials: Materials): Promise<Parts> {
   const startedAt = clock.now();
   const store = await openSqlite({ path: join(config.dataDir, 'reeve.db'), clock, log });
   const broadcast = createLocalBroadcast({ clock, log });
+  const announcer = createAnnouncer(broadcast, materials.streamApis);
   const limits = createLocalLimits({ clock });
   const jobs = createLocalJobs({ table: store.jobs, clock, log });
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
     ports: actorPorts(materials, store, globMatch, () => false),
     clock,
+    announcer,
     broadcast,
     jobs,
     log,
@@ -32,6 +35,7 @@ export async function openEmbedded(materials: Materials): Promise<Parts> {
   return {
     node,
     store,
+    announcer,
     broadcast,
     limits,
     requestLimits: limits,

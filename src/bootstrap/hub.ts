@@ -15,6 +15,7 @@ import { bootstrapFromEnvironment, ensureSigningKeys } from '../handlers/setup.t
 import { streamHandlers } from '../handlers/streams.ts';
 import { createCallers } from '../http/caller.ts';
 import { createCors } from '../http/headers.ts';
+import { consoleFrames } from '../http/live/console-frames.ts';
 import { createLive } from '../http/live/live.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { openApiText } from '../http/openapi.ts';
@@ -49,9 +50,11 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const log = createLog({ level: config.logLevel });
   const secrets = createSecrets(config.secretKey ?? masterSecret(config.dataDir));
   const workers = createWorkers(clock);
-  const materials = { config, clock, log, secrets, workers, agents: () => live.connectedAgents() };
+  const consoleApi = consoleFrames(config.wire.signatureEncoding);
+  const agents = (): number => live.connectedAgents();
+  const materials = { config, clock, log, secrets, workers, streamApis: [consoleApi], agents };
   const parts = await (config.cluster ? openCluster(materials, config.cluster) : openEmbedded(materials));
-  const { store, broadcast, actors, limits, jobs } = parts;
+  const { store, announcer, broadcast, actors, limits, jobs } = parts;
   await checkMaster(store, secrets, config).catch(async (error: unknown) => {
     await jobs.close();
     await parts.close();
@@ -79,6 +82,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const hub: Hub = {
     store,
     actors,
+    announcer,
     broadcast,
     evaluator,
     jobs,
@@ -105,6 +109,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
   });
   const live = createLive({
     broadcast,
+    api: consoleApi,
     handlers: streams,
     clock,
     log,

@@ -1,11 +1,10 @@
 // Bundle versions and deployments: uploaded, read within a key's environment, deployed. Signing and pushing are the environment's.
 import type { bundleRoutes } from '../api/bundles.ts';
 import type { CallerOf } from '../api/call.ts';
+import { encodeSignature } from '../api/signature.ts';
 import type { BundleVersion, Deployment } from '../domain/deployment.ts';
 import { HubError, notFound } from '../domain/error.ts';
-import { dashboardsOf } from '../domain/frame.ts';
 import type { Env } from '../domain/ids.ts';
-import { encodeSignature } from '../domain/update.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { deploy } from './release.ts';
 import { iso, isoOrNull } from './render.ts';
@@ -67,19 +66,7 @@ export const bundles: Handlers<typeof bundleRoutes> = {
       snapshot: null,
       yaml,
     });
-    await hub.broadcast.publish([
-      {
-        audience: dashboardsOf(caller.tenantId),
-        type: 'bundle_uploaded',
-        data: {
-          type: 'bundle_uploaded',
-          bundle_name: name,
-          version: bundle.version,
-          revision_hash: bundle.revisionHash,
-          uploaded_by: bundle.uploadedBy,
-        },
-      },
-    ]);
+    await hub.announcer.announce([{ kind: 'bundleUploaded', bundle }]);
     return renderVersion(bundle);
   },
 

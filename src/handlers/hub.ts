@@ -3,6 +3,7 @@ import type { HubActors } from '../../actors/protocol.ts';
 import type { CallerOf, Reply, Request } from '../api/call.ts';
 import type { Input, ReplyBody, RouteDeclaration } from '../api/route.ts';
 import type { VendorNames } from '../domain/vendor-names.ts';
+import type { Announcer } from '../ports/announcer.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Evaluator } from '../ports/evaluator.ts';
@@ -59,7 +60,8 @@ export interface NodeHealth {
 export interface Hub {
   readonly store: Store;
   readonly actors: HubActors;
-  readonly broadcast: Broadcast;
+  readonly announcer: Announcer;
+  readonly broadcast: Pick<Broadcast, 'control'>;
   readonly evaluator: Evaluator;
   readonly jobs: Pick<Jobs, 'add'>;
   readonly limits: Limits;
