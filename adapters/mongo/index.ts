@@ -92,7 +92,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
   const { ping } = door.guarded({ ping: () => roundTrip(db, clock) });
   return {
     tenants: door.guarded(mongoTenants(founding)),
-    logins: door.guarded(mongoLogins(db.collection('logins'))),
+    logins: door.guarded(mongoLogins(db.collection('logins'), db.collection('signIns'))),
     keys: door.guarded(mongoKeys(db.collection('keys'))),
     signing: door.guarded(mongoSigning(founding.signing, turn, (tenantId) => settle(founding, tenantId))),
     contracts: door.guarded(mongoContracts(library)),

@@ -11,7 +11,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
  */
 export type Auth = 'none' | 'cookie' | 'admin' | 'key' | 'either' | 'operator';
 
-/** Rate-limit classes. `none` for probes; `login` per client address; `ingest` counts events per tenant; `standard` per key or user. */
+/** Rate-limit classes (domain/limit-names says what each counts together). `none` for probes; `login`, `ingest` and `operator` are counted by their handlers. */
 export type LimitClass = 'none' | 'login' | 'operator' | 'ingest' | 'standard' | 'stream';
 
 export interface RouteDeclaration {

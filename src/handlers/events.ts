@@ -7,11 +7,13 @@ import type { EventInput, Ingested, StoredEvent } from '../domain/event.ts';
 import { dashboardsOf } from '../domain/frame.ts';
 import { hasControl } from '../domain/ids.ts';
 import { renderInstant } from '../domain/instant.ts';
+import { limitNames } from '../domain/limit-names.ts';
 import type { EventFilter } from '../ports/events.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { given } from './given.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { type Batch, readBatch } from './ingest.ts';
+import { orRefuse } from './limit.ts';
 import { iso } from './render.ts';
 import { envSeen } from './scope.ts';
 import { touchAgents } from './sightings.ts';
@@ -19,8 +21,10 @@ import { turns } from './turns.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
-/** Events, not batches, that a tenant may send in a minute. */
-const maxPerMinute = 600_000;
+/** Posts of few events that an agent may send in a minute: each costs as much as one of many. */
+const maxSmallPosts = 600;
+const fewEvents = 10;
+const minuteMs = 60_000;
 const maxBuckets = 11_000;
 
 export const events: Handlers<typeof eventRoutes> = {
@@ -65,12 +69,7 @@ export const events: Handlers<typeof eventRoutes> = {
  */
 export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): Promise<Ingested> {
   const { tenantId, env } = caller;
-  const answer = await hub.limits.hit(`ingest:${tenantId}`, maxPerMinute, 60_000, batch.events.length);
-  if (!answer.ok) {
-    throw new HubError('rate_limited', 'Too many events. Please slow down.', {
-      retryAfter: answer.retryAfter,
-    });
-  }
+  await withinLimits(hub, caller, batch.events);
   const now = hub.clock.now();
   const agentIds = new Set(batch.events.map(({ agent_id }) => agent_id));
   const reports = versionsRun(batch.events, now);
@@ -97,6 +96,19 @@ export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): P
     throw error;
   }
   return ingested;
+}
+
+/** @throws HubError rate_limited */
+async function withinLimits(hub: Hub, caller: KeyCaller, events: readonly EventInput[]): Promise<void> {
+  const { tenantId, env } = caller;
+  if (events.length < fewEvents) {
+    const posts = limitNames.eventPosts(caller, caller.agentId ?? events[0]?.agent_id ?? '');
+    const answer = await hub.requestLimits.hit(posts, maxSmallPosts, minuteMs);
+    orRefuse(answer, `Too many posts of fewer than ${fewEvents} events. Send events in batches.`);
+  }
+  const { ingestEventsPerMinute: max } = hub.settings;
+  const answer = await hub.limits.hit(limitNames.events(tenantId, env), max, minuteMs, events.length);
+  orRefuse(answer, 'Too many events. Please slow down.');
 }
 
 /** A key may write events of any agent: those of another than the request's own say whose request it was (document 3 §9). */

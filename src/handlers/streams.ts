@@ -7,12 +7,14 @@ import type { AdmittedStream, StreamHandlers, StreamQuery } from '../api/stream.
 import type { Tags } from '../domain/agent.ts';
 import { HubError } from '../domain/error.ts';
 import { dashboardsOf } from '../domain/frame.ts';
+import { limitNames } from '../domain/limit-names.ts';
 import { AgentStream, type Node } from './agent-stream.ts';
 import { agentIdOf, reportVersion } from './agents.ts';
 import { requestApproval } from './approvals.ts';
 import { acceptEvents } from './events.ts';
 import type { Hub } from './hub.ts';
 import { checkBatch } from './ingest.ts';
+import { orRefuse } from './limit.ts';
 import { checked, validationFailed } from './problems.ts';
 import { SharedTexts } from './shared-texts.ts';
 import { Updates } from './updates.ts';
@@ -20,7 +22,7 @@ import { Updates } from './updates.ts';
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
 const version = line(255);
-/** Reports and approvals that a key may send in a minute, over HTTP and WebSocket together. */
+/** Reports and approvals that an agent may send in a minute, over HTTP and WebSocket together. */
 const maxPerMinute = 6_000;
 const maxTagText = 32_768;
 const noTags: Tags = {};
@@ -87,11 +89,8 @@ async function admitAgent(
 
 /** The same window as the HTTP routes of the same purpose: a WebSocket is no way around it. @throws HubError rate_limited */
 async function withinLimit(hub: Hub, caller: KeyCaller): Promise<void> {
-  const answer = await hub.limits.hit(`standard:key:${caller.keyId}`, maxPerMinute, 60_000);
-  if (answer.ok) return;
-  throw new HubError('rate_limited', 'Too many requests. Please slow down.', {
-    retryAfter: answer.retryAfter,
-  });
+  const answer = await hub.requestLimits.hit(limitNames.requestsOfKey(caller), maxPerMinute, 60_000);
+  orRefuse(answer, 'Too many requests. Please slow down.');
 }
 
 /** @throws HubError validation_failed when env is missing; env_mismatch, in the specification's words */

@@ -1,5 +1,6 @@
 // Who calls: API key, login cookie or operator token, by what the route asks for (document 3 §2.2, §3). Also the CSRF rule (§1.4).
 import type { Caller } from '../api/call.ts';
+import { cookieOf } from '../api/cookie.ts';
 import type { Auth, RouteDeclaration } from '../api/route.ts';
 import { HubError } from '../domain/error.ts';
 import type { Control } from '../domain/frame.ts';
@@ -35,8 +36,16 @@ export interface CallersOptions {
 export type Headers = ReadonlyMap<string, string>;
 
 export interface Callers {
-  /** The caller, and a Set-Cookie text when a login was extended. @throws HubError unauthenticated, forbidden, not_found */
-  find(auth: Auth, headers: Headers): Promise<{ readonly caller: Caller; readonly cookie: string | null }>;
+  /**
+   * The caller, and a Set-Cookie text when a login was extended.
+   * @param network where the request came from, as limits count it
+   * @throws HubError unauthenticated, forbidden, not_found
+   */
+  find(
+    auth: Auth,
+    headers: Headers,
+    network: string,
+  ): Promise<{ readonly caller: Caller; readonly cookie: string | null }>;
   /** @throws HubError csrf_header_missing */
   checkCsrf(route: RouteDeclaration, method: string, path: string, headers: Headers): void;
   /** True when the request carries a login cookie. */
@@ -65,7 +74,7 @@ export function createCallers(options: CallersOptions): Callers {
     secure: options.baseUrl.startsWith('https://'),
   });
 
-  async function byKey(headers: Headers): Promise<Caller> {
+  async function byKey(headers: Headers, network: string): Promise<Caller> {
     const header = headers.get('authorization');
     if (!header) throw unauthenticated('Authorization header is required.');
     const token = bearer(header);
@@ -81,6 +90,7 @@ export function createCallers(options: CallersOptions): Callers {
       tenantId: key.tenantId,
       env: key.env,
       agentId: agentIdOf(headers, wire),
+      network,
     };
   }
 
@@ -104,12 +114,12 @@ export function createCallers(options: CallersOptions): Callers {
   }
 
   return {
-    async find(auth, headers) {
+    async find(auth, headers, network) {
       switch (auth) {
         case 'none':
           return { caller: { kind: 'none' }, cookie: null };
         case 'key':
-          return { caller: await byKey(headers), cookie: null };
+          return { caller: await byKey(headers, network), cookie: null };
         case 'operator':
           return { caller: byOperatorToken(headers), cookie: null };
         case 'cookie':
@@ -121,11 +131,11 @@ export function createCallers(options: CallersOptions): Callers {
         }
         case 'either': {
           if ((headers.get('authorization') ?? '').includes(wire.keyPrefix)) {
-            return { caller: await byKey(headers), cookie: null };
+            return { caller: await byKey(headers, network), cookie: null };
           }
           if (hasCookie(headers)) return byCookie(headers);
           if (!headers.has('authorization')) throw unauthenticated('Authentication required.');
-          return { caller: await byKey(headers), cookie: null };
+          return { caller: await byKey(headers, network), cookie: null };
         }
       }
     },
@@ -175,16 +185,6 @@ export function createCallers(options: CallersOptions): Callers {
 function bearer(header: string): string | null {
   const match = /^bearer +(\S+)$/i.exec(header.trim());
   return match?.[1] ?? null;
-}
-
-/** The first value of a cookie, or null when it is absent or empty. */
-export function cookieOf(header: string | undefined, name: string): string | null {
-  if (!header) return null;
-  for (const part of header.split(';')) {
-    const split = part.indexOf('=');
-    if (split > 0 && part.slice(0, split).trim() === name) return part.slice(split + 1).trim() || null;
-  }
-  return null;
 }
 
 /** @throws HubError bad_request */

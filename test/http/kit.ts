@@ -285,7 +285,7 @@ export function edge(
   const pipeline = createPipeline({
     tables: [testRoutes, keyRoutes],
     serve: {
-      echo: async (input, caller, request) => ({ ...input, caller: caller.kind, address: request.address }),
+      echo: async (input, caller, request) => ({ ...input, caller: caller.kind, network: request.network }),
       getValue: async ({ params }) => params,
       bump: async ({ params }) => params,
       batch: async ({ body }) => body,
