@@ -2,7 +2,7 @@
 import type { HubActors } from '../../actors/protocol.ts';
 import type { CallerOf, Reply, Request } from '../api/call.ts';
 import type { Input, ReplyBody, RouteDeclaration } from '../api/route.ts';
-import type { Wire } from '../domain/wire.ts';
+import type { VendorNames } from '../domain/vendor-names.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Evaluator } from '../ports/evaluator.ts';
@@ -26,7 +26,7 @@ export interface Settings {
   readonly approvalsPerMinute: number;
   /** Of a tenant's environment. */
   readonly ingestEventsPerMinute: number;
-  readonly wire: Wire;
+  readonly wire: VendorNames;
 }
 
 export interface SetupToken {

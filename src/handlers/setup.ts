@@ -3,7 +3,7 @@ import type { Request } from '../api/call.ts';
 import { email as emailField, newPassword, type setupRoutes } from '../api/setup.ts';
 import { HubError } from '../domain/error.ts';
 import { limitNames } from '../domain/limit-names.ts';
-import type { SealStore } from '../ports/seals.ts';
+import type { KeyCheckStore } from '../ports/key-check.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Handlers, Hub, SetupToken } from './hub.ts';
 import { orRefuse } from './limit.ts';
@@ -63,7 +63,7 @@ async function checkSetupToken(hub: Hub, fromBody: string | undefined, request: 
  * every start until the hub is set up, has the same.
  */
 export async function printedSetupToken(
-  seals: Pick<SealStore, 'first'>,
+  seals: Pick<KeyCheckStore, 'first'>,
   secrets: Pick<Secrets, 'token' | 'seal' | 'unseal'>,
 ): Promise<SetupToken> {
   const sealed = secrets.seal('setup-token', Buffer.from(secrets.token(18)));
