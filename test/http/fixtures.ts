@@ -5,7 +5,7 @@ import { createLocalBroadcast } from '../../adapters/local/broadcast.ts';
 import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { env, line } from '../../src/api/fields.ts';
 import { keyRoutes } from '../../src/api/keys.ts';
-import { routes } from '../../src/api/route.ts';
+import { routes, smallBody } from '../../src/api/route.ts';
 import type { AdmittedStream, StreamHandlers } from '../../src/api/stream.ts';
 import { enforceLimit } from '../../src/app/rate-limit.ts';
 import { HubError } from '../../src/domain/error.ts';
@@ -91,6 +91,7 @@ export const testRoutes = routes({
     method: 'POST',
     path: '/api/v1/setup',
     csrfMessage: 'Missing X-Requested-With header.',
+    bodyLimit: smallBody,
     auth: [],
     tag: 'test',
     summary: 'First admin',
