@@ -3,12 +3,12 @@ import type { z } from 'zod';
 import { environmentKey } from '../../actors/protocol.ts';
 import type { approvalRoutes } from '../api/approvals.ts';
 import type { Caller } from '../api/call.ts';
+import { enforceLimit } from '../app/rate-limit.ts';
 import { type Approval, asSeen, isDue } from '../domain/approval.ts';
 import { notFound } from '../domain/error.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { Handlers, Hub } from './hub.ts';
-import { orRefuse } from './limit.ts';
 import { validationFailed } from './problems.ts';
 import { iso, isoOrNull } from './render.ts';
 
@@ -135,8 +135,9 @@ export async function requestApproval(hub: Hub, caller: KeyCaller, body: NewAppr
   return render(approval);
 }
 
-async function limit(hub: Hub, name: string, max: number): Promise<void> {
-  orRefuse(await hub.limits.hit(name, max, windowMs), 'Too many approval requests. Please slow down.');
+function limit({ limits }: Hub, name: string, max: number): Promise<void> {
+  const message = 'Too many approval requests. Please slow down.';
+  return enforceLimit(limits, { name, max, windowMs, message });
 }
 
 const render = (approval: Approval) => ({

@@ -2,6 +2,7 @@
 import { environmentKey } from '../../actors/protocol.ts';
 import { type Caller, Reply } from '../api/call.ts';
 import type { eventRoutes } from '../api/events.ts';
+import { enforceLimit } from '../app/rate-limit.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
 import { HubError } from '../domain/error.ts';
 import type { EventInput, Ingested, StoredEvent } from '../domain/event.ts';
@@ -15,7 +16,6 @@ import { openCursor, sealCursor } from './cursor.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { type Batch, readBatch } from './ingest.ts';
 import { touchAgents } from './last-seen.ts';
-import { orRefuse } from './limit.ts';
 import { iso } from './render.ts';
 import { envSeen } from './scope.ts';
 
@@ -102,13 +102,20 @@ export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): P
 async function withinLimits(hub: Hub, caller: KeyCaller, events: readonly EventInput[]): Promise<void> {
   const { tenantId, env } = caller;
   if (events.length < fewEvents) {
-    const posts = limitNames.eventPosts(caller, caller.agentId ?? events[0]?.agent_id ?? '');
-    const answer = await hub.requestLimits.hit(posts, maxSmallPosts, minuteMs);
-    orRefuse(answer, `Too many posts of fewer than ${fewEvents} events. Send events in batches.`);
+    await enforceLimit(hub.requestLimits, {
+      name: limitNames.eventPosts(caller, caller.agentId ?? events[0]?.agent_id ?? ''),
+      max: maxSmallPosts,
+      windowMs: minuteMs,
+      message: `Too many posts of fewer than ${fewEvents} events. Send events in batches.`,
+    });
   }
-  const { ingestEventsPerMinute: max } = hub.settings;
-  const answer = await hub.limits.hit(limitNames.events(tenantId, env), max, minuteMs, events.length);
-  orRefuse(answer, 'Too many events. Please slow down.');
+  await enforceLimit(hub.limits, {
+    name: limitNames.events(tenantId, env),
+    max: hub.settings.ingestEventsPerMinute,
+    windowMs: minuteMs,
+    cost: events.length,
+    message: 'Too many events. Please slow down.',
+  });
 }
 
 /** A key may write events of any agent: those of another than the request's own say whose request it was (document 3 §9). */

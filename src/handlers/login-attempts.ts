@@ -1,12 +1,12 @@
 // Who may try a password: attempts are limited per client address and per e-mail. What anybody can see is the same for an e-mail that is known
 // and one that is not. No attempt is held back in time: it is tried, or refused at once.
+import { requireRoom } from '../app/rate-limit.ts';
 import { HubError } from '../domain/error.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import { familiarMs, type User } from '../domain/tenant.ts';
 import type { LimitAnswer } from '../ports/limits.ts';
 import type { Device } from './devices.ts';
 import type { Hub } from './hub.ts';
-import { orRefuse } from './limit.ts';
 
 /** Failures within the window from which on strangers are not tried. */
 const maxFailures = 20;
@@ -58,4 +58,4 @@ export async function admitAttempt(hub: Hub, { email, network, device }: Attempt
 }
 
 const refuse = (answer: LimitAnswer): void =>
-  orRefuse(answer, 'Too many login attempts. Please try again later.');
+  requireRoom(answer, 'Too many login attempts. Please try again later.');

@@ -1,12 +1,12 @@
 // The first start: first tenant and admin, by request or from the environment; signing keys that are missing.
 import type { Request } from '../api/call.ts';
 import { email as emailField, newPassword, type setupRoutes } from '../api/setup.ts';
+import { enforceLimit } from '../app/rate-limit.ts';
 import { HubError } from '../domain/error.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import type { KeyCheckStore } from '../ports/key-check.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Handlers, Hub, SetupToken } from './hub.ts';
-import { orRefuse } from './limit.ts';
 import { type Credentials, newSigningKey, newTenant } from './tenant.ts';
 
 const taken = () => new HubError('conflict', 'Server is already set up.');
@@ -48,8 +48,9 @@ async function checkSetupToken(hub: Hub, fromBody: string | undefined, request: 
   const right = hub.secrets.equal(hub.secrets.sha256(given), hub.secrets.sha256(setupToken.value));
   const name = limitNames.setup(request.network);
   // A right one only asks whether there is room for a wrong one.
-  const answer = await hub.limits.hit(name, right ? max - 1 : max, loginWindowMs, right ? 0 : 1);
-  orRefuse(answer, 'Too many attempts. Please try again later.');
+  const counted = right ? { max: max - 1, cost: 0 } : { max };
+  const message = 'Too many attempts. Please try again later.';
+  await enforceLimit(hub.limits, { name, ...counted, windowMs: loginWindowMs, message });
   if (right) return;
   const which = setupToken.made ? 'the token that the hub printed at its start' : 'the value of SETUP_TOKEN';
   throw new HubError(

@@ -4,6 +4,7 @@ import { approvalRoutes } from '../api/approvals.ts';
 import type { Caller } from '../api/call.ts';
 import { bundleName as bundleField, line, tagMap } from '../api/fields.ts';
 import type { AdmittedStream, StreamHandlers, StreamQuery } from '../api/stream.ts';
+import { enforceLimit } from '../app/rate-limit.ts';
 import type { Tags } from '../domain/agent.ts';
 import { HubError } from '../domain/error.ts';
 import { dashboardsOf } from '../domain/frame.ts';
@@ -14,7 +15,6 @@ import { requestApproval } from './approvals.ts';
 import { acceptEvents } from './events.ts';
 import type { Hub } from './hub.ts';
 import { checkBatch } from './ingest.ts';
-import { orRefuse } from './limit.ts';
 import { checked, validationFailed } from './problems.ts';
 import { SharedTexts } from './shared-texts.ts';
 import { Updates } from './updates.ts';
@@ -89,8 +89,8 @@ async function admitAgent(
 
 /** The same window as the HTTP routes of the same purpose: a WebSocket is no way around it. @throws HubError rate_limited */
 async function withinLimit(hub: Hub, caller: KeyCaller): Promise<void> {
-  const answer = await hub.requestLimits.hit(limitNames.requestsOfKey(caller), maxPerMinute, 60_000);
-  orRefuse(answer, 'Too many requests. Please slow down.');
+  const name = limitNames.requestsOfKey(caller);
+  await enforceLimit(hub.requestLimits, { name, max: maxPerMinute, windowMs: 60_000 });
 }
 
 /** @throws HubError validation_failed when env is missing; env_mismatch, in the specification's words */

@@ -1,6 +1,6 @@
 // From a raw request to a raw response: match → caller → limit → parse → handle → encode. The only catch. Knows no socket and no noun.
 import type { Caller, Request } from '../api/call.ts';
-import type { RouteDeclaration, RouteTable } from '../api/route.ts';
+import { defaultBody, type RouteDeclaration, type RouteTable } from '../api/route.ts';
 import type { StreamHandlers } from '../api/stream.ts';
 import { HubError } from '../domain/error.ts';
 import { limitNames } from '../domain/limit-names.ts';
@@ -9,7 +9,6 @@ import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import { clientAddress, isLocal, networkOf } from './address.ts';
-import { defaultBodyLimit } from './body.ts';
 import type { Callers } from './caller.ts';
 import { encode, noStore, plain } from './encode.ts';
 import { type Cors, type HeaderList, securityHeaders } from './headers.ts';
@@ -20,7 +19,7 @@ import { allowOf, problemOf } from './problem.ts';
 import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
 import { createRouter } from './router.ts';
 import { openStream } from './streams.ts';
-import { validate } from './validate.ts';
+import { checkOwnEnvironment, validate } from './validate.ts';
 
 /** A handler as the pipeline calls it, bound to its hub. */
 export type BoundHandler = (
@@ -68,8 +67,6 @@ export interface PipelineOptions {
   readonly trustedProxies: readonly string[];
   /** The document that GET /api/openapi.json serves. */
   readonly openApi: string;
-  /** Attempts with an operator token per client address (IPv6: per /64), good ones too: as many as logins, counted where logins are (over all nodes). */
-  readonly operatorLimit: { readonly limits: Limits; readonly max: number; readonly windowMs: number };
   /** Requests a minute per user, or per API key, agent id and client address together; default 6,000. */
   readonly standardPerMinute?: number;
 }
@@ -111,15 +108,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     }
     const { name, declaration } = match.route;
     seen.route = `${declaration.method} ${declaration.path}`;
-    callers.checkCsrf(declaration, method, raw.path, raw.headers);
+    callers.checkCsrf(declaration, raw.headers);
     const network = networkOf(addressOf(raw.remote, raw.headers.get('x-forwarded-for') ?? ''));
-    // An operator token can be guessed at: guesses are counted before it is compared.
-    if (declaration.auth === 'operator') {
-      const { limits: counted, max, windowMs } = options.operatorLimit;
-      await within(counted, limitNames.operator(network), max, windowMs);
-    }
     const revocationSequence = live.revocationSequence();
-    const { caller, cookie } = await callers.find(declaration.auth, raw.headers, network);
+    const { caller, cookie } = await callers.find(declaration, raw.headers, network);
     seen.caller = caller;
     await checkLimit(declaration, caller, network);
     const handler = serve[name];
@@ -130,6 +122,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       return { ...plain(200, streamHeaders, null), live: session };
     }
     const input = validate(declaration, await parse(raw, match));
+    checkOwnEnvironment(declaration, caller, input.query);
     const request: Request = {
       id,
       network,
@@ -152,8 +145,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     return plain(204, [['Allow', allowOf(match)]], null);
   }
 
-  async function within(counted: Limits, name: string, max: number, windowMs = minuteMs): Promise<void> {
-    const answer = await counted.hit(name, max, windowMs);
+  async function within(name: string, max: number): Promise<void> {
+    const answer = await limits.hit(name, max, minuteMs);
     if (answer.ok) return;
     throw new HubError('rate_limited', 'Too many requests. Please slow down.', {
       retryAfter: answer.retryAfter,
@@ -163,16 +156,15 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   async function checkLimit(declaration: RouteDeclaration, caller: Caller, network: string): Promise<void> {
     const limit = declaration.limit ?? (isStream(declaration) ? 'stream' : 'standard');
     if (limit === 'stream') {
-      if (caller.kind === 'key') await within(limits, limitNames.streamsOfKey(caller), streamsPerMinute);
+      if (caller.kind === 'key') await within(limitNames.streamsOfKey(caller), streamsPerMinute);
       else if (caller.kind === 'user')
-        await within(limits, limitNames.streamsOfUser(caller.userId), streamsPerMinute);
+        await within(limitNames.streamsOfUser(caller.userId), streamsPerMinute);
     } else if (limit === 'standard') {
       const max = options.standardPerMinute ?? 6_000;
-      if (caller.kind === 'key') await within(limits, limitNames.requestsOfKey(caller), max);
-      else if (caller.kind === 'user') await within(limits, limitNames.requestsOfUser(caller.userId), max);
+      if (caller.kind === 'key') await within(limitNames.requestsOfKey(caller), max);
+      else if (caller.kind === 'user') await within(limitNames.requestsOfUser(caller.userId), max);
       // Routes that anybody may call are not limited unless they say so.
-      else if (declaration.limit !== undefined)
-        await within(limits, limitNames.requestsOfNetwork(network), max);
+      else if (declaration.limit !== undefined) await within(limitNames.requestsOfNetwork(network), max);
     }
   }
 
@@ -194,7 +186,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       } catch {
         // A path that cannot be read is refused when the request is handled.
       }
-      return defaultBodyLimit(method, path);
+      return defaultBody;
     },
 
     async handle(raw) {
