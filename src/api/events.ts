@@ -49,7 +49,7 @@ const stored = z.object({
   id: z.string(),
   call_id: z.string(),
   agent_id: z.string(),
-  /** The agent id of the request that brought it, when that is another than `agent_id`. */
+  /** The agent id of the request that brought it (`default` without the header), when that is another than `agent_id`. */
   sent_by: z.string().nullable(),
   tool_name: z.string(),
   verdict: z.string(),
@@ -66,6 +66,8 @@ const stored = z.object({
       decision_source: z.string().nullable(),
       decision_name: z.string().nullable(),
       reason: z.string().nullable(),
+      /** As the event's own. */
+      sent_by: z.string().nullable(),
     }),
   ),
 });

@@ -13,7 +13,7 @@ import { iso, isoOrNull } from './render.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
-/** The agent id of a caller that names none (document 1, Authentication). */
+/** The agent that a request is of: the agent-id header's, `default` without one. */
 export const agentIdOf = (caller: KeyCaller): string => caller.agentId ?? 'default';
 
 export const agents: Handlers<typeof agentRoutes> = {

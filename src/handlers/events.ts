@@ -12,6 +12,7 @@ import { renderInstant } from '../domain/instant.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { EventFilter } from '../ports/events.ts';
+import { agentIdOf } from './agents.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { type Batch, readBatch } from './ingest.ts';
@@ -77,7 +78,7 @@ export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): P
     tenantId,
     env,
     receivedAt: now,
-    events: sentBy(caller.agentId, batch.events),
+    events: sentBy(agentIdOf(caller), batch.events),
   });
   // Else the events of every request would stay in memory until the disk has answered.
   batch.events = [];
@@ -118,9 +119,9 @@ async function withinLimits(hub: Hub, caller: KeyCaller, events: readonly EventI
   });
 }
 
-/** A key may write events of any agent: those of another than the request's own say whose request it was (document 3 §9). */
-const sentBy = (sender: string | null, events: readonly EventInput[]): readonly EventInput[] =>
-  sender === null || events.every((event) => event.agent_id === sender)
+/** A key may write events of any agent: those of another than the request's own say whose request it was. */
+const sentBy = (sender: string, events: readonly EventInput[]): readonly EventInput[] =>
+  events.every((event) => event.agent_id === sender)
     ? events
     : events.map((event) => (event.agent_id === sender ? event : { ...event, sent_by: sender }));
 
@@ -247,5 +248,9 @@ const render = (event: StoredEvent) => ({
   payload: event.payload,
   env: event.env,
   created_at: iso(event.createdAt),
-  outcomes: event.outcomes.map((outcome) => ({ ...outcome, timestamp: renderInstant(outcome.timestamp) })),
+  outcomes: event.outcomes.map((outcome) => ({
+    ...outcome,
+    timestamp: renderInstant(outcome.timestamp),
+    sent_by: outcome.sent_by === event.agent_id ? null : (outcome.sent_by ?? null),
+  })),
 });

@@ -44,7 +44,6 @@ it('keep microseconds and what a repeat adds; the payload cannot choose the envi
   });
 });
 
-// Document 3 §9: the event's agent is free text; "record both; keep accepting".
 it('of another agent than the request names are stored with both, whatever they say themselves', async () => {
   const other = `not-${key.agentId}`;
   await ingest(
@@ -60,7 +59,23 @@ it('of another agent than the request names are stored with both, whatever they 
   const both = Object.fromEntries(found.map((e) => [e.call_id, e]));
   expect(both['1']).toMatchObject({ agent_id: key.agentId, sent_by: null });
   expect(both['2']).toMatchObject({ agent_id: other, sent_by: key.agentId });
-  expect(both['3']).toMatchObject({ agent_id: other, sent_by: null });
+  expect(both['3']).toMatchObject({ agent_id: other, sent_by: 'default' });
+});
+
+it("that repeat another agent's call say so in what they add", async () => {
+  await ingest(event('1'));
+  const other = { ...key, agentId: 'agent-2' };
+  const repeat = (agent_id: string, verdict: string, caller: KeyCaller) =>
+    t.call('ingestEvents', { body: { events: [event('1', { agent_id, verdict })] } }, caller);
+  await repeat('agent-1', 'call_executed', key);
+  await repeat('agent-1', 'call_failed', other);
+  await repeat('agent-2', 'call_denied', other);
+  const [found] = (await t.call('searchEvents', {}, user)).body;
+  expect(found?.outcomes).toMatchObject([
+    { verdict: 'call_executed', sent_by: null },
+    { verdict: 'call_failed', sent_by: 'agent-2' },
+    { verdict: 'call_denied', sent_by: 'agent-2' },
+  ]);
 });
 
 it('are announced to dashboards once per batch, and only when something is new', async () => {
