@@ -125,10 +125,29 @@ CREATE INDEX jobs_due ON jobs (queue, due) WHERE state <> 'dead';
 CREATE INDEX jobs_dead ON jobs (queue, died_at) WHERE state = 'dead';
 `;
 
-const migrations: readonly string[] = [control + events, jobs, announcements + seals, decisions];
+// The last sequences stand apart from the deployments, because they outlive them.
+const provenance = `
+ALTER TABLE deployments ADD COLUMN attestation TEXT;
+CREATE TABLE deployment_sequences (
+  tenant_id TEXT NOT NULL, env TEXT NOT NULL, bundle_name TEXT NOT NULL, last INTEGER NOT NULL,
+  PRIMARY KEY (tenant_id, env, bundle_name)) WITHOUT ROWID;
+INSERT INTO deployment_sequences
+  SELECT tenant_id, env, bundle_name, max(sequence) FROM deployments GROUP BY tenant_id, env, bundle_name;
+CREATE TABLE key_successions (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, tenant_id TEXT NOT NULL, previous_key TEXT NOT NULL,
+  public_key TEXT NOT NULL, rotated_at INTEGER NOT NULL, signature TEXT NOT NULL);
+CREATE INDEX key_successions_of ON key_successions (tenant_id, id);
+UPDATE signing_keys SET sealed_seed = '' WHERE active = 0;
+`;
 
-/** Brings the file to the newest version. @throws HubError('conflict') when a newer program made it */
-export function migrate(db: Database): void {
+const migrations: readonly string[] = [control + events, jobs, announcements + seals, decisions, provenance];
+
+/**
+ * Brings the file to the newest version.
+ * @param to an older version, for tests of what comes after it
+ * @throws HubError('conflict') when a newer program made it
+ */
+export function migrate(db: Database, to = migrations.length): void {
   const version = Number(db.get('PRAGMA user_version')?.[0] ?? 0);
   if (version > migrations.length) {
     throw new HubError(
@@ -136,7 +155,7 @@ export function migrate(db: Database): void {
       `The store was made by a newer version (schema ${version}, known ${migrations.length}).`,
     );
   }
-  migrations.slice(version).forEach((statements, i) => {
+  migrations.slice(version, to).forEach((statements, i) => {
     db.atomically(() => db.exec(`${statements} PRAGMA user_version = ${version + i + 1};`));
   });
 }
