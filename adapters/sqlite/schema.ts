@@ -140,7 +140,20 @@ CREATE INDEX key_successions_of ON key_successions (tenant_id, id);
 UPDATE signing_keys SET sealed_seed = '' WHERE active = 0;
 `;
 
-const migrations: readonly string[] = [control + events, jobs, announcements + seals, decisions, provenance];
+const signIns = `
+CREATE TABLE sign_ins (
+  user_id TEXT NOT NULL, network TEXT NOT NULL, last_at INTEGER NOT NULL, PRIMARY KEY (user_id, network)) WITHOUT ROWID;
+CREATE INDEX sign_ins_age ON sign_ins (last_at);
+`;
+
+const migrations: readonly string[] = [
+  control + events,
+  jobs,
+  announcements + seals,
+  decisions,
+  signIns,
+  provenance,
+];
 
 /**
  * Brings the file to the newest version.

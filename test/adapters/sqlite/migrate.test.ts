@@ -7,7 +7,7 @@ import { signingStore } from '../../../adapters/sqlite/signing.ts';
 import { aDeployment, t0, uuid } from '../../contract/fixtures.ts';
 
 /** The newest version whose deployments had no attestation and counted from 1. */
-const before = 4;
+const before = 5;
 
 let db: Database;
 beforeEach(() => {
