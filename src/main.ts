@@ -2,6 +2,7 @@
 // The process: arguments, settings, start, first-run instructions, signals. Everything else is wire.ts.
 import { type Config, ConfigError, helpText, readConfig } from './config.ts';
 import { HubError } from './domain/error.ts';
+import { startFailure } from './wire/start-failure.ts';
 import { openApiFor, startHub } from './wire.ts';
 
 const say = (text: string): void => {
@@ -57,7 +58,9 @@ async function run(): Promise<void> {
     return;
   }
   const config = readConfig();
-  const hub = await startHub(config);
+  const hub = await startHub(config).catch((error: unknown) => {
+    throw startFailure(error, config.dataDir);
+  });
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   const listening = `Reeve is listening on http://${host}:${hub.port}`;
   const local = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : host;
