@@ -174,7 +174,8 @@ const vital = ['store', 'seals', 'tenants', 'users', 'keys', 'signing_keys', 'bu
 export function checkVital(db: Database): void {
   for (const name of vital) {
     const [found] = db.get(`PRAGMA quick_check(${name})`) ?? [];
-    if (found !== 'ok') throw new Error(`table ${name}: ${String(found).replaceAll('\n', ' ').slice(0, 200)}`);
+    if (found !== 'ok')
+      throw new Error(`table ${name}: ${String(found).replaceAll('\n', ' ').slice(0, 200)}`);
   }
 }
 

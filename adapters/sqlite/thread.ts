@@ -2,10 +2,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { CallIndex } from './calls.ts';
 import { failureOf } from './failure.ts';
-import { nounsOf } from './nouns.ts';
 import { openFile } from './open.ts';
 import { checkVital } from './schema.ts';
 import { serveReads, serveWrites } from './serve.ts';
+import { nounsOf } from './stores.ts';
 import { openingError } from './trouble.ts';
 import type { FromThread, Reply, ThreadStart, ToThread } from './wire.ts';
 
@@ -21,7 +21,7 @@ try {
   const calls = new CallIndex(db, callLimits);
   const line = {
     db,
-    nouns: nounsOf(db, calls),
+    stores: nounsOf(db, calls),
     answer: (replies: readonly Reply[]) => post({ kind: 'replies', replies }),
     later: setImmediate,
   };

@@ -9,7 +9,7 @@ import { unavailable } from './failure.ts';
 import { checkIdentity, checkPresent, type HubIdFile, type Identity } from './hub-id.ts';
 import { storeMethods } from './inline.ts';
 import { createPrivate, lockStore } from './lock.ts';
-import { kinds } from './nouns.ts';
+import { kinds } from './stores.ts';
 import type { NounName, SqliteStore } from './sync.ts';
 import { openingError } from './trouble.ts';
 import type { Role, ThreadStart } from './wire.ts';
