@@ -65,8 +65,10 @@ export interface PipelineOptions {
   readonly log: Log;
   /** Addresses and ranges whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
-  /** The document that GET /api/openapi.json serves. */
+  /** The document that GET /api/openapi.json serves. It holds no tenant's data. */
   readonly openApi: string;
+  /** Whether it is served without a login or key; default true. */
+  readonly openApiPublic?: boolean;
   /** Attempts with an operator token per client address, good ones too: as many as logins, counted where logins are (over all nodes). */
   readonly operatorLimit: { readonly limits: Limits; readonly max: number; readonly windowMs: number };
   /** Requests a minute per key or user; default 6,000. */
@@ -89,6 +91,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const { serve, callers, limits, live, cors, metrics, secrets, clock, log } = options;
   const router = createRouter(options.tables);
   const addressOf = clientAddress(options.trustedProxies);
+  // Encoded once: every answer sends these bytes.
+  const openApi = Buffer.from(options.openApi);
   for (const { name, declaration } of router.routes) {
     if (!serve[name] && !isStream(declaration)) throw new Error(`the route ${name} has no handler`);
   }
@@ -96,12 +100,17 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   async function respond(raw: RawRequest, id: string, seen: Seen): Promise<RawResponse> {
     if (raw.refused) throw raw.refused;
     const origin = raw.headers.get('origin');
-    if (raw.method === 'OPTIONS') return preflight(raw, origin);
+    if (raw.method === 'OPTIONS') {
+      // Read although nothing is wanted of it: a body over the limit is refused all the same.
+      await raw.body();
+      return preflight(raw, origin);
+    }
     const head = raw.method === 'HEAD';
     const method = head ? 'GET' : raw.method;
     if (method === 'GET' && raw.path === '/api/openapi.json') {
       seen.route = '/api/openapi.json';
-      return plain(200, [['Content-Type', 'application/json'], ...noStore], options.openApi);
+      if (options.openApiPublic === false) seen.caller = (await callers.find('either', raw.headers)).caller;
+      return plain(200, [['Content-Type', 'application/json'], ...noStore], openApi);
     }
     const match = router.match(method, raw.path);
     if (match === null) throw new HubError('not_found', 'Not Found');
@@ -131,8 +140,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const input = validate(declaration, await parse(raw, match));
     const request: Request = { id, address, header: (key) => raw.headers.get(key) ?? null };
     const result = await handler(input, caller, request);
-    const response = encode(declaration, result, cookie);
-    return head ? { ...response, body: null } : response;
+    return encode(declaration, result, cookie);
   }
 
   function preflight(raw: RawRequest, origin: string | undefined): RawResponse {
@@ -201,12 +209,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         const { status, headers, body } = problemOf(error);
         const json: HeaderList = [['Content-Type', 'application/json'], ...noStore];
         response = {
-          ...plain(status, [...headers, ...json], raw.method === 'HEAD' ? null : JSON.stringify(body)),
+          ...plain(status, [...headers, ...json], JSON.stringify(body)),
           close: raw.refused !== null,
         };
       }
       const ms = clock.monotonic() - started;
-      const bytes = sizeOf(response.body);
+      const bytes = raw.method === 'HEAD' ? 0 : sizeOf(response.body);
       metrics.count(seen.route, response.status, ms, bytes);
       log.info(
         {
