@@ -3,7 +3,10 @@
 FROM node:20-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY packages/agent/package.json packages/agent/
 RUN npm ci
+COPY scripts ./scripts
+COPY packages ./packages
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 COPY actors ./actors
@@ -15,6 +18,7 @@ RUN npm run build && rm -rf dist/bench dist/demo
 FROM node:20-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY packages/agent/package.json packages/agent/
 # The server's binaries for other systems and other Nodes are left out.
 RUN npm ci --omit=dev \
   && find node_modules/uWebSockets.js -name 'uws_*.node' ! -name 'uws_linux_*_115.node' -delete
@@ -26,6 +30,9 @@ WORKDIR /app
 RUN mkdir /data /secrets && chown node:node /data /secrets && chmod 700 /data /secrets
 COPY --from=packages /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+# node_modules/reeve-agent is a link to this folder.
+COPY --from=build /app/packages/agent/package.json ./packages/agent/
+COPY --from=build /app/packages/agent/dist ./packages/agent/dist
 COPY package.json LICENSE ./
 USER node
 VOLUME /data

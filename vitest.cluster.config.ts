@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
+import { alias } from './vitest.alias.ts';
 
 export default defineConfig({
+  resolve: { alias },
   test: {
     include: ['test/cluster/**/*.test.ts'],
     globalSetup: ['test/services/setup.ts'],

@@ -3,9 +3,7 @@
 // On a machine with other work a p99 tells of that work: `machine` is a loop that only waits as long as an evaluation's p50 takes.
 // Prints p50 and p99 per round, and whether p99 is within 0.2 ms. Usage: npx tsx bench/evaluate.ts [--rounds R] [--calls N] [--json]
 import { parseArgs } from 'node:util';
-import { compileBundle } from '../src/domain/evaluate/compile.ts';
-import { evaluateCall } from '../src/domain/evaluate/live.ts';
-import { dryRun } from '../src/domain/evaluate/playground.ts';
+import { compileBundle, dryRun, evaluateCall } from 'reeve-agent/rules';
 import { median } from './numbers.ts';
 
 const { values: options } = parseArgs({

@@ -1,6 +1,6 @@
 // The settings, read from environment variables: the one reader of process.env. All errors are told at once, in plain words.
 import { isIP } from 'node:net';
-import type { Wire } from './domain/wire.ts';
+import type { VendorNames } from './domain/vendor-names.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
@@ -30,7 +30,7 @@ export interface Config {
     /** Begins every key in Redis. */
     readonly name: string;
   } | null;
-  readonly wire: Wire;
+  readonly wire: VendorNames;
 }
 
 interface Setting {

@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '..');
 
 /** The newest change below the folders that are compiled. */
 const newestSource = Math.max(
-  ...['src', 'actors', 'adapters'].flatMap((folder) =>
+  ...['src', 'actors', 'adapters', 'packages/agent/src'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => statSync(join(entry.parentPath, entry.name)).mtimeMs),
@@ -16,6 +16,8 @@ const newestSource = Math.max(
 
 /** What was compiled from a source file such as `src/main.ts`; null when it is missing or older than any source. */
 export function compiled(source: string): URL | null {
-  const file = join(root, 'dist', source.replace(/\.ts$/, '.js'));
+  const library = source.replace('packages/agent/src/', 'packages/agent/dist/esm/');
+  const path = library === source ? join('dist', source) : library;
+  const file = join(root, path.replace(/\.ts$/, '.js'));
   return existsSync(file) && statSync(file).mtimeMs >= newestSource ? new URL(`file://${file}`) : null;
 }

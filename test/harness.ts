@@ -1,4 +1,6 @@
 // A hub for tests of handlers: in-memory store, real actors, local adapters, a clock that stands still. Opens no socket.
+
+import { globMatch } from 'reeve-agent/rules';
 import { hubKinds } from '../actors/kinds.ts';
 import type { ActorPorts } from '../actors/ports.ts';
 import type { HubKinds } from '../actors/protocol.ts';
@@ -13,7 +15,6 @@ import { openSqliteInline } from '../adapters/sqlite/index.ts';
 import { type Caller, Reply, type Request } from '../src/api/call.ts';
 import { type Api, api } from '../src/api/index.ts';
 import type { ReplyBody, RouteDeclaration } from '../src/api/route.ts';
-import { globMatch } from '../src/domain/evaluate/glob.ts';
 import type { Control, Frame } from '../src/domain/frame.ts';
 import type { Env } from '../src/domain/ids.ts';
 import type { Hub, Settings } from '../src/handlers/hub.ts';

@@ -1,12 +1,13 @@
 // Agents: who is connected and drifts, what they report, how they are registered and assigned.
+
+import { compileGlob } from 'reeve-agent/rules';
 import { agentKey, environmentKey, type StatusEntry } from '../../actors/protocol.ts';
 import type { agentRoutes } from '../api/agents.ts';
 import type { Caller } from '../api/call.ts';
 import { type AssignmentRule, type Registration, resolveAssignment } from '../domain/agent.ts';
 import { notFound } from '../domain/error.ts';
-import { compileGlob } from '../domain/evaluate/glob.ts';
 import { environments } from '../domain/ids.ts';
-import { given } from './given.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { iso, isoOrNull } from './render.ts';
 
@@ -40,7 +41,7 @@ export const agents: Handlers<typeof agentRoutes> = {
   async updateRegistration(hub, { params, body }, caller) {
     const { tenantId } = caller;
     const agentId = params.agent_id;
-    const patch = given({
+    const patch = omitUndefined({
       displayName: body.display_name === '' ? null : body.display_name,
       tags: body.tags === null ? {} : body.tags,
     });

@@ -5,7 +5,7 @@ import type { approvalRoutes } from '../api/approvals.ts';
 import type { Caller } from '../api/call.ts';
 import { type Approval, asSeen, isDue } from '../domain/approval.ts';
 import { HubError, notFound } from '../domain/error.ts';
-import { given } from './given.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { validationFailed } from './problems.ts';
 import { iso, isoOrNull } from './render.ts';
@@ -31,7 +31,7 @@ export const approvals: Handlers<typeof approvalRoutes> = {
   async listApprovals(hub, { query }, caller) {
     const now = hub.clock.now();
     const { status, env, limit, offset } = query;
-    const filter = { env: env ?? null, ...given({ status }), limit, offset };
+    const filter = { env: env ?? null, ...omitUndefined({ status }), limit, offset };
     const list = await hub.store.approvals.list(caller.tenantId, filter, now);
     const settled = await settleAll(hub, list, now);
     return settled.filter((approval) => !status || approval.status === status).map(render);

@@ -1,6 +1,7 @@
 // The playground: translates a dry run into the console's words. The run itself is the evaluator's.
+
+import { defaultEnvironment } from 'reeve-agent/rules';
 import type { evaluateRoutes } from '../api/evaluate.ts';
-import { defaultEnvironment } from '../domain/evaluate/call.ts';
 import type { Handlers } from './hub.ts';
 
 export const evaluate: Handlers<typeof evaluateRoutes> = {

@@ -1,10 +1,11 @@
 // Assignment rules: listed, changed through the tenant's actor, tried out.
+
+import { globMatch } from 'reeve-agent/rules';
 import type { ruleRoutes } from '../api/rules.ts';
 import { type AssignmentRule, resolveAssignment } from '../domain/agent.ts';
 import { HubError } from '../domain/error.ts';
-import { globMatch } from '../domain/evaluate/glob.ts';
 import { isEnv } from '../domain/ids.ts';
-import { given } from './given.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { Handlers } from './hub.ts';
 import { iso } from './render.ts';
 
@@ -45,7 +46,7 @@ export const rules: Handlers<typeof ruleRoutes> = {
     const rule = await hub.actors.ask('tenant', caller.tenantId, 'changeRule', {
       action: 'update',
       id: params.rule_id,
-      patch: given({
+      patch: omitUndefined({
         priority: body.priority,
         pattern: body.pattern,
         tagMatch: body.tag_match,

@@ -11,7 +11,7 @@ import type { Secrets } from '../ports/secrets.ts';
 import { createKeyRing } from './keys.ts';
 import { createLogins } from './logins.ts';
 
-/** Names on the wire that the edge needs (a part of the handlers' Wire). */
+/** Names on the wire that the edge needs (a part of the handlers' VendorNames). */
 export interface WireNames {
   /** Lower-case header names that may carry the agent id, the preferred one first. */
   readonly agentIdHeaders: readonly string[];
@@ -42,7 +42,7 @@ export interface Callers {
   /** True when the request carries a login cookie. */
   hasCookie(headers: Headers): boolean;
   /** Whether the key or login that a stream was opened with is still good, from the store itself. @throws HubError unavailable */
-  stands(caller: Extract<Caller, { kind: 'user' | 'key' }>): Promise<boolean>;
+  isStillValid(caller: Extract<Caller, { kind: 'user' | 'key' }>): Promise<boolean>;
   /** Takes revocations and sign-outs of any node. */
   control(message: Control): void;
   /** Writes the gathered last uses of keys. */
@@ -149,7 +149,7 @@ export function createCallers(options: CallersOptions): Callers {
 
     hasCookie,
 
-    async stands(caller) {
+    async isStillValid(caller) {
       if (caller.kind === 'user') {
         return (await options.logins.get(caller.tokenHash, options.clock.now())) !== null;
       }

@@ -126,7 +126,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const { limits: counted, max, windowMs } = options.operatorLimit;
       await within(counted, `operator:${address}`, max, windowMs);
     }
-    const mark = live.mark();
+    const revocationSequence = live.revocationSequence();
     const { caller, cookie } = await callers.find(declaration.auth, raw.headers);
     seen.caller = caller;
     await checkLimit(declaration, caller, address);
@@ -134,7 +134,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     if (!handler) {
       if (head) return plain(200, streamHeaders, null);
       if (raw.upgrade) checkOrigin(caller, origin, raw.headers.get('host'));
-      const session = await openStream(raw, caller, mark, options);
+      const session = await openStream(raw, caller, revocationSequence, options);
       return { ...plain(200, streamHeaders, null), live: session };
     }
     const input = validate(declaration, await parse(raw, match));

@@ -1,7 +1,7 @@
 // Work on YAML that strangers wrote: dry runs, and reading and assembling bundles. Bounded in time, memory and number.
+
+import type { DryRun, ToolCall } from 'reeve-agent/rules';
 import type { AssembledContract } from '../domain/deployment.ts';
-import type { ToolCall } from '../domain/evaluate/call.ts';
-import type { DryRun } from '../domain/evaluate/playground.ts';
 import type { CompositionItem, ContractType, JsonObject, Mode } from '../domain/library.ts';
 
 export interface EvaluationRequest {

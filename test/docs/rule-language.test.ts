@@ -1,23 +1,23 @@
 // The page of the rule language: its examples load, its refusals are refused, its tables and limits are the engine's.
 import { readFile } from 'node:fs/promises';
-import { describe, expect, it } from 'vitest';
 import {
+  compileBundle,
   maxConditionDepth,
+  maxContracts,
+  maxEvaluateDocuments,
   maxLeaves,
+  maxMessageLength,
+  maxPatternLength,
   maxPatternSteps,
   maxPatterns,
+  maxProblems,
+  maxStoredRules,
   operatorNames,
-} from '../../src/domain/bundle/condition.ts';
-import { maxMessageLength } from '../../src/domain/bundle/contract.ts';
-import { maxContracts } from '../../src/domain/bundle/decomposition.ts';
-import { readBundle } from '../../src/domain/bundle/document.ts';
-import { maxStoredRules } from '../../src/domain/bundle/header.ts';
-import { maxProblems } from '../../src/domain/bundle/reader.ts';
-import { ruleTypes } from '../../src/domain/bundle/rule.ts';
-import { compileBundle } from '../../src/domain/evaluate/compile.ts';
-import { maxEvaluateDocuments } from '../../src/domain/evaluate/playground.ts';
-import { patternProblem } from '../../src/domain/regex/regex.ts';
-import { maxPatternLength } from '../../src/domain/regex/syntax.ts';
+  patternProblem,
+  readBundle,
+  ruleTypes,
+} from 'reeve-agent/rules';
+import { describe, expect, it } from 'vitest';
 
 const page = await readFile(new URL('../../docs/rule-language.md', import.meta.url), 'utf8');
 const examples = [...page.matchAll(/```yaml( refused)?\n([\s\S]*?)```(?:\s*```text\n([\s\S]*?)```)?/g)].map(

@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { api } from '../../src/api/index.ts';
 import type { RouteDeclaration } from '../../src/api/route.ts';
-import { RawSocket } from '../adapters/uws/kit.ts';
+import { RawSocket } from '../adapters/uws/fixtures.ts';
 import { HubProcess } from './process.ts';
 import { SseClient } from './sse.ts';
 

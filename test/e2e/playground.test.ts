@@ -1,7 +1,7 @@
 // The playground of the real process: what ends an evaluation, what waits, what is refused, and what nobody else notices of it.
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hostileBundles } from '../domain/bundle/hostile.ts';
+import { hostileBundles } from '../../packages/agent/test/rules/bundle/hostile.ts';
 import { HubProcess } from './process.ts';
 
 const secret = 'open-sesame-0123456789-open-sesame';

@@ -4,7 +4,7 @@ import { HubError } from '../../src/domain/error.ts';
 import { tooLarge } from '../../src/http/body.ts';
 import { createCors } from '../../src/http/headers.ts';
 import { TransportGone } from '../../src/http/raw.ts';
-import { asKey, asUser, edge, headerOf, jsonOf, keyText, raw } from './kit.ts';
+import { asKey, asUser, edge, headerOf, jsonOf, keyText, raw } from './fixtures.ts';
 
 const json = { 'content-type': 'application/json' };
 

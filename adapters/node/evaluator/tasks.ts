@@ -1,12 +1,16 @@
 // What the evaluator's threads do: each task as a call of the domain. Synchronous and without memory of earlier tasks.
-import { assembleBundle } from '../../../src/domain/bundle/assembly.ts';
-import { decomposeBundle, maxContracts } from '../../../src/domain/bundle/decomposition.ts';
-import { readBundleHeader } from '../../../src/domain/bundle/header.ts';
-import { validateBundle } from '../../../src/domain/bundle/validation.ts';
-import type { AcceptedKinds } from '../../../src/domain/bundle/vocabulary.ts';
+import {
+  type AcceptedKinds,
+  assembleBundle,
+  decomposeBundle,
+  evaluateYaml,
+  type JsonObject,
+  maxContracts,
+  RuleError,
+  readBundleHeader,
+  validateBundle,
+} from 'reeve-agent/rules';
 import { HubError } from '../../../src/domain/error.ts';
-import { evaluateYaml } from '../../../src/domain/evaluate/playground.ts';
-import type { JsonObject } from '../../../src/domain/yaml.ts';
 import type {
   Assembly,
   AssemblyRequest,
@@ -41,8 +45,16 @@ interface Tasks {
 export type Task = { [Kind in keyof Tasks]: { readonly kind: Kind } & Tasks[Kind]['task'] }[keyof Tasks];
 export type TaskResult<T extends Task> = Tasks[T['kind']]['result'];
 
-/** @throws HubError as the evaluator port says */
+/** @throws HubError as the evaluator port says: what the engine finds wrong is `unprocessable` */
 export function perform(task: Task): TaskResult<Task> {
+  try {
+    return dispatch(task);
+  } catch (error) {
+    throw error instanceof RuleError ? new HubError('unprocessable', error.message) : error;
+  }
+}
+
+function dispatch(task: Task): TaskResult<Task> {
   switch (task.kind) {
     case 'outline':
       return readBundleHeader(task.yaml);
@@ -63,7 +75,7 @@ function evaluate({ yaml, call }: EvaluationRequest, accepted: Accepted): Evalua
     const result = evaluateYaml(yaml, call, { engine: accepted });
     return { ...result, elapsedMs: systemClock.monotonic() - start };
   } catch (error) {
-    const exceeded = error instanceof HubError ? bounds.exec(error.message)?.[1]?.trim() : undefined;
+    const exceeded = error instanceof RuleError ? bounds.exec(error.message)?.[1]?.trim() : undefined;
     if (exceeded === undefined) throw error;
     // Document 1: too many documents or contracts is a validation error, as of any other field.
     throw new HubError('validation_failed', exceeded, {

@@ -1,7 +1,8 @@
 // MessagePack from a client, within the bounds of JSON.
+
+import { readMessagePack } from 'reeve-agent/rules';
 import { HubError } from '../../domain/error.ts';
 import { measureJson } from '../../domain/json.ts';
-import { readMessagePack } from '../../domain/msgpack.ts';
 
 /** @throws HubError invalid_json for anything that JSON could not hold: binaries, extensions, keys that are no texts, NaN */
 export function unpack(bytes: Uint8Array): unknown {

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { asUser, keyText } from '../../http/kit.ts';
-import { eventually, type RawSocket, serve } from './kit.ts';
+import { asUser, keyText } from '../../http/fixtures.ts';
+import { eventually, type RawSocket, serve } from './fixtures.ts';
 
 const run = promisify(execFile);
 const auth = `Authorization: Bearer ${keyText}\r\n`;

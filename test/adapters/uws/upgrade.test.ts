@@ -4,9 +4,9 @@ import { systemClock } from '../../../adapters/node/clock.ts';
 import { startServer } from '../../../adapters/uws/server.ts';
 import type { Session } from '../../../src/http/live/session.ts';
 import type { Pipeline } from '../../../src/http/pipeline.ts';
-import { asKey } from '../../http/kit.ts';
+import { asKey } from '../../http/fixtures.ts';
 import { memoryLog } from '../../log.ts';
-import { RawSocket, serve } from './kit.ts';
+import { RawSocket, serve } from './fixtures.ts';
 import { WebSocketClient } from './websocket.ts';
 
 async function greeting(text: string) {

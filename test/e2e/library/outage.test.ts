@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
+import { DeniedError, type Guard } from 'reeve-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { DeniedError, type Guard } from '../../../src/client/index.ts';
-import { until } from '../../client/manual-clock.ts';
+import { until } from '../../../packages/agent/test/manual-clock.ts';
 import { denies, recorded, Setting, yamlFor } from './setting.ts';
 
 const setting = new Setting();

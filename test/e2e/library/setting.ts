@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ConnectOptions, Guard } from '../../../src/client/index.ts';
+import { type ConnectOptions, Guard } from 'reeve-agent';
 import { HubProcess } from '../process.ts';
 
 /** Contracts that deny this word, and ask before a deploy. @param approval more of the approval's `then` */

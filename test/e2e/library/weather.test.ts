@@ -1,13 +1,8 @@
 // The library behind a hub that storms, holds its answers, lies about bundles or forgets its streams. The hub is real, the proxy before it is not kind.
 import { createHash } from 'node:crypto';
+import { BundleRejectedError, ConfigurationError, DeniedError, type Guard } from 'reeve-agent';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  BundleRejectedError,
-  ConfigurationError,
-  DeniedError,
-  type Guard,
-} from '../../../src/client/index.ts';
-import { until } from '../../client/manual-clock.ts';
+import { until } from '../../../packages/agent/test/manual-clock.ts';
 import { BadProxy } from './proxy.ts';
 import { denies, recorded, Setting, yamlFor } from './setting.ts';
 

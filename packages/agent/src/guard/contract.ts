@@ -1,0 +1,81 @@
+// Contracts written as code of the agent's own, beside those of the document (document 5 §1.9): what they are given, and how they are asked.
+
+import type { GuardMode } from '../record.ts';
+import type { EvaluatedRecord, RecordType } from '../rules/evaluate/record.ts';
+import type { HookAnswer, HookCall } from './hook.ts';
+
+/** Counters of the run, the attempt that is asked about included. */
+export interface RunCounts {
+  readonly attempts: number;
+  readonly executions: number;
+}
+
+interface CommonContract {
+  /** As in a document: its name in records. */
+  readonly id: string;
+  /** A glob of tool names; default `*`. */
+  readonly tool?: string;
+  /** `observe`: a failure is recorded and the call goes on. Default `enforce`. */
+  readonly mode?: GuardMode;
+}
+
+/** A contract as code. `check` answers as a hook does: nothing or true passes; false or a reason fails. One that throws fails. */
+export type CodeContract =
+  | (CommonContract & {
+      readonly type: 'pre';
+      readonly check: (call: HookCall) => HookAnswer | Promise<HookAnswer>;
+    })
+  | (CommonContract & {
+      readonly type: 'session';
+      readonly check: (call: HookCall, counts: RunCounts) => HookAnswer | Promise<HookAnswer>;
+    })
+  | (CommonContract & {
+      readonly type: 'post';
+      /** @param output the result's text; null when there is none. A failure warns: it changes no result. */
+      readonly check: (call: HookCall, output: string | null) => HookAnswer | Promise<HookAnswer>;
+    });
+
+export type ContractType = CodeContract['type'];
+
+const kinds: { readonly [type in ContractType]: { readonly record: RecordType; readonly error: string } } = {
+  pre: { record: 'precondition', error: 'Precondition error' },
+  session: { record: 'session_contract', error: 'Session contract error' },
+  post: { record: 'postcondition', error: 'Postcondition error' },
+};
+
+/** What an asked contract says. */
+export interface Asked {
+  readonly record: EvaluatedRecord;
+  /** False for a failure that is only observed, and for a pass. */
+  readonly refuses: boolean;
+}
+
+/** Asks one contract. Never rejects: a contract that throws has failed, with `policy_error`. */
+export async function askContract(
+  { id, type, mode = 'enforce' }: CodeContract,
+  answer: () => HookAnswer | Promise<HookAnswer>,
+): Promise<Asked> {
+  const { record, error } = kinds[type];
+  let message: string | null = null;
+  let failure = false;
+  try {
+    const said = await answer();
+    if (said === false) message = `Denied by contract ${id}.`;
+    else if (typeof said === 'object' && said !== null) message = said.deny;
+  } catch (thrown) {
+    failure = true;
+    message = `${error}: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
+  }
+  const passed = message === null;
+  return {
+    record: {
+      name: id,
+      type: record,
+      passed,
+      message,
+      ...(!passed && mode === 'observe' ? { observed: true as const } : {}),
+      ...(failure ? { metadata: { policy_error: true } } : {}),
+    },
+    refuses: !passed && mode === 'enforce',
+  };
+}

@@ -1,0 +1,59 @@
+// The counters of a run: attempts, executions, executions per tool, failures in a row (document 5 §2.4). Decides nothing.
+import { createHash } from 'node:crypto';
+import type { Counters } from '../rules/evaluate/limits.ts';
+import type { SessionStore } from '../sessions.ts';
+
+/** Names that session keys cannot hold, or that are too long, stand in them by their hash. */
+const keyPart = (name: string): string =>
+  name.length <= 96 && /^[a-zA-Z0-9_.:/-]+$/.test(name)
+    ? name
+    : `h.${createHash('sha256').update(name).digest('hex').slice(0, 40)}`;
+
+const count = (text: string | null | undefined): number => {
+  const value = Number(text ?? 0);
+  return Number.isFinite(value) ? value : 0;
+};
+
+/** Storage failures propagate: a call whose counters cannot be read must not run. */
+export class RunCounters {
+  readonly #store: SessionStore;
+  readonly #prefix: string;
+  readonly #tool: string;
+
+  constructor(store: SessionStore, sessionId: string, tool: string) {
+    this.#store = store;
+    this.#prefix = `s:${keyPart(sessionId)}:`;
+    this.#tool = `${this.#prefix}tool:${keyPart(tool)}`;
+  }
+
+  /** Counts one attempt, and reads the other counters. */
+  async attempt(): Promise<Counters> {
+    const executionsKey = `${this.#prefix}execs`;
+    const attempts = await this.#store.increment(`${this.#prefix}attempts`);
+    const values = await this.#store.batch([executionsKey, this.#tool]);
+    return {
+      attempts,
+      executions: count(values.get(executionsKey)),
+      toolExecutions: count(values.get(this.#tool)),
+    };
+  }
+
+  /** Counts one execution. Made before the tool runs, so that calls side by side cannot pass a limit together. */
+  async execution(): Promise<Omit<Counters, 'attempts'>> {
+    const executions = await this.#store.increment(`${this.#prefix}execs`);
+    return { executions, toolExecutions: await this.#store.increment(this.#tool) };
+  }
+
+  /** Takes the execution back: the tool did not run. */
+  async withdraw(): Promise<void> {
+    await this.#store.increment(`${this.#prefix}execs`, -1);
+    await this.#store.increment(this.#tool, -1);
+  }
+
+  /** Failures in a row start again after a success. */
+  async finished(success: boolean): Promise<void> {
+    const key = `${this.#prefix}consec_fail`;
+    if (success) await this.#store.delete(key);
+    else await this.#store.increment(key);
+  }
+}

@@ -1,0 +1,96 @@
+// The audit records of one call, in order, to the guard's sinks and to telemetry. Redacts before anything leaves.
+
+import type { Clock } from '../clock.ts';
+import type { OnError } from '../failure.ts';
+import {
+  type AuditAction,
+  type AuditRecord,
+  auditRecord,
+  type Principal,
+  type RuleEvaluated,
+} from '../record.ts';
+import type { Redaction } from '../rules/redact.ts';
+import type { Sink } from '../sinks/sink.ts';
+import type { Telemetry } from '../telemetry.ts';
+
+export interface JournalPorts {
+  readonly sink: Sink;
+  readonly redaction: Redaction;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  readonly onError: OnError;
+  /** A record that a sink did not take stops the call, if it has not run yet. */
+  readonly strict: boolean;
+}
+
+/** What all records of one call share. */
+export type CallFacts = Pick<
+  AuditRecord,
+  | 'run_id'
+  | 'call_id'
+  | 'call_index'
+  | 'parent_call_id'
+  | 'tool_name'
+  | 'side_effect'
+  | 'environment'
+  | 'policy_version'
+  | 'mode'
+> & { readonly tool_args: object; readonly principal: Principal | null };
+
+export class Journal {
+  readonly #ports: JournalPorts;
+  readonly #facts: CallFacts;
+
+  constructor(ports: JournalPorts, facts: CallFacts) {
+    this.#ports = ports;
+    const { principal } = facts;
+    this.#facts = {
+      ...facts,
+      tool_args: ports.redaction.redactArgs(facts.tool_args) as object,
+      principal: principal && {
+        ...principal,
+        claims: ports.redaction.redactArgs(principal.claims ?? {}) as Principal['claims'] & object,
+      },
+    };
+  }
+
+  /** Emits one record and gives it. Rejects only in strict mode. */
+  async emit(action: AuditAction, more: Partial<AuditRecord>): Promise<AuditRecord> {
+    const { sink, clock, telemetry, redaction, onError, strict } = this.#ports;
+    const { tool_args, ...facts } = this.#facts;
+    const record = auditRecord({
+      ...facts,
+      tool_args: tool_args as AuditRecord['tool_args'],
+      ...more,
+      timestamp: new Date(clock.now()).toISOString(),
+      action,
+      // Messages repeat arguments.
+      ...(typeof more.reason === 'string' ? { reason: redaction.redactText(more.reason) } : {}),
+      rules_evaluated: (more.rules_evaluated ?? []).map((rule) => this.#redactRule(rule)),
+      hooks_evaluated: (more.hooks_evaluated ?? []).map((hook) =>
+        hook.reason === null ? hook : { ...hook, reason: redaction.redactText(hook.reason) },
+      ),
+      ...(typeof more.error === 'string' ? { error: redaction.redactResult(more.error) } : {}),
+    });
+    telemetry.evaluated(record);
+    try {
+      await sink.emit(record);
+    } catch (failure) {
+      if (strict) throw failure;
+      onError(failure, 'writing an audit record');
+    }
+    return record;
+  }
+
+  #redactRule(rule: RuleEvaluated): RuleEvaluated {
+    const { redaction } = this.#ports;
+    if (rule.passed) return rule;
+    return {
+      ...rule,
+      message: rule.message === null ? null : redaction.redactText(rule.message),
+      ...(rule.metadata === undefined
+        ? {}
+        : { metadata: redaction.redactArgs(rule.metadata) as { readonly [name: string]: unknown } }),
+    };
+  }
+}

@@ -1,0 +1,105 @@
+// How a guard reads contracts: one document, or several in layers, in the language's own words or a vendor's. Judges nothing (policy.ts).
+
+import { sha256 } from '../bundle/signature.ts';
+import { processVariables, type Variables } from '../environment.ts';
+import { ConfigurationError } from '../failure.ts';
+import { maxBundle } from '../hub.ts';
+import { readBundle } from '../rules/bundle/document.ts';
+import type { RuleDocument } from '../rules/bundle/rule.ts';
+import type { AcceptedKinds } from '../rules/bundle/vocabulary.ts';
+import { compileBundle, type EngineOptions } from '../rules/evaluate/compile.ts';
+import type { CustomOperator } from '../rules/evaluate/operator.ts';
+import type { CustomSelector } from '../rules/evaluate/selector.ts';
+import { canonicalPath } from './canonical.ts';
+import { Policy } from './policy.ts';
+
+/** One YAML document, as text or UTF-8 bytes. */
+export type YamlSource = string | Uint8Array;
+
+/** All documents together hold at most this many contracts. */
+const maxContracts = 500;
+const maxLayers = 50;
+
+/** What documents may say they are. A hub with wire names of its own has its own. */
+export interface Dialect extends AcceptedKinds {
+  /** Values of `apiVersion` accepted; default: any `<word>/v1`. */
+  readonly apiVersions?: readonly string[];
+}
+
+/** How documents are read, beyond what every guard understands. */
+export interface Language extends Dialect {
+  /** Operators beyond the built-in ones, by name: `(field, operand) => truthy`. One that throws makes its contract fire. */
+  readonly operators?: { readonly [name: string]: CustomOperator };
+  /** Selectors beyond the built-in ones, by prefix: `<prefix>.x.y` walks what the function gives for a call. */
+  readonly selectors?: { readonly [prefix: string]: CustomSelector };
+  /** What `env.NAME` selectors read; default: this process's environment. */
+  readonly variables?: Variables;
+}
+
+/**
+ * Compiles one document, or several: later ones replace contracts of earlier ones by id, and those with `observe_alongside` become
+ * shadow copies that only record (document 5 §1.11). The version is the hash of the bytes; of several, of their hashes (§1.12).
+ * @throws ConfigurationError that names every problem of every document
+ */
+export function compilePolicy(yaml: YamlSource | readonly YamlSource[], language: Language = {}): Policy {
+  const sources = (typeof yaml === 'string' || yaml instanceof Uint8Array ? [yaml] : yaml).map((source) =>
+    typeof source === 'string' ? Buffer.from(source, 'utf8') : source,
+  );
+  if (sources.length === 0 || sources.length > maxLayers) {
+    throw new ConfigurationError(`contracts come in 1 to ${maxLayers} documents`);
+  }
+  const options = engineOptions(language);
+  const documents: RuleDocument[] = [];
+  const problems: string[] = [];
+  for (const [i, bytes] of sources.entries()) {
+    const read = readBundle(textOf(bytes), { ...options, operators: Object.keys(options.operators ?? {}) });
+    if (read.ok) documents.push(...read.documents);
+    else {
+      const where = sources.length === 1 ? '' : `document ${i + 1}: `;
+      problems.push(...read.problems.map((problem) => where + problem.message));
+    }
+  }
+  const rules = documents.reduce((sum, document) => sum + document.rules.length, 0);
+  if (rules > maxContracts) problems.push(`expected at most ${maxContracts} contracts; there are ${rules}`);
+  if (problems.length > 0) throw new ConfigurationError(problems.join('\n'));
+  const compiled = compileBundle(documents, options);
+  if (!compiled.ok) {
+    throw new ConfigurationError(compiled.problems.map((problem) => problem.message).join('\n'));
+  }
+  const [first = '', ...others] = sources.map(sha256);
+  const version = others.length === 0 ? first : sha256(Buffer.from([first, ...others].join(':')));
+  return new Policy(compiled.bundle, version);
+}
+
+function engineOptions(language: Language): EngineOptions {
+  const {
+    variables = processVariables,
+    operators,
+    selectors,
+    apiVersions,
+    bundleKinds,
+    rulesetKinds,
+  } = language;
+  return {
+    maxContracts,
+    // The environment inherits from Object: `env.toString` is no variable.
+    env: (name) => (Object.hasOwn(variables, name) ? variables[name] : undefined),
+    canonical: canonicalPath,
+    ...(operators ? { operators } : {}),
+    ...(selectors ? { selectors } : {}),
+    ...(apiVersions ? { apiVersions } : {}),
+    ...(bundleKinds ? { bundleKinds } : {}),
+    ...(rulesetKinds ? { rulesetKinds } : {}),
+  };
+}
+
+function textOf(bytes: Uint8Array): string {
+  if (bytes.byteLength > maxBundle) {
+    throw new ConfigurationError(`contracts above ${maxBundle} bytes are not read`);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (failure) {
+    throw new ConfigurationError('the contracts are not UTF-8 text', failure);
+  }
+}

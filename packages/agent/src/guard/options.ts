@@ -1,0 +1,71 @@
+// The options of a guard: what every guard takes, and what one that is connected to a hub takes besides.
+
+import type { ApprovalBackend } from '../approvals.ts';
+import type { Signing } from '../bundle/signature.ts';
+import type { Clock } from '../clock.ts';
+import type { OnError } from '../failure.ts';
+import type { HubClient, HubOptions } from '../hub.ts';
+import type { GuardMode, Principal } from '../record.ts';
+import type { RedactionPolicy } from '../rules/redact.ts';
+import type { SessionStore } from '../sessions.ts';
+import type { Sink } from '../sinks/sink.ts';
+import type { OpenTelemetryApi } from '../telemetry.ts';
+import type { CodeContract } from './contract.ts';
+import type { BeforeHook } from './hook.ts';
+import type { Language } from './language.ts';
+
+export interface GuardOptions extends Language {
+  /** What happens to a denial; default: the bundle's `defaults.mode`. */
+  readonly mode?: GuardMode;
+  /** Default `production`; with a hub, the environment of the key. */
+  readonly environment?: string;
+  readonly principal?: Principal | null;
+  /** The run its calls are counted in, and their `run_id`; default: a new one per guard. */
+  readonly sessionId?: string;
+  readonly hooks?: readonly BeforeHook[];
+  /** Contracts as code: `pre` ones before those of the document, `session` and `post` ones after them. */
+  readonly contracts?: readonly CodeContract[];
+  /** Besides the collecting sink, which is always first. */
+  readonly sinks?: readonly Sink[];
+  /** Records kept in memory; default 50,000. */
+  readonly maxEvents?: number;
+  readonly redaction?: RedactionPolicy;
+  /** Default: the hub's, when there is a hub; else none, and calls that need approval are denied. */
+  readonly approvals?: ApprovalBackend;
+  /** Default: in this process. `hub.sessions` shares counters between agents. */
+  readonly sessions?: SessionStore;
+  /** A hub that a guard with contracts of its own tells its events and asks for approvals. */
+  readonly hub?: HubClient;
+  /** Keeps events that the hub has not taken yet in this file. */
+  readonly spoolFile?: string;
+  /** An audit record that a sink does not take stops a call that has not run yet. Default false: `onError` is told. */
+  readonly strictAudit?: boolean;
+  /** The OpenTelemetry API to use; null: none. Default: the installed one, if there is one. */
+  readonly openTelemetry?: OpenTelemetryApi | null;
+  readonly clock?: Clock;
+  /** Told of what goes wrong in the background. Default: nobody. */
+  readonly onError?: OnError;
+}
+
+export interface ConnectOptions extends Omit<GuardOptions, 'hub' | 'environment'>, HubOptions {
+  /** Default: the hub assigns one. */
+  readonly bundleName?: string;
+  /** Told to the hub for its assignment rules. */
+  readonly tags?: { readonly [name: string]: string };
+  /** Whether and how bundles' signatures are checked; default `off`. */
+  readonly signing?: Signing;
+  /** Keeps the last good bundle, for a start while the hub is away. */
+  readonly cacheFile?: string;
+  /** Keep counters in the hub, shared with other agents. Default false. */
+  readonly hubSessions?: boolean;
+  /** Default `sse`. `websocket-msgpack`: messages in MessagePack instead of JSON. */
+  readonly transport?: 'sse' | 'websocket' | 'websocket-msgpack';
+  /** Milliseconds of silence after which the stream is taken up again; default 120,000. */
+  readonly idleTimeout?: number;
+  /** Told of every bundle put in use. */
+  readonly onBundle?: (bundle: {
+    readonly bundleName: string;
+    readonly version: number | null;
+    readonly policyVersion: string;
+  }) => void;
+}

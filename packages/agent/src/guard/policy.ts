@@ -1,0 +1,105 @@
+// What a guard asks of its contracts: one compiled bundle, its version, and its answers in the words of audit records.
+// The rules themselves are domain/evaluate.
+
+import type { SideEffect } from '../record.ts';
+import { type ToolCall, textOf } from '../rules/evaluate/call.ts';
+import type { CompiledBundle } from '../rules/evaluate/compile.ts';
+import type { Counters } from '../rules/evaluate/limits.ts';
+import { attemptDecision, type Decision, evaluateCall } from '../rules/evaluate/live.ts';
+import { dryRun, type DryRun as EngineDryRun } from '../rules/evaluate/playground.ts';
+import { evaluatePost, type PostResult } from '../rules/evaluate/post.ts';
+import { sideEffectOf } from '../rules/evaluate/tools.ts';
+import type { AgentManifest } from '../sinks/server.ts';
+import type { Warning } from './call.ts';
+
+/** What the contracts say after a call. */
+export interface AfterCall {
+  readonly post: PostResult;
+  readonly warnings: readonly Warning[];
+  /** The text to show instead; null: the result stays. */
+  readonly text: string | null;
+}
+
+/** A dry run: every contract that looks at the call, and the reasons of those that would have denied or warned. */
+export interface DryRun extends EngineDryRun {
+  readonly deny_reasons: readonly string[];
+  readonly warn_reasons: readonly string[];
+}
+
+/** A compiled bundle in use. Immutable. */
+export class Policy {
+  readonly bundle: CompiledBundle;
+  /** Hex SHA-256 of the YAML bytes; of several documents, of their hashes joined by `:`. */
+  readonly version: string;
+  /** The name in the document's metadata, or the one a hub deployed it under. */
+  readonly name: string;
+
+  constructor(bundle: CompiledBundle, version: string, name = bundle.name) {
+    this.bundle = bundle;
+    this.version = version;
+    this.name = name;
+  }
+
+  /** The same contracts under another name. */
+  named(name: string): Policy {
+    return new Policy(this.bundle, this.version, name);
+  }
+
+  sideEffect(call: ToolCall): SideEffect {
+    return sideEffectOf(call, this.bundle.tools);
+  }
+
+  /** The attempt limit, which comes before hooks; null when it is not reached. */
+  tooManyAttempts(call: ToolCall, counters: Counters): Decision | null {
+    return attemptDecision(this.bundle, call, counters);
+  }
+
+  /** Contracts, session rules and limits; not the attempt limit again. */
+  before(call: ToolCall, counters: Counters): Decision {
+    return evaluateCall(this.bundle, call, { counters, attemptsChecked: true });
+  }
+
+  /** @param redactText for redact rules that name no pattern */
+  after(call: ToolCall, output: string | null, redactText: (text: string) => string): AfterCall {
+    const post = evaluatePost(this.bundle, call, output, { redactText });
+    const fired = post.records.filter((record) => !record.passed);
+    return {
+      post,
+      warnings: post.warnings.map((message, i) => ({ contract: fired[i]?.name ?? '', message })),
+      text: post.changed === 'no' ? null : (textOf(post.output) ?? ''),
+    };
+  }
+
+  dryRun(call: ToolCall, output: unknown): DryRun {
+    const run = dryRun(this.bundle, call, { policyVersion: this.version, output: output ?? undefined });
+    const reasons = (post: boolean): string[] =>
+      run.contracts_evaluated.flatMap((entry) =>
+        !entry.matched &&
+        !entry.observed &&
+        (entry.type === 'postcondition') === post &&
+        entry.message !== null
+          ? [entry.message]
+          : [],
+      );
+    return { ...run, deny_reasons: reasons(false), warn_reasons: reasons(true) };
+  }
+
+  /** Where the document itself wants records written. */
+  get observability(): { readonly file: string | null; readonly stdout: boolean } {
+    const { file, stdout } = this.bundle.document.observability ?? {};
+    return { file: typeof file === 'string' ? file : null, stdout: stdout === true };
+  }
+
+  /** What a hub is told about contracts it did not deploy. */
+  manifest(agentId: string): AgentManifest {
+    const contracts = this.bundle.document.rules
+      .filter((rule) => rule.enabled && !rule.shadow)
+      .map((rule) => ({
+        id: rule.id,
+        type: rule.type,
+        tool: rule.type === 'session' ? '*' : rule.tools.length === 1 ? (rule.tools[0] ?? '*') : rule.tools,
+        mode: rule.mode,
+      }));
+    return { agent_id: agentId, policy_version: this.version, contracts };
+  }
+}

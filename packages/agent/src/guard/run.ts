@@ -1,0 +1,376 @@
+// The path of one live call (document 5 §1.9): attempt, hooks, contracts, approval, the tool, post contracts, and a record of each step.
+import { randomUUID } from 'node:crypto';
+import type { ApprovalBackend, ApprovalOutcome } from '../approvals.ts';
+import type { AuditAction, AuditRecord, GuardMode, Principal, RuleEvaluated } from '../record.ts';
+import { textOf } from '../rules/evaluate/call.ts';
+import { type Counters, operationLimitReason, perToolLimitReason } from '../rules/evaluate/limits.ts';
+import type { Decision } from '../rules/evaluate/live.ts';
+import type { SessionStore } from '../sessions.ts';
+import type { CallSpan } from '../telemetry.ts';
+import { DeniedError, type RunOptions, type ToolArgs, type Warning } from './call.ts';
+import { askContract, type CodeContract, type ContractType } from './contract.ts';
+import { RunCounters } from './counters.ts';
+import { askHooks, type BeforeHook, type HookCall } from './hook.ts';
+import { Journal, type JournalPorts } from './journal.ts';
+import { looksSuccessful, replaceText } from './output.ts';
+import type { Policy } from './policy.ts';
+
+/** What a guard lends to its calls. */
+export interface RunParts extends JournalPorts {
+  readonly policy: Policy;
+  readonly mode: GuardMode;
+  readonly hooks: readonly BeforeHook[];
+  readonly contracts: readonly CodeContract[];
+  readonly matches: (pattern: string, tool: string) => boolean;
+  readonly sessions: SessionStore;
+  readonly approvals: ApprovalBackend | null;
+  /** Runs the tool so that governed calls inside it know their parent. */
+  readonly within: <T>(callId: string, task: () => T) => T;
+}
+
+export interface CallPlace {
+  readonly runId: string;
+  readonly callIndex: number;
+  readonly parentCallId: string | null;
+  readonly environment: string;
+  readonly principal: Principal | null;
+}
+
+interface Denial {
+  readonly source: string;
+  readonly name: string | null;
+  readonly reason: string;
+  readonly policyError?: boolean;
+}
+
+/** What the agent's own contracts say after a call. */
+interface OwnAfter {
+  readonly records: readonly RuleEvaluated[];
+  readonly warnings: readonly Warning[];
+  readonly passed: boolean;
+  readonly policyError: boolean;
+}
+
+/** Everything one call needs while it runs. It is judged by one version of the policy from start to end. */
+export class GovernedCall<A extends object, R> {
+  readonly #parts: RunParts;
+  readonly #input: HookCall;
+  readonly #options: RunOptions<R>;
+  readonly #journal: Journal;
+  readonly #counters: RunCounters;
+  readonly #span: CallSpan;
+  readonly #callId = randomUUID();
+  #counts: Counters = { attempts: 0, executions: 0, toolExecutions: 0 };
+  #hooks: AuditRecord['hooks_evaluated'] = [];
+  #rules: readonly RuleEvaluated[] = [];
+  #policyError = false;
+
+  constructor(parts: RunParts, place: CallPlace, tool: string, args: A, options: RunOptions<R>) {
+    this.#parts = parts;
+    this.#options = options;
+    const { environment, principal } = place;
+    const seen = args as ToolArgs;
+    this.#input = { tool, args: seen, environment, principal, metadata: options.metadata ?? {} };
+    const side_effect = parts.policy.sideEffect(this.#input);
+    this.#journal = new Journal(parts, {
+      run_id: place.runId,
+      call_id: this.#callId,
+      call_index: place.callIndex,
+      parent_call_id: place.parentCallId,
+      tool_name: tool,
+      tool_args: args,
+      side_effect,
+      environment,
+      principal,
+      policy_version: parts.policy.version,
+      mode: parts.mode,
+    });
+    this.#counters = new RunCounters(parts.sessions, place.runId, tool);
+    this.#span = parts.telemetry.startCall(tool, {
+      'tool.name': tool,
+      'tool.side_effect': side_effect,
+      'tool.call_index': place.callIndex,
+      'governance.environment': environment,
+      'governance.run_id': place.runId,
+    });
+    this.#span.set({ 'reeve.policy_version': parts.policy.version });
+  }
+
+  /** @throws DeniedError; whatever the tool throws; storage failures, before the tool runs */
+  async run(fn: (args: A) => R | PromiseLike<R>): Promise<R | string> {
+    try {
+      await this.#decide();
+    } catch (failure) {
+      const message = failure instanceof Error ? failure.message : String(failure);
+      this.#span.set({ 'governance.reason': message });
+      this.#span.end(true, message);
+      throw failure;
+    }
+    return this.#execute(fn);
+  }
+
+  /** Returns when the tool may run, with its execution counted. */
+  async #decide(): Promise<void> {
+    const { policy, hooks, matches } = this.#parts;
+    this.#counts = await this.#counters.attempt();
+    const early = policy.tooManyAttempts(this.#input, this.#counts);
+    if (early) return this.#deny(denialOf(early));
+    const asked = await askHooks(hooks, this.#input, matches);
+    this.#hooks = asked.evaluated;
+    if (asked.denied) return this.#deny({ source: 'hook', ...asked.denied });
+
+    const refused = await this.#askOwn('pre');
+    if (refused) return this.#deny(refused);
+    const decision = policy.before(this.#input, this.#counts);
+    this.#rules = [...this.#rules, ...decision.records];
+    this.#policyError ||= decision.policyError;
+    await this.#tellObserved(decision.records);
+    if (decision.verdict === 'deny') return this.#deny(denialOf(decision));
+    if (decision.verdict === 'approve') return this.#askApproval(decision);
+    const spent = await this.#askOwn('session');
+    if (spent) return this.#deny(spent);
+    if (!(await this.#reserve())) return;
+    await this.#record('call_allowed', {});
+    this.#parts.telemetry.counted('allowed', this.#input.tool);
+    this.#span.set({ 'governance.action': 'allowed' });
+    await this.#tellShadows(decision.shadows);
+  }
+
+  /** The agent's own contracts before the call, in order, up to the first that refuses; null when none does. */
+  async #askOwn(type: 'pre' | 'session'): Promise<Denial | null> {
+    for (const contract of this.#own(type)) {
+      const { record, refuses } = await askContract(contract, () =>
+        contract.type === 'post' ? undefined : contract.check(this.#input, this.#counts),
+      );
+      this.#rules = [...this.#rules, record];
+      const policyError = record.metadata?.policy_error === true;
+      this.#policyError ||= policyError;
+      await this.#tellObserved([record]);
+      if (refuses)
+        return { source: record.type, name: record.name, reason: record.message ?? '', policyError };
+    }
+    return null;
+  }
+
+  #own(type: ContractType): readonly CodeContract[] {
+    const { contracts, matches } = this.#parts;
+    return contracts.filter((one) => one.type === type && matches(one.tool ?? '*', this.#input.tool));
+  }
+
+  /** Enforced: throws. Observed: tells, and the tool runs. */
+  async #deny(denial: Denial, action: AuditAction = 'call_denied'): Promise<void> {
+    if (denial.policyError) this.#policyError = true;
+    const decision = { decision_source: denial.source, decision_name: denial.name, reason: denial.reason };
+    if (this.#parts.mode === 'observe' && action === 'call_denied') {
+      await this.#record('call_would_deny', decision);
+      this.#span.set({ 'governance.action': 'would_deny', 'governance.would_deny_reason': denial.reason });
+      await this.#countExecution();
+      return;
+    }
+    const record = await this.#record(action, decision);
+    this.#parts.telemetry.counted('denied', this.#input.tool);
+    this.#span.set({ 'governance.action': 'denied' });
+    throw new DeniedError(denial.reason, denial.name, record);
+  }
+
+  async #askApproval(decision: Decision): Promise<void> {
+    const { approvals } = this.#parts;
+    const asked = denialOf(decision);
+    const terms = decision.approval ?? { timeout: 300, timeoutEffect: 'deny' };
+    const refuse = (why: string): Promise<void> => this.#deny({ ...asked, reason: why, policyError: true });
+    if (!approvals) return refuse(`Approval required but no approval backend configured: ${asked.reason}`);
+    const told = { decision_source: asked.source, decision_name: asked.name, reason: asked.reason };
+    let outcome: ApprovalOutcome;
+    try {
+      const pending = await approvals.request(
+        {
+          tool_name: this.#input.tool,
+          tool_args: this.#input.args,
+          message: asked.reason,
+          timeout: terms.timeout,
+          timeout_effect: terms.timeoutEffect,
+          decision_source: asked.source,
+          contract_name: asked.name,
+        },
+        this.#options.signal,
+      );
+      await this.#record('call_approval_requested', told);
+      outcome = await pending.outcome(this.#options.signal);
+    } catch (failure) {
+      return refuse(
+        `Approval could not be had: ${failure instanceof Error ? failure.message : String(failure)}`,
+      );
+    }
+    const by = outcome.decidedBy === null ? '' : ` by ${outcome.decidedBy}`;
+    const why = outcome.reason === null ? '' : `: ${outcome.reason}`;
+    if (!outcome.proceed) {
+      const denied = outcome.status === 'denied';
+      const reason = denied
+        ? `${asked.reason} (denied${by}${why})`
+        : `${asked.reason} (nobody decided in time)`;
+      return this.#deny({ ...asked, reason }, denied ? 'call_approval_denied' : 'call_approval_timeout');
+    }
+    await this.#countExecution();
+    const action = outcome.status === 'approved' ? 'call_approval_granted' : 'call_approval_timeout';
+    await this.#record(action, told);
+    this.#parts.telemetry.counted('allowed', this.#input.tool);
+    this.#span.set({ 'governance.action': 'approved' });
+  }
+
+  /** Counts the execution. False: calls side by side have used up a limit since it was checked, and that was observed only. */
+  async #reserve(): Promise<boolean> {
+    const { maxToolCalls, maxCallsPerTool } = this.#parts.policy.bundle.limits;
+    const { tool } = this.#input;
+    await this.#countExecution();
+    const { executions, toolExecutions } = this.#counts;
+    const perTool = maxCallsPerTool.get(tool) ?? Number.POSITIVE_INFINITY;
+    if (executions <= maxToolCalls && toolExecutions <= perTool) return true;
+    await this.#counters.withdraw();
+    const source = 'operation_limit';
+    if (executions > maxToolCalls) {
+      await this.#deny({ source, name: 'max_tool_calls', reason: operationLimitReason(maxToolCalls) });
+    } else {
+      const reason = perToolLimitReason(tool, perTool, perTool);
+      await this.#deny({ source, name: `max_calls_per_tool:${tool}`, reason });
+    }
+    return false;
+  }
+
+  async #countExecution(): Promise<void> {
+    this.#counts = { ...this.#counts, ...(await this.#counters.execution()) };
+  }
+
+  async #execute(fn: (args: A) => R | PromiseLike<R>): Promise<R | string> {
+    const { within } = this.#parts;
+    let result: R;
+    try {
+      const args = this.#input.args as unknown as A;
+      result = await this.#span.within(() => within(this.#callId, async () => fn(args)));
+    } catch (failure) {
+      const message = failure instanceof Error ? failure.message : String(failure);
+      const text = await this.#finish(false, message, message);
+      // The message is output too: what contracts took out of it must not leave by the exception.
+      throw text === null ? failure : new Error(text);
+    }
+    const { success, output } = this.#judge(result);
+    const text = await this.#finish(success, output, null);
+    return text === null ? result : (this.#options.replaceText ?? replaceText)(result, text);
+  }
+
+  /** The tool has run: an option's function that throws must not keep that from being recorded. */
+  #judge(result: R): { success: boolean; output: string | null } {
+    const { success = looksSuccessful, outputText } = this.#options;
+    try {
+      const output = outputText ? outputText(result) : textOf(result);
+      return { success: success(result), output: output ?? null };
+    } catch (failure) {
+      this.#parts.onError(failure, 'judging a result');
+      return { success: false, output: textOf(result) ?? null };
+    }
+  }
+
+  /** Post contracts, records and counters after the tool; gives the text to show instead, or null. Never rejects. */
+  async #finish(success: boolean, output: string | null, error: string | null): Promise<string | null> {
+    const { policy, redaction } = this.#parts;
+    const { post, warnings: told, text } = policy.after(this.#input, output, redaction.redactText);
+    const own = await this.#askAfter(output);
+    const warnings = [...told, ...own.warnings];
+    this.#rules = [...this.#rules, ...post.records, ...own.records];
+    this.#policyError ||= post.policyError || own.policyError;
+    await this.#tellShadows(post.shadows).catch((failure: unknown) =>
+      this.#parts.onError(failure, 'writing an audit record'),
+    );
+    await this.#counters
+      .finished(success)
+      .catch((failure: unknown) => this.#parts.onError(failure, 'counting the outcome of a call'));
+    await this.#record(success ? 'call_executed' : 'call_failed', {
+      tool_success: success,
+      postconditions_passed: post.postconditionsPassed && own.passed,
+      error,
+    }).catch((failure: unknown) => this.#parts.onError(failure, 'writing an audit record'));
+    this.#span.set({
+      'governance.tool_success': success,
+      'governance.postconditions_passed': post.postconditionsPassed && own.passed,
+    });
+    this.#span.end(!success, error);
+    try {
+      if (warnings.length > 0) this.#options.onWarning?.(warnings);
+    } catch (failure) {
+      this.#parts.onError(failure, 'telling of a warning');
+    }
+    return text;
+  }
+
+  /** The agent's own contracts after the call, all of them. */
+  async #askAfter(output: string | null): Promise<OwnAfter> {
+    const records: RuleEvaluated[] = [];
+    const warnings: Warning[] = [];
+    let passed = true;
+    for (const contract of this.#own('post')) {
+      const { record, refuses } = await askContract(contract, () =>
+        contract.type === 'post' ? contract.check(this.#input, output) : undefined,
+      );
+      records.push(record);
+      if (record.passed) continue;
+      passed &&= !refuses;
+      const message = record.message ?? '';
+      warnings.push({ contract: record.name, message: refuses ? message : `[observe] ${message}` });
+    }
+    return {
+      records,
+      warnings,
+      passed,
+      policyError: records.some((record) => record.metadata?.policy_error === true),
+    };
+  }
+
+  #record(action: AuditAction, more: Partial<AuditRecord>): Promise<AuditRecord> {
+    return this.#journal.emit(action, {
+      hooks_evaluated: this.#hooks,
+      rules_evaluated: this.#rules,
+      session_attempt_count: this.#counts.attempts,
+      session_execution_count: this.#counts.executions,
+      policy_error: this.#policyError,
+      ...more,
+    });
+  }
+
+  /** One record per contract in observe mode that failed, before the decision's own. */
+  async #tellObserved(rules: readonly RuleEvaluated[]): Promise<void> {
+    for (const rule of rules) {
+      if (!rule.observed) continue;
+      await this.#journal.emit('call_would_deny', {
+        mode: 'observe',
+        decision_source: 'precondition',
+        decision_name: rule.name,
+        reason: rule.message,
+        policy_error: rule.metadata?.policy_error === true,
+      });
+    }
+  }
+
+  async #tellShadows(shadows: readonly RuleEvaluated[]): Promise<void> {
+    for (const shadow of shadows) {
+      await this.#journal.emit(shadow.passed ? 'call_allowed' : 'call_would_deny', {
+        mode: 'observe',
+        decision_source: shadowSources[shadow.type] ?? 'yaml_precondition',
+        decision_name: shadow.name,
+        reason: shadow.message,
+      });
+    }
+  }
+}
+
+const shadowSources: { readonly [type: string]: string } = {
+  precondition: 'yaml_precondition',
+  sandbox: 'yaml_sandbox',
+  session_contract: 'yaml_session',
+  postcondition: 'yaml_postcondition',
+};
+
+const denialOf = (decision: Decision): Denial => ({
+  source: decision.source ?? 'yaml_precondition',
+  name: decision.name,
+  reason: decision.reason ?? 'Denied.',
+  policyError: decision.policyError,
+});

@@ -1,0 +1,193 @@
+// Requests to the hub: address, headers, timeouts and retries (document 1, Client library behavior; document 5 §2.1). Knows no route.
+import { isIP } from 'node:net';
+import { bodyParts } from './body.ts';
+import { type Clock, sleep, systemClock } from './clock.ts';
+import { ConfigurationError, HubConnectionError, HubResponseError } from './failure.ts';
+import { hasControl } from './rules/names.ts';
+
+export interface HttpOptions {
+  /** Base address, with a path prefix if there is one: `https://hub.example.com`. Plain http only to loopback. */
+  readonly url: string;
+  readonly apiKey: string;
+  /** Default `default`. */
+  readonly agentId?: string;
+  /** The environment of the key; default `production`. */
+  readonly env?: string;
+  /** Default `X-Service-Agent-Id`. */
+  readonly agentIdHeader?: string;
+  /** Before every path; default `/api/v1`. */
+  readonly pathPrefix?: string;
+  /** Milliseconds for one attempt, its answer's body included; default 30,000. */
+  readonly timeout?: number;
+  /** Allows plain http to other hosts than loopback: key and contracts then travel readable. Default false. */
+  readonly allowInsecure?: boolean;
+  readonly fetch?: typeof globalThis.fetch;
+  readonly clock?: Clock;
+}
+
+export interface RequestOptions {
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  /** False: any 2xx is success and its body is not looked at. Default true. */
+  readonly parse?: boolean;
+}
+
+const retryWaits = [500, 1000];
+const maxAnswer = 8 * 1024 * 1024;
+const maxErrorText = 64 * 1024;
+
+/** Agent ids, environments and bundle names as every client accepts them. */
+export const identifierPattern = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}$/;
+
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' ||
+  host.endsWith('.localhost') ||
+  host === '[::1]' ||
+  (isIP(host) === 4 && host.startsWith('127.'));
+
+export class HttpConnection {
+  readonly agentId: string;
+  readonly env: string;
+  readonly clock: Clock;
+  readonly fetch: typeof globalThis.fetch;
+  /** On every request, streams too. */
+  readonly headers: { readonly [name: string]: string };
+  readonly #prefix: string;
+  readonly #timeout: number;
+
+  /** @throws ConfigurationError for an address, a key or a name that cannot work */
+  constructor(options: HttpOptions) {
+    const { agentId = 'default', env = 'production', apiKey, agentIdHeader = 'X-Service-Agent-Id' } = options;
+    for (const [name, value] of Object.entries({ agentId, env })) {
+      if (!identifierPattern.test(value)) throw new ConfigurationError(`${name} is not a valid identifier`);
+    }
+    if (apiKey === '' || hasControl(apiKey) || /[^\x21-\x7e]/.test(apiKey)) {
+      throw new ConfigurationError('the API key is empty or has characters no key has');
+    }
+    this.agentId = agentId;
+    this.env = env;
+    this.clock = options.clock ?? systemClock;
+    this.fetch = options.fetch ?? globalThis.fetch;
+    this.headers = {
+      Authorization: `Bearer ${apiKey}`,
+      [agentIdHeader]: agentId,
+      'Content-Type': 'application/json',
+    };
+    this.#prefix = addressOf(options.url, options.allowInsecure ?? false) + (options.pathPrefix ?? '/api/v1');
+    this.#timeout = options.timeout ?? 30_000;
+  }
+
+  /** The whole address of a path below the prefix. */
+  address(path: string): string {
+    return this.#prefix + path;
+  }
+
+  /**
+   * Sends a request and gives its JSON answer (null when it is empty). At most 3 attempts, with waits of 0.5 s and 1 s, after a 5xx or
+   * when no answer came: a request may so be carried out twice.
+   * @throws HubResponseError for a 4xx at once, or the last 5xx; HubConnectionError
+   */
+  async request(method: string, path: string, options: RequestOptions = {}): Promise<unknown> {
+    const body = options.body === undefined ? null : JSON.stringify(options.body);
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#attempt(method, path, body, options);
+      } catch (failure) {
+        if (options.signal?.aborted) throw options.signal.reason;
+        const wait = retryWaits[attempt];
+        const again =
+          failure instanceof HubConnectionError ||
+          (failure instanceof HubResponseError && failure.status >= 500);
+        if (!again || wait === undefined) throw failure;
+        await sleep(this.clock, wait, options.signal);
+      }
+    }
+  }
+
+  async #attempt(
+    method: string,
+    path: string,
+    body: string | null,
+    options: RequestOptions,
+  ): Promise<unknown> {
+    const what = `${method} ${path}`;
+    const abort = new AbortController();
+    const timer = this.clock.after(this.#timeout, () =>
+      abort.abort(new Error(`not within ${this.#timeout} ms`)),
+    );
+    const signal = options.signal ? AbortSignal.any([abort.signal, options.signal]) : abort.signal;
+    try {
+      let response: Response;
+      let text: string;
+      try {
+        // A redirect could carry the key to another host.
+        response = await this.fetch(this.address(path), {
+          method,
+          headers: this.headers,
+          body,
+          signal,
+          redirect: 'error',
+        });
+        text = await textOf(response, response.ok ? maxAnswer : maxErrorText, signal);
+      } catch (failure) {
+        throw new HubConnectionError(what, abort.signal.aborted ? abort.signal.reason : rootOf(failure));
+      }
+      if (!response.ok) throw new HubResponseError(response.status, text, what, retryAfterOf(response));
+      if (options.parse === false || text === '') return null;
+      try {
+        return JSON.parse(text);
+      } catch {
+        throw new HubResponseError(response.status, text.slice(0, maxErrorText), `${what} (not JSON)`);
+      }
+    } finally {
+      timer.cancel();
+    }
+  }
+}
+
+function addressOf(text: string, allowInsecure: boolean): string {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch (failure) {
+    throw new ConfigurationError('the hub address is not a URL', failure);
+  }
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    throw new ConfigurationError('the hub address must start with https:// or http://');
+  }
+  if (url.protocol === 'http:' && !allowInsecure && !isLoopback(url.hostname)) {
+    throw new ConfigurationError('plain http is only used to loopback; use https, or set allowInsecure');
+  }
+  if (url.username !== '' || url.search !== '' || url.hash !== '') {
+    throw new ConfigurationError(
+      'the hub address has parts that do not belong there (user, query or fragment)',
+    );
+  }
+  return url.origin + url.pathname.replace(/\/+$/, '');
+}
+
+/** Reads at most `limit` bytes. @throws Error when an answer is longer and would be parsed */
+async function textOf(response: Response, limit: number, signal: AbortSignal): Promise<string> {
+  if (!response.body) return '';
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of bodyParts(response.body, signal)) {
+    size += part.byteLength;
+    parts.push(part);
+    if (size > limit) {
+      if (response.ok) throw new Error(`the answer is longer than ${limit} bytes`);
+      break;
+    }
+  }
+  return Buffer.concat(parts).subarray(0, limit).toString('utf8');
+}
+
+/** Seconds of a Retry-After header in its numeric form. */
+export function retryAfterOf(response: Response): number | null {
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds : null;
+}
+
+/** fetch says only "fetch failed"; the reason is its cause. */
+export const rootOf = (failure: unknown): unknown =>
+  failure instanceof Error && failure.cause instanceof Error ? failure.cause : failure;

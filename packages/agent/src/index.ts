@@ -1,0 +1,59 @@
+// The agent library's public face: everything an agent's code may import.
+
+export {
+  type AiGuardOptions,
+  type AiTool,
+  guardTools,
+} from './adapters/ai-sdk.ts';
+export { guardServer, type McpGuardOptions, type McpResult, type McpServerLike } from './adapters/mcp.ts';
+export {
+  type ApprovalBackend,
+  type ApprovalOutcome,
+  type ApprovalRequest,
+  type HubApproval,
+  HubApprovals,
+  type LocalAnswer,
+  localApproval,
+  type PendingApproval,
+} from './approvals.ts';
+export { BundleRejectedError, type Signing } from './bundle/signature.ts';
+export { type Clock, systemClock, type Timer } from './clock.ts';
+export { ConfigurationError, HubConnectionError, HubResponseError, type OnError } from './failure.ts';
+export { DeniedError, type RunOptions, type ToolArgs, type Warning } from './guard/call.ts';
+export type { CodeContract, RunCounts } from './guard/contract.ts';
+export { type EvaluateOptions, Guard } from './guard/guard.ts';
+export type { BeforeHook, HookAnswer, HookCall } from './guard/hook.ts';
+export type { Dialect, Language, YamlSource } from './guard/language.ts';
+export type { ConnectOptions, GuardOptions } from './guard/options.ts';
+export type { DryRun } from './guard/policy.ts';
+export { type FetchedBundle, HubClient, type HubOptions } from './hub.ts';
+export {
+  type AuditAction,
+  type AuditRecord,
+  auditActions,
+  auditRecord,
+  type GuardMode,
+  type HookEvaluated,
+  type Principal,
+  type RuleEvaluated,
+  type SideEffect,
+  schemaVersion,
+  toWire,
+  type WireEvent,
+} from './record.ts';
+export { createRedaction, looksSecret, type Redaction, type RedactionPolicy } from './rules/redact.ts';
+export { HubSessionStore, MemorySessionStore, type SessionStore } from './sessions.ts';
+export { CollectingSink, MarkEvictedError } from './sinks/collecting.ts';
+export { FileSink, StdoutSink } from './sinks/line.ts';
+export { type AgentManifest, ServerSink, type ServerSinkOptions } from './sinks/server.ts';
+export { CompositeSink, type Sink } from './sinks/sink.ts';
+export { StreamFollower } from './stream/follower.ts';
+export { SseParser, type StreamFrame } from './stream/sse.ts';
+export {
+  type ReceivedFrame,
+  type StreamRequest,
+  type StreamTransport,
+  sseTransport,
+} from './stream/transport.ts';
+export { webSocketTransport } from './stream/websocket.ts';
+export type { OpenTelemetryApi } from './telemetry.ts';

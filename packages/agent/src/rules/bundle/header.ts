@@ -1,0 +1,73 @@
+// What an upload must tell about a bundle: its name and how many rules it lists. Everything else may still be unfinished.
+
+import { RuleError } from '../error.ts';
+import { bundleNamePattern, reservedBundleNames } from '../names.ts';
+import { type JsonObject, parseYaml, type YamlDocument } from '../yaml.ts';
+
+export interface BundleHeader {
+  readonly name: string;
+  /** Length of the list of contracts (or rules); null when there is no list. */
+  readonly contractCount: number | null;
+}
+
+export const maxBundleNameLength = 128;
+/** Rules in one stored bundle. Evaluation, import and composition accept fewer (100). */
+export const maxStoredRules = 500;
+
+/**
+ * Reads the name of an uploaded bundle and counts its contracts.
+ * @throws RuleError with the sentences of the console API: "Invalid YAML: …",
+ * "Invalid YAML: expected a mapping at the top level", "Missing required field: metadata.name", or why the name cannot be used.
+ */
+export function readBundleHeader(yamlText: string): BundleHeader {
+  const { value } = readSingleMapping(yamlText);
+  const name = bundleName(value);
+  const list = value.contracts ?? value.rules;
+  const contractCount = Array.isArray(list) ? list.length : null;
+  if (contractCount !== null && contractCount > maxStoredRules) {
+    throw new RuleError(
+      `A bundle holds at most ${maxStoredRules} contracts; this one lists ${contractCount}`,
+    );
+  }
+  return { name, contractCount };
+}
+
+/**
+ * The one document of a text, which must be a mapping.
+ * @throws RuleError
+ */
+export function readSingleMapping(yamlText: string): { document: YamlDocument; value: JsonObject } {
+  const [document] = parseYaml(yamlText, { maxDocuments: 1 });
+  const value = document?.value;
+  if (!document || value === null || typeof value !== 'object' || Array.isArray(value)) {
+    throw new RuleError('Invalid YAML: expected a mapping at the top level');
+  }
+  return { document, value };
+}
+
+/**
+ * The bundle name of a parsed document.
+ * @throws RuleError
+ */
+export function bundleName(document: JsonObject): string {
+  const metadata = document.metadata;
+  const name =
+    metadata !== null && typeof metadata === 'object' && !Array.isArray(metadata)
+      ? metadata?.name
+      : undefined;
+  if (name === undefined || name === null || name === '') {
+    throw new RuleError('Missing required field: metadata.name');
+  }
+  const problem = bundleNameProblem(name);
+  if (problem) throw new RuleError(`Invalid metadata.name: ${problem}`);
+  return String(name);
+}
+
+/** Why a value cannot name a bundle; null when it can. */
+export function bundleNameProblem(name: unknown): string | null {
+  if (typeof name !== 'string') return 'expected a string';
+  if (name.length > maxBundleNameLength) return `expected at most ${maxBundleNameLength} characters`;
+  if (!bundleNamePattern.test(name)) return `expected to match ${bundleNamePattern.source}`;
+  if (reservedBundleNames.has(name)) return `"${name}" is reserved`;
+  return null;
+}

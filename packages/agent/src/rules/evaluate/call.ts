@@ -1,0 +1,60 @@
+// A tool call as the rules see it, and what may be asked about it. No rule is evaluated here.
+
+import { hasControl } from '../names.ts';
+import type { Budget } from '../regex/regex.ts';
+
+/** Who a call is made for. Absent and null mean the same. */
+export interface Principal {
+  readonly user_id?: string | null;
+  readonly service_id?: string | null;
+  readonly org_id?: string | null;
+  readonly role?: string | null;
+  readonly ticket_ref?: string | null;
+  readonly claims?: Readonly<Record<string, unknown>> | null;
+}
+
+export interface ToolCall {
+  readonly tool: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  /** Default `production`. */
+  readonly environment?: string | null;
+  readonly principal?: Principal | null;
+  readonly metadata?: Readonly<Record<string, unknown>> | null;
+}
+
+/** What one evaluation works with. */
+export interface View {
+  readonly call: ToolCall;
+  /** The result of the tool; undefined before the call. */
+  readonly output: unknown;
+  /** The result as text; undefined before the call and for a null result. */
+  readonly outputText: string | undefined;
+  /** Values of `env.NAME`; undefined is missing. */
+  readonly env: (name: string) => string | undefined;
+  readonly budget: Budget;
+}
+
+export const defaultEnvironment = 'production';
+
+/** Why a tool name cannot be evaluated; null when it can (rule language §1.6). */
+export function toolNameProblem(tool: unknown): string | null {
+  if (typeof tool !== 'string' || tool.length === 0)
+    return 'the tool name must be a string that is not empty';
+  if (tool.length > 1000) return 'the tool name must have at most 1000 characters';
+  if (hasControl(tool) || tool.includes('/') || tool.includes('\\')) {
+    return 'the tool name must not hold control characters, / or \\';
+  }
+  return null;
+}
+
+/** A tool result as text: texts as they are, everything else as JSON; undefined for null. Cycles give "[unreadable]". */
+export function textOf(output: unknown): string | undefined {
+  if (output === null || output === undefined) return undefined;
+  if (typeof output === 'string') return output;
+  if (typeof output !== 'object') return String(output);
+  try {
+    return JSON.stringify(output) ?? undefined;
+  } catch {
+    return '[unreadable]';
+  }
+}

@@ -1,0 +1,102 @@
+// The post phase: what may be shown of a tool's result, and what is to be warned about (rule language §1.9).
+
+import type { SideEffect } from '../bundle/rule.ts';
+import { type Budget, newBudget } from '../regex/regex.ts';
+import { type ToolCall, textOf } from './call.ts';
+import type { CompiledBundle, CompiledRule } from './compile.ts';
+import { type EvaluatedRecord, hasPolicyError, recordOf, viewOf } from './record.ts';
+import { sideEffectOf } from './tools.ts';
+
+export interface MessageBusOptions {
+  /** Generic redaction, for a redact rule that names no pattern; without it the whole text is replaced. */
+  readonly redactText?: (text: string) => string;
+  readonly budget?: Budget;
+}
+
+export interface PostResult {
+  /** The result to hand on: the same value, or a text when something was replaced. */
+  readonly output: unknown;
+  readonly changed: 'no' | 'redacted' | 'suppressed';
+  readonly warnings: readonly string[];
+  readonly records: readonly EvaluatedRecord[];
+  readonly shadows: readonly EvaluatedRecord[];
+  /** Every enforced rule passed; true when there is none. */
+  readonly postconditionsPassed: boolean;
+  readonly policyError: boolean;
+}
+
+const marker = '[REDACTED]';
+
+/** Evaluates all post rules of a call that ran (or failed). Never throws. */
+export function evaluatePost(
+  bundle: CompiledBundle,
+  call: ToolCall,
+  output: unknown,
+  options: MessageBusOptions = {},
+): PostResult {
+  const budget = options.budget ?? newBudget();
+  const records: EvaluatedRecord[] = [];
+  const warnings: string[] = [];
+  let text: string | undefined;
+  let suppressed: string | undefined;
+  let unreadable = false;
+  let shadows: EvaluatedRecord[] = [];
+  try {
+    const rules = bundle.rulesFor(call.tool);
+    const view = viewOf(bundle, call, output, budget);
+    const sideEffect = sideEffectOf(call, bundle.tools);
+    for (const compiled of rules.post) {
+      const record = recordOf(compiled, view);
+      records.push(record);
+      if (record.passed) continue;
+      const message = record.message ?? '';
+      const effect = compiled.rule.effect;
+      if (record.observed) warnings.push(`[observe] ${message}`);
+      // What has changed the world cannot be undone by hiding its result.
+      else if (effect === 'warn' || (sideEffect !== 'pure' && sideEffect !== 'read')) {
+        warnings.push(`${message} ${advice(sideEffect)}`);
+      } else if (effect === 'deny') {
+        suppressed ??= `[OUTPUT SUPPRESSED] ${message}`;
+        warnings.push(message);
+      } else {
+        text = redact(compiled, text ?? textOf(output) ?? '', budget, options.redactText);
+        warnings.push(message);
+      }
+    }
+    shadows = rules.shadow
+      .filter(({ rule }) => rule.type === 'post')
+      .map((compiled) => recordOf(compiled, view));
+  } catch {
+    unreadable = true;
+    suppressed = '[OUTPUT SUPPRESSED] The call cannot be read.';
+  }
+  return {
+    output: suppressed ?? text ?? output,
+    changed: suppressed !== undefined ? 'suppressed' : text !== undefined ? 'redacted' : 'no',
+    warnings,
+    records,
+    shadows,
+    postconditionsPassed: !unreadable && records.every((record) => record.passed || record.observed === true),
+    policyError: unreadable || records.some(hasPolicyError),
+  };
+}
+
+const advice = (sideEffect: SideEffect): string =>
+  sideEffect === 'pure' || sideEffect === 'read'
+    ? 'Consider retrying.'
+    : 'Tool already executed — assess before proceeding.';
+
+function redact(
+  { patterns }: CompiledRule,
+  text: string,
+  budget: Budget,
+  redactText: ((text: string) => string) | undefined,
+): string {
+  if (patterns.length > 0)
+    return patterns.reduce((left, regex) => regex.replaceAll(left, marker, budget).text, text);
+  try {
+    return redactText ? redactText(text) : marker;
+  } catch {
+    return marker;
+  }
+}

@@ -1,0 +1,37 @@
+// The rule engine's public face: what the hub, the agent library and a browser may import of it. Pure: no clock, no I/O, no promise.
+
+export { assembleBundle } from './bundle/assembly.ts';
+export {
+  maxConditionDepth,
+  maxLeaves,
+  maxPatternSteps,
+  maxPatterns,
+  operatorNames,
+} from './bundle/condition.ts';
+export { maxMessageLength } from './bundle/contract.ts';
+export { decomposeBundle, maxContracts } from './bundle/decomposition.ts';
+export { readBundle } from './bundle/document.ts';
+export { maxStoredRules, readBundleHeader } from './bundle/header.ts';
+export { maxProblems } from './bundle/reader.ts';
+export { ruleTypes } from './bundle/rule.ts';
+export { validateBundle } from './bundle/validation.ts';
+export type { AcceptedKinds } from './bundle/vocabulary.ts';
+export { RuleError } from './error.ts';
+export { defaultEnvironment, type ToolCall } from './evaluate/call.ts';
+export { compileBundle } from './evaluate/compile.ts';
+export { compileGlob, globMatch } from './evaluate/glob.ts';
+export { evaluateCall } from './evaluate/live.ts';
+export { type DryRun, dryRun, evaluateYaml, maxEvaluateDocuments } from './evaluate/playground.ts';
+export { readMessagePack } from './msgpack.ts';
+export {
+  bundleNamePattern,
+  contractIdPattern,
+  hasControl,
+  isWellFormed,
+  reservedBundleNames,
+  sessionKeyPattern,
+} from './names.ts';
+export { createRedaction, looksSecret, type Redaction, type RedactionPolicy } from './redact.ts';
+export { patternProblem } from './regex/regex.ts';
+export { maxPatternLength } from './regex/syntax.ts';
+export type { JsonObject } from './yaml.ts';

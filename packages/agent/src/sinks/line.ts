@@ -1,0 +1,57 @@
+// Records as lines of JSON: to the standard output, or appended to a file. Applies the payload cap.
+import { type FileHandle, open } from 'node:fs/promises';
+import { stdout } from 'node:process';
+import type { AuditRecord } from '../record.ts';
+import { capPayload } from '../rules/redact.ts';
+import type { Sink } from './sink.ts';
+
+const lineOf = (record: AuditRecord): string => `${JSON.stringify(capPayload(record))}\n`;
+
+/** One JSON line per record on the standard output, or wherever `write` puts it. */
+export class StdoutSink implements Sink {
+  readonly #write: (line: string) => unknown;
+
+  constructor(write: (line: string) => unknown = (line) => stdout.write(line)) {
+    this.#write = write;
+  }
+
+  async emit(record: AuditRecord): Promise<void> {
+    this.#write(lineOf(record));
+  }
+}
+
+/** Appends one JSON line per record; the file is made by the first one, its folder must exist. Lines never interleave. */
+export class FileSink implements Sink {
+  readonly path: string;
+  #file: Promise<FileHandle> | null = null;
+  #tail: Promise<unknown> = Promise.resolve();
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  emit(record: AuditRecord): Promise<void> {
+    const line = lineOf(record);
+    return this.#inTurn(async () => {
+      this.#file ??= open(this.path, 'a', 0o600);
+      this.#file.catch(() => {
+        this.#file = null;
+      });
+      await (await this.#file).appendFile(line);
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#inTurn(async () => {
+      const file = this.#file;
+      this.#file = null;
+      await (await file)?.close();
+    });
+  }
+
+  #inTurn(task: () => Promise<void>): Promise<void> {
+    const done = this.#tail.then(task);
+    this.#tail = done.catch(() => {});
+    return done;
+  }
+}

@@ -1,0 +1,225 @@
+// Delivers records to the hub in batches, in order: held while the hub is away, counted when there is no room. Optionally kept on disk (spool).
+
+import { type Clock, systemClock, type Timer } from '../clock.ts';
+import { HubResponseError, type OnError } from '../failure.ts';
+import { type AuditRecord, toWire, type WireEvent } from '../record.ts';
+import { capPayload } from '../rules/redact.ts';
+import type { Sink } from './sink.ts';
+import { Spool } from './spool.ts';
+
+/** What an agent that brings its own contracts tells the hub about them. */
+export interface AgentManifest {
+  readonly agent_id: string;
+  readonly policy_version: string;
+  readonly contracts: readonly {
+    readonly id: string;
+    readonly type: string;
+    readonly tool: string | readonly string[];
+    readonly mode: string;
+  }[];
+}
+
+export interface ServerSinkOptions {
+  /** Sends one batch; `hub.events.post`. */
+  readonly post: (events: readonly WireEvent[], manifest?: AgentManifest) => Promise<unknown>;
+  readonly agentId: string;
+  /** The bundle that decided, at the time of the record. */
+  readonly bundleName?: () => string | null;
+  /** Sent with the next batch whenever its policy_version has changed. */
+  readonly manifest?: () => AgentManifest | null;
+  /** Default 50. */
+  readonly batchSize?: number;
+  /** Milliseconds; default 5,000. */
+  readonly flushInterval?: number;
+  /** Default 10,000. */
+  readonly maxBufferSize?: number;
+  /** Keeps unsent events in this file; `emit` then resolves when the event is on disk. One process per file. */
+  readonly spoolFile?: string;
+  readonly clock?: Clock;
+  readonly onError?: OnError;
+}
+
+interface Held {
+  readonly event: WireEvent;
+  readonly spooled: boolean;
+}
+
+/** The hub will never take these bodies; trying again cannot help. */
+const refusals = new Set([400, 413, 422]);
+
+export class ServerSink implements Sink {
+  /** New events lost because the buffer was full. */
+  dropped = 0;
+  /** Events the hub refused as malformed, one by one. */
+  refused = 0;
+  readonly #options: ServerSinkOptions;
+  readonly #clock: Clock;
+  readonly #batchSize: number;
+  readonly #interval: number;
+  readonly #spool: Spool | null;
+  readonly #ready: Promise<void>;
+  #held: Held[] = [];
+  /** Events on their way into the spool. */
+  #arriving = 0;
+  #timer: Timer | null = null;
+  #flushing: Promise<void> | null = null;
+  #manifestSent: string | null = null;
+  /** The last flush failed: only the timer tries again, not every event. */
+  #failing = false;
+  #closed = false;
+
+  constructor(options: ServerSinkOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#batchSize = Math.max(1, options.batchSize ?? 50);
+    this.#interval = options.flushInterval ?? 5000;
+    this.#spool = options.spoolFile === undefined ? null : new Spool(options.spoolFile);
+    this.#ready = this.#replay();
+    // Whoever emits or flushes gets the failure.
+    this.#ready.catch(() => {});
+  }
+
+  /** Events waiting to be sent. */
+  get size(): number {
+    return this.#held.length + this.#arriving;
+  }
+
+  /** Takes the record; sending happens behind it. Rejects when the spool could not keep it: it is then held in memory only. */
+  async emit(record: AuditRecord): Promise<void> {
+    if (this.#closed) throw new Error('the server sink is closed');
+    const { agentId, bundleName, maxBufferSize = 10_000 } = this.#options;
+    if (this.size >= maxBufferSize) {
+      this.dropped += 1;
+      return;
+    }
+    const event = toWire(capPayload(record) as AuditRecord, agentId, bundleName?.() ?? null);
+    this.#arriving += 1;
+    let spooled = false;
+    try {
+      if (this.#spool) {
+        await this.#ready;
+        await this.#spool.append(JSON.stringify(event));
+        spooled = true;
+      }
+    } finally {
+      this.#arriving -= 1;
+      this.#held.push({ event, spooled });
+      this.#schedule();
+    }
+  }
+
+  /** Sends all that is held; stops at the first failure, keeps what was not taken, and throws it. */
+  async flush(): Promise<void> {
+    await this.#ready.catch(() => {});
+    this.#flushing ??= this.#send().finally(() => {
+      this.#flushing = null;
+      // An event may have come between the last look and now.
+      if (this.#held.length > 0) this.#schedule();
+    });
+    await this.#flushing;
+  }
+
+  /** Flushes, then releases the file and the timer. Throws when events are left (they stay in the spool, if there is one). */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#timer?.cancel();
+    try {
+      await this.#spool?.settled();
+      await this.#flushing?.catch(() => {});
+      await this.flush();
+    } finally {
+      this.#timer?.cancel();
+      await this.#spool?.close();
+    }
+  }
+
+  async #replay(): Promise<void> {
+    if (!this.#spool) return;
+    const lines = await this.#spool.open();
+    const found: Held[] = [];
+    for (const line of lines) {
+      const event = readLine(line);
+      // A damaged line keeps its place, so that acknowledgements count right.
+      if (event) found.push({ event, spooled: true });
+      else found.push({ event: damaged, spooled: true });
+    }
+    this.#held.unshift(...found);
+    if (found.length > 0) this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#closed || this.#flushing) return;
+    if (this.#held.length >= this.#batchSize && !this.#failing) this.#flushBehind();
+    else if (!this.#timer) this.#flushIn(this.#interval);
+  }
+
+  #flushIn(ms: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.#clock.after(ms, () => {
+      this.#timer = null;
+      this.#flushBehind();
+    });
+  }
+
+  #flushBehind(): void {
+    this.flush().catch((failure: unknown) => this.#options.onError?.(failure, 'sending audit events'));
+  }
+
+  async #send(): Promise<void> {
+    let size = this.#batchSize;
+    try {
+      while (this.#held.length > 0) {
+        const batch = this.#held.slice(0, size);
+        try {
+          await this.#post(batch.map((item) => item.event).filter((event) => event !== damaged));
+          size = Math.min(this.#batchSize, size * 2);
+        } catch (failure) {
+          if (!(failure instanceof HubResponseError) || !refusals.has(failure.status)) throw failure;
+          // Halving finds the event that spoils the batch, so that it cannot hold up the others for ever.
+          size = Math.ceil(batch.length / 2);
+          if (batch.length > 1) continue;
+          size = this.#batchSize;
+          this.refused += 1;
+          this.#options.onError?.(failure, 'an audit event was refused');
+        }
+        this.#held.splice(0, batch.length);
+        await this.#spool?.acknowledge(batch.filter((item) => item.spooled).length);
+      }
+      this.#failing = false;
+    } catch (failure) {
+      this.#failing = true;
+      const asked = failure instanceof HubResponseError ? (failure.retryAfter ?? 0) * 1000 : 0;
+      if (!this.#closed) this.#flushIn(Math.max(this.#interval, asked));
+      throw failure;
+    }
+  }
+
+  async #post(events: readonly WireEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    const manifest = this.#options.manifest?.() ?? null;
+    if (manifest && manifest.policy_version !== this.#manifestSent) {
+      await this.#options.post(events, manifest);
+      this.#manifestSent = manifest.policy_version;
+    } else await this.#options.post(events);
+  }
+}
+
+const damaged: WireEvent = {
+  call_id: '',
+  agent_id: '',
+  tool_name: '',
+  verdict: '',
+  mode: '',
+  timestamp: '',
+  payload: {},
+};
+
+function readLine(line: string): WireEvent | null {
+  try {
+    const event = JSON.parse(line) as WireEvent;
+    return typeof event?.call_id === 'string' && typeof event.verdict === 'string' ? event : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,276 @@
+// Tools of other libraries under a guard, and the spans of governed calls, with stand-ins of those libraries' shapes.
+import { describe, expect, it } from 'vitest';
+import {
+  DeniedError,
+  Guard,
+  guardServer,
+  guardTools,
+  type McpResult,
+  type OpenTelemetryApi,
+} from '../src/index.ts';
+
+const yaml = `apiVersion: service/v1
+kind: ContractBundle
+metadata: { name: guardrails }
+defaults: { mode: enforce }
+tools: { query: { side_effect: read } }
+contracts:
+  - id: no-drop
+    type: pre
+    tool: "*"
+    when: { any: [{ args.sql: { contains: drop } }, { args.input: { contains: drop } }] }
+    then: { effect: deny, message: "tables stay" }
+  - id: interns-read
+    type: pre
+    tool: "*"
+    when: { all: [{ principal.role: { equals: intern } }, { tool.name: { equals: write } }] }
+    then: { effect: deny, message: "not by interns" }
+  - id: hide
+    type: post
+    tool: query
+    when: { output.text: { contains: hidden } }
+    then: { effect: redact, message: "hidden", tags: [x] }
+  - id: numbers
+    type: post
+    tool: query
+    when: { output.text: { matches: "\\\\d{3}-\\\\d{4}" } }
+    then: { effect: redact, message: "numbers" }
+`;
+const guardOf = (openTelemetry: OpenTelemetryApi | null = null): Guard =>
+  Guard.fromYaml(yaml, { openTelemetry });
+
+describe('tools of the AI SDK', () => {
+  it('keep what they are, and run under the guard with the SDK’s own options', async () => {
+    const guard = guardOf();
+    const given: unknown[] = [];
+    const inputSchema = { jsonSchema: {} };
+    const tools = guardTools(guard, {
+      query: {
+        description: 'asks the database',
+        inputSchema,
+        execute: async (input: { sql: string }, options: { toolCallId: string }) => {
+          given.push(input, options);
+          return { rows: 1 };
+        },
+      },
+      elsewhere: { description: 'runs in a browser' },
+    });
+    expect(tools.query.inputSchema).toBe(inputSchema);
+    expect(tools.elsewhere).toEqual({ description: 'runs in a browser' });
+    expect(await tools.query.execute({ sql: 'select' }, { toolCallId: 'c1' })).toEqual({ rows: 1 });
+    expect(given).toEqual([{ sql: 'select' }, { toolCallId: 'c1' }]);
+    expect(guard.events.last()).toMatchObject({ tool_name: 'query', action: 'call_executed' });
+  });
+
+  it('return a denial to the model, or throw it', async () => {
+    const execute = async (_input: { sql: string }): Promise<unknown> => 'ran';
+    const returning = guardTools(guardOf(), { query: { execute } });
+    expect(await returning.query.execute({ sql: 'drop' })).toBe('Denied: tables stay');
+    const throwing = guardTools(guardOf(), { query: { execute } }, { onDeny: 'throw' });
+    await expect(throwing.query.execute({ sql: 'drop' })).rejects.toThrow(DeniedError);
+  });
+
+  it('show rules an input that is no object, and give the last of several results', async () => {
+    const tools = guardTools(guardOf(), {
+      query: {
+        async *execute(input: string) {
+          yield `half of ${input}`;
+          yield `all of ${input}`;
+        },
+      },
+    });
+    expect(await tools.query.execute('it')).toBe('all of it');
+    expect(await tools.query.execute('drop it')).toBe('Denied: tables stay');
+  });
+
+  it('take options per call', async () => {
+    const tools = guardTools(
+      guardOf(),
+      { write: { execute: async (_input: object, _options: { role: string }) => 'written' } },
+      { call: (_input, options) => ({ principal: { role: (options as { role: string }).role } }) },
+    );
+    expect(await tools.write.execute({}, { role: 'intern' })).toBe('Denied: not by interns');
+    expect(await tools.write.execute({}, { role: 'admin' })).toBe('written');
+  });
+});
+
+/** What an MCP server's registerTool takes and gives, with a private field as the real one has. */
+class FakeServer {
+  readonly #tools = new Map<string, (...given: unknown[]) => Promise<McpResult>>();
+  registerTool(name: string, _config: object, handler: (...given: never[]) => unknown) {
+    const set = (next: unknown) => this.#tools.set(name, next as (...given: unknown[]) => Promise<McpResult>);
+    set(handler);
+    return { update: (changes: { callback?: unknown }) => changes.callback && set(changes.callback) };
+  }
+  async call(name: string, ...given: unknown[]): Promise<McpResult | undefined> {
+    return this.#tools.get(name)?.(...given);
+  }
+}
+
+describe('tools of an MCP server', () => {
+  const text = (value: string): McpResult => ({ content: [{ type: 'text', text: value }] });
+  const withInput = { inputSchema: {} };
+
+  it('run under the guard, with and without input', async () => {
+    const guard = guardOf();
+    const server = new FakeServer();
+    const governed = guardServer(guard, server);
+    governed.registerTool('query', withInput, async ({ sql }: { sql: string }, extra: { n: number }) =>
+      text(`${sql} ${extra.n}`),
+    );
+    governed.registerTool('ping', {}, async (extra: { n: number }) => text(`pong ${extra.n}`));
+    expect(await server.call('query', { sql: 'select' }, { n: 1 })).toEqual(text('select 1'));
+    expect(await governed.call('ping', { n: 2 })).toEqual(text('pong 2'));
+    expect(await server.call('query', { sql: 'drop' }, { n: 1 })).toEqual({
+      isError: true,
+      content: [{ type: 'text', text: 'Denied: tables stay' }],
+    });
+    expect(guard.events.events.map((event) => `${event.tool_name} ${event.action}`)).toEqual([
+      'query call_allowed',
+      'query call_executed',
+      'ping call_allowed',
+      'ping call_executed',
+      'query call_denied',
+    ]);
+  });
+
+  it('stay governed when their handler is replaced', async () => {
+    const server = new FakeServer();
+    const tool = guardServer(guardOf(), server).registerTool('query', withInput, async () => text('old'));
+    tool.update({ callback: async () => text('new') });
+    expect(await server.call('query', { sql: 'select' }, {})).toEqual(text('new'));
+    expect(await server.call('query', { sql: 'drop' }, {})).toMatchObject({ isError: true });
+  });
+
+  it('have their text redacted, wherever the result carries it', async () => {
+    const server = new FakeServer();
+    const governed = guardServer(guardOf(), server);
+    let result: McpResult = text('call 555-1234');
+    governed.registerTool('query', withInput, async () => result);
+    expect(await server.call('query', {}, {})).toEqual(text('call [REDACTED]'));
+    result = { content: [{ type: 'resource', resource: { text: '555-1234' } }] };
+    expect(await server.call('query', {}, {})).toEqual(text('[REDACTED]'));
+    result = { content: [], structuredContent: { n: '555-1234' } };
+    expect(await server.call('query', {}, {})).toEqual({
+      isError: true,
+      content: [{ type: 'text', text: '{"n":"[REDACTED]"}' }],
+    });
+  });
+
+  it('that answer with isError count as failed, and errors pass through', async () => {
+    const guard = guardOf();
+    const server = new FakeServer();
+    const governed = guardServer(guard, server);
+    governed.registerTool('query', withInput, async () => ({ ...text('no'), isError: true }));
+    await server.call('query', {}, {});
+    expect(guard.events.last()).toMatchObject({ action: 'call_failed', tool_success: false });
+    governed.registerTool('query', withInput, async () => {
+      throw new Error('boom');
+    });
+    await expect(server.call('query', {}, {})).rejects.toThrow('boom');
+  });
+});
+
+describe('telemetry', () => {
+  const fake = () => {
+    const spans: {
+      name: string;
+      attributes: { [name: string]: unknown };
+      status?: { code: number };
+      ended: number;
+    }[] = [];
+    const counts: string[] = [];
+    let active: unknown = 'root';
+    const parents: unknown[] = [];
+    const api: OpenTelemetryApi = {
+      trace: {
+        getTracer: (tracer) => ({
+          startSpan(name, options) {
+            const span = { name: `${tracer}: ${name}`, attributes: { ...options?.attributes }, ended: 0 };
+            spans.push(span);
+            return {
+              setAttribute: (key: string, value: string | number | boolean) => {
+                span.attributes[key] = value;
+              },
+              setStatus: (status: { code: number }) => Object.assign(span, { status }),
+              end: () => {
+                span.ended += 1;
+              },
+            };
+          },
+        }),
+        setSpan: () => 'in the span',
+      },
+      context: {
+        active: () => active,
+        with: (context, task) => {
+          active = context;
+          parents.push(context);
+          try {
+            return task();
+          } finally {
+            active = 'root';
+          }
+        },
+      },
+      metrics: {
+        getMeter: () => ({
+          createCounter: (name) => ({
+            add: (value, attributes) => counts.push(`${name} ${value} ${attributes?.['tool.name']}`),
+          }),
+        }),
+      },
+    };
+    return { api, spans, counts, parents };
+  };
+
+  it('spans each call and each record, ended once, with what was decided', async () => {
+    const { api, spans, counts, parents } = fake();
+    const guard = guardOf(api);
+    await guard.run('query', { sql: 'select', token: 'x' }, () => 'ok', { principal: { role: 'admin' } });
+    const [call, allowed, executed] = spans;
+    expect(spans.map((span) => span.name)).toEqual([
+      'reeve: tool.execute query',
+      'reeve.governance: reeve.evaluate',
+      'reeve.governance: reeve.evaluate',
+    ]);
+    expect(call).toMatchObject({
+      ended: 1,
+      status: { code: 1 },
+      attributes: {
+        'tool.name': 'query',
+        'tool.side_effect': 'read',
+        'tool.call_index': 0,
+        'governance.environment': 'production',
+        'governance.run_id': guard.sessionId,
+        'reeve.policy_version': guard.policyVersion,
+        'governance.action': 'allowed',
+        'governance.tool_success': true,
+        'governance.postconditions_passed': true,
+      },
+    });
+    expect(allowed?.attributes).toMatchObject({
+      'reeve.verdict': 'call_allowed',
+      'reeve.tool.args': '{"sql":"select","token":"[REDACTED]"}',
+      'reeve.principal.role': 'admin',
+      'reeve.session.attempt_count': 1,
+    });
+    expect(executed).toMatchObject({ ended: 1, status: { code: 1 } });
+    expect(counts).toEqual(['reeve.calls.allowed 1 query']);
+    expect(parents).toEqual(['in the span']);
+  });
+
+  it('marks denials and failures as errors', async () => {
+    const { api, spans, counts } = fake();
+    const guard = guardOf(api);
+    await guard.run('query', { sql: 'drop' }, () => 'ok').catch(() => {});
+    await guard.run('query', {}, () => 'error: no').catch(() => {});
+    expect(spans.map((span) => span.status?.code)).toEqual([2, 2, 2, 1, 1]);
+    expect(spans[0]?.attributes).toMatchObject({
+      'governance.action': 'denied',
+      'governance.reason': 'tables stay',
+    });
+    expect(spans.every((span) => span.ended === 1)).toBe(true);
+    expect(counts).toEqual(['reeve.calls.denied 1 query', 'reeve.calls.allowed 1 query']);
+  });
+});

@@ -1,0 +1,295 @@
+// A guard over a hub: contracts, approvals, counters and events through one loopback hub, and what survives a crash.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { compiled } from '../../../test/compiled.ts';
+import { sha256 } from '../src/bundle/signature.ts';
+import { ConfigurationError, type ConnectOptions, DeniedError, Guard, HubClient } from '../src/index.ts';
+import { FakeHub } from './fake-hub.ts';
+import { until } from './manual-clock.ts';
+
+const yamlFor = (word: string, extra = ''): string => `apiVersion: service/v1
+kind: ContractBundle
+metadata: { name: guardrails }
+defaults: { mode: enforce }
+contracts:
+  - id: no-${word}
+    type: pre
+    tool: "*"
+    when: { args.text: { contains: ${word} } }
+    then: { effect: deny, message: "no ${word}" }
+  - id: ask
+    type: pre
+    tool: deploy
+    when: { args.target: { exists: true } }
+    then: { effect: approve, message: "deploy?", timeout: 60 }
+${extra}`;
+
+const served = (yaml: string, extra: object = {}) => ({
+  version: 1,
+  revision_hash: sha256(Buffer.from(yaml)),
+  signature: null,
+  public_key: null,
+  yaml_bytes: Buffer.from(yaml).toString('base64'),
+  ...extra,
+});
+
+let hub: FakeHub;
+let folder: string;
+let guards: Guard[];
+const ok = (): string => 'ok';
+
+beforeEach(async () => {
+  guards = [];
+  folder = await mkdtemp(join(tmpdir(), 'connect-'));
+  hub = await new FakeHub().start();
+  hub.on('GET /stream', () => 'stream');
+  hub.on('POST /agents/report', { body: {} });
+  hub.on('POST /events', { body: { accepted: 1, duplicates: 0 } });
+  hub.on('GET /bundles/guardrails/current', { body: { name: 'guardrails', ...served(yamlFor('one')) } });
+});
+afterEach(async () => {
+  await Promise.all(guards.map((guard) => guard.close().catch(() => {})));
+  await hub.stop();
+  await rm(folder, { recursive: true });
+});
+
+async function connect(extra: Partial<ConnectOptions> = {}): Promise<Guard> {
+  const guard = await Guard.connect({
+    url: hub.url,
+    apiKey: 'svk_production_x',
+    agentId: 'agent-1',
+    bundleName: 'guardrails',
+    openTelemetry: null,
+    ...extra,
+  });
+  guards.push(guard);
+  return guard;
+}
+
+const verdicts = (): string[] =>
+  hub
+    .seen('POST /events')
+    .flatMap((request) => request.body.events.map((event: { verdict: string }) => event.verdict));
+
+describe('a connected guard', () => {
+  it('judges by the deployed bundle, and by the next one as soon as it is pushed', async () => {
+    const seen: (number | null)[] = [];
+    const guard = await connect({ onBundle: (bundle) => seen.push(bundle.version) });
+    await expect(guard.run('say', { text: 'one' }, ok)).rejects.toThrow('no one');
+    (await hub.stream()).send('contract_update', {
+      bundle_name: 'guardrails',
+      ...served(yamlFor('two'), { version: 2 }),
+    });
+    await until(() => seen.includes(2));
+    expect(await guard.run('say', { text: 'one' }, ok)).toBe('ok');
+    await expect(guard.run('say', { text: 'two' }, ok)).rejects.toThrow(DeniedError);
+    expect(guard.policyVersion).toBe(sha256(Buffer.from(yamlFor('two'))));
+  });
+
+  it('keeps its contracts when a pushed bundle has problems, and says so', async () => {
+    const errors: string[] = [];
+    const guard = await connect({ onError: (failure, what) => errors.push(`${what}: ${failure}`) });
+    const stream = await hub.stream();
+    const broken = yamlFor('two').replace('contains', 'resembles');
+    stream.send('contract_update', { bundle_name: 'guardrails', ...served(broken) });
+    await until(() => errors.length === 1);
+    expect(errors[0]).toContain('resembles');
+    await expect(guard.run('say', { text: 'one' }, ok)).rejects.toThrow(DeniedError);
+  });
+
+  it('delivers its events on close, named for the bundle the hub deployed', async () => {
+    const guard = await connect();
+    await guard.run('say', { text: 'x', password: 'p' }, ok);
+    await guard.run('say', { text: 'one' }, ok).catch(() => {});
+    await guard.close();
+    expect(verdicts()).toEqual(['call_allowed', 'call_executed', 'call_denied']);
+    const body = hub.seen('POST /events')[0]?.body;
+    expect(body.agent_manifest).toBeUndefined();
+    expect(body.events[0]).toMatchObject({
+      agent_id: 'agent-1',
+      tool_name: 'say',
+      mode: 'enforce',
+      payload: {
+        bundle_name: 'guardrails',
+        policy_version: guard.policyVersion,
+        environment: 'production',
+        tool_args: { text: 'x', password: '[REDACTED]' },
+      },
+    });
+  });
+
+  it('asks the hub for approval and goes on when the decision is pushed', async () => {
+    hub.on('POST /approvals', { status: 201, body: { id: 'a1', status: 'pending' } });
+    const guard = await connect();
+    const stream = await hub.stream();
+    const call = guard.run('deploy', { target: 'x' }, ok);
+    await until(() => hub.seen('POST /approvals').length === 1);
+    stream.send('approval_decided', { approval_id: 'a1', status: 'approved', decided_by: 'ann' });
+    expect(await call).toBe('ok');
+    expect(hub.seen('POST /approvals')[0]?.body).toMatchObject({
+      agent_id: 'agent-1',
+      tool_name: 'deploy',
+      timeout: 60,
+      timeout_effect: 'deny',
+      contract_name: 'ask',
+    });
+    expect(hub.seen('GET /approvals/a1')).toEqual([]);
+  });
+
+  it('denies when the hub takes no approval request', async () => {
+    hub.on('POST /approvals', { status: 429, body: { detail: 'Too many approval requests.' } });
+    const guard = await connect();
+    await expect(guard.run('deploy', { target: 'x' }, ok)).rejects.toThrow('Too many approval requests');
+    expect(guard.events.last().action).toBe('call_denied');
+  });
+
+  it('counts in the hub when told to', async () => {
+    const values = new Map<string, number>();
+    for (const key of ['s:job:attempts', 's:job:execs', 's:job:tool:say']) {
+      hub.on(`POST /sessions/${encodeURIComponent(key)}/increment`, (request) => {
+        const value = (values.get(key) ?? 0) + request.body.amount;
+        values.set(key, value);
+        return { body: { value } };
+      });
+    }
+    hub.on('POST /sessions/batch', (request) => ({
+      body: {
+        values: Object.fromEntries(
+          request.body.keys.map((k: string) => [k, values.get(k)?.toString() ?? null]),
+        ),
+      },
+    }));
+    hub.on(`DELETE /sessions/${encodeURIComponent('s:job:consec_fail')}`, { status: 404, body: {} });
+    const limited = `  - { id: few, type: session, limits: { max_tool_calls: 2 }, then: { effect: deny, message: enough } }\n`;
+    hub.on('GET /bundles/guardrails/current', {
+      body: { name: 'guardrails', ...served(yamlFor('one', limited)) },
+    });
+    const one = await connect({ hubSessions: true, sessionId: 'job' });
+    const other = await connect({ hubSessions: true, sessionId: 'job', agentId: 'agent-2' });
+    await one.run('say', {}, ok);
+    await other.run('say', {}, ok);
+    await expect(one.run('say', {}, ok)).rejects.toThrow('enough');
+    expect(Object.fromEntries(values)).toEqual({
+      's:job:attempts': 3,
+      's:job:execs': 2,
+      's:job:tool:say': 2,
+    });
+  });
+
+  it('starts from disk when the hub is gone, and still keeps its events', async () => {
+    const cacheFile = join(folder, 'cache.json');
+    const spoolFile = join(folder, 'spool.jsonl');
+    const first = await connect({ cacheFile, spoolFile });
+    await first.close();
+    const { url } = hub;
+    await hub.stop();
+    const second = await connect({ url, cacheFile, spoolFile });
+    await second.run('say', { text: 'x' }, ok);
+    await expect(second.run('say', { text: 'one' }, ok)).rejects.toThrow(DeniedError);
+    const lines = (await readFile(spoolFile, 'utf8')).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line).verdict)).toEqual([
+      'call_allowed',
+      'call_executed',
+      'call_denied',
+    ]);
+  });
+
+  it.each([
+    [{ bundleName: 'no/name' }],
+    [{ signing: ['short'] }],
+    [{ signing: [] }],
+    [{ tags: { a: 'x'.repeat(257) } }],
+    [{ url: 'http://example.com' }],
+    [{ transport: 'pigeon' } as object],
+  ])('does not start with %j', async (extra) => {
+    await expect(connect(extra)).rejects.toThrow(ConfigurationError);
+  });
+
+  it('does not start when nothing is deployed', async () => {
+    hub.on('GET /bundles/guardrails/current', {
+      status: 404,
+      body: { detail: "No deployed bundle 'guardrails'" },
+    });
+    await expect(connect()).rejects.toThrow('No deployed bundle');
+  });
+
+  it('does not write where a hub’s bundle says', async () => {
+    const file = join(folder, 'planted');
+    const yaml = yamlFor('one', `observability: { file: ${JSON.stringify(file)} }\n`);
+    hub.on('GET /bundles/guardrails/current', { body: { name: 'guardrails', ...served(yaml) } });
+    const guard = await connect();
+    await guard.run('say', {}, ok);
+    await guard.close();
+    await expect(readFile(file)).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('a guard with contracts of its own and a hub', () => {
+  it('tells the hub its events and its manifest', async () => {
+    const client = new HubClient({ url: hub.url, apiKey: 'k', agentId: 'agent-9' });
+    const guard = Guard.fromYaml(yamlFor('one'), { hub: client, openTelemetry: null });
+    await guard.run('say', {}, ok);
+    await guard.close();
+    const body = hub.seen('POST /events')[0]?.body;
+    expect(body.agent_manifest).toEqual({
+      agent_id: 'agent-9',
+      policy_version: guard.policyVersion,
+      contracts: [
+        { id: 'no-one', type: 'pre', tool: '*', mode: 'enforce' },
+        { id: 'ask', type: 'pre', tool: 'deploy', mode: 'enforce' },
+      ],
+    });
+  });
+
+  it('says on close what it could not deliver', async () => {
+    hub.on('POST /events', { status: 401, body: { detail: 'revoked' } });
+    const guard = Guard.fromYaml(yamlFor('one'), {
+      hub: new HubClient({ url: hub.url, apiKey: 'k' }),
+      openTelemetry: null,
+    });
+    await guard.run('say', {}, ok);
+    const failure = await guard.close().catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(AggregateError);
+    expect(
+      JSON.stringify(failure, (_k, v) =>
+        v instanceof Error ? { m: v.message, e: (v as AggregateError).errors } : v,
+      ),
+    ).toContain('revoked');
+  });
+});
+
+describe('an agent that is killed', () => {
+  it('loses no event: the next one delivers what it left', async () => {
+    hub.on('POST /events', { status: 503, body: {} });
+    const spoolFile = join(folder, 'spool.jsonl');
+    const library = compiled('packages/agent/src/index.ts');
+    const source = pathToFileURL(join(import.meta.dirname, '../src/index.ts'));
+    const file = join(folder, 'agent.mjs');
+    await writeFile(
+      file,
+      `import { Guard } from '${library ?? source}';
+const guard = await Guard.connect({ url: '${hub.url}', apiKey: 'k', bundleName: 'guardrails', spoolFile: '${spoolFile}' });
+await guard.run('say', { text: 'first' }, () => 'done');
+await guard.run('say', { text: 'last' }, () => { process.stdout.write('inside'); return new Promise(() => {}); });`,
+    );
+    const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+    const agent = spawn(process.execPath, library ? [file] : ['--import', loader, file], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(agent.stdout, 'data');
+    agent.kill('SIGKILL');
+    await once(agent, 'exit');
+    hub.on('POST /events', { body: { accepted: 3, duplicates: 0 } });
+    hub.requests.length = 0;
+    const next = await connect({ spoolFile });
+    await next.close();
+    expect(verdicts()).toEqual(['call_allowed', 'call_executed', 'call_allowed']);
+    expect(await readFile(spoolFile, 'utf8')).toBe('');
+  });
+});

@@ -1,0 +1,629 @@
+// A governed call from start to end: what decides, in which order, what is recorded, and what the agent gets.
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  type ApprovalBackend,
+  type AuditRecord,
+  ConfigurationError,
+  DeniedError,
+  Guard,
+  type GuardOptions,
+  localApproval,
+  MemorySessionStore,
+  type RunOptions,
+} from '../src/index.ts';
+import { ManualClock } from './manual-clock.ts';
+
+const bundle = (contracts: string, top = ''): string => `apiVersion: service/v1
+kind: ContractBundle
+metadata: { name: guardrails }
+defaults: { mode: enforce }
+${top}
+contracts:
+${contracts}`;
+
+const noEnv = `  - id: no-env
+    type: pre
+    tool: read_file
+    when: { args.path: { contains: ".env" } }
+    then: { effect: deny, message: "{args.path} is secret", tags: [secrets] }
+`;
+const watched = noEnv.replace('no-env', 'watched').replace('type: pre', 'type: pre\n    mode: observe');
+const ask = `  - id: ask
+    type: pre
+    tool: deploy
+    when: { args.target: { exists: true } }
+    then: { effect: approve, message: "deploy?", timeout: 5 }
+`;
+const few = (limits: string): string =>
+  `  - { id: few, type: session, limits: { ${limits} }, then: { effect: deny, message: "that is enough" } }\n`;
+
+const guardOf = (contracts: string, options: GuardOptions = {}, top = ''): Guard =>
+  Guard.fromYaml(bundle(contracts, top), { openTelemetry: null, ...options });
+const steps = (guard: Guard): string[] => guard.events.events.map((event) => event.action);
+const denied = async (call: Promise<unknown>): Promise<DeniedError> => {
+  const failure = await call.catch((error: unknown) => error);
+  if (!(failure instanceof DeniedError)) throw new Error(`not denied: ${String(failure)}`);
+  return failure;
+};
+const ok = (): string => 'ok';
+
+describe('a call', () => {
+  it('that no contract minds runs with a copy of its arguments, and is recorded before and after', async () => {
+    const guard = guardOf(noEnv, {
+      sessionId: 'run-1',
+      principal: { user_id: 'ann', claims: { token: 'x' } },
+    });
+    const args = { path: 'a.txt', list: [1] };
+    const result = await guard.run('read_file', args, (seen) => {
+      expect(seen).toEqual(args);
+      expect(seen.list).not.toBe(args.list);
+      return steps(guard).join();
+    });
+    expect(result).toBe('call_allowed');
+    const [allowed, executed] = guard.events.events as [AuditRecord, AuditRecord];
+    expect(allowed).toMatchObject({
+      run_id: 'run-1',
+      call_index: 0,
+      parent_call_id: null,
+      action: 'call_allowed',
+      decision_source: null,
+      environment: 'production',
+      principal: {
+        user_id: 'ann',
+        service_id: null,
+        org_id: null,
+        role: null,
+        ticket_ref: null,
+        claims: { token: '[REDACTED]' },
+      },
+      side_effect: 'irreversible',
+      tool_success: null,
+      session_attempt_count: 1,
+      policy_version: guard.policyVersion,
+      mode: 'enforce',
+      rules_evaluated: [{ name: 'no-env', type: 'precondition', passed: true, message: null }],
+    });
+    expect(executed).toMatchObject({
+      action: 'call_executed',
+      call_id: allowed.call_id,
+      tool_success: true,
+      postconditions_passed: true,
+      session_execution_count: 1,
+    });
+  });
+
+  it('that a contract denies does not run and says which contract and why', async () => {
+    const guard = guardOf(noEnv);
+    let ran = false;
+    const failure = await denied(
+      guard.run('read_file', { path: '/a/.env', api_key: 'k' }, () => {
+        ran = true;
+      }),
+    );
+    expect(ran).toBe(false);
+    expect(failure).toMatchObject({ contract: 'no-env', message: '/a/.env is secret' });
+    expect(failure.event).toMatchObject({
+      action: 'call_denied',
+      decision_source: 'yaml_precondition',
+      decision_name: 'no-env',
+      reason: '/a/.env is secret',
+      tool_args: { path: '/a/.env', api_key: '[REDACTED]' },
+      rules_evaluated: [{ name: 'no-env', passed: false, metadata: { tags: ['secrets'] } }],
+    });
+    expect(guard.events.last()).toBe(failure.event);
+  });
+
+  it('that the guard only observes is recorded as would-deny and runs', async () => {
+    const guard = guardOf(noEnv, { mode: 'observe' });
+    expect(await guard.run('read_file', { path: '.env' }, ok)).toBe('ok');
+    expect(steps(guard)).toEqual(['call_would_deny', 'call_executed']);
+    expect(guard.events.events[0]).toMatchObject({ mode: 'observe', decision_name: 'no-env' });
+    expect(guardOf(noEnv, {}, '').mode).toBe('enforce');
+  });
+
+  it('that only an observing contract minds has a record of its own before the decision', async () => {
+    const guard = guardOf(watched);
+    await guard.run('read_file', { path: '.env' }, ok);
+    expect(steps(guard)).toEqual(['call_would_deny', 'call_allowed', 'call_executed']);
+    expect(guard.events.events[0]).toMatchObject({
+      mode: 'observe',
+      decision_source: 'precondition',
+      decision_name: 'watched',
+      rules_evaluated: [],
+      session_attempt_count: 0,
+    });
+  });
+
+  it('is judged on the arguments it was made with, whatever happens to them meanwhile', async () => {
+    const args = { path: 'a.txt' };
+    const hook = {
+      run: () => {
+        args.path = '.env';
+        return undefined;
+      },
+    };
+    const seen = await guardOf(noEnv, { hooks: [hook] }).run('read_file', args, (given) => given.path);
+    expect(seen).toBe('a.txt');
+  });
+
+  it('is judged to its end by the contracts it began with', async () => {
+    const guard = guardOf(noEnv);
+    const before = guard.policyVersion;
+    await guard.run('read_file', { path: 'a' }, () => guard.reload(bundle(watched)));
+    expect(guard.events.events.map((event) => event.policy_version)).toEqual([before, before]);
+    expect(guard.policyVersion).not.toBe(before);
+    expect(() => guard.reload('nonsense')).toThrow(ConfigurationError);
+    await guard.run('read_file', { path: '.env' }, ok);
+  });
+
+  it.each([
+    ['', {}],
+    ['a/b', {}],
+    ['a\nb', {}],
+    ['tool', [] as unknown as object],
+    ['tool', { f: () => {} }],
+  ])('named %j with arguments %j is an error, not a verdict', async (tool, args) => {
+    const guard = guardOf(noEnv);
+    await expect(guard.run(tool, args, ok)).rejects.toThrow(TypeError);
+    expect(guard.events.events).toEqual([]);
+  });
+
+  it('names the governed call it is made inside of as its parent', async () => {
+    const guard = guardOf(noEnv);
+    await Promise.all([
+      guard.run('outer', {}, () => guard.run('inner', {}, ok)),
+      guard.run('alone', {}, ok, { parentCallId: 'given' }),
+    ]);
+    const of = (tool: string) => guard.events.events.find((event) => event.tool_name === tool);
+    expect(of('inner')?.parent_call_id).toBe(of('outer')?.call_id);
+    expect(of('outer')?.parent_call_id).toBeNull();
+    expect(of('alone')?.parent_call_id).toBe('given');
+    expect(['outer', 'inner', 'alone'].map((tool) => of(tool)?.call_index).sort()).toEqual([0, 1, 2]);
+  });
+});
+
+describe('hooks', () => {
+  it('come before contracts, run by glob and predicate, and deny under their name', async () => {
+    const asked: string[] = [];
+    const guard = guardOf(noEnv, {
+      hooks: [
+        { tool: 'write_*', run: () => false },
+        { name: 'never', when: () => false, run: () => false },
+        {
+          tool: 'read_*',
+          run: function office(call) {
+            asked.push(call.tool);
+            return { deny: 'closed' };
+          },
+        },
+      ],
+    });
+    const failure = await denied(guard.run('read_file', { path: '.env' }, ok));
+    expect(failure).toMatchObject({ contract: 'office', message: 'closed' });
+    expect(failure.event).toMatchObject({
+      decision_source: 'hook',
+      hooks_evaluated: [{ name: 'office', result: 'deny', reason: 'closed' }],
+      rules_evaluated: [],
+    });
+    expect(asked).toEqual(['read_file']);
+  });
+
+  it('that throw deny, and say that the policy failed', async () => {
+    const run = (): never => {
+      throw new Error('boom');
+    };
+    const failure = await denied(guardOf(noEnv, { hooks: [{ name: 'h', run }] }).run('t', {}, ok));
+    expect(failure.message).toBe('Hook error: boom');
+    expect(failure.event.policy_error).toBe(true);
+  });
+});
+
+describe('limits', () => {
+  it('deny the N-th attempt, denied ones included', async () => {
+    const guard = guardOf(noEnv + few('max_attempts: 3'));
+    await guard.run('read_file', { path: 'a' }, ok);
+    await denied(guard.run('read_file', { path: '.env' }, ok));
+    const failure = await denied(guard.run('read_file', { path: 'a' }, ok));
+    expect(failure.event).toMatchObject({
+      decision_source: 'attempt_limit',
+      decision_name: 'max_attempts',
+      session_attempt_count: 3,
+      session_execution_count: 1,
+    });
+    expect(failure.message).toContain('Attempt limit reached (3)');
+  });
+
+  it('deny by the session contract, whose message is not expanded, per run', async () => {
+    const guard = guardOf(few('max_tool_calls: 1'));
+    await guard.run('t', {}, ok);
+    const failure = await denied(guard.run('t', {}, ok));
+    expect(failure.event).toMatchObject({ decision_source: 'yaml_session', decision_name: 'few' });
+    expect(failure.message).toBe('that is enough');
+    await guard.run('t', {}, ok, { sessionId: 'another run' });
+  });
+
+  it('deny per tool', async () => {
+    const guard = guardOf(few('max_calls_per_tool: { deploy: 1 }'));
+    await guard.run('deploy', {}, ok);
+    const failure = await denied(guard.run('deploy', {}, ok));
+    expect(failure.event).toMatchObject({
+      decision_source: 'operation_limit',
+      decision_name: 'max_calls_per_tool:deploy',
+      reason: 'Per-tool limit: deploy called 1 times (limit: 1).',
+    });
+    await guard.run('other', {}, ok);
+  });
+
+  it('hold for calls side by side', async () => {
+    const guard = guardOf(few('max_tool_calls: 5, max_calls_per_tool: { once: 1 }'));
+    let ran = 0;
+    const call = (tool: string) => guard.run(tool, {}, () => ran++).catch(() => {});
+    await Promise.all(Array.from({ length: 4 }, () => call('once')));
+    expect(ran).toBe(1);
+    await Promise.all(Array.from({ length: 20 }, () => call('many')));
+    expect(ran).toBe(5);
+    await call('many');
+    expect(ran).toBe(5);
+  });
+
+  it('are shared by guards with one store and one session id', async () => {
+    const sessions = new MemorySessionStore();
+    const make = () => guardOf(few('max_tool_calls: 1'), { sessions, sessionId: 'shared' });
+    await make().run('t', {}, ok);
+    await denied(make().run('t', {}, ok));
+    expect(await sessions.get('s:shared:execs')).toBe('1');
+    expect(await sessions.get('s:shared:attempts')).toBe('2');
+    expect(await sessions.get('s:shared:tool:t')).toBe('1');
+  });
+
+  it('count failures in a row', async () => {
+    const sessions = new MemorySessionStore();
+    const guard = guardOf(noEnv, { sessions, sessionId: 's' });
+    for (const result of ['error: 1', 'Fatal: 2']) await guard.run('t', {}, () => result);
+    expect(await sessions.get('s:s:consec_fail')).toBe('2');
+    await guard.run('t', {}, ok);
+    expect(await sessions.get('s:s:consec_fail')).toBeNull();
+  });
+
+  it('stop the call when the counters cannot be read', async () => {
+    const sessions = new MemorySessionStore();
+    sessions.increment = () => Promise.reject(new Error('store away'));
+    let ran = false;
+    const guard = guardOf(noEnv, { sessions });
+    await expect(
+      guard.run('t', {}, () => {
+        ran = true;
+      }),
+    ).rejects.toThrow('store away');
+    expect(ran).toBe(false);
+  });
+});
+
+describe('approvals', () => {
+  const answering = (answer: Parameters<typeof localApproval>[0], clock?: ManualClock): GuardOptions => ({
+    approvals: localApproval(answer, clock),
+  });
+
+  it('let an approved call run, with later contracts not asked and no allowed record', async () => {
+    const later = noEnv.replace('read_file', 'deploy').replace('args.path', 'args.target');
+    const guard = guardOf(
+      ask + later,
+      answering(async () => ({ approved: true, decidedBy: 'ann' })),
+    );
+    expect(await guard.run('deploy', { target: '.env' }, ok)).toBe('ok');
+    expect(steps(guard)).toEqual(['call_approval_requested', 'call_approval_granted', 'call_executed']);
+    expect(new Set(guard.events.events.map((event) => event.call_id)).size).toBe(1);
+    expect(guard.events.events[0]).toMatchObject({
+      decision_source: 'yaml_precondition',
+      decision_name: 'ask',
+    });
+    expect(guard.events.last().session_execution_count).toBe(1);
+  });
+
+  it('deny with who and why', async () => {
+    const guard = guardOf(
+      ask,
+      answering(async () => ({ approved: false, decidedBy: 'ann', reason: 'friday' })),
+    );
+    const failure = await denied(guard.run('deploy', { target: 'x' }, ok));
+    expect(failure).toMatchObject({ contract: 'ask', message: 'deploy? (denied by ann: friday)' });
+    expect(steps(guard)).toEqual(['call_approval_requested', 'call_approval_denied']);
+  });
+
+  it.each([
+    ['deny', ['call_approval_requested', 'call_approval_timeout'], false],
+    ['allow', ['call_approval_requested', 'call_approval_timeout', 'call_executed'], true],
+  ])('time out with the effect %s', async (effect, expected, runs) => {
+    const clock = new ManualClock();
+    const guard = guardOf(
+      ask.replace('timeout: 5', `timeout: 5, timeout_effect: ${effect}`),
+      answering(() => new Promise(() => {}), clock),
+    );
+    const call = guard.run('deploy', { target: 'x' }, ok).catch((failure: unknown) => failure);
+    await clock.asked(5000);
+    clock.advance(5000);
+    expect((await call) === 'ok').toBe(runs);
+    expect(steps(guard)).toEqual(expected);
+  });
+
+  it('deny when there is nobody to ask, or asking fails', async () => {
+    const alone = guardOf(ask);
+    const nobody = await denied(alone.run('deploy', { target: 'x' }, ok));
+    expect(nobody.message).toBe('Approval required but no approval backend configured: deploy?');
+    expect(steps(alone)).toEqual(['call_denied']);
+    const away: ApprovalBackend = { request: () => Promise.reject(new Error('hub away')) };
+    const failure = await denied(guardOf(ask, { approvals: away }).run('deploy', { target: 'x' }, ok));
+    expect(failure.message).toContain('hub away');
+    expect(failure.event).toMatchObject({ action: 'call_denied', policy_error: true });
+  });
+
+  it('show the deciders what will run', async () => {
+    let shown: unknown;
+    const guard = guardOf(
+      ask,
+      answering(async (request) => {
+        shown = request;
+        return true;
+      }),
+    );
+    await guard.run('deploy', { target: 'x', token: 'full' }, ok);
+    expect(shown).toEqual({
+      tool_name: 'deploy',
+      tool_args: { target: 'x', token: 'full' },
+      message: 'deploy?',
+      timeout: 5,
+      timeout_effect: 'deny',
+      decision_source: 'yaml_precondition',
+      contract_name: 'ask',
+    });
+    expect(JSON.stringify(guard.events.events)).not.toContain('full');
+  });
+});
+
+describe('results', () => {
+  const tools = 'tools: { find: { side_effect: read }, send: { side_effect: write } }';
+  const post = (effect: string, tool = '"*"') => `  - id: numbers
+    type: post
+    tool: ${tool}
+    when: { output.text: { matches: "\\\\d{3}-\\\\d{4}" } }
+    then: { effect: ${effect}, message: "has numbers" }
+`;
+  const run = async (contracts: string, tool: string, result: unknown, options: RunOptions<unknown> = {}) => {
+    const guard = guardOf(contracts, {}, tools);
+    const warnings: string[] = [];
+    const got = await guard.run(tool, {}, () => result, {
+      onWarning: (all) => warnings.push(...all.map((one) => `${one.contract}: ${one.message}`)),
+      ...options,
+    });
+    return { got, warnings, last: guard.events.last() };
+  };
+
+  it('are redacted in the form they had', async () => {
+    expect((await run(post('redact'), 'find', 'call 555-1234 now')).got).toBe('call [REDACTED] now');
+    expect((await run(post('redact'), 'find', { n: '555-1234' })).got).toEqual({ n: '[REDACTED]' });
+    expect((await run(post('redact'), 'find', 'nothing')).got).toBe('nothing');
+  });
+
+  it('are suppressed whole', async () => {
+    const { got, last } = await run(post('deny'), 'find', { n: '555-1234' });
+    expect(got).toBe('[OUTPUT SUPPRESSED] has numbers');
+    expect(last).toMatchObject({ action: 'call_executed', postconditions_passed: false });
+  });
+
+  it('of tools that have acted stay, with a warning', async () => {
+    const { got, warnings } = await run(post('deny'), 'send', '555-1234');
+    expect(got).toBe('555-1234');
+    expect(warnings).toEqual(['numbers: has numbers Tool already executed — assess before proceeding.']);
+  });
+
+  it('do not fail postconditions that only observe', async () => {
+    const observing = post('deny').replace('type: post', 'type: post\n    mode: observe');
+    const { got, warnings, last } = await run(observing, 'find', '555-1234');
+    expect([got, last.postconditions_passed]).toEqual(['555-1234', true]);
+    expect(warnings).toEqual(['numbers: [observe] has numbers']);
+  });
+
+  it.each([
+    ['error: no', false],
+    ['FATAL: no', false],
+    [{ is_error: true }, false],
+    [{ isError: true }, false],
+    ['fine', true],
+    [null, true],
+    [0, true],
+  ])('like %j count as success: %s', async (result, success) => {
+    const { last } = await run(noEnv, 't', result);
+    expect(last).toMatchObject({ action: success ? 'call_executed' : 'call_failed', tool_success: success });
+    const own = await run(noEnv, 't', result, { success: () => !success });
+    expect(own.last.tool_success).toBe(!success);
+  });
+
+  it('that are exceptions pass through, recorded and redacted, but not past a contract', async () => {
+    const guard = guardOf(post('redact', 'find'), {}, tools);
+    const boom = new Error('password is --password hunter2');
+    const fail = (error: Error) => (): never => {
+      throw error;
+    };
+    await expect(guard.run('other', {}, fail(boom))).rejects.toBe(boom);
+    expect(guard.events.last()).toMatchObject({
+      action: 'call_failed',
+      tool_success: false,
+      error: 'password is --password [REDACTED]',
+    });
+    await expect(guard.run('find', {}, fail(new Error('at 555-1234')))).rejects.toThrow('at [REDACTED]');
+  });
+
+  it('are recorded though an option’s function throws', async () => {
+    const throwing = () => {
+      throw new Error('mine');
+    };
+    const { got, last } = await run(post('warn'), 'find', '555-1234', {
+      success: throwing,
+      onWarning: throwing,
+    });
+    expect([got, last.action]).toEqual(['555-1234', 'call_failed']);
+  });
+});
+
+describe('sinks of a guard', () => {
+  it('that fail are told of, and stop a call only in strict mode', async () => {
+    const failing = { emit: () => Promise.reject(new Error('disk full')) };
+    const errors: string[] = [];
+    const lenient = guardOf(noEnv, {
+      sinks: [failing],
+      onError: (failure, what) => errors.push(`${what} ${failure}`),
+    });
+    expect(await lenient.run('t', {}, ok)).toBe('ok');
+    expect(errors).toHaveLength(2);
+    expect(steps(lenient)).toEqual(['call_allowed', 'call_executed']);
+    let ran = false;
+    const strict = guardOf(noEnv, { sinks: [failing], strictAudit: true });
+    await expect(
+      strict.run('t', {}, () => {
+        ran = true;
+      }),
+    ).rejects.toThrow(AggregateError);
+    expect(ran).toBe(false);
+  });
+
+  it('include the file its own contracts name', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'guard-'));
+    const file = join(folder, 'audit.jsonl');
+    const guard = guardOf(noEnv, {}, `observability: { file: ${JSON.stringify(file)} }`);
+    await guard.run('t', {}, ok);
+    await guard.close();
+    expect((await readFile(file, 'utf8')).trim().split('\n')).toHaveLength(2);
+    await rm(folder, { recursive: true });
+  });
+
+  it('get no secret that a message repeats', async () => {
+    const noisy = noEnv
+      .replace('path: { contains: ".env" }', 'command: { exists: true }')
+      .replace('path}', 'command}');
+    const guard = guardOf(noisy);
+    const failure = await denied(guard.run('read_file', { command: 'login --password hunter2' }, ok));
+    expect(failure.message).toContain('hunter2');
+    expect(JSON.stringify(guard.events.events)).not.toContain('hunter2');
+    expect(failure.event.rules_evaluated[0]?.message).toBe('login --password [REDACTED] is secret');
+  });
+
+  it('get custom redaction', async () => {
+    const guard = guardOf(noEnv, {
+      redaction: { sensitive_keys: ['ssn'], custom_patterns: [['ACME-\\d+', 'ACME-*']] },
+    });
+    await guard.run('t', { ssn: 1, note: 'ACME-77' }, ok);
+    expect(guard.events.last().tool_args).toEqual({ ssn: '[REDACTED]', note: 'ACME-*' });
+  });
+});
+
+describe('a dry run', () => {
+  it('asks everything, runs, counts and records nothing', async () => {
+    const sessions = new MemorySessionStore();
+    const guard = guardOf(noEnv + watched.replace('secret"', 'watched"') + ask, { sessions, sessionId: 's' });
+    const answer = guard.evaluate('read_file', { path: '.env' });
+    expect(answer).toMatchObject({
+      verdict: 'deny',
+      deciding_contract: 'no-env',
+      deny_reasons: ['.env is secret'],
+      warn_reasons: [],
+      policy_version: guard.policyVersion,
+    });
+    expect(answer.contracts_evaluated.map((entry) => [entry.id, entry.matched, entry.observed])).toEqual([
+      ['no-env', false, false],
+      ['watched', false, true],
+    ]);
+    expect(guard.evaluate('deploy', { target: 'x' }).verdict).toBe('deny');
+    expect(guard.evaluate('read_file', { path: 'a' }).verdict).toBe('allow');
+    expect(guard.events.events).toEqual([]);
+    expect(await sessions.get('s:s:attempts')).toBeNull();
+    expect(() => guard.evaluate('', {})).toThrow(TypeError);
+  });
+
+  it('asks post contracts when it has an output', () => {
+    const guard = guardOf(`  - id: no-x
+    type: post
+    tool: "*"
+    when: { output.text: { contains: x } }
+    then: { effect: warn, message: "has x" }
+`);
+    expect(guard.evaluate('t', {}, { output: 'x' })).toMatchObject({
+      verdict: 'warn',
+      warn_reasons: ['has x'],
+    });
+    expect(guard.evaluate('t', {})).toMatchObject({ verdict: 'allow', contracts_evaluated: [] });
+  });
+});
+
+describe('what contracts see', () => {
+  const seen = (condition: string, options: GuardOptions = {}) =>
+    guardOf(
+      `  - id: c\n    type: pre\n    tool: "*"\n    when: ${condition}\n    then: { effect: deny, message: "no" }\n`,
+      options,
+    );
+
+  it('is the environment, principal, metadata and variables of the call', async () => {
+    await denied(seen('{ environment: { equals: staging } }', { environment: 'staging' }).run('t', {}, ok));
+    await denied(seen('{ environment: { equals: staging } }').run('t', {}, ok, { environment: 'staging' }));
+    const role = seen('{ principal.role: { equals: intern } }', { principal: { role: 'intern' } });
+    await denied(role.run('t', {}, ok));
+    await role.run('t', {}, ok, { principal: { role: 'admin' } });
+    await role.run('t', {}, ok, { principal: null });
+    await denied(seen('{ metadata.a.b: { gt: 1 } }').run('t', {}, ok, { metadata: { a: { b: 2 } } }));
+    await denied(
+      seen('{ env.FREEZE: { equals: true } }', { variables: { FREEZE: 'True' } }).run('t', {}, ok),
+    );
+    await denied(seen('{ env.HOME: { exists: true } }').run('t', {}, ok));
+    await seen('{ env.NO_SUCH_VARIABLE: { exists: true } }').run('t', {}, ok);
+  });
+
+  it('are paths with links followed, also of files that do not exist yet', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sandbox-'));
+    const work = join(folder, 'work');
+    await mkdir(work);
+    await writeFile(join(folder, 'secret'), '');
+    await symlink(join(folder, 'secret'), join(work, 'link'));
+    await symlink(join(folder, 'later'), join(work, 'dangling'));
+    await symlink('loop', join(work, 'loop'));
+    const guard = guardOf(`  - id: box
+    type: sandbox
+    tools: [write_file]
+    within: [${JSON.stringify(work)}]
+    message: outside
+`);
+    const write = (path: string) => guard.run('write_file', { path }, ok);
+    expect(await write(join(work, 'new/file.txt'))).toBe('ok');
+    expect(await write(`${work}/a/../b`)).toBe('ok');
+    for (const path of ['link', 'dangling', '../secret', 'link/../../secret']) {
+      const failure = await denied(write(`${work}/${path}`));
+      expect(failure.event.decision_source).toBe('yaml_sandbox');
+    }
+    await denied(write('relative.txt'));
+    await denied(write('~/x'));
+    await denied(write('$HOME/x'));
+    await write(`${work}/loop`);
+    await rm(folder, { recursive: true });
+  });
+
+  it('must be a document without problems, all of which are named', () => {
+    const broken = bundle(noEnv.replace('deny', 'perhaps') + few('max_tool_calls: 0'));
+    const make = () => Guard.fromYaml(broken);
+    expect(make).toThrow(ConfigurationError);
+    expect(make).toThrow(/no-env[\s\S]*few/);
+    expect(() => Guard.fromYaml(new Uint8Array([0xff, 0xfe]))).toThrow(ConfigurationError);
+    expect(() => Guard.fromYaml('x'.repeat(1_048_577))).toThrow(ConfigurationError);
+  });
+
+  it('can come from a file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'guard-'));
+    const path = join(folder, 'contracts.yaml');
+    await writeFile(path, bundle(noEnv));
+    const guard = await Guard.fromFile(path, { openTelemetry: null });
+    await denied(guard.run('read_file', { path: '.env' }, ok));
+    expect(guard.bundleName).toBe('guardrails');
+    await rm(folder, { recursive: true });
+    await expect(Guard.fromFile(path)).rejects.toThrow(ConfigurationError);
+  });
+});

@@ -1,0 +1,117 @@
+// Spans and counters through the real OpenTelemetry API and tracer SDK, found by the library itself.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  type Context,
+  type ContextManager,
+  context,
+  ROOT_CONTEXT,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Guard } from '../../src/index.ts';
+
+const yaml = `apiVersion: service/v1
+kind: ContractBundle
+metadata: { name: guardrails }
+defaults: { mode: enforce }
+tools: { query: { side_effect: read } }
+contracts:
+  - id: no-drop
+    type: pre
+    tool: query
+    when: { args.sql: { contains: drop } }
+    then: { effect: deny, message: "tables stay" }
+`;
+
+/** What `@opentelemetry/context-async-hooks` does, in the few lines this needs. */
+class LocalContext implements ContextManager {
+  readonly #store = new AsyncLocalStorage<Context>();
+  active(): Context {
+    return this.#store.getStore() ?? ROOT_CONTEXT;
+  }
+  with<A extends unknown[], F extends (...args: A) => ReturnType<F>>(
+    within: Context,
+    fn: F,
+    self?: ThisParameterType<F>,
+    ...args: A
+  ): ReturnType<F> {
+    return this.#store.run(within, () => fn.call(self as ThisParameterType<F>, ...args));
+  }
+  bind<T>(_within: Context, target: T): T {
+    return target;
+  }
+  enable(): this {
+    return this;
+  }
+  disable(): this {
+    return this;
+  }
+}
+
+const exporter = new InMemorySpanExporter();
+const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+beforeAll(() => {
+  trace.setGlobalTracerProvider(provider);
+  context.setGlobalContextManager(new LocalContext());
+});
+afterAll(async () => {
+  trace.disable();
+  context.disable();
+  await provider.shutdown();
+});
+beforeEach(() => exporter.reset());
+
+const spans = (name: string): ReadableSpan[] =>
+  exporter.getFinishedSpans().filter((span) => span.name === name);
+
+describe('telemetry with the API installed', () => {
+  it('spans an allowed call, its records, and what the tool spans itself', async () => {
+    const guard = Guard.fromYaml(yaml);
+    await guard.run('query', { sql: 'select', password: 'x' }, () => {
+      trace.getTracer('tool').startSpan('inside').end();
+      return 'ok';
+    });
+    const [call] = spans('tool.execute query');
+    expect(call?.status.code).toBe(SpanStatusCode.OK);
+    expect(call?.attributes).toMatchObject({
+      'tool.name': 'query',
+      'tool.side_effect': 'read',
+      'governance.action': 'allowed',
+      'governance.run_id': guard.sessionId,
+      'reeve.policy_version': guard.policyVersion,
+    });
+    expect(spans('reeve.evaluate').map(({ attributes }) => attributes['reeve.verdict'])).toEqual([
+      'call_allowed',
+      'call_executed',
+    ]);
+    expect(spans('reeve.evaluate')[0]?.attributes['reeve.tool.args']).toBe(
+      '{"sql":"select","password":"[REDACTED]"}',
+    );
+    expect(spans('inside')[0]?.parentSpanContext?.spanId).toBe(call?.spanContext().spanId);
+  });
+
+  it('marks a denied call and its record as errors, and ends every span', async () => {
+    const guard = Guard.fromYaml(yaml);
+    await expect(guard.run('query', { sql: 'drop' }, () => 'ok')).rejects.toThrow('tables stay');
+    expect(spans('tool.execute query')[0]?.status).toEqual({
+      code: SpanStatusCode.ERROR,
+      message: 'tables stay',
+    });
+    expect(spans('reeve.evaluate')[0]).toMatchObject({
+      status: { code: SpanStatusCode.ERROR },
+      attributes: { 'reeve.decision.name': 'no-drop', 'reeve.verdict.reason': 'tables stay' },
+    });
+  });
+
+  it('is switched off by null', async () => {
+    await Guard.fromYaml(yaml, { openTelemetry: null }).run('query', {}, () => 'ok');
+    expect(exporter.getFinishedSpans()).toEqual([]);
+  });
+});

@@ -1,0 +1,248 @@
+import { describe, expect, it } from 'vitest';
+import { assembleBundle, type CompositionItem } from '../../../src/rules/bundle/assembly.ts';
+import { decomposeBundle } from '../../../src/rules/bundle/decomposition.ts';
+import { readBundleHeader } from '../../../src/rules/bundle/header.ts';
+import { validateBundle } from '../../../src/rules/bundle/validation.ts';
+import { type JsonObject, parseYaml } from '../../../src/rules/yaml.ts';
+
+const mapping = (yaml: string) => parseYaml(yaml)[0]?.value as JsonObject;
+const guard = mapping(`
+tools: [read_file]
+when: {args.path: {matches: '\\.env$'}}
+then: {effect: deny, message: No secrets}
+`);
+const item = (over: Partial<CompositionItem> = {}): CompositionItem => ({
+  contractId: 'no-env',
+  version: 1,
+  position: 10,
+  modeOverride: null,
+  enabled: true,
+  type: 'pre',
+  definition: guard,
+  ...over,
+});
+
+describe('readBundleHeader', () => {
+  it('gives the name and the number of contracts or rules', () => {
+    expect(readBundleHeader('metadata: {name: a.b-c_1}\ncontracts: [1, 2]')).toEqual({
+      name: 'a.b-c_1',
+      contractCount: 2,
+    });
+    expect(readBundleHeader('kind: Ruleset\nmetadata: {name: a}\nrules: [1]')).toEqual({
+      name: 'a',
+      contractCount: 1,
+    });
+    expect(readBundleHeader('metadata: {name: a}')).toEqual({ name: 'a', contractCount: null });
+    expect(readBundleHeader('metadata: {name: a}\ncontracts: {}')).toEqual({
+      name: 'a',
+      contractCount: null,
+    });
+  });
+
+  it.each([
+    ['a: [', /^Invalid YAML: .*line 1, column/],
+    ['', /^Invalid YAML: expected a mapping at the top level$/],
+    ['- a', /^Invalid YAML: expected a mapping at the top level$/],
+    ['just text', /^Invalid YAML: expected a mapping at the top level$/],
+    ['a: 1', /^Missing required field: metadata.name$/],
+    ['metadata: text', /^Missing required field: metadata.name$/],
+    ['metadata: [name]', /^Missing required field: metadata.name$/],
+    ['metadata: {name: ""}', /^Missing required field: metadata.name$/],
+    ['metadata: {name: 5}', /^Invalid metadata.name: expected a string/],
+    ['metadata: {name: Big}', /^Invalid metadata.name: expected to match/],
+    ['metadata: {name: evaluate}', /reserved/],
+    ['metadata: {name: current}', /reserved/],
+    [`metadata: {name: ${'a'.repeat(129)}}`, /at most 128/],
+    ['metadata: {name: a}\n---\nmetadata: {name: b}', /more than 1 document/],
+    [`metadata: {name: a}\ncontracts: [${'1,'.repeat(501)}]`, /at most 500 contracts/],
+  ])('refuses %s', (text, expected) => {
+    expect(() => readBundleHeader(text)).toThrow(expected);
+  });
+});
+
+describe('assembleBundle', () => {
+  it('writes keys in the fixed order, with id and type first and the mode last', () => {
+    const { yaml, assembled } = assembleBundle({
+      name: 'base',
+      description: 'All agents',
+      defaultsMode: 'enforce',
+      items: [item()],
+      toolsConfig: { read_file: { side_effect: 'read' } },
+      observability: { stdout: true },
+    });
+    expect(yaml).toBe(`apiVersion: service/v1
+kind: ContractBundle
+metadata:
+  name: base
+  description: All agents
+defaults:
+  mode: enforce
+contracts:
+  - id: no-env
+    type: pre
+    tools:
+      - read_file
+    when:
+      args.path:
+        matches: \\.env$
+    then:
+      effect: deny
+      message: No secrets
+    mode: enforce
+tools:
+  read_file:
+    side_effect: read
+observability:
+  stdout: true
+`);
+    expect(assembled).toEqual([{ contract_id: 'no-env', version: 1, mode: 'enforce', observe: false }]);
+    expect(validateBundle(yaml)).toEqual([]);
+  });
+
+  it('takes enabled items by position, then contract id', () => {
+    const { assembled } = assembleBundle({
+      name: 'base',
+      defaultsMode: 'observe',
+      items: [
+        item({ contractId: 'c', position: 20 }),
+        item({ contractId: 'b', position: 10 }),
+        item({ contractId: 'a', position: 10 }),
+        item({ contractId: 'x', position: 1, enabled: false }),
+      ],
+    });
+    expect(assembled.map((one) => one.contract_id)).toEqual(['a', 'b', 'c']);
+  });
+
+  it('prefers the override, then the definition, then the composition for the mode', () => {
+    const { assembled } = assembleBundle({
+      name: 'base',
+      defaultsMode: 'enforce',
+      items: [
+        item({ contractId: 'a', modeOverride: 'enforce', definition: { ...guard, mode: 'observe' } }),
+        item({ contractId: 'b', definition: { ...guard, mode: 'observe' } }),
+        item({ contractId: 'c' }),
+      ],
+    });
+    expect(assembled.map((one) => one.mode)).toEqual(['enforce', 'observe', 'enforce']);
+  });
+
+  it('gives a repeated contract its own id and marks it as observing', () => {
+    const { yaml, assembled } = assembleBundle({
+      name: 'base',
+      defaultsMode: 'enforce',
+      items: [
+        item(),
+        item({ version: 2, position: 11, modeOverride: 'observe' }),
+        item({ contractId: 'no-env-obs', position: 12 }),
+      ],
+    });
+    const list = mapping(yaml).contracts as { id: string }[];
+    expect(list.map((entry) => entry.id)).toEqual(['no-env', 'no-env-obs-2', 'no-env-obs']);
+    expect(assembled.map((one) => one.observe)).toEqual([false, true, false]);
+    expect(validateBundle(yaml)).toEqual([]);
+  });
+
+  it('writes rulesets in their own words, whatever the definition uses', () => {
+    const { yaml } = assembleBundle({
+      name: 'base',
+      defaultsMode: 'enforce',
+      kind: 'Ruleset',
+      apiVersion: 'acme/v1',
+      items: [
+        item({
+          definition: mapping(
+            '{tool: x, when: {args.a: {exists: true}}, then: {effect: approve, message: m, timeout_effect: deny}}',
+          ),
+        }),
+        item({
+          contractId: 'box',
+          type: 'sandbox',
+          position: 11,
+          definition: { tool: 'x', within: ['/w'], outside: 'approve', message: 'm' },
+        }),
+      ],
+    });
+    const document = mapping(yaml);
+    expect(document.apiVersion).toBe('acme/v1');
+    expect(document.rules).toMatchObject(
+      mapping('[{then: {action: ask, timeout_action: block}}, {outside: ask}]') as never,
+    );
+    expect(validateBundle(yaml)).toEqual([]);
+  });
+
+  it('gives nothing when nothing is enabled', () => {
+    expect(assembleBundle({ name: 'a', defaultsMode: 'enforce', items: [item({ enabled: false })] })).toEqual(
+      {
+        yaml: '',
+        assembled: [],
+      },
+    );
+  });
+
+  it('comes back from an import as it went in', () => {
+    const { yaml } = assembleBundle({
+      name: 'base',
+      defaultsMode: 'observe',
+      items: [item()],
+      toolsConfig: { t: { side_effect: 'pure' } },
+    });
+    const back = decomposeBundle(yaml);
+    expect(back).toEqual({
+      name: 'base',
+      description: null,
+      defaultsMode: 'observe',
+      toolsConfig: { t: { side_effect: 'pure' } },
+      observability: null,
+      contracts: [
+        {
+          contractId: 'no-env',
+          type: 'pre',
+          name: 'No Env',
+          definition: { type: 'pre', ...guard, mode: 'observe' },
+        },
+      ],
+    });
+  });
+});
+
+describe('decomposeBundle', () => {
+  const head = 'apiVersion: acme/v1\nkind: ContractBundle\nmetadata: {name: a}\n';
+
+  it('takes rulesets too, in the words of contracts', () => {
+    const { contracts } = decomposeBundle(
+      'apiVersion: service/v1\nkind: Ruleset\nmetadata: {name: a}\nrules:\n  - id: x_y\n    then: {action: block, message: m}\n',
+    );
+    expect(contracts).toEqual([
+      {
+        contractId: 'x_y',
+        type: 'pre',
+        name: 'X Y',
+        definition: mapping('{then: {effect: deny, message: m}}'),
+      },
+    ]);
+  });
+
+  it.each([
+    ['kind: ContractBundle\nmetadata: {name: a}\ncontracts: [{id: a}]', /apiVersion/],
+    ['apiVersion: v1\nkind: ContractBundle\nmetadata: {name: a}\ncontracts: [{id: a}]', /apiVersion/],
+    ['apiVersion: a/v1\nkind: Other\nmetadata: {name: a}\ncontracts: [{id: a}]', /kind/],
+    ['apiVersion: a/v1\nkind: ContractBundle\ncontracts: [{id: a}]', /metadata.name/],
+    [`${head}contracts: []`, /Missing required field: contracts/],
+    [`${head}rules: [{id: a}]`, /Missing required field: contracts/],
+    [`${head}contracts: [a]`, /contracts\[0\]: expected a mapping \(line 4, column 13\)/],
+    [`${head}contracts: [{type: pre}]`, /contracts\[0\].id/],
+    [`${head}contracts: [{id: Big}]`, /contracts\[0\].id/],
+    [`${head}contracts: [{id: 7}]`, /contracts\[0\].id/],
+    [`${head}contracts: [{id: ${'a'.repeat(129)}}]`, /at most 128/],
+    [`${head}contracts: [{id: a}, {id: a}]`, /used twice/],
+    [`${head}contracts: [{id: a, type: other}]`, /contracts\[0\].type/],
+    [`${head}contracts: [{id: a, type: 1}]`, /contracts\[0\].type/],
+    [`${head}defaults: {mode: off}\ncontracts: [{id: a}]`, /defaults.mode/],
+    [
+      `${head}contracts:\n${Array.from({ length: 101 }, (_, i) => `  - id: c${i}\n`).join('')}`,
+      /At most 100/,
+    ],
+  ])('refuses %s', (text, expected) => {
+    expect(() => decomposeBundle(text)).toThrow(expected);
+  });
+});

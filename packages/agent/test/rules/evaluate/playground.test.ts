@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { dryRun, evaluateYaml } from '../../../src/rules/evaluate/playground.ts';
+import { always, bundleOf, call, compiled, pre, preOf } from './rules.ts';
+
+describe('dryRun', () => {
+  const yaml = bundleOf(
+    `${pre('a', 'mode: observe,')}${pre('b', '', 'approve')}  - {id: box, type: sandbox, tool: t, within: [/w], message: out}\n  - {id: p, type: post, tool: t, when: {output.text: {exists: true}}, then: {effect: redact, message: seen}}\n  - {id: s, type: session, limits: {max_attempts: 1}, then: {effect: deny, message: m}}\n  - {id: z, type: pre, tool: other, ${always}, then: {effect: deny, message: m}}\n`,
+  );
+
+  it('evaluates all that match, without stopping, in the shape of the console', () => {
+    expect(
+      evaluateYaml(yaml, { tool: 't', args: { x: 'v', path: '/w/a' } }, { policyVersion: 'abc' }),
+    ).toEqual({
+      verdict: 'deny',
+      mode: 'enforce',
+      contracts_evaluated: [
+        {
+          id: 'a',
+          type: 'precondition',
+          matched: false,
+          effect: 'deny',
+          message: 'a says v',
+          observed: true,
+          tags: ['t-a'],
+        },
+        {
+          id: 'b',
+          type: 'precondition',
+          matched: false,
+          effect: 'approve',
+          message: 'b says v',
+          observed: false,
+          tags: ['t-b'],
+        },
+        {
+          id: 'box',
+          type: 'sandbox',
+          matched: true,
+          effect: 'deny',
+          message: null,
+          observed: false,
+          tags: [],
+        },
+      ],
+      deciding_contract: 'b',
+      policy_version: 'abc',
+    });
+  });
+
+  it('warns when only a post contract fires on a given output', () => {
+    const bundle = compiled(
+      bundleOf(
+        `  - {id: p, type: post, tool: t, when: {output.text: {exists: true}}, then: {effect: deny, message: seen}}`,
+      ),
+    );
+    expect(dryRun(bundle, call, { output: 'x' })).toMatchObject({ verdict: 'warn', deciding_contract: 'p' });
+    expect(dryRun(bundle, call)).toMatchObject({
+      verdict: 'allow',
+      contracts_evaluated: [],
+      deciding_contract: null,
+    });
+  });
+
+  it('never reads the environment of the process', () => {
+    const text = preOf('{env.PATH: {exists: true}}', '{env.PATH}');
+    expect(evaluateYaml(text, call).verdict).toBe('allow');
+  });
+
+  it('layers several documents', () => {
+    const text = `${bundleOf(pre('a'))}---\n${bundleOf(pre('a', 'mode: observe,'))}`;
+    expect(evaluateYaml(text, call)).toMatchObject({
+      verdict: 'allow',
+      contracts_evaluated: [{ id: 'a', observed: true }],
+    });
+  });
+
+  it.each([
+    ['no YAML', 'a: [', 't', /^Invalid contract YAML: (?!Invalid)/],
+    [
+      '11 documents',
+      Array(11).fill('a: 1').join('\n---\n'),
+      't',
+      /^Invalid contract YAML: more than 10 documents/,
+    ],
+    [
+      '101 contracts',
+      bundleOf(Array.from({ length: 101 }, (_, i) => pre(`c${i}`)).join('')),
+      't',
+      /at most 100 contracts; there are 101/,
+    ],
+    [
+      '101 contracts in two documents',
+      `${bundleOf(Array.from({ length: 100 }, (_, i) => pre(`c${i}`)).join(''))}---\n${bundleOf(pre('x'))}`,
+      't',
+      /at most 100 contracts; there are 101/,
+    ],
+    ['a bad tool name', bundleOf(pre('a')), 'a/b', /^Invalid tool name/],
+  ])('refuses %s', (_name, text, tool, expected) => {
+    expect(() => evaluateYaml(text, { tool, args: {} })).toThrow(expected);
+  });
+
+  it('ends work that is too much as a time-out', () => {
+    const text = preOf('{args.x: {matches: "(?:a|b)*a(?:a|b){300}c{1}$"}}');
+    let x = 'c';
+    for (let i = 0, seed = 1; i < 9_000; i++) {
+      seed = (seed * 1103515245 + 12345) % 2147483648;
+      x += seed & 65536 ? 'a' : 'b';
+    }
+    expect(() => evaluateYaml(text, { tool: 't', args: { x } }, { budget: { left: 200_000 } })).toThrow(
+      /^Evaluation timed out/,
+    );
+    const started = performance.now();
+    try {
+      evaluateYaml(text, { tool: 't', args: { x } });
+    } catch (error) {
+      expect((error as Error).message).toMatch(/^Evaluation timed out/);
+    }
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+});

@@ -1,0 +1,464 @@
+// The stream follower and the live bundle against a loopback hub: parsing, reconnecting, checking, swapping, remembering, reporting.
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { BundleCache } from '../src/bundle/cache.ts';
+import { type AppliedBundle, LiveBundle, type LiveBundleOptions } from '../src/bundle/live.ts';
+import { sha256 } from '../src/bundle/signature.ts';
+import { ConfigurationError } from '../src/failure.ts';
+import { HubClient } from '../src/hub.ts';
+import { SseParser } from '../src/stream/sse.ts';
+import { sseTransport } from '../src/stream/transport.ts';
+import { approvalRequest, FakeHub } from './fake-hub.ts';
+import { ManualClock, until } from './manual-clock.ts';
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+describe('the event parser', () => {
+  const text =
+    ': hello\n\nid: 1-0\nevent: a\ndata: {"x":1}\n\nevent:b\r\ndata: one\r\ndata:two\r\n\r\nid: 2-0\rdata: ü😀\r\r: keepalive\n\ndata: cut off';
+  const frames = [
+    { id: '1-0', event: 'a', data: '{"x":1}' },
+    { id: null, event: 'b', data: 'one\ntwo' },
+    { id: '2-0', event: '', data: 'ü😀' },
+  ];
+
+  it('reads the same frames however the bytes are cut', () => {
+    const all = bytes(text);
+    fc.assert(
+      fc.property(fc.array(fc.nat(all.length), { maxLength: 12 }), (cuts) => {
+        const at = [0, ...cuts.sort((a, b) => a - b), all.length];
+        const parser = new SseParser();
+        const got = at.slice(1).flatMap((end, i) => parser.push(all.subarray(at[i], end)));
+        expect(got).toEqual(frames);
+      }),
+    );
+  });
+
+  it('refuses a frame above its limit, in one line or in many', () => {
+    expect(() => new SseParser(100).push(bytes(`data: ${'x'.repeat(101)}`))).toThrow(RangeError);
+    expect(() => new SseParser(100).push(bytes('data: xxxxxxxxxx\n'.repeat(11)))).toThrow(RangeError);
+    expect(new SseParser(100).push(bytes('data: xxxxxxxxxx\n\n'.repeat(50)))).toHaveLength(50);
+  });
+
+  it('takes a megabyte in small pieces in little time', () => {
+    const parser = new SseParser();
+    const piece = bytes('x'.repeat(1000));
+    parser.push(bytes('data: '));
+    for (let n = 0; n < 1000; n++) parser.push(piece);
+    expect(parser.push(bytes('\n\n'))[0]?.data).toHaveLength(1_000_000);
+  });
+});
+
+const pair = () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const hex = publicKey.export({ format: 'der', type: 'spki' }).subarray(12).toString('hex');
+  return { hex, sign: (yaml: string) => sign(null, Buffer.from(yaml), privateKey) };
+};
+type Pair = ReturnType<typeof pair>;
+
+const update = (yaml: string, extra: object = {}, key?: Pair) => ({
+  bundle_name: 'guardrails',
+  version: 1,
+  revision_hash: sha256(Buffer.from(yaml)),
+  signature: key ? key.sign(yaml).toString('hex') : null,
+  public_key: key?.hex ?? null,
+  yaml_bytes: Buffer.from(yaml).toString('base64'),
+  ...extra,
+});
+
+let hub: FakeHub;
+let clock: ManualClock;
+let folder: string;
+let open: LiveBundle<string>[];
+
+beforeEach(async () => {
+  clock = new ManualClock();
+  open = [];
+  hub = await new FakeHub().start();
+  hub.on('GET /stream', () => 'stream');
+  hub.on('POST /agents/report', { body: {} });
+  folder = await mkdtemp(join(tmpdir(), 'stream-'));
+});
+afterEach(async () => {
+  await Promise.all(open.map((live) => live.close()));
+  await hub.stop();
+  await rm(folder, { recursive: true });
+});
+
+const serve = (name: string, yaml: string, extra: object = {}, key?: Pair): FakeHub =>
+  hub.on(`GET /bundles/${name}/current`, {
+    body: { ...update(yaml, extra, key), bundle_name: undefined, name },
+  });
+
+function live(extra: Partial<LiveBundleOptions<string>> = {}, url = hub.url) {
+  const errors: string[] = [];
+  const applied: AppliedBundle<string>[] = [];
+  const client = new HubClient({ url, apiKey: 'key', agentId: 'agent-1', clock });
+  const bundle = new LiveBundle<string>({
+    hub: client,
+    transport: sseTransport(fetch),
+    compile: (yaml) => {
+      const text = Buffer.from(yaml).toString();
+      if (text.includes('broken')) throw new Error('does not compile');
+      return text;
+    },
+    bundleName: 'guardrails',
+    tags: {},
+    signing: 'off',
+    cache: null,
+    onApplied: (next) => applied.push(next),
+    onError: (failure, what) => errors.push(`${what}: ${String(failure)}`),
+    ...extra,
+  });
+  open.push(bundle);
+  const runs = (): string | undefined => bundle.current?.compiled;
+  return { bundle, client, errors, applied, runs };
+}
+
+const cacheFor = (configured: string | null = 'guardrails', url = hub.url): BundleCache =>
+  new BundleCache(join(folder, 'cache.json'), { url, env: 'production', configured });
+
+/** Runs a start that needs the hub's retries (0.5 s and 1 s) to pass. */
+async function whileAway<T>(start: Promise<T>): Promise<T> {
+  start.catch(() => {});
+  for (const wait of [500, 1000]) {
+    await clock.asked(wait);
+    clock.advance(wait);
+  }
+  return start;
+}
+
+describe('a live bundle', () => {
+  it('starts from the current bundle, follows with name and version, and reports', async () => {
+    serve('guardrails', 'one');
+    const { bundle, runs } = live({ tags: { team: 'blue' } });
+    await bundle.start();
+    const stream = await hub.stream();
+    expect(runs()).toBe('one');
+    expect(Object.fromEntries(stream.request.query)).toEqual({
+      env: 'production',
+      bundle_name: 'guardrails',
+      policy_version: sha256(Buffer.from('one')),
+      tags: '{"team":"blue"}',
+    });
+    expect(stream.request.headers['x-service-agent-id']).toBe('agent-1');
+    await until(() => hub.seen('POST /agents/report').length === 1);
+    expect(hub.seen('POST /agents/report')[0]?.body).toEqual({
+      bundle_name: 'guardrails',
+      policy_version: sha256(Buffer.from('one')),
+    });
+  });
+
+  it('swaps to what is pushed for its bundle and leaves others alone', async () => {
+    serve('guardrails', 'one');
+    const { bundle, runs, applied } = live();
+    await bundle.start();
+    const stream = await hub.stream();
+    stream.send('contract_update', update('other', { bundle_name: 'another' }));
+    stream.send('bundle_uploaded', { bundle_name: 'guardrails' });
+    stream.send('contract_update', update('two', { version: 2 }));
+    await until(() => runs() === 'two');
+    expect(applied.map((next) => next.compiled)).toEqual(['one', 'two']);
+    expect(bundle.current).toMatchObject({ version: 2, policyVersion: sha256(Buffer.from('two')) });
+    await until(() => hub.seen('POST /agents/report').length === 2);
+  });
+
+  it('keeps what it runs when a push does not compile, has a wrong hash, or no YAML', async () => {
+    serve('guardrails', 'one');
+    const { bundle, runs, errors } = live();
+    await bundle.start();
+    const stream = await hub.stream();
+    stream.send('contract_update', update('broken'));
+    stream.send('contract_update', update('two', { revision_hash: sha256(Buffer.from('three')) }));
+    stream.send('contract_update', { bundle_name: 'guardrails' });
+    stream.write('event: contract_update\ndata: {not json\n\n');
+    await until(() => errors.length === 4);
+    expect(runs()).toBe('one');
+    expect(errors.join('\n')).toMatch(/does not compile[\s\S]*stated revision hash[\s\S]*no yaml_bytes/);
+    expect(hub.seen('POST /agents/report').length).toBeLessThan(2);
+  });
+
+  it('follows an assignment to another bundle, and switches only once it has it', async () => {
+    serve('guardrails', 'one');
+    const { bundle, runs, errors } = live();
+    await bundle.start();
+    const stream = await hub.stream();
+    stream.send('assignment_changed', { agent_id: 'agent-1', bundle_name: null, source: 'none' });
+    stream.send('assignment_changed', { agent_id: 'agent-2', bundle_name: 'strict', source: 'rule' });
+    stream.send('assignment_changed', { agent_id: 'agent-1', bundle_name: 'strict', source: 'rule' });
+    await until(() => errors.length === 1);
+    expect(bundle.current?.bundleName).toBe('guardrails');
+    stream.send('contract_update', update('strict one', { bundle_name: 'strict' }));
+    await until(() => runs() === 'strict one');
+    stream.end();
+    clock.advance(1500);
+    await clock.asked(1500);
+    clock.advance(1500);
+    expect((await hub.stream(1)).request.query.get('bundle_name')).toBe('strict');
+    serve('third', 'three');
+    (await hub.stream(1)).send('assignment_changed', {
+      agent_id: 'agent-1',
+      bundle_name: 'third',
+      source: 'rule',
+    });
+    await until(() => runs() === 'three');
+    expect(bundle.current?.bundleName).toBe('third');
+  });
+
+  it('lets the hub assign: names no bundle and starts with the first push', async () => {
+    const { bundle, runs } = live({ bundleName: null });
+    const started = bundle.start();
+    const stream = await hub.stream();
+    expect(Object.fromEntries(stream.request.query)).toEqual({ env: 'production' });
+    stream.send('contract_update', update('assigned', { bundle_name: 'strict' }));
+    await started;
+    expect(runs()).toBe('assigned');
+    expect(clock.waits).toContain(30_000);
+  });
+
+  it('fails to start when nothing is assigned within 30 seconds', async () => {
+    const { bundle } = live({ bundleName: null });
+    const started = bundle.start().catch((failure: unknown) => failure);
+    await hub.stream();
+    clock.advance(30_000);
+    expect(await started).toBeInstanceOf(ConfigurationError);
+  });
+
+  it('fetches the bundle again on resync', async () => {
+    serve('guardrails', 'one');
+    const { bundle, runs } = live();
+    await bundle.start();
+    serve('guardrails', 'two');
+    (await hub.stream()).send('resync', { reason: 'position_gone' }, '9-0');
+    await until(() => runs() === 'two');
+  });
+
+  it('hands pushed decisions to who waits for them', async () => {
+    serve('guardrails', 'one');
+    hub.on('POST /approvals', { status: 201, body: { id: 'a1', status: 'pending' } });
+    hub.on('GET /approvals/a1', { body: { id: 'a1', status: 'pending' } });
+    const { bundle, client } = live();
+    await bundle.start();
+    const pending = await client.approvals.request(approvalRequest());
+    (await hub.stream()).send('approval_decided', {
+      approval_id: 'a1',
+      status: 'approved',
+      decided_by: 'ann',
+    });
+    expect(await pending.outcome()).toMatchObject({ status: 'approved', decidedBy: 'ann' });
+  });
+});
+
+describe('reconnecting', () => {
+  const started = async (extra: Partial<LiveBundleOptions<string>> = {}) => {
+    serve('guardrails', 'one');
+    const all = live(extra);
+    await all.bundle.start();
+    return all;
+  };
+
+  it('asks what was decided while no stream was open', async () => {
+    const { client } = await started();
+    const first = await hub.stream();
+    let status = 'pending';
+    hub.on('POST /approvals', { status: 201, body: { id: 'a1', status } });
+    hub.on('GET /approvals/a1', () => ({ body: { id: 'a1', status } }));
+    const outcome = (await client.approvals.request(approvalRequest())).outcome();
+    first.end();
+    status = 'denied';
+    await clock.asked(1500);
+    clock.advance(1500);
+    expect(await outcome).toMatchObject({ status: 'denied' });
+  });
+
+  it('goes on from the last position it was given', async () => {
+    const { runs } = await started();
+    const first = await hub.stream();
+    first.send('contract_update', update('two'), '5-1');
+    await until(() => runs() === 'two');
+    first.end();
+    await clock.asked(1500);
+    clock.advance(1500);
+    const next = await hub.stream(1);
+    expect(next.request.headers['last-event-id']).toBe('5-1');
+    expect(next.request.query.get('policy_version')).toBe(sha256(Buffer.from('two')));
+  });
+
+  it('waits from 1 to 60 s with jitter, longer each time, and from 1 s again after 30 s of connection', async () => {
+    const { bundle, errors } = await started();
+    const first = await hub.stream();
+    hub.on('GET /stream', { status: 401, body: { detail: 'revoked' } });
+    first.end();
+    const waits = [1500, 3000, 6000, 12_000, 24_000, 45_000, 45_000];
+    for (const [n, wait] of waits.entries()) {
+      await clock.asked(wait);
+      if (n === waits.length - 1) hub.on('GET /stream', () => 'stream');
+      clock.advance(wait);
+    }
+    expect(errors).toHaveLength(waits.length - 1);
+    expect(errors[0]).toContain('401');
+    const second = await hub.stream(1);
+    await until(() => bundle.connected);
+    clock.advance(30_000);
+    second.end();
+    await clock.asked(1500);
+  });
+
+  it('waits at least as long as the hub asks, within a minute', async () => {
+    await started();
+    const stream = await hub.stream();
+    hub.on('GET /stream', { status: 503, headers: { 'Retry-After': '20' } });
+    stream.end();
+    await clock.asked(1500);
+    clock.advance(1500);
+    await clock.asked(20_000);
+  });
+
+  it('gives up a connection that was silent for 120 s, but not one with keepalives', async () => {
+    const { bundle, errors } = await started();
+    const stream = await hub.stream();
+    await until(() => bundle.connected);
+    clock.advance(119_000);
+    stream.send('contract_update', update('two'));
+    await until(() => bundle.current?.compiled === 'two');
+    clock.advance(119_000);
+    expect(errors).toEqual([]);
+    clock.advance(1000);
+    await until(() => errors.length === 1);
+    expect(errors[0]).toContain('nothing came for 120000 ms');
+    await until(() => stream.closed);
+  });
+
+  it('ends when closed, while connected and while waiting', async () => {
+    const { bundle } = await started();
+    const stream = await hub.stream();
+    await bundle.close();
+    await until(() => stream.closed);
+    const waiting = await started();
+    (await hub.stream(1)).end();
+    await clock.asked(1500);
+    await waiting.bundle.close();
+    await until(() => clock.pending === 0, 'the end of all timers');
+  });
+});
+
+describe('signatures', () => {
+  it('accepts hex and base64 by a pinned key', async () => {
+    const key = pair();
+    serve('guardrails', 'one', { signature: key.sign('one').toString('base64') }, key);
+    const { bundle, runs } = live({ signing: [pair().hex, key.hex] });
+    await bundle.start();
+    expect(runs()).toBe('one');
+    (await hub.stream()).send('contract_update', update('two', {}, key));
+    await until(() => runs() === 'two');
+  });
+
+  it.each([
+    ['no signature', { signature: null }],
+    ['a signature of something else', { signature: 'ab'.repeat(64) }],
+    ['no signature at all, but text', { signature: 'nonsense' }],
+  ])('refuses an update with %s, and says so', async (_name, extra) => {
+    const key = pair();
+    serve('guardrails', 'one', {}, key);
+    const { bundle, runs, errors } = live({ signing: [key.hex] });
+    await bundle.start();
+    const stream = await hub.stream();
+    stream.send('contract_update', update('two', extra));
+    await until(() => errors.length === 1);
+    expect(errors[0]).toMatch(/BundleRejectedError/);
+    expect(runs()).toBe('one');
+  });
+
+  it('trusts the first key it sees and no other, also after a restart', async () => {
+    const key = pair();
+    const other = pair();
+    serve('guardrails', 'one', {}, key);
+    const first = live({ signing: 'first-seen', cache: cacheFor() });
+    await first.bundle.start();
+    (await hub.stream()).send('contract_update', update('two', {}, other));
+    await until(() => first.errors.length === 1);
+    expect(first.runs()).toBe('one');
+    await first.bundle.close();
+    serve('guardrails', 'two', {}, other);
+    const second = live({ signing: 'first-seen', cache: cacheFor() });
+    await second.bundle.start();
+    expect(second.runs()).toBe('one');
+    expect(second.errors[0]).toContain('not signed by a trusted key');
+  });
+
+  it('does not start on an unsigned bundle', async () => {
+    serve('guardrails', 'one');
+    await expect(live({ signing: 'first-seen' }).bundle.start()).rejects.toThrow(ConfigurationError);
+  });
+});
+
+describe('the bundle on disk', () => {
+  it('is written for its owner alone and used when the hub is away', async () => {
+    serve('guardrails', 'one');
+    const first = live({ cache: cacheFor() });
+    await first.bundle.start();
+    await first.bundle.close();
+    const path = join(folder, 'cache.json');
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    const url = hub.url;
+    await hub.stop();
+    const second = live({ cache: cacheFor('guardrails', url) }, url);
+    await whileAway(second.bundle.start());
+    expect(second.runs()).toBe('one');
+    expect(second.errors[0]).toContain('the one on disk is used');
+  });
+
+  it('is used at once when the hub does not answer for 5 s', async () => {
+    serve('guardrails', 'one');
+    const first = live({ cache: cacheFor() });
+    await first.bundle.start();
+    await first.bundle.close();
+    hub.on('GET /bundles/guardrails/current', () => new Promise(() => {}));
+    const second = live({ cache: cacheFor() });
+    const started = second.bundle.start();
+    await until(() => hub.seen('GET /bundles/guardrails/current').length === 2);
+    clock.advance(5000);
+    await started;
+    expect(second.runs()).toBe('one');
+  });
+
+  it('is used by an agent with an assignment when no stream can be opened', async () => {
+    const first = live({ bundleName: null, cache: cacheFor(null) });
+    const started = first.bundle.start();
+    (await hub.stream()).send('contract_update', update('assigned'));
+    await started;
+    await first.bundle.close();
+    hub.on('GET /stream', { status: 503 });
+    const second = live({ bundleName: null, cache: cacheFor(null) });
+    await second.bundle.start();
+    expect(second.runs()).toBe('assigned');
+  });
+
+  it('does not stand in for a refusal', async () => {
+    serve('guardrails', 'one');
+    const first = live({ cache: cacheFor() });
+    await first.bundle.start();
+    await first.bundle.close();
+    hub.on('GET /bundles/guardrails/current', { status: 401, body: { detail: 'revoked' } });
+    await expect(live({ cache: cacheFor() }).bundle.start()).rejects.toThrow('revoked');
+  });
+
+  it.each([
+    ['changed', (text: string) => text.replace(/"yaml_bytes":"[^"]+"/, '"yaml_bytes":"dHdv"')],
+    ['of another environment', (text: string) => text.replace('production', 'staging')],
+    ['cut', (text: string) => text.slice(0, 50)],
+  ])('is not used when it is %s', async (_name, spoil) => {
+    serve('guardrails', 'one');
+    const first = live({ cache: cacheFor() });
+    await first.bundle.start();
+    await first.bundle.close();
+    const path = join(folder, 'cache.json');
+    await writeFile(path, spoil(await readFile(path, 'utf8')));
+    hub.on('GET /bundles/guardrails/current', { status: 503 });
+    await expect(whileAway(live({ cache: cacheFor() }).bundle.start())).rejects.toThrow(ConfigurationError);
+  });
+});

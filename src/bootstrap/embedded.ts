@@ -1,0 +1,61 @@
+// One process that needs no other service: SQLite, and everything else in memory.
+import { join } from 'node:path';
+import { globMatch } from 'reeve-agent/rules';
+import { hubKinds } from '../../actors/kinds.ts';
+import type { ActorPorts } from '../../actors/ports.ts';
+import type { HubKinds } from '../../actors/protocol.ts';
+import { createActors } from '../../actors/runtime/system.ts';
+import { createLocalBroadcast } from '../../adapters/local/broadcast.ts';
+import { createLocalJobs } from '../../adapters/local/jobs.ts';
+import { createLocalLimits } from '../../adapters/local/limits.ts';
+import { openSqlite } from '../../adapters/sqlite/index.ts';
+import { shardCount } from '../domain/ids.ts';
+import { version } from '../version.ts';
+import { actorPorts, type Materials, type Parts } from './parts.ts';
+
+export async function openEmbedded(materials: Materials): Promise<Parts> {
+  const { config, clock, log, secrets } = materials;
+  const node = secrets.uuid();
+  const startedAt = clock.now();
+  const store = await openSqlite({ path: join(config.dataDir, 'reeve.db'), clock, log });
+  const broadcast = createLocalBroadcast({ clock, log });
+  const limits = createLocalLimits({ clock });
+  const jobs = createLocalJobs({ table: store.jobs, clock, log });
+  const actors = createActors<HubKinds, ActorPorts>({
+    definitions: hubKinds,
+    ports: actorPorts(materials, store, globMatch, () => false),
+    clock,
+    broadcast,
+    jobs,
+    log,
+  });
+  return {
+    node,
+    store,
+    broadcast,
+    limits,
+    requestLimits: limits,
+    jobs,
+    actors,
+    keyValue: () => store.ping(),
+    connectedAgents: materials.agents,
+    cluster: async () => ({
+      mode: 'embedded',
+      node,
+      nodes: [
+        { node, version, startedAt, agents: materials.agents(), shards: [...Array(shardCount).keys()] },
+      ],
+      shardCount,
+      lag: [],
+      broadcastLagMs: 0,
+    }),
+    owns: () => true,
+    begin: async () => {},
+    control: () => {},
+    stopActors: () => actors.stop(),
+    async close() {
+      await broadcast.close();
+      await store.close();
+    },
+  };
+}
