@@ -1,7 +1,7 @@
 // Routes of bundles and deployments (document 1, Bundles and deployments, Authentication rule 4; document 3 §6).
 import { z } from 'zod';
 import { env, instant, intQuery, uuid, versionNumber, yamlContent } from './fields.ts';
-import { routes } from './route.ts';
+import { documentBody, routes } from './route.ts';
 
 const version = z.object({
   id: uuid,
@@ -33,7 +33,7 @@ export const bundleRoutes = routes({
   uploadBundle: {
     method: 'POST',
     path: '/api/v1/bundles',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'bundles',
     summary: 'Save YAML as the next version of the bundle that metadata.name names',
     body: z.object({ yaml_content: yamlContent }),
@@ -41,11 +41,12 @@ export const bundleRoutes = routes({
     status: 201,
     reply: version,
     errors: ['unprocessable', 'validation_failed', 'overloaded'],
+    bodyLimit: documentBody,
   },
   listBundles: {
     method: 'GET',
     path: '/api/v1/bundles',
-    auth: 'either',
+    auth: ['key', 'cookie'],
     tag: 'bundles',
     summary: 'Bundles, newest upload first; with an API key only those deployed to its environment',
     status: 200,
@@ -65,7 +66,7 @@ export const bundleRoutes = routes({
   listBundleVersions: {
     method: 'GET',
     path: '/api/v1/bundles/{name}',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'bundles',
     summary: 'All versions of a bundle, newest first',
     params,
@@ -76,7 +77,8 @@ export const bundleRoutes = routes({
   currentBundle: {
     method: 'GET',
     path: '/api/v1/bundles/{name}/current',
-    auth: 'either',
+    auth: ['key', 'cookie'],
+    ownEnvironment: true,
     tag: 'bundles',
     summary: 'The version deployed to an environment, with its YAML and signature',
     params,
@@ -92,7 +94,7 @@ export const bundleRoutes = routes({
   getBundleVersion: {
     method: 'GET',
     path: '/api/v1/bundles/{name}/{version}',
-    auth: 'either',
+    auth: ['key', 'cookie'],
     tag: 'bundles',
     summary: 'One version; with an API key only the one deployed to its environment',
     params: versionParams,
@@ -103,7 +105,7 @@ export const bundleRoutes = routes({
   getBundleYaml: {
     method: 'GET',
     path: '/api/v1/bundles/{name}/{version}/yaml',
-    auth: 'either',
+    auth: ['key', 'cookie'],
     tag: 'bundles',
     summary: 'The YAML of one version, byte for byte',
     params: versionParams,
@@ -114,7 +116,7 @@ export const bundleRoutes = routes({
   deployBundle: {
     method: 'POST',
     path: '/api/v1/bundles/{name}/{version}/deploy',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'bundles',
     summary: 'Sign a version and deploy it to an environment; an older version is a rollback',
     params: versionParams,
@@ -122,11 +124,12 @@ export const bundleRoutes = routes({
     status: 201,
     reply: deployment,
     errors: ['not_found', 'unprocessable', 'validation_failed', 'overloaded', 'unavailable'],
+    bodyLimit: documentBody,
   },
   listDeployments: {
     method: 'GET',
     path: '/api/v1/deployments',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'deployments',
     summary: 'Deployments, newest first',
     query: z.object({

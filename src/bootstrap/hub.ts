@@ -8,6 +8,7 @@ import { masterSecret } from '../../adapters/node/master.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { type Server, startServer } from '../../adapters/uws/server.ts';
 import { api } from '../api/index.ts';
+import { enforceLimit } from '../app/rate-limit.ts';
 import type { Config } from '../config.ts';
 import type { Hub, NodeHealth } from '../handlers/hub.ts';
 import { handlers } from '../handlers/index.ts';
@@ -102,6 +103,13 @@ export async function startHub(config: Config): Promise<RunningHub> {
     baseUrl: config.baseUrl,
     sessionTtlMs: config.sessionTtlMs,
     operatorToken: config.operatorToken,
+    // As many tries as logins, good ones too, counted where logins are (over all nodes).
+    operatorGuess: (address) =>
+      enforceLimit(limits, {
+        name: `operator:${address}`,
+        max: config.loginAttempts,
+        windowMs: config.loginWindowMs,
+      }),
   });
   const live = createLive({
     broadcast,
@@ -131,7 +139,6 @@ export async function startHub(config: Config): Promise<RunningHub> {
     serve: bind(hub, handlers),
     callers,
     limits: parts.requestLimits,
-    operatorLimit: { limits, max: config.loginAttempts, windowMs: config.loginWindowMs },
     live,
     streams,
     cors: createCors(config.baseUrl, config.corsOrigins, config.wire.agentIdHeaders),

@@ -2,7 +2,7 @@
 import type { bundleRoutes } from '../api/bundles.ts';
 import type { CallerOf } from '../api/call.ts';
 import type { BundleVersion, Deployment } from '../domain/deployment.ts';
-import { HubError, notFound } from '../domain/error.ts';
+import { type HubError, notFound } from '../domain/error.ts';
 import { dashboardsOf } from '../domain/frame.ts';
 import type { Env } from '../domain/ids.ts';
 import { encodeSignature } from '../domain/update.ts';
@@ -41,7 +41,7 @@ const absent = (name: string, version: number): HubError =>
  */
 async function requireVisible(
   hub: Hub,
-  caller: CallerOf<'either'>,
+  caller: CallerOf<readonly ['key', 'cookie']>,
   name: string,
   version: number,
 ): Promise<void> {
@@ -116,12 +116,6 @@ export const bundles: Handlers<typeof bundleRoutes> = {
   },
 
   async currentBundle(hub, { params, query }, caller) {
-    if (caller.kind === 'key' && caller.env !== query.env) {
-      throw new HubError(
-        'env_mismatch',
-        `API key is scoped to '${caller.env}', cannot access env '${query.env}'.`,
-      );
-    }
     const { tenantId } = caller;
     const deployment = await hub.store.deployments.currentOf(tenantId, query.env, params.name);
     const none = notFound(`No deployed bundle '${params.name}' for env '${query.env}'`);

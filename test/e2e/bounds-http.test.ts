@@ -59,8 +59,8 @@ async function ask(
 }
 
 const credentials = (route: RouteDeclaration): string => {
-  if (route.auth === 'key') return `${auth}X-Service-Agent-Id: a\r\n`;
-  if (route.auth === 'operator') return `Authorization: Bearer ${operatorToken}\r\n`;
+  if (route.auth[0] === 'key' && route.auth.length === 1) return `${auth}X-Service-Agent-Id: a\r\n`;
+  if (route.auth.includes('operatorToken')) return `Authorization: Bearer ${operatorToken}\r\n`;
   return `Cookie: ${cookie}\r\nX-Requested-With: test\r\n`;
 };
 

@@ -5,8 +5,9 @@ import { createLocalBroadcast } from '../../adapters/local/broadcast.ts';
 import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { env, line } from '../../src/api/fields.ts';
 import { keyRoutes } from '../../src/api/keys.ts';
-import { routes } from '../../src/api/route.ts';
+import { routes, smallBody } from '../../src/api/route.ts';
 import type { AdmittedStream, StreamHandlers } from '../../src/api/stream.ts';
+import { enforceLimit } from '../../src/app/rate-limit.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { agentsOf, dashboardsOf, type Frame } from '../../src/domain/frame.ts';
 import type { ApiKey, Login, User } from '../../src/domain/tenant.ts';
@@ -30,7 +31,7 @@ export const testRoutes = routes({
   echo: {
     method: 'POST',
     path: '/api/v1/echo/{name}',
-    auth: 'either',
+    auth: ['key', 'cookie'],
     tag: 'test',
     summary: 'Answers what it got',
     params: z.object({ name: line(10) }),
@@ -43,7 +44,7 @@ export const testRoutes = routes({
   getValue: {
     method: 'GET',
     path: '/api/v1/sessions/{key+}',
-    auth: 'key',
+    auth: ['key'],
     tag: 'test',
     summary: 'A key with slashes',
     params: z.object({ key: z.string() }),
@@ -54,7 +55,7 @@ export const testRoutes = routes({
   bump: {
     method: 'POST',
     path: '/api/v1/sessions/{key+}/increment',
-    auth: 'key',
+    auth: ['key'],
     tag: 'test',
     summary: 'A tail with a fixed end',
     params: z.object({ key: z.string() }),
@@ -65,7 +66,7 @@ export const testRoutes = routes({
   batch: {
     method: 'POST',
     path: '/api/v1/sessions/batch',
-    auth: 'key',
+    auth: ['key'],
     tag: 'test',
     summary: 'A fixed path beside the tail',
     body: z.object({ keys: z.array(z.string()) }),
@@ -77,7 +78,7 @@ export const testRoutes = routes({
   ingest: {
     method: 'POST',
     path: '/api/v1/events',
-    auth: 'key',
+    auth: ['key'],
     tag: 'test',
     summary: 'Raw bytes',
     parse: 'bytes',
@@ -89,7 +90,9 @@ export const testRoutes = routes({
   setup: {
     method: 'POST',
     path: '/api/v1/setup',
-    auth: 'none',
+    csrfMessage: 'Missing X-Requested-With header.',
+    bodyLimit: smallBody,
+    auth: [],
     tag: 'test',
     summary: 'First admin',
     body: z.object({ email: z.string() }),
@@ -100,7 +103,7 @@ export const testRoutes = routes({
   operate: {
     method: 'POST',
     path: '/api/v1/operator/act',
-    auth: 'operator',
+    auth: ['operatorToken'],
     tag: 'test',
     summary: 'An operator route',
     status: 204,
@@ -119,7 +122,7 @@ export const testRoutes = routes({
   broken: {
     method: 'GET',
     path: '/api/v1/broken',
-    auth: 'none',
+    auth: [],
     tag: 'test',
     summary: 'Throws',
     status: 200,
@@ -129,7 +132,7 @@ export const testRoutes = routes({
   agentStream: {
     method: 'GET',
     path: '/api/v1/stream',
-    auth: 'key',
+    auth: ['key'],
     tag: 'stream',
     summary: 'Agent stream',
     query: z.object({ env, bundle_name: z.string().optional() }),
@@ -140,7 +143,7 @@ export const testRoutes = routes({
   dashboardStream: {
     method: 'GET',
     path: '/api/v1/stream/dashboard',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'stream',
     summary: 'Dashboard stream',
     status: 200,
@@ -256,6 +259,7 @@ export function edge(
     expiresAt: clock.now() + sessionTtlMs,
   });
   const people = { user };
+  const operatorGuesses = createLocalLimits({ clock });
   const callers = createCallers({
     keys: {
       async byHash(hash) {
@@ -290,6 +294,7 @@ export function edge(
     baseUrl: 'http://localhost:8000',
     sessionTtlMs,
     operatorToken: options.operatorToken === undefined ? 'operate-me' : options.operatorToken,
+    operatorGuess: (address) => enforceLimit(operatorGuesses, { name: address, max: 3, windowMs: 300_000 }),
   });
   const streams = recordingStreams();
   const live = createLive({
@@ -325,7 +330,6 @@ export function edge(
     },
     callers,
     limits: createLocalLimits({ clock }),
-    operatorLimit: { limits: createLocalLimits({ clock }), max: 3, windowMs: 300_000 },
     live,
     streams: streams.handlers,
     cors: createCors('http://localhost:8000', ['http://localhost:3000'], wire.agentIdHeaders),
