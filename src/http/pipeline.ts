@@ -87,7 +87,9 @@ const streamsPerMinute = 60_000;
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { serve, callers, limits, live, cors, metrics, secrets, clock, log } = options;
   const router = createRouter(options.tables);
-  const addressOf = clientAddress(options.trustedProxies);
+  const behindProxies = clientAddress(options.trustedProxies);
+  const addressOf = ({ remote, headers }: Pick<RawRequest, 'remote' | 'headers'>): string =>
+    behindProxies(remote, headers.get('x-forwarded-for') ?? '');
   // Encoded once: every answer sends these bytes.
   const openApi = Buffer.from(options.openApi);
   for (const { name, declaration } of router.routes) {
@@ -106,7 +108,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const method = head ? 'GET' : raw.method;
     if (method === 'GET' && raw.path === '/api/openapi.json') {
       seen.route = '/api/openapi.json';
-      if (options.openApiPublic === false) seen.caller = (await callers.find('either', raw.headers)).caller;
+      if (options.openApiPublic === false) {
+        seen.caller = (await callers.find({ auth: ['key', 'cookie'] }, raw.headers, addressOf(raw))).caller;
+      }
       return plain(200, [['Content-Type', 'application/json'], ...noStore], openApi);
     }
     const match = router.match(method, raw.path);
@@ -117,7 +121,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const { name, declaration } = match.route;
     seen.route = `${declaration.method} ${declaration.path}`;
     callers.checkCsrf(declaration, raw.headers);
-    const address = addressOf(raw.remote, raw.headers.get('x-forwarded-for') ?? '');
+    const address = addressOf(raw);
     const revocationSequence = live.revocationSequence();
     const { caller, cookie } = await callers.find(declaration, raw.headers, address);
     seen.caller = caller;

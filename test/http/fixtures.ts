@@ -112,7 +112,7 @@ export const testRoutes = routes({
   remove: {
     method: 'DELETE',
     path: '/api/v1/things/{name}',
-    auth: 'either',
+    auth: ['key', 'cookie'],
     tag: 'test',
     summary: 'Answers nothing',
     params: z.object({ name: line(10) }),
