@@ -125,7 +125,13 @@ CREATE INDEX jobs_due ON jobs (queue, due) WHERE state <> 'dead';
 CREATE INDEX jobs_dead ON jobs (queue, died_at) WHERE state = 'dead';
 `;
 
-const migrations: readonly string[] = [control + events, jobs, announcements + seals, decisions];
+const signIns = `
+CREATE TABLE sign_ins (
+  user_id TEXT NOT NULL, network TEXT NOT NULL, last_at INTEGER NOT NULL, PRIMARY KEY (user_id, network)) WITHOUT ROWID;
+CREATE INDEX sign_ins_age ON sign_ins (last_at);
+`;
+
+const migrations: readonly string[] = [control + events, jobs, announcements + seals, decisions, signIns];
 
 /** Brings the file to the newest version. @throws HubError('conflict') when a newer program made it */
 export function migrate(db: Database): void {
