@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The process: arguments, settings, start, first-run instructions, signals. bootstrap/hub.ts puts the parts together.
 import { openApiFor, startHub } from './bootstrap/hub.ts';
+import { startFailure } from './bootstrap/start-failure.ts';
 import { type Config, ConfigError, helpText, readConfig } from './config.ts';
 import { HubError } from './domain/error.ts';
 
@@ -66,7 +67,9 @@ async function run(): Promise<void> {
     return;
   }
   const config = readConfig();
-  const hub = await startHub(config);
+  const hub = await startHub(config).catch((error: unknown) => {
+    throw startFailure(error, config.dataDir);
+  });
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   const listening = `Reeve is listening on http://${host}:${hub.port}`;
   const local = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : host;
