@@ -146,6 +146,11 @@ CREATE TABLE sign_ins (
 CREATE INDEX sign_ins_age ON sign_ins (last_at);
 `;
 
+const keyScopes = `
+ALTER TABLE keys ADD COLUMN agent_pattern TEXT;
+ALTER TABLE keys ADD COLUMN expires_at INTEGER;
+`;
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -153,6 +158,7 @@ const migrations: readonly string[] = [
   decisions,
   signIns,
   provenance,
+  keyScopes,
 ];
 
 const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

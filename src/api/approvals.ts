@@ -48,7 +48,7 @@ export const approvalRoutes = routes({
     }),
     status: 201,
     reply: approval,
-    errors: ['validation_failed', 'rate_limited', 'overloaded', 'unavailable'],
+    errors: ['forbidden', 'validation_failed', 'rate_limited', 'overloaded', 'unavailable'],
   },
   listApprovals: {
     method: 'GET',
