@@ -17,9 +17,13 @@ export interface Config {
   readonly sessionTtlMs: number;
   readonly loginAttempts: number;
   readonly loginWindowMs: number;
+  readonly approvalsPerMinute: number;
+  readonly ingestEventsPerMinute: number;
   readonly corsOrigins: readonly string[];
   readonly trustedProxies: readonly string[];
   readonly allowPrivateOutbound: boolean;
+  /** Whether GET /api/openapi.json answers without a login or key. */
+  readonly openApiPublic: boolean;
   readonly logLevel: LogLevel;
   readonly drainSeconds: number;
   readonly cluster: {
@@ -59,7 +63,7 @@ export const settings: readonly Setting[] = [
   setting(
     'SETUP_TOKEN',
     '',
-    'When set, first-run setup must present it (field setup_token or header X-Setup-Token)',
+    'What first-run setup must present (field setup_token or header X-Setup-Token), 16 characters or more; without one, and listening to other machines, the hub prints one for them',
   ),
   setting(
     'OPERATOR_TOKEN',
@@ -70,9 +74,15 @@ export const settings: readonly Setting[] = [
   setting(
     'RATE_LIMIT_MAX_ATTEMPTS',
     '10',
-    'Logins, and calls with the operator token, per client address and window',
+    'Logins, set-up tokens tried, and calls with the operator token, per client address (IPv6: /64) and window',
   ),
   setting('RATE_LIMIT_WINDOW_SECONDS', '300', 'The login window, in seconds'),
+  setting('APPROVALS_PER_MINUTE', '10', 'Approvals that an agent may ask for in a minute'),
+  setting(
+    'INGEST_EVENTS_PER_MINUTE',
+    '6000000',
+    "Audit events taken in a minute for a tenant's environment; above it 429 with Retry-After",
+  ),
   setting('CORS_ORIGINS', '', 'Browser origins beside BASE_URL that may call, comma separated; * is refused'),
   setting(
     'TRUSTED_PROXIES',
@@ -80,6 +90,11 @@ export const settings: readonly Setting[] = [
     'Addresses or CIDR ranges whose X-Forwarded-For is believed, comma separated',
   ),
   setting('ALLOW_PRIVATE_OUTBOUND', 'false', 'true lets outbound calls reach loopback and private addresses'),
+  setting(
+    'OPENAPI_PUBLIC',
+    'true',
+    'false asks for a login or an API key before /api/openapi.json is served',
+  ),
   setting('LOG_LEVEL', 'info', 'debug, info, warn, error or silent'),
   setting('DRAIN_SECONDS', '5', 'On SIGTERM, streams are ended spread over this many seconds (0 to 300)'),
   setting('MONGODB_URL', '', 'With REDIS_URL: run as one node of a cluster'),
@@ -185,6 +200,8 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
     fail('ADMIN_PASSWORD', 'must have 12 to 1024 characters');
   }
 
+  const setupToken = get('SETUP_TOKEN');
+  if (setupToken !== '' && setupToken.length < 16) fail('SETUP_TOKEN', 'must have 16 characters or more');
   const operator = get('OPERATOR_TOKEN');
   if (operator !== '' && operator.length < 32) fail('OPERATOR_TOKEN', 'must have 32 characters or more');
 
@@ -197,9 +214,11 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
   for (const proxy of proxies) {
     if (!isNetwork(proxy)) fail('TRUSTED_PROXIES', `'${proxy}' is neither an address nor a CIDR range`);
   }
-  const outbound = get('ALLOW_PRIVATE_OUTBOUND').toLowerCase();
-  if (!['true', 'false', '1', '0'].includes(outbound))
-    fail('ALLOW_PRIVATE_OUTBOUND', 'must be true or false');
+  const flag = (name: string): boolean => {
+    const value = get(name).toLowerCase();
+    if (!['true', 'false', '1', '0'].includes(value)) fail(name, 'must be true or false');
+    return value === 'true' || value === '1';
+  };
   const logLevel = get('LOG_LEVEL').toLowerCase();
   const level = levels.find((known) => known === logLevel);
   if (!level) fail('LOG_LEVEL', `must be one of ${levels.join(', ')}`);
@@ -238,14 +257,17 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
     dataDir: get('DATA_DIR'),
     secretKey: secret === '' ? null : secret,
     admin: email === '' ? null : { email: email.toLowerCase(), password },
-    setupToken: get('SETUP_TOKEN') || null,
+    setupToken: setupToken || null,
     operatorToken: operator || null,
     sessionTtlMs: int('SESSION_TTL_HOURS', 1, 168) * 3_600_000,
     loginAttempts: int('RATE_LIMIT_MAX_ATTEMPTS', 1, 100_000),
     loginWindowMs: int('RATE_LIMIT_WINDOW_SECONDS', 1, 86_400) * 1000,
+    approvalsPerMinute: int('APPROVALS_PER_MINUTE', 1, 1_000_000),
+    ingestEventsPerMinute: int('INGEST_EVENTS_PER_MINUTE', 1, 999_999_999),
     corsOrigins: cors,
     trustedProxies: proxies,
-    allowPrivateOutbound: outbound === 'true' || outbound === '1',
+    allowPrivateOutbound: flag('ALLOW_PRIVATE_OUTBOUND'),
+    openApiPublic: flag('OPENAPI_PUBLIC'),
     logLevel: level ?? 'info',
     drainSeconds: int('DRAIN_SECONDS', 0, 300),
     cluster: mongoUrl === '' || redisUrl === '' ? null : { mongoUrl, redisUrl, name: clusterName },
