@@ -12,8 +12,8 @@ import {
 import type { Decision } from '../rules/evaluate/live.ts';
 import type { SessionStore } from '../sessions.ts';
 import type { CallSpan } from '../telemetry.ts';
-import { DeniedError, type RunOptions, type ToolArgs, type Warning } from './call.ts';
-import { askContract, type CodeContract, type ContractType } from './contract.ts';
+import { DeniedError, type RunOptions, type ToolArgs } from './call.ts';
+import { askAfter, askContract, type CodeContract, type ContractType } from './contract.ts';
 import { RunCounters } from './counters.ts';
 import { askHooks, type BeforeHook, type HookCall } from './hook.ts';
 import { Journal, type JournalPorts } from './journal.ts';
@@ -50,14 +50,6 @@ interface Denial {
   readonly name: string | null;
   readonly reason: string;
   readonly policyError?: boolean;
-}
-
-/** What the agent's own contracts say after a call. */
-interface OwnAfter {
-  readonly records: readonly RuleEvaluated[];
-  readonly warnings: readonly Warning[];
-  readonly passed: boolean;
-  readonly policyError: boolean;
 }
 
 /** Everything one call needs while it runs. It is judged by the policy it began with; after an approval by the one in force then. */
@@ -322,7 +314,7 @@ export class GovernedCall<A extends object, R> {
   async #finish(success: boolean, output: string | null, error: string | null): Promise<string | null> {
     const { redaction } = this.#parts;
     const { post, warnings: told, text } = this.#policy.after(this.#input, output, redaction.redactText);
-    const own = await this.#askAfter(output);
+    const own = await askAfter(this.#own('post'), this.#input, output);
     const warnings = [...told, ...own.warnings];
     this.#rules = [...this.#rules, ...post.records, ...own.records];
     this.#policyError ||= post.policyError || own.policyError;
@@ -348,29 +340,6 @@ export class GovernedCall<A extends object, R> {
       this.#parts.onError(failure, 'telling of a warning');
     }
     return text;
-  }
-
-  /** The agent's own contracts after the call, all of them. */
-  async #askAfter(output: string | null): Promise<OwnAfter> {
-    const records: RuleEvaluated[] = [];
-    const warnings: Warning[] = [];
-    let passed = true;
-    for (const contract of this.#own('post')) {
-      const { record, refuses } = await askContract(contract, () =>
-        contract.type === 'post' ? contract.check(this.#input, output) : undefined,
-      );
-      records.push(record);
-      if (record.passed) continue;
-      passed &&= !refuses;
-      const message = record.message ?? '';
-      warnings.push({ contract: record.name, message: refuses ? message : `[observe] ${message}` });
-    }
-    return {
-      records,
-      warnings,
-      passed,
-      policyError: records.some((record) => record.metadata?.policy_error === true),
-    };
   }
 
   #record(action: AuditAction, more: Partial<AuditRecord>): Promise<AuditRecord> {
