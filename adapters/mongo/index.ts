@@ -100,7 +100,9 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     bundles: door.guarded(mongoBundles(bundles, turn)),
     deployments: door.guarded(mongoDeployments(bundles, turn, bundleHasVersion(bundles.bundles))),
     events: door.guarded(mongoEvents(db.collection('events'), arrival, clock)),
-    approvals: door.guarded(mongoApprovals(db.collection('approvals'), arrival, clock)),
+    approvals: door.guarded(
+      mongoApprovals(db.collection('approvals'), db.collection('approvalArgs'), arrival, clock),
+    ),
     agents: door.guarded(mongoAgents(db.collection('agents'), db.collection('reports'))),
     rules: door.guarded(mongoRules(db.collection('rules'))),
     values: door.guarded(mongoValues(db.collection('values'), turn)),

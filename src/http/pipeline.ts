@@ -131,7 +131,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const input = validate(declaration, await parse(raw, match));
     const request: Request = { id, address, header: (key) => raw.headers.get(key) ?? null };
     const result = await handler(input, caller, request);
-    const response = encode(declaration, result, cookie);
+    const response = encode(declaration, result, cookie, raw);
     return head ? { ...response, body: null } : response;
   }
 

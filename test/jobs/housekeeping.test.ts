@@ -29,7 +29,7 @@ afterEach(async () => {
 
 function start(over: Partial<HousekeepingParts['store']> = {}) {
   const jobs = createLocalJobs({ table: store.jobs, clock, log });
-  const house = startHousekeeping(jobs, { store: { ...store, ...over }, clock, log });
+  const house = startHousekeeping(jobs, { store: { ...store, ...over }, clock, log, largeArgsDays: 90 });
   const one = { house, jobs };
   running.push(one);
   return one;
