@@ -64,7 +64,7 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       const report = { agentId, bundleName: resolution.bundleName, policyVersion, at };
       return {
         reply,
-        tells: [tellTo('environment', environmentKey(tenantId, env), 'ran', report)],
+        tells: [tellTo('environment', environmentKey(tenantId, env), 'reportVersion', report)],
       };
     },
 
@@ -110,7 +110,10 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       const { tenantId, env, agentId } = readKey(key);
       const report = { agentId, bundleName, policyVersion, at: Math.min(at, now()) };
       await ports.store.agents.report(tenantId, env, report);
-      return { reply: null, tells: [tellTo('environment', environmentKey(tenantId, env), 'ran', report)] };
+      return {
+        reply: null,
+        tells: [tellTo('environment', environmentKey(tenantId, env), 'reportVersion', report)],
+      };
     },
   },
 

@@ -114,7 +114,7 @@ function announcement(approvals: readonly Approval[], { ports }: Context): Effec
   const { tenantId, status } = first;
   return {
     frames: approvals.flatMap(framesOf),
-    left: () =>
+    onSent: () =>
       ports.store.approvals.announced(
         tenantId,
         status,

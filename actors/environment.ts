@@ -140,7 +140,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       store.agents.reports(tenantId, env),
     ]);
     const roster = new Roster();
-    for (const report of reports) roster.ran(report);
+    for (const report of reports) roster.reportVersion(report);
     // What was stored last may not have been announced: its owner may have died, or lost the bus, between the two.
     const since = context.now() - announceAgainMs;
     const recent = current.filter(({ createdAt }) => createdAt >= since).map(({ bundleName }) => bundleName);
@@ -196,7 +196,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       const { agentId, pinned, connectedAt } = notice;
       const bundleName = roster.join(notice);
       const at = Math.min(connectedAt, context.now());
-      if (policyVersion) roster.ran({ agentId, bundleName, policyVersion, at });
+      if (policyVersion) roster.reportVersion({ agentId, bundleName, policyVersion, at });
       const stale = !pinned && connectedAt <= state.rulesChangedAt + clockSlackMs;
       return {
         reply: { catchUp: missing(state, bundleName, policyVersion), bundleName },
@@ -221,14 +221,14 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: null, frames };
     },
 
-    async ran({ roster }, report, context) {
-      roster.ran({ ...report, at: Math.min(report.at, context.now()) });
+    async reportVersion({ roster }, report, context) {
+      roster.reportVersion({ ...report, at: Math.min(report.at, context.now()) });
       return { reply: null };
     },
 
-    async ranMany({ roster }, { reports }, context) {
+    async reportVersions({ roster }, { reports }, context) {
       const now = context.now();
-      for (const report of reports) roster.ran({ ...report, at: Math.min(report.at, now) });
+      for (const report of reports) roster.reportVersion({ ...report, at: Math.min(report.at, now) });
       return { reply: null };
     },
 

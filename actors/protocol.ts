@@ -95,7 +95,7 @@ export type EnvironmentMessages = {
     reply: null;
   };
   /** The agent runs this version (from events, a report or the connect query); an older `at` changes nothing. */
-  ran: {
+  reportVersion: {
     body: {
       readonly agentId: string;
       readonly bundleName: string | null;
@@ -105,7 +105,7 @@ export type EnvironmentMessages = {
     reply: null;
   };
   /** Many `ran` in one message, as an ingested batch yields them. */
-  ranMany: {
+  reportVersions: {
     body: {
       readonly reports: readonly {
         readonly agentId: string;

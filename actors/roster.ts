@@ -33,9 +33,9 @@ interface Agent {
 }
 
 export interface RosterBounds {
-  /** Agents without a stream whose versions are remembered; 20,000 unless told. Those that left or reported longest ago go first. */
+  /** Agents without a stream whose versions are remembered; 20,000 by default. Those that left or reported longest ago go first. */
   readonly absent?: number;
-  /** Bundles per agent whose versions are remembered; 8 unless told. */
+  /** Bundles per agent whose versions are remembered; 8 by default. */
   readonly versions?: number;
 }
 
@@ -128,7 +128,7 @@ export class Roster {
   }
 
   /** Records a version; one older than what is known changes nothing. */
-  ran(report: Reported): void {
+  reportVersion(report: Reported): void {
     const agent = this.#agent(report.agentId);
     const { bundleName, policyVersion, at } = report;
     const before = agent.versions.find((version) => version.bundleName === bundleName);

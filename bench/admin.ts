@@ -7,7 +7,7 @@ export interface Admin {
   /** @throws Error with the answer when it is not 2xx */
   call<T>(method: string, path: string, body?: unknown): Promise<T>;
   login(email: string): Promise<void>;
-  /** A key of the signed-in user's tenant; for `production` unless told. */
+  /** A key of the signed-in user's tenant; for `production` by default. */
   newKey(env?: Env): Promise<string>;
   /** Makes a tenant, signs in as its admin and makes a key there. Needs the hub's operator token. */
   newTenant(name: string): Promise<string>;

@@ -1,4 +1,4 @@
-// What one Redis carries between nodes: letters to one shard's actors, letters to all shards, and frames of one audience to three nodes, each beside
+// What one Redis carries between nodes: envelopes to one shard's actors, envelopes to all shards, and frames of one audience to three nodes, each beside
 // a bare loop of the same driver on the same server, in turns. All nodes are in this one process, so that its processor bounds the rates too.
 // Usage: npm run build && node dist/bench/bus.js [--count 5000] [--frame-bytes 32768] [--repeats 3] [--json]
 import { randomUUID } from 'node:crypto';
@@ -70,18 +70,18 @@ function counter(wanted: number): { readonly done: Promise<void>; hit(): void } 
 const body = { text: 'x'.repeat(letterBytes) };
 let delivered = counter(1);
 const reader: RedisParts = nodes[1];
-reader.post.onDelivery((delivery) => {
-  void reader.post.settle(delivery).then(() => delivered.hit());
+reader.bus.onDelivery((delivery) => {
+  void reader.bus.acknowledge(delivery).then(() => delivered.hit());
 });
-reader.post.onReply(() => {});
-for (let shard = 0; shard < shardCount; shard++) await reader.post.open(shard);
+reader.bus.onReply(() => {});
+for (let shard = 0; shard < shardCount; shard++) await reader.bus.open(shard);
 
-/** Letters a second from node a, delivered to node b and settled. */
-async function letters(shards: number): Promise<number> {
+/** Envelopes a second from node a, delivered to node b and settled. */
+async function envelopes(shards: number): Promise<number> {
   delivered = counter(count);
   return rate((i) => {
-    const letter = { id: randomUUID(), from: 'a', asks: false, kind: 'bench', key: 'k', type: 't', body };
-    return nodes[0].post.send(i % shards, letter);
+    const envelope = { id: randomUUID(), from: 'a', asks: false, kind: 'bench', key: 'k', type: 't', body };
+    return nodes[0].bus.send(i % shards, envelope);
   }, delivered.done);
 }
 
@@ -100,7 +100,7 @@ async function frames(): Promise<number> {
   return rate(() => nodes[0].broadcast.publish([frame]), heard.done);
 }
 
-/** Entries a second that the bare driver writes and deletes: what a letter costs at least. */
+/** Entries a second that the bare driver writes and deletes: what a envelope costs at least. */
 const writeAndDelete = (bytes: number): Promise<number> => {
   const text = 'z'.repeat(bytes);
   return rate(async () => {
@@ -120,8 +120,8 @@ interface Round {
 const rounds: Round[] = [];
 for (let i = 0; i <= repeats; i++) {
   rounds.push({
-    oneShard: await letters(1),
-    allShards: await letters(shardCount),
+    oneShard: await envelopes(1),
+    allShards: await envelopes(shardCount),
     bareLetters: await writeAndDelete(letterBytes),
     frames: await frames(),
     bareFrames: await writeAndDelete(frameBytes),
@@ -153,8 +153,8 @@ else {
     const each = rounds.map((one) => round(one[of], 0)).join(', ');
     process.stdout.write(`  ${what}: ${round(middle(of), 0)}/s (${each}), ${ratio} of bare XADD and XDEL\n`);
   };
-  process.stdout.write(`${count} letters or frames a repeat, ${inFlight} at once\n`);
-  line('letters to one shard, settled', 'oneShard', 'bareLetters');
-  line(`letters to ${shardCount} shards, settled`, 'allShards', 'bareLetters');
+  process.stdout.write(`${count} envelopes or frames a repeat, ${inFlight} at once\n`);
+  line('envelopes to one shard, settled', 'oneShard', 'bareLetters');
+  line(`envelopes to ${shardCount} shards, settled`, 'allShards', 'bareLetters');
   line(`frames of ${frameBytes} bytes to three nodes`, 'frames', 'bareFrames');
 }

@@ -3,9 +3,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { MongoClient } from 'mongodb';
-import { arrivals } from '../adapters/mongo/arrival.ts';
 import { type EventRow, toEventRow } from '../adapters/mongo/event-filter.ts';
 import { openMongo } from '../adapters/mongo/index.ts';
+import { arrivals } from '../adapters/mongo/uuidv7.ts';
 import { systemClock } from '../adapters/node/clock.ts';
 import { createLog } from '../adapters/node/log.ts';
 import type { EventInput } from '../src/domain/event.ts';

@@ -1,5 +1,5 @@
 // The whole hub in this process, for benchmarks: real edge, actors, store and bus in a temporary folder, with an admin, a key and a bundle.
-import { startHub as start } from '../src/wire.ts';
+import { startHub as start } from '../src/bootstrap/hub.ts';
 import { setUp } from './admin.ts';
 import { benchFolder } from './folder.ts';
 import { streamRequest } from './stream-client.ts';

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { StreamFollower, sseTransport, systemClock } from 'reeve-agent';
+import { type RunningHub, startHub } from '../src/bootstrap/hub.ts';
 import { readConfig } from '../src/config.ts';
-import { type RunningHub, startHub } from '../src/wire.ts';
 
 /** An approval that waits for a person. */
 export interface Waiting {

@@ -1,7 +1,7 @@
 // The settings, read from environment variables: the one reader of process.env. All errors are told at once, in plain words.
 import { isIP } from 'node:net';
 import type { Quotas } from './domain/quota.ts';
-import type { Wire } from './domain/wire.ts';
+import type { VendorNames } from './domain/vendor-names.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
@@ -29,7 +29,7 @@ export interface Config {
     /** Begins every key in Redis. */
     readonly name: string;
   } | null;
-  readonly wire: Wire;
+  readonly wire: VendorNames;
   readonly quotas: Quotas;
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// The process: arguments, settings, start, first-run instructions, signals. Everything else is wire.ts.
+// The process: arguments, settings, start, first-run instructions, signals. bootstrap/hub.ts puts the parts together.
+import { openApiFor, startHub } from './bootstrap/hub.ts';
 import { type Config, ConfigError, helpText, readConfig } from './config.ts';
 import { HubError } from './domain/error.ts';
-import { openApiFor, startHub } from './wire.ts';
 
 const say = (text: string): void => {
   process.stderr.write(`${text}\n`);

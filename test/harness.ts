@@ -21,6 +21,7 @@ import type { Hub, Settings } from '../src/handlers/hub.ts';
 import { handlers } from '../src/handlers/index.ts';
 import { problemsOf, validationFailed } from '../src/handlers/problems.ts';
 import { encodeList } from '../src/http/list.ts';
+import { checkOwnEnvironment } from '../src/http/validate.ts';
 import type { Broadcast } from '../src/ports/broadcast.ts';
 import type { Evaluator } from '../src/ports/evaluator.ts';
 import { ManualClock } from './clock.ts';
@@ -177,12 +178,9 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
         header: (name) => headers[name] ?? null,
       };
       // The input was validated by the declaration itself, so it is what the handler's type says.
-      const result: unknown = await handlers[operation](
-        hub,
-        validated(declaration, input) as never,
-        caller as never,
-        full,
-      );
+      const parts = validated(declaration, input);
+      checkOwnEnvironment(declaration, caller, parts.query);
+      const result: unknown = await handlers[operation](hub, parts as never, caller as never, full);
       const reply =
         result instanceof Reply ? result : result instanceof List ? sent(result) : new Reply(result);
       // What the declaration promises, the handler keeps: the typed client and the OpenAPI document rely on it.
@@ -231,7 +229,7 @@ function sent(list: List<object>): Reply<unknown> {
 }
 
 /** As the pipeline validates. @throws HubError validation_failed */
-function validated(declaration: RouteDeclaration, input: CallInput): object {
+function validated(declaration: RouteDeclaration, input: CallInput): { readonly query?: unknown } {
   const problems = [];
   const parts: { [part: string]: unknown } = { params: {}, query: {}, body: {} };
   for (const [part, place] of [

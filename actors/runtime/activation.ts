@@ -1,14 +1,14 @@
-// One key's actor while it is awake: its mailbox, its state, its timers. Handles one letter at a time; knows no other actor.
+// One key's actor while it is awake: its mailbox, its state, its timers. Handles one envelope at a time; knows no other actor.
 import { HubError } from '../../src/domain/error.ts';
 import type { Log } from '../../src/ports/log.ts';
-import { type Alarm, Context, type Owner, type Surroundings } from './context.ts';
+import { type ActorEnvironment, type Alarm, Context, type TimerSink } from './context.ts';
 import type { Effects, Messages, Tell } from './define.ts';
 import type { ActorKind, Live } from './kind.ts';
 import { Mailbox } from './mailbox.ts';
 
 /** A waiting asker. */
 export interface Ask {
-  /** True once the asker was told `unavailable`: then the letter is not worth handling any more. */
+  /** True once the asker was told `unavailable`: then the envelope is not worth handling any more. */
   readonly abandoned: boolean;
   /** True for a message that is kept elsewhere until it is settled: refused here, it is handled there. */
   readonly kept?: boolean;
@@ -16,7 +16,7 @@ export interface Ask {
   reject(error: HubError): void;
 }
 
-interface Letter {
+interface Envelope {
   readonly type: string;
   readonly body: unknown;
   /** Null for a tell. */
@@ -24,17 +24,17 @@ interface Letter {
 }
 
 /** What an activation needs of the system. */
-export interface Host<Ports> extends Surroundings<Ports> {
+export interface ActorRuntime<Ports> extends ActorEnvironment<Ports> {
   readonly log: Log;
   readonly mailboxCap: number;
   /** Resolves when the effects have left; a tell counts as left when it was handed over. */
   emit(effects: Effects): Promise<void>;
   /** False when the key is another node's by now. */
   mayAct(key: string): boolean;
-  /** The key was lost while a handler ran: what the handler wrote is not known to the new owner. */
+  /** The key was lost while a handler reportVersion: what the handler wrote is not known to the new owner. */
   lost(kind: string, key: string): void;
   /** A message waits here although its key is another node's by now; its handler did not begin. In the order in which they came. */
-  stray(message: Tell, ask: Ask | null): void;
+  forward(message: Tell, ask: Ask | null): void;
 }
 
 interface Incarnation<Ports> {
@@ -61,32 +61,32 @@ const takenOver = () =>
 /** After these the state may differ from the store, so it is built again. */
 const leavesDoubt = (error: HubError): boolean => error.code === 'internal' || error.code === 'unavailable';
 
-export class Activation<Ports> implements Owner {
+export class Activation<Ports> implements TimerSink {
   readonly key: string;
   readonly #kind: ActorKind<Messages, Ports>;
-  readonly #host: Host<Ports>;
+  readonly #host: ActorRuntime<Ports>;
   /** Null while nothing waits: most actors sleep. */
-  #mailbox: Mailbox<Letter | Alarm> | null = null;
+  #mailbox: Mailbox<Envelope | Alarm> | null = null;
   #incarnation: Incarnation<Ports> | null = null;
   #run: Promise<void> | null = null;
   #stopped: HubError | null = null;
   #usedAt: number;
 
-  constructor(kind: ActorKind<Messages, Ports>, key: string, host: Host<Ports>) {
+  constructor(kind: ActorKind<Messages, Ports>, key: string, host: ActorRuntime<Ports>) {
     this.#kind = kind;
     this.key = key;
     this.#host = host;
     this.#usedAt = host.clock.now();
   }
 
-  /** False when the mailbox is full. The letter is handled later, never inside this call. */
-  post(letter: Letter): boolean {
+  /** False when the mailbox is full. The envelope is handled later, never inside this call. */
+  bus(envelope: Envelope): boolean {
     if (this.#stopped) {
-      this.#refuse(letter, this.#stopped);
+      this.#refuse(envelope, this.#stopped);
       return true;
     }
     this.#mailbox ??= new Mailbox(this.#host.mailboxCap);
-    if (!this.#mailbox.push(letter)) return false;
+    if (!this.#mailbox.push(envelope)) return false;
     this.#start();
     return true;
   }
@@ -109,7 +109,7 @@ export class Activation<Ports> implements Owner {
     this.#refuseWaiting(reason);
   }
 
-  /** An alarm's time has come: it waits its turn among the letters. */
+  /** An alarm's time has come: it waits its turn among the envelopes. */
   due(alarm: Alarm): void {
     this.#mailbox ??= new Mailbox(this.#host.mailboxCap);
     this.#mailbox.pushAnyway(alarm);
@@ -129,40 +129,40 @@ export class Activation<Ports> implements Owner {
     this.#run = null;
   }
 
-  async #handle(letter: Letter): Promise<void> {
-    if (letter.ask?.abandoned) {
-      letter.ask.reject(new HubError('unavailable', 'Nobody waits for the answer any more.'));
+  async #handle(envelope: Envelope): Promise<void> {
+    if (envelope.ask?.abandoned) {
+      envelope.ask.reject(new HubError('unavailable', 'Nobody waits for the answer any more.'));
       return;
     }
-    if (!this.#host.mayAct(this.key)) return this.#refuse(letter, moved());
-    if (letter.type === rebuildMessage) this.#forget();
+    if (!this.#host.mayAct(this.key)) return this.#refuse(envelope, moved());
+    if (envelope.type === rebuildMessage) this.#forget();
     let live: Live;
     try {
       live = (this.#incarnation ?? (await this.#wake())).live;
     } catch (error) {
-      this.#report(error, letter.type, 'an actor could not be activated');
+      this.#report(error, envelope.type, 'an actor could not be activated');
       const reason = new HubError('unavailable', 'Not available right now. Try again shortly.', {
         retryAfter: 1,
       });
-      this.#refuse(letter, reason);
+      this.#refuse(envelope, reason);
       this.#refuseWaiting(reason);
       return;
     }
     // Stopped while it woke: another activation may have the key by now.
-    if (this.#stopped) return this.#refuse(letter, this.#stopped);
+    if (this.#stopped) return this.#refuse(envelope, this.#stopped);
     try {
-      const bare = letter.type === wakeMessage || letter.type === rebuildMessage;
-      const { reply, ...effects } = bare ? { reply: null } : await live.receive(letter.type, letter.body);
+      const bare = envelope.type === wakeMessage || envelope.type === rebuildMessage;
+      const { reply, ...effects } = bare ? { reply: null } : await live.receive(envelope.type, envelope.body);
       this.#stillOurs();
       await this.#emit(effects);
-      letter.ask?.resolve(reply);
+      envelope.ask?.resolve(reply);
     } catch (error) {
       const known = toHubError(error);
-      if (!(error instanceof HubError) || known.code === 'internal' || !letter.ask) {
-        this.#report(error, letter.type, 'an actor failed to handle a message');
+      if (!(error instanceof HubError) || known.code === 'internal' || !envelope.ask) {
+        this.#report(error, envelope.type, 'an actor failed to handle a message');
       }
       if (leavesDoubt(known)) this.#forget();
-      letter.ask?.reject(known);
+      envelope.ask?.reject(known);
     }
   }
 
@@ -184,7 +184,7 @@ export class Activation<Ports> implements Owner {
     const context = new Context(this.key, this.#host, this);
     try {
       const live = await this.#kind.wake(context);
-      await this.#emit(live.born());
+      await this.#emit(live.onActivate());
       const incarnation = { live, context };
       this.#incarnation = incarnation;
       if (this.#stopped) this.#forget();
@@ -233,12 +233,12 @@ export class Activation<Ports> implements Owner {
     }
   }
 
-  #refuse(letter: Letter, reason: HubError): void {
-    const { type, body, ask } = letter;
+  #refuse(envelope: Envelope, reason: HubError): void {
+    const { type, body, ask } = envelope;
     if (reason instanceof Unhandled && !ask?.kept) {
-      this.#host.stray({ kind: this.#kind.kind, key: this.key, type, body }, ask);
+      this.#host.forward({ kind: this.#kind.kind, key: this.key, type, body }, ask);
     } else if (ask) ask.reject(reason);
-    else this.#report(reason, letter.type, 'a message to an actor was lost');
+    else this.#report(reason, envelope.type, 'a message to an actor was lost');
   }
 
   #report(err: unknown, type: string, message: string): void {

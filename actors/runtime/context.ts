@@ -8,13 +8,13 @@ export interface Alarm {
   handle: Timer;
 }
 
-export interface Owner {
+export interface TimerSink {
   /** Takes an alarm whose time has come. */
   due(alarm: Alarm): void;
 }
 
 /** What all actors of a process share. */
-export interface Surroundings<Ports> {
+export interface ActorEnvironment<Ports> {
   readonly ports: Ports;
   readonly clock: Clock;
   /** The clock's, as a function of its own. */
@@ -31,12 +31,12 @@ export class Context<Ports> implements ActorContext<Ports> {
   /** Shared by all, so that handlers may take it out of the context. */
   readonly now: () => number;
   readonly #clock: Clock;
-  readonly #owner: Owner;
+  readonly #owner: TimerSink;
   /** Made with the first timer: most actors have none. */
   #alarms: Map<string, Alarm> | null = null;
   #closed = false;
 
-  constructor(key: string, { ports, clock, now, epochOf }: Surroundings<Ports>, owner: Owner) {
+  constructor(key: string, { ports, clock, now, epochOf }: ActorEnvironment<Ports>, owner: TimerSink) {
     this.key = key;
     this.ports = ports;
     this.epoch = epochOf(key);

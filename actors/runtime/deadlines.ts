@@ -1,14 +1,15 @@
 // The sweep over stored deadlines, on every node for the keys it owns: the guarantee behind the actors' timers. Decides nothing: it tells the
 // actor, whose write decides.
+
+import { singleFlight } from '../../src/concurrency/single-flight.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
-import { rounds } from '../../src/ports/rounds.ts';
 import type { Tell } from './define.ts';
 
 export interface SweepOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** 1 s unless told. */
+  /** 1 s by default. */
   readonly everyMs?: number;
   /** True for a key whose actor is this process's: the others' are told by their owners. */
   readonly mine: (key: string) => boolean;
@@ -65,7 +66,7 @@ export function startSweep(options: SweepOptions): Sweep {
     }
   };
 
-  const sweeps = rounds(sweep, () => stopped);
+  const sweeps = singleFlight(sweep, () => stopped);
   const timer = clock.every(options.everyMs ?? 1000, () => {
     if (!sweeps.busy) void sweeps.ask();
   });

@@ -27,7 +27,7 @@ export interface Effects {
    * Called when all of these have left, to write down that they have; not when one could not. Nobody waits for it and a failure is only
    * logged: what it does not write must be found and made good by the sweep.
    */
-  readonly left?: () => Promise<unknown>;
+  readonly onSent?: () => Promise<unknown>;
 }
 
 export interface Outcome<Reply> extends Effects {

@@ -1,46 +1,46 @@
-// The letters of the shards that a node owns: each handled once, settled after its write, answered again when it comes again.
-// A letter whose shard is lost meanwhile is left alone: the next owner finds it unsettled.
+// The envelopes of the shards that a node owns: each handled once, acknowledged after its write, answered again when it comes again.
+// A envelope whose shard is lost meanwhile is left alone: the next owner finds it unacknowledged.
 import { HubError } from '../../src/domain/error.ts';
 import { type Clock, pause } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
-import type { Delivery, Post, PostPosition, PostReply } from '../../src/ports/post.ts';
+import type { BusPosition, BusReply, Delivery, MessageBus } from '../../src/ports/message-bus.ts';
 import type { Tell } from './define.ts';
 
 export interface InboxOptions {
   readonly clock: Clock;
   readonly log: Log;
-  readonly post: Pick<Post, 'settle'>;
+  readonly bus: Pick<MessageBus, 'acknowledge'>;
   readonly owns: (shard: number) => boolean;
   readonly handle: (message: Tell, abandoned: () => boolean) => Promise<unknown>;
   /** How long an asker waits. */
   readonly askTimeoutMs: number;
 }
 
-/** Replies kept per shard, for letters that come again. */
+/** Replies kept per shard, for envelopes that come again. */
 const remembered = 1000;
-/** Until a letter without an asker is tried again, when the mailbox was full or the store away. */
+/** Until a envelope without an asker is tried again, when the mailbox was full or the store away. */
 const againMs = 250;
-/** From then on such a letter is given up. */
+/** From then on such a envelope is given up. */
 const giveUpMs = 3_600_000;
 
 interface Shard {
   /** Up to here all was delivered. */
-  position: PostPosition;
-  readonly atWork: Set<PostPosition>;
-  /** By the letter's id; null while it is handled. */
-  readonly done: Map<string, PostReply | null>;
+  position: BusPosition;
+  readonly atWork: Set<BusPosition>;
+  /** By the envelope's id; null while it is handled. */
+  readonly done: Map<string, BusReply | null>;
   /** It goes to another node: what comes is left for that one. */
   resting: boolean;
   /** Called when nothing is at work any more. */
   idle: (() => void) | null;
 }
 
-const order = (position: PostPosition): readonly [number, number] => {
+const order = (position: BusPosition): readonly [number, number] => {
   const [ms = '0', n = '0'] = position.split('-');
   return [Number(ms), Number(n)];
 };
 
-export function isLater(a: PostPosition, b: PostPosition): boolean {
+export function isLater(a: BusPosition, b: BusPosition): boolean {
   const [[aMs, aN], [bMs, bN]] = [order(a), order(b)];
   return aMs === bMs ? aN > bN : aMs > bMs;
 }
@@ -48,10 +48,10 @@ export function isLater(a: PostPosition, b: PostPosition): boolean {
 export interface Inbox {
   open(shard: number): void;
   /** All up to here was delivered. */
-  reached(shard: number, position: PostPosition): void;
+  reached(shard: number, position: BusPosition): void;
   /** Null while the shard is not open, not yet read, or about to go. */
-  position(shard: number): PostPosition | null;
-  /** Takes nothing of these any more; resolves when what was taken is settled. They are to be dropped then. */
+  position(shard: number): BusPosition | null;
+  /** Takes nothing of these any more; resolves when what was taken is acknowledged. They are to be dropped then. */
   rest(shards: readonly number[]): Promise<void>;
   drop(shards: readonly number[]): void;
   take(delivery: Delivery): void;
@@ -60,18 +60,18 @@ export interface Inbox {
 }
 
 export function createInbox(options: InboxOptions): Inbox {
-  const { clock, log, post, owns, handle, askTimeoutMs } = options;
+  const { clock, log, bus, owns, handle, askTimeoutMs } = options;
   const shards = new Map<number, Shard>();
   let closed = false;
 
-  function settle(delivery: Delivery, reply: PostReply | null): void {
-    const { letter } = delivery;
-    const back = reply && letter.asks ? { to: letter.from, reply } : undefined;
+  function acknowledge(delivery: Delivery, reply: BusReply | null): void {
+    const { envelope } = delivery;
+    const back = reply && envelope.asks ? { to: envelope.from, reply } : undefined;
     const shard = shards.get(delivery.shard);
-    post
-      .settle(delivery, back)
+    bus
+      .acknowledge(delivery, back)
       .catch((err: unknown) => {
-        log.debug({ err, shard: delivery.shard }, 'a letter could not be settled: it comes again');
+        log.debug({ err, shard: delivery.shard }, 'a envelope could not be acknowledged: it comes again');
       })
       .finally(() => {
         shard?.atWork.delete(delivery.position);
@@ -80,28 +80,28 @@ export function createInbox(options: InboxOptions): Inbox {
   }
 
   async function work(shard: Shard, delivery: Delivery): Promise<void> {
-    const { letter } = delivery;
+    const { envelope } = delivery;
     const until = clock.monotonic() + askTimeoutMs - delivery.ageMs;
     const ours = () => shards.get(delivery.shard) === shard && owns(delivery.shard);
     for (;;) {
-      let reply: PostReply;
+      let reply: BusReply;
       try {
-        const value = await handle(letter, () => letter.asks && clock.monotonic() >= until);
-        reply = { id: letter.id, value };
+        const value = await handle(envelope, () => envelope.asks && clock.monotonic() >= until);
+        reply = { id: envelope.id, value };
       } catch (error) {
         const { code, message, detail } =
           error instanceof HubError ? error : new HubError('internal', 'Internal error.');
-        reply = { id: letter.id, error: { code, message, detail } };
+        reply = { id: envelope.id, error: { code, message, detail } };
         if (code === 'shutting_down') return;
         const passing = code === 'unavailable' || code === 'overloaded';
-        if (!letter.asks && passing && ours() && clock.monotonic() - until < giveUpMs) {
+        if (!envelope.asks && passing && ours() && clock.monotonic() - until < giveUpMs) {
           await pause(clock, againMs);
           if (ours()) continue;
         }
       }
       if (!ours()) return;
-      shard.done.set(letter.id, reply);
-      settle(delivery, reply);
+      shard.done.set(envelope.id, reply);
+      acknowledge(delivery, reply);
       return;
     }
   }
@@ -132,18 +132,18 @@ export function createInbox(options: InboxOptions): Inbox {
       for (const number of numbers) shards.delete(number);
     },
     take(delivery) {
-      const { letter, position } = delivery;
+      const { envelope, position } = delivery;
       const shard = shards.get(delivery.shard);
       if (closed || !shard || shard.resting || !owns(delivery.shard)) return;
       if (shard.position !== '' && isLater(position, shard.position)) shard.position = position;
       if (shard.atWork.has(position)) return;
       shard.atWork.add(position);
-      const before = shard.done.get(letter.id);
+      const before = shard.done.get(envelope.id);
       // A second copy of one that is at work: the first will answer.
-      if (before === null) return settle(delivery, null);
-      if (before) return settle(delivery, before);
-      if (letter.asks && delivery.ageMs > askTimeoutMs) return settle(delivery, null);
-      shard.done.set(letter.id, null);
+      if (before === null) return acknowledge(delivery, null);
+      if (before) return acknowledge(delivery, before);
+      if (envelope.asks && delivery.ageMs > askTimeoutMs) return acknowledge(delivery, null);
+      shard.done.set(envelope.id, null);
       for (const id of shard.done.keys()) {
         if (shard.done.size <= remembered) break;
         if (shard.done.get(id) !== null) shard.done.delete(id);

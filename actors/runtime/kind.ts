@@ -7,7 +7,7 @@ export interface Live {
   ring(timer: string): Promise<Effects>;
   idle(): boolean;
   /** Effects of the activation itself; to be asked for once. */
-  born(): Effects;
+  onActivate(): Effects;
 }
 
 export interface ActorKind<M extends Messages, Ports> {
@@ -32,7 +32,7 @@ class Awake<M extends Messages, State, Ports> implements Live {
     this.#context = context;
   }
 
-  born(): Effects {
+  onActivate(): Effects {
     return this.#definition.activated?.(this.#state, this.#context) ?? nothing;
   }
 

@@ -4,16 +4,16 @@ import { shardCount } from '../../src/domain/ids.ts';
 import type { Clock, Timer } from '../../src/ports/clock.ts';
 import { type Lease, type Leases, leaseRenewMs } from '../../src/ports/leases.ts';
 import type { Log } from '../../src/ports/log.ts';
-import type { Member, Members, NodeNote } from '../../src/ports/members.ts';
+import type { Member, Membership, NodeNote } from '../../src/ports/membership.ts';
 
 export interface OwnershipOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly node: string;
   readonly leases: Leases;
-  readonly members: Members;
+  readonly members: Membership;
   readonly note: () => Omit<NodeNote, 'shards'>;
-  /** 256 unless told. */
+  /** 256 by default. */
   readonly shards?: number;
   readonly renewMs?: number;
   /** These are ours from now on. What it throws gives them back. */
@@ -78,7 +78,7 @@ export function startOwnership(options: OwnershipOptions): Ownership {
 
   async function renew(): Promise<void> {
     const renewed = await leases.renew([...held.values()]);
-    // What ended before the answer came is lost, renewed or not: letters passed it by meanwhile. It is taken anew.
+    // What ended before the answer came is lost, renewed or not: envelopes passed it by meanwhile. It is taken anew.
     lapse();
     const byName = new Map(renewed.map((lease) => [lease.name, lease]));
     const lost: number[] = [];
@@ -128,18 +128,18 @@ export function startOwnership(options: OwnershipOptions): Ownership {
     try {
       lapse();
       await renew();
-      members = await roll.beat({ ...options.note(), shards: [...held.keys()] });
+      members = await roll.heartbeat({ ...options.note(), shards: [...held.keys()] });
       const nodes = Math.max(1, members.length);
       const share = Math.ceil(count / nodes);
       if (held.size > share) {
         await giveBack([...held.keys()].slice(share));
-        members = await roll.beat({ ...options.note(), shards: [...held.keys()] });
+        members = await roll.heartbeat({ ...options.note(), shards: [...held.keys()] });
       } else if (held.size < share) {
         const before = held.size;
         await takeUpTo(share);
         // The others see at once what is taken.
         if (held.size > before) {
-          members = await roll.beat({ ...options.note(), shards: [...held.keys()] });
+          members = await roll.heartbeat({ ...options.note(), shards: [...held.keys()] });
         }
       }
       if (held.size < Math.floor(count / nodes)) next = Math.min(soonMs, renewMs);

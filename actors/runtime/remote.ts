@@ -1,11 +1,11 @@
-// The actors of a cluster: finds whose key it is, sends letters to the owner and waits for replies; keeps what this node owns with `system.ts`.
+// The actors of a cluster: finds whose key it is, sends envelopes to the owner and waits for replies; keeps what this node owns with `system.ts`.
 // Promises of order, of one handling at a time, and of what a lost owner may still do: ARCHITECTURE.md.
 import { HubError } from '../../src/domain/error.ts';
 import { shardOf } from '../../src/domain/ids.ts';
 import { upTo } from '../../src/ports/clock.ts';
 import type { Leases } from '../../src/ports/leases.ts';
-import type { Member, Members, NodeNote } from '../../src/ports/members.ts';
-import type { Letter, Post, PostPosition, PostReply } from '../../src/ports/post.ts';
+import type { Member, Membership, NodeNote } from '../../src/ports/membership.ts';
+import type { BusPosition, BusReply, Envelope, MessageBus } from '../../src/ports/message-bus.ts';
 import { rebuildMessage, wakeMessage } from './activation.ts';
 import { Asks } from './asks.ts';
 import type { Actors, Kinds, Tell } from './define.ts';
@@ -17,9 +17,9 @@ export interface RemoteOptions<K extends Kinds, Ports>
   extends Omit<ActorsOptions<K, Ports>, 'carry' | 'mayAct' | 'epochOf' | 'lost'> {
   /** This process's name among the nodes. */
   readonly node: string;
-  readonly post: Post;
+  readonly bus: MessageBus;
   readonly leases: Leases;
-  readonly members: Members;
+  readonly members: Membership;
   readonly note: () => Omit<NodeNote, 'shards'>;
   readonly shards?: number;
   readonly renewMs?: number;
@@ -58,7 +58,7 @@ const handOverMs = 2000;
 /** What this node has sent to a shard over the bus. */
 interface Line {
   sending: number;
-  last: PostPosition;
+  last: BusPosition;
 }
 
 const gone = () =>
@@ -69,13 +69,13 @@ const gone = () =>
 export function createRemoteActors<K extends Kinds, Ports>(
   options: RemoteOptions<K, Ports>,
 ): RemoteActors<K> {
-  const { clock, log, node, post, askTimeoutMs = 5000 } = options;
+  const { clock, log, node, bus, askTimeoutMs = 5000 } = options;
   const asks = new Asks(clock, askTimeoutMs);
-  const waiting = new Map<string, (reply: PostReply) => void>();
+  const waiting = new Map<string, (reply: BusReply) => void>();
   const lines = new Map<number, Line>();
   const owed = new Set<Promise<unknown>>();
   let ownership: Ownership | null = null;
-  let letters = 0;
+  let envelopes = 0;
   let stopping = false;
 
   const owns = (shard: number): boolean => ownership?.owns(shard) ?? false;
@@ -88,7 +88,7 @@ export function createRemoteActors<K extends Kinds, Ports>(
       log.warn({ kind, actor: key }, 'a handler ended after its shard was lost');
       byPost({ kind, key, type: rebuildMessage, body: null }, false).catch(() => {});
     },
-    stray(message, ask) {
+    forward(message, ask) {
       // The next owner has it next.
       if (ask) return void askByPost(message).then(ask.resolve, ask.reject);
       byPost(message, false).catch((err: unknown) => {
@@ -97,18 +97,18 @@ export function createRemoteActors<K extends Kinds, Ports>(
       });
     },
   });
-  const inbox = createInbox({ clock, log, post, owns, askTimeoutMs, handle: system.handle });
+  const inbox = createInbox({ clock, log, bus, owns, askTimeoutMs, handle: system.handle });
 
   /** Appends to the shard's stream. What effects tell goes this way always: it outlives this process. */
-  async function byPost(tell: Tell, asking: boolean, id = `${node}:${++letters}`): Promise<void> {
+  async function byPost(tell: Tell, asking: boolean, id = `${node}:${++envelopes}`): Promise<void> {
     const shard = shardOfKey(tell.key);
     const line = lines.get(shard) ?? { sending: 0, last: '0-0' };
     lines.set(shard, line);
     line.sending++;
     const { kind, key, type, body } = tell;
-    const letter: Letter = { id, from: node, asks: asking, kind, key, type, body };
+    const envelope: Envelope = { id, from: node, asks: asking, kind, key, type, body };
     try {
-      const position = await post.send(shard, letter);
+      const position = await bus.send(shard, envelope);
       if (isLater(position, line.last)) line.last = position;
     } finally {
       line.sending--;
@@ -139,7 +139,7 @@ export function createRemoteActors<K extends Kinds, Ports>(
 
   async function asking(message: Tell): Promise<unknown> {
     if (stopping) throw new HubError('shutting_down', 'The hub is shutting down.', { retryAfter: 1 });
-    const id = `${node}:${++letters}`;
+    const id = `${node}:${++envelopes}`;
     try {
       return await asks.wait((ask) => {
         waiting.set(id, ({ value, error }) => {
@@ -157,13 +157,13 @@ export function createRemoteActors<K extends Kinds, Ports>(
 
   const send = (tell: Tell): Promise<void> => (isHere(tell.key) ? system.send(tell) : byPost(tell, false));
 
-  post.onDelivery(inbox.take);
-  post.onReply((reply) => waiting.get(reply.id)?.(reply));
+  bus.onDelivery(inbox.take);
+  bus.onReply((reply) => waiting.get(reply.id)?.(reply));
   ownership = startOwnership({
     ...options,
     async taken(shards) {
       for (const shard of shards) inbox.open(shard);
-      await Promise.all(shards.map(async (shard) => inbox.reached(shard, await post.open(shard))));
+      await Promise.all(shards.map(async (shard) => inbox.reached(shard, await bus.open(shard))));
       await options.moved?.(shards);
     },
     async leaving(shards) {
@@ -178,14 +178,14 @@ export function createRemoteActors<K extends Kinds, Ports>(
       const lost = new Set(shards);
       system.release((_kind, key) => !lost.has(shardOfKey(key)));
     },
-    cleared: (shards) => post.shut(shards),
+    cleared: (shards) => bus.shut(shards),
   });
   const owned = ownership;
 
   return {
     ...actorsOver<K>(receive, send),
     receive,
-    // Also when the key lives here: a letter is kept until its actor could be built, a message in a mailbox is not.
+    // Also when the key lives here: a envelope is kept until its actor could be built, a message in a mailbox is not.
     wake: (kind, key) => byPost({ kind, key, type: wakeMessage, body: null }, false),
     owns: (key) => owns(shardOfKey(key)),
     get shards() {

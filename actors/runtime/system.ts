@@ -5,7 +5,7 @@ import type { Broadcast } from '../../src/ports/broadcast.ts';
 import { type Clock, upTo } from '../../src/ports/clock.ts';
 import type { Jobs } from '../../src/ports/jobs.ts';
 import type { Log } from '../../src/ports/log.ts';
-import { Activation, type Host, moved, rebuildMessage, wakeMessage } from './activation.ts';
+import { Activation, type ActorRuntime, moved, rebuildMessage, wakeMessage } from './activation.ts';
 import { Asks } from './asks.ts';
 import type { Actors, Effects, Kinds, Messages, Tell } from './define.ts';
 import type { ActorKind } from './kind.ts';
@@ -21,17 +21,17 @@ export interface ActorsOptions<K extends Kinds, Ports> {
   readonly carry?: (tell: Tell) => Promise<void>;
   /** False for a key that another node owns: its messages are refused then, its timers do nothing, its effects stay. */
   readonly mayAct?: (key: string) => boolean;
-  /** The epoch under which this process owns a key; 0 unless told. */
+  /** The epoch under which this process owns a key; 0 by default. */
   readonly epochOf?: (key: string) => number;
   /** A handler ended after its key was lost: the key's owner must build its state again. */
   readonly lost?: (kind: string, key: string) => void;
   /** Takes a message that waited here when its key became another node's, and answers its asker; refused unless given. */
-  readonly stray?: Host<Ports>['stray'];
-  /** Messages that may wait per key; 1,000 unless told. Timers come on top. */
+  readonly forward?: ActorRuntime<Ports>['forward'];
+  /** Messages that may wait per key; 1,000 by default. Timers come on top. */
   readonly mailboxCap?: number;
-  /** 5 s unless told. */
+  /** 5 s by default. */
   readonly askTimeoutMs?: number;
-  /** How long an idle activation stays; 60 s unless told, and up to a quarter longer. */
+  /** How long an idle activation stays; 60 s by default, and up to a quarter longer. */
   readonly idleMs?: number;
 }
 
@@ -44,7 +44,7 @@ export interface ActorSystem<K extends Kinds> extends Actors<K> {
   handle(message: Tell, abandoned: () => boolean): Promise<unknown>;
   /** Resolves when nothing is at work or waits at these keys, or after `ms`. */
   quiet(which: (key: string) => boolean, ms: number): Promise<void>;
-  /** Forgets the activations that `keep` refuses (their shard went to another node); what waits there is stray. */
+  /** Forgets the activations that `keep` refuses (their shard went to another node); what waits there is forward. */
   release(keep: (kind: string, key: string) => boolean): void;
   /** How many activations are in memory. */
   readonly size: number;
@@ -99,11 +99,10 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
     return found;
   };
 
-  const post = (tell: Tell): boolean =>
-    activation(tell).post({ type: tell.type, body: tell.body, ask: null });
+  const bus = (tell: Tell): boolean => activation(tell).bus({ type: tell.type, body: tell.body, ask: null });
 
   const carryHere = (tell: Tell, tries = 0): void => {
-    if (!stopped && post(tell)) return;
+    if (!stopped && bus(tell)) return;
     if (stopped || tries >= retries || retrying >= retriesAtOnce) {
       const why = stopped ? 'shut down' : 'mailbox full';
       log.error({ kind: tell.kind, actor: tell.key, type: tell.type, why }, 'a message to an actor was lost');
@@ -150,10 +149,10 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
       });
     }
     if (failures.length > 0) throw failures[0];
-    if (effects.left) note(effects.left());
+    if (effects.onSent) note(effects.onSent());
   };
 
-  const host: Host<Ports> = {
+  const host: ActorRuntime<Ports> = {
     ports: options.ports,
     clock,
     now: () => clock.now(),
@@ -163,7 +162,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
     mayAct: options.mayAct ?? (() => true),
     epochOf: options.epochOf ?? (() => 0),
     lost: options.lost ?? (() => {}),
-    stray: options.stray ?? ((_message, ask) => ask?.reject(moved())),
+    forward: options.forward ?? ((_message, ask) => ask?.reject(moved())),
   };
 
   const all = function* () {
@@ -192,7 +191,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
     if (stopping) throw shuttingDown();
     const target = activation(message);
     return asks.wait((ask) => {
-      if (!target.post({ type: message.type, body: message.body, ask })) ask.reject(overloaded());
+      if (!target.bus({ type: message.type, body: message.body, ask })) ask.reject(overloaded());
     });
   };
 
@@ -207,12 +206,12 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
         resolve,
         reject,
       };
-      if (!activation(message).post({ type: message.type, body: message.body, ask })) reject(overloaded());
+      if (!activation(message).bus({ type: message.type, body: message.body, ask })) reject(overloaded());
     });
 
   const send = async (tell: Tell): Promise<void> => {
     if (stopping) throw shuttingDown();
-    if (!post(tell)) throw overloaded();
+    if (!bus(tell)) throw overloaded();
   };
 
   return {

@@ -1,7 +1,8 @@
 // Connections to Redis for BullMQ, which takes clients and makes none here. A connection comes back by itself; its errors name no address.
 import { createClient } from 'redis';
+import { withTimeout } from '../../src/concurrency/with-timeout.ts';
 import { HubError } from '../../src/domain/error.ts';
-import type { Clock, Timer } from '../../src/ports/clock.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 
 export type RedisClient = ReturnType<typeof connectionTo>;
@@ -52,15 +53,9 @@ export function connectionTo({ url, clock, log, name, patient }: ConnectionOptio
 
 /** The task's result. @throws HubError('unavailable') when it has none after `ms`, or failed; it may be carried out all the same */
 export async function within<T>(clock: Clock, ms: number, task: Promise<T>): Promise<T> {
-  let timer: Timer | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = clock.after(ms, () => reject(unavailable()));
-  });
   try {
-    return await Promise.race([task, late]);
+    return await withTimeout(clock, ms, task, unavailable);
   } catch (error) {
     throw error instanceof HubError ? error : unavailable();
-  } finally {
-    timer?.cancel();
   }
 }

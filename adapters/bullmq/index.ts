@@ -13,9 +13,9 @@ export interface BullJobsOptions {
   readonly url: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** What all keys begin with; `reeve` unless told. */
+  /** What all keys begin with; `reeve` by default. */
   readonly prefix?: string;
-  /** How long a run holds its job unless renewed; 30 s unless told. */
+  /** How long a run holds its job unless renewed; 30 s by default. */
   readonly leaseMs?: number;
 }
 

@@ -17,11 +17,11 @@ import { Ring } from './ring.ts';
 export interface LocalBroadcastOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Frames kept per audience; 1,000 unless told. */
+  /** Frames kept per audience; 1,000 by default. */
   readonly frames?: number;
-  /** Bytes kept per audience; 16 MiB unless told. The newest frame is kept whatever its size. */
+  /** Bytes kept per audience; 16 MiB by default. The newest frame is kept whatever its size. */
   readonly bytes?: number;
-  /** Bytes kept over all audiences; 256 MiB unless told. The audience that was quiet longest gives way. */
+  /** Bytes kept over all audiences; 256 MiB by default. The audience that was quiet longest gives way. */
   readonly totalBytes?: number;
 }
 

@@ -1,17 +1,18 @@
 // The Jobs port on a table: takes what is due, runs it, renews the leases of what runs, and writes down how it ended. Keeps nothing itself.
+
+import { singleFlight } from '../../src/concurrency/single-flight.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { checkedJob, GiveUp, jobBackoff, jobLeaseMs, jobProgress, reasonOf } from '../../src/domain/job.ts';
 import { type Clock, upTo } from '../../src/ports/clock.ts';
 import type { JobTable, RunKey, TakenJob } from '../../src/ports/job-table.ts';
 import type { JobHandler, Jobs } from '../../src/ports/jobs.ts';
 import type { Log } from '../../src/ports/log.ts';
-import { rounds } from '../../src/ports/rounds.ts';
 
 export interface LocalJobsOptions {
   readonly table: JobTable;
   readonly clock: Clock;
   readonly log: Log;
-  /** How long a run holds its job unless renewed; 30 s unless told. */
+  /** How long a run holds its job unless renewed; 30 s by default. */
   readonly leaseMs?: number;
 }
 
@@ -71,7 +72,7 @@ export function createLocalJobs({ table, clock, log, leaseMs = jobLeaseMs }: Loc
     lastTurn = clock.monotonic();
   }
 
-  const turns = rounds(
+  const turns = singleFlight(
     () => turn().catch((err: unknown) => log.warn({ err }, 'due jobs wait for the next turn')),
     () => closing !== null,
   );

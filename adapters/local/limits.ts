@@ -15,7 +15,7 @@ const sweepEveryMs = 60_000;
 
 export interface LocalLimitsOptions {
   readonly clock: Clock;
-  /** Windows kept; 100,000 unless told. Beyond it the one that was hit longest ago is forgotten. */
+  /** Windows kept; 100,000 by default. Beyond it the one that was hit longest ago is forgotten. */
   readonly windows?: number;
 }
 

@@ -7,7 +7,7 @@ import type { Env } from '../../src/domain/ids.ts';
 import type { AgentStore } from '../../src/ports/agents.ts';
 import { stale } from './failure.ts';
 import { type Fenced, fromRow, fromText, notAfter, type Row, toText } from './form.ts';
-import { reportings, sightings } from './sightings.ts';
+import { reportings, sightings } from './last-seen.ts';
 
 export type AgentRow = Omit<Row<Registration>, 'tags' | 'manifest'> &
   Fenced & {

@@ -1,15 +1,15 @@
 // Approvals in MongoDB: one document each. A transition is one update of a document that is still pending, so it happens once.
 import { randomUUID } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';
+import { createBatcher } from '../../src/concurrency/batcher.ts';
 import { type Approval, approvalStatuses, asSeen, largeArgs } from '../../src/domain/approval.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type { ApprovalPlace, ApprovalStore } from '../../src/ports/approvals.ts';
-import { batches } from '../../src/ports/batches.ts';
 import { type Clock, pause } from '../../src/ports/clock.ts';
-import type { Arrivals } from './arrival.ts';
 import { isDuplicate, unlessTaken } from './failure.ts';
 import { byTenant, fromRow, fromText, type Row, toRow, toText } from './form.ts';
 import { pageOf } from './page.ts';
+import type { Arrivals } from './uuidv7.ts';
 
 export type ApprovalRow = Omit<Row<Approval>, 'toolArgs' | 'argsBytes'> & {
   /** Null when they are kept apart. */
@@ -86,7 +86,7 @@ export function mongoApprovals(
   };
 
   /** Thousands may be due at once: they share bulk writes, and the name of the bulk write tells which of them it timed out. */
-  const timedOut = batches<Due, { readonly approval: Approval | null }>(async (due) => {
+  const timedOut = createBatcher<Due, { readonly approval: Approval | null }>(async (due) => {
     const timedOutBy = randomUUID();
     // All of these times are past: the last of them is none too early for any.
     const now = Math.max(...due.map((one) => one.now));
@@ -114,7 +114,7 @@ export function mongoApprovals(
 
   let unmarkFailedAt = Number.NEGATIVE_INFINITY;
   /** Every approval is announced twice in its life, and nobody waits for the mark to go: those of a moment share an update. */
-  const unmarked = batches<Announced, true>(
+  const unmarked = createBatcher<Announced, true>(
     async (announced) => {
       // The sweep makes good what fails: a store that is away is not waited for by each of a long queue.
       if (clock.monotonic() - unmarkFailedAt < unmarkAgainMs) throw new Error('The store did not answer.');

@@ -1,6 +1,7 @@
 // Bundle versions in MongoDB: one document per version, its YAML included, under a unique (tenant, name, version). The insert decides:
 // whoever loses a number takes the next. Signatures are read from the deployments, never kept here.
 import { Binary, type Collection } from 'mongodb';
+import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import type { AssembledContract, BundleSummary, BundleVersion } from '../../src/domain/deployment.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type { BundleStore } from '../../src/ports/bundles.ts';
@@ -9,7 +10,6 @@ import { unavailable, unlessTaken } from './failure.ts';
 import { fromText, type Row, toText } from './form.ts';
 import { pageOf } from './page.ts';
 import type { Placed } from './signing.ts';
-import type { Turns } from './turns.ts';
 
 export type BundleRow = Omit<Row<BundleVersion>, 'signature' | 'snapshot'> & {
   readonly snapshot: string | null;
@@ -36,7 +36,7 @@ export const bundleHasVersion =
   async (tenantId: string, name: string, version: number): Promise<boolean> =>
     (await bundles.findOne({ ...ofBundle(tenantId, name), version }, { projection: { _id: 1 } })) !== null;
 
-export function mongoBundles(c: BundleCollections, turn: Turns): BundleStore {
+export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStore {
   /** The newest deployment of each of these versions, newest first. */
   async function deployed(
     tenantId: string,

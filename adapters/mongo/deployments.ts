@@ -2,14 +2,14 @@
 // every deployment as a row; it is written after the head, so a process that dies between the two leaves the current one out of the
 // history. That loses nothing: readers lay the head over the history, and nothing leaves the head before it is in the history.
 import type { Collection } from 'mongodb';
+import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import type { Deployment } from '../../src/domain/deployment.ts';
 import type { DeploymentStore } from '../../src/ports/bundles.ts';
 import { stale, unlessTaken } from './failure.ts';
 import { fieldOf, type Row } from './form.ts';
-import { decide, readHead } from './head.ts';
 import { pageIn } from './page.ts';
 import type { Placed, SigningHead } from './signing.ts';
-import type { Turns } from './turns.ts';
+import { decide, readHead } from './versioned-document.ts';
 
 /** `asOf` is the head's revision that the row was copied from: an older copy never replaces a newer one. */
 export type DeploymentRow = Row<Placed> & { readonly asOf: number };
@@ -45,7 +45,7 @@ export function overlay(current: readonly Placed[], rows: readonly DeploymentRow
 
 export function mongoDeployments(
   c: DeploymentCollections,
-  turn: Turns,
+  turn: KeyedMutex,
   hasVersion: (tenantId: string, name: string, version: number) => Promise<boolean>,
 ): DeploymentStore {
   async function keep({ id, ...rest }: Placed, asOf: number): Promise<void> {

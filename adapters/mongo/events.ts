@@ -3,13 +3,14 @@
 // one step: when it fails half-way it throws and part of the batch may be stored, and sending the batch again completes it and counts that part
 // as duplicates. A process that dies between the insert and an outcome was not acknowledged either, and the repeat adds the outcome.
 import type { Collection } from 'mongodb';
+import { createSemaphore } from '../../src/concurrency/semaphore.ts';
+import { HubError } from '../../src/domain/error.ts';
 import { type EventInput, outcomeOf, verdictsOf } from '../../src/domain/event.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { EventCounts, EventStore, HistogramBucket } from '../../src/ports/events.ts';
-import type { Arrivals } from './arrival.ts';
 import { afterCursor, cursorAfter, type EventRow, eventQuery, toEvent, toEventRow } from './event-filter.ts';
 import { takenAmong } from './failure.ts';
-import { gate } from './gate.ts';
+import type { Arrivals } from './uuidv7.ts';
 
 const atOnce = 16;
 const waiting = 256;
@@ -24,7 +25,17 @@ const and = (...conditions: object[]) => ({ $and: conditions });
 const not = (condition: object) => ({ $not: [condition] });
 
 export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clock: Clock): EventStore {
-  const enter = gate(clock, atOnce, waiting);
+  // A burst of ingest must neither take every connection nor pile up in memory.
+  const enter = createSemaphore({
+    max: atOnce,
+    maxWaiting: waiting,
+    maxWaitMs: 5_000,
+    now: clock.monotonic,
+    refusal: () =>
+      new HubError('overloaded', 'Too many events are being written. Try again in a moment.', {
+        retryAfter: 1,
+      }),
+  });
 
   /** Reads first: most repeats have nothing to add, and a read takes no turn from the inserts. */
   async function addOutcomes(tenantId: string, repeats: readonly EventInput[]): Promise<void> {

@@ -1,4 +1,4 @@
-// The driver's failures as the product's errors, and the door that every store call goes through: it counts what is under way,
+// The driver's failures as the product's errors, and the guard that every store call goes through: it counts what is under way,
 // refuses calls after closing, and lets no error of the driver out.
 import { MongoBulkWriteError, MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb';
 import { HubError } from '../../src/domain/error.ts';
@@ -94,8 +94,8 @@ export function asHubError(thrown: unknown, log: FailureLog): unknown {
   return unavailable();
 }
 
-export interface Door {
-  /** The same methods, each behind the door. Every method must be asynchronous. */
+export interface GuardedStore {
+  /** The same methods, each behind the guard. Every method must be asynchronous. */
   guarded<T extends object>(noun: T): T;
   /** Refuses further calls and resolves when those under way have ended. */
   close(): Promise<void>;
@@ -119,7 +119,7 @@ function spared(log: Log, clock: Clock): FailureLog {
   };
 }
 
-export function openDoor(to: Log, clock: Clock): Door {
+export function guardStore(to: Log, clock: Clock): GuardedStore {
   const log = spared(to, clock);
   let underWay = 0;
   let closed = false;

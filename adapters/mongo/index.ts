@@ -1,28 +1,29 @@
-// The store on MongoDB: opens the connection, makes the indexes, ends what a dead process began, and puts the nouns together.
+// The store on MongoDB: opens the connection, makes the indexes, ends what a dead process began, and puts the stores together.
 // Texts are compared as they are: by the types of the ports and the checks of the edge no object stands where a text belongs.
 // No transactions and no change streams: single documents and unique indexes decide. Any number of nodes may share one database.
 import { type Db, MongoClient } from 'mongodb';
-import type { Clock, Timer } from '../../src/ports/clock.ts';
+import { createKeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
+import { withTimeout } from '../../src/concurrency/with-timeout.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { mongoAgents } from './agents.ts';
 import { mongoApprovals } from './approvals.ts';
-import { arrivals } from './arrival.ts';
 import { type BundleCollections, bundleHasVersion, mongoBundles } from './bundles.ts';
 import { mongoCompositions } from './compositions.ts';
 import { mongoContracts } from './contracts.ts';
 import { mongoDeployments } from './deployments.ts';
 import { mongoEvents } from './events.ts';
-import { asHubError, openDoor, unavailable } from './failure.ts';
+import { asHubError, guardStore, unavailable } from './failure.ts';
 import { createIndexes } from './indexes.ts';
+import { mongoSeals } from './key-check.ts';
 import { mongoKeys } from './keys.ts';
 import type { Library } from './library.ts';
 import { mongoLogins } from './logins.ts';
 import { mongoRules } from './rules.ts';
-import { mongoSeals } from './seals.ts';
 import { mongoSigning } from './signing.ts';
 import { mongoTenants, settle, type TenantCollections } from './tenants.ts';
-import { turns } from './turns.ts';
+import { arrivals } from './uuidv7.ts';
 import { mongoValues } from './values.ts';
 
 export interface MongoOptions {
@@ -75,9 +76,10 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     throw asHubError(error, log);
   }
 
-  const turn = turns(clock);
+  // The process's own calls must not lose to each other at compare-and-set.
+  const turn = createKeyedMutex({ now: clock.monotonic, maxWaitMs: 5_000, refusal: unavailable });
   const arrival = arrivals();
-  const door = openDoor(log, clock);
+  const guard = guardStore(log, clock);
   const bundles: BundleCollections = {
     signing: founding.signing,
     deployments: db.collection('deployments'),
@@ -89,27 +91,27 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     turn,
     newId: () => arrival(clock.now()),
   };
-  const { ping } = door.guarded({ ping: () => roundTrip(db, clock) });
+  const { ping } = guard.guarded({ ping: () => roundTrip(db, clock) });
   return {
-    tenants: door.guarded(mongoTenants(founding)),
-    logins: door.guarded(mongoLogins(db.collection('logins'))),
-    keys: door.guarded(mongoKeys(db.collection('keys'))),
-    signing: door.guarded(mongoSigning(founding.signing, turn, (tenantId) => settle(founding, tenantId))),
-    contracts: door.guarded(mongoContracts(library)),
-    compositions: door.guarded(mongoCompositions(library)),
-    bundles: door.guarded(mongoBundles(bundles, turn)),
-    deployments: door.guarded(mongoDeployments(bundles, turn, bundleHasVersion(bundles.bundles))),
-    events: door.guarded(mongoEvents(db.collection('events'), arrival, clock)),
-    approvals: door.guarded(
+    tenants: guard.guarded(mongoTenants(founding)),
+    logins: guard.guarded(mongoLogins(db.collection('logins'))),
+    keys: guard.guarded(mongoKeys(db.collection('keys'))),
+    signing: guard.guarded(mongoSigning(founding.signing, turn, (tenantId) => settle(founding, tenantId))),
+    contracts: guard.guarded(mongoContracts(library)),
+    compositions: guard.guarded(mongoCompositions(library)),
+    bundles: guard.guarded(mongoBundles(bundles, turn)),
+    deployments: guard.guarded(mongoDeployments(bundles, turn, bundleHasVersion(bundles.bundles))),
+    events: guard.guarded(mongoEvents(db.collection('events'), arrival, clock)),
+    approvals: guard.guarded(
       mongoApprovals(db.collection('approvals'), db.collection('approvalArgs'), arrival, clock),
     ),
-    agents: door.guarded(mongoAgents(db.collection('agents'), db.collection('reports'))),
-    rules: door.guarded(mongoRules(db.collection('rules'))),
-    values: door.guarded(mongoValues(db.collection('values'), turn)),
-    seals: door.guarded(mongoSeals(db.collection('seals'))),
+    agents: guard.guarded(mongoAgents(db.collection('agents'), db.collection('reports'))),
+    rules: guard.guarded(mongoRules(db.collection('rules'))),
+    values: guard.guarded(mongoValues(db.collection('values'), turn)),
+    seals: guard.guarded(mongoSeals(db.collection('seals'))),
     ping,
     async close() {
-      await door.close();
+      await guard.close();
       await client.close();
     },
   };
@@ -118,14 +120,6 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
 /** Milliseconds of one command. @throws HubError('unavailable') after 2 s */
 async function roundTrip(db: Db, clock: Clock): Promise<number> {
   const begun = clock.monotonic();
-  let timer: Timer | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = clock.after(pingMs, () => reject(unavailable()));
-  });
-  try {
-    await Promise.race([db.command({ ping: 1 }), late]);
-    return clock.monotonic() - begun;
-  } finally {
-    timer?.cancel();
-  }
+  await withTimeout(clock, pingMs, db.command({ ping: 1 }), unavailable);
+  return clock.monotonic() - begun;
 }

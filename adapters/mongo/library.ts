@@ -3,6 +3,7 @@
 // a row of their own, written before the head names it and never changed after. A process that dies between the two leaves a row that
 // nothing names. A version leaves the head only after its row was marked `kept`: history reads kept rows and what the head names.
 import type { Collection } from 'mongodb';
+import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import type {
   Composition,
   CompositionItem,
@@ -11,8 +12,7 @@ import type {
 } from '../../src/domain/library.ts';
 import { unlessTaken } from './failure.ts';
 import { fieldOf, fromText, type Row, toText } from './form.ts';
-import { decide, type Head, readHead, type Step } from './head.ts';
-import type { Turns } from './turns.ts';
+import { decide, type Head, readHead, type Step } from './versioned-document.ts';
 
 export interface ContractEntry {
   readonly contractId: string;
@@ -54,7 +54,7 @@ export type ContractRow = Omit<Row<ContractVersion>, 'definition'> & {
 export interface Library {
   readonly heads: Collection<LibraryHead>;
   readonly rows: Collection<ContractRow>;
-  readonly turn: Turns;
+  readonly turn: KeyedMutex;
   readonly newId: () => string;
 }
 

@@ -2,12 +2,12 @@
 // its signature: a deployment (deployments.ts) and a rotation are each one write of this head, so that current deployments are always
 // signed by the active key. A process that dies before or after that write leaves nothing half done. Seeds of retired keys are not kept.
 import type { Collection } from 'mongodb';
+import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import type { Deployment } from '../../src/domain/deployment.ts';
 import type { SigningKey } from '../../src/domain/tenant.ts';
 import type { SigningStore } from '../../src/ports/identity.ts';
 import { unlessTaken } from './failure.ts';
-import { decide, readHead } from './head.ts';
-import type { Turns } from './turns.ts';
+import { decide, readHead } from './versioned-document.ts';
 
 /** A deployment and its place among all deployments of its tenant, from 1. */
 export type Placed = Deployment & { readonly order: number };
@@ -34,7 +34,7 @@ export const newSigningHead = (key: SigningKey): SigningHead => ({
 
 export function mongoSigning(
   heads: Collection<SigningHead>,
-  turn: Turns,
+  turn: KeyedMutex,
   settle: (tenantId: string) => Promise<void>,
 ): SigningStore {
   const active = async (tenantId: string) => (await readHead(heads, tenantId, ['active']))?.active ?? null;

@@ -1,9 +1,9 @@
 // Session values in MongoDB, for hubs that keep them in the store; adapters/redis has the faster ones. Adding is a compare-and-set; what was
 // added to one key while a write was under way goes into the next write together.
 import type { Collection, WithId } from 'mongodb';
+import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import { type ValueStore, valueTtlMs } from '../../src/ports/values.ts';
 import { unavailable, unlessTaken } from './failure.ts';
-import type { Turns } from './turns.ts';
 
 export interface ValueRow {
   readonly tenantId: string;
@@ -28,7 +28,7 @@ function sum(text: string, amount: number): number | null {
   return Number.isFinite(total) ? total : null;
 }
 
-export function mongoValues(values: Collection<ValueRow>, turn: Turns): ValueStore {
+export function mongoValues(values: Collection<ValueRow>, turn: KeyedMutex): ValueStore {
   const one = (tenantId: string, key: string) => ({ tenantId, key });
   async function set(tenantId: string, key: string, value: string, now: number): Promise<void> {
     const change = { $set: { value, expiresAt: now + valueTtlMs } };

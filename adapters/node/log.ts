@@ -23,7 +23,7 @@ const paths = names.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${na
 
 export interface LogOptions {
   readonly level?: 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  /** Standard output unless told. */
+  /** Standard output by default. */
   readonly destination?: DestinationStream;
 }
 

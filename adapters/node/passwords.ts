@@ -1,46 +1,21 @@
 // Password hashes: scrypt on libuv's threads, a few at a time, the rest in a bounded queue. Stores nothing.
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
+import { createSemaphore } from '../../src/concurrency/semaphore.ts';
 import { HubError } from '../../src/domain/error.ts';
 import type { Secrets } from '../../src/ports/secrets.ts';
 
 export interface PasswordOptions {
-  /** scrypt's N, a power of two; 2^15 (32 MiB a hash) unless told. Tests take less. */
+  /** scrypt's N, a power of two; 2^15 (32 MiB a hash) by default. Tests take less. */
   readonly cost?: number;
-  /** How many run at once; 3 unless told: libuv has four threads and the store's files need one. */
+  /** How many run at once; 3 by default: libuv has four threads and the store's files need one. */
   readonly atOnce?: number;
-  /** How many may wait; 64 unless told. */
+  /** How many may wait; 64 by default. */
   readonly waiting?: number;
 }
 
 const blockSize = 8;
 const hashBytes = 32;
 const hashForm = /^scrypt\$(\d{1,8})\$(\d{1,2})\$(\d{1,2})\$([\w-]{16,128})\$([\w-]{16,128})$/;
-
-/** Runs at most `atOnce` tasks; throws `overloaded` when `waiting` more are queued. */
-function gate(atOnce: number, waiting: number): <T>(task: () => Promise<T>) => Promise<T> {
-  let running = 0;
-  const queue: (() => void)[] = [];
-  return async (task) => {
-    if (running >= atOnce) {
-      if (queue.length >= waiting) {
-        throw new HubError('overloaded', 'Too many passwords are being checked. Try again shortly.', {
-          retryAfter: 1,
-        });
-      }
-      // The one that ends hands its place over, so `running` stays as it is.
-      await new Promise<void>((resolve) => queue.push(resolve));
-    } else {
-      running++;
-    }
-    try {
-      return await task();
-    } finally {
-      const next = queue.shift();
-      if (next) next();
-      else running--;
-    }
-  };
-}
 
 const derive = (password: string, salt: Uint8Array, length: number, cost: ScryptOptions): Promise<Buffer> =>
   new Promise((resolve, reject) => {
@@ -55,7 +30,14 @@ export function createPasswords(
   options: PasswordOptions = {},
 ): Pick<Secrets, 'hashPassword' | 'checkPassword'> {
   const N = options.cost ?? 2 ** 15;
-  const run = gate(options.atOnce ?? 3, options.waiting ?? 64);
+  const run = createSemaphore({
+    max: options.atOnce ?? 3,
+    maxWaiting: options.waiting ?? 64,
+    refusal: () =>
+      new HubError('overloaded', 'Too many passwords are being checked. Try again shortly.', {
+        retryAfter: 1,
+      }),
+  });
   const dummy = randomBytes(16);
 
   return {

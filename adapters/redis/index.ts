@@ -1,20 +1,20 @@
-// What a cluster keeps in Redis: limits, session values, leases, the broadcast and the post, over four connections per node. Puts them together.
+// What a cluster keeps in Redis: limits, session values, leases, the broadcast and the bus, over four connections per node. Puts them together.
 import { randomUUID } from 'node:crypto';
 import type { Broadcast } from '../../src/ports/broadcast.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Leases } from '../../src/ports/leases.ts';
 import type { Limits } from '../../src/ports/limits.ts';
 import type { Log } from '../../src/ports/log.ts';
-import type { Members } from '../../src/ports/members.ts';
-import type { Post } from '../../src/ports/post.ts';
+import type { Membership } from '../../src/ports/membership.ts';
+import type { MessageBus } from '../../src/ports/message-bus.ts';
 import type { ValueStore } from '../../src/ports/values.ts';
 import { openBroadcast } from './broadcast.ts';
 import { redisLeases } from './leases.ts';
 import { redisLimits } from './limits.ts';
 import { type Link, openLink } from './link.ts';
 import { type Retention, redisLogs } from './log.ts';
-import { redisMembers } from './members.ts';
-import { openPost } from './post.ts';
+import { redisMembers } from './membership.ts';
+import { openMessageBus } from './message-bus.ts';
 import { openReader, type Reader } from './reader.ts';
 import { redisValues } from './values.ts';
 
@@ -32,11 +32,11 @@ export interface RedisOptions {
   readonly leaseMs?: number;
   /** How long a node is a member after it was heard, in milliseconds. */
   readonly memberMs?: number;
-  /** Called after every turn of the reader of letters, and of the reader of frames, that Redis answered. */
-  readonly postTurned?: () => void;
+  /** Called after every turn of the reader of envelopes, and of the reader of frames, that Redis answered. */
+  readonly busTurned?: () => void;
   readonly framesTurned?: () => void;
-  /** How many letters a shard may hold. */
-  readonly postMost?: number;
+  /** How many envelopes a shard may hold. */
+  readonly maxEnvelopes?: number;
   /** The time that limits count in; Redis's own without it. */
   readonly limitTime?: () => number;
 }
@@ -46,8 +46,8 @@ export interface RedisParts {
   readonly values: ValueStore;
   readonly leases: Leases;
   readonly broadcast: Broadcast;
-  readonly post: Post;
-  readonly members: Members;
+  readonly bus: MessageBus;
+  readonly members: Membership;
   /** How far this node is behind what was published, in milliseconds. @throws HubError('unavailable') */
   broadcastLagMs(): Promise<number>;
   /** Round trip in milliseconds. @throws HubError('unavailable') within 2 s */
@@ -74,29 +74,29 @@ export async function openRedis(options: RedisOptions): Promise<RedisParts> {
     const link = await opened('commands');
     const blocking = await opened('reader');
     const replays = await opened('replay');
-    const letters = await opened('post');
+    const envelopes = await opened('bus');
     const logs = redisLogs(link, replays, prefix, { ...defaultRetention, ...options.retention });
     const turned = options.framesTurned;
     const ports = { link, blocking, logs, clock, log, ...(turned ? { turned } : {}) };
     const frames = openReader(ports, `${prefix}wake:${randomUUID()}`);
     reader = frames;
     const broadcast = await openBroadcast(logs, frames, log);
-    const post = openPost({
+    const bus = openMessageBus({
       link,
-      blocking: letters,
+      blocking: envelopes,
       prefix,
       node: nodeId,
       clock,
       log,
-      ...(options.postTurned ? { turned: options.postTurned } : {}),
-      ...(options.postMost ? { most: options.postMost } : {}),
+      ...(options.busTurned ? { turned: options.busTurned } : {}),
+      ...(options.maxEnvelopes ? { most: options.maxEnvelopes } : {}),
     });
     return {
       limits: redisLimits(link, prefix, options.limitTime),
       values: redisValues(link, prefix),
       leases: redisLeases(link, prefix, clock, nodeId, options.leaseMs),
       broadcast,
-      post,
+      bus,
       members: redisMembers(link, prefix, nodeId, options.memberMs),
       broadcastLagMs: () => frames.lagMs(),
       async ping() {
@@ -106,7 +106,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisParts> {
       },
       async close() {
         await broadcast.close();
-        await post.close();
+        await bus.close();
         await replays.close();
         await link.close();
       },

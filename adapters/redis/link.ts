@@ -2,8 +2,9 @@
 // Its errors leave as HubErrors; it logs no address, because an address may hold a password.
 import { createHash } from 'node:crypto';
 import { createClient, ErrorReply, RESP_TYPES } from 'redis';
+import { withTimeout } from '../../src/concurrency/with-timeout.ts';
 import { HubError } from '../../src/domain/error.ts';
-import type { Clock, Timer } from '../../src/ports/clock.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 
 export type Argument = string | Buffer;
@@ -74,17 +75,7 @@ export async function openLink({ url, log, clock, timeoutMs, name }: LinkOptions
   let client = make();
   let closed = false;
 
-  async function within<T>(ms: number, task: Promise<T>): Promise<T> {
-    let timer: Timer | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = clock.after(ms, () => reject(unavailable()));
-    });
-    try {
-      return await Promise.race([task, late]);
-    } finally {
-      timer?.cancel();
-    }
-  }
+  const within = <T>(ms: number, task: Promise<T>): Promise<T> => withTimeout(clock, ms, task, unavailable);
 
   /** A connection that stopped answering without closing is of no use: it is replaced. */
   function replace(): void {

@@ -1,4 +1,4 @@
-// Turns a batch into what the writer stores without parsing: JSON bytes and small summaries. Runs on the caller's thread.
+// EventLoopBudget a batch into what the writer stores without parsing: JSON bytes and small summaries. Runs on the caller's thread.
 import { type EventInput, type Outcome, outcomeOf } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type { EventBatch } from '../../src/ports/events.ts';

@@ -6,8 +6,8 @@ import { Database } from './database.ts';
 import { encodeBatch } from './events-encode.ts';
 import { errorOf, failureOf } from './failure.ts';
 import { createPrivate, lockStore } from './lock.ts';
-import { kinds, nounsOf } from './nouns.ts';
 import { configure, migrate } from './schema.ts';
+import { kinds, nounsOf } from './stores.ts';
 import { finish, type NounName, type SqliteStore } from './sync.ts';
 
 type AnyMethod = (...args: readonly unknown[]) => unknown;
@@ -16,7 +16,7 @@ type AnyMethod = (...args: readonly unknown[]) => unknown;
 export function storeMethods(
   call: (noun: NounName, method: string, args: readonly unknown[]) => Promise<unknown>,
 ): Omit<SqliteStore, 'ping' | 'close'> {
-  const nouns = Object.entries(kinds).map(([noun, methods]) => [
+  const stores = Object.entries(kinds).map(([noun, methods]) => [
     noun,
     Object.fromEntries(
       Object.keys(methods).map((method) => [
@@ -25,7 +25,7 @@ export function storeMethods(
       ]),
     ),
   ]);
-  return Object.fromEntries(nouns) as Omit<SqliteStore, 'ping' | 'close'>;
+  return Object.fromEntries(stores) as Omit<SqliteStore, 'ping' | 'close'>;
 }
 
 /** @param path a file, or `:memory:` */
@@ -38,7 +38,7 @@ export async function openInline(path: string): Promise<SqliteStore> {
   migrate(db);
   const calls = new CallIndex(db);
   calls.load();
-  const nouns = nounsOf(db, calls) as unknown as {
+  const stores = nounsOf(db, calls) as unknown as {
     readonly [noun: string]: { readonly [method: string]: AnyMethod };
   };
   let closed = false;
@@ -46,7 +46,7 @@ export async function openInline(path: string): Promise<SqliteStore> {
   async function call(noun: NounName, method: string, args: readonly unknown[]): Promise<unknown> {
     if (closed) throw new HubError('unavailable', 'The store is closed.');
     const given = noun === 'events' && method === 'ingest' ? [encodeBatch(args[0] as EventBatch)] : args;
-    const run = () => nouns[noun]?.[method]?.(...given);
+    const run = () => stores[noun]?.[method]?.(...given);
     const writes = (kinds[noun] as { readonly [method: string]: string })[method] === 'write';
     try {
       if (!writes) return finish(run());

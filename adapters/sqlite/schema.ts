@@ -142,8 +142,12 @@ CREATE INDEX contracts_newest ON contracts (tenant_id, created_at);
 
 const migrations: readonly string[] = [control + events, jobs, announcements + seals, decisions, pages];
 
-/** Brings the file to the newest version. @throws HubError('conflict') when a newer program made it */
-export function migrate(db: Database): void {
+/**
+ * Brings the file to the newest version.
+ * @param to an older version, for tests of what follows
+ * @throws HubError('conflict') when a newer program made it
+ */
+export function migrate(db: Database, to = migrations.length): void {
   const version = Number(db.get('PRAGMA user_version')?.[0] ?? 0);
   if (version > migrations.length) {
     throw new HubError(
@@ -151,7 +155,7 @@ export function migrate(db: Database): void {
       `The store was made by a newer version (schema ${version}, known ${migrations.length}).`,
     );
   }
-  migrations.slice(version).forEach((statements, i) => {
+  migrations.slice(version, to).forEach((statements, i) => {
     db.atomically(() => db.exec(`${statements} PRAGMA user_version = ${version + i + 1};`));
   });
 }

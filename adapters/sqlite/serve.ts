@@ -14,9 +14,9 @@ export interface Server {
 }
 
 /** A connection and the way back to the callers. */
-export interface Line {
+export interface Connection {
   readonly db: Database;
-  readonly nouns: Nouns;
+  readonly stores: Nouns;
   readonly answer: (replies: readonly Reply[]) => void;
   /** Runs a task after calls that have arrived meanwhile were accepted. */
   readonly later: (task: () => void) => unknown;
@@ -24,9 +24,9 @@ export interface Line {
 
 type AnyMethod = (...args: readonly unknown[]) => unknown;
 
-function run({ db, nouns }: Line, [, noun, method, args]: Call): unknown {
+function run({ db, stores }: Connection, [, noun, method, args]: Call): unknown {
   if (noun === 'store' && method === 'ping') return db.get('SELECT 1') !== undefined;
-  const found = (nouns as unknown as { readonly [n: string]: { readonly [m: string]: AnyMethod } })[noun]?.[
+  const found = (stores as unknown as { readonly [n: string]: { readonly [m: string]: AnyMethod } })[noun]?.[
     method
   ];
   if (!found) throw new TypeError(`no method ${noun}.${method}`);
@@ -45,7 +45,7 @@ function attempt(id: number, task: () => unknown): Reply {
  * Group commit: one failing call undoes itself alone; a failing commit fails its whole group.
  * @param maintain runs first in each commit
  */
-export function serveWrites(line: Line, maintain: () => void): Server {
+export function serveWrites(line: Connection, maintain: () => void): Server {
   const { db, answer, later } = line;
   let queue: Call[] = [];
   let scheduled = false;
@@ -88,7 +88,7 @@ export function serveWrites(line: Line, maintain: () => void): Server {
   };
 }
 
-export function serveReads(line: Line): Server {
+export function serveReads(line: Connection): Server {
   const { answer, later } = line;
   let running: { readonly id: number; readonly steps: Steps<unknown> }[] = [];
   let scheduled = false;

@@ -3,9 +3,9 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { CallIndex } from './calls.ts';
 import { Database } from './database.ts';
 import { failureOf } from './failure.ts';
-import { nounsOf } from './nouns.ts';
 import { configure } from './schema.ts';
 import { serveReads, serveWrites } from './serve.ts';
+import { nounsOf } from './stores.ts';
 import type { FromThread, Reply, ThreadStart, ToThread } from './wire.ts';
 
 const { role, path, tuning, callLimits } = workerData as ThreadStart;
@@ -21,7 +21,7 @@ try {
   const calls = new CallIndex(db, callLimits);
   const line = {
     db,
-    nouns: nounsOf(db, calls),
+    stores: nounsOf(db, calls),
     answer: (replies: readonly Reply[]) => post({ kind: 'replies', replies }),
     later: setImmediate,
   };

@@ -9,8 +9,8 @@ import { buffersOf, encodeBatch } from './events-encode.ts';
 import { unavailable } from './failure.ts';
 import { storeMethods } from './inline.ts';
 import { createPrivate, lockStore } from './lock.ts';
-import { kinds } from './nouns.ts';
 import { configure, migrate } from './schema.ts';
+import { kinds } from './stores.ts';
 import type { NounName, SqliteStore } from './sync.ts';
 import type { Role, ThreadStart } from './wire.ts';
 

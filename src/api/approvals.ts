@@ -31,7 +31,7 @@ export const approvalRoutes = routes({
   createApproval: {
     method: 'POST',
     path: '/api/v1/approvals',
-    auth: 'key',
+    auth: ['key'],
     tag: 'approvals',
     summary: 'Ask people to approve a tool call; at most 10 per 60 seconds and agent',
     body: z.object({
@@ -62,7 +62,7 @@ export const approvalRoutes = routes({
   listApprovals: {
     method: 'GET',
     path: '/api/v1/approvals',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'approvals',
     summary: 'Approvals, newest first',
     query: z.object({
@@ -79,7 +79,7 @@ export const approvalRoutes = routes({
   getApproval: {
     method: 'GET',
     path: '/api/v1/approvals/{approval_id}',
-    auth: 'either',
+    auth: ['key', 'cookie'],
     tag: 'approvals',
     summary: 'One approval; a key sees those of its own environment',
     params,
@@ -90,7 +90,7 @@ export const approvalRoutes = routes({
   decideApproval: {
     method: 'PUT',
     path: '/api/v1/approvals/{approval_id}',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'approvals',
     summary: 'Approve or deny; the decider is the signed-in user',
     params,

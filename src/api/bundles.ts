@@ -1,7 +1,7 @@
 // Routes of bundles and deployments (document 1, Bundles and deployments, Authentication rule 4; document 3 §6).
 import { z } from 'zod';
 import { env, instant, paging, uuid, versionNumber, yamlContent } from './fields.ts';
-import { routes } from './route.ts';
+import { documentBody, routes } from './route.ts';
 
 const version = z.object({
   id: uuid,
@@ -33,7 +33,7 @@ export const bundleRoutes = routes({
   uploadBundle: {
     method: 'POST',
     path: '/api/v1/bundles',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'bundles',
     summary: 'Save YAML as the next version of the bundle that metadata.name names',
     body: z.object({ yaml_content: yamlContent }),
@@ -41,11 +41,12 @@ export const bundleRoutes = routes({
     status: 201,
     reply: version,
     errors: ['unprocessable', 'validation_failed', 'overloaded'],
+    bodyLimit: documentBody,
   },
   listBundles: {
     method: 'GET',
     path: '/api/v1/bundles',
-    auth: 'either',
+    auth: ['key', 'cookie'],
     tag: 'bundles',
     summary: 'Bundles, newest upload first; with an API key only those deployed to its environment',
     query: z.object(paging(1000)),
@@ -66,7 +67,7 @@ export const bundleRoutes = routes({
   listBundleVersions: {
     method: 'GET',
     path: '/api/v1/bundles/{name}',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'bundles',
     summary: 'Versions of a bundle, newest first',
     params,
@@ -78,7 +79,8 @@ export const bundleRoutes = routes({
   currentBundle: {
     method: 'GET',
     path: '/api/v1/bundles/{name}/current',
-    auth: 'either',
+    auth: ['key', 'cookie'],
+    ownEnvironment: true,
     tag: 'bundles',
     summary: 'The version deployed to an environment, with its YAML and signature',
     params,
@@ -95,7 +97,7 @@ export const bundleRoutes = routes({
   getBundleVersion: {
     method: 'GET',
     path: '/api/v1/bundles/{name}/{version}',
-    auth: 'either',
+    auth: ['key', 'cookie'],
     tag: 'bundles',
     summary: 'One version; with an API key only the one deployed to its environment',
     params: versionParams,
@@ -106,7 +108,7 @@ export const bundleRoutes = routes({
   getBundleYaml: {
     method: 'GET',
     path: '/api/v1/bundles/{name}/{version}/yaml',
-    auth: 'either',
+    auth: ['key', 'cookie'],
     tag: 'bundles',
     summary: 'The YAML of one version, byte for byte',
     params: versionParams,
@@ -118,7 +120,7 @@ export const bundleRoutes = routes({
   deployBundle: {
     method: 'POST',
     path: '/api/v1/bundles/{name}/{version}/deploy',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'bundles',
     summary: 'Sign a version and deploy it to an environment; an older version is a rollback',
     params: versionParams,
@@ -126,11 +128,12 @@ export const bundleRoutes = routes({
     status: 201,
     reply: deployment,
     errors: ['not_found', 'unprocessable', 'validation_failed', 'overloaded', 'unavailable'],
+    bodyLimit: documentBody,
   },
   listDeployments: {
     method: 'GET',
     path: '/api/v1/deployments',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'deployments',
     summary: 'Deployments, newest first',
     query: z.object({

@@ -26,15 +26,16 @@ export type Caller =
   | { readonly kind: 'operator' };
 
 /** The caller that a route's `auth` admits. */
-export type CallerOf<A extends RouteDeclaration['auth']> = A extends 'cookie' | 'admin'
-  ? Extract<Caller, { kind: 'user' }>
-  : A extends 'key'
-    ? Extract<Caller, { kind: 'key' }>
-    : A extends 'either'
-      ? Extract<Caller, { kind: 'user' | 'key' }>
-      : A extends 'operator'
-        ? Extract<Caller, { kind: 'operator' }>
-        : Caller;
+export type CallerOf<A extends RouteDeclaration['auth']> = A extends readonly []
+  ? Caller
+  : Extract<Caller, { kind: KindOf[A[number]] }>;
+
+/** The kind of caller that each scheme yields. */
+interface KindOf {
+  readonly cookie: 'user';
+  readonly key: 'key';
+  readonly operatorToken: 'operator';
+}
 
 /** The request beside its validated parts. */
 export interface Request {

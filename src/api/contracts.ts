@@ -14,7 +14,7 @@ import {
   yamlContent,
 } from './fields.ts';
 import { listed } from './listed.ts';
-import { routes } from './route.ts';
+import { documentBody, routes } from './route.ts';
 
 /** Characters of a definition's JSON. A bundle may hold 1 MiB, so a quarter of it is a generous contract. */
 export const maxDefinition = 262_144;
@@ -52,7 +52,7 @@ export const contractRoutes = routes({
   listContracts: {
     method: 'GET',
     path: '/api/v1/contracts',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'contracts',
     summary: 'Latest version of each contract, newest first',
     query: z.object({
@@ -70,7 +70,7 @@ export const contractRoutes = routes({
   createContract: {
     method: 'POST',
     path: '/api/v1/contracts',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'contracts',
     summary: 'Add a contract to the library as version 1',
     body: z.object({
@@ -84,11 +84,12 @@ export const contractRoutes = routes({
     status: 201,
     reply: detail,
     errors: ['conflict', 'validation_failed'],
+    bodyLimit: documentBody,
   },
   importContracts: {
     method: 'POST',
     path: '/api/v1/contracts/import',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'contracts',
     summary: 'Take a YAML bundle apart into contracts, and a composition of its name unless there is one',
     body: z.object({ yaml_content: yamlContent }),
@@ -100,11 +101,12 @@ export const contractRoutes = routes({
       bundle_composition_created: z.string().nullable(),
     }),
     errors: ['unprocessable', 'validation_failed', 'overloaded'],
+    bodyLimit: documentBody,
   },
   getContract: {
     method: 'GET',
     path: '/api/v1/contracts/{contract_id}',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'contracts',
     summary:
       'The latest version, with the history of the newest 1,000 versions; older ones are read by number',
@@ -116,7 +118,7 @@ export const contractRoutes = routes({
   getContractVersion: {
     method: 'GET',
     path: '/api/v1/contracts/{contract_id}/versions/{version}',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'contracts',
     summary: 'One version of a contract',
     params: params.extend({ version: versionNumber }),
@@ -127,7 +129,7 @@ export const contractRoutes = routes({
   updateContract: {
     method: 'PUT',
     path: '/api/v1/contracts/{contract_id}',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'contracts',
     summary:
       'Add a version: what is absent is kept; null clears description and tags, and keeps name and definition',
@@ -141,11 +143,12 @@ export const contractRoutes = routes({
     status: 200,
     reply: detail,
     errors: ['not_found', 'unprocessable', 'validation_failed'],
+    bodyLimit: documentBody,
   },
   deleteContract: {
     method: 'DELETE',
     path: '/api/v1/contracts/{contract_id}',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'contracts',
     summary: 'Delete all versions; refused while a composition names the contract',
     params,
@@ -155,7 +158,7 @@ export const contractRoutes = routes({
   contractUsage: {
     method: 'GET',
     path: '/api/v1/contracts/{contract_id}/usage',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'contracts',
     summary: 'Compositions that name the contract, by name',
     params,

@@ -82,7 +82,7 @@ export const eventRoutes = routes({
   ingestEvents: {
     method: 'POST',
     path: '/api/v1/events',
-    auth: 'key',
+    auth: ['key'],
     tag: 'events',
     summary: 'Store a batch of 1 to 1,000 audit events; durable when answered, safe to repeat',
     body: eventBatch,
@@ -95,7 +95,8 @@ export const eventRoutes = routes({
   searchEvents: {
     method: 'GET',
     path: '/api/v1/events',
-    auth: 'either',
+    auth: ['key', 'cookie'],
+    ownEnvironment: true,
     tag: 'events',
     summary: 'Events, newest first; X-Next-Cursor and Link carry the cursor of the next page',
     query: z.object({
@@ -113,7 +114,8 @@ export const eventRoutes = routes({
   eventHistogram: {
     method: 'GET',
     path: '/api/v1/events/histogram',
-    auth: 'either',
+    auth: ['key', 'cookie'],
+    ownEnvironment: true,
     tag: 'events',
     summary: 'Counts per bucket of time; buckets without events are left out, until is exclusive',
     query: z.object({

@@ -22,7 +22,8 @@ export const keyRoutes = routes({
   createKey: {
     method: 'POST',
     path: '/api/v1/keys',
-    auth: 'admin',
+    auth: ['cookie'],
+    role: 'admin',
     tag: 'keys',
     summary: 'Create an API key for one environment; the full key is shown once',
     body: z.object({ env, label }),
@@ -33,7 +34,7 @@ export const keyRoutes = routes({
   listKeys: {
     method: 'GET',
     path: '/api/v1/keys',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'keys',
     summary: 'Keys that are not revoked, newest first',
     query: z.object(paging(1000)),
@@ -44,7 +45,8 @@ export const keyRoutes = routes({
   revokeKey: {
     method: 'DELETE',
     path: '/api/v1/keys/{key_id}',
-    auth: 'admin',
+    auth: ['cookie'],
+    role: 'admin',
     tag: 'keys',
     summary: 'Revoke a key; its live streams end within a second',
     params: z.object({ key_id: uuid }),

@@ -7,7 +7,8 @@ export const settingRoutes = routes({
   rotateSigningKey: {
     method: 'POST',
     path: '/api/v1/settings/rotate-signing-key',
-    auth: 'admin',
+    auth: ['cookie'],
+    role: 'admin',
     tag: 'settings',
     summary:
       'Make a new signing key and sign every current deployment with it; agents get the new signatures',
@@ -22,7 +23,8 @@ export const settingRoutes = routes({
   purgeEvents: {
     method: 'DELETE',
     path: '/api/v1/settings/purge-events',
-    auth: 'admin',
+    auth: ['cookie'],
+    role: 'admin',
     tag: 'settings',
     summary:
       'Remove events received more than N days ago; complete is false when more are left, which are removed in the background',

@@ -6,7 +6,7 @@ export const streamRoutes = routes({
   agentStream: {
     method: 'GET',
     path: '/api/v1/stream',
-    auth: 'key',
+    auth: ['key'],
     tag: 'streams',
     summary: 'An agent follows contract updates, decisions on its approvals and its assignment',
     query: z.object({
@@ -25,7 +25,7 @@ export const streamRoutes = routes({
   dashboardStream: {
     method: 'GET',
     path: '/api/v1/stream/dashboard',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'streams',
     summary: "A dashboard follows what happens in its tenant's environments",
     status: 200,

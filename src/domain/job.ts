@@ -13,9 +13,9 @@ export interface Job {
   readonly runAt: number;
   /** 1 to 1,000. After as many failed runs the job is dead. */
   readonly maxAttempts: number;
-  /** The wait after the first failed run, in milliseconds; doubled after each further one. 1,000 unless told. */
+  /** The wait after the first failed run, in milliseconds; doubled after each further one. 1,000 by default. */
   readonly backoffMs?: number;
-  /** No wait is longer, but for the jitter; 3,600,000 unless told. */
+  /** No wait is longer, but for the jitter; 3,600,000 by default. */
   readonly longestBackoffMs?: number;
 }
 

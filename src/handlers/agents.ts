@@ -7,7 +7,7 @@ import type { Caller } from '../api/call.ts';
 import { type AssignmentRule, type Registration, resolveAssignment } from '../domain/agent.ts';
 import { notFound } from '../domain/error.ts';
 import { environments } from '../domain/ids.ts';
-import { given } from './given.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { iso, isoOrNull } from './render.ts';
 
@@ -41,7 +41,7 @@ export const agents: Handlers<typeof agentRoutes> = {
   async updateRegistration(hub, { params, body }, caller) {
     const { tenantId } = caller;
     const agentId = params.agent_id;
-    const patch = given({
+    const patch = omitUndefined({
       displayName: body.display_name === '' ? null : body.display_name,
       tags: body.tags === null ? {} : body.tags,
     });

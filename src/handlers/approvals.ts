@@ -7,7 +7,7 @@ import { truncated } from '../api/listed.ts';
 import { type Approval, asSeen, isDue, largeArgs, maxInlineArgs } from '../domain/approval.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import type { JsonObject } from '../domain/library.ts';
-import { given } from './given.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { validationFailed } from './problems.ts';
 import { iso, isoOrNull } from './render.ts';
@@ -36,7 +36,7 @@ export const approvals: Handlers<typeof approvalRoutes> = {
   async listApprovals(hub, { query }, caller) {
     const now = hub.clock.now();
     const { status, env, offset } = query;
-    const filter = { env: env ?? null, ...given({ status }) };
+    const filter = { env: env ?? null, ...omitUndefined({ status }) };
     const { items, more } = await hub.store.approvals.list(caller.tenantId, filter, query, now);
     const settled = await settleAll(hub, items, now);
     // What was decided meanwhile is not shown, but it stood in the store's list: it counts in the offset.

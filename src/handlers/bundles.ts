@@ -2,11 +2,11 @@
 import type { bundleRoutes } from '../api/bundles.ts';
 import type { CallerOf } from '../api/call.ts';
 import type { BundleVersion, Deployment } from '../domain/deployment.ts';
-import { HubError, notFound } from '../domain/error.ts';
+import { type HubError, notFound } from '../domain/error.ts';
 import { dashboardsOf } from '../domain/frame.ts';
 import { type Env, environments } from '../domain/ids.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import { encodeSignature } from '../domain/update.ts';
-import { given } from './given.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { listOf } from './pages.ts';
 import { deploy } from './release.ts';
@@ -43,7 +43,7 @@ const absent = (name: string, version: number): HubError =>
  */
 async function requireVisible(
   hub: Hub,
-  caller: CallerOf<'either'>,
+  caller: CallerOf<readonly ['key', 'cookie']>,
   name: string,
   version: number,
 ): Promise<void> {
@@ -121,12 +121,6 @@ export const bundles: Handlers<typeof bundleRoutes> = {
   },
 
   async currentBundle(hub, { params, query }, caller) {
-    if (caller.kind === 'key' && caller.env !== query.env) {
-      throw new HubError(
-        'env_mismatch',
-        `API key is scoped to '${caller.env}', cannot access env '${query.env}'.`,
-      );
-    }
     const { tenantId } = caller;
     const deployment = await hub.store.deployments.currentOf(tenantId, query.env, params.name);
     const none = notFound(`No deployed bundle '${params.name}' for env '${query.env}'`);
@@ -169,7 +163,7 @@ export const bundles: Handlers<typeof bundleRoutes> = {
   },
 
   async listDeployments(hub, { query }, caller) {
-    const filter = given({ env: query.env, bundleName: query.bundle_name });
+    const filter = omitUndefined({ env: query.env, bundleName: query.bundle_name });
     const page = await hub.store.deployments.list(caller.tenantId, filter, query);
     return listOf(page, query, renderDeployment);
   },

@@ -3,8 +3,8 @@ import type { contractRoutes } from '../api/contracts.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import { dashboardsOf, type Frame } from '../domain/frame.ts';
 import type { Composition, ContractVersion } from '../domain/library.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { BundleParts } from '../ports/evaluator.ts';
-import { given } from './given.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { listOf } from './pages.ts';
 import { iso } from './render.ts';
@@ -56,7 +56,7 @@ const absent = (contractId: string): HubError => notFound(`Contract '${contractI
 export const contracts: Handlers<typeof contractRoutes> = {
   async listContracts(hub, { query }, caller) {
     const { type, tag, search } = query;
-    const page = await hub.store.contracts.list(caller.tenantId, given({ type, tag, search }), query);
+    const page = await hub.store.contracts.list(caller.tenantId, omitUndefined({ type, tag, search }), query);
     return listOf(page, query, (contract) => renderSummary(contract, contract.usageCount));
   },
 

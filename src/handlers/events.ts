@@ -2,20 +2,20 @@
 import { environmentKey } from '../../actors/protocol.ts';
 import { type Caller, Reply } from '../api/call.ts';
 import type { eventRoutes } from '../api/events.ts';
+import { turns } from '../concurrency/event-loop-budget.ts';
 import { HubError } from '../domain/error.ts';
 import type { EventInput, Ingested, StoredEvent } from '../domain/event.ts';
 import { dashboardsOf } from '../domain/frame.ts';
 import { hasControl } from '../domain/ids.ts';
 import { renderInstant } from '../domain/instant.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { EventFilter } from '../ports/events.ts';
 import { openCursor, sealCursor } from './cursor.ts';
-import { given } from './given.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { type Batch, readBatch } from './ingest.ts';
+import { touchAgents } from './last-seen.ts';
 import { iso } from './render.ts';
 import { envSeen } from './scope.ts';
-import { touchAgents } from './sightings.ts';
-import { turns } from './turns.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
@@ -89,7 +89,7 @@ export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): P
     }
     await touchAgents(hub, caller, agentIds);
     if (reports.length > 0) {
-      await hub.actors.tell('environment', environmentKey(tenantId, env), 'ranMany', { reports });
+      await hub.actors.tell('environment', environmentKey(tenantId, env), 'reportVersions', { reports });
     }
     await announce(hub, tenantId, ingested.accepted);
   } catch (error) {
@@ -192,7 +192,7 @@ interface Query {
 
 const filterOf = (query: Query, caller: Extract<Caller, { kind: 'user' | 'key' }>): EventFilter => ({
   env: envSeen(caller, query.env),
-  ...given({
+  ...omitUndefined({
     agentId: query.agent_id,
     toolName: query.tool_name,
     verdict: query.verdict,
@@ -205,12 +205,13 @@ const filterOf = (query: Query, caller: Extract<Caller, { kind: 'user' | 'key' }
 
 /** The address of the page after a cursor: the same filters. */
 function pageAfter({ since, until, ...rest }: Query & { readonly limit: number }, cursor: string): string {
-  const times = given({
+  const times = omitUndefined({
     since: since === undefined ? undefined : renderInstant(since),
     until: until === undefined ? undefined : renderInstant(until),
   });
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(given({ ...rest, ...times }))) query.set(name, String(value));
+  for (const [name, value] of Object.entries(omitUndefined({ ...rest, ...times })))
+    query.set(name, String(value));
   query.set('cursor', cursor);
   return `/api/v1/events?${query}`;
 }

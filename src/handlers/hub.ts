@@ -3,7 +3,7 @@ import type { HubActors } from '../../actors/protocol.ts';
 import type { CallerOf, List, Reply, Request } from '../api/call.ts';
 import type { Input, ReplyBody, RouteDeclaration } from '../api/route.ts';
 import type { Quotas } from '../domain/quota.ts';
-import type { Wire } from '../domain/wire.ts';
+import type { VendorNames } from '../domain/vendor-names.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Evaluator } from '../ports/evaluator.ts';
@@ -22,7 +22,7 @@ export interface Settings {
   readonly sessionTtlMs: number;
   readonly loginAttempts: number;
   readonly loginWindowMs: number;
-  readonly wire: Wire;
+  readonly wire: VendorNames;
   readonly quotas: Quotas;
 }
 

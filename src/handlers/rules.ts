@@ -5,7 +5,7 @@ import type { ruleRoutes } from '../api/rules.ts';
 import { type AssignmentRule, resolveAssignment } from '../domain/agent.ts';
 import { HubError } from '../domain/error.ts';
 import { isEnv } from '../domain/ids.ts';
-import { given } from './given.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { Handlers } from './hub.ts';
 import { iso } from './render.ts';
 
@@ -46,7 +46,7 @@ export const rules: Handlers<typeof ruleRoutes> = {
     const rule = await hub.actors.ask('tenant', caller.tenantId, 'changeRule', {
       action: 'update',
       id: params.rule_id,
-      patch: given({
+      patch: omitUndefined({
         priority: body.priority,
         pattern: body.pattern,
         tagMatch: body.tag_match,

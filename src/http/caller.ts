@@ -1,6 +1,7 @@
-// Who calls: API key, login cookie or operator token, by what the route asks for (document 3 §2.2, §3). Also the CSRF rule (§1.4).
+// Who calls: one strategy per authentication scheme, of which a route's declaration names those it takes. Also the check that a browser's page
+// may call.
 import type { Caller } from '../api/call.ts';
-import type { Auth, RouteDeclaration } from '../api/route.ts';
+import type { AuthScheme, RouteDeclaration } from '../api/route.ts';
 import { HubError } from '../domain/error.ts';
 import type { Control } from '../domain/frame.ts';
 import { hasControl, isWellFormed } from '../domain/ids.ts';
@@ -11,7 +12,7 @@ import type { Secrets } from '../ports/secrets.ts';
 import { createKeyRing } from './keys.ts';
 import { createLogins } from './logins.ts';
 
-/** Names on the wire that the edge needs (a part of the handlers' Wire). */
+/** Names on the wire that the edge needs (a part of the handlers' VendorNames). */
 export interface WireNames {
   /** Lower-case header names that may carry the agent id, the preferred one first. */
   readonly agentIdHeaders: readonly string[];
@@ -30,19 +31,47 @@ export interface CallersOptions {
   readonly baseUrl: string;
   readonly sessionTtlMs: number;
   readonly operatorToken: string | null;
+  /** Counts one try of an operator token from an address. @throws HubError rate_limited */
+  readonly operatorGuess: (address: string) => Promise<void>;
 }
 
 export type Headers = ReadonlyMap<string, string>;
 
+export interface Identified {
+  readonly caller: Caller;
+  /** A Set-Cookie text, when a login was extended. */
+  readonly cookie: string | null;
+}
+
+/** One way to prove who calls. */
+interface Scheme {
+  /** Whether the request carries this credential, good or bad. */
+  presented(headers: Headers): boolean;
+  /** Whether it carries something in its place, which `identify` refuses with the reason. */
+  attempted(headers: Headers): boolean;
+  /** @throws HubError unauthenticated and others */
+  identify(headers: Headers, address: string): Promise<Identified>;
+}
+
 export interface Callers {
-  /** The caller, and a Set-Cookie text when a login was extended. @throws HubError unauthenticated, forbidden, not_found */
-  find(auth: Auth, headers: Headers): Promise<{ readonly caller: Caller; readonly cookie: string | null }>;
+  /**
+   * The caller that one of the route's schemes identifies, and a Set-Cookie text when a login was extended.
+   * @throws HubError unauthenticated, forbidden, not_found, rate_limited
+   */
+  find(
+    route: Pick<RouteDeclaration, 'auth' | 'role'>,
+    headers: Headers,
+    address: string,
+  ): Promise<Identified>;
   /** @throws HubError csrf_header_missing */
-  checkCsrf(route: RouteDeclaration, method: string, path: string, headers: Headers): void;
+  checkCsrf(
+    route: Pick<RouteDeclaration, 'auth' | 'method' | 'csrf' | 'csrfMessage'>,
+    headers: Headers,
+  ): void;
   /** True when the request carries a login cookie. */
   hasCookie(headers: Headers): boolean;
   /** Whether the key or login that a stream was opened with is still good, from the store itself. @throws HubError unavailable */
-  stands(caller: Extract<Caller, { kind: 'user' | 'key' }>): Promise<boolean>;
+  isStillValid(caller: Extract<Caller, { kind: 'user' | 'key' }>): Promise<boolean>;
   /** Takes revocations and sign-outs of any node. */
   control(message: Control): void;
   /** Writes the gathered last uses of keys. */
@@ -59,6 +88,12 @@ export function createCallers(options: CallersOptions): Callers {
   const operatorHash = operatorToken === null ? null : secrets.sha256(operatorToken);
   const hasCookie = (headers: Headers): boolean =>
     cookieOf(headers.get('cookie'), wire.sessionCookie) !== null;
+  /** An API key that says something: it may still be unknown or revoked. */
+  function hasKey(headers: Headers): boolean {
+    const token = bearer(headers.get('authorization') ?? '');
+    return token !== null && token.startsWith(wire.keyPrefix) && token.length > wire.keyPrefix.length;
+  }
+
   const logins = createLogins({
     ...options,
     cookieName: wire.sessionCookie,
@@ -84,7 +119,7 @@ export function createCallers(options: CallersOptions): Callers {
     };
   }
 
-  async function byCookie(headers: Headers): Promise<{ caller: Caller; cookie: string | null }> {
+  async function byCookie(headers: Headers): Promise<Identified> {
     const token = cookieOf(headers.get('cookie'), wire.sessionCookie);
     if (!token) throw unauthenticated('Not authenticated.');
     if (token.length > maxCredential) throw unauthenticated('Session expired or invalid.');
@@ -103,53 +138,58 @@ export function createCallers(options: CallersOptions): Callers {
     return { kind: 'operator' };
   }
 
+  const schemes: { readonly [S in AuthScheme]: Scheme } = {
+    key: {
+      presented: hasKey,
+      attempted: (headers) => headers.has('authorization'),
+      identify: async (headers) => ({ caller: await byKey(headers), cookie: null }),
+    },
+    cookie: { presented: hasCookie, attempted: () => false, identify: byCookie },
+    operatorToken: {
+      presented: (headers) => bearer(headers.get('authorization') ?? '') !== null,
+      attempted: () => false,
+      async identify(headers, address) {
+        // A token can be guessed at: guesses are counted before it is compared.
+        await options.operatorGuess(address);
+        return { caller: byOperatorToken(headers), cookie: null };
+      },
+    },
+  };
+
+  /** The scheme whose credential the request carries; of several that it carries the one named first. */
+  function chosen(auth: readonly AuthScheme[], headers: Headers): Scheme {
+    const named = auth.map((name) => schemes[name]);
+    const [only] = named;
+    const scheme =
+      named.length === 1
+        ? only
+        : (named.find((one) => one.presented(headers)) ?? named.find((one) => one.attempted(headers)));
+    if (!scheme) throw unauthenticated('Authentication required.');
+    return scheme;
+  }
+
   return {
-    async find(auth, headers) {
-      switch (auth) {
-        case 'none':
-          return { caller: { kind: 'none' }, cookie: null };
-        case 'key':
-          return { caller: await byKey(headers), cookie: null };
-        case 'operator':
-          return { caller: byOperatorToken(headers), cookie: null };
-        case 'cookie':
-          return byCookie(headers);
-        case 'admin': {
-          const found = await byCookie(headers);
-          if (found.caller.kind === 'user' && found.caller.isAdmin) return found;
-          throw new HubError('forbidden', 'Admin access required.');
-        }
-        case 'either': {
-          if ((headers.get('authorization') ?? '').includes(wire.keyPrefix)) {
-            return { caller: await byKey(headers), cookie: null };
-          }
-          if (hasCookie(headers)) return byCookie(headers);
-          if (!headers.has('authorization')) throw unauthenticated('Authentication required.');
-          return { caller: await byKey(headers), cookie: null };
-        }
+    async find({ auth, role }, headers, address) {
+      if (auth.length === 0) return { caller: { kind: 'none' }, cookie: null };
+      const found = await chosen(auth, headers).identify(headers, address);
+      if (role === 'admin' && !(found.caller.kind === 'user' && found.caller.isAdmin)) {
+        throw new HubError('forbidden', 'Admin access required.');
       }
+      return found;
     },
 
-    checkCsrf(route, method, path, headers) {
-      if (method === 'GET' || method === 'HEAD' || route.csrfExempt) return;
-      const byBrowser = route.auth === 'cookie' || route.auth === 'admin' || route.auth === 'either';
-      if (!byBrowser && !path.startsWith('/api/')) return;
-      if (headers.get('x-requested-with')) return;
-      const token = bearer(headers.get('authorization') ?? '');
-      const signedIn = hasCookie(headers);
-      if (token !== null && !signedIn) {
-        if (token.startsWith(wire.keyPrefix) && token.length > wire.keyPrefix.length) return;
-        if (route.auth === 'operator') return;
-      }
-      throw new HubError(
-        'csrf_header_missing',
-        path === '/api/v1/setup' ? 'Missing X-Requested-With header.' : 'Missing CSRF header.',
-      );
+    checkCsrf({ auth, method, csrf = method === 'GET' ? 'none' : 'header', csrfMessage }, headers) {
+      if (csrf === 'none' || headers.get('x-requested-with')) return;
+      // A page of another origin can make a browser send its cookie, and nothing else that proves who calls.
+      const byToken =
+        hasKey(headers) || (auth.includes('operatorToken') && schemes.operatorToken.presented(headers));
+      if (byToken && !hasCookie(headers)) return;
+      throw new HubError('csrf_header_missing', csrfMessage ?? 'Missing CSRF header.');
     },
 
     hasCookie,
 
-    async stands(caller) {
+    async isStillValid(caller) {
       if (caller.kind === 'user') {
         return (await options.logins.get(caller.tokenHash, options.clock.now())) !== null;
       }

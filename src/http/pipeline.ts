@@ -1,6 +1,6 @@
 // From a raw request to a raw response: match → caller → limit → parse → handle → encode. The only catch. Knows no socket and no noun.
 import type { Caller, Request } from '../api/call.ts';
-import type { RouteDeclaration, RouteTable } from '../api/route.ts';
+import { defaultBody, type RouteDeclaration, type RouteTable } from '../api/route.ts';
 import type { StreamHandlers } from '../api/stream.ts';
 import { HubError } from '../domain/error.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -8,7 +8,6 @@ import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import { clientAddress } from './address.ts';
-import { defaultBodyLimit } from './body.ts';
 import type { Callers } from './caller.ts';
 import { encode, noStore, plain } from './encode.ts';
 import { type Cors, type HeaderList, securityHeaders } from './headers.ts';
@@ -19,7 +18,7 @@ import { allowOf, problemOf } from './problem.ts';
 import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
 import { createRouter } from './router.ts';
 import { openStream } from './streams.ts';
-import { validate } from './validate.ts';
+import { checkOwnEnvironment, validate } from './validate.ts';
 
 /** A handler as the pipeline calls it, bound to its hub. */
 export type BoundHandler = (
@@ -67,8 +66,6 @@ export interface PipelineOptions {
   readonly trustedProxies: readonly string[];
   /** The document that GET /api/openapi.json serves. */
   readonly openApi: string;
-  /** Attempts with an operator token per client address, good ones too: as many as logins, counted where logins are (over all nodes). */
-  readonly operatorLimit: { readonly limits: Limits; readonly max: number; readonly windowMs: number };
   /** Requests a minute per key or user; default 6,000. */
   readonly standardPerMinute?: number;
 }
@@ -110,25 +107,21 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     }
     const { name, declaration } = match.route;
     seen.route = `${declaration.method} ${declaration.path}`;
-    callers.checkCsrf(declaration, method, raw.path, raw.headers);
+    callers.checkCsrf(declaration, raw.headers);
     const address = addressOf(raw.remote, raw.headers.get('x-forwarded-for') ?? '');
-    // An operator token can be guessed at: guesses are counted before it is compared.
-    if (declaration.auth === 'operator') {
-      const { limits: counted, max, windowMs } = options.operatorLimit;
-      await within(counted, `operator:${address}`, max, windowMs);
-    }
-    const mark = live.mark();
-    const { caller, cookie } = await callers.find(declaration.auth, raw.headers);
+    const revocationSequence = live.revocationSequence();
+    const { caller, cookie } = await callers.find(declaration, raw.headers, address);
     seen.caller = caller;
     await checkLimit(declaration, caller, address);
     const handler = serve[name];
     if (!handler) {
       if (head) return plain(200, streamHeaders, null);
       if (raw.upgrade) checkOrigin(caller, origin, raw.headers.get('host'));
-      const session = await openStream(raw, caller, mark, options);
+      const session = await openStream(raw, caller, revocationSequence, options);
       return { ...plain(200, streamHeaders, null), live: session };
     }
     const input = validate(declaration, await parse(raw, match));
+    checkOwnEnvironment(declaration, caller, input.query);
     const request: Request = { id, address, header: (key) => raw.headers.get(key) ?? null };
     const result = await handler(input, caller, request);
     const response = encode(declaration, result, cookie, raw);
@@ -183,7 +176,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       } catch {
         // A path that cannot be read is refused when the request is handled.
       }
-      return defaultBodyLimit(method, path);
+      return defaultBody;
     },
 
     async handle(raw) {

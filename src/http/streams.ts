@@ -10,13 +10,13 @@ import type { RawRequest } from './raw.ts';
 
 /**
  * Admits the caller and opens a session.
- * @param mark the registry's mark from before the caller was identified
+ * @param revocationSequence the registry's revocationSequence from before the caller was identified
  * @throws HubError of the admission; bad_request for subprotocols that are not ours
  */
 export async function openStream(
   raw: RawRequest,
   caller: Caller,
-  mark: number,
+  revocationSequence: number,
   ports: {
     readonly live: Live;
     readonly streams: StreamHandlers;
@@ -48,7 +48,7 @@ export async function openStream(
     codec: raw.upgrade ? codecOf(protocol) : 'sse',
     protocol,
     lastEventId: lastEventId === '' ? null : lastEventId.slice(0, 64),
-    mark,
+    revocationSequence,
   });
 }
 

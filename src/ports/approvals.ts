@@ -52,11 +52,11 @@ export interface ApprovalStore {
   expire(tenantId: string, id: string, now: number): Promise<Approval | null>;
   /** All pending of an environment, for its actor's timers; earliest deadline first. */
   pending(tenantId: string, env: Env): Promise<readonly Pick<Approval, 'id' | 'deadline'>[]>;
-  /** Pending approvals whose deadline has come, over all tenants; earliest first, without the first `skip` of them (0 unless told). */
+  /** Pending approvals whose deadline has come, over all tenants; earliest first, without the first `skip` of them (0 by default). */
   due(now: number, limit: number, skip?: number): Promise<readonly ApprovalPlace[]>;
   /** Takes the mark off those that are still in this status: what happened to the others since is still to be announced. Safe to repeat. */
   announced(tenantId: string, status: ApprovalStatus, ids: readonly string[]): Promise<void>;
-  /** Those whose mark was left before `before`, over all tenants; oldest first, without the first `skip` of them (0 unless told). */
+  /** Those whose mark was left before `before`, over all tenants; oldest first, without the first `skip` of them (0 by default). */
   unannounced(before: number, limit: number, skip?: number): Promise<readonly ApprovalPlace[]>;
   /** How many are pending and not yet due. */
   countPending(tenantId: string, env: Env | null, now: number): Promise<number>;

@@ -66,7 +66,7 @@ export interface Jobs {
    */
   add(job: Job): Promise<void>;
   /**
-   * Runs `handler` for jobs of the queue, at most `concurrency` (1 unless told) at a time on this node. Call once per queue. A job of a queue
+   * Runs `handler` for jobs of the queue, at most `concurrency` (1 by default) at a time on this node. Call once per queue. A job of a queue
    * that nobody works waits.
    */
   work(queue: string, handler: JobHandler, options?: { readonly concurrency?: number }): void;

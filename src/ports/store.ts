@@ -4,8 +4,8 @@ import type { ApprovalStore } from './approvals.ts';
 import type { BundleStore, DeploymentStore } from './bundles.ts';
 import type { EventStore } from './events.ts';
 import type { KeyStore, LoginStore, SigningStore, TenantStore } from './identity.ts';
+import type { KeyCheckStore } from './key-check.ts';
 import type { CompositionStore, ContractStore } from './library.ts';
-import type { SealStore } from './seals.ts';
 import type { ValueStore } from './values.ts';
 
 export interface Store {
@@ -22,7 +22,7 @@ export interface Store {
   readonly agents: AgentStore;
   readonly rules: RuleStore;
   readonly values: ValueStore;
-  readonly seals: SealStore;
+  readonly seals: KeyCheckStore;
   /** Round trip to the store in milliseconds. Throws `unavailable` when it does not answer within 2 s. */
   ping(): Promise<number>;
   /** Finishes what is acknowledged and closes. */

@@ -6,7 +6,7 @@ import type { HubActors, HubKinds } from '../../actors/protocol.ts';
 import { createRemoteActors } from '../../actors/runtime/remote.ts';
 import type { Control, Frame } from '../../src/domain/frame.ts';
 import { AgentStream, type Node } from '../../src/handlers/agent-stream.ts';
-import type { Letter } from '../../src/ports/post.ts';
+import type { Envelope } from '../../src/ports/message-bus.ts';
 import { settled } from '../clock.ts';
 import { aRule } from '../contract/fixtures.ts';
 import { memoryLog } from '../log.ts';
@@ -16,7 +16,7 @@ import { MemoryBus } from './runtime/memory-bus.ts';
 const yaml = 'kind: ContractBundle\n';
 const many = 20;
 
-/** A hub whose actors are nodes of a cluster. `sends` may refuse a letter, `publishes` frames; both by node. */
+/** A hub whose actors are nodes of a cluster. `sends` may refuse a envelope, `publishes` frames; both by node. */
 async function aFleet() {
   const hub = await aHub();
   for (let i = 0; i < many; i++) {
@@ -26,15 +26,15 @@ async function aFleet() {
   await hub.actors.stop();
   // Old enough not to be announced by an activation.
   hub.clock.advance(16 * 60_000);
-  const bus = new MemoryBus(hub.clock);
+  const network = new MemoryBus(hub.clock);
   const portions: Frame[][] = [];
   const on = {
-    sends: (_node: string, _letter: Letter) => {},
+    sends: (_node: string, _letter: Envelope) => {},
     publishes: (_node: string, _frames: readonly Frame[]) => {},
     control: (_message: Control) => {},
   };
   const node = async (name: string) => {
-    const post = bus.post(name);
+    const bus = network.bus(name);
     const publish = async (frames: readonly Frame[]) => {
       on.publishes(name, frames);
       portions.push([...frames]);
@@ -52,31 +52,31 @@ async function aFleet() {
       log: memoryLog(),
       broadcast: { publish, control: async (message) => on.control(message) },
       node: name,
-      post: {
-        ...post,
-        send: async (shard, letter) => {
-          on.sends(name, letter);
-          return post.send(shard, letter);
+      bus: {
+        ...bus,
+        send: async (shard, envelope) => {
+          on.sends(name, envelope);
+          return bus.send(shard, envelope);
         },
       },
-      leases: bus.leases(name),
-      members: bus.members(name),
+      leases: network.leases(name),
+      members: network.members(name),
       note: () => ({ version: 'test', startedAt: 0, agents: 0 }),
     });
     await actors.turn();
     return { actors, publish };
   };
   const pass = (ms: number) => hub.clock.advanceAsync(ms, 100);
-  return { hub, bus, node, on, portions, pass };
+  return { hub, network, node, on, portions, pass };
 }
 
 it('after a rotation of the key every deployment is announced, though the owner dies after the first portion', async () => {
-  const { hub, bus, node, on, portions, pass } = await aFleet();
+  const { hub, network, node, on, portions, pass } = await aFleet();
   const a = await node('a');
   let updates = 0;
   on.publishes = (name, frames) => {
     if (name !== 'a' || frames[0]?.type !== 'contract_update' || ++updates < 2) return;
-    bus.cut.add('a');
+    network.cut.add('a');
     throw new Error('dead');
   };
   await a.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', { newKeyId: 'k2' });

@@ -74,23 +74,23 @@ describe('status', () => {
       (await hub.status()).map(({ policy_version, status }) => ({ policy_version, status }));
     await hub.join({ agentId: 'a', bundleName: 'base' });
     expect(await of()).toEqual([{ policy_version: null, status: 'unknown' }]);
-    const ran = (policyVersion: string, at: number) =>
-      hub.actors.ask('environment', hub.keyOf(), 'ran', {
+    const reportVersion = (policyVersion: string, at: number) =>
+      hub.actors.ask('environment', hub.keyOf(), 'reportVersion', {
         agentId: 'a',
         bundleName: 'base',
         policyVersion,
         at,
       });
-    await ran(first.hash, t0);
+    await reportVersion(first.hash, t0);
     expect(await of()).toEqual([{ policy_version: first.hash, status: 'unknown' }]);
     await hub.deploy('base', 1);
     expect(await of()).toEqual([{ policy_version: first.hash, status: 'current' }]);
     await hub.deploy('base', 2);
     expect(await of()).toEqual([{ policy_version: first.hash, status: 'drift' }]);
     hub.clock.advance(minute);
-    await ran(second.hash, t0 + 1000);
+    await reportVersion(second.hash, t0 + 1000);
     expect(await of()).toEqual([{ policy_version: second.hash, status: 'current' }]);
-    await ran(first.hash, t0 + 999);
+    await reportVersion(first.hash, t0 + 999);
     expect(await of()).toEqual([{ policy_version: second.hash, status: 'current' }]);
   });
 
@@ -103,7 +103,7 @@ describe('status', () => {
     for (const bundleName of ['a', 'b']) {
       await hub.join({ agentId: 'x', connectionId: bundleName, bundleName, pinned: true });
     }
-    await hub.actors.ask('environment', hub.keyOf(), 'ranMany', {
+    await hub.actors.ask('environment', hub.keyOf(), 'reportVersions', {
       reports: [
         { agentId: 'x', bundleName: 'a', policyVersion: a.hash, at: t0 - 5 },
         { agentId: 'x', bundleName: 'b', policyVersion: b.hash, at: t0 - 1 },
@@ -118,7 +118,7 @@ describe('status', () => {
     await hub.upload('b', `${yaml}# b\n`);
     await hub.deploy('b', 1);
     await hub.join({ agentId: 'x', bundleName: 'b' });
-    await hub.actors.ask('environment', hub.keyOf(), 'ran', {
+    await hub.actors.ask('environment', hub.keyOf(), 'reportVersion', {
       agentId: 'x',
       bundleName: 'a',
       policyVersion: a.hash,
@@ -143,11 +143,16 @@ describe('status', () => {
   it('a version from the future counts as of now, so that a true one can follow', async () => {
     const hub = await aHub();
     await hub.join({ agentId: 'x', bundleName: 'a' });
-    const ran = (policyVersion: string, at: number) =>
-      hub.actors.ask('environment', hub.keyOf(), 'ran', { agentId: 'x', bundleName: 'a', policyVersion, at });
-    await ran('wrong clock', t0 + 1e9);
+    const reportVersion = (policyVersion: string, at: number) =>
+      hub.actors.ask('environment', hub.keyOf(), 'reportVersion', {
+        agentId: 'x',
+        bundleName: 'a',
+        policyVersion,
+        at,
+      });
+    await reportVersion('wrong clock', t0 + 1e9);
     hub.clock.advance(1);
-    await ran('true', hub.clock.now());
+    await reportVersion('true', hub.clock.now());
     expect(await hub.status()).toMatchObject([{ policy_version: 'true' }]);
   });
 
@@ -210,7 +215,7 @@ describe('the roster', () => {
     for (let i = 0; i < 20_000; i++) {
       const notice = { connectionId: `c${i}`, node: 'n', agentId: `a${i}`, bundleName: 'b', pinned: false };
       roster.join({ ...notice, connectedAt: i });
-      roster.ran({ agentId: `a${i}`, bundleName: 'b', policyVersion: 'v', at: i });
+      roster.reportVersion({ agentId: `a${i}`, bundleName: 'b', policyVersion: 'v', at: i });
     }
     expect(roster.status('production', new Map(), 'b')).toHaveLength(20_000);
     expect(roster.assignable()).toHaveLength(20_000);
@@ -220,14 +225,14 @@ describe('the roster', () => {
 
   it('remembers the versions of a bounded number of absent agents and bundles', () => {
     const roster = new Roster({ absent: 2, versions: 2 });
-    const ran = (agentId: string, bundleName: string, at: number) =>
-      roster.ran({ agentId, bundleName, policyVersion: `${bundleName}@${at}`, at });
-    for (const agentId of ['a', 'b', 'c']) ran(agentId, 'x', 1);
+    const reportVersion = (agentId: string, bundleName: string, at: number) =>
+      roster.reportVersion({ agentId, bundleName, policyVersion: `${bundleName}@${at}`, at });
+    for (const agentId of ['a', 'b', 'c']) reportVersion(agentId, 'x', 1);
     for (const [name, at] of [
       ['y', 5],
       ['z', 3],
     ] as const)
-      ran('c', name, at);
+      reportVersion('c', name, at);
     const versionOf = (agentId: string, bundleName: string) => {
       const notice = {
         connectionId: bundleName,

@@ -3,7 +3,7 @@
 import { MongoClient } from 'mongodb';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { type ApprovalRow, type ArgsRow, mongoApprovals } from '../../adapters/mongo/approvals.ts';
-import { arrivals } from '../../adapters/mongo/arrival.ts';
+import { arrivals } from '../../adapters/mongo/uuidv7.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import type { Store } from '../../src/ports/store.ts';
 import {

@@ -6,9 +6,9 @@ import { inject } from 'vitest';
 import { HubProcess } from '../e2e/process.ts';
 
 export interface ClusterWishes {
-  /** How many nodes; 3 unless told. */
+  /** How many nodes; 3 by default. */
   readonly count?: number;
-  /** The servers; those of the suite's global setup unless told. */
+  /** The servers; those of the suite's global setup by default. */
   readonly mongoUrl?: string;
   readonly redisUrl?: string;
   /** Settings of every node, on top of those of the cluster. */

@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { api } from '../../src/api/index.ts';
 import type { RouteDeclaration } from '../../src/api/route.ts';
-import { RawSocket } from '../adapters/uws/kit.ts';
+import { RawSocket } from '../adapters/uws/fixtures.ts';
 import { HubProcess } from './process.ts';
 import { SseClient } from './sse.ts';
 
@@ -59,8 +59,8 @@ async function ask(
 }
 
 const credentials = (route: RouteDeclaration): string => {
-  if (route.auth === 'key') return `${auth}X-Service-Agent-Id: a\r\n`;
-  if (route.auth === 'operator') return `Authorization: Bearer ${operatorToken}\r\n`;
+  if (route.auth[0] === 'key' && route.auth.length === 1) return `${auth}X-Service-Agent-Id: a\r\n`;
+  if (route.auth.includes('operatorToken')) return `Authorization: Bearer ${operatorToken}\r\n`;
   return `Cookie: ${cookie}\r\nX-Requested-With: test\r\n`;
 };
 

@@ -2,7 +2,7 @@
 // connect and leave, politely or not, leave nothing: no agent online, no descriptor open, no memory kept.
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { RawSocket } from '../adapters/uws/kit.ts';
+import { RawSocket } from '../adapters/uws/fixtures.ts';
 import { WebSocketClient } from '../adapters/uws/websocket.ts';
 import { HubProcess } from './process.ts';
 import { SocketClient, type Subprotocol } from './socket.ts';

@@ -182,7 +182,7 @@ describe('a deployment', () => {
     expect(summary?.last_deployed_at).not.toBeNull();
   });
 
-  it('list is filtered by environment and bundle, newest first, 50 unless told', async () => {
+  it('list is filtered by environment and bundle, newest first, 50 by default', async () => {
     await upload(bundleYaml('other'));
     for (let i = 0; i < 52; i++) {
       t.clock.advance(1000);

@@ -21,7 +21,7 @@ it('2,000 streams, ended in every way, leave nothing behind', async () => {
     handlers: streams,
     clock: t.clock,
     log: silentLog,
-    stands: async () => true,
+    isStillValid: async () => true,
   });
   t.hub.broadcast.onControl((message) => live.control(message));
   const withWheel = t.clock.pending;
@@ -43,7 +43,7 @@ it('2,000 streams, ended in every way, leave nothing behind', async () => {
       codec: i % 4 === 0 ? 'json' : 'sse',
       protocol: null,
       lastEventId: i % 7 === 0 ? '1-1' : null,
-      mark: live.mark(),
+      revocationSequence: live.revocationSequence(),
     });
     const full = i % 11 === 0;
     const sink: Sink = { write: () => !full, end: () => undefined, cut: () => undefined };

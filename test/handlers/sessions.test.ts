@@ -37,7 +37,7 @@ it('may have exactly 1 MiB, in bytes, however JSON writes them; a byte more is t
   expect(escaped.length).toBeLessThanOrEqual(api.setSession.bodyLimit);
 });
 
-it('count from 0, by 1 unless told, and read back as whole numbers', async () => {
+it('count from 0, by 1 by default, and read back as whole numbers', async () => {
   expect((await t.call('incrementSession', { params }, key)).body).toEqual({ value: 1 });
   expect((await t.call('incrementSession', { params, body: { amount: 2.5 } }, key)).body).toEqual({
     value: 3.5,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../clock.ts';
-import { asKey, asUser, edge, hashOf, headerOf, jsonOf, raw } from './kit.ts';
+import { asKey, asUser, edge, hashOf, headerOf, jsonOf, raw } from './fixtures.ts';
 
 const hour = 3_600_000;
 
@@ -37,12 +37,12 @@ describe('API keys', () => {
     await pipeline.handle(raw('GET', '/api/v1/sessions/a', asKey));
     const { tenantId, env } = key;
     const caller = { keyId: key.id, keyPrefix: key.prefix, keyHash: key.hash, tenantId, env, agentId: null };
-    const stands = () => callers.stands({ kind: 'key', ...caller });
-    expect(await stands()).toBe(true);
+    const isStillValid = () => callers.isStillValid({ kind: 'key', ...caller });
+    expect(await isStillValid()).toBe(true);
     keys.set(key.hash, { ...key, revokedAt: 1 });
-    expect(await stands()).toBe(false);
+    expect(await isStillValid()).toBe(false);
     keys.delete(key.hash);
-    expect(await stands()).toBe(false);
+    expect(await isStillValid()).toBe(false);
   });
 
   it('that do not exist are asked for at most every 5 s', async () => {

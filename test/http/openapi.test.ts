@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ApiError, createApi } from '../../src/api/client.ts';
 import { keyRoutes } from '../../src/api/keys.ts';
 import { openApiText } from '../../src/http/openapi.ts';
-import { asUser, edge, raw, testRoutes, wire } from './kit.ts';
+import { asUser, edge, raw, testRoutes, wire } from './fixtures.ts';
 
 const options = { title: 'Reeve', version: '0.1.0', baseUrl: 'http://localhost:8000', wire };
 

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { Reply } from '../../src/api/call.ts';
+import { defaultBody, documentBody } from '../../src/api/route.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { tooLarge } from '../../src/http/body.ts';
 import { createCors } from '../../src/http/headers.ts';
 import { TransportGone } from '../../src/http/raw.ts';
-import { asKey, asUser, edge, headerOf, jsonOf, keyText, raw } from './kit.ts';
+import { asKey, asUser, edge, headerOf, jsonOf, keyText, raw } from './fixtures.ts';
 
 const json = { 'content-type': 'application/json' };
 
@@ -76,7 +77,8 @@ describe('a request', () => {
 
   it('over the body limit gets 413 in the words of the specification', async () => {
     const { pipeline } = edge();
-    const limit = pipeline.bodyLimit('POST', '/api/v1/bundles');
+    const limit = documentBody;
+    expect(pipeline.bodyLimit('POST', '/api/v1/absent')).toBe(defaultBody);
     const response = await pipeline.handle(
       raw('POST', '/api/v1/echo/a', asKey, '', { body: () => Promise.reject(tooLarge(limit)) }),
     );

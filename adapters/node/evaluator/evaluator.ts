@@ -10,9 +10,9 @@ export interface EvaluatorOptions {
   readonly clock: Clock;
   /** apiVersions and kinds that imports, dry runs and validation accept. */
   readonly accepted: Accepted;
-  /** Milliseconds that a dry run may take; 5,000 unless told. */
+  /** Milliseconds that a dry run may take; 5,000 by default. */
   readonly limitMs?: number;
-  /** The module that the threads run; the one beside this file unless told. */
+  /** The module that the threads run; the one beside this file by default. */
   readonly entry?: URL;
 }
 

@@ -32,8 +32,8 @@ export interface Opening {
   readonly protocol: string | null;
   /** What the client sent as Last-Event-ID; null when it sent none. */
   readonly lastEventId: string | null;
-  /** `mark()` as it was before the caller was identified. */
-  readonly mark: number;
+  /** `revocationSequence()` as it was before the caller was identified. */
+  readonly revocationSequence: number;
 }
 
 export interface LiveCounts {
@@ -50,7 +50,7 @@ export interface LiveCounts {
 
 export interface Live {
   /** To be taken before the caller is identified: a revocation that comes in between then still ends the stream. */
-  mark(): number;
+  revocationSequence(): number;
   /** @throws HubError shutting_down, and what the broadcast throws */
   open(opening: Opening): Promise<Session>;
   /** Takes revocations, sign-outs and requests for the roster, of any node; when some may have been missed, asks the store about every caller and announces every agent stream. */
@@ -74,12 +74,12 @@ export interface LiveOptions {
   readonly clock: Clock;
   readonly log: Log;
   /** Whether the store still knows the caller's key or login. @throws when it cannot be asked */
-  readonly stands: (caller: LiveCaller) => Promise<boolean>;
+  readonly isStillValid: (caller: LiveCaller) => Promise<boolean>;
   /** After every turn of the wheel: keepalives and ends are on time. */
   readonly turned?: () => void;
 }
 
-export function createLive({ broadcast, handlers, clock, log, stands, turned }: LiveOptions): Live {
+export function createLive({ broadcast, handlers, clock, log, isStillValid, turned }: LiveOptions): Live {
   const feeds = new Map<Audience, Feed>();
   const wheel = new Wheel<Stream>(slots);
   const blocked = new Set<Stream>();
@@ -92,7 +92,9 @@ export function createLive({ broadcast, handlers, clock, log, stands, turned }: 
 
   const home: StreamHome = {
     attached(stream) {
-      const missedEnding = endings.find((e) => e.at > stream.mark && endReason(e.control, stream) !== null);
+      const missedEnding = endings.find(
+        (e) => e.at > stream.revocationSequence && endReason(e.control, stream) !== null,
+      );
       if (missedEnding || draining) {
         stream.end(missedEnding ? (endReason(missedEnding.control, stream) ?? 'revoked') : 'draining');
         return;
@@ -186,10 +188,10 @@ export function createLive({ broadcast, handlers, clock, log, stands, turned }: 
     for (const feed of feeds.values()) for (const stream of feed.streams) yield stream.caller;
   }
 
-  const recheck = createRecheck({ callers, stands, ended: endAll, clock, log });
+  const recheck = createRecheck({ callers, isStillValid, ended: endAll, clock, log });
   const timer = clock.every(slotMs, tick);
   return {
-    mark: () => endingCount,
+    revocationSequence: () => endingCount,
     async open({ admitted, ...opening }) {
       const feed = feedOf(admitted.audience);
       open++;

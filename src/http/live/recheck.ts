@@ -1,16 +1,17 @@
 // Asks the store again whether those who hold streams may: every few minutes, and at once when revocations may have been missed. One question
 // a key or login, however many streams it has. Ends nothing itself: it says what was revoked or ended.
+
+import { singleFlight } from '../../concurrency/single-flight.ts';
 import type { Control } from '../../domain/frame.ts';
 import { type Clock, pause } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import { rounds } from '../../ports/rounds.ts';
 import type { LiveCaller } from './stream.ts';
 
 export interface RecheckOptions {
   /** Who holds streams now; one may come many times. */
   readonly callers: () => Iterable<LiveCaller>;
   /** Whether the store still knows the caller's key or login. @throws when it cannot be asked */
-  readonly stands: (caller: LiveCaller) => Promise<boolean>;
+  readonly isStillValid: (caller: LiveCaller) => Promise<boolean>;
   readonly ended: (control: Control) => void;
   readonly clock: Clock;
   readonly log: Log;
@@ -36,7 +37,7 @@ const endOf = (caller: LiveCaller): Control =>
     ? { kind: 'key_revoked', tenantId: caller.tenantId, keyId: caller.keyId, keyHash: caller.keyHash }
     : { kind: 'login_ended', tokenHash: caller.tokenHash };
 
-export function createRecheck({ callers, stands, ended, clock, log }: RecheckOptions): Recheck {
+export function createRecheck({ callers, isStillValid, ended, clock, log }: RecheckOptions): Recheck {
   let closed = false;
 
   /** Those for whom the store had no answer. */
@@ -44,7 +45,7 @@ export function createRecheck({ callers, stands, ended, clock, log }: RecheckOpt
     const unknown: LiveCaller[] = [];
     for (let i = 0; i < wanted.length && !closed; i += atOnce) {
       const slice = wanted.slice(i, i + atOnce);
-      const answers = await Promise.allSettled(slice.map(stands));
+      const answers = await Promise.allSettled(slice.map(isStillValid));
       for (const [j, caller] of slice.entries()) {
         const answer = answers[j];
         if (answer?.status !== 'fulfilled') unknown.push(caller);
@@ -66,7 +67,7 @@ export function createRecheck({ callers, stands, ended, clock, log }: RecheckOpt
     }
   }
 
-  const asked = rounds(round, () => closed);
+  const asked = singleFlight(round, () => closed);
   const now = (): void => void asked.ask();
   const timer = clock.every(everyMs, now);
   return {

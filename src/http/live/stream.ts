@@ -41,7 +41,7 @@ export class Stream implements Session {
   /** The position the client had seen, as it said. Null once joined. */
   lastEventId: string | null;
   /** The registry's count of endings when the caller was identified. */
-  readonly mark: number;
+  readonly revocationSequence: number;
   /** The bundle it follows now; null: all. */
   bundleName: string | null;
   sink: Sink | null = null;
@@ -72,7 +72,7 @@ export class Stream implements Session {
       readonly protocol: string | null;
       readonly caller: LiveCaller;
       readonly lastEventId: string | null;
-      readonly mark: number;
+      readonly revocationSequence: number;
     },
   ) {
     this.home = home;
@@ -84,7 +84,7 @@ export class Stream implements Session {
     this.protocol = opening.protocol;
     this.caller = opening.caller;
     this.lastEventId = opening.lastEventId;
-    this.mark = opening.mark;
+    this.revocationSequence = opening.revocationSequence;
   }
 
   get agentId(): string | null {

@@ -26,7 +26,7 @@ export function aCluster() {
       log,
       broadcast: { publish: async (list) => void frames.push(...list), control: async () => {} },
       node: name,
-      post: bus.post(name),
+      bus: bus.bus(name),
       leases: bus.leases(name),
       members: bus.members(name),
       note: () => ({ version: 'test', startedAt: 0, agents: 0 }),

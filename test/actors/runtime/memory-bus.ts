@@ -1,15 +1,15 @@
-// The post, the leases and the members of several nodes in memory, in the time of one manual clock: for tests of what runs between nodes.
+// The bus, the leases and the members of several nodes in memory, in the time of one manual clock: for tests of what runs between nodes.
 import { HubError } from '../../../src/domain/error.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import { type Lease, type Leases, leaseMs } from '../../../src/ports/leases.ts';
-import { type Member, type Members, memberMs, type NodeNote } from '../../../src/ports/members.ts';
-import type { Delivery, Letter, Post, PostReply } from '../../../src/ports/post.ts';
+import { type Member, type Membership, memberMs, type NodeNote } from '../../../src/ports/membership.ts';
+import type { BusReply, Delivery, Envelope, MessageBus } from '../../../src/ports/message-bus.ts';
 
 interface Entry {
   readonly position: string;
-  readonly letter: Letter;
+  readonly envelope: Envelope;
   readonly at: number;
-  /** Handed to this node, not settled. */
+  /** Handed to this node, not acknowledged. */
   takenBy: string | null;
 }
 
@@ -24,12 +24,12 @@ const away = () => new HubError('unavailable', 'The bus is away.', { retryAfter:
 export class MemoryBus {
   readonly clock: Clock;
   readonly streams = new Map<number, Stream>();
-  readonly #nodes = new Map<string, { deliver(delivery: Delivery): void; answer(reply: PostReply): void }>();
+  readonly #nodes = new Map<string, { deliver(delivery: Delivery): void; answer(reply: BusReply): void }>();
   readonly #leases = new Map<string, { owner: string; epoch: number; until: number }>();
   readonly #members = new Map<string, { note: NodeNote; at: number }>();
   /** Nodes that reach nothing, as if paused or cut off. */
   readonly cut = new Set<string>();
-  readonly settled: string[] = [];
+  readonly acknowledged: string[] = [];
   #count = 0;
   #epochs = 0;
 
@@ -46,10 +46,10 @@ export class MemoryBus {
     return found;
   }
 
-  /** Puts a letter in a stream as any node might. */
-  put(shard: number, letter: Letter): string {
+  /** Puts a envelope in a stream as any node might. */
+  put(shard: number, envelope: Envelope): string {
     const position = `${this.clock.now()}-${++this.#count}`;
-    this.stream(shard).entries.push({ position, letter, at: this.clock.now(), takenBy: null });
+    this.stream(shard).entries.push({ position, envelope, at: this.clock.now(), takenBy: null });
     return position;
   }
 
@@ -62,22 +62,22 @@ export class MemoryBus {
       if (entry.takenBy === reader) continue;
       entry.takenBy = reader;
       stream.last = entry.position;
-      const { position, letter, at } = entry;
-      node.deliver({ shard, position, letter, ageMs: this.clock.now() - at });
+      const { position, envelope, at } = entry;
+      node.deliver({ shard, position, envelope, ageMs: this.clock.now() - at });
     }
   }
 
-  post(node: string): Post {
-    const here = { deliver: (_: Delivery) => {}, answer: (_: PostReply) => {} };
+  bus(node: string): MessageBus {
+    const here = { deliver: (_: Delivery) => {}, answer: (_: BusReply) => {} };
     this.#nodes.set(node, here);
     const reach = () => {
       if (this.cut.has(node)) throw away();
     };
     return {
-      send: async (shard, letter) => {
+      send: async (shard, envelope) => {
         reach();
         if (this.stream(shard).entries.length >= this.#most) throw new HubError('overloaded', 'Full.');
-        const position = this.put(shard, structuredClone(letter));
+        const position = this.put(shard, structuredClone(envelope));
         queueMicrotask(() => this.#hand(shard));
         return position;
       },
@@ -103,12 +103,12 @@ export class MemoryBus {
       onReply: (take) => {
         here.answer = take;
       },
-      settle: async ({ shard, position }, reply) => {
+      acknowledge: async ({ shard, position }, reply) => {
         reach();
         const { entries } = this.stream(shard);
         const at = entries.findIndex((entry) => entry.position === position);
         if (at >= 0) entries.splice(at, 1);
-        this.settled.push(position);
+        this.acknowledged.push(position);
         if (reply) queueMicrotask(() => this.#nodes.get(reply.to)?.answer(structuredClone(reply.reply)));
       },
       lag: async (shards) =>
@@ -152,9 +152,9 @@ export class MemoryBus {
     };
   }
 
-  members(node: string): Members {
+  members(node: string): Membership {
     return {
-      beat: async (note) => {
+      heartbeat: async (note) => {
         if (this.cut.has(node)) throw away();
         const now = this.clock.monotonic();
         this.#members.set(node, { note, at: now });

@@ -1,4 +1,4 @@
-// Actors between nodes: order, one handling of each letter, the new owner's claim, even shares, and the role that a late waker drops.
+// Actors between nodes: order, one handling of each envelope, the new owner's claim, even shares, and the role that a late waker drops.
 import { describe, expect, it } from 'vitest';
 import type { Tell } from '../../../actors/runtime/define.ts';
 import { shardOfKey } from '../../../actors/runtime/remote.ts';
@@ -6,7 +6,7 @@ import { HubError } from '../../../src/domain/error.ts';
 import { settled } from '../../clock.ts';
 import { aCluster, keyOf, two } from './cluster.ts';
 
-const letter = (id: string, key: string, n: number, asks = false) => ({
+const envelope = (id: string, key: string, n: number, asks = false) => ({
   id,
   from: 'elsewhere',
   asks,
@@ -61,7 +61,7 @@ describe('shards', () => {
   });
 });
 
-describe('a letter', () => {
+describe('a envelope', () => {
   it('reaches the owner from any node, and its reply comes back', async () => {
     const { a, b } = await two();
     const key = keyOf(b.actors);
@@ -110,9 +110,9 @@ describe('a letter', () => {
     const { a, bus, ports } = await two();
     const key = keyOf(a.actors);
     const shard = shardOfKey(key);
-    bus.put(shard, letter('x:1', key, 7));
-    bus.put(shard, letter('x:1', key, 7));
-    await bus.post('elsewhere').send(shard, letter('x:2', key, 1));
+    bus.put(shard, envelope('x:1', key, 7));
+    bus.put(shard, envelope('x:1', key, 7));
+    await bus.bus('elsewhere').send(shard, envelope('x:2', key, 1));
     await settled();
     expect(ports.stored.get(key)).toBe(8);
     expect(bus.stream(shard).entries).toEqual([]);

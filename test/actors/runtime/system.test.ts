@@ -26,7 +26,7 @@ describe('one message at a time', () => {
   });
 });
 
-it('a letter is handled later, never inside the call that sends it', async () => {
+it('a envelope is handled later, never inside the call that sends it', async () => {
   const { actors, ports } = aSystem();
   await actors.ask('counter', 'a', 'read', null);
   const asked = actors.ask('counter', 'a', 'add', { n: 1 });
@@ -75,7 +75,7 @@ describe('effects', () => {
     const { actors } = aSystem();
     let note = () => {};
     const left = () => new Promise<void>((resolve) => (note = resolve));
-    await actors.ask('counter', 'a', 'emit', { frames: [aFrame(1)], left });
+    await actors.ask('counter', 'a', 'emit', { frames: [aFrame(1)], onSent: left });
     await actors.quiet(() => true, 1000);
     let stopped = false;
     const stopping = actors.stop().then(() => (stopped = true));
@@ -206,7 +206,7 @@ describe('bounds', () => {
     expect(await actors.ask('counter', 'a', 'read', null)).toBe(1001);
   });
 
-  it('an asker is told unavailable after 5 s; a letter not begun by then is not handled any more', async () => {
+  it('an asker is told unavailable after 5 s; a envelope not begun by then is not handled any more', async () => {
     const { actors, clock, gate, ports } = aSystem();
     const open = gate('g');
     const asked = Promise.allSettled([

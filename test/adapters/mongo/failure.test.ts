@@ -1,7 +1,7 @@
 // What the driver throws, as the product's errors.
 import { type BulkWriteResult, MongoBulkWriteError, MongoNetworkError, MongoServerError } from 'mongodb';
 import { expect, it } from 'vitest';
-import { asHubError, openDoor } from '../../../adapters/mongo/failure.ts';
+import { asHubError, guardStore } from '../../../adapters/mongo/failure.ts';
 import { ManualClock } from '../../clock.ts';
 import { noLog } from '../../cluster/stage.ts';
 import { memoryLog } from '../../log.ts';
@@ -34,7 +34,7 @@ it('a command that the server refuses is an error of the hub, and what it cannot
 
 it('the log says that the store is away at once, and then now and then with how often it was not said', async () => {
   const [clock, log] = [new ManualClock(), memoryLog()];
-  const door = openDoor(log, clock);
+  const door = guardStore(log, clock);
   const { read } = door.guarded({
     read: async () => {
       throw new MongoNetworkError('connection 24 to 127.0.0.1:27017 closed');

@@ -71,7 +71,7 @@ describe('passwords', () => {
     expect(await secrets.checkPassword('correct horse batterY', hash)).toBe(false);
   });
 
-  it('hashes with N of at least 2^15 unless told otherwise', async () => {
+  it('hashes with N of at least 2^15 by default otherwise', async () => {
     expect(await createPasswords().hashPassword('correct horse battery')).toMatch(/^scrypt\$32768\$8\$1\$/);
   });
 

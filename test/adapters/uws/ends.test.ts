@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { agentsOf, type Control, dashboardsOf, type Frame } from '../../../src/domain/frame.ts';
 import type { EndReason } from '../../../src/http/live/stream.ts';
 import { ManualClock } from '../../clock.ts';
-import { hashOf, keyText } from '../../http/kit.ts';
-import { eventually, type RawSocket, serve } from './kit.ts';
+import { hashOf, keyText } from '../../http/fixtures.ts';
+import { eventually, type RawSocket, serve } from './fixtures.ts';
 import { WebSocketClient } from './websocket.ts';
 
 type Served = Awaited<ReturnType<typeof serve>> & { readonly clock: ManualClock };

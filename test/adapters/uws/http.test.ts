@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import { startServer } from '../../../adapters/uws/server.ts';
-import { asKey, keyText } from '../../http/kit.ts';
-import { eventually, serve } from './kit.ts';
+import { asKey, keyText } from '../../http/fixtures.ts';
+import { eventually, serve } from './fixtures.ts';
 
 const auth = `Authorization: Bearer ${keyText}\r\n`;
 const statuses = (text: string): string[] => [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((m) => m[1] ?? '');

@@ -1,8 +1,8 @@
 import { decode, encode } from '@msgpack/msgpack';
 import { describe, expect, it } from 'vitest';
 import { agentsOf, dashboardsOf, type Frame } from '../../../src/domain/frame.ts';
-import { hashOf, keyText } from '../../http/kit.ts';
-import { eventually, type RawSocket, serve } from './kit.ts';
+import { hashOf, keyText } from '../../http/fixtures.ts';
+import { eventually, type RawSocket, serve } from './fixtures.ts';
 import { WebSocketClient } from './websocket.ts';
 
 const auth = `Authorization: Bearer ${keyText}\r\n`;

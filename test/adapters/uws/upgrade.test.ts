@@ -5,7 +5,7 @@ import { startServer } from '../../../adapters/uws/server.ts';
 import type { Session } from '../../../src/http/live/session.ts';
 import type { Pipeline } from '../../../src/http/pipeline.ts';
 import { memoryLog } from '../../log.ts';
-import { RawSocket } from './kit.ts';
+import { RawSocket } from './fixtures.ts';
 import { WebSocketClient } from './websocket.ts';
 
 async function greeting(text: string) {

@@ -1,5 +1,5 @@
 // A WebSocket client as small as the tests need: handshake, masked text, binary and close frames, whole frames read.
-import { RawSocket } from './kit.ts';
+import { RawSocket } from './fixtures.ts';
 
 export class WebSocketClient {
   readonly raw: RawSocket;

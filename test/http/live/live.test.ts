@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { comparePositions, type PositionParts, readPosition } from '../../../src/domain/frame.ts';
 import { EncodedFrame } from '../../../src/http/live/encoded.ts';
 import { settled } from '../../clock.ts';
-import { agents, bundleFrame, dashboards, decided, hub } from './kit.ts';
+import { agents, bundleFrame, dashboards, decided, hub } from './fixtures.ts';
 
 describe('delivery', () => {
   it('reaches every stream of the audience, in order, over more than one slice', async () => {
@@ -280,9 +280,9 @@ describe('endings', () => {
 
   it('reach a stream whose caller was identified just before the revocation', async () => {
     const { open, broadcast, live } = hub();
-    const mark = live.mark();
+    const revocationSequence = live.revocationSequence();
     await broadcast.control({ kind: 'key_revoked', tenantId: 't1', keyId: 'k', keyHash: 'key' });
-    const late = await open({ mark });
+    const late = await open({ revocationSequence });
     expect(late.socket.over).toBe('ended');
     const fresh = await open();
     expect(fresh.socket.over).toBeNull();

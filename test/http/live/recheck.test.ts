@@ -1,7 +1,7 @@
 // Streams whose key was revoked, or whose login ended, while this node could not be told.
 import { describe, expect, it } from 'vitest';
 import { settled } from '../../clock.ts';
-import { hub } from './kit.ts';
+import { hub } from './fixtures.ts';
 
 describe('streams whose revocation was missed', () => {
   it('end as soon as the store is asked, and the others go on', async () => {

@@ -7,7 +7,7 @@ import type { CompiledBundle, CompiledRule } from './compile.ts';
 import { type EvaluatedRecord, hasPolicyError, recordOf, viewOf } from './record.ts';
 import { sideEffectOf } from './tools.ts';
 
-export interface PostOptions {
+export interface MessageBusOptions {
   /** Generic redaction, for a redact rule that names no pattern; without it the whole text is replaced. */
   readonly redactText?: (text: string) => string;
   readonly budget?: Budget;
@@ -32,7 +32,7 @@ export function evaluatePost(
   bundle: CompiledBundle,
   call: ToolCall,
   output: unknown,
-  options: PostOptions = {},
+  options: MessageBusOptions = {},
 ): PostResult {
   const budget = options.budget ?? newBudget();
   const records: EvaluatedRecord[] = [];

@@ -1,0 +1,18 @@
+// The check on the master secret in MongoDB: a document that the first insert makes and nothing changes.
+import type { Collection } from 'mongodb';
+import type { KeyCheckStore } from '../../src/ports/key-check.ts';
+import { unlessTaken } from './failure.ts';
+
+export interface SealRow {
+  readonly _id: string;
+  readonly value: string;
+}
+
+export function mongoSeals(seals: Collection<SealRow>): KeyCheckStore {
+  return {
+    async first(name, value) {
+      if (await unlessTaken(seals.insertOne({ _id: name, value }))) return value;
+      return (await seals.findOne({ _id: name }))?.value ?? value;
+    },
+  };
+}

@@ -1,0 +1,60 @@
+// Heads: documents that decide. A head holds everything that one decision depends on, and changes only by compare-and-set on its
+// revision, so that a decision over several records is still one document's write. Knows no noun.
+import type { Collection, Document, Filter, UpdateFilter } from 'mongodb';
+import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
+import { unavailable } from './failure.ts';
+
+export interface Head {
+  readonly _id: string;
+  readonly revision: number;
+}
+
+export interface Step<A> {
+  readonly answer: A;
+  /** Fields to write, by path, and fields to remove. Without either nothing is written. */
+  readonly set?: { readonly [path: string]: unknown };
+  readonly unset?: readonly string[];
+  /** Takes back what the step wrote elsewhere, when another writer was faster. */
+  readonly lost?: () => Promise<void>;
+}
+
+const attempts = 100;
+
+/**
+ * Reads the head, lets `step` decide on it, and writes the change if the head is still the one that was read; else starts again.
+ * What `step` writes elsewhere must mean nothing until the head's write. Repeating a decision is the caller's business.
+ * @param fields the head's fields to read; all without it
+ */
+export async function decide<D extends Head, A>(
+  turn: KeyedMutex,
+  heads: Collection<D>,
+  id: string,
+  step: (head: D | null) => Promise<Step<A>> | Step<A>,
+  fields?: readonly string[],
+): Promise<A> {
+  return turn(`${heads.collectionName}/${id}`, async () => {
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const head = await readHead(heads, id, fields);
+      const { answer, set, unset, lost } = await step(head);
+      if (set === undefined && unset === undefined) return answer;
+      if (head === null) throw new Error('A head that is not there cannot change.');
+      const filter = { _id: id, revision: head.revision } as unknown as Filter<D>;
+      const change: Document = { $set: { ...set, revision: head.revision + 1 } };
+      if (unset) change.$unset = Object.fromEntries(unset.map((path) => [path, '']));
+      const { matchedCount } = await heads.updateOne(filter, change as UpdateFilter<D>);
+      if (matchedCount === 1) return answer;
+      await lost?.();
+    }
+    throw unavailable();
+  });
+}
+
+export async function readHead<D extends Head>(
+  heads: Collection<D>,
+  id: string,
+  fields?: readonly string[],
+): Promise<D | null> {
+  const projection = fields && Object.fromEntries([...fields, 'revision'].map((field) => [field, 1]));
+  const filter = { _id: id } as unknown as Filter<D>;
+  return heads.findOne<D>(filter, projection ? { projection } : {});
+}

@@ -1,0 +1,146 @@
+// All stores on one connection, and which of their methods only read.
+import { agentStore } from './agents.ts';
+import { approvalStore } from './approvals.ts';
+import { bundleStore } from './bundles.ts';
+import type { CallIndex } from './calls.ts';
+import { compositionStore } from './compositions.ts';
+import { contractStore } from './contracts.ts';
+import type { Database } from './database.ts';
+import { deploymentStore } from './deployments.ts';
+import { counts, histogram } from './events-count.ts';
+import { eventWriter } from './events-ingest.ts';
+import { eventSearch } from './events-search.ts';
+import { jobTable } from './jobs.ts';
+import { sealStore } from './key-check.ts';
+import { keyStore } from './keys.ts';
+import { loginStore } from './logins.ts';
+import { ruleStore } from './rules.ts';
+import { signingStore } from './signing.ts';
+import type { NounName, Nouns, SqliteStore } from './sync.ts';
+import { tenantStore } from './tenants.ts';
+import { valueStore } from './values.ts';
+
+/** @param calls loaded on the connection that writes; others never ask it */
+export function nounsOf(db: Database, calls: CallIndex): Nouns {
+  return {
+    tenants: tenantStore(db),
+    logins: loginStore(db),
+    keys: keyStore(db),
+    signing: signingStore(db),
+    contracts: contractStore(db),
+    compositions: compositionStore(db),
+    bundles: bundleStore(db),
+    deployments: deploymentStore(db),
+    events: {
+      ...eventWriter(db, calls),
+      search: eventSearch(db),
+      histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
+      counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
+    },
+    approvals: approvalStore(db),
+    agents: agentStore(db),
+    rules: ruleStore(db),
+    values: valueStore(db),
+    seals: sealStore(db),
+    jobs: jobTable(db),
+  };
+}
+
+export type Kind = 'read' | 'write';
+
+/** Where each method runs. The compiler asks for every method of the port. */
+export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteStore[N]]: Kind } } = {
+  tenants: {
+    anyUser: 'read',
+    bootstrap: 'write',
+    create: 'write',
+    addUser: 'write',
+    userByEmail: 'read',
+    userById: 'read',
+    tenantIds: 'read',
+  },
+  logins: {
+    put: 'write',
+    get: 'read',
+    extend: 'write',
+    remove: 'write',
+    removeOfUser: 'write',
+    sweep: 'write',
+  },
+  keys: { insert: 'write', list: 'read', byHash: 'read', revoke: 'write', used: 'write' },
+  signing: { active: 'read', add: 'write', rotate: 'write' },
+  contracts: {
+    create: 'write',
+    addVersion: 'write',
+    latest: 'read',
+    version: 'read',
+    history: 'read',
+    list: 'read',
+    remove: 'write',
+    usage: 'read',
+    usageCount: 'read',
+    importAll: 'write',
+  },
+  compositions: {
+    create: 'write',
+    update: 'write',
+    get: 'read',
+    items: 'read',
+    list: 'read',
+    automatic: 'read',
+    remove: 'write',
+  },
+  bundles: { addVersion: 'write', version: 'read', versions: 'read', yaml: 'read', summaries: 'read' },
+  deployments: { add: 'write', current: 'read', currentOf: 'read', currentAll: 'read', list: 'read' },
+  events: { ingest: 'write', search: 'read', histogram: 'read', counts: 'read', purge: 'write' },
+  approvals: {
+    keepArgs: 'write',
+    dropLargeArgs: 'write',
+    insert: 'write',
+    getWhole: 'read',
+    get: 'read',
+    list: 'read',
+    decide: 'write',
+    expire: 'write',
+    pending: 'read',
+    due: 'read',
+    announced: 'write',
+    unannounced: 'read',
+    countPending: 'read',
+  },
+  agents: {
+    seen: 'write',
+    get: 'read',
+    list: 'read',
+    update: 'write',
+    assign: 'write',
+    putManifest: 'write',
+    report: 'write',
+    reports: 'read',
+    count: 'read',
+    forget: 'write',
+  },
+  rules: { list: 'read', create: 'write', update: 'write', remove: 'write' },
+  values: {
+    get: 'read',
+    getMany: 'read',
+    set: 'write',
+    increment: 'write',
+    remove: 'write',
+    sweep: 'write',
+  },
+  seals: { first: 'write' },
+  jobs: {
+    add: 'write',
+    take: 'write',
+    renew: 'write',
+    finish: 'write',
+    again: 'write',
+    bury: 'write',
+    progress: 'write',
+    find: 'read',
+    dead: 'read',
+    retry: 'write',
+    remove: 'write',
+  },
+};

@@ -1,0 +1,175 @@
+// One node of a cluster: MongoDB, Redis, and actors that this node shares with the others.
+
+import { globMatch } from 'reeve-agent/rules';
+import { hubKinds } from '../../actors/kinds.ts';
+import type { ActorPorts } from '../../actors/ports.ts';
+import type { HubKinds } from '../../actors/protocol.ts';
+import { createRemoteActors, shardOfKey } from '../../actors/runtime/remote.ts';
+import { openBullJobs } from '../../adapters/bullmq/index.ts';
+import { createLocalLimits } from '../../adapters/local/limits.ts';
+import { openMongo } from '../../adapters/mongo/index.ts';
+import { openRedis } from '../../adapters/redis/index.ts';
+import { HubError } from '../domain/error.ts';
+import type { Audience, Control } from '../domain/frame.ts';
+import { shardCount } from '../domain/ids.ts';
+import { pause } from '../ports/clock.ts';
+import { leaseRenewMs } from '../ports/leases.ts';
+import { memberMs } from '../ports/membership.ts';
+import type { Store } from '../ports/store.ts';
+import { version } from '../version.ts';
+import { actorPorts, type Materials, type Parts } from './parts.ts';
+
+/** A loop that has not turned for so long is crashed; turns come every 1 to 2 s. */
+const loopMs = 6000;
+/** A node that is no member any more for so long is gone. */
+const missedMs = 2 * leaseRenewMs;
+/** A node that this one never heard of has so much longer to appear. */
+const strangerMs = memberMs;
+const forgetMs = 2 * 3_600_000;
+/** Together 10 s: while Redis is away for longer all leases end, and who takes them tells of it again. */
+const wakeAttempts = 20;
+const wakeAgainMs = 500;
+
+const unreachable = (what: string) => (): never => {
+  throw new HubError('unavailable', `${what} does not answer. Is it running, and is its URL right?`);
+};
+
+/** @throws HubError in plain words when MongoDB or Redis does not answer within about 2 s */
+export async function openCluster(
+  materials: Materials,
+  { mongoUrl, redisUrl, name }: NonNullable<Materials['config']['cluster']>,
+): Promise<Parts> {
+  const { clock, log, secrets, workers, agents } = materials;
+  const node = secrets.uuid();
+  const startedAt = clock.now();
+  const documents = await openMongo({ url: mongoUrl, log, clock }).catch(
+    unreachable('MongoDB (MONGODB_URL)'),
+  );
+  const redis = await openRedis({
+    url: redisUrl,
+    log,
+    clock,
+    prefix: `${name}:`,
+    nodeId: node,
+    busTurned: workers.add('consumer', loopMs),
+    framesTurned: workers.add('broadcast', loopMs),
+  }).catch(async () => {
+    await documents.close();
+    return unreachable('Redis (REDIS_URL)')();
+  });
+  const jobs = await openBullJobs({ url: redisUrl, clock, log, prefix: name }).catch(async () => {
+    await redis.close();
+    await documents.close();
+    return unreachable('Redis (REDIS_URL)')();
+  });
+  const store: Store = { ...documents, values: redis.values };
+  /** When each node was last heard of, in this node's monotonic time. */
+  const heard = new Map<string, number>();
+  const leasesTurned = workers.add('leases', loopMs);
+  let closed = false;
+
+  function hear(): void {
+    const now = clock.monotonic();
+    for (const member of actors.members) heard.set(member.node, now);
+    for (const [other, at] of heard) if (now - at > forgetMs) heard.delete(other);
+  }
+
+  /** True for a node that has been missing from the members for two turns; a stranger gets more time to appear. */
+  function isGone(other: string): boolean {
+    const now = clock.monotonic();
+    // Who hears nobody knows nothing.
+    if (other === node || now - (heard.get(node) ?? Number.NEGATIVE_INFINITY) > missedMs) return false;
+    const at = heard.get(other) ?? now + strangerMs;
+    heard.set(other, at);
+    return now - at > missedMs;
+  }
+
+  const actors = createRemoteActors<HubKinds, ActorPorts>({
+    definitions: hubKinds,
+    ports: actorPorts(materials, store, globMatch, isGone),
+    clock,
+    log,
+    broadcast: redis.broadcast,
+    jobs,
+    node,
+    bus: redis.bus,
+    leases: redis.leases,
+    members: redis.members,
+    note: () => ({ version, startedAt, agents: agents() }),
+    moved: (shards) => redis.broadcast.control({ kind: 'shards_moved', shards }),
+    turned() {
+      leasesTurned();
+      hear();
+    },
+  });
+
+  async function wake(audience: Audience): Promise<void> {
+    const key = audience.slice('agents:'.length);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await actors.wake('environment', key);
+      } catch (err) {
+        if (closed) return;
+        if (attempt === wakeAttempts) {
+          log.warn({ err, audience }, 'an environment with streams could not be woken');
+          return;
+        }
+        await pause(clock, wakeAgainMs);
+      }
+    }
+  }
+
+  return {
+    node,
+    store,
+    broadcast: redis.broadcast,
+    limits: redis.limits,
+    requestLimits: createLocalLimits({ clock }),
+    jobs,
+    actors,
+    keyValue: () => redis.ping(),
+    connectedAgents: () =>
+      actors.members.reduce(
+        (sum, { node: other, note }) => sum + (other === node ? 0 : note.agents),
+        agents(),
+      ),
+    async cluster() {
+      const nodes = actors.members.map((member) => ({
+        node: member.node,
+        ...member.note,
+        ...(member.node === node ? { shards: actors.shards, agents: agents() } : {}),
+      }));
+      const othersOwn = new Set(nodes.flatMap((one) => (one.node === node ? [] : one.shards)));
+      const all = Array.from({ length: shardCount }, (_, shard) => shard);
+      const own = new Set(actors.shards);
+      const [lag, broadcastLagMs] = await Promise.all([
+        redis.bus.lag(all.filter((shard) => own.has(shard) || !othersOwn.has(shard))),
+        redis.broadcastLagMs(),
+      ]);
+      return {
+        mode: 'cluster',
+        node,
+        nodes,
+        shardCount,
+        lag,
+        broadcastLagMs,
+      };
+    },
+    owns: (key) => actors.owns(key),
+    begin: () => actors.turn(),
+    control(message: Control, audiences) {
+      if (message.kind !== 'shards_moved' && message.kind !== 'missed') return;
+      const moved = message.kind === 'missed' ? null : new Set(message.shards);
+      for (const audience of audiences) {
+        if (!audience.startsWith('agents:')) continue;
+        if (moved === null || moved.has(shardOfKey(audience.slice('agents:'.length)))) void wake(audience);
+      }
+    },
+    stopActors: () => actors.stop(),
+    async close() {
+      closed = true;
+      await redis.close();
+      await documents.close();
+    },
+  };
+}

@@ -1,0 +1,188 @@
+// The composition root: joins the parts (wire/) to handlers and the edge, and starts and stops them in order. Decides nothing.
+import { dueApprovals } from '../../actors/kinds.ts';
+import { startSweep } from '../../actors/runtime/deadlines.ts';
+import { systemClock } from '../../adapters/node/clock.ts';
+import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
+import { createLog } from '../../adapters/node/log.ts';
+import { masterSecret } from '../../adapters/node/master.ts';
+import { createSecrets } from '../../adapters/node/secrets.ts';
+import { type Server, startServer } from '../../adapters/uws/server.ts';
+import { api } from '../api/index.ts';
+import { enforceLimit } from '../app/rate-limit.ts';
+import type { Config } from '../config.ts';
+import type { Hub, NodeHealth } from '../handlers/hub.ts';
+import { handlers } from '../handlers/index.ts';
+import { bootstrapFromEnvironment, ensureSigningKeys } from '../handlers/setup.ts';
+import { streamHandlers } from '../handlers/streams.ts';
+import { createCallers } from '../http/caller.ts';
+import { createCors } from '../http/headers.ts';
+import { createLive } from '../http/live/live.ts';
+import { createMetrics } from '../http/metrics.ts';
+import { openApiText } from '../http/openapi.ts';
+import { bind, createPipeline } from '../http/pipeline.ts';
+import { startHousekeeping } from '../jobs/housekeeping.ts';
+import { version } from '../version.ts';
+import { openCluster } from './cluster.ts';
+import { openEmbedded } from './embedded.ts';
+import { checkMaster } from './master.ts';
+import { createWorkers } from './workers.ts';
+
+export interface RunningHub {
+  readonly port: number;
+  /** Agents and dashboards with an open stream. */
+  streams(): number;
+  isSetUp(): Promise<boolean>;
+  /** Stops listening, ends streams over the drain window, finishes what is acknowledged, closes the store. */
+  stop(): Promise<void>;
+}
+
+/** The OpenAPI document, as the hub serves it; docs/openapi.json holds it for the default settings. */
+export const openApiFor = ({ baseUrl, wire }: Config): string =>
+  openApiText([api], { title: 'Reeve', version, baseUrl, wire });
+
+/** Loops that turn every second or faster are crashed when they have not turned for so long. */
+const sweepMs = 8_000;
+const pushMs = 5_000;
+
+/** @throws HubError or Error in plain words when the store, the secrets or the port cannot be had */
+export async function startHub(config: Config): Promise<RunningHub> {
+  const clock = systemClock;
+  const log = createLog({ level: config.logLevel });
+  const secrets = createSecrets(config.secretKey ?? masterSecret(config.dataDir));
+  const workers = createWorkers(clock);
+  const materials = { config, clock, log, secrets, workers, agents: () => live.connectedAgents() };
+  const parts = await (config.cluster ? openCluster(materials, config.cluster) : openEmbedded(materials));
+  const { store, broadcast, actors, limits, jobs } = parts;
+  await checkMaster(store, secrets, config).catch(async (error: unknown) => {
+    await jobs.close();
+    await parts.close();
+    throw error;
+  });
+  const evaluator = createEvaluator({
+    clock,
+    accepted: {
+      apiVersions: config.wire.apiVersions,
+      bundleKinds: config.wire.bundleKinds,
+      rulesetKinds: config.wire.rulesetKinds,
+    },
+  });
+  const openApi = openApiFor(config);
+  let draining = false;
+  const reach = async (ping: () => Promise<number>): Promise<number | null> => ping().catch(() => null);
+  const health: NodeHealth = {
+    store: () => reach(() => store.ping()),
+    keyValue: () => reach(() => parts.keyValue()),
+    workers: () => ({ ...workers.states(), jobs: jobs.health().state }),
+    connectedAgents: () => parts.connectedAgents(),
+    cluster: () => parts.cluster(),
+    draining: () => draining,
+  };
+  const hub: Hub = {
+    store,
+    actors,
+    broadcast,
+    evaluator,
+    jobs,
+    limits,
+    clock,
+    secrets,
+    log,
+    health,
+    settings: { ...config, version },
+    openApi: () => openApi,
+  };
+  const streams = streamHandlers(hub, parts.node);
+  const callers = createCallers({
+    keys: store.keys,
+    logins: store.logins,
+    users: store.tenants,
+    secrets,
+    clock,
+    log,
+    wire: config.wire,
+    baseUrl: config.baseUrl,
+    sessionTtlMs: config.sessionTtlMs,
+    operatorToken: config.operatorToken,
+    // As many tries as logins, good ones too, counted where logins are (over all nodes).
+    operatorGuess: (address) =>
+      enforceLimit(limits, {
+        name: `operator:${address}`,
+        max: config.loginAttempts,
+        windowMs: config.loginWindowMs,
+      }),
+  });
+  const live = createLive({
+    broadcast,
+    handlers: streams,
+    clock,
+    log,
+    isStillValid: (caller) => callers.isStillValid(caller),
+    turned: workers.add('push', pushMs),
+  });
+  const sweep = startSweep({
+    clock,
+    log,
+    mine: (key) => parts.owns(key),
+    turned: workers.add('sweep', sweepMs),
+    due: dueApprovals(store),
+    tell: (tell) => actors.receive(tell),
+  });
+  broadcast.onControl((message) => {
+    callers.control(message);
+    live.control(message);
+    parts.control(message, live.audiences());
+    // What fell due while a shard had no owner is not kept waiting for the next turn.
+    if (message.kind === 'shards_moved') void sweep.run();
+  });
+  const pipeline = createPipeline({
+    tables: [api],
+    serve: bind(hub, handlers),
+    callers,
+    limits: parts.requestLimits,
+    live,
+    streams,
+    cors: createCors(config.baseUrl, config.corsOrigins, config.wire.agentIdHeaders),
+    metrics: createMetrics(),
+    secrets,
+    clock,
+    log,
+    trustedProxies: config.trustedProxies,
+    openApi,
+  });
+  const house = startHousekeeping(jobs, { store, clock, log, largeArgsDays: config.quotas.largeArgsDays });
+
+  let server: Server | null = null;
+  async function stop(drainMs: number): Promise<void> {
+    draining = true;
+    server?.stopListening();
+    house.stop();
+    await live.drain(drainMs);
+    live.close();
+    await sweep.stop();
+    await parts.stopActors();
+    await jobs.close();
+    workers.stop();
+    await callers.close();
+    await evaluator.close();
+    server?.close();
+    await parts.close();
+  }
+
+  try {
+    if (config.admin) await bootstrapFromEnvironment(hub, config.admin);
+    await ensureSigningKeys(hub);
+    await parts.begin();
+    server = await startServer({ host: config.host, port: config.port, pipeline, clock, log });
+  } catch (error) {
+    // A process that exits while the store's threads run may crash in their native code.
+    await stop(0);
+    throw error;
+  }
+  const { port } = server;
+  return {
+    port,
+    streams: () => live.counts().streams,
+    isSetUp: () => store.tenants.anyUser(),
+    stop: () => stop(config.drainSeconds * 1000),
+  };
+}

@@ -1,7 +1,0 @@
-// Optional fields of requests: only those that were given.
-
-/** The object without its undefined fields; null stays, because it means "clear". */
-export const given = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
-  };

@@ -1,0 +1,108 @@
+// A real server on a free port, and raw sockets that may say anything.
+import net from 'node:net';
+import { systemClock } from '../../../adapters/node/clock.ts';
+import { startServer } from '../../../adapters/uws/server.ts';
+import { edge } from '../../http/fixtures.ts';
+
+export async function serve(options: Parameters<typeof edge>[0] = {}) {
+  const parts = edge({ clock: systemClock, ...options });
+  const server = await startServer({
+    host: '127.0.0.1',
+    port: 0,
+    pipeline: parts.pipeline,
+    clock: systemClock,
+    log: parts.log,
+  });
+  const sockets: RawSocket[] = [];
+  return {
+    ...parts,
+    server,
+    async connect(): Promise<RawSocket> {
+      const socket = new RawSocket(server.port);
+      sockets.push(socket);
+      await socket.opened;
+      return socket;
+    },
+    /** Sends one request on a connection of its own and reads until the connection ends. */
+    async once(text: string): Promise<string> {
+      const socket = new RawSocket(server.port);
+      sockets.push(socket);
+      await socket.opened;
+      socket.send(text);
+      return socket.untilClosed();
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      parts.live.close();
+      await parts.callers.close();
+      await parts.broadcast.close();
+      server.close();
+    },
+  };
+}
+
+/** A TCP connection that keeps all it has read. */
+export class RawSocket {
+  readonly opened: Promise<void>;
+  text = '';
+  closed = false;
+  readonly #socket: net.Socket;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(port: number, host = '127.0.0.1') {
+    this.#socket = net.connect({ port, host });
+    this.opened = new Promise((resolve, reject) => {
+      this.#socket.once('connect', resolve);
+      this.#socket.once('error', reject);
+    });
+    this.#socket.on('error', () => undefined);
+    this.#socket.on('data', (chunk) => {
+      this.text += chunk.toString('latin1');
+      this.#tell();
+    });
+    this.#socket.on('close', () => {
+      this.closed = true;
+      this.#tell();
+    });
+  }
+
+  send(text: string | Uint8Array): void {
+    this.#socket.write(text);
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** Resolves once what was read fits, or the connection is closed. */
+  async until(test: (text: string) => boolean): Promise<string> {
+    while (!test(this.text) && !this.closed) {
+      await new Promise<void>((resolve) => {
+        this.#waiting.add(resolve);
+      });
+    }
+    return this.text;
+  }
+
+  async untilClosed(): Promise<string> {
+    return this.until(() => false);
+  }
+
+  #tell(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+}
+
+/** Waits for a condition that only the server's side can tell, a turn of the event loop at a time. */
+export async function eventually(test: () => boolean): Promise<void> {
+  while (!test()) await new Promise((resolve) => setTimeout(resolve, 2));
+}

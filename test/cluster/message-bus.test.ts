@@ -1,0 +1,78 @@
+// The bus on Redis keeps every promise of its port; and what a reader took after it lost the shard is taken over; members come and go.
+import { randomUUID } from 'node:crypto';
+import { describe, expect, inject, it } from 'vitest';
+import { systemClock } from '../../adapters/node/clock.ts';
+import { openRedis, type RedisOptions } from '../../adapters/redis/index.ts';
+import { postContract } from '../contract/message-bus.ts';
+import { eventually } from './nodes.ts';
+import { noLog } from './stage.ts';
+
+const open = (prefix: string, nodeId: string, over: Partial<RedisOptions> = {}) =>
+  openRedis({ url: inject('redisUrl'), log: noLog, clock: systemClock, prefix, nodeId, ...over });
+const newPrefix = () => `test-${randomUUID()}:`;
+
+postContract('redis', async () => {
+  const prefix = newPrefix();
+  const nodes: Awaited<ReturnType<typeof open>>[] = [];
+  return {
+    most: 2000,
+    async node(name) {
+      const parts = await open(prefix, name, { maxEnvelopes: 2000 });
+      nodes.push(parts);
+      return parts.bus;
+    },
+    async close() {
+      await Promise.all(nodes.map((parts) => parts.close()));
+    },
+  };
+});
+
+const aLetter = (id: string) => ({
+  id,
+  from: 'a',
+  asks: false,
+  kind: 'k',
+  key: 't',
+  type: 'x',
+  body: null,
+});
+
+describe('two readers of one shard', () => {
+  it('leave nothing behind: what the stale one took goes to the other within seconds', async () => {
+    const prefix = newPrefix();
+    const [stale, owner] = [await open(prefix, 'stale'), await open(prefix, 'owner')];
+    const seen = new Set<string>();
+    owner.bus.onDelivery(({ envelope }) => seen.add(envelope.id));
+    await stale.bus.open(1);
+    await owner.bus.open(1);
+    await Promise.all(Array.from({ length: 50 }, (_, i) => owner.bus.send(1, aLetter(`${i}`))));
+    await stale.bus.shut([1]);
+    await eventually('all at the owner', () => seen.size === 50 || undefined);
+    await Promise.all([stale.close(), owner.close()]);
+  });
+});
+
+describe('members', () => {
+  it('see each other, and do not see one that was not heard for its time or that left', async () => {
+    const prefix = newPrefix();
+    const memberMs = 150;
+    const parts = await Promise.all(['a', 'b', 'c'].map((name) => open(prefix, name, { memberMs })));
+    const [a, b, c] = parts;
+    const note = { version: '1', startedAt: 5, shards: [1, 200], agents: 3 };
+    if (!a || !b || !c) return;
+    await a.members.heartbeat(note);
+    await c.members.heartbeat(note);
+    const seen = await b.members.heartbeat({ ...note, shards: [] });
+    expect(seen).toEqual([
+      { node: 'a', note },
+      { node: 'b', note: { ...note, shards: [] } },
+      { node: 'c', note },
+    ]);
+    await c.members.leave();
+    await eventually('a alone is missed', async () => {
+      const names = (await b.members.heartbeat(note)).map(({ node }) => node);
+      return names.length === 1 || undefined;
+    });
+    await Promise.all(parts.map((one) => one.close()));
+  });
+});

@@ -1,0 +1,80 @@
+// Keyed mutex, semaphore and timeout: order, bounds and refusals.
+import { describe, expect, it } from 'vitest';
+import { createKeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
+import { createSemaphore } from '../../src/concurrency/semaphore.ts';
+import { withTimeout } from '../../src/concurrency/with-timeout.ts';
+import { ManualClock } from '../clock.ts';
+
+const gate = () => {
+  let open = () => {};
+  const closed = new Promise<void>((resolve) => (open = resolve));
+  return { closed, open: () => open() };
+};
+const refusal = () => new Error('refused');
+
+describe('a keyed mutex', () => {
+  it('runs tasks of one key in order, and those of another key meanwhile', async () => {
+    const inTurn = createKeyedMutex({ now: () => 0, maxWaitMs: 5, refusal });
+    const first = gate();
+    const seen: string[] = [];
+    const a1 = inTurn('a', async () => {
+      await first.closed;
+      seen.push('a1');
+    });
+    const a2 = inTurn('a', async () => void seen.push('a2'));
+    await inTurn('b', async () => void seen.push('b'));
+    first.open();
+    await Promise.all([a1, a2]);
+    expect(seen).toEqual(['b', 'a1', 'a2']);
+  });
+
+  it('goes on after a task that fails, and refuses one that waited too long', async () => {
+    let now = 0;
+    const inTurn = createKeyedMutex({ now: () => now, maxWaitMs: 5, refusal });
+    const failed = inTurn('a', async () => {
+      now = 6;
+      throw new Error('broken');
+    });
+    const late = inTurn('a', async () => 'late');
+    await expect(failed).rejects.toThrow('broken');
+    await expect(late).rejects.toThrow('refused');
+    await expect(inTurn('a', async () => 'next')).resolves.toBe('next');
+  });
+});
+
+describe('a semaphore', () => {
+  it('runs so many, lets so many wait and refuses the rest', async () => {
+    const enter = createSemaphore({ max: 1, maxWaiting: 1, refusal });
+    const first = gate();
+    const running = enter(() => first.closed);
+    const waiting = enter(async () => 'waited');
+    await expect(enter(async () => 'never')).rejects.toThrow('refused');
+    first.open();
+    await running;
+    await expect(waiting).resolves.toBe('waited');
+  });
+
+  it('refuses what waited too long, and hands the place on all the same', async () => {
+    let now = 0;
+    const enter = createSemaphore({ max: 1, maxWaiting: 2, maxWaitMs: 5, now: () => now, refusal });
+    const first = gate();
+    const running = enter(() => first.closed);
+    const late = enter(async () => 'late');
+    now = 6;
+    const fresh = enter(async () => 'fresh');
+    first.open();
+    await running;
+    await expect(late).rejects.toThrow('refused');
+    await expect(fresh).resolves.toBe('fresh');
+  });
+});
+
+describe('a timeout', () => {
+  it('answers what is in time and refuses what is late', async () => {
+    const clock = new ManualClock();
+    await expect(withTimeout(clock, 10, Promise.resolve(1), refusal)).resolves.toBe(1);
+    const late = withTimeout(clock, 10, new Promise(() => {}), refusal);
+    clock.advance(10);
+    await expect(late).rejects.toThrow('refused');
+  });
+});

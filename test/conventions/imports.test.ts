@@ -1,0 +1,129 @@
+// The house rules that a compiler does not check: import directions (a table), files with exclusive rights, and file sizes.
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, posix, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const root = join(dirname(new URL(import.meta.url).pathname), '../..');
+
+const files = ['src', 'actors', 'adapters', 'demo', 'packages/agent/src'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => posix.join(folder, name.replaceAll('\\', '/'))),
+);
+
+/** folder → folders it may import from, besides itself and src/concurrency, which all may; the longest matching folder counts. */
+const allowed: { readonly [folder: string]: readonly string[] } = {
+  'src/concurrency': [],
+  'packages/agent/src/rules': [],
+  'packages/agent/src': ['packages/agent/src/rules'],
+  'src/domain': [],
+  'src/ports': ['src/domain'],
+  'src/api': ['src/domain'],
+  'src/app': ['actors/protocol', 'src/ports', 'src/domain'],
+  'src/jobs': ['src/app', 'src/ports', 'src/domain'],
+  'src/handlers': [
+    'src/api',
+    'src/app',
+    'src/jobs',
+    'actors',
+    'actors/protocol',
+    'actors/runtime',
+    'src/ports',
+    'src/domain',
+  ],
+  'src/http': ['src/api', 'src/app', 'src/ports', 'src/domain'],
+  'actors/protocol': ['actors/runtime', 'src/ports', 'src/domain'],
+  'actors/runtime': ['src/ports', 'src/domain'],
+  actors: ['actors/protocol', 'actors/runtime', 'src/domain', 'src/ports'],
+  'adapters/uws': ['src/ports', 'src/domain', 'src/http', 'src/api'],
+  adapters: ['src/ports', 'src/domain'],
+  // Uses the hub and the agent library as anybody else would.
+  demo: ['src/bootstrap', 'src/config.ts'],
+};
+const isRoot = (file: string): boolean =>
+  ['src/main.ts', 'src/client.ts', 'src/config.ts'].includes(file) || file.startsWith('src/bootstrap/');
+
+/** What each adapter folder brings from outside; a package named for one folder may be imported nowhere else. */
+const vendors: { readonly [name: string]: readonly string[] } = {
+  'uWebSockets.js': ['adapters/uws'],
+  libsql: ['adapters/sqlite'],
+  mongodb: ['adapters/mongo'],
+  redis: ['adapters/redis', 'adapters/bullmq'],
+  bullmq: ['adapters/bullmq'],
+  pino: ['adapters/node'],
+  tweetnacl: ['adapters/node'],
+  ajv: ['src/handlers'],
+  yaml: ['packages/agent/src/rules'],
+};
+
+const sourceOf = (file: string): string => readFileSync(join(root, file), 'utf8');
+const importsOf = (file: string): string[] =>
+  [...sourceOf(file).matchAll(/^(?:import|export)\b[^;]*?from\s+'([^']+)'/gm)].map((match) => match[1] ?? '');
+const folderOf = (file: string): string => {
+  const parts = file.split('/');
+  if (parts[0] === 'adapters') return parts.slice(0, 2).join('/');
+  if (file.startsWith('actors/runtime/')) return 'actors/runtime';
+  if (file === 'actors/protocol.ts') return 'actors/protocol';
+  if (parts[0] === 'packages') {
+    const source = parts.slice(0, 3).join('/');
+    return parts[3] === 'rules' ? `${source}/rules` : source;
+  }
+  return parts[0] === 'src' ? parts.slice(0, 2).join('/') : (parts[0] ?? '');
+};
+const rulesOf = (folder: string): readonly string[] =>
+  allowed[folder] ?? (folder.startsWith('adapters/') ? (allowed.adapters ?? []) : []);
+
+describe('import directions', () => {
+  it.each(files.filter((file) => !isRoot(file)))('%s imports only what its folder may', (file) => {
+    const folder = folderOf(file);
+    const wrong = importsOf(file)
+      .filter((name) => name.startsWith('.'))
+      .map((name) => relative(root, join(root, dirname(file), name)).replaceAll('\\', '/'))
+      .map(folderOf)
+      .filter(
+        (target) => target !== 'src/concurrency' && target !== folder && !rulesOf(folder).includes(target),
+      );
+    expect(wrong).toEqual([]);
+  });
+
+  it('keeps each vendor package in its own folder', () => {
+    const wrong = files.flatMap((file) =>
+      importsOf(file)
+        .filter((name) => vendors[name] && !vendors[name].some((folder) => file.startsWith(`${folder}/`)))
+        .map((name) => `${file} imports ${name}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe('exclusive rights', () => {
+  const uses = (pattern: RegExp): string[] =>
+    files.filter((file) => pattern.test(sourceOf(file).replace(/\/\/.*$|\/\*[\s\S]*?\*\//gm, '')));
+
+  it('reads the environment in one file (and one in the agent library, which runs in the agent)', () => {
+    expect(uses(/\bprocess\.env\b|\benv\b[^;]*'node:process'/).sort()).toEqual([
+      'packages/agent/src/environment.ts',
+      'src/config.ts',
+    ]);
+  });
+
+  it('takes time, timers and randomness from one file (and one in the agent library)', () => {
+    const owners = ['adapters/node/clock.ts', 'packages/agent/src/clock.ts'];
+    const pattern = /\bDate\.now\(|\bsetTimeout\(|\bsetInterval\(|\bMath\.random\(/;
+    expect(uses(pattern).filter((file) => !owners.includes(file))).toEqual([]);
+  });
+
+  it('writes to no console', () => {
+    expect(uses(/\bconsole\./)).toEqual([]);
+  });
+});
+
+describe('files', () => {
+  it('has none over 400 lines', () => {
+    expect(files.filter((file) => sourceOf(file).split('\n').length > 401)).toEqual([]);
+  });
+
+  it('opens each with what it owns', () => {
+    expect(files.filter((file) => !/^(#!.*\n)?(\/\/|\/\*\*)/.test(sourceOf(file)))).toEqual([]);
+  });
+});

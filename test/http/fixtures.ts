@@ -1,0 +1,376 @@
+// What the tests of the edge share: small tables, stub stores, and a pipeline on them.
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { createLocalBroadcast } from '../../adapters/local/broadcast.ts';
+import { createLocalLimits } from '../../adapters/local/limits.ts';
+import { env, line } from '../../src/api/fields.ts';
+import { keyRoutes } from '../../src/api/keys.ts';
+import { routes, smallBody } from '../../src/api/route.ts';
+import type { AdmittedStream, StreamHandlers } from '../../src/api/stream.ts';
+import { enforceLimit } from '../../src/app/rate-limit.ts';
+import { HubError } from '../../src/domain/error.ts';
+import { agentsOf, dashboardsOf, type Frame } from '../../src/domain/frame.ts';
+import type { ApiKey, Login, User } from '../../src/domain/tenant.ts';
+import { createCallers } from '../../src/http/caller.ts';
+import { createCors } from '../../src/http/headers.ts';
+import { createLive } from '../../src/http/live/live.ts';
+import { createMetrics } from '../../src/http/metrics.ts';
+import { createPipeline, type Serve } from '../../src/http/pipeline.ts';
+import type { RawRequest, RawResponse } from '../../src/http/raw.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import { ManualClock } from '../clock.ts';
+import { memoryLog } from '../log.ts';
+
+export const wire = {
+  agentIdHeaders: ['x-service-agent-id'],
+  sessionCookie: 'service_session',
+  keyPrefix: 'svk_',
+};
+
+export const testRoutes = routes({
+  echo: {
+    method: 'POST',
+    path: '/api/v1/echo/{name}',
+    auth: ['key', 'cookie'],
+    tag: 'test',
+    summary: 'Answers what it got',
+    params: z.object({ name: line(10) }),
+    query: z.object({ n: z.coerce.number().int().max(9).optional() }),
+    body: z.object({ text: z.string().max(5), more: z.unknown().optional() }),
+    status: 201,
+    reply: z.unknown(),
+    errors: ['validation_failed'],
+  },
+  getValue: {
+    method: 'GET',
+    path: '/api/v1/sessions/{key+}',
+    auth: ['key'],
+    tag: 'test',
+    summary: 'A key with slashes',
+    params: z.object({ key: z.string() }),
+    status: 200,
+    reply: z.object({ key: z.string() }),
+    errors: [],
+  },
+  bump: {
+    method: 'POST',
+    path: '/api/v1/sessions/{key+}/increment',
+    auth: ['key'],
+    tag: 'test',
+    summary: 'A tail with a fixed end',
+    params: z.object({ key: z.string() }),
+    status: 200,
+    reply: z.object({ key: z.string() }),
+    errors: [],
+  },
+  batch: {
+    method: 'POST',
+    path: '/api/v1/sessions/batch',
+    auth: ['key'],
+    tag: 'test',
+    summary: 'A fixed path beside the tail',
+    body: z.object({ keys: z.array(z.string()) }),
+    optionalBody: true,
+    status: 200,
+    reply: z.unknown(),
+    errors: [],
+  },
+  ingest: {
+    method: 'POST',
+    path: '/api/v1/events',
+    auth: ['key'],
+    tag: 'test',
+    summary: 'Raw bytes',
+    parse: 'bytes',
+    limit: 'ingest',
+    status: 200,
+    reply: z.object({ bytes: z.number() }),
+    errors: [],
+  },
+  setup: {
+    method: 'POST',
+    path: '/api/v1/setup',
+    csrfMessage: 'Missing X-Requested-With header.',
+    bodyLimit: smallBody,
+    auth: [],
+    tag: 'test',
+    summary: 'First admin',
+    body: z.object({ email: z.string() }),
+    status: 201,
+    reply: z.unknown(),
+    errors: [],
+  },
+  operate: {
+    method: 'POST',
+    path: '/api/v1/operator/act',
+    auth: ['operatorToken'],
+    tag: 'test',
+    summary: 'An operator route',
+    status: 204,
+    errors: [],
+  },
+  broken: {
+    method: 'GET',
+    path: '/api/v1/broken',
+    auth: [],
+    tag: 'test',
+    summary: 'Throws',
+    status: 200,
+    reply: z.null(),
+    errors: [],
+  },
+  agentStream: {
+    method: 'GET',
+    path: '/api/v1/stream',
+    auth: ['key'],
+    tag: 'stream',
+    summary: 'Agent stream',
+    query: z.object({ env, bundle_name: z.string().optional() }),
+    status: 200,
+    media: 'text/event-stream',
+    errors: ['env_mismatch'],
+  },
+  dashboardStream: {
+    method: 'GET',
+    path: '/api/v1/stream/dashboard',
+    auth: ['cookie'],
+    tag: 'stream',
+    summary: 'Dashboard stream',
+    status: 200,
+    media: 'text/event-stream',
+    errors: [],
+  },
+});
+
+export const keyText = 'svk_production_0123456789';
+export const hashOf = (text: string | Uint8Array): string => createHash('sha256').update(text).digest('hex');
+
+export const secrets = {
+  sha256: hashOf,
+  equal: (a: string, b: string) => a === b,
+  uuid: () => crypto.randomUUID() as string,
+  token: (bytes: number) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('base64url'),
+};
+
+/** Stream handlers that admit everybody and record what happens. */
+export function recordingStreams() {
+  const seen = {
+    closed: [] as string[],
+    announced: [] as string[],
+    announce: (async () => undefined) as (id: string) => Promise<void>,
+    catchUp: (async () => []) as (agentId: string | null) => Promise<readonly Frame[]>,
+    message: (async (message) => ({ got: message.type })) as (message: {
+      type: string;
+      body: unknown;
+    }) => Promise<unknown>,
+  };
+  const admitted = (
+    fields: Pick<AdmittedStream, 'audience' | 'agentId' | 'bundleName' | 'pinned'>,
+    id: string,
+  ) => ({
+    ...fields,
+    catchUp: () => seen.catchUp(fields.agentId),
+    async announce() {
+      await seen.announce(id);
+      seen.announced.push(id);
+    },
+    closed: () => void seen.closed.push(id),
+  });
+  const handlers: StreamHandlers = {
+    async admitAgent(caller, query, id) {
+      if (query.env !== caller.env)
+        throw new HubError('env_mismatch', `API key is scoped to '${caller.env}'.`);
+      return admitted(
+        {
+          audience: agentsOf(caller.tenantId, caller.env),
+          agentId: caller.agentId ?? 'default',
+          bundleName: query.bundle_name ?? null,
+          pinned: query.bundle_name !== undefined,
+        },
+        id,
+      );
+    },
+    async admitDashboard(caller, id) {
+      return admitted(
+        { audience: dashboardsOf(caller.tenantId), agentId: null, bundleName: null, pinned: true },
+        id,
+      );
+    },
+    message: (_caller, message) => seen.message(message),
+  };
+  return { seen, handlers };
+}
+
+/** A pipeline over stub stores with one key, one user signed in by the token `token`, and whatever `serve` adds. */
+export function edge(
+  options: { serve?: Serve; clock?: Clock; standardPerMinute?: number; operatorToken?: string | null } = {},
+) {
+  const clock = options.clock ?? new ManualClock();
+  const log = memoryLog();
+  const broadcast = createLocalBroadcast({ clock, log });
+  const keys = new Map<string, ApiKey>();
+  const reads = { keys: 0, users: 0 };
+  const used: { id: string; at: number }[] = [];
+  const extended: number[] = [];
+  const key: ApiKey = {
+    id: 'key-1',
+    tenantId: 't1',
+    env: 'production',
+    label: null,
+    prefix: 'svk_production_01234567',
+    hash: hashOf(keyText),
+    createdBy: 'a@b.c',
+    createdAt: clock.now(),
+    lastUsedAt: null,
+    revokedAt: null,
+  };
+  keys.set(key.hash, key);
+  const user: User = {
+    id: 'user-1',
+    tenantId: 't1',
+    email: 'a@b.c',
+    passwordHash: '',
+    isAdmin: false,
+    createdAt: clock.now(),
+  };
+  const logins = new Map<string, Login>();
+  const sessionTtlMs = 24 * 3_600_000;
+  logins.set(hashOf('token'), {
+    tokenHash: hashOf('token'),
+    userId: user.id,
+    tenantId: 't1',
+    createdAt: clock.now(),
+    expiresAt: clock.now() + sessionTtlMs,
+  });
+  const people = { user };
+  const operatorGuesses = createLocalLimits({ clock });
+  const callers = createCallers({
+    keys: {
+      async byHash(hash) {
+        reads.keys++;
+        return keys.get(hash) ?? null;
+      },
+      async used(list) {
+        used.push(...list);
+      },
+    },
+    logins: {
+      async get(hash, now) {
+        const login = logins.get(hash);
+        return login && login.expiresAt > now ? login : null;
+      },
+      async extend(hash, expiresAt) {
+        extended.push(expiresAt);
+        const login = logins.get(hash);
+        if (login) logins.set(hash, { ...login, expiresAt });
+      },
+    },
+    users: {
+      async userById() {
+        reads.users++;
+        return people.user;
+      },
+    },
+    secrets,
+    clock,
+    log,
+    wire,
+    baseUrl: 'http://localhost:8000',
+    sessionTtlMs,
+    operatorToken: options.operatorToken === undefined ? 'operate-me' : options.operatorToken,
+    operatorGuess: (address) => enforceLimit(operatorGuesses, { name: address, max: 3, windowMs: 300_000 }),
+  });
+  const streams = recordingStreams();
+  const live = createLive({
+    broadcast,
+    handlers: streams.handlers,
+    clock,
+    log,
+    isStillValid: callers.isStillValid,
+  });
+  broadcast.onControl((message) => {
+    callers.control(message);
+    live.control(message);
+  });
+  const metrics = createMetrics();
+  const pipeline = createPipeline({
+    tables: [testRoutes, keyRoutes],
+    serve: {
+      echo: async (input, caller, request) => ({ ...input, caller: caller.kind, address: request.address }),
+      getValue: async ({ params }) => params,
+      bump: async ({ params }) => params,
+      batch: async ({ body }) => body,
+      ingest: async ({ body }) => ({ bytes: (body as Uint8Array).length }),
+      setup: async () => ({ message: 'Admin created' }),
+      operate: async () => null,
+      broken: async () => {
+        throw new TypeError('secret detail');
+      },
+      createKey: async () => ({}),
+      listKeys: async () => [],
+      revokeKey: async () => null,
+      ...options.serve,
+    },
+    callers,
+    limits: createLocalLimits({ clock }),
+    live,
+    streams: streams.handlers,
+    cors: createCors('http://localhost:8000', ['http://localhost:3000'], wire.agentIdHeaders),
+    metrics,
+    secrets,
+    clock,
+    log,
+    trustedProxies: ['10.0.0.0/8', '::1'],
+    openApi: '{"openapi":"3.1.0"}',
+    ...(options.standardPerMinute === undefined ? {} : { standardPerMinute: options.standardPerMinute }),
+  });
+  return {
+    pipeline,
+    callers,
+    live,
+    broadcast,
+    streams,
+    metrics,
+    clock,
+    log,
+    keys,
+    key,
+    logins,
+    people,
+    reads,
+    used,
+    extended,
+  };
+}
+
+export const asKey = { authorization: `Bearer ${keyText}` };
+export const asUser = { cookie: 'service_session=token', 'x-requested-with': 'x' };
+
+/** A raw request without a socket. */
+export function raw(
+  method: string,
+  url: string,
+  headers: { [name: string]: string } = {},
+  body: string | Uint8Array = '',
+  more: Partial<RawRequest> = {},
+): RawRequest {
+  const [path = '', query = ''] = url.split('?', 2);
+  return {
+    method,
+    path,
+    query,
+    headers: new Map(Object.entries(headers)),
+    remote: '127.0.0.1',
+    upgrade: false,
+    refused: null,
+    body: async () => (typeof body === 'string' ? new TextEncoder().encode(body) : body),
+    ...more,
+  };
+}
+
+export function headerOf(response: RawResponse, name: string): string | undefined {
+  return response.headers.find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
+}
+
+export const jsonOf = (response: RawResponse): { detail?: unknown; code?: string; [key: string]: unknown } =>
+  JSON.parse(String(response.body));

@@ -1,0 +1,145 @@
+// A registry of live streams on fake connections: what is written is kept, and a connection can be made full.
+import { decode } from '@msgpack/msgpack';
+import { createLocalBroadcast } from '../../../adapters/local/broadcast.ts';
+import { agentsOf, dashboardsOf, type Frame } from '../../../src/domain/frame.ts';
+import type { Env } from '../../../src/domain/ids.ts';
+import { createLive } from '../../../src/http/live/live.ts';
+import { type Codec, type Session, type Sink, subprotocols } from '../../../src/http/live/session.ts';
+import type { LiveCaller } from '../../../src/http/live/stream.ts';
+import { ManualClock, settled } from '../../clock.ts';
+import { memoryLog } from '../../log.ts';
+import { recordingStreams } from '../fixtures.ts';
+
+export const agents = agentsOf('t1', 'production');
+export const dashboards = dashboardsOf('t1');
+
+export const bundleFrame = (bundle: string, version: number, more: Partial<Frame> = {}): Frame => ({
+  audience: agents,
+  type: 'contract_update',
+  data: { type: 'contract_update', bundle_name: bundle, version },
+  bundle,
+  ...more,
+});
+
+export const decided = (agentId: string, id: string, size = 0): Frame => ({
+  audience: agents,
+  type: 'approval_decided',
+  data: { type: 'approval_decided', approval_id: id, filler: 'x'.repeat(size) },
+  toAgent: agentId,
+});
+
+/** One connection: everything written, and whether it is full or over. */
+export class FakeSocket implements Sink {
+  readonly written: string[] = [];
+  full = false;
+  over: 'ended' | 'cut' | null = null;
+  readonly #codec: Codec;
+  constructor(codec: Codec) {
+    this.#codec = codec;
+  }
+  write(piece: Uint8Array | string): boolean {
+    if (this.over) throw new Error('written after its end');
+    this.written.push(
+      this.#codec === 'msgpack' ? JSON.stringify(decode(piece as Uint8Array)) : Buffer.from(piece).toString(),
+    );
+    return !this.full;
+  }
+  end(): void {
+    this.over ??= 'ended';
+  }
+  cut(): void {
+    this.over ??= 'cut';
+  }
+  /** The frames written so far: id, type and data. */
+  frames(): { id: string; type: string; data: { [key: string]: unknown } }[] {
+    if (this.#codec !== 'sse')
+      return this.written.map((text) => ({ id: '', type: '', data: JSON.parse(text) }));
+    return [...this.written.join('').matchAll(/id: (.*)\nevent: (.*)\ndata: (.*)\n\n/g)].map((m) => ({
+      id: m[1] ?? '',
+      type: m[2] ?? '',
+      data: JSON.parse(m[3] ?? ''),
+    }));
+  }
+  /** Versions of the contract updates written. */
+  versions(): unknown[] {
+    return this.frames().map(({ data }) => data.version ?? data.approval_id ?? data.type);
+  }
+}
+
+export function hub() {
+  const clock = new ManualClock();
+  const log = memoryLog();
+  const broadcast = createLocalBroadcast({ clock, log });
+  const { seen, handlers } = recordingStreams();
+  const standing = { asked: [] as string[], gone: new Set<string>(), away: false };
+  const live = createLive({
+    broadcast,
+    handlers,
+    clock,
+    log,
+    async isStillValid(caller) {
+      const hash = caller.kind === 'key' ? caller.keyHash : caller.tokenHash;
+      standing.asked.push(hash);
+      if (standing.away) throw new Error('no answer');
+      return !standing.gone.has(hash);
+    },
+  });
+  broadcast.onControl((message) => live.control(message));
+  let count = 0;
+
+  async function open(
+    options: {
+      tenant?: string;
+      env?: Env;
+      agent?: string;
+      bundle?: string;
+      dashboard?: boolean;
+      codec?: Codec;
+      lastEventId?: string;
+      keyHash?: string;
+      revocationSequence?: number;
+      full?: boolean;
+      attach?: boolean;
+    } = {},
+  ): Promise<{ session: Session; socket: FakeSocket; id: string }> {
+    const id = `c${++count}`;
+    const caller: LiveCaller = options.dashboard
+      ? { kind: 'user', userId: 'u1', tenantId: 't1', email: 'a@b.c', isAdmin: false, tokenHash: 'login' }
+      : {
+          kind: 'key',
+          keyId: 'k1',
+          keyPrefix: 'svk_',
+          keyHash: options.keyHash ?? 'key',
+          tenantId: options.tenant ?? 't1',
+          env: options.env ?? 'production',
+          agentId: options.agent ?? 'default',
+        };
+    const admitted =
+      caller.kind === 'user'
+        ? await handlers.admitDashboard(caller, id)
+        : await handlers.admitAgent(
+            caller,
+            { env: caller.env, ...(options.bundle === undefined ? {} : { bundle_name: options.bundle }) },
+            id,
+          );
+    const codec = options.codec ?? 'sse';
+    const session = await live.open({
+      admitted,
+      connectionId: id,
+      caller,
+      codec,
+      protocol: codec === 'sse' ? null : subprotocols[codec === 'json' ? 0 : 1],
+      lastEventId: options.lastEventId ?? null,
+      revocationSequence: options.revocationSequence ?? live.revocationSequence(),
+    });
+    const socket = new FakeSocket(codec);
+    socket.full = options.full ?? false;
+    if (options.attach !== false) {
+      session.attach(socket);
+      await settled();
+    }
+    return { session, socket, id };
+  }
+
+  return { clock, log, broadcast, seen, live, open, standing };
+}
