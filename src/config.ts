@@ -18,6 +18,8 @@ export interface Config {
   readonly sessionTtlMs: number;
   readonly loginAttempts: number;
   readonly loginWindowMs: number;
+  readonly approvalsPerMinute: number;
+  readonly ingestEventsPerMinute: number;
   readonly corsOrigins: readonly string[];
   readonly trustedProxies: readonly string[];
   readonly allowPrivateOutbound: boolean;
@@ -61,7 +63,7 @@ export const settings: readonly Setting[] = [
   setting(
     'SETUP_TOKEN',
     '',
-    'When set, first-run setup must present it (field setup_token or header X-Setup-Token)',
+    'What first-run setup must present (field setup_token or header X-Setup-Token), 16 characters or more; without one, and listening to other machines, the hub prints one for them',
   ),
   setting(
     'OPERATOR_TOKEN',
@@ -72,9 +74,15 @@ export const settings: readonly Setting[] = [
   setting(
     'RATE_LIMIT_MAX_ATTEMPTS',
     '10',
-    'Logins, and calls with the operator token, per client address and window',
+    'Logins, set-up tokens tried, and calls with the operator token, per client address (IPv6: /64) and window',
   ),
   setting('RATE_LIMIT_WINDOW_SECONDS', '300', 'The login window, in seconds'),
+  setting('APPROVALS_PER_MINUTE', '10', 'Approvals that an agent may ask for in a minute'),
+  setting(
+    'INGEST_EVENTS_PER_MINUTE',
+    '6000000',
+    "Audit events taken in a minute for a tenant's environment; above it 429 with Retry-After",
+  ),
   setting('CORS_ORIGINS', '', 'Browser origins beside BASE_URL that may call, comma separated; * is refused'),
   setting(
     'TRUSTED_PROXIES',
@@ -199,6 +207,8 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
     fail('ADMIN_PASSWORD', 'must have 12 to 1024 characters');
   }
 
+  const setupToken = get('SETUP_TOKEN');
+  if (setupToken !== '' && setupToken.length < 16) fail('SETUP_TOKEN', 'must have 16 characters or more');
   const operator = get('OPERATOR_TOKEN');
   if (operator !== '' && operator.length < 32) fail('OPERATOR_TOKEN', 'must have 32 characters or more');
 
@@ -252,11 +262,13 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
     dataDir: get('DATA_DIR'),
     secretKey: secret === '' ? null : secret,
     admin: email === '' ? null : { email: email.toLowerCase(), password },
-    setupToken: get('SETUP_TOKEN') || null,
+    setupToken: setupToken || null,
     operatorToken: operator || null,
     sessionTtlMs: int('SESSION_TTL_HOURS', 1, 168) * 3_600_000,
     loginAttempts: int('RATE_LIMIT_MAX_ATTEMPTS', 1, 100_000),
     loginWindowMs: int('RATE_LIMIT_WINDOW_SECONDS', 1, 86_400) * 1000,
+    approvalsPerMinute: int('APPROVALS_PER_MINUTE', 1, 1_000_000),
+    ingestEventsPerMinute: int('INGEST_EVENTS_PER_MINUTE', 1, 999_999_999),
     corsOrigins: cors,
     trustedProxies: proxies,
     allowPrivateOutbound: outbound === 'true' || outbound === '1',

@@ -58,7 +58,11 @@ export interface TestHub {
     operation: N,
     input?: CallInput,
     caller?: Caller,
-    request?: { readonly address?: string; readonly headers?: { readonly [name: string]: string } },
+    request?: {
+      readonly network?: string;
+      readonly local?: boolean;
+      readonly headers?: { readonly [name: string]: string };
+    },
   ): Promise<CallResult<N>>;
   /** A new tenant's signed-in admin. */
   tenant(email?: string): Promise<UserCaller>;
@@ -77,6 +81,8 @@ const settings: Settings = {
   sessionTtlMs: 24 * 3_600_000,
   loginAttempts: 10,
   loginWindowMs: 300_000,
+  approvalsPerMinute: 10,
+  ingestEventsPerMinute: 6_000_000,
   wire: {
     agentIdHeaders: ['x-service-agent-id'],
     sessionCookie: 'service_session',
@@ -133,13 +139,15 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
   });
   const evaluator = shared ?? makeEvaluator();
   const jobs = createLocalJobs({ table: store.jobs, clock, log: silentLog });
+  const limits = createLocalLimits({ clock });
   const hub: Hub = {
     store,
     actors,
     broadcast,
     evaluator,
     jobs,
-    limits: createLocalLimits({ clock }),
+    limits,
+    requestLimits: limits,
     clock,
     secrets,
     log: silentLog,
@@ -174,7 +182,8 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
       const headers = request.headers ?? {};
       const full: Request = {
         id: 'request',
-        address: request.address ?? '127.0.0.1',
+        network: request.network ?? '127.0.0.1',
+        local: request.local ?? true,
         header: (name) => headers[name] ?? null,
       };
       // The input was validated by the declaration itself, so it is what the handler's type says.
@@ -205,6 +214,7 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
       tenantId,
       env,
       agentId,
+      network: '203.0.113.9',
     }),
     newFrames() {
       const found = frames.slice(told);

@@ -94,7 +94,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
   const { ping } = guard.guarded({ ping: () => roundTrip(db, clock) });
   return {
     tenants: guard.guarded(mongoTenants(founding)),
-    logins: guard.guarded(mongoLogins(db.collection('logins'))),
+    logins: guard.guarded(mongoLogins(db.collection('logins'), db.collection('signIns'))),
     keys: guard.guarded(mongoKeys(db.collection('keys'))),
     signing: guard.guarded(mongoSigning(founding.signing, turn, (tenantId) => settle(founding, tenantId))),
     contracts: guard.guarded(mongoContracts(library)),

@@ -8,6 +8,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
     { key: { 'founding.tenant._id': 1 }, sparse: true },
   ],
   logins: [{ key: { userId: 1 } }, { key: { expiresAt: 1 } }],
+  signIns: [{ key: { userId: 1, lastAt: -1 } }, { key: { lastAt: 1 } }],
   keys: [{ key: { hash: 1 }, unique: true }, { key: { tenantId: 1, createdAt: -1 } }],
   bundles: [{ key: { tenantId: 1, name: 1, version: -1 }, unique: true }],
   deployments: [

@@ -125,6 +125,12 @@ CREATE INDEX jobs_due ON jobs (queue, due) WHERE state <> 'dead';
 CREATE INDEX jobs_dead ON jobs (queue, died_at) WHERE state = 'dead';
 `;
 
+const signIns = `
+CREATE TABLE sign_ins (
+  user_id TEXT NOT NULL, network TEXT NOT NULL, last_at INTEGER NOT NULL, PRIMARY KEY (user_id, network)) WITHOUT ROWID;
+CREATE INDEX sign_ins_age ON sign_ins (last_at);
+`;
+
 // Arguments of more than 4 KiB move out of their approvals. The index of large ones adds up a quota.
 const pages = `
 CREATE TABLE approval_args (
@@ -140,21 +146,46 @@ UPDATE approvals SET tool_args = NULL WHERE args_bytes > 4096;
 CREATE INDEX contracts_newest ON contracts (tenant_id, created_at);
 `;
 
-const migrations: readonly string[] = [control + events, jobs, announcements + seals, decisions, pages];
+const migrations: readonly string[] = [
+  control + events,
+  jobs,
+  announcements + seals,
+  decisions,
+  signIns,
+  pages,
+];
+
+const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);
+
+const hasTable = (db: Database, name: string): boolean =>
+  db.get(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name LIKE ?`, [name]) !== undefined;
+
+/**
+ * Reads alone, so that a file which is not ours stays as it is.
+ * @throws HubError('conflict') when a newer version, or another program, made the file
+ */
+export function checkOurs(db: Database, path: string): void {
+  const version = versionOf(db);
+  if (version === 0 ? hasTable(db, '%') : !hasTable(db, 'tenants')) {
+    throw new HubError(
+      'conflict',
+      `${path} is a database of another program. Set DATA_DIR to another folder, or restore a back-up there.`,
+    );
+  }
+  if (version > migrations.length) {
+    throw new HubError(
+      'conflict',
+      `${path} was made by a newer version of Reeve (schema ${version}; this one knows ${migrations.length}). Start that version, or restore a back-up that this one made.`,
+    );
+  }
+}
 
 /**
  * Brings the file to the newest version.
  * @param to an older version, for tests of what follows
- * @throws HubError('conflict') when a newer program made it
  */
 export function migrate(db: Database, to = migrations.length): void {
-  const version = Number(db.get('PRAGMA user_version')?.[0] ?? 0);
-  if (version > migrations.length) {
-    throw new HubError(
-      'conflict',
-      `The store was made by a newer version (schema ${version}, known ${migrations.length}).`,
-    );
-  }
+  const version = versionOf(db);
   migrations.slice(version, to).forEach((statements, i) => {
     db.atomically(() => db.exec(`${statements} PRAGMA user_version = ${version + i + 1};`));
   });
@@ -165,6 +196,18 @@ export interface Tuning {
   readonly cacheBytes: number;
   /** Pages in the write-ahead log before they are copied into the file. */
   readonly checkpointPages: number;
+}
+
+/** Small tables without which no request is answered. */
+const vital = ['store', 'seals', 'tenants', 'users', 'keys', 'signing_keys', 'bundles', 'deployments'];
+
+/** Looks for damage in the tables that everything needs, so that a start tells of it. Large ones would take too long. @throws Error */
+export function checkVital(db: Database): void {
+  for (const name of vital) {
+    const [found] = db.get(`PRAGMA quick_check(${name})`) ?? [];
+    if (found !== 'ok')
+      throw new Error(`table ${name}: ${String(found).replaceAll('\n', ' ').slice(0, 200)}`);
+  }
 }
 
 /** Sets what SQLite forgets at each open. Every commit is on disk when it returns (synchronous=FULL). */

@@ -22,6 +22,8 @@ export type Caller =
       readonly env: Env;
       /** The agent-id header, validated (1–255 characters, no controls); null when absent. */
       readonly agentId: string | null;
+      /** As `Request.network`. */
+      readonly network: string;
     }
   | { readonly kind: 'operator' };
 
@@ -40,8 +42,13 @@ interface KindOf {
 /** The request beside its validated parts. */
 export interface Request {
   readonly id: string;
-  /** The client's address, taken from X-Forwarded-For only behind a trusted proxy. */
-  readonly address: string;
+  /**
+   * Where the request came from, as limits count it: the client's IPv4 address, or the /64 of its IPv6 address; X-Forwarded-For counts
+   * behind a trusted proxy only. Empty when unknown.
+   */
+  readonly network: string;
+  /** True when it was sent on this machine itself: from loopback to a name of loopback, and forwarded by nobody. */
+  readonly local: boolean;
   /** A request header, lower-case name. */
   header(name: string): string | null;
 }

@@ -22,6 +22,7 @@ export const errorCodes = [
   'too_busy', // 429 without Retry-After (concurrent evaluations)
   'headers_too_large', // 431
   'internal', // 500
+  'disk_full', // 503 with Retry-After: the store's disk is full, or too full for what can wait
   'overloaded', // 503 with Retry-After: a mailbox or the ingest queue is full
   'unavailable', // 503 with Retry-After: the store, the bus or an actor's owner cannot be reached
   'shutting_down', // 503 with Retry-After

@@ -27,6 +27,9 @@ export interface Login {
   readonly expiresAt: number;
 }
 
+/** A network that a user signed in from within this time is familiar to the account. */
+export const familiarMs = 30 * 24 * 3_600_000;
+
 export interface ApiKey {
   readonly id: string;
   readonly tenantId: string;

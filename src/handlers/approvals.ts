@@ -4,9 +4,11 @@ import { environmentKey } from '../../actors/protocol.ts';
 import type { approvalRoutes } from '../api/approvals.ts';
 import { type Caller, List } from '../api/call.ts';
 import { truncated } from '../api/listed.ts';
+import { enforceLimit } from '../app/rate-limit.ts';
 import { type Approval, asSeen, isDue, largeArgs, maxInlineArgs } from '../domain/approval.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import type { JsonObject } from '../domain/library.ts';
+import { limitNames } from '../domain/limit-names.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { validationFailed } from './problems.ts';
@@ -16,8 +18,7 @@ type KeyCaller = Extract<Caller, { kind: 'key' }>;
 type NewApproval = z.output<typeof approvalRoutes.createApproval.body>;
 
 const windowMs = 60_000;
-const maxPerAgent = 10;
-/** Agent ids are what a client says of itself: the key bounds them all together. */
+/** Agent ids are what a client says of itself: those of one key and client address are bounded together. */
 const maxPerKey = 600;
 
 /** Bytes of JSON: the limit of the body. */
@@ -116,40 +117,37 @@ export async function requestApproval(hub: Hub, caller: KeyCaller, body: NewAppr
       { loc: ['body', 'agent_id'], msg: 'is required when the agent-id header is absent' },
     ]);
   }
-  await limit(hub, `approval:${caller.tenantId}/${agentId}`, maxPerAgent);
-  await limit(hub, `approval-key:${caller.keyId}`, maxPerKey);
+  const { tenantId, env } = caller;
+  const ofAgent = limitNames.approvalsOfAgent(tenantId, env, agentId);
+  await limit(hub, ofAgent, hub.settings.approvalsPerMinute);
+  await limit(hub, limitNames.approvalsOfKey(caller), Math.max(maxPerKey, hub.settings.approvalsPerMinute));
   const now = hub.clock.now();
   const id = hub.secrets.uuid();
   const toolArgs = body.tool_args ?? null;
   const argsBytes = await keepArgs(hub, caller, id, toolArgs, now);
-  const approval = await hub.actors.ask(
-    'environment',
-    environmentKey(caller.tenantId, caller.env),
-    'requestApproval',
-    {
-      approval: {
-        id,
-        tenantId: caller.tenantId,
-        status: 'pending',
-        agentId,
-        toolName: body.tool_name,
-        toolArgs: argsBytes > maxInlineArgs ? null : toolArgs,
-        argsBytes,
-        message: body.message,
-        env: caller.env,
-        timeoutSeconds: body.timeout,
-        timeoutEffect: body.timeout_effect ?? (body.timeout_action === 'allow' ? 'allow' : 'deny'),
-        decisionSource: body.decision_source ?? null,
-        contractName: body.contract_name ?? null,
-        decidedBy: null,
-        decidedAt: null,
-        decisionReason: null,
-        decidedVia: null,
-        createdAt: now,
-        deadline: now + body.timeout * 1000,
-      },
+  const approval = await hub.actors.ask('environment', environmentKey(tenantId, env), 'requestApproval', {
+    approval: {
+      id,
+      tenantId,
+      status: 'pending',
+      agentId,
+      toolName: body.tool_name,
+      toolArgs: argsBytes > maxInlineArgs ? null : toolArgs,
+      argsBytes,
+      message: body.message,
+      env,
+      timeoutSeconds: body.timeout,
+      timeoutEffect: body.timeout_effect ?? (body.timeout_action === 'allow' ? 'allow' : 'deny'),
+      decisionSource: body.decision_source ?? null,
+      contractName: body.contract_name ?? null,
+      decidedBy: null,
+      decidedAt: null,
+      decisionReason: null,
+      decidedVia: null,
+      createdAt: now,
+      deadline: now + body.timeout * 1000,
     },
-  );
+  });
   return render({ ...approval, toolArgs });
 }
 
@@ -180,12 +178,9 @@ async function keepArgs(
   );
 }
 
-async function limit(hub: Hub, name: string, max: number): Promise<void> {
-  const answer = await hub.limits.hit(name, max, windowMs);
-  if (answer.ok) return;
-  throw new HubError('rate_limited', 'Too many approval requests. Please slow down.', {
-    retryAfter: answer.retryAfter,
-  });
+function limit({ limits }: Hub, name: string, max: number): Promise<void> {
+  const message = 'Too many approval requests. Please slow down.';
+  return enforceLimit(limits, { name, max, windowMs, message });
 }
 
 const argsOf = ({ toolArgs, argsBytes }: Approval) =>

@@ -2,12 +2,14 @@
 import { environmentKey } from '../../actors/protocol.ts';
 import { type Caller, Reply } from '../api/call.ts';
 import type { eventRoutes } from '../api/events.ts';
+import { enforceLimit } from '../app/rate-limit.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
 import { HubError } from '../domain/error.ts';
 import type { EventInput, Ingested, StoredEvent } from '../domain/event.ts';
 import { dashboardsOf } from '../domain/frame.ts';
 import { hasControl } from '../domain/ids.ts';
 import { renderInstant } from '../domain/instant.ts';
+import { limitNames } from '../domain/limit-names.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { EventFilter } from '../ports/events.ts';
 import { openCursor, sealCursor } from './cursor.ts';
@@ -19,8 +21,10 @@ import { envSeen } from './scope.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
-/** Events, not batches, that a tenant may send in a minute. */
-const maxPerMinute = 600_000;
+/** Posts of few events that an agent may send in a minute: each costs as much as one of many. */
+const maxSmallPosts = 600;
+const fewEvents = 10;
+const minuteMs = 60_000;
 const maxBuckets = 11_000;
 
 export const events: Handlers<typeof eventRoutes> = {
@@ -65,12 +69,7 @@ export const events: Handlers<typeof eventRoutes> = {
  */
 export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): Promise<Ingested> {
   const { tenantId, env } = caller;
-  const answer = await hub.limits.hit(`ingest:${tenantId}`, maxPerMinute, 60_000, batch.events.length);
-  if (!answer.ok) {
-    throw new HubError('rate_limited', 'Too many events. Please slow down.', {
-      retryAfter: answer.retryAfter,
-    });
-  }
+  await withinLimits(hub, caller, batch.events);
   const now = hub.clock.now();
   const agentIds = new Set(batch.events.map(({ agent_id }) => agent_id));
   const reports = versionsRun(batch.events, now);
@@ -97,6 +96,26 @@ export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): P
     throw error;
   }
   return ingested;
+}
+
+/** @throws HubError rate_limited */
+async function withinLimits(hub: Hub, caller: KeyCaller, events: readonly EventInput[]): Promise<void> {
+  const { tenantId, env } = caller;
+  if (events.length < fewEvents) {
+    await enforceLimit(hub.requestLimits, {
+      name: limitNames.eventPosts(caller, caller.agentId ?? events[0]?.agent_id ?? ''),
+      max: maxSmallPosts,
+      windowMs: minuteMs,
+      message: `Too many posts of fewer than ${fewEvents} events. Send events in batches.`,
+    });
+  }
+  await enforceLimit(hub.limits, {
+    name: limitNames.events(tenantId, env),
+    max: hub.settings.ingestEventsPerMinute,
+    windowMs: minuteMs,
+    cost: events.length,
+    message: 'Too many events. Please slow down.',
+  });
 }
 
 /** A key may write events of any agent: those of another than the request's own say whose request it was (document 3 §9). */

@@ -17,13 +17,24 @@ import type { Store } from '../ports/store.ts';
 export interface Settings {
   readonly version: string;
   readonly baseUrl: string;
-  readonly setupToken: string | null;
+  /** What the first set-up must present; null when it need not. */
+  readonly setupToken: SetupToken | null;
   readonly operatorToken: string | null;
   readonly sessionTtlMs: number;
   readonly loginAttempts: number;
   readonly loginWindowMs: number;
+  /** Of an agent. */
+  readonly approvalsPerMinute: number;
+  /** Of a tenant's environment. */
+  readonly ingestEventsPerMinute: number;
   readonly wire: VendorNames;
   readonly quotas: Quotas;
+}
+
+export interface SetupToken {
+  readonly value: string;
+  /** True when callers on this machine need none: the hub made the token itself, because it listens to others before anybody set it up. */
+  readonly made: boolean;
 }
 
 /** The cluster as a node knows it. */
@@ -64,7 +75,10 @@ export interface Hub {
   readonly broadcast: Broadcast;
   readonly evaluator: Evaluator;
   readonly jobs: Pick<Jobs, 'add'>;
+  /** Limits that hold over all nodes. */
   readonly limits: Limits;
+  /** Limits of a caller's requests, which must not need more than this process. */
+  readonly requestLimits: Limits;
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly log: Log;

@@ -4,9 +4,11 @@ import { approvalRoutes } from '../api/approvals.ts';
 import type { Caller } from '../api/call.ts';
 import { bundleName as bundleField, line, tagMap } from '../api/fields.ts';
 import type { AdmittedStream, StreamHandlers, StreamQuery } from '../api/stream.ts';
+import { enforceLimit } from '../app/rate-limit.ts';
 import type { Tags } from '../domain/agent.ts';
 import { HubError } from '../domain/error.ts';
 import { dashboardsOf } from '../domain/frame.ts';
+import { limitNames } from '../domain/limit-names.ts';
 import { AgentStream, type Node } from './agent-stream.ts';
 import { agentIdOf, reportVersion } from './agents.ts';
 import { requestApproval } from './approvals.ts';
@@ -20,7 +22,7 @@ import { Updates } from './updates.ts';
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
 const version = line(255);
-/** Reports and approvals that a key may send in a minute, over HTTP and WebSocket together. */
+/** Reports and approvals that an agent may send in a minute, over HTTP and WebSocket together. */
 const maxPerMinute = 6_000;
 const maxTagText = 32_768;
 const noTags: Tags = {};
@@ -87,11 +89,8 @@ async function admitAgent(
 
 /** The same window as the HTTP routes of the same purpose: a WebSocket is no way around it. @throws HubError rate_limited */
 async function withinLimit(hub: Hub, caller: KeyCaller): Promise<void> {
-  const answer = await hub.limits.hit(`standard:key:${caller.keyId}`, maxPerMinute, 60_000);
-  if (answer.ok) return;
-  throw new HubError('rate_limited', 'Too many requests. Please slow down.', {
-    retryAfter: answer.retryAfter,
-  });
+  const name = limitNames.requestsOfKey(caller);
+  await enforceLimit(hub.requestLimits, { name, max: maxPerMinute, windowMs: 60_000 });
 }
 
 /** @throws HubError validation_failed when env is missing; env_mismatch, in the specification's words */

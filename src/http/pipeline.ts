@@ -3,11 +3,12 @@ import type { Caller, Request } from '../api/call.ts';
 import { defaultBody, type RouteDeclaration, type RouteTable } from '../api/route.ts';
 import type { StreamHandlers } from '../api/stream.ts';
 import { HubError } from '../domain/error.ts';
+import { limitNames } from '../domain/limit-names.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
-import { clientAddress } from './address.ts';
+import { clientAddress, isLocal, networkOf } from './address.ts';
 import type { Callers } from './caller.ts';
 import { encode, noStore, plain } from './encode.ts';
 import { type Cors, type HeaderList, securityHeaders } from './headers.ts';
@@ -66,7 +67,7 @@ export interface PipelineOptions {
   readonly trustedProxies: readonly string[];
   /** The document that GET /api/openapi.json serves. */
   readonly openApi: string;
-  /** Requests a minute per key or user; default 6,000. */
+  /** Requests a minute per user, or per API key, agent id and client address together; default 6,000. */
   readonly standardPerMinute?: number;
 }
 
@@ -78,7 +79,7 @@ export interface Pipeline {
 }
 
 const minuteMs = 60_000;
-/** Streams opened a minute per key or user: a whole fleet may share one key and reconnect at once. */
+/** Streams opened a minute, counted as requests are: replicas of an agent share its id and may reconnect at once. */
 const streamsPerMinute = 60_000;
 
 /** @throws Error when a route has no handler, or the tables or proxies are malformed: a server must not start then */
@@ -108,11 +109,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const { name, declaration } = match.route;
     seen.route = `${declaration.method} ${declaration.path}`;
     callers.checkCsrf(declaration, raw.headers);
-    const address = addressOf(raw.remote, raw.headers.get('x-forwarded-for') ?? '');
+    const network = networkOf(addressOf(raw.remote, raw.headers.get('x-forwarded-for') ?? ''));
     const revocationSequence = live.revocationSequence();
-    const { caller, cookie } = await callers.find(declaration, raw.headers, address);
+    const { caller, cookie } = await callers.find(declaration, raw.headers, network);
     seen.caller = caller;
-    await checkLimit(declaration, caller, address);
+    await checkLimit(declaration, caller, network);
     const handler = serve[name];
     if (!handler) {
       if (head) return plain(200, streamHeaders, null);
@@ -122,7 +123,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     }
     const input = validate(declaration, await parse(raw, match));
     checkOwnEnvironment(declaration, caller, input.query);
-    const request: Request = { id, address, header: (key) => raw.headers.get(key) ?? null };
+    const request: Request = {
+      id,
+      network,
+      local: isLocal(raw.remote, raw.headers),
+      header: (key) => raw.headers.get(key) ?? null,
+    };
     const result = await handler(input, caller, request);
     const response = encode(declaration, result, cookie, raw);
     return head ? { ...response, body: null } : response;
@@ -139,23 +145,27 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     return plain(204, [['Allow', allowOf(match)]], null);
   }
 
-  async function within(counted: Limits, name: string, max: number, windowMs: number): Promise<void> {
-    const answer = await counted.hit(name, max, windowMs);
+  async function within(name: string, max: number): Promise<void> {
+    const answer = await limits.hit(name, max, minuteMs);
     if (answer.ok) return;
     throw new HubError('rate_limited', 'Too many requests. Please slow down.', {
       retryAfter: answer.retryAfter,
     });
   }
 
-  async function checkLimit(declaration: RouteDeclaration, caller: Caller, address: string): Promise<void> {
+  async function checkLimit(declaration: RouteDeclaration, caller: Caller, network: string): Promise<void> {
     const limit = declaration.limit ?? (isStream(declaration) ? 'stream' : 'standard');
-    if (limit !== 'standard' && limit !== 'stream') return;
-    const who =
-      caller.kind === 'key' ? `key:${caller.keyId}` : caller.kind === 'user' ? `user:${caller.userId}` : null;
-    // Routes that anybody may call are not limited unless they say so.
-    if (who === null && declaration.limit === undefined) return;
-    const max = limit === 'stream' ? streamsPerMinute : (options.standardPerMinute ?? 6_000);
-    await within(limits, `${limit}:${who ?? `address:${address}`}`, max, minuteMs);
+    if (limit === 'stream') {
+      if (caller.kind === 'key') await within(limitNames.streamsOfKey(caller), streamsPerMinute);
+      else if (caller.kind === 'user')
+        await within(limitNames.streamsOfUser(caller.userId), streamsPerMinute);
+    } else if (limit === 'standard') {
+      const max = options.standardPerMinute ?? 6_000;
+      if (caller.kind === 'key') await within(limitNames.requestsOfKey(caller), max);
+      else if (caller.kind === 'user') await within(limitNames.requestsOfUser(caller.userId), max);
+      // Routes that anybody may call are not limited unless they say so.
+      else if (declaration.limit !== undefined) await within(limitNames.requestsOfNetwork(network), max);
+    }
   }
 
   function checkOrigin(caller: Caller, origin: string | undefined, host: string | undefined): void {

@@ -23,6 +23,7 @@ export const statusOf: { readonly [C in ErrorCode]: number } = {
   too_busy: 429,
   headers_too_large: 431,
   internal: 500,
+  disk_full: 503,
   overloaded: 503,
   unavailable: 503,
   shutting_down: 503,

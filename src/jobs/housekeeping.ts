@@ -1,5 +1,6 @@
 // What the hub clears away by itself, as jobs: expired logins and values, agents not seen for long, large arguments
 // of old approvals, and what a purge left. Any node may do it.
+import { familiarMs } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { JobHandler, Jobs } from '../ports/jobs.ts';
 import type { Log } from '../ports/log.ts';
@@ -39,8 +40,9 @@ const dutiesOf = ({ logins, values, agents, approvals }: Kept, argsDays: number)
     name: 'expired',
     everyMs: minute,
     steps: [
-      // It takes all at once: a second time finds none.
+      // These two take all at once: a second time finds none.
       (now) => logins.sweep(now),
+      (now) => logins.forgetNetworks(now - familiarMs),
       (now) => values.sweep(now, batch),
     ],
   },

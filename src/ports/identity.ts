@@ -28,7 +28,16 @@ export interface LoginStore {
   removeOfUser(userId: string): Promise<void>;
   /** Removes expired ones; returns how many. */
   sweep(now: number): Promise<number>;
+  /** Remembers that the user signed in from a network (the newest `maxNetworks` of each user); never moves a time backwards. */
+  signedInFrom(userId: string, network: string, now: number): Promise<void>;
+  /** Whether the user signed in from the network at `since` or later. */
+  hasSignedInFrom(userId: string, network: string, since: number): Promise<boolean>;
+  /** Forgets networks that nobody signed in from since `before`; returns how many. */
+  forgetNetworks(before: number): Promise<number>;
 }
+
+/** Networks that a user signed in from and that are remembered. */
+export const maxNetworks = 100;
 
 export interface KeyStore {
   insert(key: ApiKey): Promise<void>;

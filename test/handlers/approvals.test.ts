@@ -1,5 +1,6 @@
 // Approvals: asked for within limits, read by those who may, decided once.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { limitNames } from '../../src/domain/limit-names.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
@@ -52,19 +53,31 @@ it('take the effect of a timeout in the words of older and newer clients; the ol
   await expect(ask({ timeout_action: 'ask' })).rejects.toMatchObject({ code: 'validation_failed' });
 });
 
-it('are limited to 10 a minute per agent, whatever other agents do', async () => {
+it('are limited to 10 a minute per agent and environment, whatever others do', async () => {
+  for (let i = 0; i < 10; i++) await ask({}, t.key(user, 'staging'));
   for (let i = 0; i < 10; i++) await ask();
   await expect(ask()).rejects.toMatchObject({
     code: 'rate_limited',
     message: 'Too many approval requests. Please slow down.',
     detail: { retryAfter: 60 },
   });
+  await expect(ask({}, t.key(user, 'staging'))).rejects.toMatchObject({ code: 'rate_limited' });
   expect((await ask({}, t.key(user, 'production', 'agent-2'))).status).toBe('pending');
 });
 
-it('are limited per key, however many agents it names', async () => {
-  for (let i = 0; i < 600; i++) await t.hub.limits.hit(`approval-key:${key.keyId}`, 600, 60_000);
+it('are limited to as many as the setting says', async () => {
+  await t.close();
+  t = await makeHub({ approvalsPerMinute: 2 });
+  user = await t.tenant();
+  key = t.key(user);
+  for (let i = 0; i < 2; i++) await ask();
   await expect(ask()).rejects.toMatchObject({ code: 'rate_limited' });
+});
+
+it('are limited per key and client address, however many agents it names', async () => {
+  for (let i = 0; i < 600; i++) await t.hub.limits.hit(limitNames.approvalsOfKey(key), 600, 60_000);
+  await expect(ask()).rejects.toMatchObject({ code: 'rate_limited' });
+  expect((await ask({}, { ...key, network: '203.0.113.10' })).status).toBe('pending');
 });
 
 it('are decided once, by the signed-in user whatever the body says', async () => {

@@ -113,12 +113,44 @@ it('register the agents they name, and their manifest', async () => {
   });
 });
 
-it('are refused beyond the number of events a tenant may send in a minute', async () => {
+it('are refused beyond the number that an environment may send in a minute, and other environments are not', async () => {
+  await t.close();
+  t = await makeHub({ ingestEventsPerMinute: 1500 });
+  user = await t.tenant();
+  key = t.key(user);
   const body = { events: Array.from({ length: 1000 }, (_, i) => event(`c${i}`)) };
-  for (let i = 0; i < 600; i++) await t.hub.limits.hit(`ingest:${user.tenantId}`, 600_000, 60_000, 999);
-  await expect(t.call('ingestEvents', { body }, key)).rejects.toMatchObject({ code: 'rate_limited' });
   const few = { events: [event('few')] };
+  const staging = t.key(user, 'staging');
+  expect((await t.call('ingestEvents', { body }, staging)).status).toBe(200);
+  expect((await t.call('ingestEvents', { body }, key)).status).toBe(200);
+  await expect(t.call('ingestEvents', { body }, key)).rejects.toMatchObject({
+    code: 'rate_limited',
+    detail: { retryAfter: 60 },
+  });
+  await expect(t.call('ingestEvents', { body }, staging)).rejects.toMatchObject({ code: 'rate_limited' });
   expect((await t.call('ingestEvents', { body: few }, key)).status).toBe(200);
+});
+
+it('are refused when an agent sends more than 600 posts of fewer than 10 in a minute', async () => {
+  const post = (count: number, who = key) =>
+    t
+      .call(
+        'ingestEvents',
+        { body: { events: Array.from({ length: count }, (_, i) => event(`c${i}`)) } },
+        who,
+      )
+      .then(
+        ({ status }) => status,
+        (error) => error.code,
+      );
+  for (let i = 0; i < 600; i++) expect(await post(1)).toBe(200);
+  expect(await post(9)).toBe('rate_limited');
+  expect(await post(10)).toBe(200);
+  expect(await post(1, { ...key, agentId: 'agent-2' })).toBe(200);
+  expect(await post(1, { ...key, network: '203.0.113.10' })).toBe(200);
+  // Without a header the events' agent counts.
+  const silent = { ...key, agentId: null };
+  expect(await post(1, silent)).toBe('rate_limited');
 });
 
 it('are found page by page through the cursor, each once', async () => {

@@ -36,7 +36,16 @@ describe('API keys', () => {
     const { pipeline, callers, keys, key } = edge();
     await pipeline.handle(raw('GET', '/api/v1/sessions/a', asKey));
     const { tenantId, env } = key;
-    const caller = { keyId: key.id, keyPrefix: key.prefix, keyHash: key.hash, tenantId, env, agentId: null };
+    const network = '203.0.113.9';
+    const caller = {
+      keyId: key.id,
+      keyPrefix: key.prefix,
+      keyHash: key.hash,
+      tenantId,
+      env,
+      agentId: null,
+      network,
+    };
     const isStillValid = () => callers.isStillValid({ kind: 'key', ...caller });
     expect(await isStillValid()).toBe(true);
     keys.set(key.hash, { ...key, revokedAt: 1 });

@@ -278,7 +278,7 @@ export function edge(
     baseUrl: 'http://localhost:8000',
     sessionTtlMs,
     operatorToken: options.operatorToken === undefined ? 'operate-me' : options.operatorToken,
-    operatorGuess: (address) => enforceLimit(operatorGuesses, { name: address, max: 3, windowMs: 300_000 }),
+    operatorGuess: (network) => enforceLimit(operatorGuesses, { name: network, max: 3, windowMs: 300_000 }),
   });
   const streams = recordingStreams();
   const live = createLive({
@@ -296,7 +296,7 @@ export function edge(
   const pipeline = createPipeline({
     tables: [testRoutes, keyRoutes],
     serve: {
-      echo: async (input, caller, request) => ({ ...input, caller: caller.kind, address: request.address }),
+      echo: async (input, caller, request) => ({ ...input, caller: caller.kind, network: request.network }),
       getValue: async ({ params }) => params,
       bump: async ({ params }) => params,
       batch: async ({ body }) => body,

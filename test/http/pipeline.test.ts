@@ -22,7 +22,7 @@ describe('a request', () => {
       query: { n: 2 },
       body: { text: 'hi' },
       caller: 'key',
-      address: '127.0.0.1',
+      network: '127.0.0.1',
     });
     expect(headerOf(response, 'Cache-Control')).toBe('no-store');
     expect(headerOf(response, 'Content-Type')).toBe('application/json');

@@ -113,6 +113,7 @@ export function hub() {
           tenantId: options.tenant ?? 't1',
           env: options.env ?? 'production',
           agentId: options.agent ?? 'default',
+          network: '203.0.113.9',
         };
     const admitted =
       caller.kind === 'user'
