@@ -23,6 +23,8 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   readonly trustedProxies: readonly string[];
   readonly allowPrivateOutbound: boolean;
+  /** Whether GET /api/openapi.json answers without a login or key. */
+  readonly openApiPublic: boolean;
   readonly logLevel: LogLevel;
   readonly drainSeconds: number;
   readonly cluster: {
@@ -99,6 +101,11 @@ export const settings: readonly Setting[] = [
     'LARGE_ARGUMENTS_DAYS',
     '90',
     'Days after which such tool_args are dropped; 0 keeps them (0 to 36500)',
+  ),
+  setting(
+    'OPENAPI_PUBLIC',
+    'true',
+    'false asks for a login or an API key before /api/openapi.json is served',
   ),
   setting('LOG_LEVEL', 'info', 'debug, info, warn, error or silent'),
   setting('DRAIN_SECONDS', '5', 'On SIGTERM, streams are ended spread over this many seconds (0 to 300)'),
@@ -221,9 +228,11 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
   for (const proxy of proxies) {
     if (!isNetwork(proxy)) fail('TRUSTED_PROXIES', `'${proxy}' is neither an address nor a CIDR range`);
   }
-  const outbound = get('ALLOW_PRIVATE_OUTBOUND').toLowerCase();
-  if (!['true', 'false', '1', '0'].includes(outbound))
-    fail('ALLOW_PRIVATE_OUTBOUND', 'must be true or false');
+  const flag = (name: string): boolean => {
+    const value = get(name).toLowerCase();
+    if (!['true', 'false', '1', '0'].includes(value)) fail(name, 'must be true or false');
+    return value === 'true' || value === '1';
+  };
   const logLevel = get('LOG_LEVEL').toLowerCase();
   const level = levels.find((known) => known === logLevel);
   if (!level) fail('LOG_LEVEL', `must be one of ${levels.join(', ')}`);
@@ -271,7 +280,8 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
     ingestEventsPerMinute: int('INGEST_EVENTS_PER_MINUTE', 1, 999_999_999),
     corsOrigins: cors,
     trustedProxies: proxies,
-    allowPrivateOutbound: outbound === 'true' || outbound === '1',
+    allowPrivateOutbound: flag('ALLOW_PRIVATE_OUTBOUND'),
+    openApiPublic: flag('OPENAPI_PUBLIC'),
     logLevel: level ?? 'info',
     drainSeconds: int('DRAIN_SECONDS', 0, 300),
     cluster: mongoUrl === '' || redisUrl === '' ? null : { mongoUrl, redisUrl, name: clusterName },

@@ -21,7 +21,11 @@ export interface DeploymentCollections {
 
 export const currentField = (env: string, bundleName: string): string => fieldOf(`${env}:${bundleName}`);
 
-export const bare = ({ order: _order, ...deployment }: Placed): Deployment => deployment;
+/** Rows of older versions of the hub have no attestation. */
+export const bare = ({ order: _order, ...deployment }: Placed): Deployment => ({
+  ...deployment,
+  attestation: deployment.attestation ?? null,
+});
 
 const rowToPlaced = ({ _id, asOf: _asOf, ...rest }: DeploymentRow): Placed => ({ id: _id, ...rest });
 
@@ -43,6 +47,10 @@ export function overlay(current: readonly Placed[], rows: readonly DeploymentRow
   return [...byId.values()].sort((a, b) => b.order - a.order);
 }
 
+/** The older of two notes of it is from before sequences were kept apart from what is deployed. */
+const lastSequence = (head: SigningHead, field: string): number =>
+  Math.max(head.sequences?.[field] ?? 0, head.current?.[field]?.sequence ?? 0);
+
 export function mongoDeployments(
   c: DeploymentCollections,
   turn: KeyedMutex,
@@ -61,11 +69,21 @@ export function mongoDeployments(
     return current.filter(({ id }) => !known.has(id));
   }
   return {
+    async lastSequence(tenantId, env, bundleName) {
+      const field = currentField(env, bundleName);
+      const head = await readHead(c.signing, tenantId, [`current.${field}`, `sequences.${field}`]);
+      return head ? lastSequence(head, field) : 0;
+    },
     async add(wanted, fence = 0) {
       if (!(await hasVersion(wanted.tenantId, wanted.bundleName, wanted.version))) return 'no_version';
       const field = currentField(wanted.env, wanted.bundleName);
       const path = `current.${field}`;
-      type Answer = { readonly added: Placed; readonly asOf: number } | { readonly known: Placed } | null;
+      const sequencePath = `sequences.${field}`;
+      type Answer =
+        | { readonly added: Placed; readonly asOf: number }
+        | { readonly known: Placed }
+        | 'stale_key'
+        | 'stale_sequence';
       const answer = await decide<SigningHead, Answer>(
         turn,
         c.signing,
@@ -75,20 +93,41 @@ export function mongoDeployments(
           if (before?.id === wanted.id) return { answer: { known: before } };
           const row = await c.deployments.findOne({ _id: wanted.id });
           if (row) return { answer: { known: rowToPlaced(row) } };
-          if (head === null || head.active.id !== wanted.signingKeyId) return { answer: null };
+          if (head === null || head.active.id !== wanted.signingKeyId) return { answer: 'stale_key' };
           if ((head.fences?.[wanted.env] ?? 0) > fence) throw stale();
+          if (wanted.sequence <= lastSequence(head, field)) return { answer: 'stale_sequence' };
           if (before) await keep(before, head.revision);
           const deployments = head.deployments + 1;
-          const added: Placed = { ...wanted, sequence: (before?.sequence ?? 0) + 1, order: deployments };
-          const set = { deployments, [path]: added, [`fences.${wanted.env}`]: fence };
+          const added: Placed = { ...wanted, order: deployments };
+          const set = {
+            deployments,
+            [path]: added,
+            [sequencePath]: wanted.sequence,
+            [`fences.${wanted.env}`]: fence,
+          };
           return { answer: { added, asOf: head.revision + 1 }, set };
         },
-        ['active', 'deployments', path, 'fences'],
+        ['active', 'deployments', path, sequencePath, 'fences'],
       );
-      if (answer === null) return 'stale_key';
+      if (typeof answer === 'string') return answer;
       if ('known' in answer) return bare(answer.known);
       await keep(answer.added, answer.asOf);
       return bare(answer.added);
+    },
+    attest({ id, tenantId, env, bundleName, signingKeyId, attestation }) {
+      const field = currentField(env, bundleName);
+      const path = `current.${field}`;
+      return decide<SigningHead, void>(
+        turn,
+        c.signing,
+        tenantId,
+        (head) => {
+          const known = head?.current?.[field];
+          const lacks = known?.id === id && known.signingKeyId === signingKeyId && !known.attestation;
+          return { answer: undefined, ...(lacks ? { set: { [`${path}.attestation`]: attestation } } : {}) };
+        },
+        [path],
+      );
     },
     async current(tenantId, env) {
       return (await currentOfTenant(c.signing, tenantId)).filter((d) => d.env === env).map(bare);

@@ -125,6 +125,21 @@ CREATE INDEX jobs_due ON jobs (queue, due) WHERE state <> 'dead';
 CREATE INDEX jobs_dead ON jobs (queue, died_at) WHERE state = 'dead';
 `;
 
+// The last sequences stand apart from the deployments, because they outlive them.
+const provenance = `
+ALTER TABLE deployments ADD COLUMN attestation TEXT;
+CREATE TABLE deployment_sequences (
+  tenant_id TEXT NOT NULL, env TEXT NOT NULL, bundle_name TEXT NOT NULL, last INTEGER NOT NULL,
+  PRIMARY KEY (tenant_id, env, bundle_name)) WITHOUT ROWID;
+INSERT INTO deployment_sequences
+  SELECT tenant_id, env, bundle_name, max(sequence) FROM deployments GROUP BY tenant_id, env, bundle_name;
+CREATE TABLE key_successions (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, tenant_id TEXT NOT NULL, previous_key TEXT NOT NULL,
+  public_key TEXT NOT NULL, rotated_at INTEGER NOT NULL, signature TEXT NOT NULL);
+CREATE INDEX key_successions_of ON key_successions (tenant_id, id);
+UPDATE signing_keys SET sealed_seed = '' WHERE active = 0;
+`;
+
 const signIns = `
 CREATE TABLE sign_ins (
   user_id TEXT NOT NULL, network TEXT NOT NULL, last_at INTEGER NOT NULL, PRIMARY KEY (user_id, network)) WITHOUT ROWID;
@@ -152,6 +167,7 @@ const migrations: readonly string[] = [
   announcements + seals,
   decisions,
   signIns,
+  provenance,
   pages,
 ];
 
@@ -182,7 +198,7 @@ export function checkOurs(db: Database, path: string): void {
 
 /**
  * Brings the file to the newest version.
- * @param to an older version, for tests of what follows
+ * @param to an older version, for tests of what comes after it
  */
 export function migrate(db: Database, to = migrations.length): void {
   const version = versionOf(db);

@@ -71,7 +71,7 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteSto
     forgetNetworks: 'write',
   },
   keys: { insert: 'write', list: 'read', byHash: 'read', revoke: 'write', used: 'write' },
-  signing: { active: 'read', add: 'write', rotate: 'write' },
+  signing: { active: 'read', add: 'write', successions: 'read', rotate: 'write' },
   contracts: {
     create: 'write',
     addVersion: 'write',
@@ -94,7 +94,15 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteSto
     remove: 'write',
   },
   bundles: { addVersion: 'write', version: 'read', versions: 'read', yaml: 'read', summaries: 'read' },
-  deployments: { add: 'write', current: 'read', currentOf: 'read', currentAll: 'read', list: 'read' },
+  deployments: {
+    lastSequence: 'read',
+    add: 'write',
+    attest: 'write',
+    current: 'read',
+    currentOf: 'read',
+    currentAll: 'read',
+    list: 'read',
+  },
   events: { ingest: 'write', search: 'read', histogram: 'read', counts: 'read', purge: 'write' },
   approvals: {
     keepArgs: 'write',

@@ -21,6 +21,8 @@ const deployment = z.object({
   env,
   bundle_name: z.string(),
   bundle_version: z.number().int(),
+  /** Grows with every deployment of the bundle in the environment. */
+  sequence: z.number().int(),
   deployed_by: z.string(),
   created_at: instant,
 });
@@ -90,6 +92,18 @@ export const bundleRoutes = routes({
       yaml_bytes: z.string(),
       signature: z.string(),
       public_key: z.string(),
+      env,
+      sequence: z.number().int(),
+      deployed_at: instant,
+      attestation: z.string().nullable(),
+      key_succession: z.array(
+        z.object({
+          previous_key: z.string(),
+          public_key: z.string(),
+          rotated_at: instant,
+          signature: z.string(),
+        }),
+      ),
     }),
     download: true,
     errors: ['env_mismatch', 'not_found', 'validation_failed'],

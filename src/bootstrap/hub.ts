@@ -168,6 +168,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     log,
     trustedProxies: config.trustedProxies,
     openApi,
+    openApiPublic: config.openApiPublic,
   });
   const house = startHousekeeping(jobs, { store, clock, log, largeArgsDays: config.quotas.largeArgsDays });
 

@@ -6,7 +6,7 @@ import { type HubError, notFound } from '../domain/error.ts';
 import { dashboardsOf } from '../domain/frame.ts';
 import { type Env, environments } from '../domain/ids.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
-import { encodeSignature } from '../domain/update.ts';
+import { encodeSignature, provenance } from '../domain/update.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { listOf } from './pages.ts';
 import { deploy } from './release.ts';
@@ -30,6 +30,7 @@ const renderDeployment = (deployment: Deployment) => ({
   env: deployment.env,
   bundle_name: deployment.bundleName,
   bundle_version: deployment.version,
+  sequence: deployment.sequence,
   deployed_by: deployment.deployedBy,
   created_at: iso(deployment.createdAt),
 });
@@ -125,9 +126,10 @@ export const bundles: Handlers<typeof bundleRoutes> = {
     const deployment = await hub.store.deployments.currentOf(tenantId, query.env, params.name);
     const none = notFound(`No deployed bundle '${params.name}' for env '${query.env}'`);
     if (!deployment) throw none;
-    const [bundle, yaml] = await Promise.all([
+    const [bundle, yaml, successions] = await Promise.all([
       hub.store.bundles.version(tenantId, params.name, deployment.version),
       hub.store.bundles.yaml(tenantId, params.name, deployment.version),
+      hub.store.signing.successions(tenantId),
     ]);
     if (!bundle || !yaml) throw none;
     return {
@@ -137,6 +139,8 @@ export const bundles: Handlers<typeof bundleRoutes> = {
       // As in contract_update: a client that verifies reads both alike.
       signature: encodeSignature(deployment.signature, hub.settings.wire.signatureEncoding),
       public_key: deployment.publicKey,
+      env: deployment.env,
+      ...provenance(deployment, successions),
       yaml_bytes: Buffer.from(yaml).toString('base64'),
     };
   },

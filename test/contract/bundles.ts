@@ -7,6 +7,7 @@ import {
   aDeployment,
   aSigningKey,
   firstPage,
+  hex128,
   hostileTexts,
   itemsOf,
   type Open,
@@ -159,7 +160,11 @@ export function deploymentsContract(name: string, open: Open): void {
       const rollback = await deploy('production', 'base', 1);
       const staging = await deploy('staging', 'base', 2);
       const zeta = await deploy('production', 'zeta', 1);
-      expect([first, rollback, staging, zeta].map((d) => d.sequence)).toEqual([1, 2, 1, 1]);
+      const { lastSequence } = store.deployments;
+      expect(await lastSequence(tenantId, 'production', 'base')).toBe(rollback.sequence);
+      expect(await lastSequence(tenantId, 'staging', 'base')).toBe(staging.sequence);
+      expect(await lastSequence(tenantId, 'development', 'base')).toBe(0);
+      expect(rollback.sequence).toBeGreaterThan(first.sequence);
       expect(await store.deployments.current(tenantId, 'production')).toEqual([rollback, zeta]);
       expect(await store.deployments.currentOf(tenantId, 'production', 'base')).toEqual(rollback);
       expect(await store.deployments.currentOf(tenantId, 'development', 'base')).toBeNull();
@@ -196,21 +201,53 @@ export function deploymentsContract(name: string, open: Open): void {
       await store.bundles.addVersion(aBundle({ tenantId }));
       const given = aDeployment({ tenantId, signingKeyId: key.id });
       const made = await parallel(5, () => store.deployments.add(given));
-      expect(made).toEqual(made.map(() => ({ ...given, sequence: 1 })));
+      expect(made).toEqual(made.map(() => given));
       const later = await deploy('production', 'base', 1);
-      expect(later.sequence).toBe(2);
-      expect(await store.deployments.add(given)).toEqual({ ...given, sequence: 1 });
+      expect(await store.deployments.add(given)).toEqual(given);
       expect(await store.deployments.currentOf(tenantId, 'production', 'base')).toEqual(later);
     });
 
-    it('30 parallel deployments get 30 sequences, and one of them is current', async () => {
-      const { store, tenantId, deploy } = await withKey(shared.get());
+    it('refuses a sequence that is not above the last one of the bundle in the environment', async () => {
+      const { store, tenantId, key } = await withKey(shared.get());
       await store.bundles.addVersion(aBundle({ tenantId }));
-      const made = await parallel(30, () => deploy('production', 'base', 1));
-      expect(made.map((d) => d.sequence).sort((a, b) => a - b)).toEqual(made.map((_, i) => i + 1));
+      const add = (sequence: number, env: Env = 'production') =>
+        store.deployments.add(aDeployment({ tenantId, env, sequence, signingKeyId: key.id }));
+      const tenth = await add(10);
+      expect(await add(10)).toBe('stale_sequence');
+      expect(await add(9)).toBe('stale_sequence');
+      expect(await add(9, 'staging')).toMatchObject({ sequence: 9 });
+      expect(await store.deployments.current(tenantId, 'production')).toEqual([tenth]);
+      expect(await add(1_700_000_000_000)).toMatchObject({ sequence: 1_700_000_000_000 });
+      expect(await add(11)).toBe('stale_sequence');
+    });
+
+    it('of 30 parallel deployments with one sequence one is stored, and it is current', async () => {
+      const { store, tenantId, key } = await withKey(shared.get());
+      await store.bundles.addVersion(aBundle({ tenantId }));
+      const answers = await parallel(30, () =>
+        store.deployments.add(aDeployment({ tenantId, sequence: 7, signingKeyId: key.id })),
+      );
+      const stored = answers.filter((answer) => answer !== 'stale_sequence');
+      expect(stored).toHaveLength(1);
       const current = await store.deployments.current(tenantId, 'production');
-      expect(current).toEqual(made.filter((d) => d.sequence === 30));
+      expect(current).toEqual(stored);
       expect((await store.bundles.version(tenantId, 'base', 1))?.signature).toBe(current[0]?.signature);
+    });
+
+    it('attests a current deployment that has no attestation, once, and only while its key is the same', async () => {
+      const { store, tenantId, key } = await withKey(shared.get());
+      await store.bundles.addVersion(aBundle({ tenantId }));
+      const given = aDeployment({ tenantId, signingKeyId: key.id, attestation: null });
+      expect(await store.deployments.add(given)).toEqual(given);
+      await store.deployments.attest({ ...given, signingKeyId: uuid(), attestation: hex128('other key') });
+      expect(await store.deployments.currentOf(tenantId, 'production', 'base')).toEqual(given);
+      const attested = { ...given, attestation: hex128('first') };
+      await store.deployments.attest(attested);
+      await store.deployments.attest({ ...given, attestation: hex128('second') });
+      expect(await store.deployments.currentOf(tenantId, 'production', 'base')).toEqual(attested);
+      const next = await store.deployments.add(aDeployment({ tenantId, signingKeyId: key.id }));
+      await store.deployments.attest(attested);
+      expect(await store.deployments.list(tenantId, { limit: 9 })).toEqual([next, attested]);
     });
 
     it('lists newest first, by environment, by bundle, up to a limit', async () => {

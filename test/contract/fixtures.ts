@@ -6,7 +6,7 @@ import type { Approval } from '../../src/domain/approval.ts';
 import type { Deployment } from '../../src/domain/deployment.ts';
 import type { EventInput } from '../../src/domain/event.ts';
 import type { Composition, CompositionItem, ContractVersion } from '../../src/domain/library.ts';
-import type { ApiKey, Login, SigningKey, Tenant, User } from '../../src/domain/tenant.ts';
+import type { ApiKey, KeySuccession, Login, SigningKey, Tenant, User } from '../../src/domain/tenant.ts';
 import type { NewBundle } from '../../src/ports/bundles.ts';
 import type { Page, PageRequest } from '../../src/ports/page.ts';
 import type { Store } from '../../src/ports/store.ts';
@@ -114,6 +114,14 @@ export const aSigningKey = (over: Partial<SigningKey> = {}): SigningKey => ({
   ...over,
 });
 
+export const aSuccession = (over: Partial<KeySuccession> = {}): KeySuccession => ({
+  previousKey: sha256(uuid()),
+  publicKey: sha256(uuid()),
+  rotatedAt: t0,
+  signature: hex128(uuid()),
+  ...over,
+});
+
 export const aContract = (over: Partial<ContractVersion> = {}): ContractVersion => ({
   id: uuid(),
   tenantId: uuid(),
@@ -175,9 +183,12 @@ export function aBundle(over: Partial<NewBundle> = {}): NewBundle {
   };
 }
 
-export const aDeployment = (over: Partial<Deployment> = {}): Omit<Deployment, 'sequence'> => {
-  const { sequence: _, ...rest } = over;
-  const id = rest.id ?? uuid();
+let sequences = 0;
+
+/** With a sequence above that of every one made before. */
+export const aDeployment = (over: Partial<Deployment> = {}): Deployment => {
+  const id = over.id ?? uuid();
+  sequences += 1;
   return {
     id,
     tenantId: uuid(),
@@ -187,10 +198,12 @@ export const aDeployment = (over: Partial<Deployment> = {}): Omit<Deployment, 's
     revisionHash: sha256('base'),
     signature: hex128(id),
     publicKey: sha256('public'),
+    sequence: sequences,
     signingKeyId: uuid(),
+    attestation: hex128(`attested ${id}`),
     deployedBy: 'ada@example.org',
     createdAt: t0,
-    ...rest,
+    ...over,
   };
 };
 
