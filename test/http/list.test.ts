@@ -67,8 +67,6 @@ it('the edge sends a list as an array', async () => {
   const response = await pipeline.handle(raw('GET', '/api/v1/keys?limit=1', asUser));
   expect(jsonOf(response)).toEqual([{ a: 1 }]);
   expect(headerOf(response, 'Link')).toBe('</api/v1/keys?limit=1&offset=4>; rel="next"');
-  const head = await pipeline.handle(raw('HEAD', '/api/v1/keys?limit=1', asUser));
-  expect([head.body, headerOf(head, 'Link')]).toEqual([null, headerOf(response, 'Link')]);
 });
 
 it('any other answer over 4 MiB is refused with what to do, none of it is sent', async () => {
