@@ -3,6 +3,7 @@ import type { Collection } from 'mongodb';
 import type { ApiKey } from '../../src/domain/tenant.ts';
 import type { KeyStore } from '../../src/ports/identity.ts';
 import { fromRow, type Row, toRow } from './form.ts';
+import { pageOf } from './page.ts';
 
 export type KeyRow = Row<ApiKey>;
 
@@ -16,10 +17,8 @@ export function mongoKeys(keys: Collection<KeyRow>): KeyStore {
     async insert(key) {
       await keys.insertOne(toRow(key));
     },
-    async list(tenantId) {
-      const rows = await keys.find({ tenantId, revokedAt: null }).sort({ createdAt: -1, _id: -1 }).toArray();
-      return rows.map(record);
-    },
+    list: (tenantId, page) =>
+      pageOf(keys.find({ tenantId, revokedAt: null }).sort({ createdAt: -1, _id: -1 }), page, record),
     async byHash(hash) {
       return recordOrNull(await keys.findOne({ hash }));
     },

@@ -4,6 +4,7 @@ import { notFound } from '../domain/error.ts';
 import { dashboardsOf } from '../domain/frame.ts';
 import type { ApiKey } from '../domain/tenant.ts';
 import type { Handlers } from './hub.ts';
+import { listOf } from './pages.ts';
 import { validationFailed } from './problems.ts';
 import { iso, isoOrNull } from './render.ts';
 
@@ -42,9 +43,9 @@ export const keys: Handlers<typeof keyRoutes> = {
     return { ...render(record), key };
   },
 
-  async listKeys(hub, _input, caller) {
-    const list = await hub.store.keys.list(caller.tenantId);
-    return list.map((key) => ({ ...render(key), last_used_at: isoOrNull(key.lastUsedAt) }));
+  async listKeys(hub, { query }, caller) {
+    const page = await hub.store.keys.list(caller.tenantId, query);
+    return listOf(page, query, (key) => ({ ...render(key), last_used_at: isoOrNull(key.lastUsedAt) }));
   },
 
   async revokeKey(hub, { params }, caller) {
