@@ -22,7 +22,7 @@ export const agentRoutes = routes({
   agentStatus: {
     method: 'GET',
     path: '/api/v1/agents/status',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'agents',
     summary: 'One entry per open agent stream, with drift',
     query: z.object({ bundle_name: text(128, 1).optional() }),
@@ -44,7 +44,7 @@ export const agentRoutes = routes({
   reportVersion: {
     method: 'POST',
     path: '/api/v1/agents/report',
-    auth: 'key',
+    auth: ['key'],
     tag: 'agents',
     summary: 'The agent (of the agent-id header) says which policy version it runs now',
     body: z.object({ bundle_name: bundleName.nullish(), policy_version: line(255) }),
@@ -54,12 +54,12 @@ export const agentRoutes = routes({
       bundle_name: z.string().nullable(),
       policy_version: z.string(),
     }),
-    errors: ['validation_failed', 'overloaded', 'unavailable'],
+    errors: ['forbidden', 'validation_failed', 'overloaded', 'unavailable'],
   },
   listRegistrations: {
     method: 'GET',
     path: '/api/v1/agent-registrations',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'agents',
     summary: 'Registered agents, by agent id',
     status: 200,
@@ -69,7 +69,7 @@ export const agentRoutes = routes({
   updateRegistration: {
     method: 'PATCH',
     path: '/api/v1/agent-registrations/{agent_id}',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'agents',
     summary: 'Change display name, tags or assignment: absent keeps, null clears',
     params: z.object({ agent_id: line(255) }),
@@ -85,7 +85,7 @@ export const agentRoutes = routes({
   bulkAssign: {
     method: 'POST',
     path: '/api/v1/agent-registrations/bulk-assign',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'agents',
     summary: 'Assign a bundle to up to 100 registered agents; others are skipped',
     body: z.object({ agent_ids: z.array(line(255)).min(1).max(100), bundle_name: assignment }),

@@ -1,7 +1,7 @@
 // Routes of signing in and out (document 1, Authentication; document 3 §2.1-2.2).
 import { z } from 'zod';
 import { text, uuid } from './fields.ts';
-import { routes } from './route.ts';
+import { routes, smallBody } from './route.ts';
 
 const message = z.object({ message: z.string() });
 
@@ -9,7 +9,7 @@ export const authRoutes = routes({
   login: {
     method: 'POST',
     path: '/api/v1/auth/login',
-    auth: 'none',
+    auth: [],
     tag: 'auth',
     summary: 'Sign in; sets the session cookie',
     body: z.object({ email: text(255, 1), password: text(1024, 1) }),
@@ -17,23 +17,25 @@ export const authRoutes = routes({
     reply: message,
     errors: ['bad_request', 'unauthenticated', 'validation_failed', 'rate_limited'],
     limit: 'login',
-    csrfExempt: true,
+    csrf: 'none',
+    bodyLimit: smallBody,
   },
   logout: {
     method: 'POST',
     path: '/api/v1/auth/logout',
-    auth: 'none',
+    auth: [],
     tag: 'auth',
     summary: 'Sign out; answers 200 with or without a session and clears the cookie',
     status: 200,
     reply: message,
     errors: ['rate_limited'],
     limit: 'standard',
+    bodyLimit: smallBody,
   },
   me: {
     method: 'GET',
     path: '/api/v1/auth/me',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'auth',
     summary: 'The signed-in user',
     status: 200,

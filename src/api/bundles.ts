@@ -1,7 +1,8 @@
 // Routes of bundles and deployments (document 1, Bundles and deployments, Authentication rule 4; document 3 §6).
 import { z } from 'zod';
-import { env, instant, intQuery, uuid, versionNumber, yamlContent } from './fields.ts';
-import { routes } from './route.ts';
+import { env, instant, paging, uuid, versionNumber, yamlContent } from './fields.ts';
+import { documentBody, routes } from './route.ts';
+import { provenanceFields } from './signature.ts';
 
 const version = z.object({
   id: uuid,
@@ -21,6 +22,8 @@ const deployment = z.object({
   env,
   bundle_name: z.string(),
   bundle_version: z.number().int(),
+  /** Grows with every deployment of the bundle in the environment. */
+  sequence: z.number().int(),
   deployed_by: z.string(),
   created_at: instant,
 });
@@ -33,7 +36,7 @@ export const bundleRoutes = routes({
   uploadBundle: {
     method: 'POST',
     path: '/api/v1/bundles',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'bundles',
     summary: 'Save YAML as the next version of the bundle that metadata.name names',
     body: z.object({ yaml_content: yamlContent }),
@@ -41,13 +44,15 @@ export const bundleRoutes = routes({
     status: 201,
     reply: version,
     errors: ['unprocessable', 'validation_failed', 'overloaded'],
+    bodyLimit: documentBody,
   },
   listBundles: {
     method: 'GET',
     path: '/api/v1/bundles',
-    auth: 'either',
+    auth: ['key', 'cookie'],
     tag: 'bundles',
     summary: 'Bundles, newest upload first; with an API key only those deployed to its environment',
+    query: z.object(paging(1000)),
     status: 200,
     reply: z.array(
       z.object({
@@ -60,15 +65,16 @@ export const bundleRoutes = routes({
         last_deployed_at: instant.nullable(),
       }),
     ),
-    errors: [],
+    errors: ['validation_failed'],
   },
   listBundleVersions: {
     method: 'GET',
     path: '/api/v1/bundles/{name}',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'bundles',
-    summary: 'All versions of a bundle, newest first',
+    summary: 'Versions of a bundle, newest first',
     params,
+    query: z.object(paging(1000)),
     status: 200,
     reply: z.array(version.extend({ deployed_envs: z.array(env) })),
     errors: ['not_found', 'validation_failed'],
@@ -76,7 +82,8 @@ export const bundleRoutes = routes({
   currentBundle: {
     method: 'GET',
     path: '/api/v1/bundles/{name}/current',
-    auth: 'either',
+    auth: ['key', 'cookie'],
+    ownEnvironment: true,
     tag: 'bundles',
     summary: 'The version deployed to an environment, with its YAML and signature',
     params,
@@ -86,13 +93,16 @@ export const bundleRoutes = routes({
       yaml_bytes: z.string(),
       signature: z.string(),
       public_key: z.string(),
+      env,
+      ...provenanceFields,
     }),
+    download: true,
     errors: ['env_mismatch', 'not_found', 'validation_failed'],
   },
   getBundleVersion: {
     method: 'GET',
     path: '/api/v1/bundles/{name}/{version}',
-    auth: 'either',
+    auth: ['key', 'cookie'],
     tag: 'bundles',
     summary: 'One version; with an API key only the one deployed to its environment',
     params: versionParams,
@@ -103,18 +113,19 @@ export const bundleRoutes = routes({
   getBundleYaml: {
     method: 'GET',
     path: '/api/v1/bundles/{name}/{version}/yaml',
-    auth: 'either',
+    auth: ['key', 'cookie'],
     tag: 'bundles',
     summary: 'The YAML of one version, byte for byte',
     params: versionParams,
     status: 200,
     media: 'application/x-yaml',
+    download: true,
     errors: ['not_found', 'validation_failed'],
   },
   deployBundle: {
     method: 'POST',
     path: '/api/v1/bundles/{name}/{version}/deploy',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'bundles',
     summary: 'Sign a version and deploy it to an environment; an older version is a rollback',
     params: versionParams,
@@ -122,17 +133,18 @@ export const bundleRoutes = routes({
     status: 201,
     reply: deployment,
     errors: ['not_found', 'unprocessable', 'validation_failed', 'overloaded', 'unavailable'],
+    bodyLimit: documentBody,
   },
   listDeployments: {
     method: 'GET',
     path: '/api/v1/deployments',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'deployments',
     summary: 'Deployments, newest first',
     query: z.object({
       env: env.optional(),
       bundle_name: z.string().max(512).optional(),
-      limit: intQuery(1, 200).default(50),
+      ...paging(200, 50),
     }),
     status: 200,
     reply: z.array(deployment),

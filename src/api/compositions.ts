@@ -2,8 +2,20 @@
 import { z } from 'zod';
 import { reservedBundleNames } from '../domain/ids.ts';
 import { contractTypes, updateStrategies } from '../domain/library.ts';
-import { anyObject, bundleName, contractId, env, instant, instantInput, mode, text, uuid } from './fields.ts';
-import { routes } from './route.ts';
+import {
+  anyObject,
+  bundleName,
+  contractId,
+  env,
+  instant,
+  instantInput,
+  mode,
+  paging,
+  text,
+  uuid,
+} from './fields.ts';
+import { listed } from './listed.ts';
+import { documentBody, routes } from './route.ts';
 
 /** Contracts of one composition. */
 export const maxItems = 100;
@@ -74,17 +86,18 @@ export const compositionRoutes = routes({
   listCompositions: {
     method: 'GET',
     path: '/api/v1/compositions',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'compositions',
-    summary: 'All compositions, newest change first',
+    summary: 'Compositions, newest change first',
+    query: z.object(paging(1000)),
     status: 200,
-    reply: z.array(summary),
-    errors: [],
+    reply: z.array(summary.extend({ description: listed(z.string()).nullable() })),
+    errors: ['validation_failed'],
   },
   createComposition: {
     method: 'POST',
     path: '/api/v1/compositions',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'compositions',
     summary: 'Create a composition; each contract is pinned to its latest version',
     body: z.object({
@@ -99,11 +112,12 @@ export const compositionRoutes = routes({
     status: 201,
     reply: detail,
     errors: ['conflict', 'unprocessable', 'validation_failed'],
+    bodyLimit: documentBody,
   },
   getComposition: {
     method: 'GET',
     path: '/api/v1/compositions/{name}',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'compositions',
     summary: 'A composition with its contracts',
     params,
@@ -114,7 +128,7 @@ export const compositionRoutes = routes({
   updateComposition: {
     method: 'PUT',
     path: '/api/v1/compositions/{name}',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'compositions',
     summary:
       'Change a composition: absent keeps; null clears description, tools_config and observability, and keeps the rest. ' +
@@ -134,11 +148,12 @@ export const compositionRoutes = routes({
     status: 200,
     reply: detail,
     errors: ['not_found', 'conflict', 'unprocessable', 'validation_failed'],
+    bodyLimit: documentBody,
   },
   deleteComposition: {
     method: 'DELETE',
     path: '/api/v1/compositions/{name}',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'compositions',
     summary: 'Delete a composition; bundles made from it stay',
     params,
@@ -148,7 +163,7 @@ export const compositionRoutes = routes({
   previewComposition: {
     method: 'POST',
     path: '/api/v1/compositions/{name}/preview',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'compositions',
     summary: 'The YAML that a deploy would make, and its problems; nothing is written',
     params,
@@ -159,11 +174,12 @@ export const compositionRoutes = routes({
       validation_errors: z.array(z.string()),
     }),
     errors: ['not_found', 'validation_failed', 'overloaded'],
+    bodyLimit: documentBody,
   },
   deployComposition: {
     method: 'POST',
     path: '/api/v1/compositions/{name}/deploy',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'compositions',
     summary:
       'Assemble, validate, save as a bundle version, sign, deploy and push; without a body to production',
@@ -185,5 +201,6 @@ export const compositionRoutes = routes({
       deployment_id: uuid,
     }),
     errors: ['not_found', 'unprocessable', 'validation_failed', 'overloaded', 'unavailable'],
+    bodyLimit: documentBody,
   },
 });

@@ -6,13 +6,15 @@ import {
   contractId,
   instant,
   line,
+  paging,
   tags,
   text,
   uuid,
   versionNumber,
   yamlContent,
 } from './fields.ts';
-import { routes } from './route.ts';
+import { listed } from './listed.ts';
+import { documentBody, routes } from './route.ts';
 
 /** Characters of a definition's JSON. A bundle may hold 1 MiB, so a quarter of it is a generous contract. */
 export const maxDefinition = 262_144;
@@ -50,22 +52,25 @@ export const contractRoutes = routes({
   listContracts: {
     method: 'GET',
     path: '/api/v1/contracts',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'contracts',
     summary: 'Latest version of each contract, newest first',
     query: z.object({
       type: z.string().max(64).optional(),
       tag: z.string().max(64).optional(),
       search: text(255).optional(),
+      ...paging(1000),
     }),
     status: 200,
-    reply: z.array(summary),
+    reply: z.array(
+      summary.extend({ description: listed(z.string()).nullable(), tags: listed(z.array(z.string())) }),
+    ),
     errors: ['validation_failed'],
   },
   createContract: {
     method: 'POST',
     path: '/api/v1/contracts',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'contracts',
     summary: 'Add a contract to the library as version 1',
     body: z.object({
@@ -79,11 +84,12 @@ export const contractRoutes = routes({
     status: 201,
     reply: detail,
     errors: ['conflict', 'validation_failed'],
+    bodyLimit: documentBody,
   },
   importContracts: {
     method: 'POST',
     path: '/api/v1/contracts/import',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'contracts',
     summary: 'Take a YAML bundle apart into contracts, and a composition of its name unless there is one',
     body: z.object({ yaml_content: yamlContent }),
@@ -95,13 +101,15 @@ export const contractRoutes = routes({
       bundle_composition_created: z.string().nullable(),
     }),
     errors: ['unprocessable', 'validation_failed', 'overloaded'],
+    bodyLimit: documentBody,
   },
   getContract: {
     method: 'GET',
     path: '/api/v1/contracts/{contract_id}',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'contracts',
-    summary: 'The latest version, with the history of versions',
+    summary:
+      'The latest version, with the history of the newest 1,000 versions; older ones are read by number',
     params,
     status: 200,
     reply: detail,
@@ -110,7 +118,7 @@ export const contractRoutes = routes({
   getContractVersion: {
     method: 'GET',
     path: '/api/v1/contracts/{contract_id}/versions/{version}',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'contracts',
     summary: 'One version of a contract',
     params: params.extend({ version: versionNumber }),
@@ -121,7 +129,7 @@ export const contractRoutes = routes({
   updateContract: {
     method: 'PUT',
     path: '/api/v1/contracts/{contract_id}',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'contracts',
     summary:
       'Add a version: what is absent is kept; null clears description and tags, and keeps name and definition',
@@ -135,11 +143,12 @@ export const contractRoutes = routes({
     status: 200,
     reply: detail,
     errors: ['not_found', 'unprocessable', 'validation_failed'],
+    bodyLimit: documentBody,
   },
   deleteContract: {
     method: 'DELETE',
     path: '/api/v1/contracts/{contract_id}',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'contracts',
     summary: 'Delete all versions; refused while a composition names the contract',
     params,
@@ -149,10 +158,11 @@ export const contractRoutes = routes({
   contractUsage: {
     method: 'GET',
     path: '/api/v1/contracts/{contract_id}/usage',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'contracts',
-    summary: 'Compositions that name the contract',
+    summary: 'Compositions that name the contract, by name',
     params,
+    query: z.object(paging(1000)),
     status: 200,
     reply: z.array(z.object({ composition_id: uuid, composition_name: z.string() })),
     errors: ['validation_failed'],

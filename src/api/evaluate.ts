@@ -1,13 +1,13 @@
 // Route of the playground: a dry run of YAML against one tool call (document 1, Evaluate request; document 3 §7).
 import { z } from 'zod';
 import { anyObject, line, text, yamlContent } from './fields.ts';
-import { routes } from './route.ts';
+import { documentBody, routes } from './route.ts';
 
 export const evaluateRoutes = routes({
   evaluateBundle: {
     method: 'POST',
     path: '/api/v1/bundles/evaluate',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'bundles',
     summary: 'Dry-run a bundle against one tool call; env.* selectors find nothing',
     body: z.object({
@@ -46,5 +46,6 @@ export const evaluateRoutes = routes({
       evaluation_time_ms: z.number(),
     }),
     errors: ['validation_failed', 'unprocessable', 'too_busy'],
+    bodyLimit: documentBody,
   },
 });

@@ -45,11 +45,20 @@ export const eventBatch = z.object({
   agent_manifest: manifest.nullish(),
 });
 
+const rejected = z.object({
+  /** In the list that was sent. */
+  index: z.number().int(),
+  call_id: z.string(),
+  /** `forbidden`: the API key is not bound to the event's agent. */
+  code: z.string(),
+  detail: z.string(),
+});
+
 const stored = z.object({
   id: z.string(),
   call_id: z.string(),
   agent_id: z.string(),
-  /** The agent id of the request that brought it, when that is another than `agent_id`. */
+  /** The agent id of the request that brought it (`default` without the header), when that is another than `agent_id`. */
   sent_by: z.string().nullable(),
   tool_name: z.string(),
   verdict: z.string(),
@@ -66,6 +75,8 @@ const stored = z.object({
       decision_source: z.string().nullable(),
       decision_name: z.string().nullable(),
       reason: z.string().nullable(),
+      /** As the event's own. */
+      sent_by: z.string().nullable(),
     }),
   ),
 });
@@ -82,20 +93,28 @@ export const eventRoutes = routes({
   ingestEvents: {
     method: 'POST',
     path: '/api/v1/events',
-    auth: 'key',
+    auth: ['key'],
     tag: 'events',
     summary: 'Store a batch of 1 to 1,000 audit events; durable when answered, safe to repeat',
     body: eventBatch,
     parse: 'bytes',
     status: 200,
-    reply: z.object({ accepted: z.number().int(), duplicates: z.number().int() }),
-    errors: ['invalid_json', 'validation_failed', 'rate_limited', 'overloaded', 'unavailable'],
+    reply: z.object({
+      accepted: z.number().int(),
+      duplicates: z.number().int(),
+      /** Events that were not stored, the others were; absent when there is none. */
+      rejected: z.array(rejected).optional(),
+      /** When the key is not bound to the manifest's agent. */
+      manifest: z.literal('refused').optional(),
+    }),
+    errors: ['invalid_json', 'forbidden', 'validation_failed', 'rate_limited', 'overloaded', 'unavailable'],
     limit: 'ingest',
   },
   searchEvents: {
     method: 'GET',
     path: '/api/v1/events',
-    auth: 'either',
+    auth: ['key', 'cookie'],
+    ownEnvironment: true,
     tag: 'events',
     summary: 'Events, newest first; X-Next-Cursor and Link carry the cursor of the next page',
     query: z.object({
@@ -108,12 +127,13 @@ export const eventRoutes = routes({
     }),
     status: 200,
     reply: z.array(stored),
-    errors: ['bad_request', 'env_mismatch', 'validation_failed'],
+    errors: ['bad_request', 'env_mismatch', 'forbidden', 'validation_failed'],
   },
   eventHistogram: {
     method: 'GET',
     path: '/api/v1/events/histogram',
-    auth: 'either',
+    auth: ['key', 'cookie'],
+    ownEnvironment: true,
     tag: 'events',
     summary: 'Counts per bucket of time; buckets without events are left out, until is exclusive',
     query: z.object({
@@ -133,6 +153,6 @@ export const eventRoutes = routes({
         observed: z.number().int(),
       }),
     ),
-    errors: ['env_mismatch', 'validation_failed', 'unprocessable'],
+    errors: ['env_mismatch', 'forbidden', 'validation_failed', 'unprocessable'],
   },
 });

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { approvalStatuses } from '../domain/approval.ts';
 import { bundleName, env, uuid } from './fields.ts';
+import { provenanceFields } from './signature.ts';
 
 export interface FrameDeclaration {
   /** When it is sent, and to whom where that is not everybody on the stream. */
@@ -51,6 +52,8 @@ const contractUpdate = event(
     /** Base64. */
     yaml_bytes: z.base64(),
     env,
+    tenant_id: uuid,
+    ...provenanceFields,
   },
 );
 

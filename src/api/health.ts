@@ -10,7 +10,7 @@ export const healthRoutes = routes({
   health: {
     method: 'GET',
     path: '/api/v1/health',
-    auth: 'none',
+    auth: [],
     tag: 'health',
     summary: 'Minimal health: 200 always, degraded when the key-value store does not answer',
     status: 200,
@@ -21,7 +21,7 @@ export const healthRoutes = routes({
   live: {
     method: 'GET',
     path: '/api/v1/health/live',
-    auth: 'none',
+    auth: [],
     tag: 'health',
     summary: 'The process answers',
     status: 200,
@@ -32,7 +32,7 @@ export const healthRoutes = routes({
   ready: {
     method: 'GET',
     path: '/api/v1/health/ready',
-    auth: 'none',
+    auth: [],
     tag: 'health',
     summary: 'The node can serve: 200, or 503 with the same body',
     status: 200,
@@ -48,7 +48,8 @@ export const healthRoutes = routes({
   healthCluster: {
     method: 'GET',
     path: '/api/v1/health/cluster',
-    auth: 'admin',
+    auth: ['cookie'],
+    role: 'admin',
     tag: 'health',
     summary:
       "Nodes, who owns which shard, and what waits; lag is that of the answering node's shards and of those nobody owns",
@@ -85,7 +86,7 @@ export const healthRoutes = routes({
   healthDetails: {
     method: 'GET',
     path: '/api/v1/health/details',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'health',
     summary: 'Health in detail, for the dashboard',
     status: 200,

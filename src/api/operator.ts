@@ -8,7 +8,7 @@ export const operatorRoutes = routes({
   createTenant: {
     method: 'POST',
     path: '/api/v1/operator/tenants',
-    auth: 'operator',
+    auth: ['operatorToken'],
     tag: 'operator',
     summary: 'Create a tenant with its first admin and its signing key',
     body: z.object({ name: line(255), email, password: newPassword }),
@@ -20,7 +20,7 @@ export const operatorRoutes = routes({
   createUser: {
     method: 'POST',
     path: '/api/v1/operator/users',
-    auth: 'operator',
+    auth: ['operatorToken'],
     tag: 'operator',
     summary: 'Add a user to a tenant',
     body: z.object({ tenant_id: uuid, email, password: newPassword, is_admin: z.boolean().default(false) }),

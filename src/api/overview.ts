@@ -8,7 +8,7 @@ export const overviewRoutes = routes({
   statsOverview: {
     method: 'GET',
     path: '/api/v1/stats/overview',
-    auth: 'either',
+    auth: ['key', 'cookie'],
     tag: 'stats',
     summary: 'Counts of now and the last 24 hours; a key sees its environment, a user all of them',
     status: 200,

@@ -7,19 +7,32 @@ import type { FrameTable } from './frames.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
- * Who may call: `none`; `cookie` (a signed-in user); `admin` (a signed-in user with is_admin); `key` (an API key);
- * `either` (an API key or a user); `operator` (the OPERATOR_TOKEN; the route answers 404 when it is not set).
+ * How a caller may prove who they are: `key` (an API key as bearer token), `cookie` (a login), `operatorToken` (the OPERATOR_TOKEN as bearer
+ * token; its routes answer 404 when it is not set).
  */
-export type Auth = 'none' | 'cookie' | 'admin' | 'key' | 'either' | 'operator';
+export type AuthScheme = 'key' | 'cookie' | 'operatorToken';
 
-/** Rate-limit classes. `none` for probes; `login` per client address; `ingest` counts events per tenant; `standard` per key or user. */
+const kib = 1024;
+/** Bytes of a body that holds credentials and little else. */
+export const smallBody = 4 * kib;
+/** Bytes of a body where a route declares no limit of its own. */
+export const defaultBody = kib * kib;
+/** Bytes of a body that may hold a whole document of contracts. */
+export const documentBody = 5 * kib * kib;
+
+/** Rate-limit classes (domain/limit-names says what each counts together). `none` for probes; `login`, `ingest` and `operator` are counted by their handlers. */
 export type LimitClass = 'none' | 'login' | 'operator' | 'ingest' | 'standard' | 'stream';
 
 export interface RouteDeclaration {
   readonly method: Method;
   /** `/api/v1/keys/{key_id}`; a last segment `{key+}` takes the rest of the path, slashes included. */
   readonly path: string;
-  readonly auth: Auth;
+  /** The schemes that are taken, in the order they are looked for; none: anybody may call. */
+  readonly auth: readonly AuthScheme[];
+  /** What the caller must be besides; an admin is a signed-in user with is_admin. */
+  readonly role?: 'admin';
+  /** True where an API key may name its own environment only in the query's `env`; another answers 403 before the handler. */
+  readonly ownEnvironment?: boolean;
   readonly summary: string;
   /** OpenAPI tag: the noun. */
   readonly tag: string;
@@ -33,7 +46,7 @@ export interface RouteDeclaration {
   readonly parse?: 'json' | 'bytes';
   /** A body of type application/x-yaml (or application/yaml, text/yaml), UTF-8, stands for `{[yamlField]: its exact text}`. */
   readonly yamlField?: string;
-  /** Bytes; default: by the specification's table (§1.3). */
+  /** Bytes; default 1 MiB. */
   readonly bodyLimit?: number;
   readonly status: number;
   /** The body on success; absent for an empty one. */
@@ -42,10 +55,17 @@ export interface RouteDeclaration {
   readonly media?: string;
   /** The events of a stream route. */
   readonly frames?: FrameTable;
+  /** True for a document of a tenant's own, which may be larger than the 4 MiB that other answers are held to. */
+  readonly download?: boolean;
   readonly errors: readonly ErrorCode[];
   readonly limit?: LimitClass;
-  /** True where a missing X-Requested-With header does not matter although the caller has no API key (login). */
-  readonly csrfExempt?: boolean;
+  /**
+   * Whether a browser's page must prove with X-Requested-With that it may call. Default: `header` for every method but GET; a request that
+   * carries an API key and no cookie needs none. `none`: nobody needs it (login).
+   */
+  readonly csrf?: 'header' | 'none';
+  /** What the refusal says when X-Requested-With is missing. */
+  readonly csrfMessage?: string;
 }
 
 /** A table of routes: operation name → declaration. Names are unique over all tables. */

@@ -23,7 +23,7 @@ export const ruleRoutes = routes({
   listRules: {
     method: 'GET',
     path: '/api/v1/assignment-rules',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'assignment-rules',
     summary: 'Rules by priority',
     status: 200,
@@ -33,7 +33,7 @@ export const ruleRoutes = routes({
   createRule: {
     method: 'POST',
     path: '/api/v1/assignment-rules',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'assignment-rules',
     summary: 'Add a rule; its priority must be free in the tenant',
     body: z.object({ priority, pattern, tag_match: tagMap.nullish(), bundle_name: bundleName, env }),
@@ -44,7 +44,7 @@ export const ruleRoutes = routes({
   updateRule: {
     method: 'PATCH',
     path: '/api/v1/assignment-rules/{rule_id}',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'assignment-rules',
     summary: 'Change a rule: absent keeps, null clears tag_match',
     params,
@@ -62,7 +62,7 @@ export const ruleRoutes = routes({
   deleteRule: {
     method: 'DELETE',
     path: '/api/v1/assignment-rules/{rule_id}',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'assignment-rules',
     summary: 'Remove a rule',
     params,
@@ -72,7 +72,7 @@ export const ruleRoutes = routes({
   resolveRule: {
     method: 'GET',
     path: '/api/v1/assignment-rules/resolve/{agent_id}',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'assignment-rules',
     summary: 'Which bundle an agent would get (a dry run); without env, rules of every environment count',
     params: z.object({ agent_id: line(255) }),

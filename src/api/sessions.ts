@@ -14,7 +14,7 @@ export const sessionRoutes = routes({
   readSessions: {
     method: 'POST',
     path: '/api/v1/sessions/batch',
-    auth: 'key',
+    auth: ['key'],
     tag: 'sessions',
     summary: 'Read up to 100 values; null for what does not exist',
     body: z.object({ keys: z.array(key).max(100) }),
@@ -25,7 +25,7 @@ export const sessionRoutes = routes({
   getSession: {
     method: 'GET',
     path: '/api/v1/sessions/{key+}',
-    auth: 'key',
+    auth: ['key'],
     tag: 'sessions',
     summary: 'Read a value; the key may hold slashes',
     params,
@@ -36,7 +36,7 @@ export const sessionRoutes = routes({
   setSession: {
     method: 'PUT',
     path: '/api/v1/sessions/{key+}',
-    auth: 'key',
+    auth: ['key'],
     tag: 'sessions',
     summary: 'Write a value of at most 1 MiB; it expires 7 days after its last write',
     params,
@@ -51,7 +51,7 @@ export const sessionRoutes = routes({
   incrementSession: {
     method: 'POST',
     path: '/api/v1/sessions/{key+}/increment',
-    auth: 'key',
+    auth: ['key'],
     tag: 'sessions',
     summary: 'Add to a number in one atomic step; a missing value counts from 0',
     params,
@@ -64,7 +64,7 @@ export const sessionRoutes = routes({
   deleteSession: {
     method: 'DELETE',
     path: '/api/v1/sessions/{key+}',
-    auth: 'key',
+    auth: ['key'],
     tag: 'sessions',
     summary: 'Remove a value, whether or not it exists',
     params,

@@ -7,22 +7,28 @@ export const settingRoutes = routes({
   rotateSigningKey: {
     method: 'POST',
     path: '/api/v1/settings/rotate-signing-key',
-    auth: 'admin',
+    auth: ['cookie'],
+    role: 'admin',
     tag: 'settings',
     summary:
-      'Make a new signing key and sign every current deployment with it; agents get the new signatures',
+      'Make a new signing key and sign every current deployment with it; agents get the new signatures. With compromised, the old key does not vouch for the new one, and agents that pinned it must be pinned again',
+    body: z.object({ compromised: z.boolean().optional() }),
+    optionalBody: true,
     status: 201,
     reply: z.object({
       public_key: z.string(),
       rotated_at: instant,
       deployments_re_signed: z.number().int(),
+      agents_follow: z.boolean(),
+      warning: z.string().nullable(),
     }),
-    errors: ['overloaded', 'unavailable'],
+    errors: ['validation_failed', 'overloaded', 'unavailable'],
   },
   purgeEvents: {
     method: 'DELETE',
     path: '/api/v1/settings/purge-events',
-    auth: 'admin',
+    auth: ['cookie'],
+    role: 'admin',
     tag: 'settings',
     summary:
       'Remove events received more than N days ago; complete is false when more are left, which are removed in the background',

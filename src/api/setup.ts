@@ -1,7 +1,7 @@
 // Route of the first start: the first tenant and its admin (document 1, Authentication rule 3; document 3 §2.3).
 import { z } from 'zod';
 import { line, text, uuid } from './fields.ts';
-import { routes } from './route.ts';
+import { routes, smallBody } from './route.ts';
 
 /** An address to sign in with: lower-cased, because it names a user over all tenants. */
 export const email = z.email().max(255).toLowerCase();
@@ -13,7 +13,7 @@ export const setupRoutes = routes({
   setup: {
     method: 'POST',
     path: '/api/v1/setup',
-    auth: 'none',
+    auth: [],
     tag: 'setup',
     summary: 'Create the first tenant and its admin; refused for ever after',
     body: z.object({
@@ -27,5 +27,7 @@ export const setupRoutes = routes({
     reply: z.object({ message: z.string(), user_id: uuid, tenant_id: uuid }),
     errors: ['forbidden', 'conflict', 'validation_failed', 'rate_limited'],
     limit: 'standard',
+    csrfMessage: 'Missing X-Requested-With header.',
+    bodyLimit: smallBody,
   },
 });

@@ -7,7 +7,7 @@ export const streamRoutes = routes({
   agentStream: {
     method: 'GET',
     path: '/api/v1/stream',
-    auth: 'key',
+    auth: ['key'],
     tag: 'streams',
     summary: 'An agent follows contract updates, decisions on its approvals and its assignment',
     query: z.object({
@@ -21,13 +21,13 @@ export const streamRoutes = routes({
     status: 200,
     media: 'text/event-stream',
     frames: consoleAgentFrames,
-    errors: ['env_mismatch', 'validation_failed', 'overloaded', 'unavailable'],
+    errors: ['env_mismatch', 'forbidden', 'validation_failed', 'overloaded', 'unavailable'],
     limit: 'stream',
   },
   dashboardStream: {
     method: 'GET',
     path: '/api/v1/stream/dashboard',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'streams',
     summary: "A dashboard follows what happens in its tenant's environments",
     status: 200,

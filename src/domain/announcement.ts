@@ -4,11 +4,15 @@ import type { Resolution } from './agent.ts';
 import type { Approval } from './approval.ts';
 import type { BundleVersion, Deployment } from './deployment.ts';
 import type { Env } from './ids.ts';
+import type { KeySuccession } from './tenant.ts';
 
-/** A deployment, and the bytes of its bundle version, over which its signature was made. */
+/** A deployment, and what clients check it by. */
 interface DeployedBytes {
   readonly deployment: Deployment;
+  /** Its bundle version's bytes, over which the signature was made. */
   readonly yaml: Uint8Array;
+  /** The tenant's, oldest first. */
+  readonly successions: readonly KeySuccession[];
 }
 
 /** What is announced, by kind. */

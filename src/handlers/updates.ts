@@ -27,7 +27,7 @@ export class Updates {
   /** Null when the deployment's bundle version is gone. Calls side by side share one reading of the YAML. */
   async of(deployment: Deployment): Promise<Due | null> {
     // A rotation of the signing key leaves the deployment's id and changes its signature.
-    const id = `${deployment.id}/${deployment.signature}`;
+    const id = `${deployment.id}/${deployment.signature}/${deployment.attestation}`;
     let entry = this.#entries.get(id);
     if (entry) this.#entries.delete(id);
     else entry = { made: this.#make(deployment), bytes: 0 };
@@ -46,10 +46,15 @@ export class Updates {
 
   async #make(deployment: Deployment): Promise<{ due: Due; bytes: number } | null> {
     const { tenantId, bundleName, version } = deployment;
-    const yaml = await this.#hub.store.bundles.yaml(tenantId, bundleName, version);
+    const { bundles, signing } = this.#hub.store;
+    const [yaml, successions] = await Promise.all([
+      bundles.yaml(tenantId, bundleName, version),
+      signing.successions(tenantId),
+    ]);
     if (!yaml) return null;
+    const due: Due = { kind: 'deploymentDue', deployment, yaml, successions, agentId: null };
     // Beside the YAML, the frames that are made of it hold it as base64, in JSON and in MessagePack.
-    return { due: { kind: 'deploymentDue', deployment, yaml, agentId: null }, bytes: yaml.length * 4 + 2048 };
+    return { due, bytes: yaml.length * 4 + 2048 };
   }
 
   #weigh(entry: Entry, bytes: number): void {

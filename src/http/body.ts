@@ -4,18 +4,6 @@ import { HubError } from '../domain/error.ts';
 const maxQueryParameters = 64;
 const kib = 1024;
 
-/** The specification's table of body limits (document 3 §1.3), by path and method. Bytes. */
-export function defaultBodyLimit(method: string, path: string): number {
-  if (path.startsWith('/api/v1/auth/') || path === '/api/v1/setup') return 4 * kib;
-  if (
-    (method === 'POST' || method === 'PUT') &&
-    /^\/api\/v1\/(?:bundles|contracts|compositions)(?:\/|$)/.test(path)
-  ) {
-    return 5 * kib * kib;
-  }
-  return kib * kib;
-}
-
 /** The error of a body over its limit, in the specification's words. */
 export function tooLarge(limit: number): HubError {
   const size = limit >= kib * kib ? `${Math.floor(limit / (kib * kib))}MB` : `${Math.floor(limit / kib)}KB`;

@@ -1,9 +1,14 @@
-// Who calls: API key, login cookie or operator token, by what the route asks for (document 3 §2.2, §3). Also the CSRF rule (§1.4).
+// Who calls: one strategy per authentication scheme, of which a route's declaration names those it takes. Also the check that a browser's page
+// may call.
 import type { Caller } from '../api/call.ts';
-import type { Auth, RouteDeclaration } from '../api/route.ts';
+import { cookieOf } from '../api/cookie.ts';
+import type { AuthScheme, RouteDeclaration } from '../api/route.ts';
+import { requireAgent } from '../app/acting-agent.ts';
+import { onlyAgent } from '../domain/agent-scope.ts';
 import { HubError } from '../domain/error.ts';
 import type { Control } from '../domain/frame.ts';
 import { hasControl, isWellFormed } from '../domain/ids.ts';
+import { isExpired } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { KeyStore, LoginStore, TenantStore } from '../ports/identity.ts';
 import type { Log } from '../ports/log.ts';
@@ -30,15 +35,44 @@ export interface CallersOptions {
   readonly baseUrl: string;
   readonly sessionTtlMs: number;
   readonly operatorToken: string | null;
+  /** Counts one try of an operator token. @throws HubError rate_limited */
+  readonly operatorGuess: (network: string) => Promise<void>;
 }
 
 export type Headers = ReadonlyMap<string, string>;
 
+export interface Identified {
+  readonly caller: Caller;
+  /** A Set-Cookie text, when a login was extended. */
+  readonly cookie: string | null;
+}
+
+/** One way to prove who calls. */
+interface Scheme {
+  /** Whether the request carries this credential, good or bad. */
+  presented(headers: Headers): boolean;
+  /** Whether it carries something in its place, which `identify` refuses with the reason. */
+  attempted(headers: Headers): boolean;
+  /** @throws HubError unauthenticated and others */
+  identify(headers: Headers, network: string): Promise<Identified>;
+}
+
 export interface Callers {
-  /** The caller, and a Set-Cookie text when a login was extended. @throws HubError unauthenticated, forbidden, not_found */
-  find(auth: Auth, headers: Headers): Promise<{ readonly caller: Caller; readonly cookie: string | null }>;
+  /**
+   * The caller that one of the route's schemes identifies, and a Set-Cookie text when a login was extended.
+   * @param network where the request came from, as limits count it
+   * @throws HubError unauthenticated, forbidden, not_found, rate_limited
+   */
+  find(
+    route: Pick<RouteDeclaration, 'auth' | 'role'>,
+    headers: Headers,
+    network: string,
+  ): Promise<Identified>;
   /** @throws HubError csrf_header_missing */
-  checkCsrf(route: RouteDeclaration, method: string, path: string, headers: Headers): void;
+  checkCsrf(
+    route: Pick<RouteDeclaration, 'auth' | 'method' | 'csrf' | 'csrfMessage'>,
+    headers: Headers,
+  ): void;
   /** True when the request carries a login cookie. */
   hasCookie(headers: Headers): boolean;
   /** Whether the key or login that a stream was opened with is still good, from the store itself. @throws HubError unavailable */
@@ -59,13 +93,19 @@ export function createCallers(options: CallersOptions): Callers {
   const operatorHash = operatorToken === null ? null : secrets.sha256(operatorToken);
   const hasCookie = (headers: Headers): boolean =>
     cookieOf(headers.get('cookie'), wire.sessionCookie) !== null;
+  /** An API key that says something: it may still be unknown or revoked. */
+  function hasKey(headers: Headers): boolean {
+    const token = bearer(headers.get('authorization') ?? '');
+    return token !== null && token.startsWith(wire.keyPrefix) && token.length > wire.keyPrefix.length;
+  }
+
   const logins = createLogins({
     ...options,
     cookieName: wire.sessionCookie,
     secure: options.baseUrl.startsWith('https://'),
   });
 
-  async function byKey(headers: Headers): Promise<Caller> {
+  async function byKey(headers: Headers, network: string): Promise<Caller> {
     const header = headers.get('authorization');
     if (!header) throw unauthenticated('Authorization header is required.');
     const token = bearer(header);
@@ -73,6 +113,9 @@ export function createCallers(options: CallersOptions): Callers {
     const usable = token.startsWith(wire.keyPrefix) && token.length <= maxCredential;
     const key = usable ? await ring.find(token) : null;
     if (!key) throw unauthenticated('Invalid or revoked API key.');
+    if (isExpired(key, options.clock.now())) throw unauthenticated('This API key has expired.');
+    const named = agentIdOf(headers, wire);
+    if (named !== null) requireAgent(key, named);
     return {
       kind: 'key',
       keyId: key.id,
@@ -80,11 +123,14 @@ export function createCallers(options: CallersOptions): Callers {
       keyHash: key.hash,
       tenantId: key.tenantId,
       env: key.env,
-      agentId: agentIdOf(headers, wire),
+      agentId: named ?? onlyAgent(key),
+      agentPattern: key.agentPattern,
+      expiresAt: key.expiresAt,
+      network,
     };
   }
 
-  async function byCookie(headers: Headers): Promise<{ caller: Caller; cookie: string | null }> {
+  async function byCookie(headers: Headers): Promise<Identified> {
     const token = cookieOf(headers.get('cookie'), wire.sessionCookie);
     if (!token) throw unauthenticated('Not authenticated.');
     if (token.length > maxCredential) throw unauthenticated('Session expired or invalid.');
@@ -103,48 +149,53 @@ export function createCallers(options: CallersOptions): Callers {
     return { kind: 'operator' };
   }
 
+  const schemes: { readonly [S in AuthScheme]: Scheme } = {
+    key: {
+      presented: hasKey,
+      attempted: (headers) => headers.has('authorization'),
+      identify: async (headers, network) => ({ caller: await byKey(headers, network), cookie: null }),
+    },
+    cookie: { presented: hasCookie, attempted: () => false, identify: byCookie },
+    operatorToken: {
+      presented: (headers) => bearer(headers.get('authorization') ?? '') !== null,
+      attempted: () => false,
+      async identify(headers, network) {
+        // A token can be guessed at: guesses are counted before it is compared.
+        await options.operatorGuess(network);
+        return { caller: byOperatorToken(headers), cookie: null };
+      },
+    },
+  };
+
+  /** The scheme whose credential the request carries; of several that it carries the one named first. */
+  function chosen(auth: readonly AuthScheme[], headers: Headers): Scheme {
+    const named = auth.map((name) => schemes[name]);
+    const [only] = named;
+    const scheme =
+      named.length === 1
+        ? only
+        : (named.find((one) => one.presented(headers)) ?? named.find((one) => one.attempted(headers)));
+    if (!scheme) throw unauthenticated('Authentication required.');
+    return scheme;
+  }
+
   return {
-    async find(auth, headers) {
-      switch (auth) {
-        case 'none':
-          return { caller: { kind: 'none' }, cookie: null };
-        case 'key':
-          return { caller: await byKey(headers), cookie: null };
-        case 'operator':
-          return { caller: byOperatorToken(headers), cookie: null };
-        case 'cookie':
-          return byCookie(headers);
-        case 'admin': {
-          const found = await byCookie(headers);
-          if (found.caller.kind === 'user' && found.caller.isAdmin) return found;
-          throw new HubError('forbidden', 'Admin access required.');
-        }
-        case 'either': {
-          if ((headers.get('authorization') ?? '').includes(wire.keyPrefix)) {
-            return { caller: await byKey(headers), cookie: null };
-          }
-          if (hasCookie(headers)) return byCookie(headers);
-          if (!headers.has('authorization')) throw unauthenticated('Authentication required.');
-          return { caller: await byKey(headers), cookie: null };
-        }
+    async find({ auth, role }, headers, network) {
+      if (auth.length === 0) return { caller: { kind: 'none' }, cookie: null };
+      const found = await chosen(auth, headers).identify(headers, network);
+      if (role === 'admin' && !(found.caller.kind === 'user' && found.caller.isAdmin)) {
+        throw new HubError('forbidden', 'Admin access required.');
       }
+      return found;
     },
 
-    checkCsrf(route, method, path, headers) {
-      if (method === 'GET' || method === 'HEAD' || route.csrfExempt) return;
-      const byBrowser = route.auth === 'cookie' || route.auth === 'admin' || route.auth === 'either';
-      if (!byBrowser && !path.startsWith('/api/')) return;
-      if (headers.get('x-requested-with')) return;
-      const token = bearer(headers.get('authorization') ?? '');
-      const signedIn = hasCookie(headers);
-      if (token !== null && !signedIn) {
-        if (token.startsWith(wire.keyPrefix) && token.length > wire.keyPrefix.length) return;
-        if (route.auth === 'operator') return;
-      }
-      throw new HubError(
-        'csrf_header_missing',
-        path === '/api/v1/setup' ? 'Missing X-Requested-With header.' : 'Missing CSRF header.',
-      );
+    checkCsrf({ auth, method, csrf = method === 'GET' ? 'none' : 'header', csrfMessage }, headers) {
+      if (csrf === 'none' || headers.get('x-requested-with')) return;
+      // A page of another origin can make a browser send its cookie, and nothing else that proves who calls.
+      const byToken =
+        hasKey(headers) || (auth.includes('operatorToken') && schemes.operatorToken.presented(headers));
+      if (byToken && !hasCookie(headers)) return;
+      throw new HubError('csrf_header_missing', csrfMessage ?? 'Missing CSRF header.');
     },
 
     hasCookie,
@@ -153,7 +204,8 @@ export function createCallers(options: CallersOptions): Callers {
       if (caller.kind === 'user') {
         return (await options.logins.get(caller.tokenHash, options.clock.now())) !== null;
       }
-      return (await options.keys.byHash(caller.keyHash))?.revokedAt === null;
+      const key = await options.keys.byHash(caller.keyHash);
+      return key !== null && key.revokedAt === null && !isExpired(key, options.clock.now());
     },
 
     control(message) {
@@ -175,16 +227,6 @@ export function createCallers(options: CallersOptions): Callers {
 function bearer(header: string): string | null {
   const match = /^bearer +(\S+)$/i.exec(header.trim());
   return match?.[1] ?? null;
-}
-
-/** The first value of a cookie, or null when it is absent or empty. */
-export function cookieOf(header: string | undefined, name: string): string | null {
-  if (!header) return null;
-  for (const part of header.split(';')) {
-    const split = part.indexOf('=');
-    if (split > 0 && part.slice(0, split).trim() === name) return part.slice(split + 1).trim() || null;
-  }
-  return null;
 }
 
 /** @throws HubError bad_request */

@@ -1,6 +1,6 @@
 // The OpenAPI 3.1 document, made from the route tables alone. Deterministic: the same tables give the same text.
 import { z } from 'zod';
-import type { Auth, RouteDeclaration, RouteTable } from '../api/route.ts';
+import type { AuthScheme, RouteDeclaration, RouteTable } from '../api/route.ts';
 import type { WireNames } from './caller.ts';
 import { subprotocols } from './live/session.ts';
 import { statusOf } from './problem.ts';
@@ -43,23 +43,24 @@ const problemSchema = {
   },
 };
 
-const security: { readonly [A in Auth]: readonly Json[] } = {
-  none: [],
-  cookie: [{ cookie: [] }],
-  admin: [{ cookie: [] }],
-  key: [{ apiKey: [] }],
-  either: [{ apiKey: [] }, { cookie: [] }],
-  operator: [{ operator: [] }],
+const security: { readonly [S in AuthScheme]: Json } = {
+  cookie: { cookie: [] },
+  key: { apiKey: [] },
+  operatorToken: { operator: [] },
 };
 
-const authWords: { readonly [A in Auth]: string } = {
-  none: 'No authentication.',
-  cookie: 'A signed-in user.',
-  admin: 'A signed-in admin.',
-  key: 'An API key.',
-  either: 'An API key or a signed-in user.',
-  operator: 'The operator token; 404 when none is configured.',
+const schemeWords: { readonly [S in AuthScheme]: string } = {
+  cookie: 'a signed-in user',
+  key: 'an API key',
+  operatorToken: 'the operator token; 404 when none is configured',
 };
+
+function authWords({ auth, role }: RouteDeclaration): string {
+  if (auth.length === 0) return 'No authentication.';
+  if (role === 'admin') return 'A signed-in admin.';
+  const words = auth.map((scheme) => schemeWords[scheme]).join(' or ');
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+}
 
 /** The document as JSON text. @throws Error when two routes share a name */
 export function openApiText(tables: readonly RouteTable[], options: OpenApiOptions): string {
@@ -110,9 +111,9 @@ function operation(name: string, route: RouteDeclaration, wire: WireNames): Json
   return {
     operationId: name,
     summary: route.summary,
-    description: [authWords[route.auth], ...(stream ? streamWords(route) : [])].join(' '),
+    description: [authWords(route), ...(stream ? streamWords(route) : [])].join(' '),
     tags: [route.tag],
-    security: security[route.auth],
+    security: route.auth.map((scheme) => security[scheme]),
     parameters: parameters(route, wire),
     ...(route.body || route.parse === 'bytes' ? { requestBody: requestBody(route) } : {}),
     responses: responses(route),
@@ -139,7 +140,7 @@ function parameters(route: RouteDeclaration, wire: WireNames): Json[] {
     list.push({ name: parameter, in: 'query', required, schema: propertyOf(query, parameter) });
   }
   const [agentHeader] = wire.agentIdHeaders;
-  if ((route.auth === 'key' || route.auth === 'either') && agentHeader !== undefined) {
+  if (route.auth.includes('key') && agentHeader !== undefined) {
     list.push({
       name: agentHeader,
       in: 'header',
@@ -159,6 +160,16 @@ function requestBody(route: RouteDeclaration): Json {
   return { required: route.optionalBody !== true, content: { 'application/json': { schema }, ...yaml } };
 }
 
+/** True for a list that may be longer than its page. */
+const isPaged = ({ query }: RouteDeclaration): boolean =>
+  query !== undefined && ('offset' in query.shape || 'cursor' in query.shape);
+
+const linkHeader = {
+  description:
+    'Where the next page is (rel="next"); absent on the last one. A page may be shorter than its limit',
+  schema: { type: 'string' },
+};
+
 function responses(route: RouteDeclaration): Json {
   const media = route.media ?? 'application/json';
   const schema = route.reply ? schemaOf(route.reply, 'input') : { type: 'string' };
@@ -166,10 +177,11 @@ function responses(route: RouteDeclaration): Json {
   const statuses: { [status: string]: Json } = {
     [route.status]: {
       description: statusTexts[route.status] ?? 'Success',
+      ...(isPaged(route) ? { headers: { Link: linkHeader } } : {}),
       ...(hasBody ? { content: { [media]: { schema } } } : {}),
     },
   };
-  const implied = route.auth === 'none' ? [] : (['unauthenticated'] as const);
+  const implied = route.auth.length === 0 ? [] : (['unauthenticated'] as const);
   const codes = new Map<number, string[]>();
   for (const code of new Set([...implied, ...route.errors])) {
     codes.set(statusOf[code], [...(codes.get(statusOf[code]) ?? []), code]);

@@ -1,5 +1,6 @@
 // Validation of params, query and body against a declaration, and the problems in the specification's form. Reads no bytes.
 import type { z } from 'zod';
+import type { Caller } from '../api/call.ts';
 import type { RouteDeclaration } from '../api/route.ts';
 import { HubError, type Problem } from '../domain/error.ts';
 import { maxProblems } from './problem.ts';
@@ -40,4 +41,16 @@ export function validate(declaration: RouteDeclaration, parts: Parts): Parts {
     throw new HubError('validation_failed', 'The request does not fit its declaration.', { problems });
   }
   return { params, query, body };
+}
+
+/** @throws HubError env_mismatch when a key names another environment than its own on a route that declares `ownEnvironment` */
+export function checkOwnEnvironment(
+  { ownEnvironment }: RouteDeclaration,
+  caller: Caller,
+  query: unknown,
+): void {
+  if (!ownEnvironment || caller.kind !== 'key') return;
+  const asked = (query as { readonly env?: string }).env;
+  if (asked === undefined || asked === caller.env) return;
+  throw new HubError('env_mismatch', `API key is scoped to '${caller.env}', cannot access env '${asked}'.`);
 }

@@ -1,8 +1,10 @@
 import { encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { api } from '../../src/api/index.ts';
+import { defaultBody } from '../../src/api/route.ts';
 import { maxValues, readJson } from '../../src/domain/json.ts';
-import { defaultBodyLimit, readQuery, tooLarge } from '../../src/http/body.ts';
+import { readQuery, tooLarge } from '../../src/http/body.ts';
 import { unpack } from '../../src/http/live/unpack.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -111,11 +113,11 @@ describe('queries', () => {
 
 describe('body limits', () => {
   it('follow the table, and say so in its words', () => {
-    expect(defaultBodyLimit('POST', '/api/v1/auth/login')).toBe(4096);
-    expect(defaultBodyLimit('POST', '/api/v1/setup')).toBe(4096);
-    expect(defaultBodyLimit('POST', '/api/v1/bundles/evaluate')).toBe(5 * 1024 * 1024);
-    expect(defaultBodyLimit('DELETE', '/api/v1/contracts/a')).toBe(1024 * 1024);
-    expect(defaultBodyLimit('POST', '/api/v1/events')).toBe(1024 * 1024);
+    expect(api.login.bodyLimit).toBe(4096);
+    expect(api.setup.bodyLimit).toBe(4096);
+    expect(api.evaluateBundle.bodyLimit).toBe(5 * 1024 * 1024);
+    expect('bodyLimit' in api.deleteContract).toBe(false);
+    expect(defaultBody).toBe(1024 * 1024);
     expect(tooLarge(5 * 1024 * 1024).message).toBe('Request body too large. Maximum allowed: 5MB.');
     expect(tooLarge(4096).message).toBe('Request body too large. Maximum allowed: 4KB.');
   });

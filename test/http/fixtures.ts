@@ -6,8 +6,9 @@ import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { env, line } from '../../src/api/fields.ts';
 import { consoleAgentFrames, consoleDashboardFrames } from '../../src/api/frames.ts';
 import { keyRoutes } from '../../src/api/keys.ts';
-import { routes } from '../../src/api/route.ts';
+import { routes, smallBody } from '../../src/api/route.ts';
 import type { AdmittedStream, StreamHandlers } from '../../src/api/stream.ts';
+import { enforceLimit } from '../../src/app/rate-limit.ts';
 import type { Announcement } from '../../src/domain/announcement.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { agentsOf, dashboardsOf } from '../../src/domain/frame.ts';
@@ -33,7 +34,7 @@ export const testRoutes = routes({
   echo: {
     method: 'POST',
     path: '/api/v1/echo/{name}',
-    auth: 'either',
+    auth: ['key', 'cookie'],
     tag: 'test',
     summary: 'Answers what it got',
     params: z.object({ name: line(10) }),
@@ -46,7 +47,7 @@ export const testRoutes = routes({
   getValue: {
     method: 'GET',
     path: '/api/v1/sessions/{key+}',
-    auth: 'key',
+    auth: ['key'],
     tag: 'test',
     summary: 'A key with slashes',
     params: z.object({ key: z.string() }),
@@ -57,7 +58,7 @@ export const testRoutes = routes({
   bump: {
     method: 'POST',
     path: '/api/v1/sessions/{key+}/increment',
-    auth: 'key',
+    auth: ['key'],
     tag: 'test',
     summary: 'A tail with a fixed end',
     params: z.object({ key: z.string() }),
@@ -68,7 +69,7 @@ export const testRoutes = routes({
   batch: {
     method: 'POST',
     path: '/api/v1/sessions/batch',
-    auth: 'key',
+    auth: ['key'],
     tag: 'test',
     summary: 'A fixed path beside the tail',
     body: z.object({ keys: z.array(z.string()) }),
@@ -80,7 +81,7 @@ export const testRoutes = routes({
   ingest: {
     method: 'POST',
     path: '/api/v1/events',
-    auth: 'key',
+    auth: ['key'],
     tag: 'test',
     summary: 'Raw bytes',
     parse: 'bytes',
@@ -92,7 +93,9 @@ export const testRoutes = routes({
   setup: {
     method: 'POST',
     path: '/api/v1/setup',
-    auth: 'none',
+    csrfMessage: 'Missing X-Requested-With header.',
+    bodyLimit: smallBody,
+    auth: [],
     tag: 'test',
     summary: 'First admin',
     body: z.object({ email: z.string() }),
@@ -103,16 +106,26 @@ export const testRoutes = routes({
   operate: {
     method: 'POST',
     path: '/api/v1/operator/act',
-    auth: 'operator',
+    auth: ['operatorToken'],
     tag: 'test',
     summary: 'An operator route',
+    status: 204,
+    errors: [],
+  },
+  remove: {
+    method: 'DELETE',
+    path: '/api/v1/things/{name}',
+    auth: ['key', 'cookie'],
+    tag: 'test',
+    summary: 'Answers nothing',
+    params: z.object({ name: line(10) }),
     status: 204,
     errors: [],
   },
   broken: {
     method: 'GET',
     path: '/api/v1/broken',
-    auth: 'none',
+    auth: [],
     tag: 'test',
     summary: 'Throws',
     status: 200,
@@ -122,7 +135,7 @@ export const testRoutes = routes({
   agentStream: {
     method: 'GET',
     path: '/api/v1/stream',
-    auth: 'key',
+    auth: ['key'],
     tag: 'stream',
     summary: 'Agent stream',
     query: z.object({ env, bundle_name: z.string().optional() }),
@@ -134,7 +147,7 @@ export const testRoutes = routes({
   dashboardStream: {
     method: 'GET',
     path: '/api/v1/stream/dashboard',
-    auth: 'cookie',
+    auth: ['cookie'],
     tag: 'stream',
     summary: 'Dashboard stream',
     status: 200,
@@ -205,7 +218,13 @@ export function recordingStreams() {
 
 /** A pipeline over stub stores with one key, one user signed in by the token `token`, and whatever `serve` adds. */
 export function edge(
-  options: { serve?: Serve; clock?: Clock; standardPerMinute?: number; operatorToken?: string | null } = {},
+  options: {
+    serve?: Serve;
+    clock?: Clock;
+    standardPerMinute?: number;
+    operatorToken?: string | null;
+    openApiPublic?: boolean;
+  } = {},
 ) {
   const clock = options.clock ?? new ManualClock();
   const log = memoryLog();
@@ -221,8 +240,10 @@ export function edge(
     label: null,
     prefix: 'svk_production_01234567',
     hash: hashOf(keyText),
+    agentPattern: null,
     createdBy: 'a@b.c',
     createdAt: clock.now(),
+    expiresAt: null,
     lastUsedAt: null,
     revokedAt: null,
   };
@@ -245,6 +266,7 @@ export function edge(
     expiresAt: clock.now() + sessionTtlMs,
   });
   const people = { user };
+  const operatorGuesses = createLocalLimits({ clock });
   const callers = createCallers({
     keys: {
       async byHash(hash) {
@@ -279,6 +301,7 @@ export function edge(
     baseUrl: 'http://localhost:8000',
     sessionTtlMs,
     operatorToken: options.operatorToken === undefined ? 'operate-me' : options.operatorToken,
+    operatorGuess: (network) => enforceLimit(operatorGuesses, { name: network, max: 3, windowMs: 300_000 }),
   });
   const streams = recordingStreams();
   const live = createLive({
@@ -297,13 +320,14 @@ export function edge(
   const pipeline = createPipeline({
     tables: [testRoutes, keyRoutes],
     serve: {
-      echo: async (input, caller, request) => ({ ...input, caller: caller.kind, address: request.address }),
+      echo: async (input, caller, request) => ({ ...input, caller: caller.kind, network: request.network }),
       getValue: async ({ params }) => params,
       bump: async ({ params }) => params,
       batch: async ({ body }) => body,
       ingest: async ({ body }) => ({ bytes: (body as Uint8Array).length }),
       setup: async () => ({ message: 'Admin created' }),
       operate: async () => null,
+      remove: async () => null,
       broken: async () => {
         throw new TypeError('secret detail');
       },
@@ -314,7 +338,6 @@ export function edge(
     },
     callers,
     limits: createLocalLimits({ clock }),
-    operatorLimit: { limits: createLocalLimits({ clock }), max: 3, windowMs: 300_000 },
     live,
     streams: streams.handlers,
     cors: createCors('http://localhost:8000', ['http://localhost:3000'], wire.agentIdHeaders),
@@ -324,6 +347,7 @@ export function edge(
     log,
     trustedProxies: ['10.0.0.0/8', '::1'],
     openApi: '{"openapi":"3.1.0"}',
+    ...(options.openApiPublic === undefined ? {} : { openApiPublic: options.openApiPublic }),
     ...(options.standardPerMinute === undefined ? {} : { standardPerMinute: options.standardPerMinute }),
   });
   return {

@@ -3,7 +3,7 @@ import { routes } from '../../src/api/route.ts';
 import { createRouter, type Match } from '../../src/http/router.ts';
 
 const of = (method: 'GET' | 'POST' | 'PUT', path: string) =>
-  ({ method, path, auth: 'none', tag: 't', summary: 's', status: 200, errors: [] }) as const;
+  ({ method, path, auth: [], tag: 't', summary: 's', status: 200, errors: [] }) as const;
 
 const router = createRouter([
   routes({

@@ -1,6 +1,6 @@
 // What the console API's streams are sent: its frames of every kind of announcement. The words are those of src/api/frames.ts.
 import { consoleAgentFrames, consoleDashboardFrames, eventMaker } from '../../api/frames.ts';
-import { encodeSignature, type SignatureEncoding } from '../../api/signature.ts';
+import { encodeSignature, provenance, type SignatureEncoding } from '../../api/signature.ts';
 import type { Announcements } from '../../domain/announcement.ts';
 import { agentsOf, dashboardsOf, type Frame, type FrameHeader } from '../../domain/frame.ts';
 import type { ApiFrames, FrameMakers } from './announcer.ts';
@@ -36,7 +36,10 @@ export const consoleFrames = (encoding: SignatureEncoding): ApiFrames => ({
 
 function makersOf(encoding: SignatureEncoding): FrameMakers {
   /** For the agents of its environment; one that is newer takes the place of one that was not sent yet. */
-  const update = ({ deployment, yaml }: Deployed, header: Pick<FrameHeader, 'agent' | 'idempotencyKey'>) =>
+  const update = (
+    { deployment, yaml, successions }: Deployed,
+    header: Pick<FrameHeader, 'agent' | 'idempotencyKey'>,
+  ) =>
     frame(
       {
         audience: agentsOf(deployment.tenantId, deployment.env),
@@ -51,6 +54,8 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
         public_key: deployment.publicKey,
         yaml_bytes: Buffer.from(yaml.buffer, yaml.byteOffset, yaml.byteLength).toString('base64'),
         env: deployment.env,
+        tenant_id: deployment.tenantId,
+        ...provenance(deployment, successions),
       }),
     );
   /** A new key makes another signature, which agents must get. */

@@ -38,8 +38,9 @@ export const decided = (agentId: string, id: string, size = 0): Frame =>
 /** What a stream that catches up is told of, which becomes `bundleFrame(bundle, version)`. */
 export const due = (bundleName: string, version: number): Announcement => ({
   kind: 'deploymentDue',
-  deployment: { ...aDeployment({ bundleName, version }), sequence: 1 },
+  deployment: aDeployment({ bundleName, version }),
   yaml: new Uint8Array(),
+  successions: [],
   agentId: null,
 });
 
@@ -122,6 +123,7 @@ export function hub() {
       codec?: Codec;
       lastEventId?: string;
       keyHash?: string;
+      expiresAt?: number;
       revocationSequence?: number;
       full?: boolean;
       attach?: boolean;
@@ -138,6 +140,9 @@ export function hub() {
           tenantId: options.tenant ?? 't1',
           env: options.env ?? 'production',
           agentId: options.agent ?? 'default',
+          agentPattern: null,
+          expiresAt: options.expiresAt ?? null,
+          network: '203.0.113.9',
         };
     const admitted =
       caller.kind === 'user'

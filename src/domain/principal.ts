@@ -1,0 +1,43 @@
+// Who acts, as use cases see it: whose data, which environment, which rights, which name in records. Not how it was proved.
+import type { Env } from './ids.ts';
+
+/** What a principal may do. `agent`: what an API key may. An admin is an operator and a viewer as well. */
+export type Role = 'agent' | 'viewer' | 'operator' | 'admin';
+
+/** Whose name stands in records. */
+export type Actor =
+  | { readonly kind: 'user'; readonly id: string; readonly email: string }
+  | { readonly kind: 'key'; readonly id: string; readonly prefix: string }
+  /** The hub itself, for example `auto_deploy`. */
+  | { readonly kind: 'system'; readonly name: string };
+
+export interface Principal {
+  readonly tenantId: string;
+  /** The one environment that it sees and changes; null: all of the tenant's. */
+  readonly env: Env | null;
+  readonly roles: ReadonlySet<Role>;
+  readonly actor: Actor;
+  /** The agent it speaks for; null when it speaks for none or does not say. */
+  readonly agentId: string | null;
+}
+
+/** The name that records and frames show: an e-mail address, a key's prefix, or `system:<name>`. */
+export function actorName(actor: Actor): string {
+  switch (actor.kind) {
+    case 'user':
+      return actor.email;
+    case 'key':
+      return actor.prefix;
+    case 'system':
+      return `system:${actor.name}`;
+  }
+}
+
+/** The hub acting by itself in a tenant, with all rights. */
+export const systemPrincipal = (tenantId: string, name: string): Principal => ({
+  tenantId,
+  env: null,
+  roles: new Set<Role>(['viewer', 'operator', 'admin']),
+  actor: { kind: 'system', name },
+  agentId: null,
+});
