@@ -7,6 +7,7 @@ import type { Deployment } from '../../src/domain/deployment.ts';
 import type { DeploymentStore } from '../../src/ports/bundles.ts';
 import { stale, unlessTaken } from './failure.ts';
 import { fieldOf, type Row } from './form.ts';
+import { pageIn } from './page.ts';
 import type { Placed, SigningHead } from './signing.ts';
 import { decide, readHead } from './versioned-document.ts';
 
@@ -59,6 +60,13 @@ export function mongoDeployments(
     const older = { _id: id, asOf: { $lt: asOf } };
     // Refused when what is there is as new.
     await unlessTaken(c.deployments.updateOne(older, { $set: { ...rest, asOf } }, { upsert: true }));
+  }
+  /** Those that a process did not write into the history before it died. */
+  async function withoutRow(current: readonly Placed[]): Promise<readonly Placed[]> {
+    const ids = current.map(({ id }) => id);
+    const rows = await c.deployments.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray();
+    const known = new Set(rows.map((row) => row._id));
+    return current.filter(({ id }) => !known.has(id));
   }
   return {
     async lastSequence(tenantId, env, bundleName) {
@@ -132,12 +140,15 @@ export function mongoDeployments(
     async currentAll(tenantId) {
       return (await currentOfTenant(c.signing, tenantId)).map(bare);
     },
-    async list(tenantId, { env, bundleName, limit }) {
+    async list(tenantId, { env, bundleName }, { limit, offset }) {
       // The head first: what leaves it after this reading is in the history already.
       const current = (await currentOfTenant(c.signing, tenantId)).filter(
         (d) =>
           (env === undefined || d.env === env) && (bundleName === undefined || d.bundleName === bundleName),
       );
+      const rowless = await withoutRow(current);
+      // Those without a row move the rows after them further back, by as many at most.
+      const skip = Math.max(0, offset - rowless.length);
       const rows = await c.deployments
         .find({
           tenantId,
@@ -145,9 +156,16 @@ export function mongoDeployments(
           ...(bundleName === undefined ? {} : { bundleName }),
         })
         .sort({ order: -1 })
-        .limit(limit)
+        .skip(skip)
+        .limit(limit + 1 + rowless.length)
         .toArray();
-      return overlay(current, rows).slice(0, limit).map(bare);
+      const ids = new Set(rows.map((row) => row._id));
+      // Behind skipped rows it is not known where one of these stands, but that it stands before the page.
+      const newest = rows[0]?.order ?? 0;
+      const passed = skip === 0 ? [] : rowless.filter((d) => d.order > newest);
+      const shown = current.filter((d) => ids.has(d.id) || (rowless.includes(d) && !passed.includes(d)));
+      const all = overlay(shown, rows);
+      return pageIn(all, { limit, offset: offset - skip - passed.length }, bare);
     },
   };
 }

@@ -2,6 +2,7 @@
 import type { Deployment } from '../../src/domain/deployment.ts';
 import type { DeploymentStore } from '../../src/ports/bundles.ts';
 import type { Database } from './database.ts';
+import { pageOf } from './page.ts';
 import { activeKeyId } from './signing.ts';
 import type { Sync } from './sync.ts';
 import { number, table, text } from './table.ts';
@@ -85,13 +86,14 @@ export function deploymentStore(db: Database): Sync<DeploymentStore> {
       db
         .all(`${select} WHERE tenant_id = ? AND is_current = 1 ORDER BY env, bundle_name`, [tenantId])
         .map(deployments.read),
-    list: (tenantId, { env = null, bundleName = null, limit }) =>
-      db
-        .all(
-          `${select} WHERE tenant_id = ?1 AND (?2 IS NULL OR env = ?2) AND (?3 IS NULL OR bundle_name = ?3)
-             ORDER BY created_at DESC, rowid DESC LIMIT ?4`,
-          [tenantId, env, bundleName, limit],
-        )
-        .map(deployments.read),
+    list: (tenantId, { env = null, bundleName = null }, page) =>
+      pageOf(db, page, {
+        which: `SELECT rowid FROM deployments
+          WHERE tenant_id = ?1 AND (?2 IS NULL OR env = ?2) AND (?3 IS NULL OR bundle_name = ?3)
+          ORDER BY created_at DESC, rowid DESC`,
+        params: [tenantId, env, bundleName],
+        row: `${select} WHERE rowid = ?`,
+        read: deployments.read,
+      }),
   };
 }

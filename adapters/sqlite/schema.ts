@@ -146,6 +146,26 @@ CREATE TABLE sign_ins (
 CREATE INDEX sign_ins_age ON sign_ins (last_at);
 `;
 
+const keyScopes = `
+ALTER TABLE keys ADD COLUMN agent_pattern TEXT;
+ALTER TABLE keys ADD COLUMN expires_at INTEGER;
+`;
+
+// Arguments of more than 4 KiB move out of their approvals. The index of large ones adds up a quota.
+const pages = `
+CREATE TABLE approval_args (
+  tenant_id TEXT NOT NULL, id TEXT NOT NULL, env TEXT NOT NULL, bytes INTEGER NOT NULL, created_at INTEGER NOT NULL,
+  args TEXT NOT NULL, PRIMARY KEY (tenant_id, id));
+CREATE INDEX approval_args_large ON approval_args (tenant_id, env, bytes) WHERE bytes > 65536;
+CREATE INDEX approval_args_oldest ON approval_args (created_at) WHERE bytes > 65536;
+ALTER TABLE approvals ADD COLUMN args_bytes INTEGER NOT NULL DEFAULT 0;
+UPDATE approvals SET args_bytes = octet_length(tool_args) WHERE tool_args IS NOT NULL;
+INSERT INTO approval_args SELECT tenant_id, id, env, args_bytes, created_at, tool_args FROM approvals
+  WHERE args_bytes > 4096;
+UPDATE approvals SET tool_args = NULL WHERE args_bytes > 4096;
+CREATE INDEX contracts_newest ON contracts (tenant_id, created_at);
+`;
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -153,6 +173,8 @@ const migrations: readonly string[] = [
   decisions,
   signIns,
   provenance,
+  pages,
+  keyScopes,
 ];
 
 const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

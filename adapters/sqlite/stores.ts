@@ -81,6 +81,7 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteSto
     list: 'read',
     remove: 'write',
     usage: 'read',
+    usageCount: 'read',
     importAll: 'write',
   },
   compositions: {
@@ -89,6 +90,7 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteSto
     get: 'read',
     items: 'read',
     list: 'read',
+    automatic: 'read',
     remove: 'write',
   },
   bundles: { addVersion: 'write', version: 'read', versions: 'read', yaml: 'read', summaries: 'read' },
@@ -103,7 +105,10 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteSto
   },
   events: { ingest: 'write', search: 'read', histogram: 'read', counts: 'read', purge: 'write' },
   approvals: {
+    keepArgs: 'write',
+    dropLargeArgs: 'write',
     insert: 'write',
+    getWhole: 'read',
     get: 'read',
     list: 'read',
     decide: 'write',

@@ -1,6 +1,7 @@
 // Store ports of bundle versions and deployments. Every write is durable when its promise resolves.
 import type { BundleSummary, BundleVersion, Deployment } from '../domain/deployment.ts';
 import type { Env } from '../domain/ids.ts';
+import type { Page, PageRequest } from './page.ts';
 
 export type NewBundle = Omit<BundleVersion, 'version' | 'signature'> & { readonly yaml: Uint8Array };
 
@@ -9,11 +10,11 @@ export interface BundleStore {
   addVersion(bundle: NewBundle): Promise<BundleVersion>;
   version(tenantId: string, name: string, version: number): Promise<BundleVersion | null>;
   /** Newest first. */
-  versions(tenantId: string, name: string): Promise<readonly BundleVersion[]>;
+  versions(tenantId: string, name: string, page: PageRequest): Promise<Page<BundleVersion>>;
   /** The bytes as uploaded. */
   yaml(tenantId: string, name: string, version: number): Promise<Uint8Array | null>;
   /** With `env`: only bundles deployed there, computed over the versions ever deployed there. Newest upload first. */
-  summaries(tenantId: string, env: Env | null): Promise<readonly BundleSummary[]>;
+  summaries(tenantId: string, env: Env | null, page: PageRequest): Promise<Page<BundleSummary>>;
 }
 
 export interface DeploymentStore {
@@ -39,6 +40,7 @@ export interface DeploymentStore {
   /** Newest first. */
   list(
     tenantId: string,
-    filter: { readonly env?: Env; readonly bundleName?: string; readonly limit: number },
-  ): Promise<readonly Deployment[]>;
+    filter: { readonly env?: Env; readonly bundleName?: string },
+    page: PageRequest,
+  ): Promise<Page<Deployment>>;
 }

@@ -1,6 +1,7 @@
 // Store ports of tenants, users, logins, API keys and signing keys. Every write is durable when its promise resolves.
 import type { Env } from '../domain/ids.ts';
 import type { ApiKey, KeySuccession, Login, SigningKey, Tenant, User } from '../domain/tenant.ts';
+import type { Page, PageRequest } from './page.ts';
 
 export interface TenantStore {
   /** True when any user exists in any tenant. */
@@ -41,7 +42,7 @@ export const maxNetworks = 100;
 export interface KeyStore {
   insert(key: ApiKey): Promise<void>;
   /** Not revoked, newest first. */
-  list(tenantId: string): Promise<readonly ApiKey[]>;
+  list(tenantId: string, page: PageRequest): Promise<Page<ApiKey>>;
   /** The key with this hash, revoked or not. */
   byHash(hash: string): Promise<ApiKey | null>;
   /** The key when this call revoked it; null when unknown or revoked before. */

@@ -2,7 +2,7 @@
 // half done is finished or invisible.
 import { MongoClient } from 'mongodb';
 import { afterAll, describe, expect, inject, it } from 'vitest';
-import { type ApprovalRow, mongoApprovals } from '../../adapters/mongo/approvals.ts';
+import { type ApprovalRow, type ArgsRow, mongoApprovals } from '../../adapters/mongo/approvals.ts';
 import { arrivals } from '../../adapters/mongo/uuidv7.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import type { Store } from '../../src/ports/store.ts';
@@ -17,7 +17,9 @@ import {
   aSigningKey,
   aTenant,
   aUser,
+  firstPage,
   hex128,
+  itemsOf,
   parallel,
   t0,
   uuid,
@@ -93,7 +95,7 @@ describe('mongo, three nodes at once', () => {
         at(1).compositions.create(composition),
       ]);
       if (removed === 'removed') expect(made).toEqual({ unknownContract: c.contractId });
-      else expect(removed).toEqual({ usedBy: [composition.name] });
+      else expect(removed).toEqual({ usedBy: [composition.name], count: 1 });
     }
     await close();
   });
@@ -124,7 +126,7 @@ describe('mongo, three nodes at once', () => {
     const placed = added.flatMap((d) => (typeof d === 'string' ? [] : [d.sequence])).sort((a, b) => a - b);
     expect(new Set(placed).size).toBe(placed.length);
     if (rotation === 'rotated') expect(placed).toEqual([]);
-    const listed = await at(1).deployments.list(tenantId, { limit: 100 });
+    const listed = await itemsOf(at(1).deployments.list(tenantId, {}, { limit: 100, offset: 0 }));
     expect(listed.map((d) => d.sequence)).toEqual([...placed].reverse().concat(first.sequence));
     await close();
   });
@@ -161,7 +163,9 @@ const bent = <T extends object>(real: T, over: Partial<T>): T =>
 
 describe('mongo, while connections break', () => {
   const rows = client.db(databases.newName()).collection<ApprovalRow>('approvals');
-  const store = (over: Partial<typeof rows>) => mongoApprovals(bent(rows, over), arrivals(), systemClock);
+  const args = client.db(databases.newName()).collection<ArgsRow>('approvalArgs');
+  const store = (over: Partial<typeof rows>) =>
+    mongoApprovals(bent(rows, over), args, arrivals(), systemClock);
   const decision = { id: 'd', approved: true, decidedBy: 'ada', reason: null, decidedVia: 'console' };
 
   it('a decision that was written is answered as won although the approval could not be read beside it', async () => {
@@ -238,14 +242,17 @@ describe('mongo, after a process died half-way', () => {
     const first = await at(0).deployments.add(wanted);
     if (typeof first === 'string') throw new Error(first);
     await db.collection('deployments').deleteMany({ tenantId });
-    expect(await at(0).deployments.list(tenantId, { limit: 10 })).toEqual([first]);
+    expect(await itemsOf(at(0).deployments.list(tenantId, {}, { limit: 10, offset: 0 }))).toEqual([first]);
     expect((await at(0).bundles.version(tenantId, 'base', 1))?.signature).toBe(first.signature);
-    expect(await at(0).bundles.summaries(tenantId, 'production')).toMatchObject([
+    expect(await itemsOf(at(0).bundles.summaries(tenantId, 'production', firstPage))).toMatchObject([
       { name: 'base', versionCount: 1 },
     ]);
     expect(await at(0).deployments.add(wanted)).toEqual(first);
     const second = await at(0).deployments.add(aDeployment({ tenantId, signingKeyId: key.id }));
-    expect(await at(0).deployments.list(tenantId, { limit: 10 })).toEqual([second, first]);
+    expect(await itemsOf(at(0).deployments.list(tenantId, {}, { limit: 10, offset: 0 }))).toEqual([
+      second,
+      first,
+    ]);
     await close();
   });
 

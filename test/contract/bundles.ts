@@ -6,8 +6,10 @@ import {
   aBundle,
   aDeployment,
   aSigningKey,
+  firstPage,
   hex128,
   hostileTexts,
+  itemsOf,
   type Open,
   parallel,
   sharedStore,
@@ -36,13 +38,13 @@ export function bundlesContract(name: string, open: Open): void {
       expect(second.version).toBe(2);
       expect((await bundles.addVersion(aBundle({ tenantId, name: 'other' }))).version).toBe(1);
       expect(await bundles.version(tenantId, 'base', 1)).toEqual(first);
-      expect(await bundles.versions(tenantId, 'base')).toEqual([second, first]);
+      expect(await itemsOf(bundles.versions(tenantId, 'base', firstPage))).toEqual([second, first]);
       const stored = await bundles.yaml(tenantId, 'base', 1);
       expect(stored).toBeInstanceOf(Uint8Array);
       expect([...(stored ?? [])]).toEqual([...bytes]);
       expect(await bundles.version(tenantId, 'base', 3)).toBeNull();
       expect(await bundles.yaml(tenantId, 'base', 3)).toBeNull();
-      expect(await bundles.versions(tenantId, 'nothing')).toEqual([]);
+      expect(await itemsOf(bundles.versions(tenantId, 'nothing', firstPage))).toEqual([]);
     });
 
     it('30 parallel uploads get 30 versions', async () => {
@@ -59,7 +61,7 @@ export function bundlesContract(name: string, open: Open): void {
       expect(made).toEqual(made.map(() => made[0]));
       await bundles.addVersion(aBundle({ tenantId: given.tenantId }));
       expect(await bundles.addVersion(given)).toEqual(made[0]);
-      expect(await bundles.versions(given.tenantId, 'base')).toHaveLength(2);
+      expect(await itemsOf(bundles.versions(given.tenantId, 'base', firstPage))).toHaveLength(2);
     });
 
     it('tenants have names and versions of their own', async () => {
@@ -68,9 +70,9 @@ export function bundlesContract(name: string, open: Open): void {
       await bundles.addVersion(mine);
       const stranger = uuid();
       expect(await bundles.version(stranger, 'base', 1)).toBeNull();
-      expect(await bundles.versions(stranger, 'base')).toEqual([]);
+      expect(await itemsOf(bundles.versions(stranger, 'base', firstPage))).toEqual([]);
       expect(await bundles.yaml(stranger, 'base', 1)).toBeNull();
-      expect(await bundles.summaries(stranger, null)).toEqual([]);
+      expect(await itemsOf(bundles.summaries(stranger, null, firstPage))).toEqual([]);
       expect((await bundles.addVersion(aBundle({ tenantId: stranger }))).version).toBe(1);
     });
 
@@ -98,7 +100,7 @@ export function bundlesContract(name: string, open: Open): void {
       await deploy('production', 'a', 2, t0 + 11);
       await deploy('production', 'a', 1, t0 + 12);
       const never = { deployedEnvs: [], lastDeployedAt: null };
-      expect(await store.bundles.summaries(tenantId, null)).toEqual([
+      expect(await itemsOf(store.bundles.summaries(tenantId, null, firstPage))).toEqual([
         { name: 'b', latestVersion: 2, versionCount: 2, lastUpdated: t0 + 5, contractCount: 8, ...never },
         {
           name: 'a',
@@ -111,7 +113,7 @@ export function bundlesContract(name: string, open: Open): void {
         },
         { name: 'c', latestVersion: 1, versionCount: 1, lastUpdated: t0 + 3, contractCount: 9, ...never },
       ]);
-      expect(await store.bundles.summaries(tenantId, 'production')).toEqual([
+      expect(await itemsOf(store.bundles.summaries(tenantId, 'production', firstPage))).toEqual([
         {
           name: 'a',
           latestVersion: 2,
@@ -122,7 +124,7 @@ export function bundlesContract(name: string, open: Open): void {
           lastDeployedAt: t0 + 12,
         },
       ]);
-      expect(await store.bundles.summaries(tenantId, 'development')).toEqual([]);
+      expect(await itemsOf(store.bundles.summaries(tenantId, 'development', firstPage))).toEqual([]);
     });
   });
 }
@@ -178,9 +180,9 @@ export function deploymentsContract(name: string, open: Open): void {
       await deploy('production', 'base', 1);
       const second = await deploy('staging', 'base', 1);
       expect((await store.bundles.version(tenantId, 'base', 1))?.signature).toBe(second.signature);
-      expect((await store.bundles.versions(tenantId, 'base')).map((b) => b.signature)).toEqual([
-        second.signature,
-      ]);
+      expect(
+        (await itemsOf(store.bundles.versions(tenantId, 'base', firstPage))).map((b) => b.signature),
+      ).toEqual([second.signature]);
     });
 
     it('refuses a version that does not exist and a key that is not active', async () => {
@@ -245,7 +247,7 @@ export function deploymentsContract(name: string, open: Open): void {
       expect(await store.deployments.currentOf(tenantId, 'production', 'base')).toEqual(attested);
       const next = await store.deployments.add(aDeployment({ tenantId, signingKeyId: key.id }));
       await store.deployments.attest(attested);
-      expect(await store.deployments.list(tenantId, { limit: 9 })).toEqual([next, attested]);
+      expect(await itemsOf(store.deployments.list(tenantId, {}, firstPage))).toEqual([next, attested]);
     });
 
     it('lists newest first, by environment, by bundle, up to a limit', async () => {
@@ -257,14 +259,14 @@ export function deploymentsContract(name: string, open: Open): void {
       const c = await deploy('production', 'other', 1, t0 + 3);
       const d = await deploy('production', 'base', 1, t0 + 4);
       const { deployments } = store;
-      expect(await deployments.list(tenantId, { limit: 50 })).toEqual([d, c, b, a]);
-      expect(await deployments.list(tenantId, { limit: 2 })).toEqual([d, c]);
-      expect(await deployments.list(tenantId, { env: 'production', limit: 50 })).toEqual([d, c, a]);
-      expect(await deployments.list(tenantId, { bundleName: 'base', limit: 50 })).toEqual([d, b, a]);
-      expect(await deployments.list(tenantId, { env: 'staging', bundleName: 'other', limit: 50 })).toEqual(
-        [],
-      );
-      expect(await deployments.list(tenantId, { bundleName: '{"$gt":""}', limit: 50 })).toEqual([]);
+      expect(await itemsOf(deployments.list(tenantId, {}, { limit: 50, offset: 0 }))).toEqual([d, c, b, a]);
+      expect(await itemsOf(deployments.list(tenantId, {}, { limit: 2, offset: 0 }))).toEqual([d, c]);
+      expect(await itemsOf(deployments.list(tenantId, { env: 'production' }, firstPage))).toEqual([d, c, a]);
+      expect(await itemsOf(deployments.list(tenantId, { bundleName: 'base' }, firstPage))).toEqual([d, b, a]);
+      expect(
+        await itemsOf(deployments.list(tenantId, { env: 'staging', bundleName: 'other' }, firstPage)),
+      ).toEqual([]);
+      expect(await itemsOf(deployments.list(tenantId, { bundleName: '{"$gt":""}' }, firstPage))).toEqual([]);
     });
 
     it('tenants do not see each other, nor deploy with the version or key of another', async () => {
@@ -275,7 +277,7 @@ export function deploymentsContract(name: string, open: Open): void {
       expect(await store.deployments.current(other.tenantId, 'production')).toEqual([]);
       expect(await store.deployments.currentAll(other.tenantId)).toEqual([]);
       expect(await store.deployments.currentOf(other.tenantId, 'production', 'base')).toBeNull();
-      expect(await store.deployments.list(other.tenantId, { limit: 50 })).toEqual([]);
+      expect(await itemsOf(store.deployments.list(other.tenantId, {}, firstPage))).toEqual([]);
       const theirs = aDeployment({ tenantId: other.tenantId, signingKeyId: other.key.id });
       expect(await store.deployments.add(theirs)).toBe('no_version');
       await store.bundles.addVersion(aBundle({ tenantId: other.tenantId }));
