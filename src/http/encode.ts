@@ -13,6 +13,7 @@ export const plain = (status: number, headers: HeaderList, body: RawResponse['bo
   status,
   headers,
   body,
+  caller: '',
   close: false,
   live: null,
 });

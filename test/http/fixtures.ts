@@ -11,6 +11,7 @@ import { enforceLimit } from '../../src/app/rate-limit.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { agentsOf, dashboardsOf, type Frame } from '../../src/domain/frame.ts';
 import type { ApiKey, Login, User } from '../../src/domain/tenant.ts';
+import type { Budgets } from '../../src/http/budgets.ts';
 import { createCallers } from '../../src/http/caller.ts';
 import { createCors } from '../../src/http/headers.ts';
 import { createLive } from '../../src/http/live/live.ts';
@@ -219,6 +220,7 @@ export function edge(
     standardPerMinute?: number;
     operatorToken?: string | null;
     openApiPublic?: boolean;
+    budgets?: Budgets;
   } = {},
 ) {
   const clock = options.clock ?? new ManualClock();
@@ -339,6 +341,7 @@ export function edge(
     log,
     trustedProxies: ['10.0.0.0/8', '::1'],
     openApi: '{"openapi":"3.1.0"}',
+    ...(options.budgets === undefined ? {} : { budgets: options.budgets }),
     ...(options.openApiPublic === undefined ? {} : { openApiPublic: options.openApiPublic }),
     ...(options.standardPerMinute === undefined ? {} : { standardPerMinute: options.standardPerMinute }),
   });
