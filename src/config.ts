@@ -1,5 +1,6 @@
 // The settings, read from environment variables: the one reader of process.env. All errors are told at once, in plain words.
 import { isIP } from 'node:net';
+import type { Quotas } from './domain/quota.ts';
 import type { VendorNames } from './domain/vendor-names.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -33,6 +34,7 @@ export interface Config {
     readonly name: string;
   } | null;
   readonly wire: VendorNames;
+  readonly quotas: Quotas;
 }
 
 interface Setting {
@@ -91,6 +93,16 @@ export const settings: readonly Setting[] = [
   ),
   setting('ALLOW_PRIVATE_OUTBOUND', 'false', 'true lets outbound calls reach loopback and private addresses'),
   setting(
+    'LARGE_ARGUMENTS_MAX_BYTES',
+    '1073741824',
+    'Bytes that tool_args over 64 KiB of approvals may take in one environment of a tenant',
+  ),
+  setting(
+    'LARGE_ARGUMENTS_DAYS',
+    '90',
+    'Days after which such tool_args are dropped; 0 keeps them (0 to 36500)',
+  ),
+  setting(
     'OPENAPI_PUBLIC',
     'true',
     'false asks for a login or an API key before /api/openapi.json is served',
@@ -129,6 +141,8 @@ export class ConfigError extends Error {
   }
 }
 
+/** Bytes: a pebibyte. */
+const maxQuota = 2 ** 50;
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
@@ -171,7 +185,7 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
   const int = (name: string, min: number, max: number): number => {
     const value = get(name);
     const number = Number(value);
-    if (!/^\d{1,9}$/.test(value) || number < min || number > max)
+    if (!/^\d{1,15}$/.test(value) || number < min || number > max)
       fail(name, `must be a whole number from ${min} to ${max}`);
     return number;
   };
@@ -280,6 +294,10 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
       bundleKinds: names('WIRE_BUNDLE_KINDS'),
       rulesetKinds: names('WIRE_RULESET_KINDS'),
       signatureEncoding: encoding === 'base64' ? 'base64' : 'hex',
+    },
+    quotas: {
+      largeArgsBytes: int('LARGE_ARGUMENTS_MAX_BYTES', 0, maxQuota),
+      largeArgsDays: int('LARGE_ARGUMENTS_DAYS', 0, 36_500),
     },
   };
   if (problems.length > 0) throw new ConfigError(problems);

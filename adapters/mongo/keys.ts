@@ -3,6 +3,7 @@ import type { Collection } from 'mongodb';
 import type { ApiKey } from '../../src/domain/tenant.ts';
 import type { KeyStore } from '../../src/ports/identity.ts';
 import { fromRow, fromRowOrNull, type Row, toRow } from './form.ts';
+import { pageOf } from './page.ts';
 
 export type KeyRow = Row<ApiKey>;
 
@@ -11,10 +12,10 @@ export function mongoKeys(keys: Collection<KeyRow>): KeyStore {
     async insert(key) {
       await keys.insertOne(toRow(key));
     },
-    async list(tenantId) {
-      const rows = await keys.find({ tenantId, revokedAt: null }).sort({ createdAt: -1, _id: -1 }).toArray();
-      return rows.map((row) => fromRow<ApiKey>(row));
-    },
+    list: (tenantId, page) =>
+      pageOf(keys.find({ tenantId, revokedAt: null }).sort({ createdAt: -1, _id: -1 }), page, (row) =>
+        fromRow<ApiKey>(row),
+      ),
     async byHash(hash) {
       return fromRowOrNull<ApiKey>(await keys.findOne({ hash }));
     },

@@ -70,3 +70,21 @@ export class Reply<T> {
     this.status = extra.status ?? null;
   }
 }
+
+/** Query parameters of another page. */
+export type PageQuery = { readonly [name: string]: string | number };
+
+/**
+ * A page of a list, as a reply. The edge sends as many of the items as an answer may hold, in a JSON array, shortens what is too large for
+ * a list (listed.ts), and names the page after them in a Link header.
+ */
+export class List<T> {
+  readonly items: readonly T[];
+  /** The parameters of the page that begins after the first `sent` items; null when nothing is left. */
+  readonly after: (sent: number) => PageQuery | null;
+
+  constructor(items: readonly T[], after: (sent: number) => PageQuery | null) {
+    this.items = items;
+    this.after = after;
+  }
+}

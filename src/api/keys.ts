@@ -1,6 +1,6 @@
 // Routes of API keys (document 1, API key; document 3 §3).
 import { z } from 'zod';
-import { env, instant, text, uuid } from './fields.ts';
+import { env, instant, paging, text, uuid } from './fields.ts';
 import { routes } from './route.ts';
 
 const markup = /<[a-z!/?]|javascript:|\bon[a-z]+\s*=/i;
@@ -37,9 +37,10 @@ export const keyRoutes = routes({
     auth: ['cookie'],
     tag: 'keys',
     summary: 'Keys that are not revoked, newest first',
+    query: z.object(paging(1000)),
     status: 200,
     reply: z.array(key.extend({ last_used_at: instant.nullable() })),
-    errors: [],
+    errors: ['validation_failed'],
   },
   revokeKey: {
     method: 'DELETE',

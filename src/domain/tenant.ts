@@ -56,3 +56,15 @@ export interface SigningKey {
   readonly active: boolean;
   readonly createdAt: number;
 }
+
+/** A retiring signing key's statement that another one follows it: agents that pinned the old key take the new one by it. */
+export interface KeySuccession {
+  readonly previousKey: string;
+  readonly publicKey: string;
+  readonly rotatedAt: number;
+  /** Ed25519 by the previous key over `successionText` (domain/attestation), 128 hex characters. */
+  readonly signature: string;
+}
+
+/** Successions kept per tenant, the newest ones: an agent that was away for more rotations has to be pinned again. */
+export const maxSuccessions = 16;

@@ -3,6 +3,7 @@ import type { keyRoutes } from '../api/keys.ts';
 import { notFound } from '../domain/error.ts';
 import { dashboardsOf } from '../domain/frame.ts';
 import type { Handlers } from './hub.ts';
+import { listOf } from './pages.ts';
 import { iso } from './render.ts';
 
 export const keys: Handlers<typeof keyRoutes> = {
@@ -35,9 +36,9 @@ export const keys: Handlers<typeof keyRoutes> = {
     return { id, key, prefix, env, label, created_at: iso(now) };
   },
 
-  async listKeys(hub, _input, caller) {
-    const list = await hub.store.keys.list(caller.tenantId);
-    return list.map(({ id, prefix, env, label, createdAt, lastUsedAt }) => ({
+  async listKeys(hub, { query }, caller) {
+    const page = await hub.store.keys.list(caller.tenantId, query);
+    return listOf(page, query, ({ id, prefix, env, label, createdAt, lastUsedAt }) => ({
       id,
       prefix,
       env,

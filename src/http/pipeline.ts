@@ -151,7 +151,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       header: (key) => raw.headers.get(key) ?? null,
     };
     const result = await handler(input, caller, request);
-    return encode(declaration, result, cookie);
+    return encode(declaration, result, cookie, raw);
   }
 
   function preflight(raw: RawRequest, origin: string | undefined): RawResponse {

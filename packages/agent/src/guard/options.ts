@@ -43,6 +43,8 @@ export interface GuardOptions extends Language {
   /** The OpenTelemetry API to use; null: none. Default: the installed one, if there is one. */
   readonly openTelemetry?: OpenTelemetryApi | null;
   readonly clock?: Clock;
+  /** Told once per session when half of a built-in limit is used up. Default: a warning of the Node process. */
+  readonly onNotice?: (message: string) => void;
   /** Told of what goes wrong in the background. Default: nobody. */
   readonly onError?: OnError;
 }

@@ -12,7 +12,14 @@ export { maxMessageLength } from './bundle/contract.ts';
 export { decomposeBundle, maxContracts } from './bundle/decomposition.ts';
 export { readBundle } from './bundle/document.ts';
 export { maxStoredRules, readBundleHeader } from './bundle/header.ts';
-export { maxProblems } from './bundle/reader.ts';
+export {
+  type LintCode,
+  type LintFinding,
+  type LintOptions,
+  lintBundle,
+  maxFindings,
+} from './bundle/lint.ts';
+export { type BundleProblem, maxProblems } from './bundle/reader.ts';
 export { ruleTypes } from './bundle/rule.ts';
 export { validateBundle } from './bundle/validation.ts';
 export type { AcceptedKinds } from './bundle/vocabulary.ts';
