@@ -53,6 +53,17 @@ export const testRoutes = routes({
     reply: z.object({ key: z.string() }),
     errors: [],
   },
+  download: {
+    method: 'GET',
+    path: '/api/v1/download',
+    auth: ['key'],
+    tag: 'test',
+    summary: 'An answer of any size',
+    download: true,
+    status: 200,
+    reply: z.unknown(),
+    errors: [],
+  },
   bump: {
     method: 'POST',
     path: '/api/v1/sessions/{key+}/increment',
@@ -316,6 +327,7 @@ export function edge(
     serve: {
       echo: async (input, caller, request) => ({ ...input, caller: caller.kind, network: request.network }),
       getValue: async ({ params }) => params,
+      download: async () => ({}),
       bump: async ({ params }) => params,
       batch: async ({ body }) => body,
       ingest: async ({ body }) => ({ bytes: (body as Uint8Array).length }),
