@@ -1,5 +1,6 @@
 // The settings, read from environment variables: the one reader of process.env. All errors are told at once, in plain words.
 import { isIP } from 'node:net';
+import type { Quotas } from './domain/quota.ts';
 import type { VendorNames } from './domain/vendor-names.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -17,9 +18,13 @@ export interface Config {
   readonly sessionTtlMs: number;
   readonly loginAttempts: number;
   readonly loginWindowMs: number;
+  readonly approvalsPerMinute: number;
+  readonly ingestEventsPerMinute: number;
   readonly corsOrigins: readonly string[];
   readonly trustedProxies: readonly string[];
   readonly allowPrivateOutbound: boolean;
+  /** Whether GET /api/openapi.json answers without a login or key. */
+  readonly openApiPublic: boolean;
   readonly logLevel: LogLevel;
   readonly drainSeconds: number;
   readonly cluster: {
@@ -29,6 +34,7 @@ export interface Config {
     readonly name: string;
   } | null;
   readonly wire: VendorNames;
+  readonly quotas: Quotas;
 }
 
 interface Setting {
@@ -59,7 +65,7 @@ export const settings: readonly Setting[] = [
   setting(
     'SETUP_TOKEN',
     '',
-    'When set, first-run setup must present it (field setup_token or header X-Setup-Token)',
+    'What first-run setup must present (field setup_token or header X-Setup-Token), 16 characters or more; without one, and listening to other machines, the hub prints one for them',
   ),
   setting(
     'OPERATOR_TOKEN',
@@ -70,9 +76,15 @@ export const settings: readonly Setting[] = [
   setting(
     'RATE_LIMIT_MAX_ATTEMPTS',
     '10',
-    'Logins, and calls with the operator token, per client address and window',
+    'Logins, set-up tokens tried, and calls with the operator token, per client address (IPv6: /64) and window',
   ),
   setting('RATE_LIMIT_WINDOW_SECONDS', '300', 'The login window, in seconds'),
+  setting('APPROVALS_PER_MINUTE', '10', 'Approvals that an agent may ask for in a minute'),
+  setting(
+    'INGEST_EVENTS_PER_MINUTE',
+    '6000000',
+    "Audit events taken in a minute for a tenant's environment; above it 429 with Retry-After",
+  ),
   setting('CORS_ORIGINS', '', 'Browser origins beside BASE_URL that may call, comma separated; * is refused'),
   setting(
     'TRUSTED_PROXIES',
@@ -80,6 +92,21 @@ export const settings: readonly Setting[] = [
     'Addresses or CIDR ranges whose X-Forwarded-For is believed, comma separated',
   ),
   setting('ALLOW_PRIVATE_OUTBOUND', 'false', 'true lets outbound calls reach loopback and private addresses'),
+  setting(
+    'LARGE_ARGUMENTS_MAX_BYTES',
+    '1073741824',
+    'Bytes that tool_args over 64 KiB of approvals may take in one environment of a tenant',
+  ),
+  setting(
+    'LARGE_ARGUMENTS_DAYS',
+    '90',
+    'Days after which such tool_args are dropped; 0 keeps them (0 to 36500)',
+  ),
+  setting(
+    'OPENAPI_PUBLIC',
+    'true',
+    'false asks for a login or an API key before /api/openapi.json is served',
+  ),
   setting('LOG_LEVEL', 'info', 'debug, info, warn, error or silent'),
   setting('DRAIN_SECONDS', '5', 'On SIGTERM, streams are ended spread over this many seconds (0 to 300)'),
   setting('MONGODB_URL', '', 'With REDIS_URL: run as one node of a cluster'),
@@ -114,6 +141,8 @@ export class ConfigError extends Error {
   }
 }
 
+/** Bytes: a pebibyte. */
+const maxQuota = 2 ** 50;
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
@@ -156,7 +185,7 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
   const int = (name: string, min: number, max: number): number => {
     const value = get(name);
     const number = Number(value);
-    if (!/^\d{1,9}$/.test(value) || number < min || number > max)
+    if (!/^\d{1,15}$/.test(value) || number < min || number > max)
       fail(name, `must be a whole number from ${min} to ${max}`);
     return number;
   };
@@ -185,6 +214,8 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
     fail('ADMIN_PASSWORD', 'must have 12 to 1024 characters');
   }
 
+  const setupToken = get('SETUP_TOKEN');
+  if (setupToken !== '' && setupToken.length < 16) fail('SETUP_TOKEN', 'must have 16 characters or more');
   const operator = get('OPERATOR_TOKEN');
   if (operator !== '' && operator.length < 32) fail('OPERATOR_TOKEN', 'must have 32 characters or more');
 
@@ -197,9 +228,11 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
   for (const proxy of proxies) {
     if (!isNetwork(proxy)) fail('TRUSTED_PROXIES', `'${proxy}' is neither an address nor a CIDR range`);
   }
-  const outbound = get('ALLOW_PRIVATE_OUTBOUND').toLowerCase();
-  if (!['true', 'false', '1', '0'].includes(outbound))
-    fail('ALLOW_PRIVATE_OUTBOUND', 'must be true or false');
+  const flag = (name: string): boolean => {
+    const value = get(name).toLowerCase();
+    if (!['true', 'false', '1', '0'].includes(value)) fail(name, 'must be true or false');
+    return value === 'true' || value === '1';
+  };
   const logLevel = get('LOG_LEVEL').toLowerCase();
   const level = levels.find((known) => known === logLevel);
   if (!level) fail('LOG_LEVEL', `must be one of ${levels.join(', ')}`);
@@ -238,14 +271,17 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
     dataDir: get('DATA_DIR'),
     secretKey: secret === '' ? null : secret,
     admin: email === '' ? null : { email: email.toLowerCase(), password },
-    setupToken: get('SETUP_TOKEN') || null,
+    setupToken: setupToken || null,
     operatorToken: operator || null,
     sessionTtlMs: int('SESSION_TTL_HOURS', 1, 168) * 3_600_000,
     loginAttempts: int('RATE_LIMIT_MAX_ATTEMPTS', 1, 100_000),
     loginWindowMs: int('RATE_LIMIT_WINDOW_SECONDS', 1, 86_400) * 1000,
+    approvalsPerMinute: int('APPROVALS_PER_MINUTE', 1, 1_000_000),
+    ingestEventsPerMinute: int('INGEST_EVENTS_PER_MINUTE', 1, 999_999_999),
     corsOrigins: cors,
     trustedProxies: proxies,
-    allowPrivateOutbound: outbound === 'true' || outbound === '1',
+    allowPrivateOutbound: flag('ALLOW_PRIVATE_OUTBOUND'),
+    openApiPublic: flag('OPENAPI_PUBLIC'),
     logLevel: level ?? 'info',
     drainSeconds: int('DRAIN_SECONDS', 0, 300),
     cluster: mongoUrl === '' || redisUrl === '' ? null : { mongoUrl, redisUrl, name: clusterName },
@@ -258,6 +294,10 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
       bundleKinds: names('WIRE_BUNDLE_KINDS'),
       rulesetKinds: names('WIRE_RULESET_KINDS'),
       signatureEncoding: encoding === 'base64' ? 'base64' : 'hex',
+    },
+    quotas: {
+      largeArgsBytes: int('LARGE_ARGUMENTS_MAX_BYTES', 0, maxQuota),
+      largeArgsDays: int('LARGE_ARGUMENTS_DAYS', 0, 36_500),
     },
   };
   if (problems.length > 0) throw new ConfigError(problems);

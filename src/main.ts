@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The process: arguments, settings, start, first-run instructions, signals. bootstrap/hub.ts puts the parts together.
 import { openApiFor, startHub } from './bootstrap/hub.ts';
+import { startFailure } from './bootstrap/start-failure.ts';
 import { type Config, ConfigError, helpText, readConfig } from './config.ts';
 import { HubError } from './domain/error.ts';
 
@@ -9,11 +10,20 @@ const say = (text: string): void => {
 };
 
 /** What a person who has never seen the hub does next; printed at start until there is an admin. */
-function firstRun(url: string, { setupToken, wire }: Config): string {
+function firstRun(url: string, { setupToken, wire, host }: Config, printed: string | null): string {
   const agentId = wire.agentIdHeaders[0] ?? 'x-service-agent-id';
   const token = setupToken !== null ? " \\\n       -H 'X-Setup-Token: <the SETUP_TOKEN you set>'" : '';
-  return `
+  const warning =
+    printed === null
+      ? ''
+      : `
+WARNING: nobody has set this hub up yet, it listens on ${host}, which other machines may reach, and SETUP_TOKEN is not set. Whoever sets it
+up becomes its admin. A request from this machine needs no token; one from anywhere else, or through a proxy or into a container, needs
 
+     X-Setup-Token: ${printed}
+`;
+  return `
+${warning}
 Nobody has set this hub up yet. In another terminal:
 
   1. Create the first admin:
@@ -57,12 +67,14 @@ async function run(): Promise<void> {
     return;
   }
   const config = readConfig();
-  const hub = await startHub(config);
+  const hub = await startHub(config).catch((error: unknown) => {
+    throw startFailure(error, config.dataDir);
+  });
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   const listening = `Reeve is listening on http://${host}:${hub.port}`;
   const local = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : host;
   const setUp = await hub.isSetUp();
-  say(setUp ? listening : listening + firstRun(`http://${local}:${hub.port}`, config));
+  say(setUp ? listening : listening + firstRun(`http://${local}:${hub.port}`, config, hub.printedSetupToken));
 
   let stopping = false;
   const stop = (signal: string): void => {

@@ -12,7 +12,7 @@ import { systemClock } from '../adapters/node/clock.ts';
 import { createEvaluator, type EvaluatorOptions } from '../adapters/node/evaluator/evaluator.ts';
 import { createSecrets } from '../adapters/node/secrets.ts';
 import { openSqliteInline } from '../adapters/sqlite/index.ts';
-import { type Caller, Reply, type Request } from '../src/api/call.ts';
+import { type Caller, List, Reply, type Request } from '../src/api/call.ts';
 import { type Api, api } from '../src/api/index.ts';
 import type { ReplyBody, RouteDeclaration } from '../src/api/route.ts';
 import type { Control, Frame } from '../src/domain/frame.ts';
@@ -20,6 +20,7 @@ import type { Env } from '../src/domain/ids.ts';
 import type { Hub, Settings } from '../src/handlers/hub.ts';
 import { handlers } from '../src/handlers/index.ts';
 import { problemsOf, validationFailed } from '../src/handlers/problems.ts';
+import { encodeList } from '../src/http/list.ts';
 import { checkOwnEnvironment } from '../src/http/validate.ts';
 import type { Broadcast } from '../src/ports/broadcast.ts';
 import type { Evaluator } from '../src/ports/evaluator.ts';
@@ -57,7 +58,11 @@ export interface TestHub {
     operation: N,
     input?: CallInput,
     caller?: Caller,
-    request?: { readonly address?: string; readonly headers?: { readonly [name: string]: string } },
+    request?: {
+      readonly network?: string;
+      readonly local?: boolean;
+      readonly headers?: { readonly [name: string]: string };
+    },
   ): Promise<CallResult<N>>;
   /** A new tenant's signed-in admin. */
   tenant(email?: string): Promise<UserCaller>;
@@ -76,6 +81,8 @@ const settings: Settings = {
   sessionTtlMs: 24 * 3_600_000,
   loginAttempts: 10,
   loginWindowMs: 300_000,
+  approvalsPerMinute: 10,
+  ingestEventsPerMinute: 6_000_000,
   wire: {
     agentIdHeaders: ['x-service-agent-id'],
     sessionCookie: 'service_session',
@@ -86,6 +93,7 @@ const settings: Settings = {
     rulesetKinds: ['Ruleset'],
     signatureEncoding: 'hex',
   },
+  quotas: { largeArgsBytes: 1 << 30, largeArgsDays: 90 },
 };
 
 const evaluatorThread = compiled('adapters/node/evaluator/worker.ts');
@@ -131,13 +139,15 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
   });
   const evaluator = shared ?? makeEvaluator();
   const jobs = createLocalJobs({ table: store.jobs, clock, log: silentLog });
+  const limits = createLocalLimits({ clock });
   const hub: Hub = {
     store,
     actors,
     broadcast,
     evaluator,
     jobs,
-    limits: createLocalLimits({ clock }),
+    limits,
+    requestLimits: limits,
     clock,
     secrets,
     log: silentLog,
@@ -172,14 +182,16 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
       const headers = request.headers ?? {};
       const full: Request = {
         id: 'request',
-        address: request.address ?? '127.0.0.1',
+        network: request.network ?? '127.0.0.1',
+        local: request.local ?? true,
         header: (name) => headers[name] ?? null,
       };
       // The input was validated by the declaration itself, so it is what the handler's type says.
       const parts = validated(declaration, input);
       checkOwnEnvironment(declaration, caller, parts.query);
       const result: unknown = await handlers[operation](hub, parts as never, caller as never, full);
-      const reply = result instanceof Reply ? result : new Reply(result);
+      const reply =
+        result instanceof Reply ? result : result instanceof List ? sent(result) : new Reply(result);
       // What the declaration promises, the handler keeps: the typed client and the OpenAPI document rely on it.
       declaration.reply?.parse(reply.body);
       return {
@@ -202,6 +214,9 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
       tenantId,
       env,
       agentId,
+      agentPattern: null,
+      expiresAt: null,
+      network: '203.0.113.9',
     }),
     newFrames() {
       const found = frames.slice(told);
@@ -217,6 +232,12 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
     },
   };
   return made;
+}
+
+/** A list as it goes out. */
+function sent(list: List<object>): Reply<unknown> {
+  const { json, headers } = encodeList(list, { path: '/list', query: '' });
+  return new Reply(JSON.parse(json), { headers: Object.fromEntries(headers) });
 }
 
 /** As the pipeline validates. @throws HubError validation_failed */

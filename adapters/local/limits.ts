@@ -15,14 +15,14 @@ const sweepEveryMs = 60_000;
 
 export interface LocalLimitsOptions {
   readonly clock: Clock;
-  /** Windows kept; 100,000 by default. Beyond it the one that was hit longest ago is forgotten. */
+  /** Windows kept of each class of names; default 100,000. Beyond it the one of the class that was hit longest ago is forgotten. */
   readonly windows?: number;
 }
 
 /** Never lets more than `max` into a window. Where `max` is above 500 a place may come free up to 1/500 of the window late. */
-export function createLocalLimits({ clock, windows: most = 100_000 }: LocalLimitsOptions): Limits {
-  /** Least recently hit first. */
-  const windows = new Map<string, Window>();
+export function createLocalLimits({ clock, windows: maxWindows = 100_000 }: LocalLimitsOptions): Limits {
+  /** By class of names, because callers choose a part of many names: who invents them must not push out windows of another class. Least recently hit first. */
+  const classes = new Map<string, Map<string, Window>>();
   let sweepAt = clock.now() + sweepEveryMs;
 
   const expire = (window: Window, now: number): void => {
@@ -38,9 +38,11 @@ export function createLocalLimits({ clock, windows: most = 100_000 }: LocalLimit
   const sweep = (now: number): void => {
     if (now < sweepAt) return;
     sweepAt = now + sweepEveryMs;
-    for (const [name, window] of windows) {
-      const newest = window.entries.at(-1);
-      if (!newest || newest.at + window.windowMs <= now) windows.delete(name);
+    for (const windows of classes.values()) {
+      for (const [name, window] of windows) {
+        const newest = window.entries.at(-1);
+        if (!newest || newest.at + window.windowMs <= now) windows.delete(name);
+      }
     }
   };
 
@@ -65,21 +67,39 @@ export function createLocalLimits({ clock, windows: most = 100_000 }: LocalLimit
     window.sum += cost;
   };
 
+  const windowsOf = (name: string): Map<string, Window> => {
+    const kind = name.slice(0, Math.max(0, name.indexOf(':')));
+    const windows = classes.get(kind) ?? new Map<string, Window>();
+    classes.set(kind, windows);
+    return windows;
+  };
+
   return {
     async hit(name, max, windowMs, cost = 1): Promise<LimitAnswer> {
       const now = clock.now();
       sweep(now);
+      const windows = windowsOf(name);
       const window = windows.get(name) ?? { windowMs, entries: [], sum: 0 };
       expire(window, now);
       if (window.sum + cost > max) return { ok: false, retryAfter: wait(window, max, cost, now) };
+      if (cost === 0) return { ok: true };
       add(window, max, cost, now);
       windows.delete(name);
       windows.set(name, window);
-      if (windows.size > most) {
+      if (windows.size > maxWindows) {
         const oldest = windows.keys().next();
         if (!oldest.done) windows.delete(oldest.value);
       }
       return { ok: true };
+    },
+
+    async takeBack(name) {
+      const window = windowsOf(name).get(name);
+      const newest = window?.entries.at(-1);
+      if (!window || !newest) return;
+      newest.cost--;
+      window.sum--;
+      if (newest.cost <= 0) window.entries.pop();
     },
   };
 }

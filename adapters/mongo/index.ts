@@ -94,7 +94,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
   const { ping } = guard.guarded({ ping: () => roundTrip(db, clock) });
   return {
     tenants: guard.guarded(mongoTenants(founding)),
-    logins: guard.guarded(mongoLogins(db.collection('logins'))),
+    logins: guard.guarded(mongoLogins(db.collection('logins'), db.collection('signIns'))),
     keys: guard.guarded(mongoKeys(db.collection('keys'))),
     signing: guard.guarded(mongoSigning(founding.signing, turn, (tenantId) => settle(founding, tenantId))),
     contracts: guard.guarded(mongoContracts(library)),
@@ -102,7 +102,9 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     bundles: guard.guarded(mongoBundles(bundles, turn)),
     deployments: guard.guarded(mongoDeployments(bundles, turn, bundleHasVersion(bundles.bundles))),
     events: guard.guarded(mongoEvents(db.collection('events'), arrival, clock)),
-    approvals: guard.guarded(mongoApprovals(db.collection('approvals'), arrival, clock)),
+    approvals: guard.guarded(
+      mongoApprovals(db.collection('approvals'), db.collection('approvalArgs'), arrival, clock),
+    ),
     agents: guard.guarded(mongoAgents(db.collection('agents'), db.collection('reports'))),
     rules: guard.guarded(mongoRules(db.collection('rules'))),
     values: guard.guarded(mongoValues(db.collection('values'), turn)),

@@ -8,6 +8,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
     { key: { 'founding.tenant._id': 1 }, sparse: true },
   ],
   logins: [{ key: { userId: 1 } }, { key: { expiresAt: 1 } }],
+  signIns: [{ key: { userId: 1, lastAt: -1 } }, { key: { lastAt: 1 } }],
   keys: [{ key: { hash: 1 }, unique: true }, { key: { tenantId: 1, createdAt: -1 } }],
   bundles: [{ key: { tenantId: 1, name: 1, version: -1 }, unique: true }],
   deployments: [
@@ -29,6 +30,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
     { key: { deadline: 1 }, partialFilterExpression: { status: 'pending' } },
     { key: { unannouncedAt: 1 }, sparse: true },
   ],
+  approvalArgs: [{ key: { tenantId: 1, env: 1, bytes: 1 } }, { key: { createdAt: 1 } }],
   agents: [{ key: { tenantId: 1, agentId: 1 }, unique: true }, { key: { lastSeenAt: 1 } }],
   reports: [{ key: { tenantId: 1, env: 1 } }, { key: { tenantId: 1, agentId: 1 } }],
   rules: [{ key: { tenantId: 1, priority: 1 }, unique: true }],

@@ -1,11 +1,20 @@
-// Logins in MongoDB: one document each, under the hash of its token.
+// Logins in MongoDB: one document each, under the hash of its token; and one for each network that a user signed in from.
 import type { Collection } from 'mongodb';
 import type { Login } from '../../src/domain/tenant.ts';
-import type { LoginStore } from '../../src/ports/identity.ts';
+import { type LoginStore, maxNetworks } from '../../src/ports/identity.ts';
+import { unlessTaken } from './failure.ts';
 
 export type LoginRow = Omit<Login, 'tokenHash'> & { readonly _id: string };
 
-export function mongoLogins(logins: Collection<LoginRow>): LoginStore {
+export interface SignInRow {
+  /** User and network. */
+  readonly _id: string;
+  readonly userId: string;
+  readonly lastAt: number;
+}
+
+export function mongoLogins(logins: Collection<LoginRow>, signIns: Collection<SignInRow>): LoginStore {
+  const idOf = (userId: string, network: string): string => JSON.stringify([userId, network]);
   return {
     async put({ tokenHash, ...rest }) {
       await logins.replaceOne({ _id: tokenHash }, rest, { upsert: true });
@@ -27,6 +36,22 @@ export function mongoLogins(logins: Collection<LoginRow>): LoginStore {
     },
     async sweep(now) {
       const { deletedCount } = await logins.deleteMany({ expiresAt: { $lte: now } });
+      return deletedCount;
+    },
+    async signedInFrom(userId, network, now) {
+      const _id = idOf(userId, network);
+      const change = { $max: { lastAt: now }, $setOnInsert: { userId } };
+      if (!(await unlessTaken(signIns.updateOne({ _id }, change, { upsert: true })))) {
+        await signIns.updateOne({ _id }, { $max: { lastAt: now } });
+      }
+      const surplus = await signIns.find({ userId }).sort({ lastAt: -1 }).skip(maxNetworks).toArray();
+      if (surplus.length > 0) await signIns.deleteMany({ _id: { $in: surplus.map((row) => row._id) } });
+    },
+    async hasSignedInFrom(userId, network, since) {
+      return (await signIns.findOne({ _id: idOf(userId, network), lastAt: { $gte: since } })) !== null;
+    },
+    async forgetNetworks(before) {
+      const { deletedCount } = await signIns.deleteMany({ lastAt: { $lt: before } });
       return deletedCount;
     },
   };

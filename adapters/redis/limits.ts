@@ -21,6 +21,7 @@ if #old > 0 then
   redis.call('HSET', KEYS[2], 'sum', string.format('%.17g', sum))
 end
 if sum + cost <= max then
+  if cost == 0 then return -1 end
   local n = redis.call('HINCRBY', KEYS[2], 'n', 1)
   redis.call('ZADD', KEYS[1], now, string.format('%d:%.17g', n, cost))
   redis.call('HSET', KEYS[2], 'sum', string.format('%.17g', sum + cost))
@@ -41,20 +42,34 @@ while true do
 end
 `);
 
+/** KEYS: as above. */
+const takeBackScript = script(`
+local newest = redis.call('ZPOPMAX', KEYS[1])
+if #newest == 0 then return 0 end
+local sum = tonumber(redis.call('HGET', KEYS[2], 'sum') or '0') - tonumber(string.match(newest[1], ':(.*)$'))
+redis.call('HSET', KEYS[2], 'sum', string.format('%.17g', sum))
+return 1
+`);
+
 const closedSeconds = 30;
 
 /** @param time the time to count in; Redis's own without it (nodes' clocks differ) */
 export function redisLimits(link: Link, prefix: string, time?: () => number): Limits {
+  const keysOf = (name: string) => [`${prefix}limit:{${name}}`, `${prefix}limit:{${name}}:sum`];
   return {
     async hit(name, max, windowMs, cost = 1): Promise<LimitAnswer> {
       try {
-        const keys = [`${prefix}limit:{${name}}`, `${prefix}limit:{${name}}:sum`];
         const args = [String(max), String(Math.ceil(windowMs)), String(cost), time ? String(time()) : ''];
-        const wait = Number(await link.run(hitScript, keys, args));
+        const wait = Number(await link.run(hitScript, keysOf(name), args));
         return wait < 0 ? { ok: true } : { ok: false, retryAfter: Math.max(1, Math.ceil(wait / 1000)) };
       } catch {
         return { ok: false, retryAfter: closedSeconds };
       }
+    },
+
+    async takeBack(name) {
+      // A hit that stays counted leaves its window by itself.
+      await link.run(takeBackScript, keysOf(name), []).catch(() => {});
     },
   };
 }

@@ -2,11 +2,10 @@
 import { HubError } from '../../src/domain/error.ts';
 import type { EventBatch } from '../../src/ports/events.ts';
 import { CallIndex } from './calls.ts';
-import { Database } from './database.ts';
 import { encodeBatch } from './events-encode.ts';
 import { errorOf, failureOf } from './failure.ts';
 import { createPrivate, lockStore } from './lock.ts';
-import { configure, migrate } from './schema.ts';
+import { openFile } from './open.ts';
 import { kinds, nounsOf } from './stores.ts';
 import { finish, type NounName, type SqliteStore } from './sync.ts';
 
@@ -33,9 +32,7 @@ export async function openInline(path: string): Promise<SqliteStore> {
   const inMemory = path === ':memory:';
   const lock = inMemory ? null : lockStore(path);
   if (!inMemory) createPrivate(path);
-  const db = new Database(path);
-  configure(db, { cacheBytes: 32 << 20, checkpointPages: 4000 });
-  migrate(db);
+  const db = openFile(path, { cacheBytes: 32 << 20, checkpointPages: 4000 });
   const calls = new CallIndex(db);
   calls.load();
   const stores = nounsOf(db, calls) as unknown as {

@@ -3,6 +3,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { HubError } from '../../src/domain/error.ts';
 import { Database } from './database.ts';
+import { openingError, troubleOf } from './trouble.ts';
 
 /** Makes the file, and its folder when missing, readable by its owner alone; SQLite gives its companions the same mode. */
 export function createPrivate(path: string): void {
@@ -10,19 +11,27 @@ export function createPrivate(path: string): void {
   closeSync(openSync(path, 'a', 0o600));
 }
 
+function openPrivate(path: string): Database {
+  try {
+    createPrivate(path);
+    return new Database(path, 0);
+  } catch (error) {
+    throw openingError(error, path);
+  }
+}
+
 /**
  * Holds the store until released.
- * @throws HubError('conflict') when another holds it
+ * @throws HubError('conflict') when another holds it; another HubError in one line when the lock cannot be made
  */
 export function lockStore(path: string): { release(): void } {
   const lockPath = `${path}.lock`;
-  createPrivate(lockPath);
-  const db = new Database(lockPath, 0);
+  const db = openPrivate(lockPath);
   try {
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     db.close();
-    if (!String(error).includes('locked')) throw error;
+    if (troubleOf(error) !== 'locked') throw openingError(error, lockPath);
     throw new HubError(
       'conflict',
       `The store ${path} is in use by another process; one process at a time may open it.`,

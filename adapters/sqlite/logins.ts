@@ -1,6 +1,6 @@
 // Login sessions in SQLite.
 import type { Login } from '../../src/domain/tenant.ts';
-import type { LoginStore } from '../../src/ports/identity.ts';
+import { type LoginStore, maxNetworks } from '../../src/ports/identity.ts';
 import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
 import { number, table, text } from './table.ts';
@@ -39,5 +39,24 @@ export function loginStore(db: Database): Sync<LoginStore> {
       db.run('DELETE FROM logins WHERE user_id = ?', [userId]);
     },
     sweep: (now) => db.run('DELETE FROM logins WHERE expires_at <= ?', [now]),
+    signedInFrom(userId, network, now) {
+      db.run(
+        `INSERT INTO sign_ins (user_id, network, last_at) VALUES (?, ?, ?)
+           ON CONFLICT (user_id, network) DO UPDATE SET last_at = max(last_at, excluded.last_at)`,
+        [userId, network, now],
+      );
+      db.run(
+        `DELETE FROM sign_ins WHERE user_id = ?1 AND network IN
+           (SELECT network FROM sign_ins WHERE user_id = ?1 ORDER BY last_at DESC LIMIT -1 OFFSET ?2)`,
+        [userId, maxNetworks],
+      );
+    },
+    hasSignedInFrom: (userId, network, since) =>
+      db.get('SELECT 1 FROM sign_ins WHERE user_id = ? AND network = ? AND last_at >= ?', [
+        userId,
+        network,
+        since,
+      ]) !== undefined,
+    forgetNetworks: (before) => db.run('DELETE FROM sign_ins WHERE last_at < ?', [before]),
   };
 }

@@ -125,18 +125,90 @@ CREATE INDEX jobs_due ON jobs (queue, due) WHERE state <> 'dead';
 CREATE INDEX jobs_dead ON jobs (queue, died_at) WHERE state = 'dead';
 `;
 
-const migrations: readonly string[] = [control + events, jobs, announcements + seals, decisions];
+// The last sequences stand apart from the deployments, because they outlive them.
+const provenance = `
+ALTER TABLE deployments ADD COLUMN attestation TEXT;
+CREATE TABLE deployment_sequences (
+  tenant_id TEXT NOT NULL, env TEXT NOT NULL, bundle_name TEXT NOT NULL, last INTEGER NOT NULL,
+  PRIMARY KEY (tenant_id, env, bundle_name)) WITHOUT ROWID;
+INSERT INTO deployment_sequences
+  SELECT tenant_id, env, bundle_name, max(sequence) FROM deployments GROUP BY tenant_id, env, bundle_name;
+CREATE TABLE key_successions (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, tenant_id TEXT NOT NULL, previous_key TEXT NOT NULL,
+  public_key TEXT NOT NULL, rotated_at INTEGER NOT NULL, signature TEXT NOT NULL);
+CREATE INDEX key_successions_of ON key_successions (tenant_id, id);
+UPDATE signing_keys SET sealed_seed = '' WHERE active = 0;
+`;
 
-/** Brings the file to the newest version. @throws HubError('conflict') when a newer program made it */
-export function migrate(db: Database): void {
-  const version = Number(db.get('PRAGMA user_version')?.[0] ?? 0);
+const signIns = `
+CREATE TABLE sign_ins (
+  user_id TEXT NOT NULL, network TEXT NOT NULL, last_at INTEGER NOT NULL, PRIMARY KEY (user_id, network)) WITHOUT ROWID;
+CREATE INDEX sign_ins_age ON sign_ins (last_at);
+`;
+
+const keyScopes = `
+ALTER TABLE keys ADD COLUMN agent_pattern TEXT;
+ALTER TABLE keys ADD COLUMN expires_at INTEGER;
+`;
+
+// Arguments of more than 4 KiB move out of their approvals. The index of large ones adds up a quota.
+const pages = `
+CREATE TABLE approval_args (
+  tenant_id TEXT NOT NULL, id TEXT NOT NULL, env TEXT NOT NULL, bytes INTEGER NOT NULL, created_at INTEGER NOT NULL,
+  args TEXT NOT NULL, PRIMARY KEY (tenant_id, id));
+CREATE INDEX approval_args_large ON approval_args (tenant_id, env, bytes) WHERE bytes > 65536;
+CREATE INDEX approval_args_oldest ON approval_args (created_at) WHERE bytes > 65536;
+ALTER TABLE approvals ADD COLUMN args_bytes INTEGER NOT NULL DEFAULT 0;
+UPDATE approvals SET args_bytes = octet_length(tool_args) WHERE tool_args IS NOT NULL;
+INSERT INTO approval_args SELECT tenant_id, id, env, args_bytes, created_at, tool_args FROM approvals
+  WHERE args_bytes > 4096;
+UPDATE approvals SET tool_args = NULL WHERE args_bytes > 4096;
+CREATE INDEX contracts_newest ON contracts (tenant_id, created_at);
+`;
+
+const migrations: readonly string[] = [
+  control + events,
+  jobs,
+  announcements + seals,
+  decisions,
+  signIns,
+  provenance,
+  pages,
+  keyScopes,
+];
+
+const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);
+
+const hasTable = (db: Database, name: string): boolean =>
+  db.get(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name LIKE ?`, [name]) !== undefined;
+
+/**
+ * Reads alone, so that a file which is not ours stays as it is.
+ * @throws HubError('conflict') when a newer version, or another program, made the file
+ */
+export function checkOurs(db: Database, path: string): void {
+  const version = versionOf(db);
+  if (version === 0 ? hasTable(db, '%') : !hasTable(db, 'tenants')) {
+    throw new HubError(
+      'conflict',
+      `${path} is a database of another program. Set DATA_DIR to another folder, or restore a back-up there.`,
+    );
+  }
   if (version > migrations.length) {
     throw new HubError(
       'conflict',
-      `The store was made by a newer version (schema ${version}, known ${migrations.length}).`,
+      `${path} was made by a newer version of Reeve (schema ${version}; this one knows ${migrations.length}). Start that version, or restore a back-up that this one made.`,
     );
   }
-  migrations.slice(version).forEach((statements, i) => {
+}
+
+/**
+ * Brings the file to the newest version.
+ * @param to an older version, for tests of what comes after it
+ */
+export function migrate(db: Database, to = migrations.length): void {
+  const version = versionOf(db);
+  migrations.slice(version, to).forEach((statements, i) => {
     db.atomically(() => db.exec(`${statements} PRAGMA user_version = ${version + i + 1};`));
   });
 }
@@ -146,6 +218,18 @@ export interface Tuning {
   readonly cacheBytes: number;
   /** Pages in the write-ahead log before they are copied into the file. */
   readonly checkpointPages: number;
+}
+
+/** Small tables without which no request is answered. */
+const vital = ['store', 'seals', 'tenants', 'users', 'keys', 'signing_keys', 'bundles', 'deployments'];
+
+/** Looks for damage in the tables that everything needs, so that a start tells of it. Large ones would take too long. @throws Error */
+export function checkVital(db: Database): void {
+  for (const name of vital) {
+    const [found] = db.get(`PRAGMA quick_check(${name})`) ?? [];
+    if (found !== 'ok')
+      throw new Error(`table ${name}: ${String(found).replaceAll('\n', ' ').slice(0, 200)}`);
+  }
 }
 
 /** Sets what SQLite forgets at each open. Every commit is on disk when it returns (synchronous=FULL). */

@@ -1,6 +1,7 @@
 // Answers calls on one connection. Writes are committed in groups and answered after the commit; long reads take turns with short ones.
 import type { Database } from './database.ts';
 import { failureOf } from './failure.ts';
+import { identityOf } from './hub-id.ts';
 import { isSteps, type Nouns, type Steps } from './sync.ts';
 import type { Call, Reply } from './wire.ts';
 
@@ -24,8 +25,19 @@ export interface Connection {
 
 type AnyMethod = (...args: readonly unknown[]) => unknown;
 
+/** What is asked of the connection itself. */
+const ofConnection: { readonly [method: string]: (db: Database) => unknown } = {
+  ping: (db) => db.get('SELECT 1') !== undefined,
+  identity: identityOf,
+};
+
+/** Copies the write-ahead log into the file, as far as no reader needs it, and empties it. Not to be called in a transaction. */
+const checkpoint = (db: Database): unknown => db.get('PRAGMA wal_checkpoint(TRUNCATE)');
+
+const isCheckpoint = ([, noun, method]: Call): boolean => noun === 'store' && method === 'checkpoint';
+
 function run({ db, stores }: Connection, [, noun, method, args]: Call): unknown {
-  if (noun === 'store' && method === 'ping') return db.get('SELECT 1') !== undefined;
+  if (noun === 'store') return ofConnection[method]?.(db);
   const found = (stores as unknown as { readonly [n: string]: { readonly [m: string]: AnyMethod } })[noun]?.[
     method
   ];
@@ -67,9 +79,12 @@ export function serveWrites(line: Connection, maintain: () => void): Server {
   }
 
   function drain(): void {
-    const group = queue.slice(0, groupSize);
+    const taken = queue.slice(0, groupSize);
     queue = queue.slice(groupSize);
+    const group = taken.filter((call) => !isCheckpoint(call));
+    const after = taken.filter(isCheckpoint);
     if (group.length > 0) answer(commit(group));
+    if (after.length > 0) answer(after.map(([id]) => attempt(id, () => checkpoint(db))));
     scheduled = queue.length > 0;
     if (scheduled) later(drain);
     else idle?.();

@@ -1,11 +1,12 @@
 // Entry of a store thread: opens the prepared file in its role and answers calls. The only code here that runs off the event loop.
 import { parentPort, workerData } from 'node:worker_threads';
 import { CallIndex } from './calls.ts';
-import { Database } from './database.ts';
 import { failureOf } from './failure.ts';
-import { configure } from './schema.ts';
+import { openFile } from './open.ts';
+import { checkVital } from './schema.ts';
 import { serveReads, serveWrites } from './serve.ts';
 import { nounsOf } from './stores.ts';
+import { openingError } from './trouble.ts';
 import type { FromThread, Reply, ThreadStart, ToThread } from './wire.ts';
 
 const { role, path, tuning, callLimits } = workerData as ThreadStart;
@@ -16,8 +17,7 @@ function post(message: FromThread): void {
 }
 
 try {
-  const db = new Database(path);
-  configure(db, tuning);
+  const db = openFile(path, tuning);
   const calls = new CallIndex(db, callLimits);
   const line = {
     db,
@@ -25,7 +25,10 @@ try {
     answer: (replies: readonly Reply[]) => post({ kind: 'replies', replies }),
     later: setImmediate,
   };
-  if (role === 'writer') calls.load();
+  if (role === 'writer') {
+    checkVital(db);
+    calls.load();
+  }
   const server = role === 'writer' ? serveWrites(line, () => calls.maintain()) : serveReads(line);
   port?.on('message', (message: ToThread) => {
     if (message.kind === 'calls') return server.accept(message.calls);
@@ -36,5 +39,5 @@ try {
   });
   post({ kind: 'ready' });
 } catch (error) {
-  post({ kind: 'failed', failure: failureOf(error) });
+  post({ kind: 'failed', failure: failureOf(openingError(error, path)) });
 }

@@ -4,14 +4,14 @@ import type { Clock } from '../../src/ports/clock.ts';
 import type { EventBatch } from '../../src/ports/events.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { Channel } from './channel.ts';
-import { Database } from './database.ts';
 import { buffersOf, encodeBatch } from './events-encode.ts';
 import { unavailable } from './failure.ts';
+import { checkIdentity, checkPresent, type HubIdFile, type Identity } from './hub-id.ts';
 import { storeMethods } from './inline.ts';
 import { createPrivate, lockStore } from './lock.ts';
-import { configure, migrate } from './schema.ts';
 import { kinds } from './stores.ts';
 import type { NounName, SqliteStore } from './sync.ts';
+import { openingError } from './trouble.ts';
 import type { Role, ThreadStart } from './wire.ts';
 
 const pingMs = 2000;
@@ -25,6 +25,8 @@ export interface SqliteOptions {
   readonly maxQueuedWrites?: number;
   /** Bytes of those writes. 64 MiB unless given. */
   readonly maxQueuedBytes?: number;
+  /** Where the folder says whose it is; without one any database is taken. */
+  readonly hubId?: HubIdFile;
   /** Starts a thread; tests stop what it returns. */
   readonly startThread?: (start: ThreadStart) => Worker;
 }
@@ -57,19 +59,8 @@ function weigh(value: unknown, depth = 4): number {
   return sum;
 }
 
-/** Makes or updates the tables, before the threads start and anything else waits for this loop. */
-function prepareFile(path: string): void {
-  const db = new Database(path);
-  try {
-    configure(db, tunings.writer);
-    migrate(db);
-  } finally {
-    db.close();
-  }
-}
-
 export async function openThreads(options: SqliteOptions): Promise<SqliteStore> {
-  const { path, clock, log = null } = options;
+  const { path, clock, log = null, hubId = null } = options;
   const start = options.startThread ?? startThread;
   const channel = (role: Role) =>
     new Channel({
@@ -83,6 +74,19 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
   const [writer, reader] = [channel('writer'), channel('reader')];
   const lock = lockStore(path);
 
+  const identity = async () => (await writer.call('store', 'identity', [], 0)) as Identity;
+
+  /** Right after set-up: a copy of the file alone must show that there are users, and the folder whose it is. */
+  async function markFolder(file: HubIdFile): Promise<void> {
+    try {
+      checkIdentity(path, await identity(), file);
+      await writer.call('store', 'checkpoint', [], 0);
+    } catch (err) {
+      log?.error({ err }, 'hub.id could not be written beside the database; the next start tries again');
+    }
+  }
+
+  // The reader first: the last connection that is closed empties the write-ahead log and removes it.
   async function close(): Promise<void> {
     await reader.close();
     await writer.close();
@@ -90,12 +94,15 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
   }
 
   try {
+    if (hubId) checkPresent(path, hubId);
     createPrivate(path);
-    prepareFile(path);
-    await Promise.all([writer.open(), reader.open()]);
+    // The writer makes or updates the tables.
+    await writer.open();
+    await reader.open();
+    if (hubId) checkIdentity(path, await identity(), hubId);
   } catch (error) {
     await close();
-    throw error;
+    throw openingError(error, path);
   }
 
   async function call(noun: NounName, method: string, args: readonly unknown[]): Promise<unknown> {
@@ -104,6 +111,11 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
       writer.check(0);
       const batch = encodeBatch(args[0] as EventBatch);
       return writer.call(noun, method, [batch], batch.bytes, buffersOf(batch));
+    }
+    if (noun === 'tenants' && hubId && (method === 'bootstrap' || method === 'create')) {
+      const answer = await writer.call(noun, method, args, weigh(args));
+      if (answer === 'created' && hubId.read() === null) await markFolder(hubId);
+      return answer;
     }
     const kind = (kinds[noun] as { readonly [method: string]: string })[method];
     return (kind === 'write' ? writer : reader).call(noun, method, args, weigh(args));

@@ -19,7 +19,7 @@ export const defaultBody = kib * kib;
 /** Bytes of a body that may hold a whole document of contracts. */
 export const documentBody = 5 * kib * kib;
 
-/** Rate-limit classes. `none` for probes; `login` per client address; `ingest` counts events per tenant; `standard` per key or user. */
+/** Rate-limit classes (domain/limit-names says what each counts together). `none` for probes; `login`, `ingest` and `operator` are counted by their handlers. */
 export type LimitClass = 'none' | 'login' | 'operator' | 'ingest' | 'standard' | 'stream';
 
 export interface RouteDeclaration {
@@ -52,6 +52,8 @@ export interface RouteDeclaration {
   readonly reply?: z.ZodType;
   /** Default application/json. `text/event-stream` marks a stream route: also served over WebSocket. */
   readonly media?: string;
+  /** True for a document of a tenant's own, which may be larger than the 4 MiB that other answers are held to. */
+  readonly download?: boolean;
   readonly errors: readonly ErrorCode[];
   readonly limit?: LimitClass;
   /**

@@ -1,12 +1,14 @@
 // The refusal of what comes too often, in one place for all use cases.
 import { HubError } from '../domain/error.ts';
-import type { Limits } from '../ports/limits.ts';
+import type { LimitAnswer, Limits } from '../ports/limits.ts';
 
 export interface RateLimit {
-  /** What is counted: the class of requests and whose they are, for example `approval:<tenant>/<env>/<agent>`. */
+  /** What is counted: see domain/limit-names. */
   readonly name: string;
   readonly max: number;
   readonly windowMs: number;
+  /** How much the request counts; default 1. */
+  readonly cost?: number;
   /** What the caller is told. */
   readonly message?: string;
 }
@@ -14,11 +16,12 @@ export interface RateLimit {
 /** Counts one request. @throws HubError rate_limited, with the seconds until the next is taken */
 export async function enforceLimit(
   limits: Limits,
-  { name, max, windowMs, message }: RateLimit,
+  { name, max, windowMs, cost, message }: RateLimit,
 ): Promise<void> {
-  const answer = await limits.hit(name, max, windowMs);
-  if (answer.ok) return;
-  throw new HubError('rate_limited', message ?? 'Too many requests. Please slow down.', {
-    retryAfter: answer.retryAfter,
-  });
+  requireRoom(await limits.hit(name, max, windowMs, cost), message);
+}
+
+/** @throws HubError rate_limited when the limit refused, with the seconds to wait */
+export function requireRoom(answer: LimitAnswer, message = 'Too many requests. Please slow down.'): void {
+  if (!answer.ok) throw new HubError('rate_limited', message, { retryAfter: answer.retryAfter });
 }

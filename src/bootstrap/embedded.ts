@@ -8,6 +8,7 @@ import { createActors } from '../../actors/runtime/system.ts';
 import { createLocalBroadcast } from '../../adapters/local/broadcast.ts';
 import { createLocalJobs } from '../../adapters/local/jobs.ts';
 import { createLocalLimits } from '../../adapters/local/limits.ts';
+import { keepInstead, readKept } from '../../adapters/node/data-folder.ts';
 import { openSqlite } from '../../adapters/sqlite/index.ts';
 import { shardCount } from '../domain/ids.ts';
 import { version } from '../version.ts';
@@ -17,7 +18,13 @@ export async function openEmbedded(materials: Materials): Promise<Parts> {
   const { config, clock, log, secrets } = materials;
   const node = secrets.uuid();
   const startedAt = clock.now();
-  const store = await openSqlite({ path: join(config.dataDir, 'reeve.db'), clock, log });
+  const idFile = join(config.dataDir, 'hub.id');
+  const store = await openSqlite({
+    path: join(config.dataDir, 'reeve.db'),
+    clock,
+    log,
+    hubId: { read: () => readKept(idFile), write: (id) => keepInstead(idFile, id) },
+  });
   const broadcast = createLocalBroadcast({ clock, log });
   const limits = createLocalLimits({ clock });
   const jobs = createLocalJobs({ table: store.jobs, clock, log });

@@ -10,10 +10,12 @@ import { type Server, startServer } from '../../adapters/uws/server.ts';
 import { api } from '../api/index.ts';
 import { enforceLimit } from '../app/rate-limit.ts';
 import type { Config } from '../config.ts';
-import type { Hub, NodeHealth } from '../handlers/hub.ts';
+import { limitNames } from '../domain/limit-names.ts';
+import type { Hub, NodeHealth, SetupToken } from '../handlers/hub.ts';
 import { handlers } from '../handlers/index.ts';
-import { bootstrapFromEnvironment, ensureSigningKeys } from '../handlers/setup.ts';
+import { bootstrapFromEnvironment, ensureSigningKeys, printedSetupToken } from '../handlers/setup.ts';
 import { streamHandlers } from '../handlers/streams.ts';
+import { isLoopback } from '../http/address.ts';
 import { createCallers } from '../http/caller.ts';
 import { createCors } from '../http/headers.ts';
 import { createLive } from '../http/live/live.ts';
@@ -21,6 +23,8 @@ import { createMetrics } from '../http/metrics.ts';
 import { openApiText } from '../http/openapi.ts';
 import { bind, createPipeline } from '../http/pipeline.ts';
 import { startHousekeeping } from '../jobs/housekeeping.ts';
+import type { Secrets } from '../ports/secrets.ts';
+import type { Store } from '../ports/store.ts';
 import { version } from '../version.ts';
 import { openCluster } from './cluster.ts';
 import { openEmbedded } from './embedded.ts';
@@ -32,6 +36,8 @@ export interface RunningHub {
   /** Agents and dashboards with an open stream. */
   streams(): number;
   isSetUp(): Promise<boolean>;
+  /** What callers on other machines need to set it up, made because no SETUP_TOKEN is set; null when there is nothing to print. */
+  readonly printedSetupToken: string | null;
   /** Stops listening, ends streams over the drain window, finishes what is acknowledged, closes the store. */
   stop(): Promise<void>;
 }
@@ -44,6 +50,17 @@ export const openApiFor = ({ baseUrl, wire }: Config): string =>
 const sweepMs = 8_000;
 const pushMs = 5_000;
 
+/** The token of the first set-up: SETUP_TOKEN, or one of the hub's own while it is not set up and listens to other machines. */
+async function setupTokenOf(
+  { setupToken, host }: Config,
+  { tenants, seals }: Store,
+  secrets: Secrets,
+): Promise<SetupToken | null> {
+  if (setupToken !== null) return { value: setupToken, made: false };
+  const onlyLocal = host === 'localhost' || isLoopback(host);
+  return onlyLocal || (await tenants.anyUser()) ? null : printedSetupToken(seals, secrets);
+}
+
 /** @throws HubError or Error in plain words when the store, the secrets or the port cannot be had */
 export async function startHub(config: Config): Promise<RunningHub> {
   const clock = systemClock;
@@ -53,11 +70,13 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const materials = { config, clock, log, secrets, workers, agents: () => live.connectedAgents() };
   const parts = await (config.cluster ? openCluster(materials, config.cluster) : openEmbedded(materials));
   const { store, broadcast, actors, limits, jobs } = parts;
-  await checkMaster(store, secrets, config).catch(async (error: unknown) => {
-    await jobs.close();
-    await parts.close();
-    throw error;
-  });
+  const setupToken = await checkMaster(store, secrets, config)
+    .then(() => setupTokenOf(config, store, secrets))
+    .catch(async (error: unknown) => {
+      await jobs.close();
+      await parts.close();
+      throw error;
+    });
   const evaluator = createEvaluator({
     clock,
     accepted: {
@@ -84,11 +103,12 @@ export async function startHub(config: Config): Promise<RunningHub> {
     evaluator,
     jobs,
     limits,
+    requestLimits: parts.requestLimits,
     clock,
     secrets,
     log,
     health,
-    settings: { ...config, version },
+    settings: { ...config, version, setupToken },
     openApi: () => openApi,
   };
   const streams = streamHandlers(hub, parts.node);
@@ -104,9 +124,9 @@ export async function startHub(config: Config): Promise<RunningHub> {
     sessionTtlMs: config.sessionTtlMs,
     operatorToken: config.operatorToken,
     // As many tries as logins, good ones too, counted where logins are (over all nodes).
-    operatorGuess: (address) =>
+    operatorGuess: (network) =>
       enforceLimit(limits, {
-        name: `operator:${address}`,
+        name: limitNames.operator(network),
         max: config.loginAttempts,
         windowMs: config.loginWindowMs,
       }),
@@ -148,8 +168,9 @@ export async function startHub(config: Config): Promise<RunningHub> {
     log,
     trustedProxies: config.trustedProxies,
     openApi,
+    openApiPublic: config.openApiPublic,
   });
-  const house = startHousekeeping(jobs, { store, clock, log });
+  const house = startHousekeeping(jobs, { store, clock, log, largeArgsDays: config.quotas.largeArgsDays });
 
   let server: Server | null = null;
   async function stop(drainMs: number): Promise<void> {
@@ -183,6 +204,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     port,
     streams: () => live.counts().streams,
     isSetUp: () => store.tenants.anyUser(),
+    printedSetupToken: setupToken?.made ? setupToken.value : null,
     stop: () => stop(config.drainSeconds * 1000),
   };
 }

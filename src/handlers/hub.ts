@@ -1,7 +1,8 @@
 // What handlers work with: the ports, the actors and the caller. Holds no logic.
 import type { HubActors } from '../../actors/protocol.ts';
-import type { CallerOf, Reply, Request } from '../api/call.ts';
+import type { CallerOf, List, Reply, Request } from '../api/call.ts';
 import type { Input, ReplyBody, RouteDeclaration } from '../api/route.ts';
+import type { Quotas } from '../domain/quota.ts';
 import type { VendorNames } from '../domain/vendor-names.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -16,12 +17,24 @@ import type { Store } from '../ports/store.ts';
 export interface Settings {
   readonly version: string;
   readonly baseUrl: string;
-  readonly setupToken: string | null;
+  /** What the first set-up must present; null when it need not. */
+  readonly setupToken: SetupToken | null;
   readonly operatorToken: string | null;
   readonly sessionTtlMs: number;
   readonly loginAttempts: number;
   readonly loginWindowMs: number;
+  /** Of an agent. */
+  readonly approvalsPerMinute: number;
+  /** Of a tenant's environment. */
+  readonly ingestEventsPerMinute: number;
   readonly wire: VendorNames;
+  readonly quotas: Quotas;
+}
+
+export interface SetupToken {
+  readonly value: string;
+  /** True when callers on this machine need none: the hub made the token itself, because it listens to others before anybody set it up. */
+  readonly made: boolean;
 }
 
 /** The cluster as a node knows it. */
@@ -62,7 +75,10 @@ export interface Hub {
   readonly broadcast: Broadcast;
   readonly evaluator: Evaluator;
   readonly jobs: Pick<Jobs, 'add'>;
+  /** Limits that hold over all nodes. */
   readonly limits: Limits;
+  /** Limits of a caller's requests, which must not need more than this process. */
+  readonly requestLimits: Limits;
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly log: Log;
@@ -78,7 +94,10 @@ export type Handler<R extends RouteDeclaration> = (
   input: Input<R>,
   caller: CallerOf<R['auth']>,
   request: Request,
-) => Promise<ReplyBody<R> | Reply<ReplyBody<R>>>;
+) => Promise<ReplyBody<R> | Reply<ReplyBody<R>> | PageOf<ReplyBody<R>>>;
+
+/** A page of the list that a route declares. */
+type PageOf<B> = B extends readonly (infer T)[] ? List<T> : never;
 
 /** One handler for each route of a table that is not a stream; a missing one does not compile. */
 export type Handlers<T extends { readonly [name: string]: RouteDeclaration }> = {

@@ -1,8 +1,12 @@
 // The first start: first tenant and admin, by request or from the environment; signing keys that are missing.
 import type { Request } from '../api/call.ts';
 import { email as emailField, newPassword, type setupRoutes } from '../api/setup.ts';
+import { enforceLimit } from '../app/rate-limit.ts';
 import { HubError } from '../domain/error.ts';
-import type { Handlers, Hub } from './hub.ts';
+import { limitNames } from '../domain/limit-names.ts';
+import type { KeyCheckStore } from '../ports/key-check.ts';
+import type { Secrets } from '../ports/secrets.ts';
+import type { Handlers, Hub, SetupToken } from './hub.ts';
 import { type Credentials, newSigningKey, newTenant } from './tenant.ts';
 
 const taken = () => new HubError('conflict', 'Server is already set up.');
@@ -33,22 +37,39 @@ function inTurn<T>(hub: Hub, task: () => Promise<T>): Promise<T> {
   return turn;
 }
 
-/** @throws HubError forbidden; rate_limited after too many wrong tokens from one address */
+/**
+ * Wrong tokens count, and after too many of them from one address a right one is refused, too.
+ * @throws HubError forbidden, rate_limited
+ */
 async function checkSetupToken(hub: Hub, fromBody: string | undefined, request: Request): Promise<void> {
-  const { setupToken, loginAttempts, loginWindowMs } = hub.settings;
-  if (setupToken === null) return;
+  const { setupToken, loginAttempts: max, loginWindowMs } = hub.settings;
+  if (setupToken === null || (setupToken.made && request.local)) return;
   const given = fromBody ?? request.header('x-setup-token') ?? '';
-  if (hub.secrets.equal(hub.secrets.sha256(given), hub.secrets.sha256(setupToken))) return;
-  const answer = await hub.limits.hit(`setup:${request.address}`, loginAttempts, loginWindowMs);
-  if (!answer.ok) {
-    throw new HubError('rate_limited', 'Too many attempts. Please try again later.', {
-      retryAfter: answer.retryAfter,
-    });
-  }
+  const right = hub.secrets.equal(hub.secrets.sha256(given), hub.secrets.sha256(setupToken.value));
+  const name = limitNames.setup(request.network);
+  // A right one only asks whether there is room for a wrong one.
+  const counted = right ? { max: max - 1, cost: 0 } : { max };
+  const message = 'Too many attempts. Please try again later.';
+  await enforceLimit(hub.limits, { name, ...counted, windowMs: loginWindowMs, message });
+  if (right) return;
+  const which = setupToken.made ? 'the token that the hub printed at its start' : 'the value of SETUP_TOKEN';
   throw new HubError(
     'forbidden',
-    'Setup needs the value of SETUP_TOKEN, in the body field setup_token or the header X-Setup-Token.',
+    `Setup needs ${which}, in the body field setup_token or the header X-Setup-Token.`,
   );
+}
+
+/**
+ * The token that strangers must present to set up a hub that listens to them and has no SETUP_TOKEN. The first start makes it; every node, and
+ * every start until the hub is set up, has the same.
+ */
+export async function printedSetupToken(
+  seals: Pick<KeyCheckStore, 'first'>,
+  secrets: Pick<Secrets, 'token' | 'seal' | 'unseal'>,
+): Promise<SetupToken> {
+  const sealed = secrets.seal('setup-token', Buffer.from(secrets.token(18)));
+  const kept = await seals.first('setup-token', sealed);
+  return { value: Buffer.from(secrets.unseal('setup-token', kept)).toString(), made: true };
 }
 
 /**

@@ -4,11 +4,14 @@ import { approvalRoutes } from '../api/approvals.ts';
 import type { Caller } from '../api/call.ts';
 import { bundleName as bundleField, line, tagMap } from '../api/fields.ts';
 import type { AdmittedStream, StreamHandlers, StreamQuery } from '../api/stream.ts';
+import { actingAgent } from '../app/acting-agent.ts';
+import { enforceLimit } from '../app/rate-limit.ts';
 import type { Tags } from '../domain/agent.ts';
 import { HubError } from '../domain/error.ts';
 import { dashboardsOf } from '../domain/frame.ts';
+import { limitNames } from '../domain/limit-names.ts';
 import { AgentStream, type Node } from './agent-stream.ts';
-import { agentIdOf, reportVersion } from './agents.ts';
+import { reportVersion } from './agents.ts';
 import { requestApproval } from './approvals.ts';
 import { acceptEvents } from './events.ts';
 import type { Hub } from './hub.ts';
@@ -20,7 +23,7 @@ import { Updates } from './updates.ts';
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
 const version = line(255);
-/** Reports and approvals that a key may send in a minute, over HTTP and WebSocket together. */
+/** Reports and approvals that an agent may send in a minute, over HTTP and WebSocket together. */
 const maxPerMinute = 6_000;
 const maxTagText = 32_768;
 const noTags: Tags = {};
@@ -58,7 +61,7 @@ export function streamHandlers(hub: Hub, node: string): StreamHandlers {
   };
 }
 
-/** @throws HubError validation_failed, env_mismatch, and what the agent's actor throws */
+/** @throws HubError validation_failed, env_mismatch, forbidden, and what the agent's actor throws */
 async function admitAgent(
   node: Node,
   caller: KeyCaller,
@@ -74,7 +77,7 @@ async function admitAgent(
   const stream = new AgentStream(node, {
     tenantId,
     env,
-    agentId: agentIdOf(caller),
+    agentId: actingAgent(caller),
     connectionId,
     requested,
     policyVersion: policyVersion === null ? null : node.versions.shared(policyVersion),
@@ -87,11 +90,8 @@ async function admitAgent(
 
 /** The same window as the HTTP routes of the same purpose: a WebSocket is no way around it. @throws HubError rate_limited */
 async function withinLimit(hub: Hub, caller: KeyCaller): Promise<void> {
-  const answer = await hub.limits.hit(`standard:key:${caller.keyId}`, maxPerMinute, 60_000);
-  if (answer.ok) return;
-  throw new HubError('rate_limited', 'Too many requests. Please slow down.', {
-    retryAfter: answer.retryAfter,
-  });
+  const name = limitNames.requestsOfKey(caller);
+  await enforceLimit(hub.requestLimits, { name, max: maxPerMinute, windowMs: 60_000 });
 }
 
 /** @throws HubError validation_failed when env is missing; env_mismatch, in the specification's words */

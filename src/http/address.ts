@@ -21,6 +21,46 @@ export function canonicalAddress(text: string): string | null {
 }
 
 /**
+ * What limits count together: an IPv4 address, or the /64 of an IPv6 one, because a single customer has at least so many addresses.
+ * @param address as `canonicalAddress` writes it; any other text is given back as it is
+ */
+export function networkOf(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [head = '', tail = ''] = address.split('::');
+  const first = head === '' ? [] : head.split(':');
+  const last = tail === '' ? [] : tail.split(':');
+  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => '0');
+  return `${[...first, ...zeros, ...last].slice(0, 4).join(':')}::/64`;
+}
+
+/** Headers that proxies add; a request that has one of them may come from anywhere. */
+const forwarding = [
+  'forwarded',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'x-client-ip',
+  'true-client-ip',
+  'cf-connecting-ip',
+];
+const loopback = /^(127(\.\d{1,3}){3}|::1)$/;
+
+/**
+ * True when a request was sent on this machine itself. The name that it was sent to counts, because a web page can make its visitor's
+ * browser send requests to loopback under a name of its own.
+ */
+export function isLocal(remote: string, headers: ReadonlyMap<string, string>): boolean {
+  if (!isLoopback(remote) || forwarding.some((name) => headers.has(name))) return false;
+  const host = (headers.get('host') ?? '').toLowerCase().replace(/:\d+$/, '');
+  return host === 'localhost' || isLoopback(host);
+}
+
+/** @param text an address or a host */
+export const isLoopback = (text: string): boolean => loopback.test(canonicalAddress(text) ?? '');
+
+/**
  * Makes the function that finds the client's address.
  * @param trusted addresses or CIDR ranges of proxies whose X-Forwarded-For is believed; @throws Error for an entry that is neither
  */

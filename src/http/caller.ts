@@ -1,10 +1,14 @@
 // Who calls: one strategy per authentication scheme, of which a route's declaration names those it takes. Also the check that a browser's page
 // may call.
 import type { Caller } from '../api/call.ts';
+import { cookieOf } from '../api/cookie.ts';
 import type { AuthScheme, RouteDeclaration } from '../api/route.ts';
+import { requireAgent } from '../app/acting-agent.ts';
+import { onlyAgent } from '../domain/agent-scope.ts';
 import { HubError } from '../domain/error.ts';
 import type { Control } from '../domain/frame.ts';
 import { hasControl, isWellFormed } from '../domain/ids.ts';
+import { isExpired } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { KeyStore, LoginStore, TenantStore } from '../ports/identity.ts';
 import type { Log } from '../ports/log.ts';
@@ -31,8 +35,8 @@ export interface CallersOptions {
   readonly baseUrl: string;
   readonly sessionTtlMs: number;
   readonly operatorToken: string | null;
-  /** Counts one try of an operator token from an address. @throws HubError rate_limited */
-  readonly operatorGuess: (address: string) => Promise<void>;
+  /** Counts one try of an operator token. @throws HubError rate_limited */
+  readonly operatorGuess: (network: string) => Promise<void>;
 }
 
 export type Headers = ReadonlyMap<string, string>;
@@ -50,18 +54,19 @@ interface Scheme {
   /** Whether it carries something in its place, which `identify` refuses with the reason. */
   attempted(headers: Headers): boolean;
   /** @throws HubError unauthenticated and others */
-  identify(headers: Headers, address: string): Promise<Identified>;
+  identify(headers: Headers, network: string): Promise<Identified>;
 }
 
 export interface Callers {
   /**
    * The caller that one of the route's schemes identifies, and a Set-Cookie text when a login was extended.
+   * @param network where the request came from, as limits count it
    * @throws HubError unauthenticated, forbidden, not_found, rate_limited
    */
   find(
     route: Pick<RouteDeclaration, 'auth' | 'role'>,
     headers: Headers,
-    address: string,
+    network: string,
   ): Promise<Identified>;
   /** @throws HubError csrf_header_missing */
   checkCsrf(
@@ -91,7 +96,7 @@ export function createCallers(options: CallersOptions): Callers {
   /** An API key that says something: it may still be unknown or revoked. */
   function hasKey(headers: Headers): boolean {
     const token = bearer(headers.get('authorization') ?? '');
-    return token !== null && token.startsWith(wire.keyPrefix) && token.length > wire.keyPrefix.length;
+    return token?.startsWith(wire.keyPrefix) === true && token.length > wire.keyPrefix.length;
   }
 
   const logins = createLogins({
@@ -100,7 +105,7 @@ export function createCallers(options: CallersOptions): Callers {
     secure: options.baseUrl.startsWith('https://'),
   });
 
-  async function byKey(headers: Headers): Promise<Caller> {
+  async function byKey(headers: Headers, network: string): Promise<Caller> {
     const header = headers.get('authorization');
     if (!header) throw unauthenticated('Authorization header is required.');
     const token = bearer(header);
@@ -108,6 +113,9 @@ export function createCallers(options: CallersOptions): Callers {
     const usable = token.startsWith(wire.keyPrefix) && token.length <= maxCredential;
     const key = usable ? await ring.find(token) : null;
     if (!key) throw unauthenticated('Invalid or revoked API key.');
+    if (isExpired(key, options.clock.now())) throw unauthenticated('This API key has expired.');
+    const named = agentIdOf(headers, wire);
+    if (named !== null) requireAgent(key, named);
     return {
       kind: 'key',
       keyId: key.id,
@@ -115,7 +123,10 @@ export function createCallers(options: CallersOptions): Callers {
       keyHash: key.hash,
       tenantId: key.tenantId,
       env: key.env,
-      agentId: agentIdOf(headers, wire),
+      agentId: named ?? onlyAgent(key),
+      agentPattern: key.agentPattern,
+      expiresAt: key.expiresAt,
+      network,
     };
   }
 
@@ -142,15 +153,15 @@ export function createCallers(options: CallersOptions): Callers {
     key: {
       presented: hasKey,
       attempted: (headers) => headers.has('authorization'),
-      identify: async (headers) => ({ caller: await byKey(headers), cookie: null }),
+      identify: async (headers, network) => ({ caller: await byKey(headers, network), cookie: null }),
     },
     cookie: { presented: hasCookie, attempted: () => false, identify: byCookie },
     operatorToken: {
       presented: (headers) => bearer(headers.get('authorization') ?? '') !== null,
       attempted: () => false,
-      async identify(headers, address) {
+      async identify(headers, network) {
         // A token can be guessed at: guesses are counted before it is compared.
-        await options.operatorGuess(address);
+        await options.operatorGuess(network);
         return { caller: byOperatorToken(headers), cookie: null };
       },
     },
@@ -169,9 +180,9 @@ export function createCallers(options: CallersOptions): Callers {
   }
 
   return {
-    async find({ auth, role }, headers, address) {
+    async find({ auth, role }, headers, network) {
       if (auth.length === 0) return { caller: { kind: 'none' }, cookie: null };
-      const found = await chosen(auth, headers).identify(headers, address);
+      const found = await chosen(auth, headers).identify(headers, network);
       if (role === 'admin' && !(found.caller.kind === 'user' && found.caller.isAdmin)) {
         throw new HubError('forbidden', 'Admin access required.');
       }
@@ -193,7 +204,8 @@ export function createCallers(options: CallersOptions): Callers {
       if (caller.kind === 'user') {
         return (await options.logins.get(caller.tokenHash, options.clock.now())) !== null;
       }
-      return (await options.keys.byHash(caller.keyHash))?.revokedAt === null;
+      const key = await options.keys.byHash(caller.keyHash);
+      return key !== null && key.revokedAt === null && !isExpired(key, options.clock.now());
     },
 
     control(message) {
@@ -215,16 +227,6 @@ export function createCallers(options: CallersOptions): Callers {
 function bearer(header: string): string | null {
   const match = /^bearer +(\S+)$/i.exec(header.trim());
   return match?.[1] ?? null;
-}
-
-/** The first value of a cookie, or null when it is absent or empty. */
-export function cookieOf(header: string | undefined, name: string): string | null {
-  if (!header) return null;
-  for (const part of header.split(';')) {
-    const split = part.indexOf('=');
-    if (split > 0 && part.slice(0, split).trim() === name) return part.slice(split + 1).trim() || null;
-  }
-  return null;
 }
 
 /** @throws HubError bad_request */

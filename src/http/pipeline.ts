@@ -3,11 +3,12 @@ import type { Caller, Request } from '../api/call.ts';
 import { defaultBody, type RouteDeclaration, type RouteTable } from '../api/route.ts';
 import type { StreamHandlers } from '../api/stream.ts';
 import { HubError } from '../domain/error.ts';
+import { limitNames } from '../domain/limit-names.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
-import { clientAddress } from './address.ts';
+import { clientAddress, isLocal, networkOf } from './address.ts';
 import type { Callers } from './caller.ts';
 import { encode, noStore, plain } from './encode.ts';
 import { type Cors, type HeaderList, securityHeaders } from './headers.ts';
@@ -64,9 +65,11 @@ export interface PipelineOptions {
   readonly log: Log;
   /** Addresses and ranges whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
-  /** The document that GET /api/openapi.json serves. */
+  /** The document that GET /api/openapi.json serves. It holds no tenant's data. */
   readonly openApi: string;
-  /** Requests a minute per key or user; default 6,000. */
+  /** Whether it is served without a login or key; default true. */
+  readonly openApiPublic?: boolean;
+  /** Requests a minute per user, or per API key, agent id and client address together; default 6,000. */
   readonly standardPerMinute?: number;
 }
 
@@ -78,14 +81,18 @@ export interface Pipeline {
 }
 
 const minuteMs = 60_000;
-/** Streams opened a minute per key or user: a whole fleet may share one key and reconnect at once. */
+/** Streams opened a minute, counted as requests are: replicas of an agent share its id and may reconnect at once. */
 const streamsPerMinute = 60_000;
 
 /** @throws Error when a route has no handler, or the tables or proxies are malformed: a server must not start then */
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { serve, callers, limits, live, cors, metrics, secrets, clock, log } = options;
   const router = createRouter(options.tables);
-  const addressOf = clientAddress(options.trustedProxies);
+  const behindProxies = clientAddress(options.trustedProxies);
+  const networkFrom = ({ remote, headers }: Pick<RawRequest, 'remote' | 'headers'>): string =>
+    networkOf(behindProxies(remote, headers.get('x-forwarded-for') ?? ''));
+  // Encoded once: every answer sends these bytes.
+  const openApi = Buffer.from(options.openApi);
   for (const { name, declaration } of router.routes) {
     if (!serve[name] && !isStream(declaration)) throw new Error(`the route ${name} has no handler`);
   }
@@ -93,12 +100,19 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   async function respond(raw: RawRequest, id: string, seen: Seen): Promise<RawResponse> {
     if (raw.refused) throw raw.refused;
     const origin = raw.headers.get('origin');
-    if (raw.method === 'OPTIONS') return preflight(raw, origin);
+    if (raw.method === 'OPTIONS') {
+      // Read although nothing is wanted of it: a body over the limit is refused all the same.
+      await raw.body();
+      return preflight(raw, origin);
+    }
     const head = raw.method === 'HEAD';
     const method = head ? 'GET' : raw.method;
     if (method === 'GET' && raw.path === '/api/openapi.json') {
       seen.route = '/api/openapi.json';
-      return plain(200, [['Content-Type', 'application/json'], ...noStore], options.openApi);
+      if (options.openApiPublic === false) {
+        seen.caller = (await callers.find({ auth: ['key', 'cookie'] }, raw.headers, networkFrom(raw))).caller;
+      }
+      return plain(200, [['Content-Type', 'application/json'], ...noStore], openApi);
     }
     const match = router.match(method, raw.path);
     if (match === null) throw new HubError('not_found', 'Not Found');
@@ -108,11 +122,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const { name, declaration } = match.route;
     seen.route = `${declaration.method} ${declaration.path}`;
     callers.checkCsrf(declaration, raw.headers);
-    const address = addressOf(raw.remote, raw.headers.get('x-forwarded-for') ?? '');
+    const network = networkFrom(raw);
     const revocationSequence = live.revocationSequence();
-    const { caller, cookie } = await callers.find(declaration, raw.headers, address);
+    const { caller, cookie } = await callers.find(declaration, raw.headers, network);
     seen.caller = caller;
-    await checkLimit(declaration, caller, address);
+    await checkLimit(declaration, caller, network);
     const handler = serve[name];
     if (!handler) {
       if (head) return plain(200, streamHeaders, null);
@@ -122,10 +136,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     }
     const input = validate(declaration, await parse(raw, match));
     checkOwnEnvironment(declaration, caller, input.query);
-    const request: Request = { id, address, header: (key) => raw.headers.get(key) ?? null };
+    const request: Request = {
+      id,
+      network,
+      local: isLocal(raw.remote, raw.headers),
+      header: (key) => raw.headers.get(key) ?? null,
+    };
     const result = await handler(input, caller, request);
-    const response = encode(declaration, result, cookie);
-    return head ? { ...response, body: null } : response;
+    return encode(declaration, result, cookie, raw);
   }
 
   function preflight(raw: RawRequest, origin: string | undefined): RawResponse {
@@ -139,23 +157,27 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     return plain(204, [['Allow', allowOf(match)]], null);
   }
 
-  async function within(counted: Limits, name: string, max: number, windowMs: number): Promise<void> {
-    const answer = await counted.hit(name, max, windowMs);
+  async function within(name: string, max: number): Promise<void> {
+    const answer = await limits.hit(name, max, minuteMs);
     if (answer.ok) return;
     throw new HubError('rate_limited', 'Too many requests. Please slow down.', {
       retryAfter: answer.retryAfter,
     });
   }
 
-  async function checkLimit(declaration: RouteDeclaration, caller: Caller, address: string): Promise<void> {
+  async function checkLimit(declaration: RouteDeclaration, caller: Caller, network: string): Promise<void> {
     const limit = declaration.limit ?? (isStream(declaration) ? 'stream' : 'standard');
-    if (limit !== 'standard' && limit !== 'stream') return;
-    const who =
-      caller.kind === 'key' ? `key:${caller.keyId}` : caller.kind === 'user' ? `user:${caller.userId}` : null;
-    // Routes that anybody may call are not limited unless they say so.
-    if (who === null && declaration.limit === undefined) return;
-    const max = limit === 'stream' ? streamsPerMinute : (options.standardPerMinute ?? 6_000);
-    await within(limits, `${limit}:${who ?? `address:${address}`}`, max, minuteMs);
+    if (limit === 'stream') {
+      if (caller.kind === 'key') await within(limitNames.streamsOfKey(caller), streamsPerMinute);
+      else if (caller.kind === 'user')
+        await within(limitNames.streamsOfUser(caller.userId), streamsPerMinute);
+    } else if (limit === 'standard') {
+      const max = options.standardPerMinute ?? 6_000;
+      if (caller.kind === 'key') await within(limitNames.requestsOfKey(caller), max);
+      else if (caller.kind === 'user') await within(limitNames.requestsOfUser(caller.userId), max);
+      // Routes that anybody may call are not limited unless they say so.
+      else if (declaration.limit !== undefined) await within(limitNames.requestsOfNetwork(network), max);
+    }
   }
 
   function checkOrigin(caller: Caller, origin: string | undefined, host: string | undefined): void {
@@ -194,12 +216,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         const { status, headers, body } = problemOf(error);
         const json: HeaderList = [['Content-Type', 'application/json'], ...noStore];
         response = {
-          ...plain(status, [...headers, ...json], raw.method === 'HEAD' ? null : JSON.stringify(body)),
+          ...plain(status, [...headers, ...json], JSON.stringify(body)),
           close: raw.refused !== null,
         };
       }
       const ms = clock.monotonic() - started;
-      const bytes = sizeOf(response.body);
+      const bytes = raw.method === 'HEAD' ? 0 : sizeOf(response.body);
       metrics.count(seen.route, response.status, ms, bytes);
       log.info(
         {

@@ -1,4 +1,4 @@
-// Store port of the check on the master secret: one value that the first node leaves and every later one reads.
+// Store port of what the first node leaves for every later one: the check on the master secret, the token of the first set-up.
 
 export interface KeyCheckStore {
   /** Keeps `value` under the name unless there is one; answers the one that is kept. Of any number of parallel calls all answer the same. */

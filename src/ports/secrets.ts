@@ -1,7 +1,14 @@
 // Randomness, hashes, passwords, sealing and Ed25519. Implemented with node:crypto and tweetnacl's secretbox.
 
 /** What a sealed value is for: each purpose has its own key, derived from the master secret. */
-export type Purpose = 'check' | 'signing-key' | 'channel-config' | 'ai-key' | 'cursor';
+export type Purpose =
+  | 'check'
+  | 'signing-key'
+  | 'channel-config'
+  | 'ai-key'
+  | 'cursor'
+  | 'device'
+  | 'setup-token';
 
 export interface Secrets {
   /** A random UUID (version 4). */

@@ -83,6 +83,31 @@ export function limitsContract(name: string, open: () => Promise<OpenLimits>): v
         expect((await limits.hit(uuid(), 0, 60_000)).ok).toBe(false);
       }));
 
+    it('a cost of 0 asks and counts nothing', () =>
+      using(async ({ limits, advance }) => {
+        const key = uuid();
+        for (let i = 0; i < 9; i++) expect(await limits.hit(key, 0, 60_000, 0)).toEqual({ ok: true });
+        for (let i = 0; i < 3; i++) expect((await limits.hit(key, 3, 60_000)).ok).toBe(true);
+        advance(1000);
+        expect(await limits.hit(key, 3, 60_000, 0)).toEqual({ ok: true });
+        expect(await limits.hit(key, 2, 60_000, 0)).toEqual({ ok: false, retryAfter: 59 });
+        advance(59_000);
+        expect(await limits.hit(key, 2, 60_000, 0)).toEqual({ ok: true });
+      }));
+
+    it('a hit that is taken back leaves room for another', () =>
+      using(async ({ limits, advance }) => {
+        const key = uuid();
+        await limits.takeBack(key);
+        for (let i = 0; i < 2; i++) expect((await limits.hit(key, 2, 60_000)).ok).toBe(true);
+        await limits.takeBack(key);
+        advance(10_000);
+        expect((await limits.hit(key, 2, 60_000)).ok).toBe(true);
+        expect(await limits.hit(key, 2, 60_000)).toEqual({ ok: false, retryAfter: 50 });
+        for (let i = 0; i < 3; i++) await limits.takeBack(key);
+        expect(await limits.hit(key, 2, 60_000, 2)).toEqual({ ok: true });
+      }));
+
     it('of 50 at once exactly the limit passes', () =>
       using(async ({ limits }) => {
         const key = uuid();

@@ -1,12 +1,15 @@
 // What every store promises of tenants, users, logins and API keys (ports/identity). Signing keys are in signing.ts.
 import { describe, expect, it } from 'vitest';
+import { maxNetworks } from '../../src/ports/identity.ts';
 import {
   aKey,
   aLogin,
   aSigningKey,
   aTenant,
   aUser,
+  firstPage,
   hostileTexts,
+  itemsOf,
   type Open,
   parallel,
   sha256,
@@ -219,6 +222,38 @@ export function loginsContract(name: string, open: Open): void {
       expect(await logins.sweep(old + 2)).toBe(1);
     });
 
+    it('knows from which networks a user signed in, and since when', async () => {
+      const { logins } = shared.get();
+      const [user, other] = [uuid(), uuid()];
+      await Promise.all([1, 2, 3].map((n) => logins.signedInFrom(user, '203.0.113.9', t0 + n)));
+      await logins.signedInFrom(user, '203.0.113.9', t0 - 50);
+      await logins.signedInFrom(other, '2001:db8:0:7::/64', t0);
+      expect(await logins.hasSignedInFrom(user, '203.0.113.9', t0 + 3)).toBe(true);
+      expect(await logins.hasSignedInFrom(user, '203.0.113.9', t0 + 4)).toBe(false);
+      expect(await logins.hasSignedInFrom(user, '2001:db8:0:7::/64', 0)).toBe(false);
+      expect(await logins.hasSignedInFrom('', '203.0.113.9', 0)).toBe(false);
+      for (const text of hostileTexts) {
+        expect(await logins.hasSignedInFrom(user, text, 0)).toBe(false);
+        await logins.signedInFrom(user, text, t0);
+        expect(await logins.hasSignedInFrom(user, text, t0)).toBe(true);
+      }
+    });
+
+    it('remembers the newest networks of a user, and forgets old ones', async () => {
+      const { logins } = shared.get();
+      const [user, other] = [uuid(), uuid()];
+      const t1 = t0 + 1000;
+      await logins.forgetNetworks(t1);
+      await logins.signedInFrom(other, '198.51.100.1', t1);
+      for (let i = 0; i <= maxNetworks; i++) await logins.signedInFrom(user, `2001:db8:0:${i}::/64`, t1 + i);
+      expect(await logins.hasSignedInFrom(user, '2001:db8:0:0::/64', 0)).toBe(false);
+      expect(await logins.hasSignedInFrom(user, '2001:db8:0:1::/64', 0)).toBe(true);
+      expect(await logins.hasSignedInFrom(other, '198.51.100.1', 0)).toBe(true);
+      expect(await logins.forgetNetworks(t1 + 3)).toBe(3);
+      expect(await logins.hasSignedInFrom(user, '2001:db8:0:2::/64', 0)).toBe(false);
+      expect(await logins.hasSignedInFrom(user, '2001:db8:0:3::/64', 0)).toBe(true);
+    });
+
     it('finds nothing by a hostile token', async () => {
       const { logins } = shared.get();
       await logins.put(aLogin());
@@ -240,14 +275,14 @@ export function keysContract(name: string, open: Open): void {
         ReturnType<typeof aKey>,
       ];
       for (const key of [second, first, third, aKey()]) await keys.insert(key);
-      expect(await keys.list(tenantId)).toEqual([third, second, first]);
+      expect(await itemsOf(keys.list(tenantId, firstPage))).toEqual([third, second, first]);
       await keys.revoke(tenantId, second.id, t0 + 9);
-      expect(await keys.list(tenantId)).toEqual([third, first]);
+      expect(await itemsOf(keys.list(tenantId, firstPage))).toEqual([third, first]);
     });
 
     it('finds a key by its hash, revoked or not', async () => {
       const { keys } = shared.get();
-      const key = aKey({ label: null });
+      const key = aKey({ label: null, agentPattern: 'team-*', expiresAt: t0 + 7 });
       await keys.insert(key);
       expect(await keys.byHash(key.hash)).toEqual(key);
       await keys.revoke(key.tenantId, key.id, t0 + 5);

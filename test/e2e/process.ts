@@ -17,6 +17,29 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
+/** Runs the process to its own end, as another user where one is given. */
+export async function run(
+  env: { readonly [name: string]: string },
+  args: readonly string[] = [],
+  user: { readonly uid?: number; readonly gid?: number } = {},
+): Promise<{ readonly code: number | null; readonly text: string }> {
+  const child = spawn(process.execPath, [mainFile, ...args], {
+    env: { PATH: process.env.PATH ?? '', HOST: '127.0.0.1', PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...user,
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+  }
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, text };
+}
+
+export const lines = (text: string): string[] => text.trim().split('\n');
+
 export class HubProcess {
   readonly #folder = mkdtempSync(join(tmpdir(), 'reeve-e2e-'));
   /** Made by the first start. */

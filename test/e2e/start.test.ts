@@ -1,31 +1,11 @@
 // Starting and stopping the real process: what it refuses, in which words; whose files it makes; how it ends.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { settings } from '../../src/config.ts';
-import { HubProcess, mainFile } from './process.ts';
+import { HubProcess, lines, run } from './process.ts';
 import { SseClient } from './sse.ts';
-
-/** Runs the process to its own end. */
-async function run(env: { readonly [name: string]: string }, args: readonly string[] = []) {
-  const child = spawn(process.execPath, [mainFile, ...args], {
-    env: { PATH: process.env.PATH ?? '', HOST: '127.0.0.1', PORT: '0', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let text = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-    });
-  }
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, text };
-}
-
-const lines = (text: string): string[] => text.trim().split('\n');
 
 describe('a start', () => {
   const hub = new HubProcess({ SECRET_KEY: 'a secret key of thirty-two characters' });
@@ -59,7 +39,11 @@ describe('a start', () => {
       () => ({ HOST: '192.0.2.1', DATA_DIR: join(folder, 'c') }),
       /Cannot listen on/,
     ],
-    ['with a file as its folder', () => ({ DATA_DIR: join(folder, 'file') }), /could not start: .*file/],
+    [
+      'with a file as its folder',
+      () => ({ DATA_DIR: join(folder, 'file') }),
+      /^The data folder \S+file cannot be used \(.*\)\. Set DATA_DIR to a folder\.$/,
+    ],
   ])('%s is refused in one line', async (_what, env, words) => {
     writeFileSync(join(folder, 'file'), '');
     const { code, text } = await run(env());

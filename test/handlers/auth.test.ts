@@ -1,5 +1,5 @@
 // Signing in and out.
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { Settings } from '../../src/handlers/hub.ts';
 import { makeHub, type TestHub } from '../harness.ts';
 
@@ -48,7 +48,7 @@ it('counts every attempt of an address, right ones too, and says when to come ba
     message: 'Too many login attempts. Please try again later.',
     detail: { retryAfter: 300 },
   });
-  const elsewhere = await t.call('login', { body: { email, password } }, undefined, { address: '10.0.0.9' });
+  const elsewhere = await t.call('login', { body: { email, password } }, undefined, { network: '10.0.0.9' });
   expect(elsewhere.status).toBe(200);
 });
 
@@ -76,4 +76,91 @@ it('says who is signed in', async () => {
   const user = await hubWithUser();
   const { body } = await t.call('me', {}, user);
   expect(body).toEqual({ user_id: user.userId, tenant_id: user.tenantId, email, is_admin: true });
+});
+
+describe('guesses at the password of one e-mail, each from another address', () => {
+  let addresses = 0;
+  const network = () => `2001:db8:0:${(++addresses).toString(16)}::/64`;
+  const attempt = (at: string, body: object = { email, password: 'wrong' }, headers = {}) =>
+    t.call('login', { body }, undefined, { network: at, headers }).then(
+      ({ status, cookies }) => ({ status, cookies, error: null }),
+      ({ code, message, detail }) => ({ status: null, cookies: [], error: { code, message, detail } }),
+    );
+  const guess = async (who: string, times: number) => {
+    const errors = [];
+    for (let i = 0; i < times; i++) {
+      errors.push((await attempt(network(), { email: who, password: 'wrong' })).error);
+    }
+    return errors;
+  };
+  const right = { email, password };
+
+  it('are refused after 20 in 15 minutes, the right one as well, and an unknown e-mail answers the same', async () => {
+    await hubWithUser();
+    const known = await guess(email, 23);
+    expect(known.map((error) => error?.code)).toEqual([
+      ...Array(20).fill('unauthenticated'),
+      ...Array(3).fill('rate_limited'),
+    ]);
+    expect(known.at(-1)).toEqual({
+      code: 'rate_limited',
+      message: 'Too many login attempts. Please try again later.',
+      detail: { retryAfter: 900 },
+    });
+    expect((await attempt(network(), right)).error?.code).toBe('rate_limited');
+    expect(await guess('nobody@example.com', 23)).toEqual(known);
+    t.clock.advance(15 * 60_000);
+    expect((await attempt(network(), right)).status).toBe(200);
+  });
+
+  it('count each other when they come at the same moment', async () => {
+    await hubWithUser();
+    const answers = await Promise.all(Array.from({ length: 60 }, () => attempt(network())));
+    expect(answers.filter(({ error }) => error?.code === 'unauthenticated')).toHaveLength(20);
+  });
+
+  it('do not lock out an address that signed in within 30 days', async () => {
+    await hubWithUser();
+    const [home, office] = [network(), network()];
+    await attempt(home, right);
+    t.clock.advance(10 * 24 * 3_600_000);
+    await attempt(office, right);
+    t.clock.advance(20 * 24 * 3_600_000 + 1);
+    await guess(email, 20);
+    expect((await attempt(office, right)).status).toBe(200);
+    expect((await attempt(home, right)).error?.code).toBe('rate_limited');
+    const other = await attempt(office, { email: 'nobody@example.com', password });
+    expect(other.error?.code).toBe('unauthenticated');
+  });
+
+  it("do not lock out a browser that brings the account's device cookie, which may try 20 times as well", async () => {
+    await hubWithUser({ baseUrl: 'https://hub.example.com/reeve' });
+    await t.tenant('other@example.com');
+    const cookieOf = async (body: object) => {
+      const [, set = ''] = (await attempt(network(), body)).cookies;
+      expect(set).toMatch(
+        /^service_session_device=[\w-]+; Path=\/reeve\/api\/v1\/auth\/login; HttpOnly; SameSite=Lax; Max-Age=7776000; Secure$/,
+      );
+      return { cookie: `a=b; ${set.split(';')[0]}` };
+    };
+    const own = await cookieOf(right);
+    const others = await cookieOf({ email: 'other@example.com', password });
+    await guess(email, 20);
+    expect((await attempt(network(), right, others)).error?.code).toBe('rate_limited');
+    const forged = { cookie: `${own.cookie.slice(0, -3)}AAA` };
+    expect((await attempt(network(), right, forged)).error?.code).toBe('rate_limited');
+    expect((await attempt(network(), right, own)).status).toBe(200);
+    const codes = [];
+    for (let i = 0; i < 20; i++) codes.push((await attempt(network(), undefined, own)).error?.code);
+    expect(codes).toEqual([...Array(19).fill('unauthenticated'), 'rate_limited']);
+    t.clock.advance(90 * 24 * 3_600_000);
+    await guess(email, 20);
+    expect((await attempt(network(), right, own)).error?.code).toBe('rate_limited');
+  });
+
+  it('are forgiven where the password was right', async () => {
+    await hubWithUser();
+    for (let i = 0; i < 30; i++) expect((await attempt(network(), right)).status).toBe(200);
+    expect((await guess(email, 20)).at(-1)?.code).toBe('unauthenticated');
+  });
 });

@@ -1,7 +1,9 @@
 // Streams: admission, what a stream gets at once, what agents send on it, and its end.
+
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { agentKey, environmentKey } from '../../actors/protocol.ts';
 import type { StreamHandlers, StreamQuery } from '../../src/api/stream.ts';
+import { limitNames } from '../../src/domain/limit-names.ts';
 import { streamHandlers } from '../../src/handlers/streams.ts';
 import { settled } from '../clock.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
@@ -60,6 +62,16 @@ it('get nothing when nothing is deployed, or when they run what is', async () =>
   const stream = await admit({ bundle_name: 'base', policy_version: revisionHash });
   expect(stream).toMatchObject({ bundleName: 'base', pinned: true });
   expect(await stream.catchUp()).toEqual([]);
+});
+
+it('are of the agents that their key is bound to', async () => {
+  const bound = { ...key, agentId: null, agentPattern: 'team-a.*' };
+  const open = (caller: KeyCaller) => streams.admitAgent(caller, { env: 'production' }, 'c1');
+  expect((await open({ ...bound, agentId: 'team-a.1' })).agentId).toBe('team-a.1');
+  const refused = { code: 'forbidden', message: expect.stringContaining("'team-a.*'") };
+  await expect(open(bound)).rejects.toMatchObject(refused);
+  const report = { type: 'report', body: { policy_version: 'v1' } } as const;
+  await expect(streams.message(bound, report)).rejects.toMatchObject(refused);
 });
 
 it('share one frame object per deployment, and get a new one after a rotation', async () => {
@@ -173,7 +185,7 @@ it('take events, reports and approvals as the routes do', async () => {
 
 it('share the limit of the HTTP routes for reports and approvals; events are counted by their number', async () => {
   const report = () => streams.message(key, { type: 'report', body: { policy_version: 'v1' } });
-  await t.hub.limits.hit(`standard:key:${key.keyId}`, 6_000, 60_000, 5_999);
+  await t.hub.requestLimits.hit(limitNames.requestsOfKey(key), 6_000, 60_000, 5_999);
   await report();
   await expect(report()).rejects.toMatchObject({ code: 'rate_limited', detail: { retryAfter: 60 } });
   await expect(

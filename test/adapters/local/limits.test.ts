@@ -65,3 +65,10 @@ it('forgets the window hit longest ago when there are too many', async () => {
   expect((await limits.hit('b', 1, 1000)).ok).toBe(false);
   expect((await limits.hit('a', 1, 1000)).ok).toBe(true);
 });
+
+it('forgets no window because of many names of another class', async () => {
+  const limits = createLocalLimits({ clock: new ManualClock(), windows: 2 });
+  await limits.hit('login:203.0.113.9', 1, 1000);
+  for (const name of ['a', 'b', 'c:d', 'login']) await limits.hit(`requests:${name}`, 1, 1000);
+  expect((await limits.hit('login:203.0.113.9', 1, 1000)).ok).toBe(false);
+});

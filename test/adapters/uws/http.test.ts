@@ -15,7 +15,7 @@ describe('the server', () => {
     expect(response.status).toBe(415);
     const headers = { ...asKey, 'content-type': 'application/json' };
     const json = await fetch(url, { method: 'POST', headers, body: '{"text":"é"}' });
-    expect(await json.json()).toMatchObject({ body: { text: 'é' }, address: '127.0.0.1' });
+    expect(await json.json()).toMatchObject({ body: { text: 'é' }, network: '127.0.0.1' });
     expect(json.headers.get('x-request-id')).toMatch(/^[0-9a-f]{12}$/);
     const head = await fetch(`http://127.0.0.1:${hub.server.port}/api/v1/sessions/a`, {
       method: 'HEAD',
@@ -36,7 +36,7 @@ describe('the server', () => {
     await expect(again).rejects.toThrow(`127.0.0.1 port ${server.port}: the port is taken`);
   });
 
-  it('listens on IPv6, and tells its clients in their short form', async () => {
+  it('listens on IPv6, and counts clients by their network', async () => {
     await using hub = await serve();
     const { pipeline, log } = hub;
     const six = await startServer({ host: '::1', port: 0, pipeline, clock: systemClock, log });
@@ -46,7 +46,7 @@ describe('the server', () => {
       headers: { ...asKey, 'content-type': 'application/json', 'x-forwarded-for': '2001:0DB8::0009' },
       body: '{"text":""}',
     });
-    expect(await response.json()).toMatchObject({ address: '2001:db8::9' });
+    expect(await response.json()).toMatchObject({ network: '2001:db8:0:0::/64' });
     six.close();
   });
 
@@ -177,6 +177,8 @@ describe('hostile requests', () => {
     ['a list of encodings', `Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
     ['chunked twice', `Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
     ['a length that is no number', `Content-Length: +3\r\n\r\nabc`],
+    ['an empty length', `Content-Length: \r\n\r\n`],
+    ['an empty length before chunks', `Content-Length:\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
   ];
   for (const [what, rest] of refused) {
     it(`with ${what} get 400 and lose their connection; what follows them is never handled`, async () => {

@@ -1,0 +1,80 @@
+// What it means for the person who runs the hub when SQLite refuses to open, read or write the store's file.
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { HubError } from '../../src/domain/error.ts';
+
+/** `foreign`: the file is no database, or another program's. `failing`: the disk answers with errors. */
+export type Trouble = 'full' | 'damaged' | 'foreign' | 'forbidden' | 'locked' | 'failing';
+
+/** SQLite's primary result codes (https://www.sqlite.org/rescode.html). */
+const ofResult: { readonly [code: number]: Trouble } = {
+  3: 'forbidden',
+  5: 'locked',
+  6: 'locked',
+  8: 'forbidden',
+  10: 'failing',
+  11: 'damaged',
+  13: 'full',
+  14: 'forbidden',
+  26: 'foreign',
+};
+
+/** Bytes without which SQLite cannot even make its shared memory, which it reports as a failing disk. */
+const leastBytes = 256 * 1024;
+
+/** The trouble that an error stands for; null for any other error. */
+export function troubleOf(error: unknown): Trouble | null {
+  if (!(error instanceof Error)) return null;
+  const { rawCode } = error as { readonly rawCode?: unknown };
+  if (typeof rawCode === 'number') return ofResult[rawCode & 0xff] ?? null;
+  // The binding reports a file that it cannot open as text with the result code at its end.
+  const opening = /^ConnectionFailed\(.*: (\d+)"\)$/.exec(error.message);
+  return opening ? (ofResult[Number(opening[1])] ?? null) : null;
+}
+
+/** Bytes that the hub's user may still write below a folder; null when the system does not say. */
+function freeBytes(folder: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
+}
+
+const advice = {
+  full: (_path: string, folder: string) =>
+    `The disk of ${folder} is full. Free some space there, then start again.`,
+  damaged: (path: string, _folder: string, cause: string) =>
+    `The database ${path} is damaged (${cause}). Keep a copy of its folder, then restore a back-up.`,
+  foreign: (path: string, _folder: string, cause: string) =>
+    `${path} is not a database of Reeve (${cause}). Set DATA_DIR to another folder, or restore a back-up there.`,
+  forbidden: (path: string, folder: string, cause: string) =>
+    `${path} cannot be opened (${cause}). The user that runs the hub must own ${folder} and be able to write there.`,
+  locked: (path: string, _folder: string, cause: string) =>
+    `${path} is locked by another program (${cause}). Close that program, then start again.`,
+  failing: (path: string, _folder: string, cause: string) =>
+    `${path} cannot be read or written (${cause}). See the system's log for what is wrong with its disk.`,
+} as const satisfies { readonly [T in Trouble]: (path: string, folder: string, cause: string) => string };
+
+const codes = {
+  full: 'disk_full',
+  damaged: 'unavailable',
+  foreign: 'conflict',
+  forbidden: 'unavailable',
+  locked: 'conflict',
+  failing: 'unavailable',
+} as const;
+
+/**
+ * What kept the file from being opened, as one line that says what to do; errors of the system's as they are. What opening runs is always the
+ * same and fits every file of ours, so an error without a known cause means that the file does not hold what it should.
+ */
+export function openingError(error: unknown, path: string): unknown {
+  if (!(error instanceof Error) || error instanceof HubError || 'syscall' in error) return error;
+  const trouble = troubleOf(error) ?? 'damaged';
+  const folder = dirname(path);
+  const free = trouble === 'failing' ? freeBytes(folder) : null;
+  const kind = free !== null && free < leastBytes ? 'full' : trouble;
+  return new HubError(codes[kind], advice[kind](path, folder, error.message));
+}

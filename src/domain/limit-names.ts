@@ -1,0 +1,34 @@
+// What each limit counts together. A limit of an agent or a key never reaches into another environment: one key belongs to one environment, so
+// its id stands for both; where no key is named, the environment is. What callers choose themselves stands last, so that no two names are alike.
+import type { Env } from './ids.ts';
+
+/** A caller with an API key. A whole fleet may share a key, and replicas an agent id, so neither is limited alone. */
+export interface KeyHolder {
+  readonly keyId: string;
+  /** The agent-id header's; null when absent. */
+  readonly agentId: string | null;
+  /** The IPv4 address, or the /64 of the IPv6 address. */
+  readonly network: string;
+}
+
+const together = ({ keyId, network, agentId }: KeyHolder): string => `${keyId}/${network}/${agentId ?? ''}`;
+
+export const limitNames = {
+  login: (network: string) => `login:${network}`,
+  /** @param emailHash of the lower-cased e-mail, whether or not it is known */
+  loginOfEmail: (emailHash: string) => `login-email:${emailHash}`,
+  loginOfDevice: (deviceId: string) => `login-device:${deviceId}`,
+  setup: (network: string) => `setup:${network}`,
+  operator: (network: string) => `operator:${network}`,
+  requestsOfKey: (caller: KeyHolder) => `requests-key:${together(caller)}`,
+  requestsOfUser: (userId: string) => `requests-user:${userId}`,
+  requestsOfNetwork: (network: string) => `requests-network:${network}`,
+  streamsOfKey: (caller: KeyHolder) => `streams-key:${together(caller)}`,
+  streamsOfUser: (userId: string) => `streams-user:${userId}`,
+  events: (tenantId: string, env: Env) => `events:${tenantId}/${env}`,
+  /** @param agentId the header's, else the one of the first event */
+  eventPosts: (caller: KeyHolder, agentId: string) => `event-posts:${together({ ...caller, agentId })}`,
+  approvalsOfAgent: (tenantId: string, env: Env, agentId: string) =>
+    `approvals-agent:${tenantId}/${env}/${agentId}`,
+  approvalsOfKey: ({ keyId, network }: KeyHolder) => `approvals-key:${keyId}/${network}`,
+} as const;
