@@ -73,15 +73,8 @@ export class GovernedCall<A extends object, R> {
     this.#options = options;
     const { environment, principal } = place;
     const seen = args as ToolArgs;
-    const { metadata = {}, cwd } = options;
-    this.#input = {
-      tool,
-      args: seen,
-      environment,
-      principal,
-      metadata,
-      ...(cwd === undefined ? {} : { cwd }),
-    };
+    const { metadata = {}, cwd = null } = options;
+    this.#input = { tool, args: seen, environment, principal, metadata, cwd };
     const side_effect = parts.policy.sideEffect(this.#input);
     this.#journal = new Journal(parts, {
       run_id: place.runId,
