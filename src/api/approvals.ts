@@ -48,7 +48,7 @@ export const approvalRoutes = routes({
     }),
     status: 201,
     reply: approval,
-    errors: ['validation_failed', 'rate_limited', 'overloaded', 'unavailable'],
+    errors: ['validation_failed', 'rate_limited', 'disk_full', 'overloaded', 'unavailable'],
   },
   listApprovals: {
     method: 'GET',
@@ -91,6 +91,6 @@ export const approvalRoutes = routes({
     }),
     status: 200,
     reply: approval,
-    errors: ['not_found', 'conflict', 'validation_failed', 'overloaded', 'unavailable'],
+    errors: ['not_found', 'conflict', 'validation_failed', 'disk_full', 'overloaded', 'unavailable'],
   },
 });

@@ -89,7 +89,7 @@ export const eventRoutes = routes({
     parse: 'bytes',
     status: 200,
     reply: z.object({ accepted: z.number().int(), duplicates: z.number().int() }),
-    errors: ['invalid_json', 'validation_failed', 'rate_limited', 'overloaded', 'unavailable'],
+    errors: ['invalid_json', 'validation_failed', 'rate_limited', 'disk_full', 'overloaded', 'unavailable'],
     limit: 'ingest',
   },
   searchEvents: {

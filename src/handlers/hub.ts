@@ -2,6 +2,7 @@
 import type { HubActors } from '../../actors/protocol.ts';
 import type { CallerOf, Reply, Request } from '../api/call.ts';
 import type { Input, ReplyBody, RouteDeclaration } from '../api/route.ts';
+import type { Storage } from '../domain/storage.ts';
 import type { VendorNames } from '../domain/vendor-names.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -59,6 +60,8 @@ export interface NodeHealth {
   /** Round trips in milliseconds; null when it does not answer. */
   store(): Promise<number | null>;
   keyValue(): Promise<number | null>;
+  /** The room for writes. */
+  storage(): Storage;
   workers(): { readonly [name: string]: 'running' | 'stopped' | 'crashed' };
   /** Over all nodes. */
   connectedAgents(): number;
