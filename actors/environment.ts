@@ -18,7 +18,7 @@ import { agentKey, type EnvironmentMessages, readKey, streamLifeMs, tellTo } fro
 import { Roster } from './roster.ts';
 import type { ActorContext, Effects } from './runtime/define.ts';
 import { actorKind } from './runtime/kind.ts';
-import { deployedYaml, signAndDeploy } from './signing.ts';
+import { attestOlder, deployedYaml, signAndDeploy } from './signing.ts';
 
 interface State {
   readonly tenantId: string;
@@ -48,7 +48,7 @@ const pruneEveryMs = 10 * 60_000;
 /** A connection this much younger than a change of rules may still have been resolved by the old ones (clocks of two nodes). */
 const clockSlackMs = 5000;
 
-const timers = { announce: 'announce', resolve: 'resolve', prune: 'prune' } as const;
+const timers = { announce: 'announce', attest: 'attest', resolve: 'resolve', prune: 'prune' } as const;
 
 /** Remembers the deployment unless a newer one of the bundle is known; true when it is the current one. */
 function advance(current: Map<string, Deployment>, deployment: Deployment): boolean {
@@ -90,10 +90,24 @@ async function framesOf(
   for (const name of names) {
     const deployment = current.get(name);
     if (!deployment) continue;
-    const yaml = await deployedYaml(ports, deployment);
-    made.push(...frames(deployment, contractUpdate(deployment, yaml, ports.signatureEncoding)));
+    made.push(
+      ...frames(deployment, await updateOf(ports, deployment, await deployedYaml(ports, deployment))),
+    );
   }
   return made;
+}
+
+/** The data of a contract_update frame. */
+async function updateOf(ports: ActorPorts, deployment: Deployment, yaml: Uint8Array): Promise<Frame['data']> {
+  const successions = await ports.store.signing.successions(deployment.tenantId);
+  return contractUpdate(deployment, yaml, ports.signatureEncoding, successions);
+}
+
+/** Attests deployments that an older version of the hub made. Agents learn of it by the next update or fetch. */
+async function attest({ current }: State, { ports }: Context): Promise<Effects> {
+  const older = [...current.values()].filter(({ attestation }) => attestation === null);
+  for (const deployment of await attestOlder(ports, older)) advance(current, deployment);
+  return {};
 }
 
 async function announceRecent(state: State, context: Context): Promise<Effects> {
@@ -145,6 +159,8 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     const since = context.now() - announceAgainMs;
     const recent = current.filter(({ createdAt }) => createdAt >= since).map(({ bundleName }) => bundleName);
     if (recent.length > 0) context.setTimer(timers.announce, context.now());
+    if (current.some(({ attestation }) => attestation === null))
+      context.setTimer(timers.attest, context.now());
     return {
       tenantId,
       env,
@@ -165,7 +181,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       const { deployment, yaml } = await signAndDeploy(context.ports, wanted, context.epoch);
       // A late repeat of an older deployment must not look like a new one.
       if (!advance(current, deployment)) return { reply: deployment };
-      const data = contractUpdate(deployment, yaml, context.ports.signatureEncoding);
+      const data = await updateOf(context.ports, deployment, yaml);
       return { reply: deployment, frames: deployedFrames(deployment, data) };
     },
 
@@ -249,6 +265,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
   async onTimer(state, name, context) {
     if (isApprovalTimer(name)) return expireDue(state.pending, context);
     if (name === timers.announce) return announceRecent(state, context);
+    if (name === timers.attest) return attest(state, context);
     if (name === timers.resolve) return resolveSome(state, context);
     state.roster.prune(context.now() - streamLifeMs, context.ports.isGone);
     if (!state.roster.empty) context.setTimer(timers.prune, context.now() + pruneEveryMs);

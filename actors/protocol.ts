@@ -173,10 +173,18 @@ export type TenantMessages = {
     };
     reply: readonly string[];
   };
-  /** Makes `keyId` (new) the active signing key and re-signs every current deployment with it; announces signing_key_rotated and every deployment again. */
+  /**
+   * Makes `newKeyId` the active signing key and signs every current deployment with it; announces signing_key_rotated and every deployment
+   * again. `compromised`: the old key does not vouch for the new one, and no agent that pinned it follows (`followed` is false).
+   */
   rotateSigningKey: {
-    body: { readonly newKeyId: string };
-    reply: { readonly publicKey: string; readonly rotatedAt: number; readonly resigned: number };
+    body: { readonly newKeyId: string; readonly compromised?: boolean };
+    reply: {
+      readonly publicKey: string;
+      readonly rotatedAt: number;
+      readonly resigned: number;
+      readonly followed: boolean;
+    };
   };
 };
 

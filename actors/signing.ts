@@ -1,7 +1,9 @@
 // Signing bundles with a tenant's active key, and replacing that key. The seed is open only while it signs.
-import type { Deployment } from '../src/domain/deployment.ts';
+import { attestationText, successionText } from '../src/domain/attestation.ts';
+import { type Deployment, nextSequence } from '../src/domain/deployment.ts';
 import { HubError, notFound } from '../src/domain/error.ts';
-import type { SigningKey } from '../src/domain/tenant.ts';
+import type { KeySuccession, SigningKey } from '../src/domain/tenant.ts';
+import type { NewSignature } from '../src/ports/identity.ts';
 import type { ActorPorts } from './ports.ts';
 
 /** How often a write is tried again when the signing key or the deployments changed in between. */
@@ -20,8 +22,11 @@ async function yamlOf({ store }: ActorPorts, tenantId: string, name: string, ver
 export const deployedYaml = (ports: ActorPorts, { tenantId, bundleName, version }: Deployment) =>
   yamlOf(ports, tenantId, bundleName, version);
 
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
 /**
- * Signs the version with the active key and stores the deployment; signs again when the key was replaced meanwhile.
+ * Signs the version with the active key and stores the deployment; signs again when the key was replaced meanwhile, or another owner
+ * deployed.
  * @throws HubError not_found (no such bundle version), unprocessable (no signing key)
  */
 export async function signAndDeploy(
@@ -30,7 +35,7 @@ export async function signAndDeploy(
   epoch: number,
 ): Promise<{ readonly deployment: Deployment; readonly yaml: Uint8Array }> {
   const { store, secrets } = ports;
-  const { tenantId, bundleName, version } = wanted;
+  const { tenantId, env, bundleName, version } = wanted;
   const saved = await store.bundles.version(tenantId, bundleName, version);
   const yaml = await yamlOf(ports, tenantId, bundleName, version);
   for (let i = 0; i < tries; i++) {
@@ -41,30 +46,57 @@ export async function signAndDeploy(
         'There is no active signing key. Rotate the signing key to make one.',
       );
     }
-    const deployment = await store.deployments.add(
-      {
-        ...wanted,
-        revisionHash: saved?.revisionHash ?? '',
-        signature: secrets.sign(secrets.unseal('signing-key', key.sealedSeed), yaml),
-        publicKey: key.publicKey,
-        signingKeyId: key.id,
-      },
-      epoch,
-    );
+    const last = await store.deployments.lastSequence(tenantId, env, bundleName);
+    const seed = secrets.unseal('signing-key', key.sealedSeed);
+    const unattested = {
+      ...wanted,
+      revisionHash: saved?.revisionHash ?? '',
+      sequence: nextSequence(last, wanted.createdAt),
+      signature: secrets.sign(seed, yaml),
+      publicKey: key.publicKey,
+      signingKeyId: key.id,
+    };
+    const attestation = secrets.sign(seed, bytesOf(attestationText(unattested)));
+    const deployment = await store.deployments.add({ ...unattested, attestation }, epoch);
     if (deployment === 'no_version') throw notFound(`Bundle '${bundleName}' version ${version} not found`);
-    if (deployment !== 'stale_key') return { deployment, yaml };
+    if (typeof deployment !== 'string') return { deployment, yaml };
   }
   throw busy();
+}
+
+/** The same deployments with the attestations that an older version of the hub did not make. Stored, unless the key changed meanwhile. */
+export async function attestOlder(
+  { store, secrets }: ActorPorts,
+  deployments: readonly Deployment[],
+): Promise<readonly Deployment[]> {
+  return Promise.all(
+    deployments.map(async (deployment) => {
+      const key = await store.signing.active(deployment.tenantId);
+      if (key?.id !== deployment.signingKeyId) return deployment;
+      const seed = secrets.unseal('signing-key', key.sealedSeed);
+      const attestation = secrets.sign(seed, bytesOf(attestationText(deployment)));
+      await store.deployments.attest({ ...deployment, attestation });
+      return { ...deployment, attestation };
+    }),
+  );
+}
+
+/** What the old key says of the new one. */
+function succeed({ secrets }: ActorPorts, old: SigningKey, next: SigningKey): KeySuccession {
+  const stated = { previousKey: old.publicKey, publicKey: next.publicKey, rotatedAt: next.createdAt };
+  const seed = secrets.unseal('signing-key', old.sealedSeed);
+  return { ...stated, signature: secrets.sign(seed, bytesOf(successionText(next.tenantId, stated))) };
 }
 
 /**
  * Makes a new pair the active one under `newKeyId` and puts its signatures on every current deployment, in one step.
  * Safe to repeat: an id that is active already answers as it did.
+ * @param compromised the old key vouches for nothing any more, so agents that pinned it do not follow
  */
 export async function rotateKey(
   ports: ActorPorts,
   tenantId: string,
-  newKeyId: string,
+  { newKeyId, compromised }: { readonly newKeyId: string; readonly compromised: boolean },
   now: number,
 ): Promise<{ readonly key: SigningKey; readonly current: readonly Deployment[] }> {
   const { store, secrets } = ports;
@@ -80,15 +112,17 @@ export async function rotateKey(
       continue;
     }
     const made = new Map<string, string>();
-    const signatures: { deploymentId: string; signature: string }[] = [];
+    const signatures: NewSignature[] = [];
     for (const deployment of current) {
       // One version is often deployed to several environments.
       const name = `${deployment.bundleName}/${deployment.version}`;
       const signature = made.get(name) ?? secrets.sign(seed, await deployedYaml(ports, deployment));
       made.set(name, signature);
-      signatures.push({ deploymentId: deployment.id, signature });
+      const attestation = secrets.sign(seed, bytesOf(attestationText(deployment)));
+      signatures.push({ deploymentId: deployment.id, signature, attestation });
     }
-    if ((await store.signing.rotate(tenantId, active.id, key, signatures)) === 'rotated')
+    const succession = compromised ? null : succeed(ports, active, key);
+    if ((await store.signing.rotate(tenantId, active.id, key, signatures, succession)) === 'rotated')
       return { key, current };
   }
   throw busy();

@@ -85,12 +85,17 @@ export const tenant = actorKind<TenantMessages, { readonly tenantId: string }, A
       };
     },
 
-    async rotateSigningKey({ tenantId }, { newKeyId }, { ports, now }) {
-      const { key, current } = await rotateKey(ports, tenantId, newKeyId, now());
+    async rotateSigningKey({ tenantId }, { newKeyId, compromised = false }, { ports, now }) {
+      const { key, current } = await rotateKey(ports, tenantId, { newKeyId, compromised }, now());
       const type = 'signing_key_rotated';
       const envs = new Set(current.map(({ env }) => env));
       return {
-        reply: { publicKey: key.publicKey, rotatedAt: key.createdAt, resigned: current.length },
+        reply: {
+          publicKey: key.publicKey,
+          rotatedAt: key.createdAt,
+          resigned: current.length,
+          followed: !compromised,
+        },
         frames: [{ audience: dashboardsOf(tenantId), type, data: { type, public_key: key.publicKey } }],
         tells: [...envs].map((env) =>
           tellTo('environment', environmentKey(tenantId, env), 'reannounce', null),

@@ -1,5 +1,6 @@
 // The settings, read from environment variables: the one reader of process.env. All errors are told at once, in plain words.
 import { isIP } from 'node:net';
+import type { Quotas } from './domain/quota.ts';
 import type { VendorNames } from './domain/vendor-names.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -22,6 +23,8 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   readonly trustedProxies: readonly string[];
   readonly allowPrivateOutbound: boolean;
+  /** Whether GET /api/openapi.json answers without a login or key. */
+  readonly openApiPublic: boolean;
   readonly logLevel: LogLevel;
   readonly drainSeconds: number;
   /** Bytes that ingest leaves free on the disk of the embedded store; null for a part of it, 0 for none. */
@@ -33,6 +36,7 @@ export interface Config {
     readonly name: string;
   } | null;
   readonly wire: VendorNames;
+  readonly quotas: Quotas;
 }
 
 interface Setting {
@@ -90,6 +94,21 @@ export const settings: readonly Setting[] = [
     'Addresses or CIDR ranges whose X-Forwarded-For is believed, comma separated',
   ),
   setting('ALLOW_PRIVATE_OUTBOUND', 'false', 'true lets outbound calls reach loopback and private addresses'),
+  setting(
+    'LARGE_ARGUMENTS_MAX_BYTES',
+    '1073741824',
+    'Bytes that tool_args over 64 KiB of approvals may take in one environment of a tenant',
+  ),
+  setting(
+    'LARGE_ARGUMENTS_DAYS',
+    '90',
+    'Days after which such tool_args are dropped; 0 keeps them (0 to 36500)',
+  ),
+  setting(
+    'OPENAPI_PUBLIC',
+    'true',
+    'false asks for a login or an API key before /api/openapi.json is served',
+  ),
   setting('LOG_LEVEL', 'info', 'debug, info, warn, error or silent'),
   setting('DRAIN_SECONDS', '5', 'On SIGTERM, streams are ended spread over this many seconds (0 to 300)'),
   setting(
@@ -129,6 +148,8 @@ export class ConfigError extends Error {
   }
 }
 
+/** Bytes: a pebibyte. */
+const maxQuota = 2 ** 50;
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
@@ -171,7 +192,7 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
   const int = (name: string, min: number, max: number): number => {
     const value = get(name);
     const number = Number(value);
-    if (!/^\d{1,9}$/.test(value) || number < min || number > max)
+    if (!/^\d{1,15}$/.test(value) || number < min || number > max)
       fail(name, `must be a whole number from ${min} to ${max}`);
     return number;
   };
@@ -214,9 +235,11 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
   for (const proxy of proxies) {
     if (!isNetwork(proxy)) fail('TRUSTED_PROXIES', `'${proxy}' is neither an address nor a CIDR range`);
   }
-  const outbound = get('ALLOW_PRIVATE_OUTBOUND').toLowerCase();
-  if (!['true', 'false', '1', '0'].includes(outbound))
-    fail('ALLOW_PRIVATE_OUTBOUND', 'must be true or false');
+  const flag = (name: string): boolean => {
+    const value = get(name).toLowerCase();
+    if (!['true', 'false', '1', '0'].includes(value)) fail(name, 'must be true or false');
+    return value === 'true' || value === '1';
+  };
   const logLevel = get('LOG_LEVEL').toLowerCase();
   const level = levels.find((known) => known === logLevel);
   if (!level) fail('LOG_LEVEL', `must be one of ${levels.join(', ')}`);
@@ -267,7 +290,8 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
     ingestEventsPerMinute: int('INGEST_EVENTS_PER_MINUTE', 1, 999_999_999),
     corsOrigins: cors,
     trustedProxies: proxies,
-    allowPrivateOutbound: outbound === 'true' || outbound === '1',
+    allowPrivateOutbound: flag('ALLOW_PRIVATE_OUTBOUND'),
+    openApiPublic: flag('OPENAPI_PUBLIC'),
     logLevel: level ?? 'info',
     drainSeconds: int('DRAIN_SECONDS', 0, 300),
     diskReserveBytes: reserve === '' ? null : Number(reserve),
@@ -281,6 +305,10 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
       bundleKinds: names('WIRE_BUNDLE_KINDS'),
       rulesetKinds: names('WIRE_RULESET_KINDS'),
       signatureEncoding: encoding === 'base64' ? 'base64' : 'hex',
+    },
+    quotas: {
+      largeArgsBytes: int('LARGE_ARGUMENTS_MAX_BYTES', 0, maxQuota),
+      largeArgsDays: int('LARGE_ARGUMENTS_DAYS', 0, 36_500),
     },
   };
   if (problems.length > 0) throw new ConfigError(problems);

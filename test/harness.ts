@@ -12,7 +12,7 @@ import { systemClock } from '../adapters/node/clock.ts';
 import { createEvaluator, type EvaluatorOptions } from '../adapters/node/evaluator/evaluator.ts';
 import { createSecrets } from '../adapters/node/secrets.ts';
 import { openSqliteInline } from '../adapters/sqlite/index.ts';
-import { type Caller, Reply, type Request } from '../src/api/call.ts';
+import { type Caller, List, Reply, type Request } from '../src/api/call.ts';
 import { type Api, api } from '../src/api/index.ts';
 import type { ReplyBody, RouteDeclaration } from '../src/api/route.ts';
 import type { Control, Frame } from '../src/domain/frame.ts';
@@ -20,6 +20,7 @@ import type { Env } from '../src/domain/ids.ts';
 import type { Hub, Settings } from '../src/handlers/hub.ts';
 import { handlers } from '../src/handlers/index.ts';
 import { problemsOf, validationFailed } from '../src/handlers/problems.ts';
+import { encodeList } from '../src/http/list.ts';
 import { checkOwnEnvironment } from '../src/http/validate.ts';
 import type { Broadcast } from '../src/ports/broadcast.ts';
 import type { Evaluator } from '../src/ports/evaluator.ts';
@@ -92,6 +93,7 @@ const settings: Settings = {
     rulesetKinds: ['Ruleset'],
     signatureEncoding: 'hex',
   },
+  quotas: { largeArgsBytes: 1 << 30, largeArgsDays: 90 },
 };
 
 const evaluatorThread = compiled('adapters/node/evaluator/worker.ts');
@@ -189,7 +191,8 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
       const parts = validated(declaration, input);
       checkOwnEnvironment(declaration, caller, parts.query);
       const result: unknown = await handlers[operation](hub, parts as never, caller as never, full);
-      const reply = result instanceof Reply ? result : new Reply(result);
+      const reply =
+        result instanceof Reply ? result : result instanceof List ? sent(result) : new Reply(result);
       // What the declaration promises, the handler keeps: the typed client and the OpenAPI document rely on it.
       declaration.reply?.parse(reply.body);
       return {
@@ -212,6 +215,8 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
       tenantId,
       env,
       agentId,
+      agentPattern: null,
+      expiresAt: null,
       network: '203.0.113.9',
     }),
     newFrames() {
@@ -228,6 +233,12 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
     },
   };
   return made;
+}
+
+/** A list as it goes out. */
+function sent(list: List<object>): Reply<unknown> {
+  const { json, headers } = encodeList(list, { path: '/list', query: '' });
+  return new Reply(JSON.parse(json), { headers: Object.fromEntries(headers) });
 }
 
 /** As the pipeline validates. @throws HubError validation_failed */

@@ -2,15 +2,20 @@
 import { randomUUID } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';
 import { createBatcher } from '../../src/concurrency/batcher.ts';
-import { type Approval, approvalStatuses, asSeen } from '../../src/domain/approval.ts';
+import { type Approval, approvalStatuses, asSeen, largeArgs } from '../../src/domain/approval.ts';
+import type { Env } from '../../src/domain/ids.ts';
 import type { ApprovalPlace, ApprovalStore } from '../../src/ports/approvals.ts';
 import { type Clock, pause } from '../../src/ports/clock.ts';
-import { isDuplicate } from './failure.ts';
+import { isDuplicate, unlessTaken } from './failure.ts';
 import { byTenant, fromRow, fromText, type Row, toRow, toText } from './form.ts';
+import { pageOf } from './page.ts';
 import type { Arrivals } from './uuidv7.ts';
 
-export type ApprovalRow = Omit<Row<Approval>, 'toolArgs'> & {
+export type ApprovalRow = Omit<Row<Approval>, 'toolArgs' | 'argsBytes'> & {
+  /** Null when they are kept apart. */
   readonly toolArgs: string | null;
+  /** Absent in rows of before arguments were kept apart. */
+  readonly argsBytes?: number;
   readonly arrival: string;
   /** The mark: since when it is not announced. */
   readonly unannouncedAt?: number;
@@ -19,6 +24,16 @@ export type ApprovalRow = Omit<Row<Approval>, 'toolArgs'> & {
   /** The bulk write that timed it out. */
   readonly timedOutBy?: string;
 };
+
+/** Arguments that are kept apart; `_id` is their approval's. */
+export interface ArgsRow {
+  readonly _id: string;
+  readonly tenantId: string;
+  readonly env: Env;
+  readonly bytes: number;
+  readonly createdAt: number;
+  readonly json: string;
+}
 
 /** An approval that may be due. */
 interface Due {
@@ -48,9 +63,10 @@ function record({
   timedOutBy: _bulk,
   decisionId: _decision,
   toolArgs,
+  argsBytes = Buffer.byteLength(toolArgs ?? ''),
   ...rest
 }: ApprovalRow): Approval {
-  return fromRow<Approval>({ ...rest, toolArgs: fromText(toolArgs) });
+  return fromRow<Approval>({ ...rest, toolArgs: fromText(toolArgs), argsBytes });
 }
 
 const idOf = ({ id }: { readonly id: string }): string => id;
@@ -59,6 +75,7 @@ const place = ({ _id, tenantId, env }: ApprovalRow): ApprovalPlace => ({ tenantI
 
 export function mongoApprovals(
   approvals: Collection<ApprovalRow>,
+  args: Collection<ArgsRow>,
   arrival: Arrivals,
   clock: Clock,
 ): ApprovalStore {
@@ -134,6 +151,36 @@ export function mongoApprovals(
   };
 
   return {
+    async keepArgs({ id, ...rest }, quota) {
+      const { tenantId, env, bytes } = rest;
+      if (bytes > largeArgs) {
+        const [large] = await args
+          .aggregate<{ readonly bytes: number }>([
+            { $match: { tenantId, env, bytes: { $gt: largeArgs } } },
+            { $group: { _id: null, bytes: { $sum: '$bytes' } } },
+          ])
+          .toArray();
+        if ((large?.bytes ?? 0) + bytes > quota) return 'full';
+      }
+      await unlessTaken(args.insertOne({ _id: id, ...rest }));
+      return 'kept';
+    },
+    async dropLargeArgs(before, limit) {
+      const old = { createdAt: { $lt: before }, bytes: { $gt: largeArgs } };
+      const rows = await args
+        .find(old, { projection: { _id: 1 } })
+        .sort({ createdAt: 1 })
+        .limit(limit)
+        .toArray();
+      if (rows.length === 0) return 0;
+      return (await args.deleteMany({ _id: { $in: rows.map((row) => row._id) } })).deletedCount;
+    },
+    async getWhole(tenantId, id) {
+      const approval = await get(tenantId, id);
+      if (!approval || approval.toolArgs !== null || approval.argsBytes === 0) return approval;
+      const kept = await args.findOne({ _id: id, tenantId });
+      return { ...approval, toolArgs: fromText(kept?.json ?? null) };
+    },
     async insert(approval) {
       const row = {
         ...toRow(approval),
@@ -151,18 +198,15 @@ export function mongoApprovals(
       }
     },
     get,
-    async list(tenantId, { env, status, limit, offset }, now) {
-      const rows = await approvals
+    list(tenantId, { env, status }, page, now) {
+      const found = approvals
         .find({
           tenantId,
           ...(env === null ? {} : { env }),
           ...(status === undefined ? {} : seenAs(status, now)),
         })
-        .sort({ createdAt: -1, arrival: -1 })
-        .skip(offset)
-        .limit(limit)
-        .toArray();
-      return rows.map((row) => asSeen(record(row), now));
+        .sort({ createdAt: -1, arrival: -1 });
+      return pageOf(found, page, (row) => asSeen(record(row), now));
     },
     async decide(tenantId, id, decision, now) {
       const outcome = {
@@ -192,10 +236,10 @@ export function mongoApprovals(
     },
     async pending(tenantId, env) {
       const rows = await approvals
-        .find({ tenantId, env, status: 'pending' })
+        .find({ tenantId, env, status: 'pending' }, { projection: { deadline: 1 } })
         .sort({ deadline: 1, arrival: 1 })
         .toArray();
-      return rows.map(record);
+      return rows.map(({ _id, deadline }) => ({ id: _id, deadline }));
     },
     async due(now, limit, skip = 0) {
       const rows = await approvals

@@ -8,6 +8,7 @@ import type { BundleStore } from '../../src/ports/bundles.ts';
 import { currentOfTenant, type DeploymentCollections, overlay } from './deployments.ts';
 import { unavailable, unlessTaken } from './failure.ts';
 import { fromText, type Row, toText } from './form.ts';
+import { pageOf } from './page.ts';
 import type { Placed } from './signing.ts';
 
 export type BundleRow = Omit<Row<BundleVersion>, 'signature' | 'snapshot'> & {
@@ -36,20 +37,23 @@ export const bundleHasVersion =
     (await bundles.findOne({ ...ofBundle(tenantId, name), version }, { projection: { _id: 1 } })) !== null;
 
 export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStore {
-  /** The newest deployments of each version, newest first; of one version when given. */
-  async function deployed(tenantId: string, name: string, version?: number): Promise<readonly Placed[]> {
+  /** The newest deployment of each of these versions, newest first. */
+  async function deployed(
+    tenantId: string,
+    name: string,
+    versions: readonly number[],
+  ): Promise<readonly Placed[]> {
     const current = (await currentOfTenant(c.signing, tenantId)).filter(
-      (d) => d.bundleName === name && (version === undefined || d.version === version),
+      (d) => d.bundleName === name && versions.includes(d.version),
     );
-    const match = { tenantId, bundleName: name };
-    const rows =
-      version === undefined
-        ? await c.deployments.find(match).sort({ order: -1 }).toArray()
-        : await c.deployments
-            .find({ ...match, version })
-            .sort({ order: -1 })
-            .limit(1)
-            .toArray();
+    const newest = await c.deployments
+      .aggregate<{ readonly order: number }>([
+        { $match: { tenantId, bundleName: name, version: { $in: versions } } },
+        { $group: { _id: '$version', order: { $max: '$order' } } },
+      ])
+      .toArray();
+    const orders = newest.map(({ order }) => order);
+    const rows = await c.deployments.find({ tenantId, order: { $in: orders } }).toArray();
     return overlay(current, rows);
   }
   const signatureOf = (deployments: readonly Placed[], version: number): string | null =>
@@ -63,7 +67,7 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
           if (known) {
             return record(
               known,
-              signatureOf(await deployed(known.tenantId, known.name, known.version), known.version),
+              signatureOf(await deployed(known.tenantId, known.name, [known.version]), known.version),
             );
           }
           const newest = await c.bundles.findOne(ofBundle(bundle.tenantId, bundle.name), {
@@ -80,15 +84,14 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
     async version(tenantId, name, version) {
       const filter = { ...ofBundle(tenantId, name), version };
       const row = await c.bundles.findOne<WithoutYaml>(filter, noYaml);
-      return row && record(row, signatureOf(await deployed(tenantId, name, version), version));
+      return row && record(row, signatureOf(await deployed(tenantId, name, [version]), version));
     },
-    async versions(tenantId, name) {
-      const deployments = await deployed(tenantId, name);
-      const rows = await c.bundles
-        .find<WithoutYaml>(ofBundle(tenantId, name), noYaml)
-        .sort({ version: -1 })
-        .toArray();
-      return rows.map((row) => record(row, signatureOf(deployments, row.version)));
+    async versions(tenantId, name, page) {
+      const found = c.bundles.find<WithoutYaml>(ofBundle(tenantId, name), noYaml).sort({ version: -1 });
+      const { items: rows, more } = await pageOf(found, page, (row) => row);
+      const numbers = rows.map((row) => row.version);
+      const deployments = await deployed(tenantId, name, numbers);
+      return { items: rows.map((row) => record(row, signatureOf(deployments, row.version))), more };
     },
     async yaml(tenantId, name, version) {
       const row = await c.bundles.findOne(
@@ -97,61 +100,77 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
       );
       return row === null ? null : new Uint8Array(row.yaml.buffer.subarray(0, row.yaml.position));
     },
-    async summaries(tenantId, env) {
+    async summaries(tenantId, env, { limit, offset }) {
       const current = await currentOfTenant(c.signing, tenantId);
-      const ever = env === null ? null : await everDeployed(c, tenantId, env, current);
-      const rows = await c.bundles
-        .find<WithoutYaml>(
-          { tenantId },
-          { projection: { name: 1, version: 1, createdAt: 1, contractCount: 1 } },
+      const here = env === null ? current : current.filter((d) => d.env === env);
+      const of = env === null ? null : await everDeployed(c, tenantId, env, here);
+      if (of?.length === 0) return { items: [], more: false };
+      const groups = await c.bundles
+        .aggregate<BundleGroup>([
+          { $match: { tenantId, ...(of ? { $or: of } : {}) } },
+          {
+            $group: {
+              _id: '$name',
+              latestVersion: { $max: '$version' },
+              versionCount: { $sum: 1 },
+              lastUpdated: { $max: '$createdAt' },
+            },
+          },
+          { $sort: { lastUpdated: -1, _id: 1 } },
+          { $skip: offset },
+          { $limit: limit + 1 },
+        ])
+        .toArray();
+      const shown = groups.slice(0, limit);
+      if (shown.length === 0) return { items: [], more: false };
+      const latest = await c.bundles
+        .find(
+          { tenantId, $or: shown.map(({ _id, latestVersion }) => ({ name: _id, version: latestVersion })) },
+          { projection: { name: 1, contractCount: 1 } },
         )
         .toArray();
-      return summarize(
-        rows.filter((row) => ever === null || ever.has(`${row.version}/${row.name}`)),
-        env === null ? current : current.filter((d) => d.env === env),
-      );
+      const counts = new Map(latest.map((row) => [row.name, row.contractCount]));
+      const items = shown.map(({ _id: name, ...sums }): BundleSummary => {
+        const deployed = here.filter((d) => d.bundleName === name);
+        return {
+          name,
+          ...sums,
+          deployedEnvs: deployed.map((d) => d.env).sort(),
+          contractCount: counts.get(name) ?? null,
+          lastDeployedAt: deployed.length === 0 ? null : Math.max(...deployed.map((d) => d.createdAt)),
+        };
+      });
+      return { items, more: groups.length > limit };
     },
   };
 }
 
-/** `<version>/<name>` of what was ever deployed in the environment. */
+/** The versions of one name. */
+interface BundleGroup {
+  readonly _id: string;
+  readonly latestVersion: number;
+  readonly versionCount: number;
+  readonly lastUpdated: number;
+}
+
+/** What was ever deployed in the environment, as one condition for each bundle. */
 async function everDeployed(
   c: BundleCollections,
   tenantId: string,
   env: Env,
   current: readonly Placed[],
-): Promise<ReadonlySet<string>> {
+): Promise<{ name: string; version: { $in: number[] } }[]> {
   const pairs = await c.deployments
     .aggregate<{ _id: { name: string; version: number } }>([
       { $match: { tenantId, env } },
       { $group: { _id: { name: '$bundleName', version: '$version' } } },
     ])
     .toArray();
-  return new Set([
-    ...pairs.map(({ _id }) => `${_id.version}/${_id.name}`),
-    ...current.filter((d) => d.env === env).map((d) => `${d.version}/${d.bundleName}`),
-  ]);
-}
-
-function summarize(rows: readonly WithoutYaml[], current: readonly Placed[]): readonly BundleSummary[] {
-  const byName = new Map<string, WithoutYaml[]>();
-  for (const row of rows) {
-    const versions = byName.get(row.name);
-    if (versions) versions.push(row);
-    else byName.set(row.name, [row]);
-  }
-  const summaries = [...byName].map(([name, versions]): BundleSummary => {
-    const newest = versions.reduce((a, b) => (b.version > a.version ? b : a));
-    const deployed = current.filter((d) => d.bundleName === name);
-    return {
-      name,
-      latestVersion: newest.version,
-      versionCount: versions.length,
-      lastUpdated: Math.max(...versions.map((v) => v.createdAt)),
-      deployedEnvs: deployed.map((d) => d.env).sort(),
-      contractCount: newest.contractCount,
-      lastDeployedAt: deployed.length === 0 ? null : Math.max(...deployed.map((d) => d.createdAt)),
-    };
-  });
-  return summaries.sort((a, b) => b.lastUpdated - a.lastUpdated || (a.name < b.name ? -1 : 1));
+  const versions = new Map<string, number[]>();
+  const known = [
+    ...pairs.map(({ _id }) => _id),
+    ...current.map((d) => ({ name: d.bundleName, version: d.version })),
+  ];
+  for (const { name, version } of known) versions.set(name, [...(versions.get(name) ?? []), version]);
+  return [...versions].map(([name, of]) => ({ name, version: { $in: of } }));
 }

@@ -15,7 +15,9 @@ import {
   toComposition,
   toContract,
   toEntry,
+  usersOf,
 } from './library.ts';
+import { pageIn } from './page.ts';
 
 /** How often a reading starts over because a removed composition's contracts vanished under it. */
 const readings = 3;
@@ -85,11 +87,27 @@ export function mongoCompositions(library: Library): CompositionStore {
         if (views.length === entry.items.length || reading === readings) return views;
       }
     },
-    async list(tenantId) {
+    async list(tenantId, page) {
       const head = await readLibrary(library, tenantId, ['compositions']);
-      return Object.values(head?.compositions ?? {})
-        .sort((a, b) => b.updatedAt - a.updatedAt || b.order - a.order)
-        .map((entry) => toComposition(tenantId, entry));
+      const newest = Object.values(head?.compositions ?? {}).sort(
+        (a, b) => b.updatedAt - a.updatedAt || b.order - a.order,
+      );
+      return pageIn(newest, page, (entry) => ({
+        id: entry.id,
+        name: entry.name,
+        description: entry.description,
+        defaultsMode: entry.defaultsMode,
+        updateStrategy: entry.updateStrategy,
+        createdBy: entry.createdBy,
+        updatedAt: entry.updatedAt,
+        contractCount: entry.items.length,
+      }));
+    },
+    async automatic(tenantId, contractId) {
+      const head = await readLibrary(library, tenantId, ['compositions']);
+      return usersOf(head, contractId)
+        .filter((entry) => entry.updateStrategy === 'auto_deploy')
+        .map((entry) => entry.name);
     },
     remove: (tenantId, name) =>
       decideLibrary<Composition | null>(

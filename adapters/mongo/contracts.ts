@@ -1,10 +1,9 @@
 // Contracts in MongoDB, on the tenant's library head (library.ts, which says what happens when a process dies). Importing is in import.ts.
 import type { ContractVersion } from '../../src/domain/library.ts';
-import type { ContractStore } from '../../src/ports/library.ts';
+import { type ContractStore, maxHistory, maxNamed } from '../../src/ports/library.ts';
 import { literalPattern } from './form.ts';
 import { importAll } from './import.ts';
 import {
-  type CompositionEntry,
   type ContractRow,
   contractIn,
   contractPath,
@@ -16,17 +15,20 @@ import {
   readLibrary,
   toContract,
   toContractRow,
+  usersOf,
 } from './library.ts';
-
-const byName = (a: { readonly name: string }, b: { readonly name: string }): number =>
-  a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
-
-const users = (head: LibraryHead | null, contractId: string): readonly CompositionEntry[] =>
-  Object.values(head?.compositions ?? {})
-    .filter((composition) => composition.items.some((item) => item.contractId === contractId))
-    .sort(byName);
+import { pageIn, pageOf } from './page.ts';
 
 const itemIds = 'compositions';
+
+/** How many compositions name each contract. */
+function usageCounts(head: LibraryHead | null): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { items } of Object.values(head?.compositions ?? {})) {
+    for (const id of new Set(items.map((item) => item.contractId))) counts.set(id, (counts.get(id) ?? 0) + 1);
+  }
+  return counts;
+}
 
 export function mongoContracts(library: Library): ContractStore {
   async function latestRow(tenantId: string, contractId: string): Promise<ContractRow | null> {
@@ -102,36 +104,48 @@ export function mongoContracts(library: Library): ContractStore {
           { projection: { version: 1, createdAt: 1, createdBy: 1 } },
         )
         .sort({ version: -1 })
+        .limit(maxHistory)
         .toArray();
       return rows.map(({ version, createdAt, createdBy }) => ({ version, createdAt, createdBy }));
     },
 
-    async list(tenantId, { type, tag, search }) {
+    async list(tenantId, { type, tag, search }, page) {
       const head = await readLibrary(library, tenantId);
       const latest = Object.values(head?.contracts ?? {}).map((entry) => entry.row);
       const pattern = search && { $regex: literalPattern(search), $options: 'i' };
-      const rows = await library.rows
-        .find({
-          _id: { $in: latest },
-          ...(type === undefined ? {} : { type: { $eq: type as ContractRow['type'] } }),
-          ...(tag === undefined ? {} : { tags: tag }),
-          ...(pattern ? { $or: [{ name: pattern }, { description: pattern }, { contractId: pattern }] } : {}),
-        })
-        .sort({ createdAt: -1, order: -1 })
-        .toArray();
-      return rows.map((row) => ({ ...toContract(row), usageCount: users(head, row.contractId).length }));
+      const found = library.rows
+        .find<Omit<ContractRow, 'definition'>>(
+          {
+            _id: { $in: latest },
+            ...(type === undefined ? {} : { type: { $eq: type as ContractRow['type'] } }),
+            ...(tag === undefined ? {} : { tags: tag }),
+            ...(pattern
+              ? { $or: [{ name: pattern }, { description: pattern }, { contractId: pattern }] }
+              : {}),
+          },
+          { projection: { definition: 0 } },
+        )
+        .sort({ createdAt: -1, order: -1 });
+      const counts = usageCounts(head);
+      return pageOf(found, page, (row) => {
+        const { definition: _definition, ...contract } = toContract({ ...row, definition: '{}' });
+        return { ...contract, usageCount: counts.get(row.contractId) ?? 0 };
+      });
     },
 
     async remove(tenantId, contractId) {
       const path = contractPath(contractId);
-      const removed = await decideLibrary<{ lineage: string } | 'absent' | { usedBy: readonly string[] }>(
+      const removed = await decideLibrary<
+        { lineage: string } | 'absent' | { usedBy: readonly string[]; count: number }
+      >(
         library,
         tenantId,
         (head) => {
           const entry = contractIn(head, contractId);
           if (!entry) return { answer: 'absent' };
-          const usedBy = users(head, contractId).map((composition) => composition.name);
-          if (usedBy.length > 0) return { answer: { usedBy } };
+          const users = usersOf(head, contractId);
+          const usedBy = users.slice(0, maxNamed).map((composition) => composition.name);
+          if (users.length > 0) return { answer: { usedBy, count: users.length } };
           return { answer: { lineage: entry.lineage }, unset: [path] };
         },
         [path, itemIds],
@@ -142,9 +156,13 @@ export function mongoContracts(library: Library): ContractStore {
       return 'removed';
     },
 
-    async usage(tenantId, contractId) {
+    async usage(tenantId, contractId, page) {
       const head = await readLibrary(library, tenantId, [itemIds]);
-      return users(head, contractId).map(({ id, name }) => ({ id, name }));
+      return pageIn(usersOf(head, contractId), page, ({ id, name }) => ({ id, name }));
+    },
+
+    async usageCount(tenantId, contractId) {
+      return usersOf(await readLibrary(library, tenantId, [itemIds]), contractId).length;
     },
 
     importAll: (tenantId, contracts, composition) => importAll(library, tenantId, contracts, composition),

@@ -7,6 +7,7 @@ import type { Deployment } from '../../src/domain/deployment.ts';
 import type { DeploymentStore } from '../../src/ports/bundles.ts';
 import { stale, unlessTaken } from './failure.ts';
 import { fieldOf, type Row } from './form.ts';
+import { pageIn } from './page.ts';
 import type { Placed, SigningHead } from './signing.ts';
 import { decide, readHead } from './versioned-document.ts';
 
@@ -20,7 +21,11 @@ export interface DeploymentCollections {
 
 export const currentField = (env: string, bundleName: string): string => fieldOf(`${env}:${bundleName}`);
 
-export const bare = ({ order: _order, ...deployment }: Placed): Deployment => deployment;
+/** Rows of older versions of the hub have no attestation. */
+export const bare = ({ order: _order, ...deployment }: Placed): Deployment => ({
+  ...deployment,
+  attestation: deployment.attestation ?? null,
+});
 
 const rowToPlaced = ({ _id, asOf: _asOf, ...rest }: DeploymentRow): Placed => ({ id: _id, ...rest });
 
@@ -42,6 +47,10 @@ export function overlay(current: readonly Placed[], rows: readonly DeploymentRow
   return [...byId.values()].sort((a, b) => b.order - a.order);
 }
 
+/** The older of two notes of it is from before sequences were kept apart from what is deployed. */
+const lastSequence = (head: SigningHead, field: string): number =>
+  Math.max(head.sequences?.[field] ?? 0, head.current?.[field]?.sequence ?? 0);
+
 export function mongoDeployments(
   c: DeploymentCollections,
   turn: KeyedMutex,
@@ -52,12 +61,29 @@ export function mongoDeployments(
     // Refused when what is there is as new.
     await unlessTaken(c.deployments.updateOne(older, { $set: { ...rest, asOf } }, { upsert: true }));
   }
+  /** Those that a process did not write into the history before it died. */
+  async function withoutRow(current: readonly Placed[]): Promise<readonly Placed[]> {
+    const ids = current.map(({ id }) => id);
+    const rows = await c.deployments.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray();
+    const known = new Set(rows.map((row) => row._id));
+    return current.filter(({ id }) => !known.has(id));
+  }
   return {
+    async lastSequence(tenantId, env, bundleName) {
+      const field = currentField(env, bundleName);
+      const head = await readHead(c.signing, tenantId, [`current.${field}`, `sequences.${field}`]);
+      return head ? lastSequence(head, field) : 0;
+    },
     async add(wanted, fence = 0) {
       if (!(await hasVersion(wanted.tenantId, wanted.bundleName, wanted.version))) return 'no_version';
       const field = currentField(wanted.env, wanted.bundleName);
       const path = `current.${field}`;
-      type Answer = { readonly added: Placed; readonly asOf: number } | { readonly known: Placed } | null;
+      const sequencePath = `sequences.${field}`;
+      type Answer =
+        | { readonly added: Placed; readonly asOf: number }
+        | { readonly known: Placed }
+        | 'stale_key'
+        | 'stale_sequence';
       const answer = await decide<SigningHead, Answer>(
         turn,
         c.signing,
@@ -67,20 +93,41 @@ export function mongoDeployments(
           if (before?.id === wanted.id) return { answer: { known: before } };
           const row = await c.deployments.findOne({ _id: wanted.id });
           if (row) return { answer: { known: rowToPlaced(row) } };
-          if (head === null || head.active.id !== wanted.signingKeyId) return { answer: null };
+          if (head === null || head.active.id !== wanted.signingKeyId) return { answer: 'stale_key' };
           if ((head.fences?.[wanted.env] ?? 0) > fence) throw stale();
+          if (wanted.sequence <= lastSequence(head, field)) return { answer: 'stale_sequence' };
           if (before) await keep(before, head.revision);
           const deployments = head.deployments + 1;
-          const added: Placed = { ...wanted, sequence: (before?.sequence ?? 0) + 1, order: deployments };
-          const set = { deployments, [path]: added, [`fences.${wanted.env}`]: fence };
+          const added: Placed = { ...wanted, order: deployments };
+          const set = {
+            deployments,
+            [path]: added,
+            [sequencePath]: wanted.sequence,
+            [`fences.${wanted.env}`]: fence,
+          };
           return { answer: { added, asOf: head.revision + 1 }, set };
         },
-        ['active', 'deployments', path, 'fences'],
+        ['active', 'deployments', path, sequencePath, 'fences'],
       );
-      if (answer === null) return 'stale_key';
+      if (typeof answer === 'string') return answer;
       if ('known' in answer) return bare(answer.known);
       await keep(answer.added, answer.asOf);
       return bare(answer.added);
+    },
+    attest({ id, tenantId, env, bundleName, signingKeyId, attestation }) {
+      const field = currentField(env, bundleName);
+      const path = `current.${field}`;
+      return decide<SigningHead, void>(
+        turn,
+        c.signing,
+        tenantId,
+        (head) => {
+          const known = head?.current?.[field];
+          const lacks = known?.id === id && known.signingKeyId === signingKeyId && !known.attestation;
+          return { answer: undefined, ...(lacks ? { set: { [`${path}.attestation`]: attestation } } : {}) };
+        },
+        [path],
+      );
     },
     async current(tenantId, env) {
       return (await currentOfTenant(c.signing, tenantId)).filter((d) => d.env === env).map(bare);
@@ -93,12 +140,15 @@ export function mongoDeployments(
     async currentAll(tenantId) {
       return (await currentOfTenant(c.signing, tenantId)).map(bare);
     },
-    async list(tenantId, { env, bundleName, limit }) {
+    async list(tenantId, { env, bundleName }, { limit, offset }) {
       // The head first: what leaves it after this reading is in the history already.
       const current = (await currentOfTenant(c.signing, tenantId)).filter(
         (d) =>
           (env === undefined || d.env === env) && (bundleName === undefined || d.bundleName === bundleName),
       );
+      const rowless = await withoutRow(current);
+      // Those without a row move the rows after them further back, by as many at most.
+      const skip = Math.max(0, offset - rowless.length);
       const rows = await c.deployments
         .find({
           tenantId,
@@ -106,9 +156,16 @@ export function mongoDeployments(
           ...(bundleName === undefined ? {} : { bundleName }),
         })
         .sort({ order: -1 })
-        .limit(limit)
+        .skip(skip)
+        .limit(limit + 1 + rowless.length)
         .toArray();
-      return overlay(current, rows).slice(0, limit).map(bare);
+      const ids = new Set(rows.map((row) => row._id));
+      // Behind skipped rows it is not known where one of these stands, but that it stands before the page.
+      const newest = rows[0]?.order ?? 0;
+      const passed = skip === 0 ? [] : rowless.filter((d) => d.order > newest);
+      const shown = current.filter((d) => ids.has(d.id) || (rowless.includes(d) && !passed.includes(d)));
+      const all = overlay(shown, rows);
+      return pageIn(all, { limit, offset: offset - skip - passed.length }, bare);
     },
   };
 }

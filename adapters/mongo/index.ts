@@ -104,7 +104,9 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     bundles: guard.guarded(mongoBundles(bundles, turn)),
     deployments: guard.guarded(mongoDeployments(bundles, turn, bundleHasVersion(bundles.bundles))),
     events: guard.guarded(mongoEvents(db.collection('events'), arrival, clock)),
-    approvals: guard.guarded(mongoApprovals(db.collection('approvals'), arrival, clock)),
+    approvals: guard.guarded(
+      mongoApprovals(db.collection('approvals'), db.collection('approvalArgs'), arrival, clock),
+    ),
     agents: guard.guarded(mongoAgents(db.collection('agents'), db.collection('reports'))),
     rules: guard.guarded(mongoRules(db.collection('rules'))),
     values: guard.guarded(mongoValues(db.collection('values'), turn)),

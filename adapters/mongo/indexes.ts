@@ -30,6 +30,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
     { key: { deadline: 1 }, partialFilterExpression: { status: 'pending' } },
     { key: { unannouncedAt: 1 }, sparse: true },
   ],
+  approvalArgs: [{ key: { tenantId: 1, env: 1, bytes: 1 } }, { key: { createdAt: 1 } }],
   agents: [{ key: { tenantId: 1, agentId: 1 }, unique: true }, { key: { lastSeenAt: 1 } }],
   reports: [{ key: { tenantId: 1, env: 1 } }, { key: { tenantId: 1, agentId: 1 } }],
   rules: [{ key: { tenantId: 1, priority: 1 }, unique: true }],

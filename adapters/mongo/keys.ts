@@ -2,21 +2,25 @@
 import type { Collection } from 'mongodb';
 import type { ApiKey } from '../../src/domain/tenant.ts';
 import type { KeyStore } from '../../src/ports/identity.ts';
-import { fromRow, fromRowOrNull, type Row, toRow } from './form.ts';
+import { fromRow, type Row, toRow } from './form.ts';
+import { pageOf } from './page.ts';
 
 export type KeyRow = Row<ApiKey>;
+
+/** Keys of earlier versions have neither. */
+const unbound = { agentPattern: null, expiresAt: null };
+const record = (row: KeyRow): ApiKey => fromRow<ApiKey>({ ...unbound, ...row });
+const recordOrNull = (row: KeyRow | null): ApiKey | null => row && record(row);
 
 export function mongoKeys(keys: Collection<KeyRow>): KeyStore {
   return {
     async insert(key) {
       await keys.insertOne(toRow(key));
     },
-    async list(tenantId) {
-      const rows = await keys.find({ tenantId, revokedAt: null }).sort({ createdAt: -1, _id: -1 }).toArray();
-      return rows.map((row) => fromRow<ApiKey>(row));
-    },
+    list: (tenantId, page) =>
+      pageOf(keys.find({ tenantId, revokedAt: null }).sort({ createdAt: -1, _id: -1 }), page, record),
     async byHash(hash) {
-      return fromRowOrNull<ApiKey>(await keys.findOne({ hash }));
+      return recordOrNull(await keys.findOne({ hash }));
     },
     async revoke(tenantId, id, now) {
       const open = { _id: id, tenantId, revokedAt: null };
@@ -25,7 +29,7 @@ export function mongoKeys(keys: Collection<KeyRow>): KeyStore {
         { $set: { revokedAt: now } },
         { returnDocument: 'after' },
       );
-      return fromRowOrNull<ApiKey>(row);
+      return recordOrNull(row);
     },
     async used(uses) {
       if (uses.length === 0) return;

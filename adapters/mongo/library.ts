@@ -66,6 +66,12 @@ export const contractIn = (head: LibraryHead | null, contractId: string): Contra
 export const compositionIn = (head: LibraryHead | null, name: string): CompositionEntry | undefined =>
   head?.compositions?.[fieldOf(name)];
 
+/** The compositions that name a contract, by name. */
+export const usersOf = (head: LibraryHead | null, contractId: string): readonly CompositionEntry[] =>
+  Object.values(head?.compositions ?? {})
+    .filter((composition) => composition.items.some((item) => item.contractId === contractId))
+    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+
 /** Decides on the tenant's library, making its head when there is none. */
 export const decideLibrary = async <A>(
   library: Library,

@@ -4,7 +4,7 @@
 import type { Collection } from 'mongodb';
 import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import type { Deployment } from '../../src/domain/deployment.ts';
-import type { SigningKey } from '../../src/domain/tenant.ts';
+import { type KeySuccession, maxSuccessions, type SigningKey } from '../../src/domain/tenant.ts';
 import type { SigningStore } from '../../src/ports/identity.ts';
 import { unlessTaken } from './failure.ts';
 import { decide, readHead } from './versioned-document.ts';
@@ -20,6 +20,10 @@ export interface SigningHead {
   readonly deployments: number;
   /** By `currentField`. */
   readonly current: { readonly [field: string]: Placed };
+  /** By `currentField`: the sequence of the last deployment, which outlives it. Absent before the first one that was noted. */
+  readonly sequences?: { readonly [field: string]: number };
+  /** Oldest first. Absent before the first rotation that made one. */
+  readonly successions?: readonly KeySuccession[];
   /** By environment: the highest epoch of an owner that deployed there. */
   readonly fences?: { readonly [env: string]: number };
 }
@@ -49,9 +53,12 @@ export function mongoSigning(
       await settle(key.tenantId);
       return (await unlessTaken(heads.insertOne(newSigningHead(key)))) ? 'created' : 'exists';
     },
-    rotate(tenantId, expectedId, next, signatures) {
+    async successions(tenantId) {
+      return (await readHead(heads, tenantId, ['successions']))?.successions ?? [];
+    },
+    rotate(tenantId, expectedId, next, signatures, succession) {
       return decide(turn, heads, tenantId, (head) => {
-        const signed = new Map(signatures.map((s) => [s.deploymentId, s.signature]));
+        const signed = new Map(signatures.map((s) => [s.deploymentId, s]));
         const current = Object.entries(head?.current ?? {});
         const exact =
           signed.size === signatures.length &&
@@ -59,10 +66,14 @@ export function mongoSigning(
           current.every(([, deployment]) => signed.has(deployment.id));
         if (head === null || head.active.id !== expectedId || !exact) return { answer: 'changed' as const };
         const resigned = current.map(([field, deployment]) => {
-          const signature = signed.get(deployment.id) ?? deployment.signature;
-          return [field, { ...deployment, signature, publicKey: next.publicKey, signingKeyId: next.id }];
+          const { deploymentId: _id, ...made } = signed.get(deployment.id) ?? {};
+          return [field, { ...deployment, ...made, publicKey: next.publicKey, signingKeyId: next.id }];
         });
-        return { answer: 'rotated' as const, set: { active: next, current: Object.fromEntries(resigned) } };
+        const successions = succession
+          ? [...(head.successions ?? []), succession].slice(-maxSuccessions)
+          : [];
+        const set = { active: next, current: Object.fromEntries(resigned), successions };
+        return { answer: 'rotated' as const, set };
       });
     },
   };

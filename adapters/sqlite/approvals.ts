@@ -1,8 +1,10 @@
 // Approvals in SQLite: each transition is one conditional UPDATE.
-import { type Approval, asSeen } from '../../src/domain/approval.ts';
+import { type Approval, asSeen, largeArgs, maxInlineArgs } from '../../src/domain/approval.ts';
 import type { Env } from '../../src/domain/ids.ts';
+import type { JsonObject } from '../../src/domain/library.ts';
 import type { ApprovalPlace, ApprovalStore } from '../../src/ports/approvals.ts';
 import type { Database, Row } from './database.ts';
+import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';
 
@@ -13,6 +15,7 @@ const columns = {
   agentId: text('agent_id'),
   toolName: text('tool_name'),
   toolArgs: json<Approval['toolArgs']>('tool_args'),
+  argsBytes: number('args_bytes'),
   message: text('message'),
   env: text<Approval['env']>('env'),
   timeoutSeconds: number('timeout_seconds'),
@@ -57,14 +60,40 @@ export function approvalStore(db: Database): Sync<ApprovalStore> {
       return approval;
     },
     get,
-    list: (tenantId, { env, status = null, limit, offset }, now) =>
-      db
-        .all(
-          `${select} WHERE tenant_id = ?1 AND (?2 IS NULL OR env = ?2) AND (?4 IS NULL OR ${seenStatus} = ?4)
-             ORDER BY created_at DESC, rowid DESC LIMIT ?5 OFFSET ?6`,
-          [tenantId, env, now, status, limit, offset],
-        )
-        .map((row) => asSeen(approvals.read(row), now)),
+    getWhole(tenantId, id) {
+      const approval = get(tenantId, id);
+      if (!approval || approval.argsBytes <= maxInlineArgs) return approval;
+      const kept = db.get('SELECT args FROM approval_args WHERE tenant_id = ? AND id = ?', [tenantId, id]);
+      return { ...approval, toolArgs: kept ? (JSON.parse(String(kept[0])) as JsonObject) : null };
+    },
+    keepArgs({ tenantId, env, id, json, bytes, createdAt }, quota) {
+      if (bytes > largeArgs) {
+        const large = `SELECT ifnull(sum(bytes), 0) FROM approval_args
+          WHERE tenant_id = ? AND env = ? AND bytes > ${largeArgs}`;
+        if (Number(db.get(large, [tenantId, env])?.[0]) + bytes > quota) return 'full';
+      }
+      db.run(
+        `INSERT OR IGNORE INTO approval_args (tenant_id, id, env, bytes, created_at, args)
+           VALUES (?, ?, ?, ?, ?, ?)`,
+        [tenantId, id, env, bytes, createdAt, json],
+      );
+      return 'kept';
+    },
+    dropLargeArgs: (before, limit) =>
+      db.run(
+        `DELETE FROM approval_args WHERE rowid IN (SELECT rowid FROM approval_args
+           WHERE created_at < ? AND bytes > ${largeArgs} ORDER BY created_at LIMIT ?)`,
+        [before, limit],
+      ),
+    list: (tenantId, { env, status = null }, page, now) =>
+      pageOf(db, page, {
+        which: `SELECT rowid FROM approvals
+          WHERE tenant_id = ?1 AND (?2 IS NULL OR env = ?2) AND (?4 IS NULL OR ${seenStatus} = ?4)
+          ORDER BY created_at DESC, rowid DESC`,
+        params: [tenantId, env, now, status],
+        row: `${select} WHERE rowid = ?`,
+        read: (row) => asSeen(approvals.read(row), now),
+      }),
     decide(tenantId, id, decision, now) {
       const row = db.get(
         `UPDATE approvals SET status = ?, decided_by = ?, decided_at = ?, decision_reason = ?, decided_via = ?,
@@ -98,11 +127,12 @@ export function approvalStore(db: Database): Sync<ApprovalStore> {
       ),
     pending: (tenantId, env) =>
       db
-        .all(`${select} WHERE tenant_id = ? AND env = ? AND status = 'pending' ORDER BY deadline`, [
-          tenantId,
-          env,
-        ])
-        .map(approvals.read),
+        .all(
+          `SELECT id, deadline FROM approvals WHERE tenant_id = ? AND env = ? AND status = 'pending'
+             ORDER BY deadline`,
+          [tenantId, env],
+        )
+        .map(([id, deadline]) => ({ id: String(id), deadline: Number(deadline) })),
     due: (now, limit, skip = 0) =>
       db
         .all(

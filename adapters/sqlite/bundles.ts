@@ -3,6 +3,7 @@ import type { BundleSummary, BundleVersion } from '../../src/domain/deployment.t
 import type { Env } from '../../src/domain/ids.ts';
 import type { BundleStore } from '../../src/ports/bundles.ts';
 import { type Database, givenText } from './database.ts';
+import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';
 
@@ -58,13 +59,13 @@ export function bundleStore(db: Database): Sync<BundleStore> {
           version,
         ]),
       ),
-    versions: (tenantId, name) =>
-      db
-        .all(
-          `SELECT ${bundles.columns} FROM bundles WHERE tenant_id = ? AND name = ? ORDER BY version DESC`,
-          [tenantId, name],
-        )
-        .map(bundles.read),
+    versions: (tenantId, name, page) =>
+      pageOf(db, page, {
+        which: 'SELECT rowid FROM bundles WHERE tenant_id = ? AND name = ? ORDER BY version DESC',
+        params: [tenantId, name],
+        row: `SELECT ${bundles.columns} FROM bundles WHERE rowid = ?`,
+        read: bundles.read,
+      }),
     yaml(tenantId, name, version) {
       const row = db.get(
         `SELECT y.yaml FROM bundles b JOIN bundle_yaml y ON y.bundle_id = b.id
@@ -73,8 +74,9 @@ export function bundleStore(db: Database): Sync<BundleStore> {
       );
       return row ? new Uint8Array(row[0] as Uint8Array) : null;
     },
-    summaries: (tenantId, env) =>
-      db.all(summariesOf, [tenantId, env]).map(
+    summaries(tenantId, env, { limit, offset }) {
+      const rows = db.all(`${summariesOf} LIMIT ? OFFSET ?`, [tenantId, env, limit + 1, offset]);
+      const items = rows.slice(0, limit).map(
         ([name, latest, count, contractCount, uploaded, deployed, envs]): BundleSummary => ({
           name: givenText(String(name)),
           latestVersion: Number(latest),
@@ -84,6 +86,8 @@ export function bundleStore(db: Database): Sync<BundleStore> {
           contractCount: contractCount === null ? null : Number(contractCount),
           lastDeployedAt: deployed === null ? null : Number(deployed),
         }),
-      ),
+      );
+      return { items, more: rows.length > limit };
+    },
   };
 }

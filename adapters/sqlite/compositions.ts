@@ -1,7 +1,8 @@
 // Compositions in SQLite. Items are one JSON list; which contracts they name stands in a table of its own, for usage.
 import type { Composition, CompositionItem, ContractType, JsonObject } from '../../src/domain/library.ts';
-import type { CompositionStore } from '../../src/ports/library.ts';
+import type { CompositionStore, CompositionSummary } from '../../src/ports/library.ts';
 import { type Database, givenText } from './database.ts';
+import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';
 
@@ -18,6 +19,17 @@ const compositions = table<Composition>('compositions', {
   createdBy: text('created_by'),
   createdAt: number('created_at'),
   updatedAt: number('updated_at'),
+});
+
+const summaries = table<CompositionSummary>('compositions', {
+  id: text('id'),
+  name: text('name'),
+  description: text('description'),
+  defaultsMode: text('defaults_mode'),
+  updateStrategy: text('update_strategy'),
+  createdBy: text('created_by'),
+  updatedAt: number('updated_at'),
+  contractCount: number('json_array_length(items)'),
 });
 
 const byCodePoint = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -119,13 +131,21 @@ export function compositionStore(db: Database): Sync<CompositionStore> {
         };
       });
     },
-    list: (tenantId) =>
+    list: (tenantId, page) =>
+      pageOf(db, page, {
+        which: 'SELECT rowid FROM compositions WHERE tenant_id = ? ORDER BY updated_at DESC, rowid DESC',
+        params: [tenantId],
+        row: `SELECT ${summaries.columns} FROM compositions WHERE rowid = ?`,
+        read: summaries.read,
+      }),
+    automatic: (tenantId, contractId) =>
       db
         .all(
-          `SELECT ${compositions.columns} FROM compositions WHERE tenant_id = ? ORDER BY updated_at DESC, rowid DESC`,
-          [tenantId],
+          `SELECT c.name FROM composition_contracts u JOIN compositions c ON c.id = u.composition_id
+             WHERE u.tenant_id = ? AND u.contract_id = ? AND c.update_strategy = 'auto_deploy' ORDER BY c.name`,
+          [tenantId, contractId],
         )
-        .map(compositions.read),
+        .map(([name]) => givenText(String(name))),
     remove: (tenantId, name) =>
       compositions.maybe(
         db.get(

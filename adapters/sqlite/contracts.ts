@@ -1,8 +1,10 @@
 // The contract library in SQLite.
 import type { ContractVersion } from '../../src/domain/library.ts';
-import type { ContractStore } from '../../src/ports/library.ts';
+import { type ContractStore, type ContractSummary, maxHistory, maxNamed } from '../../src/ports/library.ts';
+import type { PageRequest } from '../../src/ports/page.ts';
 import { insertComposition, pinned } from './compositions.ts';
-import { type Database, givenText } from './database.ts';
+import { type Database, givenText, type Row } from './database.ts';
+import { rowsOf } from './page.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';
 
@@ -20,20 +22,53 @@ const contracts = table<ContractVersion>('contracts', {
   createdAt: number('created_at'),
 });
 
+const summaries = table<ContractSummary>('contracts', {
+  id: text('id'),
+  tenantId: text('tenant_id'),
+  contractId: text('contract_id'),
+  version: number('version'),
+  name: text('name'),
+  description: text('description'),
+  type: text('type'),
+  tags: json('tags'),
+  createdBy: text('created_by'),
+  createdAt: number('created_at'),
+  usageCount: number(`(SELECT count(*) FROM composition_contracts u
+    WHERE u.tenant_id = contracts.tenant_id AND u.contract_id = contracts.contract_id)`),
+});
+
 const latestOf = `SELECT ${contracts.columns} FROM contracts WHERE tenant_id = ? AND contract_id = ?
   ORDER BY version DESC LIMIT 1`;
 
 const usersOf = `SELECT c.id, c.name FROM composition_contracts u JOIN compositions c ON c.id = u.composition_id
-  WHERE u.tenant_id = ? AND u.contract_id = ? ORDER BY c.name`;
+  WHERE u.tenant_id = ? AND u.contract_id = ? ORDER BY c.name LIMIT ? OFFSET ?`;
+
+/** Latest versions from newest to oldest, in portions: those before a time and a row. */
+const portion = 200;
+const portionOf = `SELECT rowid, created_at, type, name, description, contract_id, tags FROM contracts c
+  WHERE tenant_id = ?1 AND (created_at < ?2 OR (created_at = ?2 AND rowid < ?3))
+    AND version = (SELECT max(version) FROM contracts l
+      WHERE l.tenant_id = c.tenant_id AND l.contract_id = c.contract_id)
+  ORDER BY created_at DESC, rowid DESC LIMIT ${portion}`;
 
 export function contractStore(db: Database): Sync<ContractStore> {
   const latest = (tenantId: string, contractId: string) =>
     contracts.maybe(db.get(latestOf, [tenantId, contractId]));
   const insert = (contract: ContractVersion) => db.run(contracts.insert, contracts.values(contract));
-  const usage = (tenantId: string, contractId: string) =>
-    db
-      .all(usersOf, [tenantId, contractId])
+  function usage(tenantId: string, contractId: string, { limit, offset }: PageRequest) {
+    const rows = db.all(usersOf, [tenantId, contractId, limit + 1, offset]);
+    const items = rows
+      .slice(0, limit)
       .map(([id, name]) => ({ id: String(id), name: givenText(String(name)) }));
+    return { items, more: rows.length > limit };
+  }
+  const usageCount = (tenantId: string, contractId: string): number =>
+    Number(
+      db.get('SELECT count(*) FROM composition_contracts WHERE tenant_id = ? AND contract_id = ?', [
+        tenantId,
+        contractId,
+      ])?.[0],
+    );
 
   return {
     create(contract) {
@@ -68,36 +103,38 @@ export function contractStore(db: Database): Sync<ContractStore> {
       db
         .all(
           `SELECT version, created_at, created_by FROM contracts WHERE tenant_id = ? AND contract_id = ?
-             ORDER BY version DESC`,
-          [tenantId, contractId],
+             ORDER BY version DESC LIMIT ?`,
+          [tenantId, contractId, maxHistory],
         )
         .map(([version, createdAt, createdBy]) => ({
           version: Number(version),
           createdAt: Number(createdAt),
           createdBy: givenText(String(createdBy)),
         })),
-    list(tenantId, { type, tag, search }) {
+    *list(tenantId, { type, tag, search }, { limit, offset }) {
       const needle = search?.toLowerCase() ?? '';
-      return db
-        .all(
-          `SELECT ${contracts.columns}, (SELECT count(*) FROM composition_contracts u
-               WHERE u.tenant_id = c.tenant_id AND u.contract_id = c.contract_id)
-             FROM contracts c WHERE tenant_id = ? AND version = (SELECT max(version) FROM contracts l
-               WHERE l.tenant_id = c.tenant_id AND l.contract_id = c.contract_id)
-             ORDER BY created_at DESC, rowid DESC`,
-          [tenantId],
-        )
-        .map((row) => ({ ...contracts.read(row), usageCount: Number(row.at(-1)) }))
-        .filter(
-          (c) =>
-            (type === undefined || c.type === type) &&
-            (tag === undefined || c.tags.includes(tag)) &&
-            [c.name, c.description ?? '', c.contractId].some((part) => part.toLowerCase().includes(needle)),
+      const fits = ([, , its, name, description, contractId, tags]: Row): boolean =>
+        (type === undefined || its === type) &&
+        (tag === undefined || (JSON.parse(String(tags)) as readonly string[]).includes(tag)) &&
+        [name, description ?? '', contractId].some((part) =>
+          givenText(String(part)).toLowerCase().includes(needle),
         );
+      const found: number[] = [];
+      let last: Row | undefined = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+      while (last && found.length <= offset + limit) {
+        const rows = db.all(portionOf, [tenantId, Number(last[1]), Number(last[0])]);
+        for (const row of rows) if (fits(row)) found.push(Number(row[0]));
+        last = rows.length < portion ? undefined : rows.at(-1);
+        yield;
+      }
+      const wanted = found.slice(offset, offset + limit + 1);
+      const row = `SELECT ${summaries.columns} FROM contracts WHERE rowid = ?`;
+      return rowsOf(db, wanted, limit, { row, read: summaries.read });
     },
     remove(tenantId, contractId) {
-      const usedBy = usage(tenantId, contractId).map((composition) => composition.name);
-      if (usedBy.length > 0) return { usedBy };
+      const users = usage(tenantId, contractId, { limit: maxNamed, offset: 0 }).items;
+      const usedBy = users.map((composition) => composition.name);
+      if (usedBy.length > 0) return { usedBy, count: usageCount(tenantId, contractId) };
       const removed = db.run('DELETE FROM contracts WHERE tenant_id = ? AND contract_id = ?', [
         tenantId,
         contractId,
@@ -105,6 +142,7 @@ export function contractStore(db: Database): Sync<ContractStore> {
       return removed > 0 ? 'removed' : 'absent';
     },
     usage,
+    usageCount,
     importAll(tenantId, given, composition) {
       const changed = given.find((c) => (latest(tenantId, c.contractId)?.type ?? c.type) !== c.type);
       if (changed) return { typeChanged: changed.contractId };

@@ -85,6 +85,18 @@ export class Database {
     return this.#prepare(sql).all(params.map(bindable));
   }
 
+  /** Runs reads that see one state of the file. */
+  snapshot<T>(task: () => T): T {
+    if (this.#depth > 0 || this.#raw.inTransaction) return task();
+    this.exec('BEGIN');
+    try {
+      return task();
+    } finally {
+      // A failing disk may have ended it.
+      if (this.#raw.inTransaction) this.exec('COMMIT');
+    }
+  }
+
   /**
    * Runs `task` in a transaction, or in a savepoint when one is open: all of it is written, or nothing.
    * @throws what `task` throws; in a savepoint a TransactionLost, which must reach the transaction

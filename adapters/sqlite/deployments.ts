@@ -2,6 +2,7 @@
 import type { Deployment } from '../../src/domain/deployment.ts';
 import type { DeploymentStore } from '../../src/ports/bundles.ts';
 import type { Database } from './database.ts';
+import { pageOf } from './page.ts';
 import { activeKeyId } from './signing.ts';
 import type { Sync } from './sync.ts';
 import { number, table, text } from './table.ts';
@@ -17,6 +18,7 @@ const deployments = table<Deployment>('deployments', {
   signature: text('signature'),
   publicKey: text('public_key'),
   signingKeyId: text('signing_key_id'),
+  attestation: text<string | null>('attestation'),
   deployedBy: text('deployed_by'),
   createdAt: number('created_at'),
 });
@@ -24,7 +26,16 @@ const deployments = table<Deployment>('deployments', {
 const select = `SELECT ${deployments.columns} FROM deployments`;
 
 export function deploymentStore(db: Database): Sync<DeploymentStore> {
+  const lastSequence = (tenantId: string, env: string, bundleName: string): number =>
+    Number(
+      db.get('SELECT last FROM deployment_sequences WHERE tenant_id = ? AND env = ? AND bundle_name = ?', [
+        tenantId,
+        env,
+        bundleName,
+      ])?.[0] ?? 0,
+    );
   return {
+    lastSequence,
     add(given) {
       const known = db.get(`${select} WHERE id = ?`, [given.id]);
       if (known) return deployments.read(known);
@@ -33,21 +44,28 @@ export function deploymentStore(db: Database): Sync<DeploymentStore> {
       if (!db.get('SELECT 1 FROM bundles WHERE tenant_id = ? AND name = ? AND version = ?', key))
         return 'no_version';
       if (activeKeyId(db, tenantId) !== given.signingKeyId) return 'stale_key';
-      const last = db.get(
-        'SELECT max(sequence) FROM deployments WHERE tenant_id = ? AND env = ? AND bundle_name = ?',
-        [tenantId, env, bundleName],
-      )?.[0];
-      const made: Deployment = { ...given, sequence: Number(last ?? 0) + 1 };
+      if (given.sequence <= lastSequence(tenantId, env, bundleName)) return 'stale_sequence';
+      db.run(
+        'INSERT OR REPLACE INTO deployment_sequences (tenant_id, env, bundle_name, last) VALUES (?, ?, ?, ?)',
+        [tenantId, env, bundleName, given.sequence],
+      );
       db.run(
         'UPDATE deployments SET is_current = 0 WHERE tenant_id = ? AND env = ? AND bundle_name = ? AND is_current = 1',
         [tenantId, env, bundleName],
       );
-      db.run(deployments.insert, deployments.values(made));
+      db.run(deployments.insert, deployments.values(given));
       db.run('UPDATE bundles SET signature = ? WHERE tenant_id = ? AND name = ? AND version = ?', [
         given.signature,
         ...key,
       ]);
-      return made;
+      return given;
+    },
+    attest({ id, signingKeyId, attestation }) {
+      db.run(
+        `UPDATE deployments SET attestation = ?
+           WHERE id = ? AND signing_key_id = ? AND is_current = 1 AND attestation IS NULL`,
+        [attestation, id, signingKeyId],
+      );
     },
     current: (tenantId, env) =>
       db
@@ -68,13 +86,14 @@ export function deploymentStore(db: Database): Sync<DeploymentStore> {
       db
         .all(`${select} WHERE tenant_id = ? AND is_current = 1 ORDER BY env, bundle_name`, [tenantId])
         .map(deployments.read),
-    list: (tenantId, { env = null, bundleName = null, limit }) =>
-      db
-        .all(
-          `${select} WHERE tenant_id = ?1 AND (?2 IS NULL OR env = ?2) AND (?3 IS NULL OR bundle_name = ?3)
-             ORDER BY created_at DESC, rowid DESC LIMIT ?4`,
-          [tenantId, env, bundleName, limit],
-        )
-        .map(deployments.read),
+    list: (tenantId, { env = null, bundleName = null }, page) =>
+      pageOf(db, page, {
+        which: `SELECT rowid FROM deployments
+          WHERE tenant_id = ?1 AND (?2 IS NULL OR env = ?2) AND (?3 IS NULL OR bundle_name = ?3)
+          ORDER BY created_at DESC, rowid DESC`,
+        params: [tenantId, env, bundleName],
+        row: `${select} WHERE rowid = ?`,
+        read: deployments.read,
+      }),
   };
 }

@@ -2,6 +2,7 @@
 import type { ApiKey } from '../../src/domain/tenant.ts';
 import type { KeyStore } from '../../src/ports/identity.ts';
 import type { Database } from './database.ts';
+import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
 import { number, table, text } from './table.ts';
 
@@ -12,8 +13,10 @@ const keys = table<ApiKey>('keys', {
   label: text('label'),
   prefix: text('prefix'),
   hash: text('hash'),
+  agentPattern: text('agent_pattern'),
   createdBy: text('created_by'),
   createdAt: number('created_at'),
+  expiresAt: number('expires_at'),
   lastUsedAt: number('last_used_at'),
   revokedAt: number('revoked_at'),
 });
@@ -23,14 +26,14 @@ export function keyStore(db: Database): Sync<KeyStore> {
     insert(key) {
       db.run(keys.insert, keys.values(key));
     },
-    list: (tenantId) =>
-      db
-        .all(
-          `SELECT ${keys.columns} FROM keys WHERE tenant_id = ? AND revoked_at IS NULL
-             ORDER BY created_at DESC, rowid DESC`,
-          [tenantId],
-        )
-        .map(keys.read),
+    list: (tenantId, page) =>
+      pageOf(db, page, {
+        which: `SELECT rowid FROM keys WHERE tenant_id = ? AND revoked_at IS NULL
+          ORDER BY created_at DESC, rowid DESC`,
+        params: [tenantId],
+        row: `SELECT ${keys.columns} FROM keys WHERE rowid = ?`,
+        read: keys.read,
+      }),
     byHash: (hash) => keys.maybe(db.get(`SELECT ${keys.columns} FROM keys WHERE hash = ?`, [hash])),
     revoke: (tenantId, id, now) =>
       keys.maybe(

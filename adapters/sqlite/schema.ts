@@ -125,13 +125,57 @@ CREATE INDEX jobs_due ON jobs (queue, due) WHERE state <> 'dead';
 CREATE INDEX jobs_dead ON jobs (queue, died_at) WHERE state = 'dead';
 `;
 
+// The last sequences stand apart from the deployments, because they outlive them.
+const provenance = `
+ALTER TABLE deployments ADD COLUMN attestation TEXT;
+CREATE TABLE deployment_sequences (
+  tenant_id TEXT NOT NULL, env TEXT NOT NULL, bundle_name TEXT NOT NULL, last INTEGER NOT NULL,
+  PRIMARY KEY (tenant_id, env, bundle_name)) WITHOUT ROWID;
+INSERT INTO deployment_sequences
+  SELECT tenant_id, env, bundle_name, max(sequence) FROM deployments GROUP BY tenant_id, env, bundle_name;
+CREATE TABLE key_successions (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, tenant_id TEXT NOT NULL, previous_key TEXT NOT NULL,
+  public_key TEXT NOT NULL, rotated_at INTEGER NOT NULL, signature TEXT NOT NULL);
+CREATE INDEX key_successions_of ON key_successions (tenant_id, id);
+UPDATE signing_keys SET sealed_seed = '' WHERE active = 0;
+`;
+
 const signIns = `
 CREATE TABLE sign_ins (
   user_id TEXT NOT NULL, network TEXT NOT NULL, last_at INTEGER NOT NULL, PRIMARY KEY (user_id, network)) WITHOUT ROWID;
 CREATE INDEX sign_ins_age ON sign_ins (last_at);
 `;
 
-const migrations: readonly string[] = [control + events, jobs, announcements + seals, decisions, signIns];
+const keyScopes = `
+ALTER TABLE keys ADD COLUMN agent_pattern TEXT;
+ALTER TABLE keys ADD COLUMN expires_at INTEGER;
+`;
+
+// Arguments of more than 4 KiB move out of their approvals. The index of large ones adds up a quota.
+const pages = `
+CREATE TABLE approval_args (
+  tenant_id TEXT NOT NULL, id TEXT NOT NULL, env TEXT NOT NULL, bytes INTEGER NOT NULL, created_at INTEGER NOT NULL,
+  args TEXT NOT NULL, PRIMARY KEY (tenant_id, id));
+CREATE INDEX approval_args_large ON approval_args (tenant_id, env, bytes) WHERE bytes > 65536;
+CREATE INDEX approval_args_oldest ON approval_args (created_at) WHERE bytes > 65536;
+ALTER TABLE approvals ADD COLUMN args_bytes INTEGER NOT NULL DEFAULT 0;
+UPDATE approvals SET args_bytes = octet_length(tool_args) WHERE tool_args IS NOT NULL;
+INSERT INTO approval_args SELECT tenant_id, id, env, args_bytes, created_at, tool_args FROM approvals
+  WHERE args_bytes > 4096;
+UPDATE approvals SET tool_args = NULL WHERE args_bytes > 4096;
+CREATE INDEX contracts_newest ON contracts (tenant_id, created_at);
+`;
+
+const migrations: readonly string[] = [
+  control + events,
+  jobs,
+  announcements + seals,
+  decisions,
+  signIns,
+  provenance,
+  pages,
+  keyScopes,
+];
 
 const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);
 
@@ -158,10 +202,13 @@ export function checkOurs(db: Database, path: string): void {
   }
 }
 
-/** Brings the file to the newest version. */
-export function migrate(db: Database): void {
+/**
+ * Brings the file to the newest version.
+ * @param to an older version, for tests of what comes after it
+ */
+export function migrate(db: Database, to = migrations.length): void {
   const version = versionOf(db);
-  migrations.slice(version).forEach((statements, i) => {
+  migrations.slice(version, to).forEach((statements, i) => {
     db.atomically(() => db.exec(`${statements} PRAGMA user_version = ${version + i + 1};`));
   });
 }

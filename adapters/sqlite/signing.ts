@@ -1,5 +1,5 @@
 // Signing keys and their rotation in SQLite.
-import type { SigningKey } from '../../src/domain/tenant.ts';
+import { type KeySuccession, maxSuccessions, type SigningKey } from '../../src/domain/tenant.ts';
 import type { SigningStore } from '../../src/ports/identity.ts';
 import type { Database } from './database.ts';
 import type { Sync } from './sync.ts';
@@ -12,6 +12,14 @@ export const signingKeys = table<SigningKey>('signing_keys', {
   sealedSeed: text('sealed_seed'),
   active: flag('active'),
   createdAt: number('created_at'),
+});
+
+const keySuccessions = table<KeySuccession & { readonly tenantId: string }>('key_successions', {
+  tenantId: text('tenant_id'),
+  previousKey: text('previous_key'),
+  publicKey: text('public_key'),
+  rotatedAt: number('rotated_at'),
+  signature: text('signature'),
 });
 
 /** Id of the tenant's active key. */
@@ -34,6 +42,15 @@ export function signingStore(db: Database): Sync<SigningStore> {
     );
   }
 
+  function keepSuccession(tenantId: string, succession: KeySuccession | null): void {
+    if (succession) db.run(keySuccessions.insert, keySuccessions.values({ tenantId, ...succession }));
+    db.run(
+      `DELETE FROM key_successions WHERE tenant_id = ?1 AND id NOT IN
+         (SELECT id FROM key_successions WHERE tenant_id = ?1 ORDER BY id DESC LIMIT ?2)`,
+      [tenantId, succession ? maxSuccessions : 0],
+    );
+  }
+
   return {
     active: (tenantId) =>
       signingKeys.maybe(
@@ -46,18 +63,26 @@ export function signingStore(db: Database): Sync<SigningStore> {
       add(key);
       return 'created';
     },
-    rotate(tenantId, expectedId, next, signatures) {
+    successions: (tenantId) =>
+      db
+        .all(`SELECT ${keySuccessions.columns} FROM key_successions WHERE tenant_id = ? ORDER BY id`, [
+          tenantId,
+        ])
+        .map((row) => {
+          const { tenantId: _tenantId, ...succession } = keySuccessions.read(row);
+          return succession;
+        }),
+    rotate(tenantId, expectedId, next, signatures, succession) {
       const ids = signatures.map((s) => s.deploymentId);
       if (activeKeyId(db, tenantId) !== expectedId || !areCurrent(tenantId, ids)) return 'changed';
-      db.run('UPDATE signing_keys SET active = 0 WHERE id = ?', [expectedId]);
+      db.run("UPDATE signing_keys SET active = 0, sealed_seed = '' WHERE id = ?", [expectedId]);
       add(next);
-      for (const { deploymentId, signature } of signatures) {
-        db.run('UPDATE deployments SET signature = ?, public_key = ?, signing_key_id = ? WHERE id = ?', [
-          signature,
-          next.publicKey,
-          next.id,
-          deploymentId,
-        ]);
+      keepSuccession(tenantId, succession);
+      for (const { deploymentId, signature, attestation } of signatures) {
+        db.run(
+          'UPDATE deployments SET signature = ?, public_key = ?, signing_key_id = ?, attestation = ? WHERE id = ?',
+          [signature, next.publicKey, next.id, attestation, deploymentId],
+        );
         db.run(
           `UPDATE bundles SET signature = ? FROM deployments d
              WHERE d.id = ? AND bundles.tenant_id = d.tenant_id AND bundles.name = d.bundle_name

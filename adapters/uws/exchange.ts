@@ -12,6 +12,15 @@ const writeCorked = (): void => {
   writeTook = writeTo?.write(writePiece) ?? true;
 };
 
+export interface Sending {
+  /** The request was a HEAD. */
+  readonly head: boolean;
+  /** The connection must take no other request: where this one ends is in doubt, or too far. */
+  readonly close: boolean;
+  /** The server stops: this is the connection's last answer. */
+  readonly last: boolean;
+}
+
 /** Also the sink of an SSE stream. Holds nothing of the request, because a stream keeps it for an hour. */
 export class Exchange implements Sink {
   /** Null once the response is aborted or ended. */
@@ -59,7 +68,9 @@ export class Exchange implements Sink {
     if (!res) return;
     this.#res = null;
     res.cork(() => {
-      res.end(undefined, true);
+      // Not asked to close: the native server would write that header here, in the middle of the chunks. The stream's head has it instead,
+      // so the client closes; a connection that is left open is idle, and idle ones are closed after 9 to 12 s.
+      res.end();
     });
     this.#over();
   }
@@ -77,8 +88,8 @@ export class Exchange implements Sink {
     this.#over();
   }
 
-  /** Sends the response; a live stream is attached once its headers are out. `close` ends the connection after any other. */
-  send(response: RawResponse, close: boolean): void {
+  /** Sends the response; a live stream is attached once its headers are out. */
+  send(response: RawResponse, how: Sending): void {
     const res = this.#res;
     if (!res) {
       response.live?.gone();
@@ -91,17 +102,17 @@ export class Exchange implements Sink {
       watchWritable(res, this);
       res.cork(() => {
         writeHead(res, status, headers);
+        res.writeHeader('Connection', 'close');
       });
       live.attach(this);
       return;
     }
+    this.#res = null;
     res.cork(() => {
       writeHead(res, status, headers);
-      if (body === null || status === 204)
-        res.endWithoutBody(status === 204 || status === 304 ? undefined : 0, close);
-      else res.end(body, close);
+      if (how.head || status === 204 || status === 304) endBodyless(res, response, how);
+      else res.end(body ?? '', how.close || how.last);
     });
-    this.#res = null;
   }
 
   #over(): void {
@@ -115,6 +126,22 @@ export class Exchange implements Sink {
 function writeHead(res: HttpResponse, status: number, headers: RawResponse['headers']): void {
   res.writeStatus(statusLine(status));
   for (const [name, value] of headers) res.writeHeader(name, value);
+}
+
+/**
+ * Ends an answer that has no body by its method or status. Any argument of `endWithoutBody`, `undefined` too, becomes a Content-Length, and
+ * the native server then waits for that many bytes before it takes the next request. So a length is written as a header like any other, and
+ * a 204 or 304 has none. Without arguments the connection cannot be ended here: the client is asked to, and it ends when it stays idle.
+ */
+function endBodyless(res: HttpResponse, { status, body }: RawResponse, { head, close, last }: Sending): void {
+  const hasLength = head && status !== 204 && status !== 304;
+  if (close && hasLength) {
+    res.endWithoutBody(0, true);
+    return;
+  }
+  if (close || last) res.writeHeader('Connection', 'close');
+  if (hasLength && body !== null) res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+  res.endWithoutBody();
 }
 
 // In functions of their own, so that the closures a connection keeps hold the exchange and nothing else.

@@ -15,6 +15,7 @@ export interface CopiedRequest {
 const maxHeaderBytes = 16 * 1024;
 const maxHeaders = 100;
 const maxUrl = 8 * 1024;
+const wholeNumber = /^\d{1,15}$/;
 
 /** Copies what lives on the parser's stack. */
 export function copyRequest(res: HttpResponse, req: HttpRequest): CopiedRequest {
@@ -49,6 +50,9 @@ export function copyRequest(res: HttpResponse, req: HttpRequest): CopiedRequest 
   ) {
     // The parser takes any transfer-encoding for chunked: a proxy in front may read the body's end elsewhere.
     refused = new HubError('bad_request', 'The framing of the body is ambiguous.');
+  } else if (!wholeNumber.test(headers.get('content-length') ?? '0')) {
+    // An empty one counts as none for the parser, and might as a length for a proxy.
+    refused = new HubError('bad_request', 'Content-Length must be a whole number.');
   }
   return {
     method: req.getCaseSensitiveMethod(),

@@ -72,7 +72,11 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
         completeUpgrade(res, response, response.live, handshake);
         return;
       }
-      exchange.send(response, response.close || unread || stopping);
+      exchange.send(response, {
+        head: raw.method === 'HEAD',
+        close: response.close || unread,
+        last: stopping,
+      });
     } catch (error) {
       if (!(error instanceof TransportGone))
         log.error({ err: error, path: raw.path }, 'a response could not be sent');

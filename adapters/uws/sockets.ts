@@ -103,14 +103,28 @@ export interface Handshake {
   readonly context: us_socket_context_t;
 }
 
-/** Why a request that the native server took for a handshake is none; null when it is one. */
+/** Why a request that the native server took for a handshake is none; null when it is one. The native server looks for the key alone. */
 export function refuseHandshake(headers: ReadonlyMap<string, string>): HubError | null {
   const tokens = (headers.get('connection') ?? '').toLowerCase().split(',');
   const names = (token: string): boolean => tokens.some((each) => each.trim() === token);
-  // The native server looks for the key alone; with `close` it would end the connection right after the 101.
-  if (names('upgrade') && !names('close') && headers.get('upgrade')?.trim().toLowerCase() === 'websocket')
-    return null;
-  return new HubError('bad_request', 'A WebSocket handshake has Upgrade: websocket and Connection: Upgrade.');
+  // With `close` the native server would end the connection right after the 101.
+  if (!names('upgrade') || names('close') || headers.get('upgrade')?.trim().toLowerCase() !== 'websocket') {
+    return new HubError(
+      'bad_request',
+      'A WebSocket handshake has Upgrade: websocket and Connection: Upgrade.',
+    );
+  }
+  if (headers.get('sec-websocket-version')?.trim() !== '13') {
+    return new HubError('upgrade_required', 'A WebSocket handshake has Sec-WebSocket-Version: 13.');
+  }
+  if (!/^[A-Za-z0-9+/]{22}==$/.test(headers.get('sec-websocket-key') ?? '')) {
+    return new HubError('bad_request', 'Sec-WebSocket-Key must be 16 bytes in base64.');
+  }
+  // Its bytes would be read as frames.
+  if (headers.has('content-length') || headers.has('transfer-encoding')) {
+    return new HubError('bad_request', 'A WebSocket handshake has no body.');
+  }
+  return null;
 }
 
 /** Completes a handshake that the pipeline admitted; when it cannot be, the session is gone. */

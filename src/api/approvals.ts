@@ -1,7 +1,8 @@
 // Routes of approvals (document 1, Approval; document 3 §10; DECISIONS 4 and 14).
 import { z } from 'zod';
 import { approvalStatuses } from '../domain/approval.ts';
-import { anyObject, env, instant, intQuery, line, text, uuid } from './fields.ts';
+import { anyObject, env, instant, line, paging, text, uuid } from './fields.ts';
+import { listed } from './listed.ts';
 import { routes } from './route.ts';
 
 const approval = z.object({
@@ -9,7 +10,8 @@ const approval = z.object({
   status: z.enum(approvalStatuses),
   agent_id: z.string(),
   tool_name: z.string(),
-  tool_args: anyObject.nullable(),
+  /** Of large ones (over 64 KiB) only the size is left after LARGE_ARGUMENTS_DAYS. */
+  tool_args: listed(anyObject).nullable(),
   message: z.string(),
   env,
   timeout_seconds: z.number().int(),
@@ -48,7 +50,16 @@ export const approvalRoutes = routes({
     }),
     status: 201,
     reply: approval,
-    errors: ['validation_failed', 'rate_limited', 'disk_full', 'overloaded', 'unavailable'],
+    errors: [
+      'forbidden',
+      'payload_too_large',
+      'quota_exceeded',
+      'validation_failed',
+      'rate_limited',
+      'disk_full',
+      'overloaded',
+      'unavailable',
+    ],
   },
   listApprovals: {
     method: 'GET',
@@ -59,11 +70,12 @@ export const approvalRoutes = routes({
     query: z.object({
       status: z.enum(approvalStatuses).optional(),
       env: env.optional(),
-      limit: intQuery(1, 1000).default(100),
-      offset: intQuery(0, 1_000_000).default(0),
+      ...paging(1000, 100),
     }),
     status: 200,
-    reply: z.array(approval),
+    reply: z.array(
+      approval.extend({ message: listed(z.string()), decision_reason: listed(z.string()).nullable() }),
+    ),
     errors: ['validation_failed'],
   },
   getApproval: {

@@ -1,6 +1,6 @@
 // Routes of bundles and deployments (document 1, Bundles and deployments, Authentication rule 4; document 3 §6).
 import { z } from 'zod';
-import { env, instant, intQuery, uuid, versionNumber, yamlContent } from './fields.ts';
+import { env, instant, paging, uuid, versionNumber, yamlContent } from './fields.ts';
 import { documentBody, routes } from './route.ts';
 
 const version = z.object({
@@ -21,6 +21,8 @@ const deployment = z.object({
   env,
   bundle_name: z.string(),
   bundle_version: z.number().int(),
+  /** Grows with every deployment of the bundle in the environment. */
+  sequence: z.number().int(),
   deployed_by: z.string(),
   created_at: instant,
 });
@@ -49,6 +51,7 @@ export const bundleRoutes = routes({
     auth: ['key', 'cookie'],
     tag: 'bundles',
     summary: 'Bundles, newest upload first; with an API key only those deployed to its environment',
+    query: z.object(paging(1000)),
     status: 200,
     reply: z.array(
       z.object({
@@ -61,15 +64,16 @@ export const bundleRoutes = routes({
         last_deployed_at: instant.nullable(),
       }),
     ),
-    errors: [],
+    errors: ['validation_failed'],
   },
   listBundleVersions: {
     method: 'GET',
     path: '/api/v1/bundles/{name}',
     auth: ['cookie'],
     tag: 'bundles',
-    summary: 'All versions of a bundle, newest first',
+    summary: 'Versions of a bundle, newest first',
     params,
+    query: z.object(paging(1000)),
     status: 200,
     reply: z.array(version.extend({ deployed_envs: z.array(env) })),
     errors: ['not_found', 'validation_failed'],
@@ -88,7 +92,20 @@ export const bundleRoutes = routes({
       yaml_bytes: z.string(),
       signature: z.string(),
       public_key: z.string(),
+      env,
+      sequence: z.number().int(),
+      deployed_at: instant,
+      attestation: z.string().nullable(),
+      key_succession: z.array(
+        z.object({
+          previous_key: z.string(),
+          public_key: z.string(),
+          rotated_at: instant,
+          signature: z.string(),
+        }),
+      ),
     }),
+    download: true,
     errors: ['env_mismatch', 'not_found', 'validation_failed'],
   },
   getBundleVersion: {
@@ -111,6 +128,7 @@ export const bundleRoutes = routes({
     params: versionParams,
     status: 200,
     media: 'application/x-yaml',
+    download: true,
     errors: ['not_found', 'validation_failed'],
   },
   deployBundle: {
@@ -135,7 +153,7 @@ export const bundleRoutes = routes({
     query: z.object({
       env: env.optional(),
       bundle_name: z.string().max(512).optional(),
-      limit: intQuery(1, 200).default(50),
+      ...paging(200, 50),
     }),
     status: 200,
     reply: z.array(deployment),

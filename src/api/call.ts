@@ -20,8 +20,12 @@ export type Caller =
       readonly keyHash: string;
       readonly tenantId: string;
       readonly env: Env;
-      /** The agent-id header, validated (1–255 characters, no controls); null when absent. */
+      /** The agent-id header, validated (1–255 characters, no controls), else the only agent that the key is bound to; null when neither is there. */
       readonly agentId: string | null;
+      /** The agents that the key is bound to: an agent id, or a glob over agent ids; null: every agent. */
+      readonly agentPattern: string | null;
+      /** When the key expires; null: never. */
+      readonly expiresAt: number | null;
       /** As `Request.network`. */
       readonly network: string;
     }
@@ -68,5 +72,23 @@ export class Reply<T> {
     this.headers = extra.headers ?? {};
     this.cookies = extra.cookies ?? [];
     this.status = extra.status ?? null;
+  }
+}
+
+/** Query parameters of another page. */
+export type PageQuery = { readonly [name: string]: string | number };
+
+/**
+ * A page of a list, as a reply. The edge sends as many of the items as an answer may hold, in a JSON array, shortens what is too large for
+ * a list (listed.ts), and names the page after them in a Link header.
+ */
+export class List<T> {
+  readonly items: readonly T[];
+  /** The parameters of the page that begins after the first `sent` items; null when nothing is left. */
+  readonly after: (sent: number) => PageQuery | null;
+
+  constructor(items: readonly T[], after: (sent: number) => PageQuery | null) {
+    this.items = items;
+    this.after = after;
   }
 }

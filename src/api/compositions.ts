@@ -2,7 +2,19 @@
 import { z } from 'zod';
 import { reservedBundleNames } from '../domain/ids.ts';
 import { contractTypes, updateStrategies } from '../domain/library.ts';
-import { anyObject, bundleName, contractId, env, instant, instantInput, mode, text, uuid } from './fields.ts';
+import {
+  anyObject,
+  bundleName,
+  contractId,
+  env,
+  instant,
+  instantInput,
+  mode,
+  paging,
+  text,
+  uuid,
+} from './fields.ts';
+import { listed } from './listed.ts';
 import { documentBody, routes } from './route.ts';
 
 /** Contracts of one composition. */
@@ -76,10 +88,11 @@ export const compositionRoutes = routes({
     path: '/api/v1/compositions',
     auth: ['cookie'],
     tag: 'compositions',
-    summary: 'All compositions, newest change first',
+    summary: 'Compositions, newest change first',
+    query: z.object(paging(1000)),
     status: 200,
-    reply: z.array(summary),
-    errors: [],
+    reply: z.array(summary.extend({ description: listed(z.string()).nullable() })),
+    errors: ['validation_failed'],
   },
   createComposition: {
     method: 'POST',

@@ -6,12 +6,14 @@ import {
   contractId,
   instant,
   line,
+  paging,
   tags,
   text,
   uuid,
   versionNumber,
   yamlContent,
 } from './fields.ts';
+import { listed } from './listed.ts';
 import { documentBody, routes } from './route.ts';
 
 /** Characters of a definition's JSON. A bundle may hold 1 MiB, so a quarter of it is a generous contract. */
@@ -57,9 +59,12 @@ export const contractRoutes = routes({
       type: z.string().max(64).optional(),
       tag: z.string().max(64).optional(),
       search: text(255).optional(),
+      ...paging(1000),
     }),
     status: 200,
-    reply: z.array(summary),
+    reply: z.array(
+      summary.extend({ description: listed(z.string()).nullable(), tags: listed(z.array(z.string())) }),
+    ),
     errors: ['validation_failed'],
   },
   createContract: {
@@ -103,7 +108,8 @@ export const contractRoutes = routes({
     path: '/api/v1/contracts/{contract_id}',
     auth: ['cookie'],
     tag: 'contracts',
-    summary: 'The latest version, with the history of versions',
+    summary:
+      'The latest version, with the history of the newest 1,000 versions; older ones are read by number',
     params,
     status: 200,
     reply: detail,
@@ -154,8 +160,9 @@ export const contractRoutes = routes({
     path: '/api/v1/contracts/{contract_id}/usage',
     auth: ['cookie'],
     tag: 'contracts',
-    summary: 'Compositions that name the contract',
+    summary: 'Compositions that name the contract, by name',
     params,
+    query: z.object(paging(1000)),
     status: 200,
     reply: z.array(z.object({ composition_id: uuid, composition_name: z.string() })),
     errors: ['validation_failed'],

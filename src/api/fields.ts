@@ -46,6 +46,12 @@ export const anyObject = z.record(z.string(), z.unknown());
 /** A whole number in a query string. */
 export const intQuery = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 
+/** Query parameters of a list: at most `limit` items, without the first `offset`. */
+export const paging = (max: number, usual = max) => ({
+  limit: intQuery(1, max).default(usual),
+  offset: intQuery(0, 1_000_000).default(0),
+});
+
 /** An ISO 8601 instant in a query or body, any offset (none: UTC); becomes epoch milliseconds, microseconds as a fraction. */
 export const instantInput = z
   .string()

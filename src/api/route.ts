@@ -52,6 +52,8 @@ export interface RouteDeclaration {
   readonly reply?: z.ZodType;
   /** Default application/json. `text/event-stream` marks a stream route: also served over WebSocket. */
   readonly media?: string;
+  /** True for a document of a tenant's own, which may be larger than the 4 MiB that other answers are held to. */
+  readonly download?: boolean;
   readonly errors: readonly ErrorCode[];
   readonly limit?: LimitClass;
   /**

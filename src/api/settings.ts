@@ -11,14 +11,18 @@ export const settingRoutes = routes({
     role: 'admin',
     tag: 'settings',
     summary:
-      'Make a new signing key and sign every current deployment with it; agents get the new signatures',
+      'Make a new signing key and sign every current deployment with it; agents get the new signatures. With compromised, the old key does not vouch for the new one, and agents that pinned it must be pinned again',
+    body: z.object({ compromised: z.boolean().optional() }),
+    optionalBody: true,
     status: 201,
     reply: z.object({
       public_key: z.string(),
       rotated_at: instant,
       deployments_re_signed: z.number().int(),
+      agents_follow: z.boolean(),
+      warning: z.string().nullable(),
     }),
-    errors: ['overloaded', 'unavailable'],
+    errors: ['validation_failed', 'overloaded', 'unavailable'],
   },
   purgeEvents: {
     method: 'DELETE',

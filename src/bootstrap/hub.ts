@@ -169,8 +169,9 @@ export async function startHub(config: Config): Promise<RunningHub> {
     log,
     trustedProxies: config.trustedProxies,
     openApi,
+    openApiPublic: config.openApiPublic,
   });
-  const house = startHousekeeping(jobs, { store, clock, log });
+  const house = startHousekeeping(jobs, { store, clock, log, largeArgsDays: config.quotas.largeArgsDays });
 
   let server: Server | null = null;
   async function stop(drainMs: number): Promise<void> {

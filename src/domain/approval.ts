@@ -12,7 +12,10 @@ export interface Approval {
   readonly status: ApprovalStatus;
   readonly agentId: string;
   readonly toolName: string;
+  /** Null also where they were left out: `argsBytes` tells. */
   readonly toolArgs: JsonObject | null;
+  /** Bytes of the arguments as JSON; 0 when there are none. */
+  readonly argsBytes: number;
   readonly message: string;
   readonly env: Env;
   readonly timeoutSeconds: number;
@@ -27,6 +30,11 @@ export interface Approval {
   /** createdAt + timeout, epoch milliseconds. */
   readonly deadline: number;
 }
+
+/** Bytes. Larger arguments are kept apart from their approval: lists and transitions neither read nor move them. */
+export const maxInlineArgs = 4096;
+/** Bytes. Larger arguments count in a quota, and are not kept for ever. */
+export const largeArgs = 65_536;
 
 export interface Decision {
   /** Unique. A decision that comes a second time, after its answer was lost, is told by it. */

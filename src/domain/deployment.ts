@@ -38,15 +38,23 @@ export interface Deployment {
   readonly bundleName: string;
   readonly version: number;
   readonly revisionHash: string;
-  /** Counts from 1 per (tenant, env, bundle): the order of deployments. */
+  /**
+   * The order of deployments per (tenant, env, bundle): one more than the last, and not less than the time of the deployment in epoch
+   * milliseconds, so that it grows also past a store that was restored from an older copy. A new signature keeps it.
+   */
   readonly sequence: number;
   /** Ed25519 over the YAML bytes, 128 hex characters, by the key named here. */
   readonly signature: string;
   readonly publicKey: string;
   readonly signingKeyId: string;
+  /** Ed25519 by the same key over `attestationText` (domain/attestation), 128 hex characters; null only from older versions of the hub. */
+  readonly attestation: string | null;
   readonly deployedBy: string;
   readonly createdAt: number;
 }
+
+/** The sequence of a deployment made at `now` after one with sequence `last` (0: the first). */
+export const nextSequence = (last: number, now: number): number => Math.max(last + 1, now);
 
 export interface BundleSummary {
   readonly name: string;

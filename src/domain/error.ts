@@ -12,10 +12,13 @@ export const errorCodes = [
   'not_found', // 404
   'method_not_allowed', // 405
   'conflict', // 409
+  'quota_exceeded', // 409: what is kept fills its room already
   'payload_too_large', // 413
+  'response_too_large', // 413: what was asked for does not fit one answer
   'unsupported_media_type', // 415
   'validation_failed', // 422: the request does not fit its declaration; detail is a list of {loc, msg}
   'unprocessable', // 422: it fits, but cannot be carried out; detail is a sentence
+  'upgrade_required', // 426: a WebSocket handshake of another version
   'rate_limited', // 429
   'too_busy', // 429 without Retry-After (concurrent evaluations)
   'headers_too_large', // 431

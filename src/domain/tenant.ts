@@ -39,11 +39,18 @@ export interface ApiKey {
   readonly prefix: string;
   /** Hex SHA-256 of the whole key. */
   readonly hash: string;
+  /** The agents it is bound to: an agent id, or a glob over agent ids; null: every agent. */
+  readonly agentPattern: string | null;
   readonly createdBy: string;
   readonly createdAt: number;
+  /** From then on it is refused; null: never. */
+  readonly expiresAt: number | null;
   readonly lastUsedAt: number | null;
   readonly revokedAt: number | null;
 }
+
+export const isExpired = ({ expiresAt }: Pick<ApiKey, 'expiresAt'>, now: number): boolean =>
+  expiresAt !== null && expiresAt <= now;
 
 /** An Ed25519 key pair of a tenant. Exactly one per tenant is active. */
 export interface SigningKey {
@@ -56,3 +63,15 @@ export interface SigningKey {
   readonly active: boolean;
   readonly createdAt: number;
 }
+
+/** A retiring signing key's statement that another one follows it: agents that pinned the old key take the new one by it. */
+export interface KeySuccession {
+  readonly previousKey: string;
+  readonly publicKey: string;
+  readonly rotatedAt: number;
+  /** Ed25519 by the previous key over `successionText` (domain/attestation), 128 hex characters. */
+  readonly signature: string;
+}
+
+/** Successions kept per tenant, the newest ones: an agent that was away for more rotations has to be pinned again. */
+export const maxSuccessions = 16;

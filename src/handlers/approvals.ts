@@ -2,10 +2,14 @@
 import type { z } from 'zod';
 import { environmentKey } from '../../actors/protocol.ts';
 import type { approvalRoutes } from '../api/approvals.ts';
-import type { Caller } from '../api/call.ts';
+import { type Caller, List } from '../api/call.ts';
+import { truncated } from '../api/listed.ts';
+import { requireAgent } from '../app/acting-agent.ts';
 import { enforceLimit } from '../app/rate-limit.ts';
-import { type Approval, asSeen, isDue } from '../domain/approval.ts';
-import { notFound } from '../domain/error.ts';
+import { scopeTest } from '../domain/agent-scope.ts';
+import { type Approval, asSeen, isDue, largeArgs, maxInlineArgs } from '../domain/approval.ts';
+import { HubError, notFound } from '../domain/error.ts';
+import type { JsonObject } from '../domain/library.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { Handlers, Hub } from './hub.ts';
@@ -19,6 +23,9 @@ const windowMs = 60_000;
 /** Agent ids are what a client says of itself: those of one key and client address are bounded together. */
 const maxPerKey = 600;
 
+/** Bytes of JSON: the limit of the body. */
+const maxArgs = 1_048_576;
+
 /** The store's list shows what is due as timed out, for at most so long before it is written. */
 const lazyMs = 15_000;
 /** Of all tenants; the sweep takes as many in a few seconds. */
@@ -31,21 +38,28 @@ export const approvals: Handlers<typeof approvalRoutes> = {
 
   async listApprovals(hub, { query }, caller) {
     const now = hub.clock.now();
-    const { status, env, limit, offset } = query;
-    const filter = { env: env ?? null, ...omitUndefined({ status }), limit, offset };
-    const list = await hub.store.approvals.list(caller.tenantId, filter, now);
-    const settled = await settleAll(hub, list, now);
-    return settled.filter((approval) => !status || approval.status === status).map(render);
+    const { status, env, offset } = query;
+    const filter = { env: env ?? null, ...omitUndefined({ status }) };
+    const { items, more } = await hub.store.approvals.list(caller.tenantId, filter, query, now);
+    const settled = await settleAll(hub, items, now);
+    // What was decided meanwhile is not shown, but it stood in the store's list: it counts in the offset.
+    const places = settled.flatMap((approval, i) => (!status || approval.status === status ? [i] : []));
+    const shown = places.flatMap((place) => settled[place] ?? []);
+    return new List(shown.map(render), (sent) => {
+      const next = places[sent] ?? items.length;
+      return next < items.length || more ? { offset: offset + next } : null;
+    });
   },
 
   async getApproval(hub, { params }, caller) {
-    const approval = await hub.store.approvals.get(caller.tenantId, params.approval_id);
-    if (!approval || (caller.kind === 'key' && approval.env !== caller.env)) throw unknown();
-    return render(await settle(hub, approval, hub.clock.now()));
+    const approval = await hub.store.approvals.getWhole(caller.tenantId, params.approval_id);
+    if (!approval || (caller.kind === 'key' && !concerns(caller, approval))) throw unknown();
+    const { toolArgs } = approval;
+    return render({ ...(await settle(hub, approval, hub.clock.now())), toolArgs });
   },
 
   async decideApproval(hub, { params, body }, caller) {
-    const approval = await hub.store.approvals.get(caller.tenantId, params.approval_id);
+    const approval = await hub.store.approvals.getWhole(caller.tenantId, params.approval_id);
     if (!approval) throw unknown();
     const decided = await hub.actors.ask(
       'environment',
@@ -62,9 +76,12 @@ export const approvals: Handlers<typeof approvalRoutes> = {
         },
       },
     );
-    return render(decided);
+    return render({ ...decided, toolArgs: approval.toolArgs });
   },
 };
+
+const concerns = (key: KeyCaller, { env, agentId }: Approval): boolean =>
+  env === key.env && scopeTest(key)(agentId);
 
 /**
  * The approval as everybody sees it from now on. One that is due is timed out in the store before anybody reads so: a decision that is being
@@ -96,7 +113,7 @@ async function settleAll(hub: Hub, list: readonly Approval[], now: number): Prom
 
 /**
  * Makes a pending approval of the caller's agent (the header's, else the body's).
- * @throws HubError validation_failed when neither names the agent; rate_limited, overloaded, unavailable
+ * @throws HubError validation_failed when neither names the agent; forbidden, payload_too_large, quota_exceeded, rate_limited, overloaded, unavailable
  */
 export async function requestApproval(hub: Hub, caller: KeyCaller, body: NewApproval) {
   const agentId = caller.agentId ?? body.agent_id ?? null;
@@ -106,18 +123,23 @@ export async function requestApproval(hub: Hub, caller: KeyCaller, body: NewAppr
     ]);
   }
   const { tenantId, env } = caller;
+  for (const named of [agentId, body.agent_id ?? agentId]) requireAgent(caller, named);
   const ofAgent = limitNames.approvalsOfAgent(tenantId, env, agentId);
   await limit(hub, ofAgent, hub.settings.approvalsPerMinute);
   await limit(hub, limitNames.approvalsOfKey(caller), Math.max(maxPerKey, hub.settings.approvalsPerMinute));
   const now = hub.clock.now();
+  const id = hub.secrets.uuid();
+  const toolArgs = body.tool_args ?? null;
+  const argsBytes = await keepArgs(hub, caller, id, toolArgs, now);
   const approval = await hub.actors.ask('environment', environmentKey(tenantId, env), 'requestApproval', {
     approval: {
-      id: hub.secrets.uuid(),
+      id,
       tenantId,
       status: 'pending',
       agentId,
       toolName: body.tool_name,
-      toolArgs: body.tool_args ?? null,
+      toolArgs: argsBytes > maxInlineArgs ? null : toolArgs,
+      argsBytes,
       message: body.message,
       env,
       timeoutSeconds: body.timeout,
@@ -132,7 +154,34 @@ export async function requestApproval(hub: Hub, caller: KeyCaller, body: NewAppr
       deadline: now + body.timeout * 1000,
     },
   });
-  return render(approval);
+  return render({ ...approval, toolArgs });
+}
+
+/** Keeps arguments that do not go with their approval; returns the bytes of any. @throws HubError payload_too_large, quota_exceeded */
+async function keepArgs(
+  hub: Hub,
+  { tenantId, env }: KeyCaller,
+  id: string,
+  toolArgs: JsonObject | null,
+  createdAt: number,
+): Promise<number> {
+  if (toolArgs === null) return 0;
+  const json = JSON.stringify(toolArgs);
+  const bytes = Buffer.byteLength(json);
+  // A number may take more room than it was sent with.
+  if (bytes > maxArgs) {
+    throw new HubError('payload_too_large', `tool_args must not be larger than ${maxArgs} bytes of JSON.`);
+  }
+  if (bytes <= maxInlineArgs) return bytes;
+  const { largeArgsBytes: quota, largeArgsDays: days } = hub.settings.quotas;
+  const kept = await hub.store.approvals.keepArgs({ tenantId, env, id, json, bytes, createdAt }, quota);
+  if (kept === 'kept') return bytes;
+  const room = days === 0 ? 'They are kept for ever' : `They make room ${days} days after their approval`;
+  throw new HubError(
+    'quota_exceeded',
+    `Large tool_args of approvals (over ${largeArgs} bytes) fill the ${quota} bytes that they may take in '${env}'. ` +
+      `${room}. Ask with smaller ones, or have LARGE_ARGUMENTS_MAX_BYTES raised.`,
+  );
 }
 
 function limit({ limits }: Hub, name: string, max: number): Promise<void> {
@@ -140,12 +189,15 @@ function limit({ limits }: Hub, name: string, max: number): Promise<void> {
   return enforceLimit(limits, { name, max, windowMs, message });
 }
 
+const argsOf = ({ toolArgs, argsBytes }: Approval) =>
+  toolArgs ?? (argsBytes > 0 ? truncated(argsBytes) : null);
+
 const render = (approval: Approval) => ({
   id: approval.id,
   status: approval.status,
   agent_id: approval.agentId,
   tool_name: approval.toolName,
-  tool_args: approval.toolArgs,
+  tool_args: argsOf(approval),
   message: approval.message,
   env: approval.env,
   timeout_seconds: approval.timeoutSeconds,

@@ -4,9 +4,11 @@ import type { CallerOf } from '../api/call.ts';
 import type { BundleVersion, Deployment } from '../domain/deployment.ts';
 import { type HubError, notFound } from '../domain/error.ts';
 import { dashboardsOf } from '../domain/frame.ts';
-import type { Env } from '../domain/ids.ts';
-import { encodeSignature } from '../domain/update.ts';
+import { type Env, environments } from '../domain/ids.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
+import { encodeSignature, provenance } from '../domain/update.ts';
 import type { Handlers, Hub } from './hub.ts';
+import { listOf } from './pages.ts';
 import { deploy } from './release.ts';
 import { iso, isoOrNull } from './render.ts';
 
@@ -28,6 +30,7 @@ const renderDeployment = (deployment: Deployment) => ({
   env: deployment.env,
   bundle_name: deployment.bundleName,
   bundle_version: deployment.version,
+  sequence: deployment.sequence,
   deployed_by: deployment.deployedBy,
   created_at: iso(deployment.createdAt),
 });
@@ -50,9 +53,13 @@ async function requireVisible(
   if (current?.version !== version) throw absent(name, version);
 }
 
+/** Every bundle has a version 1. */
+const isUnknown = async (hub: Hub, tenantId: string, name: string): Promise<boolean> =>
+  (await hub.store.bundles.version(tenantId, name, 1)) === null;
+
 export const bundles: Handlers<typeof bundleRoutes> = {
   async uploadBundle(hub, { body }, caller) {
-    const { name, contractCount } = await hub.evaluator.outline(body.yaml_content);
+    const { name, contractCount } = await hub.evaluator.outline(caller.tenantId, body.yaml_content);
     const yaml = new TextEncoder().encode(body.yaml_content);
     const bundle = await hub.store.bundles.addVersion({
       id: hub.secrets.uuid(),
@@ -83,10 +90,10 @@ export const bundles: Handlers<typeof bundleRoutes> = {
     return renderVersion(bundle);
   },
 
-  async listBundles(hub, _input, caller) {
+  async listBundles(hub, { query }, caller) {
     const env = caller.kind === 'key' ? caller.env : null;
-    const summaries = await hub.store.bundles.summaries(caller.tenantId, env);
-    return summaries.map((bundle) => ({
+    const page = await hub.store.bundles.summaries(caller.tenantId, env, query);
+    return listOf(page, query, (bundle) => ({
       name: bundle.name,
       latest_version: bundle.latestVersion,
       version_count: bundle.versionCount,
@@ -97,19 +104,18 @@ export const bundles: Handlers<typeof bundleRoutes> = {
     }));
   },
 
-  async listBundleVersions(hub, { params }, caller) {
-    const [versions, deployments] = await Promise.all([
-      hub.store.bundles.versions(caller.tenantId, params.name),
-      hub.store.deployments.currentAll(caller.tenantId),
+  async listBundleVersions(hub, { params, query }, caller) {
+    const { bundles, deployments } = hub.store;
+    const [page, ...current] = await Promise.all([
+      bundles.versions(caller.tenantId, params.name, query),
+      ...environments.map((env) => deployments.currentOf(caller.tenantId, env, params.name)),
     ]);
-    if (versions.length === 0) throw notFound(`Bundle '${params.name}' not found`);
-    const here = deployments.filter((d) => d.bundleName === params.name);
+    if (page.items.length === 0 && (await isUnknown(hub, caller.tenantId, params.name))) {
+      throw notFound(`Bundle '${params.name}' not found`);
+    }
     const envsOf = (version: number): Env[] =>
-      here
-        .filter((d) => d.version === version)
-        .map((d) => d.env)
-        .sort();
-    return versions.map((bundle) => ({
+      current.flatMap((d) => (d?.version === version ? [d.env] : [])).sort();
+    return listOf(page, query, (bundle) => ({
       ...renderVersion(bundle),
       deployed_envs: envsOf(bundle.version),
     }));
@@ -120,9 +126,10 @@ export const bundles: Handlers<typeof bundleRoutes> = {
     const deployment = await hub.store.deployments.currentOf(tenantId, query.env, params.name);
     const none = notFound(`No deployed bundle '${params.name}' for env '${query.env}'`);
     if (!deployment) throw none;
-    const [bundle, yaml] = await Promise.all([
+    const [bundle, yaml, successions] = await Promise.all([
       hub.store.bundles.version(tenantId, params.name, deployment.version),
       hub.store.bundles.yaml(tenantId, params.name, deployment.version),
+      hub.store.signing.successions(tenantId),
     ]);
     if (!bundle || !yaml) throw none;
     return {
@@ -132,6 +139,8 @@ export const bundles: Handlers<typeof bundleRoutes> = {
       // As in contract_update: a client that verifies reads both alike.
       signature: encodeSignature(deployment.signature, hub.settings.wire.signatureEncoding),
       public_key: deployment.publicKey,
+      env: deployment.env,
+      ...provenance(deployment, successions),
       yaml_bytes: Buffer.from(yaml).toString('base64'),
     };
   },
@@ -158,12 +167,8 @@ export const bundles: Handlers<typeof bundleRoutes> = {
   },
 
   async listDeployments(hub, { query }, caller) {
-    const { env, bundle_name: bundleName, limit } = query;
-    const list = await hub.store.deployments.list(caller.tenantId, {
-      ...(env === undefined ? {} : { env }),
-      ...(bundleName === undefined ? {} : { bundleName }),
-      limit,
-    });
-    return list.map(renderDeployment);
+    const filter = omitUndefined({ env: query.env, bundleName: query.bundle_name });
+    const page = await hub.store.deployments.list(caller.tenantId, filter, query);
+    return listOf(page, query, renderDeployment);
   },
 };

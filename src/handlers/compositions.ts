@@ -2,24 +2,25 @@
 import type { compositionRoutes } from '../api/compositions.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import type { Composition } from '../domain/library.ts';
-import type { ItemView } from '../ports/library.ts';
+import type { CompositionSummary, ItemView } from '../ports/library.ts';
 import { assemble, requireValid } from './assembly.ts';
 import type { Handlers, Hub } from './hub.ts';
+import { listOf } from './pages.ts';
 import { compositionChanged, release } from './release.ts';
 import { iso } from './render.ts';
 
-const renderSummary = (composition: Composition) => ({
+const renderSummary = (composition: Omit<CompositionSummary, 'id'>) => ({
   name: composition.name,
   description: composition.description,
   defaults_mode: composition.defaultsMode,
   update_strategy: composition.updateStrategy,
-  contract_count: composition.items.length,
+  contract_count: composition.contractCount,
   updated_at: iso(composition.updatedAt),
   created_by: composition.createdBy,
 });
 
 const renderDetail = (composition: Composition, views: readonly ItemView[]) => ({
-  ...renderSummary(composition),
+  ...renderSummary({ ...composition, contractCount: composition.items.length }),
   id: composition.id,
   tenant_id: composition.tenantId,
   contracts: views.map((view) => ({
@@ -61,8 +62,8 @@ const itemOf = (item: ItemInput) => ({
 });
 
 export const compositions: Handlers<typeof compositionRoutes> = {
-  async listCompositions(hub, _input, caller) {
-    return (await hub.store.compositions.list(caller.tenantId)).map(renderSummary);
+  async listCompositions(hub, { query }, caller) {
+    return listOf(await hub.store.compositions.list(caller.tenantId, query), query, renderSummary);
   },
 
   async createComposition(hub, { body }, caller) {

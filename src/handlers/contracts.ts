@@ -3,14 +3,16 @@ import type { contractRoutes } from '../api/contracts.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import { dashboardsOf, type Frame } from '../domain/frame.ts';
 import type { Composition, ContractVersion } from '../domain/library.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { BundleParts } from '../ports/evaluator.ts';
 import type { Handlers, Hub } from './hub.ts';
+import { listOf } from './pages.ts';
 import { iso } from './render.ts';
 import { rollOut } from './rollout.ts';
 
 type History = Awaited<ReturnType<Hub['store']['contracts']['history']>>;
 
-const renderSummary = (contract: ContractVersion, usageCount: number) => ({
+const renderSummary = (contract: Omit<ContractVersion, 'definition'>, usageCount: number) => ({
   contract_id: contract.contractId,
   name: contract.name,
   type: contract.type,
@@ -54,12 +56,8 @@ const absent = (contractId: string): HubError => notFound(`Contract '${contractI
 export const contracts: Handlers<typeof contractRoutes> = {
   async listContracts(hub, { query }, caller) {
     const { type, tag, search } = query;
-    const list = await hub.store.contracts.list(caller.tenantId, {
-      ...(type === undefined ? {} : { type }),
-      ...(tag === undefined ? {} : { tag }),
-      ...(search === undefined ? {} : { search }),
-    });
-    return list.map((contract) => renderSummary(contract, contract.usageCount));
+    const page = await hub.store.contracts.list(caller.tenantId, omitUndefined({ type, tag, search }), query);
+    return listOf(page, query, (contract) => renderSummary(contract, contract.usageCount));
   },
 
   async createContract(hub, { body }, caller) {
@@ -87,7 +85,7 @@ export const contracts: Handlers<typeof contractRoutes> = {
   },
 
   async importContracts(hub, { body }, caller) {
-    const parts = await hub.evaluator.takeApart(body.yaml_content);
+    const parts = await hub.evaluator.takeApart(caller.tenantId, body.yaml_content);
     const { contracts, composition } = recordsOf(hub, parts, caller.tenantId, caller.email);
     const imported = await hub.store.contracts.importAll(caller.tenantId, contracts, composition);
     if ('typeChanged' in imported) {
@@ -123,14 +121,14 @@ export const contracts: Handlers<typeof contractRoutes> = {
 
   async getContractVersion(hub, { params }, caller) {
     const { contract_id: id, version } = params;
-    const [contract, latest, usage] = await Promise.all([
+    const [contract, latest, usageCount] = await Promise.all([
       hub.store.contracts.version(caller.tenantId, id, version),
       hub.store.contracts.latest(caller.tenantId, id),
-      hub.store.contracts.usage(caller.tenantId, id),
+      hub.store.contracts.usageCount(caller.tenantId, id),
     ]);
     if (!contract) throw notFound(`Contract '${id}' v${version} not found`);
     const isLatest = latest?.version === version;
-    return renderDetail(contract, { usageCount: usage.length, isLatest, history: [] });
+    return renderDetail(contract, { usageCount, isLatest, history: [] });
   },
 
   async updateContract(hub, { params, body }, caller) {
@@ -163,29 +161,29 @@ export const contracts: Handlers<typeof contractRoutes> = {
     const outcome = await hub.store.contracts.remove(caller.tenantId, params.contract_id);
     if (outcome === 'absent') throw absent(params.contract_id);
     if (outcome === 'removed') return null;
-    const shown = outcome.usedBy.slice(0, 20).map((name) => `'${name}'`);
-    const rest = outcome.usedBy.length - shown.length;
+    const shown = outcome.usedBy.map((name) => `'${name}'`);
+    const rest = outcome.count - shown.length;
     throw new HubError(
       'conflict',
       `Contract '${params.contract_id}' is used by compositions: ${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}. Remove it there first.`,
     );
   },
 
-  async contractUsage(hub, { params }, caller) {
-    const users = await hub.store.contracts.usage(caller.tenantId, params.contract_id);
-    return users.map(({ id, name }) => ({ composition_id: id, composition_name: name }));
+  async contractUsage(hub, { params, query }, caller) {
+    const page = await hub.store.contracts.usage(caller.tenantId, params.contract_id, query);
+    return listOf(page, query, ({ id, name }) => ({ composition_id: id, composition_name: name }));
   },
 };
 
 async function detailOf(hub: Hub, contract: ContractVersion) {
   const { tenantId, contractId } = contract;
-  const [history, usage] = await Promise.all([
+  const [history, usageCount] = await Promise.all([
     hub.store.contracts.history(tenantId, contractId),
-    hub.store.contracts.usage(tenantId, contractId),
+    hub.store.contracts.usageCount(tenantId, contractId),
   ]);
   // A parallel PUT may have added a later one.
   const isLatest = (history[0]?.version ?? contract.version) === contract.version;
-  return renderDetail(contract, { usageCount: usage.length, isLatest, history });
+  return renderDetail(contract, { usageCount, isLatest, history });
 }
 
 function recordsOf(hub: Hub, parts: BundleParts, tenantId: string, createdBy: string) {

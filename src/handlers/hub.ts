@@ -1,7 +1,8 @@
 // What handlers work with: the ports, the actors and the caller. Holds no logic.
 import type { HubActors } from '../../actors/protocol.ts';
-import type { CallerOf, Reply, Request } from '../api/call.ts';
+import type { CallerOf, List, Reply, Request } from '../api/call.ts';
 import type { Input, ReplyBody, RouteDeclaration } from '../api/route.ts';
+import type { Quotas } from '../domain/quota.ts';
 import type { Storage } from '../domain/storage.ts';
 import type { VendorNames } from '../domain/vendor-names.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
@@ -28,6 +29,7 @@ export interface Settings {
   /** Of a tenant's environment. */
   readonly ingestEventsPerMinute: number;
   readonly wire: VendorNames;
+  readonly quotas: Quotas;
 }
 
 export interface SetupToken {
@@ -95,7 +97,10 @@ export type Handler<R extends RouteDeclaration> = (
   input: Input<R>,
   caller: CallerOf<R['auth']>,
   request: Request,
-) => Promise<ReplyBody<R> | Reply<ReplyBody<R>>>;
+) => Promise<ReplyBody<R> | Reply<ReplyBody<R>> | PageOf<ReplyBody<R>>>;
+
+/** A page of the list that a route declares. */
+type PageOf<B> = B extends readonly (infer T)[] ? List<T> : never;
 
 /** One handler for each route of a table that is not a stream; a missing one does not compile. */
 export type Handlers<T extends { readonly [name: string]: RouteDeclaration }> = {

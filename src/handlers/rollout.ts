@@ -1,6 +1,6 @@
 // `auto_deploy` (document 3 §5.3): a new version of a contract goes where its compositions run now. Never touches a manual one.
 import { HubError } from '../domain/error.ts';
-import type { Env } from '../domain/ids.ts';
+import { type Env, environments } from '../domain/ids.ts';
 import type { Composition } from '../domain/library.ts';
 import { assemble, latestOf, requireValid } from './assembly.ts';
 import type { Hub } from './hub.ts';
@@ -14,26 +14,19 @@ export const maxRollouts = 20;
  * The new version is stored already, so a failure is not the caller's: the composition stays as it was and is announced as changed.
  */
 export async function rollOut(hub: Hub, tenantId: string, contractId: string): Promise<void> {
-  const all = await hub.store.compositions.list(tenantId);
-  const automatic = all.filter(
-    ({ updateStrategy, items }) =>
-      updateStrategy === 'auto_deploy' && items.some((item) => item.contractId === contractId),
-  );
-  if (automatic.length === 0) return;
-  const deployments = await hub.store.deployments.currentAll(tenantId);
-  const running = automatic
-    .map((composition) => ({
-      composition,
-      envs: deployments.filter((d) => d.bundleName === composition.name).map((d) => d.env),
-    }))
-    .filter(({ envs }) => envs.length > 0);
-  for (const [i, { composition, envs }] of running.entries()) {
+  let running = 0;
+  for (const name of await hub.store.compositions.automatic(tenantId, contractId)) {
+    const current = await Promise.all(
+      environments.map((env) => hub.store.deployments.currentOf(tenantId, env, name)),
+    );
+    const envs = current.flatMap((deployment) => (deployment ? [deployment.env] : []));
+    if (envs.length === 0) continue;
     try {
-      if (i >= maxRollouts)
+      if (++running > maxRollouts)
         throw new HubError('overloaded', `More than ${maxRollouts} compositions at once.`);
-      await rollOutOne(hub, composition, envs);
+      const composition = await hub.store.compositions.get(tenantId, name);
+      if (composition) await rollOutOne(hub, composition, envs);
     } catch (error) {
-      const { name } = composition;
       hub.log.warn({ err: error, tenantId, composition: name, contractId }, 'auto_deploy left a composition');
       await compositionChanged(hub, tenantId, name);
     }

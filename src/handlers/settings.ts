@@ -8,15 +8,25 @@ const dayMs = 24 * 3_600_000;
 /** A request removes for so long; what is left then is removed by a job. */
 const maxMs = 10_000;
 
+const pinAgain =
+  'The old key does not vouch for the new one. Agents that pinned the old key keep their rules and refuse new ones until they are ' +
+  'pinned again: give them the new public key, or delete the pin file that their error names and restart them.';
+
 export const settings: Handlers<typeof settingRoutes> = {
-  async rotateSigningKey(hub, _input, caller) {
-    const { publicKey, rotatedAt, resigned } = await hub.actors.ask(
+  async rotateSigningKey(hub, { body }, caller) {
+    const { publicKey, rotatedAt, resigned, followed } = await hub.actors.ask(
       'tenant',
       caller.tenantId,
       'rotateSigningKey',
-      { newKeyId: hub.secrets.uuid() },
+      { newKeyId: hub.secrets.uuid(), compromised: body.compromised ?? false },
     );
-    return { public_key: publicKey, rotated_at: iso(rotatedAt), deployments_re_signed: resigned };
+    return {
+      public_key: publicKey,
+      rotated_at: iso(rotatedAt),
+      deployments_re_signed: resigned,
+      agents_follow: followed,
+      warning: followed ? null : pinAgain,
+    };
   },
 
   async purgeEvents(hub, { query }, caller) {

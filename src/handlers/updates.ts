@@ -26,7 +26,7 @@ export class Updates {
   /** The frame of a deployment; null when its bundle version is gone. Calls side by side share one reading of the YAML. */
   async of(deployment: Deployment): Promise<Frame | null> {
     // A rotation of the signing key leaves the deployment's id and changes its signature.
-    const id = `${deployment.id}/${deployment.signature}`;
+    const id = `${deployment.id}/${deployment.signature}/${deployment.attestation}`;
     let entry = this.#entries.get(id);
     if (entry) this.#entries.delete(id);
     else entry = { made: this.#make(deployment), bytes: 0 };
@@ -45,12 +45,16 @@ export class Updates {
 
   async #make(deployment: Deployment): Promise<{ frame: Frame; bytes: number } | null> {
     const { tenantId, env, bundleName, version } = deployment;
-    const yaml = await this.#hub.store.bundles.yaml(tenantId, bundleName, version);
+    const { bundles, signing } = this.#hub.store;
+    const [yaml, successions] = await Promise.all([
+      bundles.yaml(tenantId, bundleName, version),
+      signing.successions(tenantId),
+    ]);
     if (!yaml) return null;
     const frame: Frame = {
       audience: agentsOf(tenantId, env),
       type: 'contract_update',
-      data: contractUpdate(deployment, yaml, this.#hub.settings.wire.signatureEncoding),
+      data: contractUpdate(deployment, yaml, this.#hub.settings.wire.signatureEncoding, successions),
       bundle: bundleName,
     };
     // Base64 text and the fields around it.

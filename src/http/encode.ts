@@ -1,8 +1,9 @@
 // A handler's result as a raw response: status, headers, cookies, body.
-import { Reply } from '../api/call.ts';
+import { List, Reply } from '../api/call.ts';
 import type { RouteDeclaration } from '../api/route.ts';
 import { HubError } from '../domain/error.ts';
 import type { HeaderList } from './headers.ts';
+import { encodeList, maxAnswer, type Target } from './list.ts';
 import type { RawResponse } from './raw.ts';
 
 /** On every reply of the API that does not say otherwise. */
@@ -17,11 +18,20 @@ export const plain = (status: number, headers: HeaderList, body: RawResponse['bo
   live: null,
 });
 
-/** @throws HubError internal when a handler made a header that would break the response */
-export function encode(declaration: RouteDeclaration, result: unknown, cookie: string | null): RawResponse {
+/**
+ * @param target where the request went, for links to further pages
+ * @throws HubError response_too_large; internal when a handler made a header that would break the response
+ */
+export function encode(
+  declaration: RouteDeclaration,
+  result: unknown,
+  cookie: string | null,
+  target: Target,
+): RawResponse {
   const reply = result instanceof Reply ? result : null;
   const value: unknown = reply ? reply.body : result;
-  const headers: (readonly [string, string])[] = [];
+  const list = value instanceof List ? encodeList(value, target) : null;
+  const headers: (readonly [string, string])[] = [...(list?.headers ?? [])];
   for (const [name, text] of Object.entries(reply?.headers ?? {})) headers.push([name, text]);
   // A login or logout sets the cookie itself: then the extension is void.
   const cookies = reply && reply.cookies.length > 0 ? reply.cookies : cookie === null ? [] : [cookie];
@@ -35,5 +45,16 @@ export function encode(declaration: RouteDeclaration, result: unknown, cookie: s
   if (status === 204 || value === null || value === undefined) return plain(status, headers, null);
   if (!has('content-type')) headers.push(['Content-Type', declaration.media ?? 'application/json']);
   const asIs = declaration.media !== undefined && (typeof value === 'string' || value instanceof Uint8Array);
-  return plain(status, headers, asIs ? value : JSON.stringify(value));
+  return plain(status, headers, bounded(declaration, asIs ? value : (list?.json ?? JSON.stringify(value))));
+}
+
+/** The last bound, for what no route bounds itself. @throws HubError response_too_large */
+function bounded(declaration: RouteDeclaration, body: string | Uint8Array): string | Uint8Array {
+  // A text has at most three bytes for each of its units.
+  if (declaration.download === true || body.length * 3 <= maxAnswer) return body;
+  if (Buffer.byteLength(body) <= maxAnswer) return body;
+  throw new HubError(
+    'response_too_large',
+    'The answer would be larger than 4 MiB. Ask for less of it at a time.',
+  );
 }

@@ -162,6 +162,16 @@ function requestBody(route: RouteDeclaration): Json {
   return { required: route.optionalBody !== true, content: { 'application/json': { schema }, ...yaml } };
 }
 
+/** True for a list that may be longer than its page. */
+const isPaged = ({ query }: RouteDeclaration): boolean =>
+  query !== undefined && ('offset' in query.shape || 'cursor' in query.shape);
+
+const linkHeader = {
+  description:
+    'Where the next page is (rel="next"); absent on the last one. A page may be shorter than its limit',
+  schema: { type: 'string' },
+};
+
 function responses(route: RouteDeclaration): Json {
   const media = route.media ?? 'application/json';
   const schema = route.reply ? schemaOf(route.reply, 'input') : { type: 'string' };
@@ -169,6 +179,7 @@ function responses(route: RouteDeclaration): Json {
   const statuses: { [status: string]: Json } = {
     [route.status]: {
       description: statusTexts[route.status] ?? 'Success',
+      ...(isPaged(route) ? { headers: { Link: linkHeader } } : {}),
       ...(hasBody ? { content: { [media]: { schema } } } : {}),
     },
   };

@@ -65,8 +65,10 @@ export interface PipelineOptions {
   readonly log: Log;
   /** Addresses and ranges whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
-  /** The document that GET /api/openapi.json serves. */
+  /** The document that GET /api/openapi.json serves. It holds no tenant's data. */
   readonly openApi: string;
+  /** Whether it is served without a login or key; default true. */
+  readonly openApiPublic?: boolean;
   /** Requests a minute per user, or per API key, agent id and client address together; default 6,000. */
   readonly standardPerMinute?: number;
 }
@@ -86,7 +88,11 @@ const streamsPerMinute = 60_000;
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { serve, callers, limits, live, cors, metrics, secrets, clock, log } = options;
   const router = createRouter(options.tables);
-  const addressOf = clientAddress(options.trustedProxies);
+  const behindProxies = clientAddress(options.trustedProxies);
+  const networkFrom = ({ remote, headers }: Pick<RawRequest, 'remote' | 'headers'>): string =>
+    networkOf(behindProxies(remote, headers.get('x-forwarded-for') ?? ''));
+  // Encoded once: every answer sends these bytes.
+  const openApi = Buffer.from(options.openApi);
   for (const { name, declaration } of router.routes) {
     if (!serve[name] && !isStream(declaration)) throw new Error(`the route ${name} has no handler`);
   }
@@ -94,12 +100,19 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   async function respond(raw: RawRequest, id: string, seen: Seen): Promise<RawResponse> {
     if (raw.refused) throw raw.refused;
     const origin = raw.headers.get('origin');
-    if (raw.method === 'OPTIONS') return preflight(raw, origin);
+    if (raw.method === 'OPTIONS') {
+      // Read although nothing is wanted of it: a body over the limit is refused all the same.
+      await raw.body();
+      return preflight(raw, origin);
+    }
     const head = raw.method === 'HEAD';
     const method = head ? 'GET' : raw.method;
     if (method === 'GET' && raw.path === '/api/openapi.json') {
       seen.route = '/api/openapi.json';
-      return plain(200, [['Content-Type', 'application/json'], ...noStore], options.openApi);
+      if (options.openApiPublic === false) {
+        seen.caller = (await callers.find({ auth: ['key', 'cookie'] }, raw.headers, networkFrom(raw))).caller;
+      }
+      return plain(200, [['Content-Type', 'application/json'], ...noStore], openApi);
     }
     const match = router.match(method, raw.path);
     if (match === null) throw new HubError('not_found', 'Not Found');
@@ -109,7 +122,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const { name, declaration } = match.route;
     seen.route = `${declaration.method} ${declaration.path}`;
     callers.checkCsrf(declaration, raw.headers);
-    const network = networkOf(addressOf(raw.remote, raw.headers.get('x-forwarded-for') ?? ''));
+    const network = networkFrom(raw);
     const revocationSequence = live.revocationSequence();
     const { caller, cookie } = await callers.find(declaration, raw.headers, network);
     seen.caller = caller;
@@ -130,8 +143,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       header: (key) => raw.headers.get(key) ?? null,
     };
     const result = await handler(input, caller, request);
-    const response = encode(declaration, result, cookie);
-    return head ? { ...response, body: null } : response;
+    return encode(declaration, result, cookie, raw);
   }
 
   function preflight(raw: RawRequest, origin: string | undefined): RawResponse {
@@ -204,12 +216,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         const { status, headers, body } = problemOf(error);
         const json: HeaderList = [['Content-Type', 'application/json'], ...noStore];
         response = {
-          ...plain(status, [...headers, ...json], raw.method === 'HEAD' ? null : JSON.stringify(body)),
+          ...plain(status, [...headers, ...json], JSON.stringify(body)),
           close: raw.refused !== null,
         };
       }
       const ms = clock.monotonic() - started;
-      const bytes = sizeOf(response.body);
+      const bytes = raw.method === 'HEAD' ? 0 : sizeOf(response.body);
       metrics.count(seen.route, response.status, ms, bytes);
       log.info(
         {

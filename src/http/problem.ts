@@ -13,10 +13,13 @@ export const statusOf: { readonly [C in ErrorCode]: number } = {
   not_found: 404,
   method_not_allowed: 405,
   conflict: 409,
+  quota_exceeded: 409,
   payload_too_large: 413,
+  response_too_large: 413,
   unsupported_media_type: 415,
   validation_failed: 422,
   unprocessable: 422,
+  upgrade_required: 426,
   rate_limited: 429,
   too_busy: 429,
   headers_too_large: 431,
@@ -48,6 +51,7 @@ export function problemOf(error: unknown): Problem {
   if (wait !== null && code !== 'too_busy')
     headers.push(['Retry-After', String(Math.max(1, Math.ceil(wait)))]);
   if (status === 401) headers.push(['WWW-Authenticate', 'Bearer']);
+  if (status === 426) headers.push(['Upgrade', 'websocket'], ['Sec-WebSocket-Version', '13']);
   if (detail.allow) headers.push(['Allow', allowOf(detail.allow)]);
   const listed = code === 'validation_failed' && detail.problems && detail.problems.length > 0;
   const problems = detail.problems?.slice(0, maxProblems).map(({ loc, msg }) => ({ loc, msg }));

@@ -27,6 +27,7 @@ export class TransportGone extends Error {}
 export interface RawResponse {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, value: string])[];
+  /** To HEAD: what GET would get. The transport sends its length alone. */
   readonly body: Uint8Array | string | null;
   /** True when the connection must not be used again: nobody can say where the request ends. */
   readonly close: boolean;
@@ -52,6 +53,7 @@ export const statusTexts: { readonly [status: number]: string } = {
   413: 'Payload Too Large',
   415: 'Unsupported Media Type',
   422: 'Unprocessable Content',
+  426: 'Upgrade Required',
   429: 'Too Many Requests',
   431: 'Request Header Fields Too Large',
   500: 'Internal Server Error',

@@ -1,4 +1,5 @@
-// What the hub clears away by itself, as jobs: expired logins and values, agents not seen for long, and what a purge left. Any node may do it.
+// What the hub clears away by itself, as jobs: expired logins and values, agents not seen for long, large arguments
+// of old approvals, and what a purge left. Any node may do it.
 import { familiarMs } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { JobHandler, Jobs } from '../ports/jobs.ts';
@@ -6,8 +7,12 @@ import type { Log } from '../ports/log.ts';
 import type { Store } from '../ports/store.ts';
 import { workPurges } from './purge.ts';
 
+type Kept = Pick<Store, 'logins' | 'values' | 'agents' | 'events' | 'approvals'>;
+
 export interface HousekeepingParts {
-  readonly store: Pick<Store, 'logins' | 'values' | 'agents' | 'events'>;
+  readonly store: Kept;
+  /** Days after which large arguments of approvals are dropped; 0 keeps them. */
+  readonly largeArgsDays: number;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -24,10 +29,13 @@ export const unseenMs = 90 * 24 * 3_600_000;
 
 const queue = 'housekeeping';
 const minute = 60_000;
+const dayMs = 24 * 60 * minute;
 const batch = 1000;
+/** Records that may be as large as a body. */
+const fewer = 20;
 const attempts = 5;
 
-const dutiesOf = ({ logins, values, agents }: HousekeepingParts['store']): readonly Duty[] => [
+const dutiesOf = ({ logins, values, agents, approvals }: Kept, argsDays: number): readonly Duty[] => [
   {
     name: 'expired',
     everyMs: minute,
@@ -39,6 +47,11 @@ const dutiesOf = ({ logins, values, agents }: HousekeepingParts['store']): reado
     ],
   },
   { name: 'unseen', everyMs: 24 * 60 * minute, steps: [(now) => agents.forget(now - unseenMs, batch)] },
+  {
+    name: 'large-arguments',
+    everyMs: 60 * minute,
+    steps: argsDays === 0 ? [] : [(now) => approvals.dropLargeArgs(now - argsDays * dayMs, fewer)],
+  },
 ];
 
 /**
@@ -47,7 +60,7 @@ const dutiesOf = ({ logins, values, agents }: HousekeepingParts['store']): reado
  */
 export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(): void } {
   const { store, clock, log } = parts;
-  const duties = dutiesOf(store);
+  const duties = dutiesOf(store, parts.largeArgsDays);
 
   const handler: JobHandler = async ({ payload, signal, attempt, maxAttempts }) => {
     const duty = duties.find(({ name }) => name === payload);

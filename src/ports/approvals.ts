@@ -1,6 +1,7 @@
 // Store port of approvals: every transition is a compare-and-set, so there is one terminal state, whoever tries.
 import type { Approval, ApprovalStatus, Decision } from '../domain/approval.ts';
 import type { Env } from '../domain/ids.ts';
+import type { Page, PageRequest } from './page.ts';
 
 /** An approval that something is to be done about. */
 export interface ApprovalPlace {
@@ -9,22 +10,37 @@ export interface ApprovalPlace {
   readonly id: string;
 }
 
+/** Arguments that are kept apart from their approval (over `maxInlineArgs`). */
+export interface KeptArgs extends ApprovalPlace {
+  /** JSON. */
+  readonly json: string;
+  readonly bytes: number;
+  readonly createdAt: number;
+}
+
 /** Inserting, deciding and timing out leave a mark in the same write: not announced yet. It stays until `announced`. */
 export interface ApprovalStore {
-  /** Safe to repeat: an id that exists returns the stored one. */
+  /**
+   * Keeps the arguments of an approval that will be inserted. `full` (nothing is kept) for large ones (over `largeArgs`) when those of the
+   * environment would hold more than `quota` bytes; where nodes share the store, parallel calls may exceed it by what they bring.
+   * Safe to repeat.
+   */
+  keepArgs(args: KeptArgs, quota: number): Promise<'kept' | 'full'>;
+  /** Removes large arguments created before `before`, at most `limit`; returns how many. */
+  dropLargeArgs(before: number, limit: number): Promise<number>;
+  /** Safe to repeat: an id that exists returns the stored one. Of arguments that were kept before it has the size alone. */
   insert(approval: Approval): Promise<Approval>;
+  /** With all its arguments, unless they were dropped. */
+  getWhole(tenantId: string, id: string): Promise<Approval | null>;
+  /** Here and below, arguments that are kept apart are left out. */
   get(tenantId: string, id: string): Promise<Approval | null>;
   /** Newest first, statuses as seen at `now` (lazy expiry applies to the filter too). */
   list(
     tenantId: string,
-    filter: {
-      readonly env: Env | null;
-      readonly status?: ApprovalStatus;
-      readonly limit: number;
-      readonly offset: number;
-    },
+    filter: { readonly env: Env | null; readonly status?: ApprovalStatus },
+    page: PageRequest,
     now: number,
-  ): Promise<readonly Approval[]>;
+  ): Promise<Page<Approval>>;
   /** Decides if pending and before its deadline: exactly one decision ever succeeds. Safe to repeat: the one that did answers the approval again. */
   decide(
     tenantId: string,
@@ -35,7 +51,7 @@ export interface ApprovalStore {
   /** Times out if pending and due: the approval when this call did it, else null. */
   expire(tenantId: string, id: string, now: number): Promise<Approval | null>;
   /** All pending of an environment, for its actor's timers; earliest deadline first. */
-  pending(tenantId: string, env: Env): Promise<readonly Approval[]>;
+  pending(tenantId: string, env: Env): Promise<readonly Pick<Approval, 'id' | 'deadline'>[]>;
   /** Pending approvals whose deadline has come, over all tenants; earliest first, without the first `skip` of them (0 by default). */
   due(now: number, limit: number, skip?: number): Promise<readonly ApprovalPlace[]>;
   /** Takes the mark off those that are still in this status: what happened to the others since is still to be announced. Safe to repeat. */

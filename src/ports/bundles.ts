@@ -1,6 +1,7 @@
 // Store ports of bundle versions and deployments. Every write is durable when its promise resolves.
 import type { BundleSummary, BundleVersion, Deployment } from '../domain/deployment.ts';
 import type { Env } from '../domain/ids.ts';
+import type { Page, PageRequest } from './page.ts';
 
 export type NewBundle = Omit<BundleVersion, 'version' | 'signature'> & { readonly yaml: Uint8Array };
 
@@ -9,24 +10,28 @@ export interface BundleStore {
   addVersion(bundle: NewBundle): Promise<BundleVersion>;
   version(tenantId: string, name: string, version: number): Promise<BundleVersion | null>;
   /** Newest first. */
-  versions(tenantId: string, name: string): Promise<readonly BundleVersion[]>;
+  versions(tenantId: string, name: string, page: PageRequest): Promise<Page<BundleVersion>>;
   /** The bytes as uploaded. */
   yaml(tenantId: string, name: string, version: number): Promise<Uint8Array | null>;
   /** With `env`: only bundles deployed there, computed over the versions ever deployed there. Newest upload first. */
-  summaries(tenantId: string, env: Env | null): Promise<readonly BundleSummary[]>;
+  summaries(tenantId: string, env: Env | null, page: PageRequest): Promise<Page<BundleSummary>>;
 }
 
 export interface DeploymentStore {
+  /** The sequence of the bundle's last deployment in the environment, also when that is gone since; 0 when there was none. */
+  lastSequence(tenantId: string, env: Env, bundleName: string): Promise<number>;
   /**
-   * Adds a deployment with the next sequence of (tenant, env, bundle), provided the version exists and `signingKeyId` is still the active key.
-   * Safe to repeat: the same id returns the same deployment.
+   * Adds a deployment, provided the version exists, `signingKeyId` is still the active key and `sequence` is above the last one of
+   * (tenant, env, bundle). Safe to repeat: the same id returns the same deployment.
    * @param fence the writer's epoch; where nodes share the store, one below that of an earlier deployment in the environment throws
    *   HubError unavailable (a stale owner) and writes nothing
    */
   add(
-    deployment: Omit<Deployment, 'sequence'>,
+    deployment: Deployment,
     fence?: number,
-  ): Promise<Deployment | 'no_version' | 'stale_key'>;
+  ): Promise<Deployment | 'no_version' | 'stale_key' | 'stale_sequence'>;
+  /** Gives a current deployment of an older version of the hub its attestation. Changes nothing when it has one or was signed by another key since. */
+  attest(deployment: Deployment): Promise<void>;
   /** The current deployment of every bundle in the environment; by bundle name. */
   current(tenantId: string, env: Env): Promise<readonly Deployment[]>;
   currentOf(tenantId: string, env: Env, bundleName: string): Promise<Deployment | null>;
@@ -35,6 +40,7 @@ export interface DeploymentStore {
   /** Newest first. */
   list(
     tenantId: string,
-    filter: { readonly env?: Env; readonly bundleName?: string; readonly limit: number },
-  ): Promise<readonly Deployment[]>;
+    filter: { readonly env?: Env; readonly bundleName?: string },
+    page: PageRequest,
+  ): Promise<Page<Deployment>>;
 }

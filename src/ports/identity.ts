@@ -1,6 +1,7 @@
 // Store ports of tenants, users, logins, API keys and signing keys. Every write is durable when its promise resolves.
 import type { Env } from '../domain/ids.ts';
-import type { ApiKey, Login, SigningKey, Tenant, User } from '../domain/tenant.ts';
+import type { ApiKey, KeySuccession, Login, SigningKey, Tenant, User } from '../domain/tenant.ts';
+import type { Page, PageRequest } from './page.ts';
 
 export interface TenantStore {
   /** True when any user exists in any tenant. */
@@ -41,7 +42,7 @@ export const maxNetworks = 100;
 export interface KeyStore {
   insert(key: ApiKey): Promise<void>;
   /** Not revoked, newest first. */
-  list(tenantId: string): Promise<readonly ApiKey[]>;
+  list(tenantId: string, page: PageRequest): Promise<Page<ApiKey>>;
   /** The key with this hash, revoked or not. */
   byHash(hash: string): Promise<ApiKey | null>;
   /** The key when this call revoked it; null when unknown or revoked before. */
@@ -50,19 +51,30 @@ export interface KeyStore {
   used(uses: readonly { readonly id: string; readonly at: number }[]): Promise<void>;
 }
 
+/** What a new key signs of a current deployment. */
+export interface NewSignature {
+  readonly deploymentId: string;
+  readonly signature: string;
+  readonly attestation: string;
+}
+
 export interface SigningStore {
   active(tenantId: string): Promise<SigningKey | null>;
   /** Adds the tenant's first key; `exists` when it has an active one. */
   add(key: SigningKey): Promise<'created' | 'exists'>;
+  /** The statements that lead from earlier keys to the active one, oldest first, at most `maxSuccessions`. */
+  successions(tenantId: string): Promise<readonly KeySuccession[]>;
   /**
-   * Makes `next` the active key in place of `expectedId` and puts the new signatures on the current deployments, in one step.
+   * Makes `next` the active key in place of `expectedId` and puts the new signatures on the current deployments, in one step. The seed of
+   * the key that retires is not kept. `succession` joins the kept ones; null removes all of them: nothing leads to the new key.
    * `changed` (nothing written) when the active key is another, or the current deployments are not exactly those of `signatures`.
    */
   rotate(
     tenantId: string,
     expectedId: string,
     next: SigningKey,
-    signatures: readonly { readonly deploymentId: string; readonly signature: string }[],
+    signatures: readonly NewSignature[],
+    succession: KeySuccession | null,
   ): Promise<'rotated' | 'changed'>;
 }
 

@@ -8,6 +8,7 @@ import type {
   Mode,
   UpdateStrategy,
 } from '../domain/library.ts';
+import type { Page, PageRequest } from './page.ts';
 
 export interface ContractPatch {
   readonly name?: string;
@@ -15,6 +16,14 @@ export interface ContractPatch {
   readonly definition?: JsonObject;
   readonly tags?: readonly string[];
 }
+
+/** A contract as lists show it. */
+export type ContractSummary = Omit<ContractVersion, 'definition'> & { readonly usageCount: number };
+
+/** Versions that a history lists. Older ones are read by their number. */
+export const maxHistory = 1000;
+/** Compositions that are named when a contract cannot be removed. */
+export const maxNamed = 20;
 
 export interface ContractStore {
   /** Version 1 of a new contract. */
@@ -28,7 +37,7 @@ export interface ContractStore {
   ): Promise<ContractVersion | null>;
   latest(tenantId: string, contractId: string): Promise<ContractVersion | null>;
   version(tenantId: string, contractId: string, version: number): Promise<ContractVersion | null>;
-  /** Newest first, without definitions. */
+  /** The newest 1,000, newest first, without definitions. */
   history(
     tenantId: string,
     contractId: string,
@@ -37,17 +46,21 @@ export interface ContractStore {
   list(
     tenantId: string,
     filter: { readonly type?: string; readonly tag?: string; readonly search?: string },
-  ): Promise<readonly (ContractVersion & { readonly usageCount: number })[]>;
-  /** Removes all versions, unless a composition names the contract. */
+    page: PageRequest,
+  ): Promise<Page<ContractSummary>>;
+  /** Removes all versions, unless compositions name the contract: then how many do, and the names of the first 20. */
   remove(
     tenantId: string,
     contractId: string,
-  ): Promise<'removed' | 'absent' | { readonly usedBy: readonly string[] }>;
+  ): Promise<'removed' | 'absent' | { readonly usedBy: readonly string[]; readonly count: number }>;
   /** Compositions that name the contract, in any version, enabled or not; by name. */
   usage(
     tenantId: string,
     contractId: string,
-  ): Promise<readonly { readonly id: string; readonly name: string }[]>;
+    page: PageRequest,
+  ): Promise<Page<{ readonly id: string; readonly name: string }>>;
+  /** How many compositions `usage` finds. */
+  usageCount(tenantId: string, contractId: string): Promise<number>;
   /**
    * Imports all in one step: creates or adds a version of each contract, and creates `composition` unless one of its name exists (its items
    * are pinned to the versions made here). A contract of another type than the stored one: nothing is written and its id is returned.
@@ -84,6 +97,12 @@ export interface ItemView extends CompositionItem {
   readonly latestVersion: number;
 }
 
+/** A composition as lists show it. */
+export type CompositionSummary = Omit<
+  Composition,
+  'tenantId' | 'items' | 'toolsConfig' | 'observability' | 'createdAt'
+> & { readonly contractCount: number };
+
 export interface CompositionStore {
   /** Pins each item to its contract's latest version in the same step. */
   create(
@@ -104,6 +123,8 @@ export interface CompositionStore {
   /** The items in order of position, then contract id, with the pinned version's words. */
   items(tenantId: string, name: string): Promise<readonly ItemView[]>;
   /** Newest change first. */
-  list(tenantId: string): Promise<readonly Composition[]>;
+  list(tenantId: string, page: PageRequest): Promise<Page<CompositionSummary>>;
+  /** Names of the `auto_deploy` compositions that name the contract, in order. */
+  automatic(tenantId: string, contractId: string): Promise<readonly string[]>;
   remove(tenantId: string, name: string): Promise<Composition | null>;
 }

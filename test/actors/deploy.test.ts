@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { uuid } from '../contract/fixtures.ts';
+import { aDeployment, uuid } from '../contract/fixtures.ts';
 import { aHub, heads } from './hub.ts';
 
 const yaml = 'kind: ContractBundle\n';
@@ -10,7 +10,7 @@ describe('deploying', () => {
     const { version, hash } = await hub.upload('base', yaml);
     const deployment = await hub.deploy('base', version);
     expect(deployment).toMatchObject({
-      sequence: 1,
+      sequence: hub.clock.now(),
       revisionHash: hash,
       publicKey: hub.signingKey.publicKey,
       signingKeyId: hub.signingKey.id,
@@ -32,6 +32,11 @@ describe('deploying', () => {
       public_key: hub.signingKey.publicKey,
       yaml_bytes: Buffer.from(yaml).toString('base64'),
       env: 'production',
+      tenant_id: hub.tenantId,
+      sequence: deployment.sequence,
+      deployed_at: new Date(hub.clock.now()).toISOString(),
+      attestation: deployment.attestation,
+      key_succession: [],
     };
     expect(frames[0]).toMatchObject({ bundle: 'base', data: update });
     expect(frames[1]?.data).toEqual(update);
@@ -44,6 +49,75 @@ describe('deploying', () => {
       deployed_by: 'ann@example.org',
     });
     expect(hub.secrets.verify(deployment.publicKey, Buffer.from(yaml), deployment.signature)).toBe(true);
+  });
+
+  it('attests what is deployed where, as which version, and when', async () => {
+    const hub = await aHub();
+    const { hash } = await hub.upload('base', yaml);
+    const { attestation, sequence } = await hub.deploy('base', 1, 'staging');
+    const deployedAt = new Date(hub.clock.now()).toISOString();
+    const stated = [hub.tenantId, 'staging', 'base', 1, hash, sequence, deployedAt];
+    const text = Buffer.from(`reeve-deployment-v1\n${JSON.stringify(stated)}`);
+    expect(hub.secrets.verify(hub.signingKey.publicKey, text, attestation ?? '')).toBe(true);
+  });
+
+  it('numbers deployments by the clock, and always above the last one', async () => {
+    const hub = await aHub();
+    await hub.upload('base', yaml);
+    const first = await hub.deploy('base', 1);
+    expect((await hub.deploy('base', 1)).sequence).toBe(first.sequence + 1);
+    expect((await hub.deploy('base', 1, 'staging')).sequence).toBe(first.sequence);
+    hub.clock.advance(60_000);
+    expect((await hub.deploy('base', 1)).sequence).toBe(hub.clock.now());
+  });
+
+  it('takes the next sequence when another owner deployed between reading and writing', async () => {
+    const hub = await aHub({
+      wrap: (store) => ({
+        ...store,
+        deployments: {
+          ...store.deployments,
+          // Another owner has just deployed at a later time by its own clock.
+          lastSequence: (() => {
+            let asked = 0;
+            return async (...of) => ((await store.deployments.lastSequence(...of)) && asked++ ? ahead : 0);
+          })(),
+        },
+      }),
+    });
+    const ahead = hub.clock.now() + 5000;
+    const { hash } = await hub.upload('base', yaml);
+    const other = aDeployment({
+      tenantId: hub.tenantId,
+      revisionHash: hash,
+      sequence: ahead,
+      signingKeyId: hub.signingKey.id,
+    });
+    await hub.store.deployments.add(other);
+    expect((await hub.deploy('base', 1)).sequence).toBe(ahead + 1);
+  });
+
+  it('attests what an older version of the hub deployed', async () => {
+    const hub = await aHub();
+    const { hash } = await hub.upload('base', yaml);
+    const older = aDeployment({
+      tenantId: hub.tenantId,
+      revisionHash: hash,
+      sequence: 3,
+      signingKeyId: hub.signingKey.id,
+      attestation: null,
+    });
+    await hub.store.deployments.add(older);
+    await hub.join({ agentId: 'a' });
+    hub.clock.advance(1);
+    await hub.announced();
+    const deployedAt = new Date(older.createdAt).toISOString();
+    const stated = [hub.tenantId, 'production', 'base', 1, hash, 3, deployedAt];
+    const current = await hub.store.deployments.currentOf(hub.tenantId, 'production', 'base');
+    const text = Buffer.from(`reeve-deployment-v1\n${JSON.stringify(stated)}`);
+    expect(hub.secrets.verify(hub.signingKey.publicKey, text, current?.attestation ?? '')).toBe(true);
+    const [told] = (await hub.join({ agentId: 'b', bundleName: 'base' })).catchUp;
+    expect(told?.attestation).toBe(current?.attestation);
   });
 
   it('writes the signature in base64 when told so', async () => {
@@ -137,7 +211,12 @@ describe('rotating the signing key', () => {
     await hub.announced();
     hub.clock.advance(1000);
     const reply = await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', { newKeyId: 'k2' });
-    expect(reply).toEqual({ publicKey: expect.any(String), rotatedAt: hub.clock.now(), resigned: 3 });
+    expect(reply).toEqual({
+      publicKey: expect.any(String),
+      rotatedAt: hub.clock.now(),
+      resigned: 3,
+      followed: true,
+    });
     expect(reply.publicKey).not.toBe(hub.signingKey.publicKey);
     const frames = await hub.announced();
     expect(heads(frames).sort()).toEqual([
@@ -152,6 +231,59 @@ describe('rotating the signing key', () => {
       expect(data.public_key).toBe(reply.publicKey);
       expect(hub.secrets.verify(reply.publicKey, bytes, String(data.signature))).toBe(true);
     }
+  });
+
+  it('keeps sequence and time of what it signs anew, and attests it by the new key', async () => {
+    const hub = await aHub();
+    await hub.upload('a', yaml);
+    const before = await hub.deploy('a', 1);
+    hub.clock.advance(60_000);
+    const { publicKey } = await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', {
+      newKeyId: 'k2',
+    });
+    const after = await hub.store.deployments.currentOf(hub.tenantId, 'production', 'a');
+    expect(after).toMatchObject({ id: before.id, sequence: before.sequence, createdAt: before.createdAt });
+    const deployedAt = new Date(before.createdAt).toISOString();
+    const stated = [hub.tenantId, 'production', 'a', 1, before.revisionHash, before.sequence, deployedAt];
+    const text = Buffer.from(`reeve-deployment-v1\n${JSON.stringify(stated)}`);
+    expect(hub.secrets.verify(publicKey, text, after?.attestation ?? '')).toBe(true);
+  });
+
+  it('tells agents by which right the new key signs: the old one vouches for it', async () => {
+    const hub = await aHub();
+    await hub.upload('a', yaml);
+    await hub.deploy('a', 1);
+    const keys = [hub.signingKey.publicKey];
+    const times: string[] = [];
+    for (const newKeyId of ['k2', 'k3']) {
+      hub.clock.advance(1000);
+      times.push(new Date(hub.clock.now()).toISOString());
+      const reply = await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', { newKeyId });
+      keys.push(reply.publicKey);
+    }
+    const update = (await hub.announced()).filter((f) => f.type === 'contract_update').at(-1);
+    const told = update?.data.key_succession as { [name: string]: string }[];
+    expect(told.map((s) => [s.previous_key, s.public_key, s.rotated_at])).toEqual([
+      [keys[0], keys[1], times[0]],
+      [keys[1], keys[2], times[1]],
+    ]);
+    for (const { previous_key, public_key, rotated_at, signature } of told) {
+      const stated = [hub.tenantId, previous_key, public_key, rotated_at];
+      const text = Buffer.from(`reeve-key-succession-v1\n${JSON.stringify(stated)}`);
+      expect(hub.secrets.verify(previous_key ?? '', text, signature ?? '')).toBe(true);
+    }
+  });
+
+  it('after a compromise nothing leads from an earlier key to the new one, and the reply says so', async () => {
+    const hub = await aHub();
+    await hub.upload('a', yaml);
+    await hub.deploy('a', 1);
+    await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', { newKeyId: 'k2' });
+    const body = { newKeyId: 'k3', compromised: true };
+    const reply = await hub.actors.ask('tenant', hub.tenantId, 'rotateSigningKey', body);
+    expect(reply.followed).toBe(false);
+    const update = (await hub.announced()).filter((f) => f.type === 'contract_update').at(-1);
+    expect(update?.data).toMatchObject({ public_key: reply.publicKey, key_succession: [] });
   });
 
   it('announces many deployments, all of them once', async () => {

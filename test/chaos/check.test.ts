@@ -16,7 +16,7 @@ import { kills } from '../cluster/chaos/faults.ts';
 import { busiest, percentile } from '../cluster/chaos/figures.ts';
 import type { Followed } from '../cluster/chaos/follower.ts';
 import type { Call, Outcome } from '../cluster/chaos/history.ts';
-import { random } from '../cluster/chaos/random.ts';
+import { random } from '../random.ts';
 
 const call = <Input, Output>(
   input: Input,

@@ -6,7 +6,10 @@ import {
   aBundle,
   aDeployment,
   aSigningKey,
+  firstPage,
+  hex128,
   hostileTexts,
+  itemsOf,
   type Open,
   parallel,
   sharedStore,
@@ -35,13 +38,13 @@ export function bundlesContract(name: string, open: Open): void {
       expect(second.version).toBe(2);
       expect((await bundles.addVersion(aBundle({ tenantId, name: 'other' }))).version).toBe(1);
       expect(await bundles.version(tenantId, 'base', 1)).toEqual(first);
-      expect(await bundles.versions(tenantId, 'base')).toEqual([second, first]);
+      expect(await itemsOf(bundles.versions(tenantId, 'base', firstPage))).toEqual([second, first]);
       const stored = await bundles.yaml(tenantId, 'base', 1);
       expect(stored).toBeInstanceOf(Uint8Array);
       expect([...(stored ?? [])]).toEqual([...bytes]);
       expect(await bundles.version(tenantId, 'base', 3)).toBeNull();
       expect(await bundles.yaml(tenantId, 'base', 3)).toBeNull();
-      expect(await bundles.versions(tenantId, 'nothing')).toEqual([]);
+      expect(await itemsOf(bundles.versions(tenantId, 'nothing', firstPage))).toEqual([]);
     });
 
     it('30 parallel uploads get 30 versions', async () => {
@@ -58,7 +61,7 @@ export function bundlesContract(name: string, open: Open): void {
       expect(made).toEqual(made.map(() => made[0]));
       await bundles.addVersion(aBundle({ tenantId: given.tenantId }));
       expect(await bundles.addVersion(given)).toEqual(made[0]);
-      expect(await bundles.versions(given.tenantId, 'base')).toHaveLength(2);
+      expect(await itemsOf(bundles.versions(given.tenantId, 'base', firstPage))).toHaveLength(2);
     });
 
     it('tenants have names and versions of their own', async () => {
@@ -67,9 +70,9 @@ export function bundlesContract(name: string, open: Open): void {
       await bundles.addVersion(mine);
       const stranger = uuid();
       expect(await bundles.version(stranger, 'base', 1)).toBeNull();
-      expect(await bundles.versions(stranger, 'base')).toEqual([]);
+      expect(await itemsOf(bundles.versions(stranger, 'base', firstPage))).toEqual([]);
       expect(await bundles.yaml(stranger, 'base', 1)).toBeNull();
-      expect(await bundles.summaries(stranger, null)).toEqual([]);
+      expect(await itemsOf(bundles.summaries(stranger, null, firstPage))).toEqual([]);
       expect((await bundles.addVersion(aBundle({ tenantId: stranger }))).version).toBe(1);
     });
 
@@ -97,7 +100,7 @@ export function bundlesContract(name: string, open: Open): void {
       await deploy('production', 'a', 2, t0 + 11);
       await deploy('production', 'a', 1, t0 + 12);
       const never = { deployedEnvs: [], lastDeployedAt: null };
-      expect(await store.bundles.summaries(tenantId, null)).toEqual([
+      expect(await itemsOf(store.bundles.summaries(tenantId, null, firstPage))).toEqual([
         { name: 'b', latestVersion: 2, versionCount: 2, lastUpdated: t0 + 5, contractCount: 8, ...never },
         {
           name: 'a',
@@ -110,7 +113,7 @@ export function bundlesContract(name: string, open: Open): void {
         },
         { name: 'c', latestVersion: 1, versionCount: 1, lastUpdated: t0 + 3, contractCount: 9, ...never },
       ]);
-      expect(await store.bundles.summaries(tenantId, 'production')).toEqual([
+      expect(await itemsOf(store.bundles.summaries(tenantId, 'production', firstPage))).toEqual([
         {
           name: 'a',
           latestVersion: 2,
@@ -121,7 +124,7 @@ export function bundlesContract(name: string, open: Open): void {
           lastDeployedAt: t0 + 12,
         },
       ]);
-      expect(await store.bundles.summaries(tenantId, 'development')).toEqual([]);
+      expect(await itemsOf(store.bundles.summaries(tenantId, 'development', firstPage))).toEqual([]);
     });
   });
 }
@@ -157,7 +160,11 @@ export function deploymentsContract(name: string, open: Open): void {
       const rollback = await deploy('production', 'base', 1);
       const staging = await deploy('staging', 'base', 2);
       const zeta = await deploy('production', 'zeta', 1);
-      expect([first, rollback, staging, zeta].map((d) => d.sequence)).toEqual([1, 2, 1, 1]);
+      const { lastSequence } = store.deployments;
+      expect(await lastSequence(tenantId, 'production', 'base')).toBe(rollback.sequence);
+      expect(await lastSequence(tenantId, 'staging', 'base')).toBe(staging.sequence);
+      expect(await lastSequence(tenantId, 'development', 'base')).toBe(0);
+      expect(rollback.sequence).toBeGreaterThan(first.sequence);
       expect(await store.deployments.current(tenantId, 'production')).toEqual([rollback, zeta]);
       expect(await store.deployments.currentOf(tenantId, 'production', 'base')).toEqual(rollback);
       expect(await store.deployments.currentOf(tenantId, 'development', 'base')).toBeNull();
@@ -173,9 +180,9 @@ export function deploymentsContract(name: string, open: Open): void {
       await deploy('production', 'base', 1);
       const second = await deploy('staging', 'base', 1);
       expect((await store.bundles.version(tenantId, 'base', 1))?.signature).toBe(second.signature);
-      expect((await store.bundles.versions(tenantId, 'base')).map((b) => b.signature)).toEqual([
-        second.signature,
-      ]);
+      expect(
+        (await itemsOf(store.bundles.versions(tenantId, 'base', firstPage))).map((b) => b.signature),
+      ).toEqual([second.signature]);
     });
 
     it('refuses a version that does not exist and a key that is not active', async () => {
@@ -194,21 +201,53 @@ export function deploymentsContract(name: string, open: Open): void {
       await store.bundles.addVersion(aBundle({ tenantId }));
       const given = aDeployment({ tenantId, signingKeyId: key.id });
       const made = await parallel(5, () => store.deployments.add(given));
-      expect(made).toEqual(made.map(() => ({ ...given, sequence: 1 })));
+      expect(made).toEqual(made.map(() => given));
       const later = await deploy('production', 'base', 1);
-      expect(later.sequence).toBe(2);
-      expect(await store.deployments.add(given)).toEqual({ ...given, sequence: 1 });
+      expect(await store.deployments.add(given)).toEqual(given);
       expect(await store.deployments.currentOf(tenantId, 'production', 'base')).toEqual(later);
     });
 
-    it('30 parallel deployments get 30 sequences, and one of them is current', async () => {
-      const { store, tenantId, deploy } = await withKey(shared.get());
+    it('refuses a sequence that is not above the last one of the bundle in the environment', async () => {
+      const { store, tenantId, key } = await withKey(shared.get());
       await store.bundles.addVersion(aBundle({ tenantId }));
-      const made = await parallel(30, () => deploy('production', 'base', 1));
-      expect(made.map((d) => d.sequence).sort((a, b) => a - b)).toEqual(made.map((_, i) => i + 1));
+      const add = (sequence: number, env: Env = 'production') =>
+        store.deployments.add(aDeployment({ tenantId, env, sequence, signingKeyId: key.id }));
+      const tenth = await add(10);
+      expect(await add(10)).toBe('stale_sequence');
+      expect(await add(9)).toBe('stale_sequence');
+      expect(await add(9, 'staging')).toMatchObject({ sequence: 9 });
+      expect(await store.deployments.current(tenantId, 'production')).toEqual([tenth]);
+      expect(await add(1_700_000_000_000)).toMatchObject({ sequence: 1_700_000_000_000 });
+      expect(await add(11)).toBe('stale_sequence');
+    });
+
+    it('of 30 parallel deployments with one sequence one is stored, and it is current', async () => {
+      const { store, tenantId, key } = await withKey(shared.get());
+      await store.bundles.addVersion(aBundle({ tenantId }));
+      const answers = await parallel(30, () =>
+        store.deployments.add(aDeployment({ tenantId, sequence: 7, signingKeyId: key.id })),
+      );
+      const stored = answers.filter((answer) => answer !== 'stale_sequence');
+      expect(stored).toHaveLength(1);
       const current = await store.deployments.current(tenantId, 'production');
-      expect(current).toEqual(made.filter((d) => d.sequence === 30));
+      expect(current).toEqual(stored);
       expect((await store.bundles.version(tenantId, 'base', 1))?.signature).toBe(current[0]?.signature);
+    });
+
+    it('attests a current deployment that has no attestation, once, and only while its key is the same', async () => {
+      const { store, tenantId, key } = await withKey(shared.get());
+      await store.bundles.addVersion(aBundle({ tenantId }));
+      const given = aDeployment({ tenantId, signingKeyId: key.id, attestation: null });
+      expect(await store.deployments.add(given)).toEqual(given);
+      await store.deployments.attest({ ...given, signingKeyId: uuid(), attestation: hex128('other key') });
+      expect(await store.deployments.currentOf(tenantId, 'production', 'base')).toEqual(given);
+      const attested = { ...given, attestation: hex128('first') };
+      await store.deployments.attest(attested);
+      await store.deployments.attest({ ...given, attestation: hex128('second') });
+      expect(await store.deployments.currentOf(tenantId, 'production', 'base')).toEqual(attested);
+      const next = await store.deployments.add(aDeployment({ tenantId, signingKeyId: key.id }));
+      await store.deployments.attest(attested);
+      expect(await itemsOf(store.deployments.list(tenantId, {}, firstPage))).toEqual([next, attested]);
     });
 
     it('lists newest first, by environment, by bundle, up to a limit', async () => {
@@ -220,14 +259,14 @@ export function deploymentsContract(name: string, open: Open): void {
       const c = await deploy('production', 'other', 1, t0 + 3);
       const d = await deploy('production', 'base', 1, t0 + 4);
       const { deployments } = store;
-      expect(await deployments.list(tenantId, { limit: 50 })).toEqual([d, c, b, a]);
-      expect(await deployments.list(tenantId, { limit: 2 })).toEqual([d, c]);
-      expect(await deployments.list(tenantId, { env: 'production', limit: 50 })).toEqual([d, c, a]);
-      expect(await deployments.list(tenantId, { bundleName: 'base', limit: 50 })).toEqual([d, b, a]);
-      expect(await deployments.list(tenantId, { env: 'staging', bundleName: 'other', limit: 50 })).toEqual(
-        [],
-      );
-      expect(await deployments.list(tenantId, { bundleName: '{"$gt":""}', limit: 50 })).toEqual([]);
+      expect(await itemsOf(deployments.list(tenantId, {}, { limit: 50, offset: 0 }))).toEqual([d, c, b, a]);
+      expect(await itemsOf(deployments.list(tenantId, {}, { limit: 2, offset: 0 }))).toEqual([d, c]);
+      expect(await itemsOf(deployments.list(tenantId, { env: 'production' }, firstPage))).toEqual([d, c, a]);
+      expect(await itemsOf(deployments.list(tenantId, { bundleName: 'base' }, firstPage))).toEqual([d, b, a]);
+      expect(
+        await itemsOf(deployments.list(tenantId, { env: 'staging', bundleName: 'other' }, firstPage)),
+      ).toEqual([]);
+      expect(await itemsOf(deployments.list(tenantId, { bundleName: '{"$gt":""}' }, firstPage))).toEqual([]);
     });
 
     it('tenants do not see each other, nor deploy with the version or key of another', async () => {
@@ -238,7 +277,7 @@ export function deploymentsContract(name: string, open: Open): void {
       expect(await store.deployments.current(other.tenantId, 'production')).toEqual([]);
       expect(await store.deployments.currentAll(other.tenantId)).toEqual([]);
       expect(await store.deployments.currentOf(other.tenantId, 'production', 'base')).toBeNull();
-      expect(await store.deployments.list(other.tenantId, { limit: 50 })).toEqual([]);
+      expect(await itemsOf(store.deployments.list(other.tenantId, {}, firstPage))).toEqual([]);
       const theirs = aDeployment({ tenantId: other.tenantId, signingKeyId: other.key.id });
       expect(await store.deployments.add(theirs)).toBe('no_version');
       await store.bundles.addVersion(aBundle({ tenantId: other.tenantId }));

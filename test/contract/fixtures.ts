@@ -6,8 +6,9 @@ import type { Approval } from '../../src/domain/approval.ts';
 import type { Deployment } from '../../src/domain/deployment.ts';
 import type { EventInput } from '../../src/domain/event.ts';
 import type { Composition, CompositionItem, ContractVersion } from '../../src/domain/library.ts';
-import type { ApiKey, Login, SigningKey, Tenant, User } from '../../src/domain/tenant.ts';
+import type { ApiKey, KeySuccession, Login, SigningKey, Tenant, User } from '../../src/domain/tenant.ts';
 import type { NewBundle } from '../../src/ports/bundles.ts';
+import type { Page, PageRequest } from '../../src/ports/page.ts';
 import type { Store } from '../../src/ports/store.ts';
 
 export type Open = () => Promise<Store>;
@@ -54,6 +55,11 @@ export function sharedStore(open: Open): { readonly get: () => Store } {
   };
 }
 
+/** The first page of a list that is not long. */
+export const firstPage: PageRequest = { limit: 1000, offset: 0 };
+
+export const itemsOf = async <T>(page: Promise<Page<T>>): Promise<readonly T[]> => (await page).items;
+
 /** Runs `task` n times at once. */
 export const parallel = <T>(n: number, task: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: n }, (_, index) => task(index)));
@@ -91,8 +97,10 @@ export const aKey = (over: Partial<ApiKey> = {}): ApiKey => ({
   label: 'build server',
   prefix: 'svk_production_abcdefgh',
   hash: sha256(uuid()),
+  agentPattern: null,
   createdBy: 'ada@example.org',
   createdAt: t0,
+  expiresAt: null,
   lastUsedAt: null,
   revokedAt: null,
   ...over,
@@ -105,6 +113,14 @@ export const aSigningKey = (over: Partial<SigningKey> = {}): SigningKey => ({
   sealedSeed: Buffer.from(uuid()).toString('base64'),
   active: true,
   createdAt: t0,
+  ...over,
+});
+
+export const aSuccession = (over: Partial<KeySuccession> = {}): KeySuccession => ({
+  previousKey: sha256(uuid()),
+  publicKey: sha256(uuid()),
+  rotatedAt: t0,
+  signature: hex128(uuid()),
   ...over,
 });
 
@@ -169,9 +185,12 @@ export function aBundle(over: Partial<NewBundle> = {}): NewBundle {
   };
 }
 
-export const aDeployment = (over: Partial<Deployment> = {}): Omit<Deployment, 'sequence'> => {
-  const { sequence: _, ...rest } = over;
-  const id = rest.id ?? uuid();
+let sequences = 0;
+
+/** With a sequence above that of every one made before. */
+export const aDeployment = (over: Partial<Deployment> = {}): Deployment => {
+  const id = over.id ?? uuid();
+  sequences += 1;
   return {
     id,
     tenantId: uuid(),
@@ -181,23 +200,28 @@ export const aDeployment = (over: Partial<Deployment> = {}): Omit<Deployment, 's
     revisionHash: sha256('base'),
     signature: hex128(id),
     publicKey: sha256('public'),
+    sequence: sequences,
     signingKeyId: uuid(),
+    attestation: hex128(`attested ${id}`),
     deployedBy: 'ada@example.org',
     createdAt: t0,
-    ...rest,
+    ...over,
   };
 };
 
 export function anApproval(over: Partial<Approval> = {}): Approval {
   const createdAt = over.createdAt ?? t0;
   const timeoutSeconds = over.timeoutSeconds ?? 300;
+  const args = { to: 'ada@example.org', nested: { $gt: '' } };
+  const { toolArgs = args } = over;
   return {
     id: uuid(),
     tenantId: uuid(),
     status: 'pending',
     agentId: 'agent-1',
     toolName: 'send_mail',
-    toolArgs: { to: 'ada@example.org', nested: { $gt: '' } },
+    toolArgs,
+    argsBytes: toolArgs === null ? 0 : Buffer.byteLength(JSON.stringify(toolArgs)),
     message: 'May I?',
     env: 'production',
     timeoutEffect: 'deny',

@@ -1,6 +1,23 @@
 // What every store promises of signing keys and their rotation (ports/identity, SigningStore).
 import { describe, expect, it } from 'vitest';
-import { aBundle, aDeployment, aSigningKey, hex128, type Open, sharedStore, uuid } from './fixtures.ts';
+import { type KeySuccession, maxSuccessions } from '../../src/domain/tenant.ts';
+import type { NewSignature } from '../../src/ports/identity.ts';
+import {
+  aBundle,
+  aDeployment,
+  aSigningKey,
+  aSuccession,
+  hex128,
+  type Open,
+  sharedStore,
+  uuid,
+} from './fixtures.ts';
+
+const signed = (deploymentId: string, by = 'x'): NewSignature => ({
+  deploymentId,
+  signature: hex128(`${by} ${deploymentId}`),
+  attestation: hex128(`${by} attests ${deploymentId}`),
+});
 
 export function signingContract(name: string, open: Open): void {
   describe(`${name}: signing keys`, () => {
@@ -38,26 +55,56 @@ export function signingContract(name: string, open: Open): void {
       const store = shared.get();
       const { tenantId, key, current } = await deployed();
       const next = aSigningKey({ tenantId });
-      const signatures = current.map((d) => ({ deploymentId: d.id, signature: hex128(`new ${d.id}`) }));
-      expect(await store.signing.rotate(tenantId, key.id, next, signatures)).toBe('rotated');
+      const signatures = current.map((d) => signed(d.id, 'new'));
+      expect(await store.signing.rotate(tenantId, key.id, next, signatures, null)).toBe('rotated');
       expect(await store.signing.active(tenantId)).toEqual(next);
       expect(await store.deployments.currentAll(tenantId)).toEqual(
         current.map((d) => ({
           ...d,
-          signature: hex128(`new ${d.id}`),
+          signature: signed(d.id, 'new').signature,
+          attestation: signed(d.id, 'new').attestation,
           publicKey: next.publicKey,
           signingKeyId: next.id,
         })),
       );
       const version = await store.bundles.version(tenantId, 'base', 1);
-      expect(version?.signature).toBe(hex128(`new ${current[0]?.id}`));
+      expect(version?.signature).toBe(signed(current[0]?.id ?? '', 'new').signature);
+    });
+
+    it('keeps the newest successions in order, and none once a rotation brings none', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      let key = aSigningKey({ tenantId });
+      await store.signing.add(key);
+      expect(await store.signing.successions(tenantId)).toEqual([]);
+      const made: KeySuccession[] = [];
+      const rotate = async (succession: KeySuccession | null) => {
+        const next = aSigningKey({ tenantId });
+        expect(await store.signing.rotate(tenantId, key.id, next, [], succession)).toBe('rotated');
+        key = next;
+      };
+      for (let i = 0; i < maxSuccessions + 3; i++) {
+        made.push(aSuccession({ rotatedAt: i }));
+        await rotate(made[i] ?? null);
+      }
+      expect(await store.signing.successions(tenantId)).toEqual(made.slice(3));
+      expect(await store.signing.rotate(tenantId, uuid(), aSigningKey({ tenantId }), [], null)).toBe(
+        'changed',
+      );
+      expect(await store.signing.successions(uuid())).toEqual([]);
+      expect(await store.signing.successions(tenantId)).toHaveLength(maxSuccessions);
+      await rotate(null);
+      expect(await store.signing.successions(tenantId)).toEqual([]);
+      const first = aSuccession();
+      await rotate(first);
+      expect(await store.signing.successions(tenantId)).toEqual([first]);
     });
 
     it('writes nothing when the active key is another', async () => {
       const store = shared.get();
       const { tenantId, key, current } = await deployed();
-      const signatures = current.map((d) => ({ deploymentId: d.id, signature: hex128('x') }));
-      expect(await store.signing.rotate(tenantId, uuid(), aSigningKey({ tenantId }), signatures)).toBe(
+      const signatures = current.map((d) => signed(d.id));
+      expect(await store.signing.rotate(tenantId, uuid(), aSigningKey({ tenantId }), signatures, null)).toBe(
         'changed',
       );
       expect(await store.signing.active(tenantId)).toEqual(key);
@@ -67,11 +114,11 @@ export function signingContract(name: string, open: Open): void {
     it('writes nothing when the signatures are not exactly those of the current deployments', async () => {
       const store = shared.get();
       const { tenantId, key, current } = await deployed();
-      const [first, second] = current.map((d) => ({ deploymentId: d.id, signature: hex128('x') }));
+      const [first, second] = current.map((d) => signed(d.id));
       if (!first || !second) throw new Error('two deployments expected');
-      const stranger = { deploymentId: uuid(), signature: hex128('x') };
+      const stranger = signed(uuid());
       for (const wrong of [[], [first], [first, first], [first, stranger], [first, second, stranger]]) {
-        expect(await store.signing.rotate(tenantId, key.id, aSigningKey({ tenantId }), wrong)).toBe(
+        expect(await store.signing.rotate(tenantId, key.id, aSigningKey({ tenantId }), wrong, null)).toBe(
           'changed',
         );
       }
@@ -89,7 +136,8 @@ export function signingContract(name: string, open: Open): void {
             tenantId,
             key.id,
             next,
-            current.map((d) => ({ deploymentId: d.id, signature: hex128(next.id + d.id) })),
+            current.map((d) => signed(d.id, next.id)),
+            null,
           ),
         ),
       );
@@ -97,7 +145,7 @@ export function signingContract(name: string, open: Open): void {
       const winner = keys[answers.indexOf('rotated')];
       expect(await store.signing.active(tenantId)).toEqual(winner);
       for (const d of await store.deployments.currentAll(tenantId)) {
-        expect(d.signature).toBe(hex128(`${winner?.id}${d.id}`));
+        expect(d.signature).toBe(signed(d.id, winner?.id).signature);
       }
     });
 
@@ -105,9 +153,9 @@ export function signingContract(name: string, open: Open): void {
       const store = shared.get();
       const { tenantId, key, current } = await deployed();
       const next = aSigningKey({ tenantId });
-      const signatures = current.map((d) => ({ deploymentId: d.id, signature: hex128(`new ${d.id}`) }));
+      const signatures = current.map((d) => signed(d.id, 'new'));
       const [rotation, ...added] = await Promise.all([
-        store.signing.rotate(tenantId, key.id, next, signatures),
+        store.signing.rotate(tenantId, key.id, next, signatures, null),
         ...Array.from({ length: 5 }, () =>
           store.deployments.add(aDeployment({ tenantId, bundleName: 'base', signingKeyId: key.id })),
         ),
@@ -121,10 +169,10 @@ export function signingContract(name: string, open: Open): void {
     it('a rotation in one tenant leaves another alone', async () => {
       const store = shared.get();
       const [mine, other] = [await deployed(), await deployed()];
-      const theirs = other.current.map((d) => ({ deploymentId: d.id, signature: hex128('x') }));
+      const theirs = other.current.map((d) => signed(d.id));
       const next = aSigningKey({ tenantId: mine.tenantId });
-      expect(await store.signing.rotate(mine.tenantId, mine.key.id, next, theirs)).toBe('changed');
-      expect(await store.signing.rotate(mine.tenantId, other.key.id, next, theirs)).toBe('changed');
+      expect(await store.signing.rotate(mine.tenantId, mine.key.id, next, theirs, null)).toBe('changed');
+      expect(await store.signing.rotate(mine.tenantId, other.key.id, next, theirs, null)).toBe('changed');
       expect(await store.signing.active(other.tenantId)).toEqual(other.key);
     });
   });

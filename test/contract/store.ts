@@ -8,6 +8,7 @@ import { eventsModelContract } from './events-model.ts';
 import { eventsSearchContract } from './events-search.ts';
 import type { Open } from './fixtures.ts';
 import { contractsContract } from './library.ts';
+import { pagesContract } from './pages.ts';
 import { sealsContract } from './seals.ts';
 import { signingContract } from './signing.ts';
 import { bootstrapContract, keysContract, loginsContract, tenantsContract } from './tenants.ts';
@@ -32,6 +33,7 @@ export function storeContract(name: string, open: Open): void {
   agentsContract(name, open);
   rulesContract(name, open);
   valuesContract(name, open);
+  pagesContract(name, open);
   eventsContract(name, open);
   eventsSearchContract(name, open);
   eventsModelContract(name, open);

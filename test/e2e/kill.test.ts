@@ -9,8 +9,8 @@ import { killAgain } from '../cluster/chaos/faults.ts';
 import { type Fleet, startEmbedded } from '../cluster/chaos/fleet.ts';
 import { type Call, History } from '../cluster/chaos/history.ts';
 import { type IngestInput, ingest } from '../cluster/chaos/load.ts';
-import { random } from '../cluster/chaos/random.ts';
 import { Tenant } from '../cluster/chaos/tenant.ts';
+import { random } from '../random.ts';
 
 const seed = process.env.SEED ?? '1';
 

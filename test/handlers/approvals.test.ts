@@ -53,6 +53,20 @@ it('take the effect of a timeout in the words of older and newer clients; the ol
   await expect(ask({ timeout_action: 'ask' })).rejects.toMatchObject({ code: 'validation_failed' });
 });
 
+it('are asked for and read with a key that is bound to their agent, and with no other', async () => {
+  const bound = { ...t.key(user, 'production', null), agentPattern: 'team-a.*' };
+  const get = async (id: string, caller: KeyCaller) =>
+    (await t.call('getApproval', { params: { approval_id: id } }, caller)).body.agent_id;
+  const { id } = await ask({ agent_id: 'team-a.1' }, bound);
+  expect(await get(id, bound)).toBe('team-a.1');
+  const refused = { code: 'forbidden', message: expect.stringContaining("'team-a.*'") };
+  await expect(ask({ agent_id: 'team-b.1' }, bound)).rejects.toMatchObject(refused);
+  const one = { ...bound, agentId: 'team-a.1' };
+  await expect(ask({ agent_id: 'team-b.1' }, one)).rejects.toMatchObject(refused);
+  const other = await ask({}, t.key(user, 'production', 'team-b.1'));
+  await expect(get(other.id, bound)).rejects.toMatchObject({ code: 'not_found' });
+});
+
 it('are limited to 10 a minute per agent and environment, whatever others do', async () => {
   for (let i = 0; i < 10; i++) await ask({}, t.key(user, 'staging'));
   for (let i = 0; i < 10; i++) await ask();
@@ -153,6 +167,60 @@ it('are listed newest first, by page', async () => {
   expect(await messages({})).toEqual(['m2', 'm1', 'm0']);
   expect(await messages({ limit: '1', offset: '1' })).toEqual(['m1']);
   await expect(messages({ limit: '1001' })).rejects.toMatchObject({ code: 'validation_failed' });
+});
+
+it('with large arguments have them whole in their own answer, and their size in the list', async () => {
+  const tool_args = { text: 'x'.repeat(900_000), n: 1 };
+  const bytes = JSON.stringify(tool_args).length;
+  const asked = await ask({ tool_args });
+  expect(asked.tool_args).toEqual(tool_args);
+  const params = { approval_id: asked.id };
+  expect((await t.call('getApproval', { params }, key)).body.tool_args).toEqual(tool_args);
+  const { body: list } = await t.call('listApprovals', {}, user);
+  expect(list).toEqual([{ ...asked, tool_args: { _truncated: true, bytes } }]);
+  const decided = await t.call('decideApproval', { params, body: { approved: true } }, user);
+  expect(decided.body).toMatchObject({ status: 'approved', tool_args });
+});
+
+it('show in the list whatever takes little room, and only the size of the rest', async () => {
+  const message = 'm'.repeat(5000);
+  const small = await ask({ tool_args: { text: 'x'.repeat(4000) } });
+  const long = await ask({ tool_args: { text: 'x'.repeat(4096) }, message });
+  const { body: list } = await t.call('listApprovals', {}, user);
+  expect(list.map((one) => [one.id, one.message, one.tool_args])).toEqual([
+    [long.id, { _truncated: true, bytes: 5002 }, { _truncated: true, bytes: 4107 }],
+    [small.id, small.message, small.tool_args],
+  ]);
+});
+
+it('with large arguments are refused when those fill their quota, others are not', async () => {
+  await t.close();
+  t = await makeHub({ quotas: { largeArgsBytes: 150_000, largeArgsDays: 30 } });
+  user = await t.tenant();
+  key = t.key(user);
+  const tool_args = { text: 'x'.repeat(70_000) };
+  await ask({ tool_args });
+  await ask({ tool_args });
+  const refused = {
+    code: 'quota_exceeded',
+    message: expect.stringMatching(/30 days.*LARGE_ARGUMENTS_MAX_BYTES/),
+  };
+  await expect(ask({ tool_args })).rejects.toMatchObject(refused);
+  expect((await ask({ tool_args: { text: 'x'.repeat(60_000) } })).status).toBe('pending');
+  expect((await ask({ tool_args }, t.key(user, 'staging'))).status).toBe('pending');
+});
+
+it('are refused when their arguments would take more room than a body may have', async () => {
+  const tool_args = { n: Array.from({ length: 60_000 }, () => 1e20) };
+  await expect(ask({ tool_args })).rejects.toMatchObject({ code: 'payload_too_large' });
+});
+
+it('whose large arguments were dropped still tell their size', async () => {
+  const tool_args = { text: 'x'.repeat(70_000) };
+  const { id } = await ask({ tool_args });
+  await t.hub.store.approvals.dropLargeArgs(t.clock.now() + 1, 10);
+  const { body: left } = await t.call('getApproval', { params: { approval_id: id } }, key);
+  expect(left.tool_args).toEqual({ _truncated: true, bytes: JSON.stringify(tool_args).length });
 });
 
 it.each([

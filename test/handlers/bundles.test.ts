@@ -2,7 +2,9 @@
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bundleRoutes } from '../../src/api/bundles.ts';
+import { attestationText, successionText } from '../../src/domain/attestation.ts';
 import type { Env } from '../../src/domain/ids.ts';
+import { aDeployment } from '../contract/fixtures.ts';
 import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { bundleYaml } from './library.ts';
 
@@ -54,6 +56,13 @@ describe('an upload', () => {
     const raw = (await t.call('getBundleYaml', at('team', 1), user)).body;
     expect(Buffer.from(raw).toString()).toBe(yaml);
     expect((await upload(yaml)).version).toBe(2);
+  });
+
+  it('cannot have the bytes of an attestation or of a succession, which the same key signs', async () => {
+    const stated = { previousKey: 'a'.repeat(64), publicKey: 'b'.repeat(64), rotatedAt: 0 };
+    for (const text of [attestationText(aDeployment()), successionText(user.tenantId, stated)]) {
+      await expect(upload(text)).rejects.toMatchObject({ code: 'unprocessable' });
+    }
   });
 
   it('of unfinished YAML is saved; its contracts are counted when there is a list', async () => {

@@ -45,6 +45,8 @@ it('rotates the signing key: every current deployment is signed anew and announc
     public_key: expect.stringMatching(/^[0-9a-f]{64}$/),
     rotated_at: new Date(t.clock.now()).toISOString(),
     deployments_re_signed: 1,
+    agents_follow: true,
+    warning: null,
   });
   expect(body.public_key).not.toBe(old?.publicKey);
   const update = t.newFrames().find(({ type }) => type === 'contract_update');
@@ -53,6 +55,16 @@ it('rotates the signing key: every current deployment is signed anew and announc
   expect(
     t.hub.secrets.verify(body.public_key, yaml ?? new Uint8Array(), String(update?.data.signature)),
   ).toBe(true);
+});
+
+it('says that agents must be pinned again when the old key was compromised', async () => {
+  await deploy(t, user, 'base', '1');
+  const { body } = await t.call('rotateSigningKey', { body: { compromised: true } }, user);
+  expect(body).toMatchObject({ deployments_re_signed: 1, agents_follow: false });
+  expect(body.warning).toContain('pinned again');
+  await expect(t.call('rotateSigningKey', { body: { compromised: 'yes' } }, user)).rejects.toMatchObject({
+    code: 'validation_failed',
+  });
 });
 
 it('purges events by the time they were received, and keeps newer ones', async () => {

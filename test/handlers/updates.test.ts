@@ -14,10 +14,10 @@ function aStore() {
     await gates.get(name);
     return new Uint8Array(15 * 1024 * 1024);
   };
-  const hub = { store: { bundles: { yaml } }, settings: { wire: { signatureEncoding: 'hex' } } };
+  const signing = { successions: async () => [] };
+  const hub = { store: { bundles: { yaml }, signing }, settings: { wire: { signatureEncoding: 'hex' } } };
   const updates = new Updates(hub as unknown as Hub);
-  const of = (bundleName: string) =>
-    updates.of({ ...aDeployment({ id: bundleName, bundleName }), sequence: 1 });
+  const of = (bundleName: string) => updates.of(aDeployment({ id: bundleName, bundleName }));
   return { read, gates, of };
 }
 

@@ -109,6 +109,16 @@ export const testRoutes = routes({
     status: 204,
     errors: [],
   },
+  remove: {
+    method: 'DELETE',
+    path: '/api/v1/things/{name}',
+    auth: ['key', 'cookie'],
+    tag: 'test',
+    summary: 'Answers nothing',
+    params: z.object({ name: line(10) }),
+    status: 204,
+    errors: [],
+  },
   broken: {
     method: 'GET',
     path: '/api/v1/broken',
@@ -203,7 +213,13 @@ export function recordingStreams() {
 
 /** A pipeline over stub stores with one key, one user signed in by the token `token`, and whatever `serve` adds. */
 export function edge(
-  options: { serve?: Serve; clock?: Clock; standardPerMinute?: number; operatorToken?: string | null } = {},
+  options: {
+    serve?: Serve;
+    clock?: Clock;
+    standardPerMinute?: number;
+    operatorToken?: string | null;
+    openApiPublic?: boolean;
+  } = {},
 ) {
   const clock = options.clock ?? new ManualClock();
   const log = memoryLog();
@@ -219,8 +235,10 @@ export function edge(
     label: null,
     prefix: 'svk_production_01234567',
     hash: hashOf(keyText),
+    agentPattern: null,
     createdBy: 'a@b.c',
     createdAt: clock.now(),
+    expiresAt: null,
     lastUsedAt: null,
     revokedAt: null,
   };
@@ -303,6 +321,7 @@ export function edge(
       ingest: async ({ body }) => ({ bytes: (body as Uint8Array).length }),
       setup: async () => ({ message: 'Admin created' }),
       operate: async () => null,
+      remove: async () => null,
       broken: async () => {
         throw new TypeError('secret detail');
       },
@@ -322,6 +341,7 @@ export function edge(
     log,
     trustedProxies: ['10.0.0.0/8', '::1'],
     openApi: '{"openapi":"3.1.0"}',
+    ...(options.openApiPublic === undefined ? {} : { openApiPublic: options.openApiPublic }),
     ...(options.standardPerMinute === undefined ? {} : { standardPerMinute: options.standardPerMinute }),
   });
   return {

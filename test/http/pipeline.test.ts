@@ -159,10 +159,10 @@ describe('a reply', () => {
     expect((await pipeline.handle(raw('GET', '/api/v1/broken'))).status).toBe(500);
   });
 
-  it('to HEAD is that of GET without its body, and opens no stream', async () => {
+  it('to HEAD is that of GET, and opens no stream', async () => {
     const { pipeline, live } = edge();
     const list = await pipeline.handle(raw('HEAD', '/api/v1/keys', asUser));
-    expect([list.status, list.body]).toEqual([200, null]);
+    expect([list.status, list.body]).toEqual([200, '[]']);
     const stream = await pipeline.handle(raw('HEAD', '/api/v1/stream/dashboard', asUser));
     expect([stream.status, stream.live, live.counts().audiences]).toEqual([200, null, 0]);
     expect((await pipeline.handle(raw('HEAD', '/api/v1/stream/dashboard'))).status).toBe(401);
@@ -298,5 +298,12 @@ describe('the OpenAPI document', () => {
     const { pipeline } = edge();
     const response = await pipeline.handle(raw('GET', '/api/openapi.json'));
     expect(jsonOf(response)).toEqual({ openapi: '3.1.0' });
+  });
+
+  it('is served to people and keys alone when it is not public', async () => {
+    const { pipeline } = edge({ openApiPublic: false });
+    const ask = async (headers: { [name: string]: string }) =>
+      (await pipeline.handle(raw('GET', '/api/openapi.json', headers))).status;
+    expect([await ask({}), await ask(asKey), await ask(asUser)]).toEqual([401, 200, 200]);
   });
 });

@@ -9,11 +9,12 @@ import type { Jobs } from '../../src/ports/jobs.ts';
 import { valueTtlMs } from '../../src/ports/values.ts';
 import { ManualClock, settled } from '../clock.ts';
 import { aBatch } from '../contract/events.ts';
-import { aLogin, anEvent, uuid } from '../contract/fixtures.ts';
+import { aLogin, anApproval, anEvent, uuid } from '../contract/fixtures.ts';
 import { silentLog as log } from '../log.ts';
 
 const minute = 60_000;
-const day = 24 * 60 * minute;
+const hour = 60 * minute;
+const day = 24 * hour;
 let clock: ManualClock;
 let store: SqliteStore;
 const running: { house: { stop(): void }; jobs: Jobs }[] = [];
@@ -27,9 +28,9 @@ afterEach(async () => {
   await store.close();
 });
 
-function start(over: Partial<HousekeepingParts['store']> = {}) {
+function start(over: Partial<HousekeepingParts['store']> = {}, largeArgsDays = 90) {
   const jobs = createLocalJobs({ table: store.jobs, clock, log });
-  const house = startHousekeeping(jobs, { store: { ...store, ...over }, clock, log });
+  const house = startHousekeeping(jobs, { store: { ...store, ...over }, clock, log, largeArgsDays });
   const one = { house, jobs };
   running.push(one);
   return one;
@@ -58,6 +59,23 @@ it('forgets agents that were not seen for 90 days, but not one that is assigned 
   expect(await store.agents.count(tenantId)).toBe(3);
   await clock.advanceAsync(2 * day + minute, minute / 2);
   expect((await store.agents.list(tenantId)).map(({ agentId }) => agentId)).toEqual(['assigned', 'seen']);
+});
+
+it('drops large arguments of approvals after the days that were set, or never', async () => {
+  const approval = anApproval({ createdAt: clock.now(), toolArgs: null, argsBytes: 100_000 });
+  const { tenantId, id, env, createdAt } = approval;
+  const json = JSON.stringify({ text: 'x'.repeat(100_000) });
+  await store.approvals.keepArgs({ tenantId, id, env, json, bytes: json.length, createdAt }, 1e9);
+  await store.approvals.insert(approval);
+  const isKept = async () => (await store.approvals.getWhole(tenantId, id))?.toolArgs !== null;
+  clock.advance(2 * day);
+  const keeping = start({}, 0);
+  await clock.advanceAsync(2 * hour, minute / 2);
+  await end(keeping);
+  start({}, 2);
+  expect(await isKept()).toBe(true);
+  await clock.advanceAsync(2 * hour, minute / 2);
+  expect(await isKept()).toBe(false);
 });
 
 it('removes expired logins and values within two minutes, many at once', async () => {

@@ -13,6 +13,8 @@ export interface ApprovalRequest {
   readonly timeout_effect: 'deny' | 'allow';
   readonly decision_source: string | null;
   readonly contract_name: string | null;
+  /** Every contract that asks, in order; the first is `contract_name`. */
+  readonly contracts?: readonly { readonly name: string; readonly message: string }[];
 }
 
 export interface ApprovalOutcome {

@@ -307,13 +307,12 @@ describe('approvals', () => {
     approvals: localApproval(answer, clock),
   });
 
-  it('let an approved call run, with later contracts not asked and no allowed record', async () => {
-    const later = noEnv.replace('read_file', 'deploy').replace('args.path', 'args.target');
+  it('let an approved call run, with no allowed record', async () => {
     const guard = guardOf(
-      ask + later,
+      ask,
       answering(async () => ({ approved: true, decidedBy: 'ann' })),
     );
-    expect(await guard.run('deploy', { target: '.env' }, ok)).toBe('ok');
+    expect(await guard.run('deploy', { target: 'x' }, ok)).toBe('ok');
     expect(steps(guard)).toEqual(['call_approval_requested', 'call_approval_granted', 'call_executed']);
     expect(new Set(guard.events.events.map((event) => event.call_id)).size).toBe(1);
     expect(guard.events.events[0]).toMatchObject({
@@ -378,6 +377,7 @@ describe('approvals', () => {
       timeout_effect: 'deny',
       decision_source: 'yaml_precondition',
       contract_name: 'ask',
+      contracts: [{ name: 'ask', message: 'deploy?' }],
     });
     expect(JSON.stringify(guard.events.events)).not.toContain('full');
   });
@@ -535,7 +535,7 @@ describe('a dry run', () => {
       ['no-env', false, false],
       ['watched', false, true],
     ]);
-    expect(guard.evaluate('deploy', { target: 'x' }).verdict).toBe('deny');
+    expect(guard.evaluate('deploy', { target: 'x' }).verdict).toBe('approve');
     expect(guard.evaluate('read_file', { path: 'a' }).verdict).toBe('allow');
     expect(guard.events.events).toEqual([]);
     expect(await sessions.get('s:s:attempts')).toBeNull();

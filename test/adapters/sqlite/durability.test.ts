@@ -27,6 +27,8 @@ import {
   aSigningKey,
   aTenant,
   aUser,
+  firstPage,
+  itemsOf,
   t0,
   uuid,
 } from '../../contract/fixtures.ts';
@@ -101,13 +103,13 @@ async function fill(store: Store) {
     tenants: await from.tenants.tenantIds(),
     user: await from.tenants.userByEmail(user.email),
     login: await from.logins.get(login.tokenHash, t0),
-    keys: await from.keys.list(tenantId),
+    keys: await itemsOf(from.keys.list(tenantId, firstPage)),
     signing: await from.signing.active(tenantId),
-    contracts: await from.contracts.list(tenantId, {}),
-    compositions: await from.compositions.list(tenantId),
-    bundles: await from.bundles.versions(tenantId, 'base'),
+    contracts: await itemsOf(from.contracts.list(tenantId, {}, firstPage)),
+    compositions: await itemsOf(from.compositions.list(tenantId, firstPage)),
+    bundles: await itemsOf(from.bundles.versions(tenantId, 'base', firstPage)),
     yaml: await from.bundles.yaml(tenantId, 'base', 1),
-    deployments: await from.deployments.list(tenantId, { limit: 9 }),
+    deployments: await itemsOf(from.deployments.list(tenantId, {}, firstPage)),
     events: await readAll(from, tenantId),
     approvals: await from.approvals.pending(tenantId, 'production'),
     agents: await from.agents.list(tenantId),
@@ -277,7 +279,7 @@ describe('a write that fails', () => {
       status: 'rejected',
       reason: { name: 'HubError', code: 'unavailable' },
     });
-    expect(await store.keys.list(key.tenantId)).toHaveLength(11);
+    expect(await itemsOf(store.keys.list(key.tenantId, firstPage))).toHaveLength(11);
   });
 
   it('does not tell the caller what the database said', async () => {

@@ -177,6 +177,8 @@ describe('hostile requests', () => {
     ['a list of encodings', `Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
     ['chunked twice', `Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
     ['a length that is no number', `Content-Length: +3\r\n\r\nabc`],
+    ['an empty length', `Content-Length: \r\n\r\n`],
+    ['an empty length before chunks', `Content-Length:\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
   ];
   for (const [what, rest] of refused) {
     it(`with ${what} get 400 and lose their connection; what follows them is never handled`, async () => {

@@ -4,8 +4,9 @@ import { systemClock } from '../../../adapters/node/clock.ts';
 import { startServer } from '../../../adapters/uws/server.ts';
 import type { Session } from '../../../src/http/live/session.ts';
 import type { Pipeline } from '../../../src/http/pipeline.ts';
+import { asKey } from '../../http/fixtures.ts';
 import { memoryLog } from '../../log.ts';
-import { RawSocket } from './fixtures.ts';
+import { RawSocket, serve } from './fixtures.ts';
 import { WebSocketClient } from './websocket.ts';
 
 async function greeting(text: string) {
@@ -56,10 +57,24 @@ describe('a WebSocket that is opened after a wait', () => {
     ['close beside upgrade', { Connection: 'close, Upgrade' }],
     ['no Connection', { Connection: 'keep-alive' }],
     ['another protocol', { Upgrade: 'h2c' }],
+    ['a key that is no base64', { 'Sec-WebSocket-Key': '!!!!!!!!!!!!!!!!!!!!!!==' }],
+    ['a body', { 'Content-Length': '5' }],
   ])('is refused with %s', async (_, headers) => {
     await using hub = await greeting('hello');
     const socket = new WebSocketClient(hub.server.port);
     expect(await socket.handshake('/', headers)).toMatch(/^HTTP\/1.1 400 /);
+    await socket.raw.untilClosed();
+  });
+
+  it.each([
+    ['another version', { 'Sec-WebSocket-Version': '8' }],
+    ['no version', { 'Sec-WebSocket-Version': '' }],
+  ])('is refused with %s, and told which one fits', async (_, headers) => {
+    await using hub = await serve();
+    const socket = new WebSocketClient(hub.server.port);
+    const head = await socket.handshake('/api/v1/stream?env=production', { ...asKey, ...headers });
+    expect(head).toMatch(/^HTTP\/1\.1 426 Upgrade Required\r\n/);
+    expect(head).toMatch(/\r\nSec-WebSocket-Version: 13\r\n/);
     await socket.raw.untilClosed();
   });
 

@@ -1,9 +1,10 @@
 // Many followers at once: agents and dashboards of a tenant. Opens, cuts and ends them; judges nothing.
+
+import type { Random } from '../../random.ts';
 import { eventually } from '../nodes.ts';
 import type { Node } from './caller.ts';
 import type { Fleet } from './fleet.ts';
 import { Follower, type SeenFrame } from './follower.ts';
-import type { Random } from './random.ts';
 import type { Env, Tenant } from './tenant.ts';
 
 export type Listener = (frame: SeenFrame, follower: Follower) => void;

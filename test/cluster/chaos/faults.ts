@@ -1,7 +1,7 @@
 // The schedule of faults: drawn whole from the seed before the run, so that a seed can be run again. Does it through the fleet.
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Random } from '../../random.ts';
 import type { Fleet } from './fleet.ts';
-import type { Random } from './random.ts';
 
 export interface PlannedKill {
   /** Since the begin of the run. */

@@ -1,10 +1,10 @@
 // What is broken on purpose and must go on: the hub's processes, Redis and the store. Every fault goes through here and is noted. Chooses none.
 
 import { HubProcess } from '../../e2e/process.ts';
+import type { Random } from '../../random.ts';
 import { type Service, startOwnMongo, startOwnRedis } from '../../services/start.ts';
 import { eventually, startNodes } from '../nodes.ts';
 import { Caller, type Node, type Request } from './caller.ts';
-import type { Random } from './random.ts';
 
 export type FaultKind = 'kill' | 'stop' | 'pause' | 'resume' | 'start' | 'lose';
 

@@ -1,8 +1,8 @@
 // Ingest as a fleet does it: senders with batches under fresh call ids, each repeated on another node until it is acknowledged or given up.
 import { setMaxListeners } from 'node:events';
+import type { Random } from '../../random.ts';
 import type { Caller, Node } from './caller.ts';
 import type { History } from './history.ts';
-import type { Random } from './random.ts';
 import { rest } from './trial.ts';
 
 export interface IngestInput {

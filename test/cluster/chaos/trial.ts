@@ -2,11 +2,11 @@
 
 import { setMaxListeners } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
+import { type Random, random } from '../../random.ts';
 import { closeAll } from './crowd.ts';
 import type { Report, Size } from './figures.ts';
 import type { Fleet } from './fleet.ts';
 import { History } from './history.ts';
-import { type Random, random } from './random.ts';
 
 export interface Trial {
   readonly fleet: Fleet;

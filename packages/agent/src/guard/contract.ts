@@ -1,7 +1,8 @@
-// Contracts written as code of the agent's own, beside those of the document (document 5 §1.9): what they are given, and how they are asked.
+// Contracts written as code of the agent's own, beside those of the document: what they are given, and how they are asked.
 
 import type { GuardMode } from '../record.ts';
 import type { EvaluatedRecord, RecordType } from '../rules/evaluate/record.ts';
+import type { Warning } from './call.ts';
 import type { HookAnswer, HookCall } from './hook.ts';
 
 /** Counters of the run, the attempt that is asked about included. */
@@ -78,4 +79,35 @@ export async function askContract(
     },
     refuses: !passed && mode === 'enforce',
   };
+}
+
+/** What the agent's own contracts say after a call. */
+export interface OwnAfter {
+  readonly records: readonly EvaluatedRecord[];
+  readonly warnings: readonly Warning[];
+  readonly passed: boolean;
+  readonly policyError: boolean;
+}
+
+/** Asks post contracts, all of them. */
+export async function askAfter(
+  contracts: readonly CodeContract[],
+  call: HookCall,
+  output: string | null,
+): Promise<OwnAfter> {
+  const records: EvaluatedRecord[] = [];
+  const warnings: Warning[] = [];
+  let passed = true;
+  for (const contract of contracts) {
+    const { record, refuses } = await askContract(contract, () =>
+      contract.type === 'post' ? contract.check(call, output) : undefined,
+    );
+    records.push(record);
+    if (record.passed) continue;
+    passed &&= !refuses;
+    const message = record.message ?? '';
+    warnings.push({ contract: record.name, message: refuses ? message : `[observe] ${message}` });
+  }
+  const policyError = records.some((record) => record.metadata?.policy_error === true);
+  return { records, warnings, passed, policyError };
 }

@@ -1,4 +1,4 @@
-// The counters of a run: attempts, executions, executions per tool, failures in a row (document 5 §2.4). Decides nothing.
+// The counters of a run: attempts, executions, executions per tool, failures in a row. Decides nothing.
 import { createHash } from 'node:crypto';
 import type { Counters } from '../rules/evaluate/limits.ts';
 import type { SessionStore } from '../sessions.ts';
@@ -28,11 +28,15 @@ export class RunCounters {
 
   /** Counts one attempt, and reads the other counters. */
   async attempt(): Promise<Counters> {
-    const executionsKey = `${this.#prefix}execs`;
     const attempts = await this.#store.increment(`${this.#prefix}attempts`);
+    return { attempts, ...(await this.read()) };
+  }
+
+  /** The executions counted so far. */
+  async read(): Promise<Omit<Counters, 'attempts'>> {
+    const executionsKey = `${this.#prefix}execs`;
     const values = await this.#store.batch([executionsKey, this.#tool]);
     return {
-      attempts,
       executions: count(values.get(executionsKey)),
       toolExecutions: count(values.get(this.#tool)),
     };

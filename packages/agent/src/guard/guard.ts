@@ -30,6 +30,10 @@ export interface EvaluateOptions {
   readonly output?: unknown;
 }
 
+/** Where a guard says what its owner should know, unless the owner wants to hear it elsewhere. */
+const notice = (message: string): void =>
+  process.emitWarning(message, { type: 'ReeveWarning', code: 'REEVE_BUILT_IN_LIMIT' });
+
 /** A guard keeps the counts of this many runs for `call_index`. */
 const maxRuns = 10_000;
 
@@ -139,6 +143,7 @@ export class Guard implements Governs {
     };
     const parts = {
       policy: this.#policy,
+      currentPolicy: () => this.#policy,
       mode: this.mode,
       hooks: own.hooks ?? [],
       contracts: own.contracts ?? [],
@@ -151,6 +156,7 @@ export class Guard implements Governs {
       telemetry: await this.#telemetry,
       clock: own.clock ?? systemClock,
       onError: this.#onError,
+      onNotice: own.onNotice ?? notice,
       strict: own.strictAudit ?? false,
     };
     return new GovernedCall<A, R>(parts, place, tool, seen, options).run(fn);

@@ -1,5 +1,5 @@
 // What a guard asks of its contracts: one compiled bundle, its version, and its answers in the words of audit records.
-// The rules themselves are domain/evaluate.
+// The rules themselves are in rules/evaluate.
 
 import type { SideEffect } from '../record.ts';
 import { type ToolCall, textOf } from '../rules/evaluate/call.ts';
@@ -54,9 +54,9 @@ export class Policy {
     return attemptDecision(this.bundle, call, counters);
   }
 
-  /** Contracts, session rules and limits; not the attempt limit again. */
-  before(call: ToolCall, counters: Counters): Decision {
-    return evaluateCall(this.bundle, call, { counters, attemptsChecked: true });
+  /** Contracts, session rules and limits; not the attempt limit again. `approved`: what asks is passed over. */
+  before(call: ToolCall, counters: Counters, { approved = false } = {}): Decision {
+    return evaluateCall(this.bundle, call, { counters, attemptsChecked: true, approved });
   }
 
   /** @param redactText for redact rules that name no pattern */

@@ -1,14 +1,19 @@
-// The path of one live call (document 5 §1.9): attempt, hooks, contracts, approval, the tool, post contracts, and a record of each step.
+// The path of one live call: attempt, hooks, contracts, approval, the tool, post contracts, and a record of each step.
 import { randomUUID } from 'node:crypto';
 import type { ApprovalBackend, ApprovalOutcome } from '../approvals.ts';
 import type { AuditAction, AuditRecord, GuardMode, Principal, RuleEvaluated } from '../record.ts';
 import { textOf } from '../rules/evaluate/call.ts';
-import { type Counters, operationLimitReason, perToolLimitReason } from '../rules/evaluate/limits.ts';
+import {
+  type Counters,
+  type Limit,
+  operationLimitReason,
+  perToolLimitReason,
+} from '../rules/evaluate/limits.ts';
 import type { Decision } from '../rules/evaluate/live.ts';
 import type { SessionStore } from '../sessions.ts';
 import type { CallSpan } from '../telemetry.ts';
-import { DeniedError, type RunOptions, type ToolArgs, type Warning } from './call.ts';
-import { askContract, type CodeContract, type ContractType } from './contract.ts';
+import { DeniedError, type RunOptions, type ToolArgs } from './call.ts';
+import { askAfter, askContract, type CodeContract, type ContractType } from './contract.ts';
 import { RunCounters } from './counters.ts';
 import { askHooks, type BeforeHook, type HookCall } from './hook.ts';
 import { Journal, type JournalPorts } from './journal.ts';
@@ -18,12 +23,16 @@ import type { Policy } from './policy.ts';
 /** What a guard lends to its calls. */
 export interface RunParts extends JournalPorts {
   readonly policy: Policy;
+  /** The policy in force now: another than `policy` when contracts were replaced meanwhile. */
+  readonly currentPolicy: () => Policy;
   readonly mode: GuardMode;
   readonly hooks: readonly BeforeHook[];
   readonly contracts: readonly CodeContract[];
   readonly matches: (pattern: string, tool: string) => boolean;
   readonly sessions: SessionStore;
   readonly approvals: ApprovalBackend | null;
+  /** Told once per session when half of a built-in limit is used up. */
+  readonly onNotice: (message: string) => void;
   /** Runs the tool so that governed calls inside it know their parent. */
   readonly within: <T>(callId: string, task: () => T) => T;
 }
@@ -43,15 +52,7 @@ interface Denial {
   readonly policyError?: boolean;
 }
 
-/** What the agent's own contracts say after a call. */
-interface OwnAfter {
-  readonly records: readonly RuleEvaluated[];
-  readonly warnings: readonly Warning[];
-  readonly passed: boolean;
-  readonly policyError: boolean;
-}
-
-/** Everything one call needs while it runs. It is judged by one version of the policy from start to end. */
+/** Everything one call needs while it runs. It is judged by the policy it began with; after an approval by the one in force then. */
 export class GovernedCall<A extends object, R> {
   readonly #parts: RunParts;
   readonly #input: HookCall;
@@ -64,9 +65,11 @@ export class GovernedCall<A extends object, R> {
   #hooks: AuditRecord['hooks_evaluated'] = [];
   #rules: readonly RuleEvaluated[] = [];
   #policyError = false;
+  #policy: Policy;
 
   constructor(parts: RunParts, place: CallPlace, tool: string, args: A, options: RunOptions<R>) {
     this.#parts = parts;
+    this.#policy = parts.policy;
     this.#options = options;
     const { environment, principal } = place;
     const seen = args as ToolArgs;
@@ -111,9 +114,11 @@ export class GovernedCall<A extends object, R> {
 
   /** Returns when the tool may run, with its execution counted. */
   async #decide(): Promise<void> {
-    const { policy, hooks, matches } = this.#parts;
+    const { hooks, matches } = this.#parts;
     this.#counts = await this.#counters.attempt();
-    const early = policy.tooManyAttempts(this.#input, this.#counts);
+    const { attempts } = this.#policy.bundle.limits;
+    this.#tellOfHalf(attempts, this.#counts.attempts, 'attempted calls');
+    const early = this.#policy.tooManyAttempts(this.#input, this.#counts);
     if (early) return this.#deny(denialOf(early));
     const asked = await askHooks(hooks, this.#input, matches);
     this.#hooks = asked.evaluated;
@@ -121,14 +126,15 @@ export class GovernedCall<A extends object, R> {
 
     const refused = await this.#askOwn('pre');
     if (refused) return this.#deny(refused);
-    const decision = policy.before(this.#input, this.#counts);
+    const decision = this.#policy.before(this.#input, this.#counts);
     this.#rules = [...this.#rules, ...decision.records];
     this.#policyError ||= decision.policyError;
     await this.#tellObserved(decision.records);
     if (decision.verdict === 'deny') return this.#deny(denialOf(decision));
-    if (decision.verdict === 'approve') return this.#askApproval(decision);
     const spent = await this.#askOwn('session');
     if (spent) return this.#deny(spent);
+    // A person is asked last: what anything refuses, nobody is asked about.
+    if (decision.verdict === 'approve') return this.#askApproval(decision);
     if (!(await this.#reserve())) return;
     await this.#record('call_allowed', {});
     this.#parts.telemetry.counted('allowed', this.#input.tool);
@@ -191,6 +197,7 @@ export class GovernedCall<A extends object, R> {
           timeout_effect: terms.timeoutEffect,
           decision_source: asked.source,
           contract_name: asked.name,
+          contracts: decision.asks,
         },
         this.#options.signal,
       );
@@ -210,25 +217,59 @@ export class GovernedCall<A extends object, R> {
         : `${asked.reason} (nobody decided in time)`;
       return this.#deny({ ...asked, reason }, denied ? 'call_approval_denied' : 'call_approval_timeout');
     }
-    await this.#countExecution();
     const action = outcome.status === 'approved' ? 'call_approval_granted' : 'call_approval_timeout';
     await this.#record(action, told);
+    const refused = await this.#judgeAgain();
+    if (refused) return this.#deny(refused);
+    if (!(await this.#reserve())) return;
     this.#parts.telemetry.counted('allowed', this.#input.tool);
     this.#span.set({ 'governance.action': 'approved' });
   }
 
+  /**
+   * Judges an approved call once more, by the contracts and counters as they are now: waiting for a person may have taken an hour.
+   * What asks is not asked again; the attempt is not counted again.
+   */
+  async #judgeAgain(): Promise<Denial | null> {
+    this.#policy = this.#parts.currentPolicy();
+    this.#counts = { ...this.#counts, ...(await this.#counters.read()) };
+    const first = this.#rules;
+    this.#rules = [];
+    const refused = await this.#askOwn('pre');
+    if (refused) return refused;
+    const decision = this.#policy.before(this.#input, this.#counts, { approved: true });
+    this.#rules = [...this.#rules, ...decision.records];
+    this.#policyError ||= decision.policyError;
+    if (decision.verdict === 'deny') return denialOf(decision);
+    const spent = await this.#askOwn('session');
+    if (spent) return spent;
+    this.#rules = first;
+    return null;
+  }
+
+  /** Says once per session, at half of a limit that nobody set, that the session will end. */
+  #tellOfHalf({ max, builtIn }: Limit, count: number, what: string): void {
+    if (!builtIn || count !== Math.ceil(max / 2)) return;
+    this.#parts.onNotice(
+      `${count} of ${max} ${what} of this session are used up; after that every call is denied. This is the built-in limit: a session contract sets another.`,
+    );
+  }
+
   /** Counts the execution. False: calls side by side have used up a limit since it was checked, and that was observed only. */
   async #reserve(): Promise<boolean> {
-    const { maxToolCalls, maxCallsPerTool } = this.#parts.policy.bundle.limits;
+    const { toolCalls, perTool: perToolOf } = this.#policy.bundle.limits;
     const { tool } = this.#input;
     await this.#countExecution();
     const { executions, toolExecutions } = this.#counts;
-    const perTool = maxCallsPerTool.get(tool) ?? Number.POSITIVE_INFINITY;
-    if (executions <= maxToolCalls && toolExecutions <= perTool) return true;
+    const perTool = perToolOf(tool) ?? Number.POSITIVE_INFINITY;
+    if (executions <= toolCalls.max && toolExecutions <= perTool) {
+      this.#tellOfHalf(toolCalls, executions, 'tool calls');
+      return true;
+    }
     await this.#counters.withdraw();
     const source = 'operation_limit';
-    if (executions > maxToolCalls) {
-      await this.#deny({ source, name: 'max_tool_calls', reason: operationLimitReason(maxToolCalls) });
+    if (executions > toolCalls.max) {
+      await this.#deny({ source, name: 'max_tool_calls', reason: operationLimitReason(toolCalls) });
     } else {
       const reason = perToolLimitReason(tool, perTool, perTool);
       await this.#deny({ source, name: `max_calls_per_tool:${tool}`, reason });
@@ -271,9 +312,9 @@ export class GovernedCall<A extends object, R> {
 
   /** Post contracts, records and counters after the tool; gives the text to show instead, or null. Never rejects. */
   async #finish(success: boolean, output: string | null, error: string | null): Promise<string | null> {
-    const { policy, redaction } = this.#parts;
-    const { post, warnings: told, text } = policy.after(this.#input, output, redaction.redactText);
-    const own = await this.#askAfter(output);
+    const { redaction } = this.#parts;
+    const { post, warnings: told, text } = this.#policy.after(this.#input, output, redaction.redactText);
+    const own = await askAfter(this.#own('post'), this.#input, output);
     const warnings = [...told, ...own.warnings];
     this.#rules = [...this.#rules, ...post.records, ...own.records];
     this.#policyError ||= post.policyError || own.policyError;
@@ -301,29 +342,6 @@ export class GovernedCall<A extends object, R> {
     return text;
   }
 
-  /** The agent's own contracts after the call, all of them. */
-  async #askAfter(output: string | null): Promise<OwnAfter> {
-    const records: RuleEvaluated[] = [];
-    const warnings: Warning[] = [];
-    let passed = true;
-    for (const contract of this.#own('post')) {
-      const { record, refuses } = await askContract(contract, () =>
-        contract.type === 'post' ? contract.check(this.#input, output) : undefined,
-      );
-      records.push(record);
-      if (record.passed) continue;
-      passed &&= !refuses;
-      const message = record.message ?? '';
-      warnings.push({ contract: record.name, message: refuses ? message : `[observe] ${message}` });
-    }
-    return {
-      records,
-      warnings,
-      passed,
-      policyError: records.some((record) => record.metadata?.policy_error === true),
-    };
-  }
-
   #record(action: AuditAction, more: Partial<AuditRecord>): Promise<AuditRecord> {
     return this.#journal.emit(action, {
       hooks_evaluated: this.#hooks,
@@ -331,6 +349,7 @@ export class GovernedCall<A extends object, R> {
       session_attempt_count: this.#counts.attempts,
       session_execution_count: this.#counts.executions,
       policy_error: this.#policyError,
+      policy_version: this.#policy.version,
       ...more,
     });
   }

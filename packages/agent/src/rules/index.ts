@@ -12,7 +12,14 @@ export { maxMessageLength } from './bundle/contract.ts';
 export { decomposeBundle, maxContracts } from './bundle/decomposition.ts';
 export { readBundle } from './bundle/document.ts';
 export { maxStoredRules, readBundleHeader } from './bundle/header.ts';
-export { maxProblems } from './bundle/reader.ts';
+export {
+  type LintCode,
+  type LintFinding,
+  type LintOptions,
+  lintBundle,
+  maxFindings,
+} from './bundle/lint.ts';
+export { type BundleProblem, maxProblems } from './bundle/reader.ts';
 export { ruleTypes } from './bundle/rule.ts';
 export { validateBundle } from './bundle/validation.ts';
 export type { AcceptedKinds } from './bundle/vocabulary.ts';
@@ -22,6 +29,7 @@ export { compileBundle } from './evaluate/compile.ts';
 export { compileGlob, globMatch } from './evaluate/glob.ts';
 export { evaluateCall } from './evaluate/live.ts';
 export { type DryRun, dryRun, evaluateYaml, maxEvaluateDocuments } from './evaluate/playground.ts';
+export { type ConditionTrace, leavesOf, type TraceOutcome, traceCondition } from './evaluate/trace.ts';
 export { readMessagePack } from './msgpack.ts';
 export {
   bundleNamePattern,
@@ -34,4 +42,14 @@ export {
 export { createRedaction, looksSecret, type Redaction, type RedactionPolicy } from './redact.ts';
 export { patternProblem } from './regex/regex.ts';
 export { maxPatternLength } from './regex/syntax.ts';
+export {
+  type Case,
+  type CaseFile,
+  type CaseResult,
+  maxCases,
+  readCases,
+  runCase,
+  type Verdict,
+} from './testing/cases.ts';
+export { type ContractCoverage, type Coverage, coverageOf } from './testing/coverage.ts';
 export type { JsonObject } from './yaml.ts';

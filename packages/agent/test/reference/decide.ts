@@ -144,29 +144,35 @@ const sessionsOf = (bundle: Mapping): Mapping[] =>
 export function decide(bundle: Mapping, call: ReferenceCall, counters: ReferenceCounters): ReferenceDecision {
   const sessions = sessionsOf(bundle);
   const limits = sessions.map((one) => one.limits as Mapping);
-  const lowest = (key: string, start: number) =>
-    Math.min(start, ...limits.map((one) => (one[key] as number | undefined) ?? start));
-  const maxAttempts = lowest('max_attempts', 500);
-  const maxCalls = lowest('max_tool_calls', 200);
+  /** The smallest that a session contract declares; Infinity when none does. */
+  const declared = (key: string) =>
+    Math.min(Infinity, ...limits.map((one) => (one[key] as number | undefined) ?? Infinity));
+  const declaredAttempts = declared('max_attempts');
+  const declaredCalls = declared('max_tool_calls');
+  const maxCalls = Number.isFinite(declaredCalls) ? declaredCalls : 200;
+  const ample = Number.isFinite(declaredCalls) ? Math.max(500, 2 * declaredCalls) : 500;
+  const maxAttempts = Number.isFinite(declaredAttempts) ? declaredAttempts : ample;
   const records: ReferenceRecord[] = [];
   const end = (verdict: string, source: string | null, name: string | null, reason: string | null) => {
     met(`decision ${verdict}:${source ?? 'none'}`);
     return { verdict, source, name, reason, records };
   };
   if (counters.attempts >= maxAttempts) return end('deny', 'attempt_limit', 'max_attempts', null);
+  const asks: { source: string; id: string; message: string }[] = [];
   for (const [type, source] of [
     ['pre', 'yaml_precondition'],
     ['sandbox', 'yaml_sandbox'],
   ] as const) {
     for (const { record, effect } of evaluated(bundle, type, call, undefined)) {
       records.push(record);
-      if (record.fired && !record.observed)
-        return end(effect === 'approve' ? 'approve' : 'deny', source, record.id, record.message);
+      if (!record.fired || record.observed) continue;
+      if (effect !== 'approve') return end('deny', source, record.id, record.message);
+      asks.push({ source, id: record.id, message: record.message ?? '' });
     }
   }
   for (const session of sessions) {
     const said = (session.then as Mapping).message as string;
-    const fired = counters.executions >= maxCalls;
+    const fired = counters.executions >= declaredCalls || counters.attempts >= declaredAttempts;
     records.push({
       id: session.id as string,
       type: 'session_contract',
@@ -178,9 +184,18 @@ export function decide(bundle: Mapping, call: ReferenceCall, counters: Reference
     if (fired) return end('deny', 'yaml_session', session.id as string, said);
   }
   if (counters.executions >= maxCalls) return end('deny', 'operation_limit', 'max_tool_calls', null);
-  const perTool = limits.flatMap((one) => (one.max_calls_per_tool as Mapping | undefined)?.[call.tool] ?? []);
+  const perTool = limits.flatMap((one) =>
+    Object.entries((one.max_calls_per_tool as Mapping | undefined) ?? {}).flatMap(([key, limit]) =>
+      key === call.tool || fnmatch(key, call.tool) ? [limit] : [],
+    ),
+  );
   if (perTool.some((limit) => counters.toolExecutions >= (limit as number)))
     return end('deny', 'operation_limit', `max_calls_per_tool:${call.tool}`, null);
+  const [first] = asks;
+  if (first) {
+    const lines = asks.map(({ message }) => message).join('\n');
+    return end('approve', first.source, first.id, lines.slice(0, 4000));
+  }
   return end('allow', null, null, null);
 }
 
@@ -190,10 +205,11 @@ export function dry(bundle: Mapping, call: ReferenceCall, output: Value) {
     ...evaluated(bundle, type, call, type === 'post' ? output : undefined),
   ]);
   const enforced = entries.filter(({ record }) => record.fired && !record.observed);
-  const denied = enforced.find(({ record }) => record.type !== 'postcondition');
+  const before = enforced.filter(({ record }) => record.type !== 'postcondition');
+  const denied = before.find(({ effect }) => effect !== 'approve');
   const deciding = denied ?? enforced[0];
   return {
-    verdict: denied ? 'deny' : deciding ? 'warn' : 'allow',
+    verdict: denied ? 'deny' : before.length > 0 ? 'approve' : deciding ? 'warn' : 'allow',
     deciding: deciding?.record.id ?? null,
     entries: entries.map(({ record, effect }) => ({ ...record, effect })),
   };
@@ -226,7 +242,8 @@ export function after(bundle: Mapping, call: ReferenceCall, output: Value) {
   for (const { contract, record, effect } of evaluated(bundle, 'post', call, output)) {
     records.push(record);
     if (!record.fired) continue;
-    const kind = record.observed ? 'observed' : effect === 'warn' || !reads ? 'warned' : effect;
+    const declared = Object.hasOwn((bundle.tools as Mapping) ?? {}, call.tool);
+    const kind = record.observed ? 'observed' : effect === 'warn' || (declared && !reads) ? 'warned' : effect;
     met(`post ${kind}`);
     if (kind === 'observed') warnings.push(`[observe] ${record.message}`);
     else if (kind === 'warned')

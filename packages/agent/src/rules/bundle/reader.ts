@@ -86,5 +86,6 @@ export class Reader {
 export const isMapping = (value: unknown): value is JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
 
-const pathText = (path: YamlPath): string =>
+/** For example `contracts[2].then.message`. */
+export const pathText = (path: YamlPath): string =>
   path.map((step, i) => (typeof step === 'number' ? `[${step}]` : i === 0 ? step : `.${step}`)).join('');

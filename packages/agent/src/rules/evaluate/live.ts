@@ -1,7 +1,7 @@
-// The decision on a live call, before it runs: limits, pre, sandbox, session, in that order (rule language §1.9).
-// Hooks, approvals and counters belong to the caller.
+// The decision on a live call, before it runs. Everything that may refuse is looked at before a person is asked, whatever the order of the
+// document: an approval never overrides a refusal. Hooks, the approval itself and the counters belong to the caller.
 
-import type { ApprovalTerms, Mode, SideEffect } from '../bundle/rule.ts';
+import type { ApprovalTerms, Mode, PreRule, SandboxRule, SideEffect } from '../bundle/rule.ts';
 import type { Budget } from '../regex/regex.ts';
 import { type ToolCall, toolNameProblem, type View } from './call.ts';
 import type { CompiledBundle, CompiledRule } from './compile.ts';
@@ -23,14 +23,24 @@ export type DecisionSource =
   | 'operation_limit'
   | 'invalid_call';
 
+/** A contract that wants a person to be asked. */
+export interface Ask {
+  readonly name: string;
+  readonly message: string;
+}
+
 export interface Decision {
-  /** `approve`: a human must be asked first, under `approval`. */
+  /** `approve`: nothing refuses the call, and a person must be asked first, under `approval`. */
   readonly verdict: 'allow' | 'deny' | 'approve';
   readonly source: DecisionSource | null;
   /** The contract's id, or the name of the limit. */
   readonly name: string | null;
+  /** Of an `approve`: the messages of all that ask, a line each, at most 4,000 characters. */
   readonly reason: string | null;
+  /** The shortest timeout among those that ask; the effect is `deny` unless all say `allow`. Null but for `approve`. */
   readonly approval: ApprovalTerms | null;
+  /** Every contract that asks, in order; empty but for `approve`. */
+  readonly asks: readonly Ask[];
   /** The bundle's default mode: `observe` means the caller reports a denial and runs the tool. */
   readonly mode: Mode;
   readonly sideEffect: SideEffect;
@@ -46,14 +56,16 @@ export interface CallOptions {
   readonly counters?: Counters;
   /** Skips the attempt limit, for a caller that asked `attemptDecision` before its hooks ran. */
   readonly attemptsChecked?: boolean;
+  /** A person approved the call: what asks is passed over, what refuses still refuses. */
+  readonly approved?: boolean;
   readonly budget?: Budget;
 }
 
 /** The attempt limit alone, which comes before hooks: a denial, or null. */
 export function attemptDecision(bundle: CompiledBundle, call: ToolCall, counters: Counters): Decision | null {
-  const { maxAttempts } = bundle.limits;
-  if (counters.attempts < maxAttempts) return null;
-  return denial(bundle, call, [], 'attempt_limit', 'max_attempts', attemptLimitReason(maxAttempts));
+  const { attempts } = bundle.limits;
+  if (counters.attempts < attempts.max) return null;
+  return denial(bundle, call, [], 'attempt_limit', 'max_attempts', attemptLimitReason(attempts));
 }
 
 /** Decides a call. Never throws, whatever the call holds. */
@@ -91,15 +103,19 @@ function decide(
   if (early) return early;
   const rules = bundle.rulesFor(call.tool);
   const view = viewOf(bundle, call, undefined, options.budget);
+  const asking: Asking[] = [];
   for (const compiled of rules.before) {
     const record = recordOf(compiled, view);
     records.push(record);
-    if (!record.passed && !record.observed) return refusal(bundle, call, records, compiled, record);
+    if (record.passed || record.observed) continue;
+    if (asksFirst(compiled)) asking.push({ compiled, record });
+    else return denial(bundle, call, records, sourceOf(compiled), compiled.rule.id, record.message ?? '');
   }
   if (counters) {
     const refused = sessionDecision(bundle, call, counters, records);
     if (refused) return refused;
   }
+  if (asking.length > 0 && !options.approved) return question(bundle, call, records, asking);
   const shadows = shadowRecords(bundle, rules.shadow, view, counters);
   return {
     ...base(bundle, call, records),
@@ -111,6 +127,16 @@ function decide(
   };
 }
 
+interface Asking {
+  readonly compiled: CompiledRule;
+  readonly record: EvaluatedRecord;
+}
+
+const asksFirst = ({ rule }: CompiledRule): boolean => rule.type !== 'post' && rule.effect === 'approve';
+
+const sourceOf = ({ rule }: CompiledRule): DecisionSource =>
+  rule.type === 'sandbox' ? 'yaml_sandbox' : 'yaml_precondition';
+
 function argumentsProblem(call: ToolCall): string | null {
   const args: unknown = call.args;
   return args !== null && typeof args === 'object' && !Array.isArray(args)
@@ -118,32 +144,48 @@ function argumentsProblem(call: ToolCall): string | null {
     : 'the arguments must be a mapping';
 }
 
-function refusal(
+/** Characters of the message that a person is shown. */
+const maxQuestion = 4000;
+
+function question(
   bundle: CompiledBundle,
   call: ToolCall,
   records: readonly EvaluatedRecord[],
-  { rule }: CompiledRule,
-  record: EvaluatedRecord,
+  asking: readonly Asking[],
 ): Decision {
-  const source = rule.type === 'sandbox' ? 'yaml_sandbox' : 'yaml_precondition';
-  const denied = denial(bundle, call, records, source, rule.id, record.message ?? '');
-  if (rule.type === 'post' || rule.effect !== 'approve') return denied;
+  const [first] = asking;
+  const terms = asking.map(({ compiled }) => compiled.rule as PreRule | SandboxRule);
+  const asks = asking.map(({ compiled, record }) => ({
+    name: compiled.rule.id,
+    message: record.message ?? '',
+  }));
+  const reason = asks.map(({ message }) => message).join('\n');
   return {
-    ...denied,
+    ...base(bundle, call, records),
     verdict: 'approve',
-    approval: { timeout: rule.timeout, timeoutEffect: rule.timeoutEffect },
+    source: first ? sourceOf(first.compiled) : null,
+    name: first?.compiled.rule.id ?? null,
+    reason: reason.slice(0, maxQuestion),
+    approval: {
+      timeout: Math.min(...terms.map(({ timeout }) => timeout)),
+      timeoutEffect: terms.every(({ timeoutEffect }) => timeoutEffect === 'allow') ? 'allow' : 'deny',
+    },
+    asks,
   };
 }
 
-/** Session rules, also observing ones, then the built-in limits. */
+/** Session rules, also observing ones, then the limits that no session rule declares. */
 function sessionDecision(
   bundle: CompiledBundle,
   call: ToolCall,
   counters: Counters,
   records: EvaluatedRecord[],
 ): Decision | null {
-  const { maxAttempts, maxToolCalls, maxCallsPerTool } = bundle.limits;
-  const reached = counters.executions >= maxToolCalls || counters.attempts >= maxAttempts;
+  const { attempts, toolCalls, perTool } = bundle.limits;
+  const overCalls = counters.executions >= toolCalls.max;
+  const overAttempts = counters.attempts >= attempts.max;
+  // A session rule does not answer for a limit that it did not set.
+  const reached = (overCalls && !toolCalls.builtIn) || (overAttempts && !attempts.builtIn);
   for (const rule of bundle.sessions) {
     if (rule.shadow) continue;
     const metadata = metadataOf(rule);
@@ -152,20 +194,13 @@ function sessionDecision(
     records.push({ name: rule.id, type: 'session_contract', passed: !reached, message, ...extra });
     if (reached) return denial(bundle, call, records, 'yaml_session', rule.id, rule.message);
   }
-  if (counters.executions >= maxToolCalls) {
-    return denial(
-      bundle,
-      call,
-      records,
-      'operation_limit',
-      'max_tool_calls',
-      operationLimitReason(maxToolCalls),
-    );
-  }
-  const perTool = maxCallsPerTool.get(call.tool);
-  if (perTool !== undefined && counters.toolExecutions >= perTool) {
-    const reason = perToolLimitReason(call.tool, counters.toolExecutions, perTool);
-    return denial(bundle, call, records, 'operation_limit', `max_calls_per_tool:${call.tool}`, reason);
+  const overLimit = (name: string, reason: string): Decision =>
+    denial(bundle, call, records, 'operation_limit', name, reason);
+  if (overCalls) return overLimit('max_tool_calls', operationLimitReason(toolCalls));
+  const limit = perTool(call.tool);
+  if (limit !== undefined && counters.toolExecutions >= limit) {
+    const reason = perToolLimitReason(call.tool, counters.toolExecutions, limit);
+    return overLimit(`max_calls_per_tool:${call.tool}`, reason);
   }
   return null;
 }
@@ -197,6 +232,7 @@ function shadowRecords(
 function base(bundle: CompiledBundle, call: ToolCall, records: readonly EvaluatedRecord[]) {
   return {
     approval: null,
+    asks: [],
     mode: bundle.mode,
     sideEffect: sideEffectOf(call, bundle.tools),
     records,

@@ -22,7 +22,8 @@ export interface EvaluatedContract {
 
 /** The evaluate response of the console, without `evaluation_time_ms`, which the caller measures. */
 export interface DryRun {
-  readonly verdict: 'allow' | 'deny' | 'warn';
+  /** `approve`: nothing refuses the call, and a person would be asked. */
+  readonly verdict: 'allow' | 'deny' | 'approve' | 'warn';
   readonly mode: Mode;
   readonly contracts_evaluated: readonly EvaluatedContract[];
   readonly deciding_contract: string | null;
@@ -51,7 +52,9 @@ export function dryRun(bundle: CompiledBundle, call: ToolCall, options: DryRunOp
   const rules = bundle.rulesFor(typeof call.tool === 'string' ? call.tool : '');
   const before = viewOf(bundle, call, undefined, budget);
   const entries = rules.before.map((compiled) => entryOf(compiled, recordOf(compiled, before)));
-  const deciding = entries.find((entry) => !entry.matched && !entry.observed);
+  const enforced = entries.filter((entry) => !entry.matched && !entry.observed);
+  const refusing = enforced.find(({ effect }) => effect !== 'approve');
+  const deciding = refusing ?? enforced[0];
   let warned: EvaluatedContract | undefined;
   if (options.output !== undefined) {
     const after = viewOf(bundle, call, options.output, budget);
@@ -60,7 +63,7 @@ export function dryRun(bundle: CompiledBundle, call: ToolCall, options: DryRunOp
     warned = posts.find((entry) => !entry.matched && !entry.observed);
   }
   return {
-    verdict: deciding ? 'deny' : warned ? 'warn' : 'allow',
+    verdict: refusing ? 'deny' : deciding ? 'approve' : warned ? 'warn' : 'allow',
     mode: bundle.mode,
     contracts_evaluated: entries,
     deciding_contract: (deciding ?? warned)?.id ?? null,

@@ -1,13 +1,13 @@
-// The post phase: what may be shown of a tool's result, and what is to be warned about (rule language §1.9).
+// The post phase: what may be shown of a tool's result, and what is to be warned about.
 
 import type { SideEffect } from '../bundle/rule.ts';
 import { type Budget, newBudget } from '../regex/regex.ts';
 import { type ToolCall, textOf } from './call.ts';
 import type { CompiledBundle, CompiledRule } from './compile.ts';
 import { type EvaluatedRecord, hasPolicyError, recordOf, viewOf } from './record.ts';
-import { sideEffectOf } from './tools.ts';
+import { mustBeSeen, sideEffectOf } from './tools.ts';
 
-export interface MessageBusOptions {
+export interface PostOptions {
   /** Generic redaction, for a redact rule that names no pattern; without it the whole text is replaced. */
   readonly redactText?: (text: string) => string;
   readonly budget?: Budget;
@@ -32,7 +32,7 @@ export function evaluatePost(
   bundle: CompiledBundle,
   call: ToolCall,
   output: unknown,
-  options: MessageBusOptions = {},
+  options: PostOptions = {},
 ): PostResult {
   const budget = options.budget ?? newBudget();
   const records: EvaluatedRecord[] = [];
@@ -45,6 +45,7 @@ export function evaluatePost(
     const rules = bundle.rulesFor(call.tool);
     const view = viewOf(bundle, call, output, budget);
     const sideEffect = sideEffectOf(call, bundle.tools);
+    const shown = mustBeSeen(call, bundle.tools);
     for (const compiled of rules.post) {
       const record = recordOf(compiled, view);
       records.push(record);
@@ -53,7 +54,7 @@ export function evaluatePost(
       const effect = compiled.rule.effect;
       if (record.observed) warnings.push(`[observe] ${message}`);
       // What has changed the world cannot be undone by hiding its result.
-      else if (effect === 'warn' || (sideEffect !== 'pure' && sideEffect !== 'read')) {
+      else if (effect === 'warn' || shown) {
         warnings.push(`${message} ${advice(sideEffect)}`);
       } else if (effect === 'deny') {
         suppressed ??= `[OUTPUT SUPPRESSED] ${message}`;

@@ -13,7 +13,8 @@ export const builtInPrefixes: ReadonlySet<string> = new Set([
   ...['environment', 'tool', 'args', 'principal', 'output', 'result', 'env', 'metadata'],
 ]);
 
-const principalFields: ReadonlySet<string> = new Set([
+/** Fields of a principal; `claims` holds further ones. */
+export const principalFields: ReadonlySet<string> = new Set([
   'user_id',
   'service_id',
   'org_id',

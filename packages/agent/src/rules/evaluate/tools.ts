@@ -1,4 +1,4 @@
-// What a tool call may change: from the bundle's `tools`, or from the command of a shell (rule language §1.9).
+// What a tool call may change: from the bundle's `tools`, or from the command of a shell.
 
 import type { SideEffect, ToolTraits } from '../bundle/rule.ts';
 import type { ToolCall } from './call.ts';
@@ -32,6 +32,16 @@ export function sideEffectOf(call: ToolCall, tools: ReadonlyMap<string, ToolTrai
     return commandSideEffect(Object.hasOwn(call.args, 'command') ? call.args.command : '');
   return tools.get(call.tool)?.sideEffect ?? 'irreversible';
 }
+
+/**
+ * Whether a result must be shown although a post contract would hide it: the bundle says that the tool changes something, so the agent must
+ * learn what it did. A tool that nobody declared is not known to change anything.
+ */
+export const mustBeSeen = (call: ToolCall, tools: ReadonlyMap<string, ToolTraits>): boolean => {
+  if (!tools.has(call.tool)) return false;
+  const sideEffect = sideEffectOf(call, tools);
+  return sideEffect === 'write' || sideEffect === 'irreversible';
+};
 
 function commandSideEffect(command: unknown): SideEffect {
   if (command === undefined || command === null) return 'read';

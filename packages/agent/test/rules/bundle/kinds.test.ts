@@ -125,10 +125,10 @@ describe('kinds', () => {
   it('are an option of the agent library, for its first bundle and for every later one', async () => {
     const guard = Guard.fromYaml(bundle('AcmeBundle'), acme);
     guard.reload(ruleset('AcmeRules'));
-    expect(guard.evaluate('t', { p: 1 }).verdict).toBe('deny');
+    expect(guard.evaluate('t', { p: 1 }).verdict).toBe('approve');
     expect(() => guard.reload(bundle('ContractBundle'))).toThrow(/kind: expected AcmeBundle or AcmeRules/);
     expect(() => Guard.fromYaml(bundle('AcmeBundle'))).toThrow(/kind: expected ContractBundle or Ruleset/);
-    expect(guard.evaluate('t', { p: 1 }).verdict).toBe('deny');
+    expect(guard.evaluate('t', { p: 1 }).verdict).toBe('approve');
     await guard.close();
   });
 });

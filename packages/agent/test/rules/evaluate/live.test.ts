@@ -17,6 +17,7 @@ describe('evaluateCall', () => {
       name: 'b',
       reason: 'b says hello',
       approval: null,
+      asks: [],
       mode: 'enforce',
       sideEffect: 'irreversible',
       records: [
@@ -91,11 +92,11 @@ describe('evaluateCall', () => {
           session('off', 'max_tool_calls: 1', 'enabled: false,'),
       ),
     );
-    expect(bundle.limits).toEqual({
-      maxAttempts: 500,
-      maxToolCalls: 5,
-      maxCallsPerTool: new Map([['t', 2]]),
+    expect(bundle.limits).toMatchObject({
+      attempts: { max: 500, builtIn: true },
+      toolCalls: { max: 5, builtIn: false },
     });
+    expect(['t', 'u'].map(bundle.limits.perTool)).toEqual([2, undefined]);
     expect(evaluateCall(bundle, call, { counters: counters(9, 5) })).toMatchObject({
       verdict: 'deny',
       source: 'yaml_session',
@@ -288,7 +289,7 @@ describe('layers', () => {
       { maxDocuments: 2 },
     );
     expect(bundle.mode).toBe('enforce');
-    expect(bundle.limits.maxToolCalls).toBe(200);
+    expect(bundle.limits.toolCalls.max).toBe(200);
     expect(bundle.report.shadow).toEqual([
       { id: 'a', enforcedSource: 0, observedSource: 1 },
       { id: 's', enforcedSource: null, observedSource: 1 },

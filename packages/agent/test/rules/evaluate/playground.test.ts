@@ -11,7 +11,7 @@ describe('dryRun', () => {
     expect(
       evaluateYaml(yaml, { tool: 't', args: { x: 'v', path: '/w/a' } }, { policyVersion: 'abc' }),
     ).toEqual({
-      verdict: 'deny',
+      verdict: 'approve',
       mode: 'enforce',
       contracts_evaluated: [
         {

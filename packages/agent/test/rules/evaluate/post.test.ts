@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import type { CompiledBundle } from '../../../src/rules/evaluate/compile.ts';
 import { evaluatePost } from '../../../src/rules/evaluate/post.ts';
 import { bundleOf, compiled } from './rules.ts';
 
 describe('evaluatePost', () => {
-  const post = (effect: string, when: string, rest = '') =>
+  const post = (effect: string, when: string, rest = '', more = '') =>
     compiled(
       bundleOf(
         `  - {id: p, type: post, tool: "*", ${rest} when: ${when}, then: {effect: ${effect}, message: leak}}`,
-        'tools: {r: {side_effect: read}, w: {side_effect: write}}',
+        `tools: {r: {side_effect: read}, w: {side_effect: write}${more}}`,
       ),
     );
   const ssn = '{output.text: {matches: "\\\\d{3}-\\\\d{2}-\\\\d{4}"}}';
@@ -121,6 +122,16 @@ describe('evaluatePost', () => {
     });
   });
 
+  it('hides what a tool gives whose side effect nobody declared', () => {
+    const result = (bundle: CompiledBundle) =>
+      evaluatePost(bundle, { tool: 'unknown', args: {} }, '123-45-6789').changed;
+    expect(result(post('redact', ssn))).toBe('redacted');
+    expect(result(post('deny', ssn))).toBe('suppressed');
+    expect(
+      evaluatePost(post('redact', ssn), { tool: 'Bash', args: { command: 'rm a' } }, '123-45-6789').changed,
+    ).toBe('redacted');
+  });
+
   it.each([
     [undefined, 'redacted'],
     ['cat a', 'redacted'],
@@ -129,9 +140,13 @@ describe('evaluatePost', () => {
     ['cat $X', 'no'],
     ['rm a', 'no'],
     ['git push', 'no'],
-  ])('judges the side effect of Bash by its command %j', (command, changed) => {
+  ])('judges the side effect of a declared Bash by its command %j', (command, changed) => {
     expect(
-      evaluatePost(post('redact', ssn), { tool: 'Bash', args: { command } }, '123-45-6789').changed,
+      evaluatePost(
+        post('redact', ssn, '', ', Bash: {side_effect: irreversible}'),
+        { tool: 'Bash', args: { command } },
+        '123-45-6789',
+      ).changed,
     ).toBe(changed);
   });
 });

@@ -1,0 +1,128 @@
+// Calls that a person is asked about: never when something refuses, judged again afterwards, and counted like any other call.
+import { describe, expect, it } from 'vitest';
+import { type ApprovalRequest, DeniedError, Guard, type GuardOptions, localApproval } from '../src/index.ts';
+
+const bundle = (contracts: string): string => `apiVersion: service/v1
+kind: ContractBundle
+metadata: { name: payments }
+defaults: { mode: enforce }
+contracts:
+${contracts}`;
+const over = (id: string, amount: number, effect: string, rest = ''): string => `  - id: ${id}
+    type: pre
+    tool: pay
+    when: { args.amount: { gt: ${amount} } }
+    then: { effect: ${effect}, message: "${id}"${rest} }
+`;
+const session = (limits: string): string =>
+  `  - { id: few, type: session, limits: { ${limits} }, then: { effect: deny, message: "enough" } }\n`;
+
+/** A guard whose person says yes, and what the person was asked. */
+function willing(contracts: string, options: GuardOptions = {}, answer: () => void = () => {}) {
+  const questions: ApprovalRequest[] = [];
+  const guard = Guard.fromYaml(bundle(contracts), {
+    openTelemetry: null,
+    approvals: localApproval(async (request) => {
+      questions.push(request);
+      answer();
+      return { approved: true, decidedBy: 'ann' };
+    }),
+    ...options,
+  });
+  return { guard, questions };
+}
+const pay = (guard: Guard, amount: number): Promise<unknown> =>
+  guard.run('pay', { amount }, () => 'paid').catch((failure: unknown) => failure);
+const steps = (guard: Guard): string[] => guard.events.events.map((event) => event.action);
+
+describe('a call that one contract asks about and another refuses', () => {
+  it('is refused, and nobody is asked', async () => {
+    const { guard, questions } = willing(over('ask', 1_000, 'approve') + over('never', 10_000, 'deny'));
+    expect(await pay(guard, 20_000)).toMatchObject({ contract: 'never' });
+    expect(questions).toEqual([]);
+    expect(await pay(guard, 5_000)).toBe('paid');
+    expect(questions).toHaveLength(1);
+  });
+
+  it('is refused by a contract in code as well', async () => {
+    const { guard, questions } = willing(over('ask', 0, 'approve'), {
+      contracts: [{ id: 'closed', type: 'session', check: () => ({ deny: 'the shop is closed' }) }],
+    });
+    expect(await pay(guard, 5)).toMatchObject({ contract: 'closed' });
+    expect(questions).toEqual([]);
+  });
+});
+
+describe('an approved call', () => {
+  it('is judged again by the contracts in force then', async () => {
+    const { guard } = willing(over('ask', 0, 'approve'), {}, () =>
+      guard.reload(bundle(over('never', 0, 'deny'))),
+    );
+    expect(await pay(guard, 5)).toMatchObject({ contract: 'never' });
+    expect(steps(guard)).toEqual(['call_approval_requested', 'call_approval_granted', 'call_denied']);
+  });
+
+  it('is not asked about again when other contracts ask by then', async () => {
+    const { guard, questions } = willing(over('ask', 0, 'approve'), {}, () =>
+      guard.reload(bundle(over('another', 0, 'approve'))),
+    );
+    expect(await pay(guard, 5)).toBe('paid');
+    expect(questions).toHaveLength(1);
+  });
+
+  it('counts against the limit of its tool: three of ten run', async () => {
+    const { guard, questions } = willing(
+      over('ask', 0, 'approve') + session('max_calls_per_tool: { pay: 3 }'),
+    );
+    const results = await Promise.all(Array.from({ length: 10 }, () => pay(guard, 5)));
+    expect(results.filter((result) => result === 'paid')).toHaveLength(3);
+    expect(results.filter((result) => result instanceof DeniedError)).toHaveLength(7);
+    expect(questions.length).toBeLessThanOrEqual(10);
+    expect(await pay(guard, 5)).toMatchObject({ contract: 'max_calls_per_tool:pay' });
+  });
+
+  it('is one attempt, not two', async () => {
+    const { guard } = willing(over('ask', 0, 'approve') + session('max_attempts: 3'));
+    expect(await pay(guard, 5)).toBe('paid');
+    expect(guard.events.last().session_attempt_count).toBe(1);
+    expect(await pay(guard, 5)).toBe('paid');
+  });
+
+  it('shows the person every contract that asks', async () => {
+    const { guard, questions } = willing(
+      over('a', 0, 'approve', ', timeout: 60') +
+        over('b', 0, 'approve', ', timeout: 30, timeout_effect: allow'),
+    );
+    await pay(guard, 5);
+    expect(questions).toMatchObject([
+      {
+        message: 'a\nb',
+        timeout: 30,
+        timeout_effect: 'deny',
+        contract_name: 'a',
+        contracts: [
+          { name: 'a', message: 'a' },
+          { name: 'b', message: 'b' },
+        ],
+      },
+    ]);
+  });
+});
+
+describe('the built-in limits', () => {
+  it('are announced once, at half', async () => {
+    const notices: string[] = [];
+    const { guard } = willing(over('never', 1_000_000, 'deny'), { onNotice: (text) => notices.push(text) });
+    for (let i = 0; i < 110; i++) await pay(guard, 1);
+    expect(notices).toEqual([expect.stringMatching(/^100 of 200 tool calls of this session are used up/)]);
+  });
+
+  it('are gone where a session contract sets others', async () => {
+    const notices: string[] = [];
+    const { guard } = willing(session('max_tool_calls: 10000000'), {
+      onNotice: (text) => notices.push(text),
+    });
+    for (let i = 0; i < 205; i++) expect(await pay(guard, 1)).toBe('paid');
+    expect(notices).toEqual([]);
+  });
+});

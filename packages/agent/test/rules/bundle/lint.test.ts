@@ -1,0 +1,170 @@
+// Findings of the linter: contracts that can never match, and what other agents read otherwise.
+import { describe, expect, it } from 'vitest';
+import { wordDistance } from '../../../src/rules/bundle/distance.ts';
+import { type LintOptions, lintBundle } from '../../../src/rules/bundle/lint.ts';
+
+const bundle = (contracts: string, top = ''): string =>
+  `apiVersion: service/v1\nkind: ContractBundle\nmetadata: {name: test}\ndefaults: {mode: enforce}\n${top}contracts:\n${contracts}`;
+const pre = (when: string, rest = 'id: a, tool: t', effect = 'deny'): string =>
+  `  - {${rest}, type: pre, when: ${when}, then: {effect: ${effect}, message: m}}\n`;
+const session = (limits: string): string =>
+  `  - {id: s, type: session, limits: {${limits}}, then: {effect: deny, message: m}}\n`;
+const found = (text: string, options: LintOptions = {}) =>
+  lintBundle(text, options).map(({ severity, code, suggestion }) => [severity, code, suggestion]);
+
+describe('conditions that can never match', () => {
+  it.each([
+    ['arg.path', 'error', 'unknown-root', 'args'],
+    ['argss.path', 'error', 'unknown-root', 'args'],
+    ['prinicpla.role', 'error', 'unknown-root', 'principal'],
+    ['metdata.x', 'error', 'unknown-root', 'metadata'],
+    ['enviroment', 'error', 'unknown-root', 'environment'],
+    ['principal.roles', 'error', 'unknown-principal-field', 'principal.role'],
+    ['principal.team', 'error', 'unknown-principal-field', 'principal.claims.team'],
+    [
+      'principal.claims',
+      'error',
+      'unknown-principal-field',
+      'a claim by its name, for example principal.claims.team',
+    ],
+    ['args', 'error', 'bare-selector', null],
+    ['principal', 'error', 'bare-selector', null],
+    ['tool', 'error', 'bare-selector', null],
+    ['metadata', 'error', 'bare-selector', null],
+    ['env', 'error', 'bare-selector', null],
+    ['output', 'error', 'bare-selector', null],
+    ['ticket.id', 'warning', 'unknown-root', null],
+    ['path', 'warning', 'unknown-root', 'args.path'],
+    ['tool.nmae', 'warning', 'unknown-field', 'tool.name'],
+  ])('are found: %s', (selector, severity, code, suggestion) => {
+    expect(found(bundle(pre(`{${selector}: {equals: x}}`)))[0]?.slice(0, 2)).toEqual([severity, code]);
+    expect(found(bundle(pre(`{${selector}: {equals: x}}`)))[0]?.[2]).toBe(suggestion);
+  });
+
+  it.each([
+    ...['environment', 'tool.name', 'args.a.b', 'principal.role', 'principal.claims.team.x', 'env.CI'],
+    ...['metadata.x', 'result.size'],
+  ])('do not include %s', (selector) => {
+    const contract = `  - {id: a, type: post, tool: t, when: {${selector}: {equals: x}}, then: {effect: warn, message: m}}\n`;
+    expect(found(bundle(contract))).toEqual([]);
+  });
+
+  it('are found inside all, any and not, with the place', () => {
+    const text = bundle(`  - id: deep
+    type: pre
+    tool: t
+    when:
+      any:
+        - not: { args.x: { equals: 1 } }
+        - all:
+            - arg.y: { equals: 2 }
+    then: { effect: deny, message: m }
+`);
+    expect(lintBundle(text)).toMatchObject([
+      {
+        contract: 'deep',
+        path: 'contracts[0].when.any[1].all[0].arg.y',
+        line: 13,
+        column: 15,
+        message: 'Nothing is called arg, so that this is always missing. Did you mean args?',
+      },
+    ]);
+  });
+
+  it('are not those of selectors and operators that the agents register', () => {
+    const text = bundle(pre('{ticket.id: {is_open: true}}'));
+    expect(found(text, { selectors: ['ticket'], operators: ['is_open'] })).toEqual([]);
+    expect(found(bundle(pre('{arg.id: {equals: 1}}')), { selectors: ['arg'] })).toEqual([]);
+  });
+
+  it('compare with a text that is a whole placeholder', () => {
+    expect(found(bundle(pre('{args.owner: {equals: "{principal.user_id}"}}')))).toEqual([
+      ['error', 'placeholder-operand', null],
+    ]);
+    expect(found(bundle(pre('{args.owner: {in: [a, "{principal.user_id}"]}}')))).toHaveLength(1);
+    expect(found(bundle(pre('{args.owner: {equals: "a {b} c"}}')))).toEqual([]);
+  });
+});
+
+describe('limits per tool', () => {
+  it('name a tool that is declared or used', () => {
+    const tools = 'tools: {pay: {side_effect: write}}\n';
+    expect(found(bundle(session('max_calls_per_tool: {pay: 3}'), tools))).toEqual([]);
+    expect(
+      found(
+        bundle(
+          pre('{args.x: {equals: 1}}', 'id: a, tool: send_mail') +
+            session('max_calls_per_tool: {send_mail: 3}'),
+        ),
+      ),
+    ).toEqual([]);
+  });
+
+  it('that are nearly a known name are errors, other unknown ones warnings', () => {
+    const text = (key: string) =>
+      bundle(
+        pre('{args.x: {equals: 1}}', 'id: a, tool: send_mail') + session(`max_calls_per_tool: {${key}: 3}`),
+      );
+    expect(found(text('send_mial'))).toEqual([['error', 'unknown-tool', 'send_mail']]);
+    expect(found(text('sendmails'))).toEqual([['error', 'unknown-tool', 'send_mail']]);
+    expect(found(text('transfer'))).toEqual([['warning', 'unknown-tool', null]]);
+    expect(found(text('"mcp_*"'))).toEqual([['warning', 'glob-key', null]]);
+  });
+});
+
+describe('what released clients read otherwise', () => {
+  const post = (effect: string, tool: string) =>
+    `  - {id: p, type: post, tool: ${tool}, when: {output.text: {contains: x}}, then: {effect: ${effect}, message: m}}\n`;
+
+  it('is redact and deny after a tool that nobody declared, or that is declared to write', () => {
+    const tools = 'tools: {r: {side_effect: read}, w: {side_effect: write}}\n';
+    expect(found(bundle(post('redact', 'x'), tools))).toEqual([['warning', 'undeclared-tool', null]]);
+    expect(found(bundle(post('deny', '"*"'), tools))).toEqual([['warning', 'undeclared-tool', null]]);
+    expect(found(bundle(post('deny', 'r'), tools))).toEqual([]);
+    expect(found(bundle(post('warn', 'x'), tools))).toEqual([]);
+    expect(found(bundle(post('redact', 'w'), tools))).toEqual([['warning', 'declared-writing-tool', null]]);
+  });
+
+  it('is whatever may refuse after something that asks', () => {
+    const ask = pre('{args.n: {gt: 1}}', 'id: ask, tool: pay', 'approve');
+    const never = pre('{args.n: {gt: 9}}', 'id: never, tool: "p*"');
+    const box = '  - {id: box, type: sandbox, tool: "*", within: [/w], message: m}\n';
+    const other = pre('{args.n: {gt: 9}}', 'id: other, tool: read');
+    const expected = [['warning', 'refusal-after-ask', null]];
+    expect(found(bundle(ask + never))).toEqual(expected);
+    expect(found(bundle(never + ask))).toEqual([]);
+    expect(found(bundle(box + ask))).toEqual(expected);
+    expect(found(bundle(ask + session('max_tool_calls: 5')))).toEqual(expected);
+    expect(found(bundle(ask + other))).toEqual([]);
+    expect(lintBundle(bundle(ask + never + box))[0]?.message).toContain("'never', 'box'");
+  });
+
+  it('is found in rulesets by their own words', () => {
+    const text = `apiVersion: service/v1\nkind: Ruleset\nmetadata: {name: test}\nrules:
+  - {id: ask, type: pre, tool: t, when: {args.n: {gt: 1}}, then: {action: ask, message: m}}
+  - {id: no, type: pre, tool: t, when: {args.n: {gt: 9}}, then: {action: block, message: m}}
+`;
+    expect(found(text)).toEqual([['warning', 'refusal-after-ask', null]]);
+  });
+});
+
+describe('linting', () => {
+  it('says nothing of a text that is not valid, and of contracts that are off', () => {
+    expect(lintBundle('nonsense: [')).toEqual([]);
+    expect(found(bundle(pre('{arg.x: {equals: 1}}', 'id: a, tool: t, enabled: false')))).toEqual([]);
+  });
+
+  it('is bounded', () => {
+    const many = Array.from({ length: 100 }, (_, i) =>
+      pre('{args.x: {equals: 1}, arg.x: {equals: 1}, arg.y: {equals: 1}}', `id: a${i}, tool: t`),
+    );
+    expect(lintBundle(bundle(many.join('')))).toHaveLength(100);
+  });
+
+  it('measures words by letters inserted, removed, replaced and swapped', () => {
+    expect(wordDistance('args', 'arg', 2)).toBe(1);
+    expect(wordDistance('mial', 'mail', 2)).toBe(1);
+    expect(wordDistance('read', 'send', 2)).toBe(2);
+    expect(wordDistance('read', 'transfer', 2)).toBe(3);
+  });
+});

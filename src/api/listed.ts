@@ -1,0 +1,42 @@
+// What lists show of a record: every field, but none larger than 4 KiB. The route of the single record has it whole. Browser-safe.
+import { z } from 'zod';
+
+/** Bytes of a field's JSON that a list shows. */
+export const maxListedField = 4096;
+
+/** Stands in a list where a larger field would be. */
+export interface Truncated {
+  readonly _truncated: true;
+  /** Of the field's JSON, as UTF-8. */
+  readonly bytes: number;
+}
+
+export const truncated = (bytes: number): Truncated => ({ _truncated: true, bytes });
+
+/** The schema of a field that a list may leave out. */
+export const listed = <T extends z.ZodType>(field: T) =>
+  z.union([field, z.object({ _truncated: z.literal(true), bytes: z.number().int() })]);
+
+const utf8 = new TextEncoder();
+
+/** Bytes of a JSON text. Looks at texts only whose length leaves it open whether they fit. */
+function isTooLarge(json: string): boolean {
+  if (json.length > maxListedField) return true;
+  return json.length * 3 > maxListedField && utf8.encode(json).length > maxListedField;
+}
+
+/**
+ * The record with each field that is too large for a list replaced; the same object when all fit.
+ * @param json the record's JSON, when it is known
+ */
+export function shortened<T extends object>(
+  record: T,
+  json = JSON.stringify(record),
+): { [K in keyof T]: T[K] | Truncated } {
+  if (!isTooLarge(json)) return record;
+  const fields = Object.entries(record).map(([name, value]): [string, unknown] => {
+    const text = JSON.stringify(value) ?? '';
+    return [name, isTooLarge(text) ? truncated(utf8.encode(text).length) : value];
+  });
+  return Object.fromEntries(fields) as { [K in keyof T]: T[K] | Truncated };
+}

@@ -1,0 +1,44 @@
+// Lists as JSON text: as many items as one answer may hold, and where the next page begins.
+import type { List, PageQuery } from '../api/call.ts';
+import { shortened } from '../api/listed.ts';
+import type { HeaderList } from './headers.ts';
+
+/** Bytes of an answer's body. A declared download may be larger. */
+export const maxAnswer = 4 * 1024 * 1024;
+
+/** Where a request went: what a link to another page begins with. */
+export interface Target {
+  /** As sent: percent-encoded, without the query. */
+  readonly path: string;
+  readonly query: string;
+}
+
+export interface EncodedList {
+  readonly json: string;
+  readonly headers: HeaderList;
+}
+
+/** At least one item is sent, so that each page gets further. */
+export function encodeList({ items, after }: List<object>, target: Target): EncodedList {
+  const parts: string[] = [];
+  let bytes = 2;
+  for (const item of items) {
+    const whole = JSON.stringify(item);
+    const shown = shortened(item, whole);
+    const json = shown === item ? whole : JSON.stringify(shown);
+    bytes += Buffer.byteLength(json) + 1;
+    if (bytes > maxAnswer && parts.length > 0) break;
+    parts.push(json);
+  }
+  const next = after(parts.length);
+  return { json: `[${parts.join(',')}]`, headers: next === null ? [] : linkTo(target, next) };
+}
+
+function linkTo({ path, query }: Target, next: PageQuery): HeaderList {
+  const parameters = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(next)) parameters.set(name, String(value));
+  // A cursor is worth a header of its own: clients that page by it need not read the link.
+  const cursor: HeaderList = next.cursor === undefined ? [] : [['X-Next-Cursor', String(next.cursor)]];
+  const url = `${path.replace(/[^!-;=?-~]/gu, encodeURIComponent)}?${parameters}`;
+  return [...cursor, ['Link', `<${url}>; rel="next"`]];
+}

@@ -1,0 +1,48 @@
+// Files that older versions made: what is in them is found in its new place.
+import { rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Database } from '../../../adapters/sqlite/database.ts';
+import { openSqliteInline } from '../../../adapters/sqlite/index.ts';
+import { migrate } from '../../../adapters/sqlite/schema.ts';
+import { firstPage, itemsOf, t0, uuid } from '../../contract/fixtures.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'reeve-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** A file of an older version, filled by `fill`, opened by this one. */
+async function opened(version: number, fill: (db: Database) => void) {
+  const path = join(folder, 'reeve.db');
+  const db = new Database(path);
+  migrate(db, version);
+  fill(db);
+  db.close();
+  return openSqliteInline(path);
+}
+
+it('arguments of approvals that stood in their rows: small ones stay, others are kept apart', async () => {
+  const tenantId = uuid();
+  const args = [null, { path: 'é' }, { text: 'é'.repeat(3000) }, { text: 'x'.repeat(500_000) }];
+  const store = await opened(4, (db) => {
+    args.forEach((toolArgs, i) => {
+      db.run(
+        `INSERT INTO approvals (id, tenant_id, status, agent_id, tool_name, tool_args, message, env, timeout_seconds,
+           timeout_effect, created_at, deadline) VALUES (?, ?, 'pending', 'a', 't', ?, 'm', 'staging', 300, 'deny', ?, ?)`,
+        [`id${i}`, tenantId, toolArgs && JSON.stringify(toolArgs), t0 + i, t0 + 300_000],
+      );
+    });
+  });
+  const sizes = args.map((toolArgs) => (toolArgs ? Buffer.byteLength(JSON.stringify(toolArgs)) : 0));
+  const listed = await itemsOf(store.approvals.list(tenantId, { env: 'staging' }, firstPage, t0));
+  expect(listed.map(({ argsBytes }) => argsBytes)).toEqual([...sizes].reverse());
+  expect(listed.map(({ toolArgs }) => toolArgs)).toEqual([null, null, args[1], null]);
+  for (const [i, toolArgs] of args.entries()) {
+    expect(await store.approvals.getWhole(tenantId, `id${i}`)).toMatchObject({ toolArgs });
+  }
+  await store.close();
+});

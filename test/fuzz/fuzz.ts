@@ -1,0 +1,264 @@
+// A run: starts a hub with the probe inside, sets tenants up, lets the players play for a time, and gathers what was found.
+import { HubProcess } from '../e2e/process.ts';
+import { OpenSockets } from './broken.ts';
+import { type Finding, Findings } from './findings.ts';
+import { Leaks, markerOf } from './leaks.ts';
+import { type Game, Player } from './player.ts';
+import { type Memory, openProbe, type Probe, type Stall } from './probe.ts';
+import { isStream, operations } from './requests.ts';
+import { makeTenants, operatorToken } from './world.ts';
+
+export interface Options {
+  readonly seed: string;
+  readonly seconds: number;
+  /** Steps a second that each player may do. */
+  readonly rate: number;
+  /** Findings are appended to it. */
+  readonly file: string | null;
+  /** Names the functions of a stall; slows the hub a little. */
+  readonly profiled: boolean;
+  /** Only these players, by name; null: all. */
+  readonly only: readonly string[] | null;
+  readonly told: (event: Progress | Finding) => void;
+}
+
+export interface Progress {
+  readonly seconds: number;
+  readonly steps: number;
+  /** Answers by status, streams too. */
+  readonly statuses: { readonly [status: string]: number };
+  /** The longest stall of the hub's event loop since the last progress (ms). */
+  readonly stallMs: number;
+  /** MiB. */
+  readonly rss: number;
+  readonly heap: number;
+  readonly findings: number;
+}
+
+export interface Report extends Progress {
+  readonly seed: string;
+  readonly found: readonly Finding[];
+  /** Operations that never answered 2xx: what the run did not reach. */
+  readonly unreached: readonly string[];
+  /** MiB of heap after a garbage collection, at each pause. */
+  readonly collected: readonly number[];
+  /** The most resident memory. MiB. */
+  readonly peakRss: number;
+}
+
+/** The event loop may not stand still for longer. Milliseconds. */
+const maxStallMs = 250;
+/** MiB. */
+const maxRss = 1024;
+/** How much more heap may be in use at the end than at the first pause, garbage collected both times. MiB. */
+const maxGrowth = 64;
+const progressMs = 10_000;
+/** The first pause, and the time between two. Milliseconds. */
+const firstPauseMs = 15_000;
+const pauseEveryMs = 300_000;
+/** Bytes of large texts that may be sent a second, and altogether: what is stored stays. */
+const largePerSecond = 12_000_000;
+const largeTotal = 6_000_000_000;
+const tenantNames = ['acme', 'bolt', 'core'];
+const playersPerTenant = 4;
+const mib = 1024 * 1024;
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+export async function fuzz(options: Options): Promise<Report> {
+  const findings = new Findings(options.file, options.told);
+  /** What the start and the end of the process take does not count. */
+  let isPlaying = false;
+  let longestMs = 0;
+  let last: Memory | null = null;
+  let peakRss = 0;
+  const probe = await openProbe(
+    (report) => {
+      if (report.kind === 'stall') {
+        if (isPlaying) stalled(findings, report);
+        return;
+      }
+      last = report;
+      longestMs = Math.max(longestMs, report.longestMs);
+      peakRss = Math.max(peakRss, report.rss / mib);
+      if (report.rss > maxRss * mib)
+        findings.add(
+          'memory',
+          'resident',
+          `over ${maxRss} MiB`,
+          findings.during(Date.now() - 2000, Date.now()),
+          Math.round(report.rss / mib),
+        );
+    },
+    { profiled: options.profiled },
+  );
+  const hub = new HubProcess({
+    ...probe.settings,
+    OPERATOR_TOKEN: operatorToken,
+    RATE_LIMIT_MAX_ATTEMPTS: '100000',
+    TRUSTED_PROXIES: '127.0.0.1',
+    LOG_LEVEL: 'error',
+  });
+  try {
+    return await run();
+  } finally {
+    await hub.remove();
+    probe.close();
+  }
+
+  async function run(): Promise<Report> {
+    await hub.start();
+    const tenants = await makeTenants(hub, options.seed, tenantNames);
+    watch(hub, findings, () => isPlaying);
+    isPlaying = true;
+    const statuses: { [status: string]: number } = {};
+    const reached = new Set<string>();
+    const startedAt = Date.now();
+    let spent = 0;
+    const game: Game = {
+      seed: options.seed,
+      port: hub.port,
+      tenants,
+      leaks: new Leaks(new Map(tenantNames.map((name) => [name, markerOf(options.seed, name)]))),
+      findings,
+      sockets: new OpenSockets(),
+      ids: new Map(),
+      mayBeLarge: () =>
+        spent < ((Date.now() - startedAt) / 1000) * Math.min(largePerSecond, largeTotal / options.seconds),
+      spend: (bytes) => {
+        spent += bytes;
+      },
+      counted(operation, status) {
+        statuses[status] = (statuses[status] ?? 0) + 1;
+        if (status < 300) reached.add(operation);
+      },
+    };
+    const players = [
+      ...tenants.flatMap((tenant) =>
+        Array.from({ length: playersPerTenant }, (_, i) => new Player(game, `${tenant.name}${i}`, tenant)),
+      ),
+      new Player(game, 'stranger0', null),
+      new Player(game, 'stranger1', null),
+    ].filter(({ name }) => options.only === null || options.only.includes(name));
+    const progress = (): Progress => {
+      const steps = players.reduce((sum, { steps: done }) => sum + done, 0);
+      const stallMs = longestMs;
+      longestMs = 0;
+      return {
+        seconds: Math.round((Date.now() - startedAt) / 1000),
+        steps,
+        statuses: { ...statuses },
+        stallMs,
+        rss: Math.round((last?.rss ?? 0) / mib),
+        heap: Math.round((last?.heap ?? 0) / mib),
+        findings: findings.all.length,
+      };
+    };
+    const timer = setInterval(() => options.told(progress()), progressMs);
+    const collected: number[] = [];
+    const endsAt = startedAt + options.seconds * 1000;
+    for (let pauseAt = startedAt + firstPauseMs; isUp(hub); pauseAt += pauseEveryMs) {
+      const until = Math.min(pauseAt, endsAt);
+      await Promise.all(players.map((player) => keepStepping(player, until, options.rate, hub)));
+      if (!isUp(hub)) break;
+      if (until === endsAt) await Promise.all(players.map((player) => player.settled()));
+      collected.push(await heapLeft(probe));
+      if (until === endsAt) break;
+    }
+    clearInterval(timer);
+    isPlaying = false;
+    game.sockets.endAll();
+    await Promise.all(players.map((player) => player.settled()));
+    const growth = (collected.at(-1) ?? 0) - (collected[0] ?? 0);
+    if (growth > maxGrowth)
+      findings.add('memory', 'heap', `grew by ${growth} MiB, garbage collected`, [], growth);
+    return {
+      ...progress(),
+      seed: options.seed,
+      found: findings.all,
+      unreached: players.length > 1 ? unreached(reached) : [],
+      collected,
+      peakRss: Math.round(peakRss),
+    };
+  }
+}
+
+/** Does steps until the time (ms since 1970), not faster than the rate. */
+async function keepStepping(player: Player, until: number, rate: number, hub: HubProcess): Promise<void> {
+  while (Date.now() < until && isUp(hub)) {
+    const startedAt = Date.now();
+    try {
+      await player.step();
+    } catch (error) {
+      // A hub that is gone refuses connections; any other error is the program's own.
+      if (!isUp(hub)) return;
+      if (!(error instanceof Error && 'code' in error)) throw error;
+    }
+    await pause(player.isHasty ? 0 : Math.max(0, startedAt + 1000 / rate - Date.now()));
+  }
+}
+
+const isUp = ({ child }: HubProcess): boolean => child?.exitCode === null && child.signalCode === null;
+
+async function heapLeft(probe: Probe): Promise<number> {
+  const memory = await probe.collect();
+  return Math.round((memory?.heap ?? 0) / mib);
+}
+
+/** A stall belongs to the request that came last before it began. */
+function stalled(findings: Findings, { at, lateMs, busyMs, functions }: Stall): void {
+  if (busyMs < maxStallMs) return;
+  const from = at - lateMs;
+  const steps = findings
+    .during(from, at)
+    .sort((a, b) => Math.abs(a.startedAt - from) - Math.abs(b.startedAt - from));
+  const place = functions[0]?.replace(/^\d+ ms /, '') ?? steps[0]?.what ?? 'nobody asked anything';
+  const what = [`${busyMs} ms, ${lateMs} ms with what others took of the processor`, ...functions].join('; ');
+  findings.add('stall', place, what, steps, busyMs);
+}
+
+/** Errors that the hub logs, and its end, are findings. */
+function watch(hub: HubProcess, findings: Findings, isPlaying: () => boolean): void {
+  let text = '';
+  const take = (chunk: Buffer): void => {
+    const lines = (text + chunk.toString()).split('\n');
+    text = lines.pop() ?? '';
+    for (const line of lines) {
+      if (!/"level":(50|60)/.test(line)) continue;
+      const { msg = '', err } = JSON.parse(line) as {
+        msg?: string;
+        err?: { message: string; stack?: string };
+      };
+      const where =
+        err?.stack
+          ?.split('\n')
+          .find((at) => /\/dist\//.test(at))
+          ?.trim() ?? '';
+      findings.add(
+        'logged',
+        `${msg}: ${err?.message ?? ''}`.slice(0, 120),
+        `${where} ${line.slice(0, 1500)}`,
+        [],
+      );
+    }
+  };
+  hub.child?.stdout?.on('data', take);
+  hub.child?.stderr?.on('data', take);
+  hub.child?.once('exit', (code, signal) => {
+    if (!isPlaying()) return;
+    const now = Date.now();
+    findings.add(
+      'died',
+      'hub',
+      `${code ?? signal}: ${hub.output.slice(-2000)}`,
+      findings.during(now - 1000, now),
+    );
+  });
+}
+
+/** Setting up happens once, before the players begin. */
+const unreached = (reached: ReadonlySet<string>): string[] =>
+  operations
+    .filter((operation) => !isStream(operation) && operation.name !== 'setup')
+    .map(({ name }) => name)
+    .filter((name) => !reached.has(name));

@@ -1,0 +1,186 @@
+// Who plays: tenants with people and keys, and what credentials each has. Made over the API, like anybody's.
+import type { AuthScheme, RouteDeclaration } from '../../src/api/route.ts';
+import type { HubProcess } from '../e2e/process.ts';
+import { markerOf } from './leaks.ts';
+
+export const operatorToken = 'operator-token-of-at-least-32-characters';
+const password = 'correct horse battery';
+const environments = ['production', 'staging', 'development'] as const;
+
+export type Role = 'admin' | 'member' | 'key' | 'operator' | 'nobody' | 'wrong';
+
+export interface Credential {
+  readonly role: Role;
+  /** The tenant whose credential it is; null for those of nobody and the operator. */
+  readonly tenant: string | null;
+  /** A key's environment. */
+  readonly env: string | null;
+  headers: readonly (readonly [string, string])[];
+  /** Gets it anew after it was ended or revoked. */
+  renew(): Promise<void>;
+}
+
+export interface Tenant {
+  readonly name: string;
+  readonly marker: string;
+  readonly email: string;
+  readonly password: string;
+  readonly credentials: readonly Credential[];
+}
+
+/** How a role proves who it is; null: it cannot. */
+const schemeOf = {
+  admin: 'cookie',
+  member: 'cookie',
+  key: 'key',
+  operator: 'operatorToken',
+  nobody: null,
+  wrong: null,
+} as const satisfies { readonly [R in Role]: AuthScheme | null };
+
+/** True when the route takes callers of this role. */
+export function isAdmitted({ auth, role: needed }: RouteDeclaration, role: Role): boolean {
+  if (auth.length === 0) return true;
+  const scheme = schemeOf[role];
+  if (scheme === null || !auth.includes(scheme)) return false;
+  return needed !== 'admin' || role === 'admin';
+}
+
+const never = async (): Promise<void> => {};
+const bearer = (token: string) => [['Authorization', `Bearer ${token}`]] as const;
+
+/** Credentials that belong to no tenant. */
+export const strangers: readonly Credential[] = [
+  { role: 'nobody', tenant: null, env: null, headers: [], renew: never },
+  {
+    role: 'wrong',
+    tenant: null,
+    env: null,
+    headers: bearer(`svk_production_${'a'.repeat(43)}`),
+    renew: never,
+  },
+  { role: 'wrong', tenant: null, env: null, headers: bearer('x'.repeat(600)), renew: never },
+  { role: 'wrong', tenant: null, env: null, headers: [['Authorization', 'Basic YTpi']], renew: never },
+  {
+    role: 'wrong',
+    tenant: null,
+    env: null,
+    headers: [
+      ['Cookie', `service_session=${'b'.repeat(43)}`],
+      ['X-Requested-With', 'fuzz'],
+    ],
+    renew: never,
+  },
+];
+
+export const operator: Credential = {
+  role: 'operator',
+  tenant: null,
+  env: null,
+  headers: [...bearer(operatorToken), ['X-Requested-With', 'fuzz']],
+  renew: never,
+};
+
+let addresses = 0;
+/** A client address of its own for each call, so that limits per address do not end the run. */
+const address = () => ({ 'X-Forwarded-For': `10.${(addresses >> 8) & 255}.${addresses++ & 255}.1` });
+
+async function expectOk<T>(
+  what: string,
+  answer: Promise<{ status: number; body: T; headers: Headers }>,
+): Promise<{ body: T; headers: Headers }> {
+  const { status, body, headers } = await answer;
+  if (status >= 300) throw new Error(`${what}: ${status} ${JSON.stringify(body)}`);
+  return { body, headers };
+}
+
+async function cookieOf(hub: HubProcess, email: string): Promise<readonly (readonly [string, string])[]> {
+  const { headers } = await expectOk(
+    `login of ${email}`,
+    hub.call('POST', '/api/v1/auth/login', { body: { email, password }, headers: address() }),
+  );
+  const cookie = (headers.get('set-cookie') ?? '').split(';', 1)[0] ?? '';
+  return [
+    ['Cookie', cookie],
+    ['X-Requested-With', 'fuzz'],
+  ];
+}
+
+async function person(
+  hub: HubProcess,
+  tenant: string,
+  email: string,
+  role: 'admin' | 'member',
+): Promise<Credential> {
+  const credential: Credential = {
+    role,
+    tenant,
+    env: null,
+    headers: await cookieOf(hub, email),
+    async renew() {
+      credential.headers = await cookieOf(hub, email);
+    },
+  };
+  return credential;
+}
+
+async function key(hub: HubProcess, tenant: string, env: string, admin: Credential): Promise<Credential> {
+  const make = async () => {
+    const { body } = await expectOk(
+      `a key of ${tenant}`,
+      hub.call('POST', '/api/v1/keys', {
+        body: { env, label: 'fuzz' },
+        headers: Object.fromEntries(admin.headers),
+      }),
+    );
+    return bearer(body.key);
+  };
+  const credential: Credential = {
+    role: 'key',
+    tenant,
+    env,
+    headers: await make(),
+    async renew() {
+      await admin.renew();
+      credential.headers = await make();
+    },
+  };
+  return credential;
+}
+
+/** Sets the hub up with these tenants, each with an admin, a member and a key per environment. */
+export async function makeTenants(
+  hub: HubProcess,
+  seed: string,
+  names: readonly string[],
+): Promise<Tenant[]> {
+  const tenants: Tenant[] = [];
+  for (const [i, name] of names.entries()) {
+    const marker = markerOf(seed, name);
+    const email = `${marker}-admin@example.com`;
+    const memberEmail = `${marker}-member@example.com`;
+    const asOperator = { headers: { Authorization: `Bearer ${operatorToken}`, ...address() } };
+    const { body } = await expectOk(
+      `tenant ${name}`,
+      i === 0
+        ? hub.call('POST', '/api/v1/setup', { body: { email, password, tenant_name: `${name} ${marker}` } })
+        : hub.call('POST', '/api/v1/operator/tenants', {
+            ...asOperator,
+            body: { name: `${name} ${marker}`, email, password },
+          }),
+    );
+    await expectOk(
+      `member of ${name}`,
+      hub.call('POST', '/api/v1/operator/users', {
+        ...asOperator,
+        body: { tenant_id: body.tenant_id, email: memberEmail, password },
+      }),
+    );
+    const admin = await person(hub, name, email, 'admin');
+    const member = await person(hub, name, memberEmail, 'member');
+    const keys: Credential[] = [];
+    for (const env of environments) keys.push(await key(hub, name, env, admin));
+    tenants.push({ name, marker, email, password, credentials: [admin, member, ...keys] });
+  }
+  return tenants;
+}
