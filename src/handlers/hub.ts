@@ -5,6 +5,7 @@ import type { Input, ReplyBody, RouteDeclaration } from '../api/route.ts';
 import type { Quotas } from '../domain/quota.ts';
 import type { Storage } from '../domain/storage.ts';
 import type { VendorNames } from '../domain/vendor-names.ts';
+import type { Announcer } from '../ports/announcer.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Evaluator } from '../ports/evaluator.ts';
@@ -75,7 +76,8 @@ export interface NodeHealth {
 export interface Hub {
   readonly store: Store;
   readonly actors: HubActors;
-  readonly broadcast: Broadcast;
+  readonly announcer: Announcer;
+  readonly broadcast: Pick<Broadcast, 'control'>;
   readonly evaluator: Evaluator;
   readonly jobs: Pick<Jobs, 'add'>;
   /** Limits that hold over all nodes. */
