@@ -1,4 +1,5 @@
 // What a node can say of itself and of the cluster, for health checks.
+import type { Storage } from '../domain/storage.ts';
 
 /** The cluster as a node knows it. */
 export interface ClusterState {
@@ -23,6 +24,8 @@ export interface NodeHealth {
   /** Round trips in milliseconds; null when it does not answer. */
   store(): Promise<number | null>;
   keyValue(): Promise<number | null>;
+  /** The room for writes. */
+  storage(): Storage;
   workers(): { readonly [name: string]: 'running' | 'stopped' | 'crashed' };
   /** Over all nodes. */
   connectedAgents(): number;
