@@ -1,10 +1,11 @@
 // Audit events: stored, then announced; searched and counted. The check of a batch is in ingest.ts.
 import { environmentKey } from '../../actors/protocol.ts';
-import { type Caller, Reply } from '../api/call.ts';
+import { type Caller, List } from '../api/call.ts';
 import type { eventRoutes } from '../api/events.ts';
+import { shortenedMap } from '../api/listed.ts';
 import { enforceLimit } from '../app/rate-limit.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
-import { HubError } from '../domain/error.ts';
+import { HubError, notFound } from '../domain/error.ts';
 import type { EventInput, Ingested, StoredEvent } from '../domain/event.ts';
 import { dashboardsOf } from '../domain/frame.ts';
 import { hasControl } from '../domain/ids.ts';
@@ -38,12 +39,14 @@ export const events: Handlers<typeof eventRoutes> = {
     const { tenantId } = caller;
     const from = query.cursor === undefined ? null : openCursor(hub, tenantId, query.cursor);
     const page = await hub.store.events.search(tenantId, filter, query.limit, from);
-    const list = page.events.map(render);
-    if (page.next === null) return list;
-    const next = sealCursor(hub, tenantId, page.next);
-    return new Reply(list, {
-      headers: { 'X-Next-Cursor': next, Link: `<${pageAfter(query, next)}>; rel="next"` },
-    });
+    const next = page.next === null ? null : { cursor: sealCursor(hub, tenantId, page.next) };
+    return new List(page.events.map(renderListed), next);
+  },
+
+  async getEvent(hub, { params }, caller) {
+    const event = await hub.store.events.get(caller.tenantId, params.event_id);
+    if (!event || (caller.kind === 'key' && event.env !== caller.env)) throw notFound('Event not found.');
+    return render(event);
   },
 
   async eventHistogram(hub, { query }, caller) {
@@ -222,19 +225,6 @@ const filterOf = (query: Query, caller: Extract<Caller, { kind: 'user' | 'key' }
   }),
 });
 
-/** The address of the page after a cursor: the same filters. */
-function pageAfter({ since, until, ...rest }: Query & { readonly limit: number }, cursor: string): string {
-  const times = omitUndefined({
-    since: since === undefined ? undefined : renderInstant(since),
-    until: until === undefined ? undefined : renderInstant(until),
-  });
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(omitUndefined({ ...rest, ...times })))
-    query.set(name, String(value));
-  query.set('cursor', cursor);
-  return `/api/v1/events?${query}`;
-}
-
 const render = (event: StoredEvent) => ({
   id: event.id,
   call_id: event.call_id,
@@ -249,3 +239,7 @@ const render = (event: StoredEvent) => ({
   created_at: iso(event.createdAt),
   outcomes: event.outcomes.map((outcome) => ({ ...outcome, timestamp: renderInstant(outcome.timestamp) })),
 });
+
+/** What agents count and filter by stays readable beside a large argument. */
+const renderListed = (event: StoredEvent) =>
+  render(event.payload === null ? event : { ...event, payload: shortenedMap(event.payload) });
