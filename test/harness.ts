@@ -218,6 +218,8 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
       tenantId,
       env,
       agentId,
+      agentPattern: null,
+      expiresAt: null,
       network: '203.0.113.9',
     }),
     newFrames() {

@@ -2,10 +2,15 @@
 import type { Collection } from 'mongodb';
 import type { ApiKey } from '../../src/domain/tenant.ts';
 import type { KeyStore } from '../../src/ports/identity.ts';
-import { fromRow, fromRowOrNull, type Row, toRow } from './form.ts';
+import { fromRow, type Row, toRow } from './form.ts';
 import { pageOf } from './page.ts';
 
 export type KeyRow = Row<ApiKey>;
+
+/** Keys of earlier versions have neither. */
+const unbound = { agentPattern: null, expiresAt: null };
+const record = (row: KeyRow): ApiKey => fromRow<ApiKey>({ ...unbound, ...row });
+const recordOrNull = (row: KeyRow | null): ApiKey | null => row && record(row);
 
 export function mongoKeys(keys: Collection<KeyRow>): KeyStore {
   return {
@@ -13,11 +18,9 @@ export function mongoKeys(keys: Collection<KeyRow>): KeyStore {
       await keys.insertOne(toRow(key));
     },
     list: (tenantId, page) =>
-      pageOf(keys.find({ tenantId, revokedAt: null }).sort({ createdAt: -1, _id: -1 }), page, (row) =>
-        fromRow<ApiKey>(row),
-      ),
+      pageOf(keys.find({ tenantId, revokedAt: null }).sort({ createdAt: -1, _id: -1 }), page, record),
     async byHash(hash) {
-      return fromRowOrNull<ApiKey>(await keys.findOne({ hash }));
+      return recordOrNull(await keys.findOne({ hash }));
     },
     async revoke(tenantId, id, now) {
       const open = { _id: id, tenantId, revokedAt: null };
@@ -26,7 +29,7 @@ export function mongoKeys(keys: Collection<KeyRow>): KeyStore {
         { $set: { revokedAt: now } },
         { returnDocument: 'after' },
       );
-      return fromRowOrNull<ApiKey>(row);
+      return recordOrNull(row);
     },
     async used(uses) {
       if (uses.length === 0) return;

@@ -13,8 +13,10 @@ const keys = table<ApiKey>('keys', {
   label: text('label'),
   prefix: text('prefix'),
   hash: text('hash'),
+  agentPattern: text('agent_pattern'),
   createdBy: text('created_by'),
   createdAt: number('created_at'),
+  expiresAt: number('expires_at'),
   lastUsedAt: number('last_used_at'),
   revokedAt: number('revoked_at'),
 });

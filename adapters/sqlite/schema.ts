@@ -146,6 +146,11 @@ CREATE TABLE sign_ins (
 CREATE INDEX sign_ins_age ON sign_ins (last_at);
 `;
 
+const keyScopes = `
+ALTER TABLE keys ADD COLUMN agent_pattern TEXT;
+ALTER TABLE keys ADD COLUMN expires_at INTEGER;
+`;
+
 // Arguments of more than 4 KiB move out of their approvals. The index of large ones adds up a quota.
 const pages = `
 CREATE TABLE approval_args (
@@ -169,6 +174,7 @@ const migrations: readonly string[] = [
   signIns,
   provenance,
   pages,
+  keyScopes,
 ];
 
 const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

@@ -54,7 +54,7 @@ export const agentRoutes = routes({
       bundle_name: z.string().nullable(),
       policy_version: z.string(),
     }),
-    errors: ['validation_failed', 'overloaded', 'unavailable'],
+    errors: ['forbidden', 'validation_failed', 'overloaded', 'unavailable'],
   },
   listRegistrations: {
     method: 'GET',

@@ -51,6 +51,7 @@ export const approvalRoutes = routes({
     status: 201,
     reply: approval,
     errors: [
+      'forbidden',
       'payload_too_large',
       'quota_exceeded',
       'validation_failed',

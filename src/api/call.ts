@@ -20,8 +20,12 @@ export type Caller =
       readonly keyHash: string;
       readonly tenantId: string;
       readonly env: Env;
-      /** The agent-id header, validated (1–255 characters, no controls); null when absent. */
+      /** The agent-id header, validated (1–255 characters, no controls), else the only agent that the key is bound to; null when neither is there. */
       readonly agentId: string | null;
+      /** The agents that the key is bound to: an agent id, or a glob over agent ids; null: every agent. */
+      readonly agentPattern: string | null;
+      /** When the key expires; null: never. */
+      readonly expiresAt: number | null;
       /** As `Request.network`. */
       readonly network: string;
     }

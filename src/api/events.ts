@@ -46,11 +46,20 @@ export const eventBatch = z.object({
   agent_manifest: manifest.nullish(),
 });
 
+const rejected = z.object({
+  /** In the list that was sent. */
+  index: z.number().int(),
+  call_id: z.string(),
+  /** `forbidden`: the API key is not bound to the event's agent. */
+  code: z.string(),
+  detail: z.string(),
+});
+
 const stored = z.object({
   id: z.string(),
   call_id: z.string(),
   agent_id: z.string(),
-  /** The agent id of the request that brought it, when that is another than `agent_id`. */
+  /** The agent id of the request that brought it (`default` without the header), when that is another than `agent_id`. */
   sent_by: z.string().nullable(),
   tool_name: z.string(),
   verdict: z.string(),
@@ -67,6 +76,8 @@ const stored = z.object({
       decision_source: z.string().nullable(),
       decision_name: z.string().nullable(),
       reason: z.string().nullable(),
+      /** As the event's own. */
+      sent_by: z.string().nullable(),
     }),
   ),
 });
@@ -89,8 +100,15 @@ export const eventRoutes = routes({
     body: eventBatch,
     parse: 'bytes',
     status: 200,
-    reply: z.object({ accepted: z.number().int(), duplicates: z.number().int() }),
-    errors: ['invalid_json', 'validation_failed', 'rate_limited', 'overloaded', 'unavailable'],
+    reply: z.object({
+      accepted: z.number().int(),
+      duplicates: z.number().int(),
+      /** Events that were not stored, the others were; absent when there is none. */
+      rejected: z.array(rejected).optional(),
+      /** When the key is not bound to the manifest's agent. */
+      manifest: z.literal('refused').optional(),
+    }),
+    errors: ['invalid_json', 'forbidden', 'validation_failed', 'rate_limited', 'overloaded', 'unavailable'],
     limit: 'ingest',
   },
   searchEvents: {
@@ -115,7 +133,14 @@ export const eventRoutes = routes({
       stored.extend({ payload: listed(stored.shape.payload), outcomes: listed(stored.shape.outcomes) }),
     ),
     search: true,
-    errors: ['bad_request', 'env_mismatch', 'validation_failed', 'search_timeout', 'rate_limited'],
+    errors: [
+      'bad_request',
+      'env_mismatch',
+      'forbidden',
+      'validation_failed',
+      'search_timeout',
+      'rate_limited',
+    ],
   },
   getEvent: {
     method: 'GET',
@@ -153,6 +178,13 @@ export const eventRoutes = routes({
       }),
     ),
     search: true,
-    errors: ['env_mismatch', 'validation_failed', 'unprocessable', 'search_timeout', 'rate_limited'],
+    errors: [
+      'env_mismatch',
+      'forbidden',
+      'validation_failed',
+      'unprocessable',
+      'search_timeout',
+      'rate_limited',
+    ],
   },
 });

@@ -1,6 +1,6 @@
 // Routes of API keys (document 1, API key; document 3 §3).
 import { z } from 'zod';
-import { env, instant, paging, text, uuid } from './fields.ts';
+import { env, instant, instantInput, line, paging, text, uuid } from './fields.ts';
 import { routes } from './route.ts';
 
 const markup = /<[a-z!/?]|javascript:|\bon[a-z]+\s*=/i;
@@ -15,7 +15,11 @@ const key = z.object({
   prefix: z.string(),
   env,
   label: z.string().nullable(),
+  /** The agents it is bound to: an agent id, or a glob over agent ids; null: every agent. */
+  agent_pattern: z.string().nullable(),
   created_at: instant,
+  /** From then on it is refused, and its streams end; null: never. */
+  expires_at: instant.nullable(),
 });
 
 export const keyRoutes = routes({
@@ -26,7 +30,13 @@ export const keyRoutes = routes({
     role: 'admin',
     tag: 'keys',
     summary: 'Create an API key for one environment; the full key is shown once',
-    body: z.object({ env, label }),
+    body: z.object({
+      env,
+      label,
+      /** Requests of other agents are refused with 403, their events are listed in `rejected`. */
+      agent_pattern: line(255).nullish(),
+      expires_at: instantInput.nullish(),
+    }),
     status: 201,
     reply: key.extend({ key: z.string() }),
     errors: ['validation_failed'],

@@ -19,7 +19,7 @@ export const streamRoutes = routes({
     }),
     status: 200,
     media: 'text/event-stream',
-    errors: ['env_mismatch', 'validation_failed', 'overloaded', 'unavailable'],
+    errors: ['env_mismatch', 'forbidden', 'validation_failed', 'overloaded', 'unavailable'],
     limit: 'stream',
   },
   dashboardStream: {

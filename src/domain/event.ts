@@ -12,7 +12,7 @@ export interface EventInput {
   /** Epoch milliseconds, fractions allowed (microseconds survive). */
   readonly timestamp: number;
   readonly payload: JsonObject | null;
-  /** The agent id of the request that brought it, when that is another than its own (document 3 §9). */
+  /** The agent id of the request that brought it, when that is another than its own. */
   readonly sent_by?: string;
 }
 
@@ -23,6 +23,8 @@ export interface Outcome {
   readonly decision_source: string | null;
   readonly decision_name: string | null;
   readonly reason: string | null;
+  /** The agent id of the request that brought it; absent in what earlier versions stored. */
+  readonly sent_by?: string;
 }
 
 export interface StoredEvent extends EventInput {
@@ -96,6 +98,7 @@ export function outcomeOf(event: EventInput): Outcome {
     decision_source: text(event.payload?.decision_source),
     decision_name: text(event.payload?.decision_name),
     reason: text(event.payload?.reason),
+    sent_by: event.sent_by ?? event.agent_id,
   };
 }
 

@@ -39,11 +39,18 @@ export interface ApiKey {
   readonly prefix: string;
   /** Hex SHA-256 of the whole key. */
   readonly hash: string;
+  /** The agents it is bound to: an agent id, or a glob over agent ids; null: every agent. */
+  readonly agentPattern: string | null;
   readonly createdBy: string;
   readonly createdAt: number;
+  /** From then on it is refused; null: never. */
+  readonly expiresAt: number | null;
   readonly lastUsedAt: number | null;
   readonly revokedAt: number | null;
 }
+
+export const isExpired = ({ expiresAt }: Pick<ApiKey, 'expiresAt'>, now: number): boolean =>
+  expiresAt !== null && expiresAt <= now;
 
 /** An Ed25519 key pair of a tenant. Exactly one per tenant is active. */
 export interface SigningKey {

@@ -4,6 +4,7 @@ import { compileGlob } from 'reeve-agent/rules';
 import { agentKey, environmentKey, type StatusEntry } from '../../actors/protocol.ts';
 import type { agentRoutes } from '../api/agents.ts';
 import type { Caller } from '../api/call.ts';
+import { actingAgent } from '../app/acting-agent.ts';
 import { type AssignmentRule, type Registration, resolveAssignment } from '../domain/agent.ts';
 import { notFound } from '../domain/error.ts';
 import { environments } from '../domain/ids.ts';
@@ -12,9 +13,6 @@ import type { Handlers, Hub } from './hub.ts';
 import { iso, isoOrNull } from './render.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
-
-/** The agent id of a caller that names none (document 1, Authentication). */
-export const agentIdOf = (caller: KeyCaller): string => caller.agentId ?? 'default';
 
 export const agents: Handlers<typeof agentRoutes> = {
   async agentStatus(hub, { query }, caller) {
@@ -76,13 +74,13 @@ export const agents: Handlers<typeof agentRoutes> = {
   },
 };
 
-/** Takes an agent's word for the version it runs now. @throws HubError overloaded, unavailable */
+/** Takes an agent's word for the version it runs now. @throws HubError forbidden, overloaded, unavailable */
 export async function reportVersion(
   hub: Hub,
   caller: KeyCaller,
   body: { readonly bundle_name?: string | null | undefined; readonly policy_version: string },
 ) {
-  const agentId = agentIdOf(caller);
+  const agentId = actingAgent(caller);
   const bundleName = body.bundle_name ?? null;
   const policyVersion = body.policy_version;
   await hub.actors.ask('agent', agentKey(caller.tenantId, caller.env, agentId), 'report', {

@@ -4,7 +4,9 @@ import { environmentKey } from '../../actors/protocol.ts';
 import type { approvalRoutes } from '../api/approvals.ts';
 import { type Caller, List } from '../api/call.ts';
 import { truncated } from '../api/listed.ts';
+import { requireAgent } from '../app/acting-agent.ts';
 import { enforceLimit } from '../app/rate-limit.ts';
+import { scopeTest } from '../domain/agent-scope.ts';
 import { type Approval, asSeen, isDue, largeArgs, maxInlineArgs } from '../domain/approval.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import type { JsonObject } from '../domain/library.ts';
@@ -51,7 +53,7 @@ export const approvals: Handlers<typeof approvalRoutes> = {
 
   async getApproval(hub, { params }, caller) {
     const approval = await hub.store.approvals.getWhole(caller.tenantId, params.approval_id);
-    if (!approval || (caller.kind === 'key' && approval.env !== caller.env)) throw unknown();
+    if (!approval || (caller.kind === 'key' && !concerns(caller, approval))) throw unknown();
     const { toolArgs } = approval;
     return render({ ...(await settle(hub, approval, hub.clock.now())), toolArgs });
   },
@@ -77,6 +79,9 @@ export const approvals: Handlers<typeof approvalRoutes> = {
     return render({ ...decided, toolArgs: approval.toolArgs });
   },
 };
+
+const concerns = (key: KeyCaller, { env, agentId }: Approval): boolean =>
+  env === key.env && scopeTest(key)(agentId);
 
 /**
  * The approval as everybody sees it from now on. One that is due is timed out in the store before anybody reads so: a decision that is being
@@ -108,7 +113,7 @@ async function settleAll(hub: Hub, list: readonly Approval[], now: number): Prom
 
 /**
  * Makes a pending approval of the caller's agent (the header's, else the body's).
- * @throws HubError validation_failed when neither names the agent; payload_too_large, quota_exceeded, rate_limited, overloaded, unavailable
+ * @throws HubError validation_failed when neither names the agent; forbidden, payload_too_large, quota_exceeded, rate_limited, overloaded, unavailable
  */
 export async function requestApproval(hub: Hub, caller: KeyCaller, body: NewApproval) {
   const agentId = caller.agentId ?? body.agent_id ?? null;
@@ -118,6 +123,7 @@ export async function requestApproval(hub: Hub, caller: KeyCaller, body: NewAppr
     ]);
   }
   const { tenantId, env } = caller;
+  for (const named of [agentId, body.agent_id ?? agentId]) requireAgent(caller, named);
   const ofAgent = limitNames.approvalsOfAgent(tenantId, env, agentId);
   await limit(hub, ofAgent, hub.settings.approvalsPerMinute);
   await limit(hub, limitNames.approvalsOfKey(caller), Math.max(maxPerKey, hub.settings.approvalsPerMinute));

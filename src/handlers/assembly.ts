@@ -23,7 +23,7 @@ export async function assemble(
     composition.updateStrategy === 'observe_first' ? await shadowsOf(hub, composition, enabled) : [];
   const { name, description, defaultsMode, toolsConfig, observability } = composition;
   const { apiVersions, bundleKinds } = hub.settings.wire;
-  return hub.evaluator.assemble({
+  return hub.evaluator.assemble(composition.tenantId, {
     name,
     description,
     defaultsMode,

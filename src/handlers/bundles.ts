@@ -59,7 +59,7 @@ const isUnknown = async (hub: Hub, tenantId: string, name: string): Promise<bool
 
 export const bundles: Handlers<typeof bundleRoutes> = {
   async uploadBundle(hub, { body }, caller) {
-    const { name, contractCount } = await hub.evaluator.outline(body.yaml_content);
+    const { name, contractCount } = await hub.evaluator.outline(caller.tenantId, body.yaml_content);
     const yaml = new TextEncoder().encode(body.yaml_content);
     const bundle = await hub.store.bundles.addVersion({
       id: hub.secrets.uuid(),

@@ -85,7 +85,7 @@ export const contracts: Handlers<typeof contractRoutes> = {
   },
 
   async importContracts(hub, { body }, caller) {
-    const parts = await hub.evaluator.takeApart(body.yaml_content);
+    const parts = await hub.evaluator.takeApart(caller.tenantId, body.yaml_content);
     const { contracts, composition } = recordsOf(hub, parts, caller.tenantId, caller.email);
     const imported = await hub.store.contracts.importAll(caller.tenantId, contracts, composition);
     if ('typeChanged' in imported) {

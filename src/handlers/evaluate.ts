@@ -5,8 +5,8 @@ import type { evaluateRoutes } from '../api/evaluate.ts';
 import type { Handlers } from './hub.ts';
 
 export const evaluate: Handlers<typeof evaluateRoutes> = {
-  async evaluateBundle(hub, { body }) {
-    const result = await hub.evaluator.evaluate({
+  async evaluateBundle(hub, { body }, { tenantId }) {
+    const result = await hub.evaluator.evaluate(tenantId, {
       yaml: body.yaml_content,
       call: {
         tool: body.tool_name,

@@ -3,9 +3,11 @@ import { environmentKey } from '../../actors/protocol.ts';
 import { type Caller, List } from '../api/call.ts';
 import type { eventRoutes } from '../api/events.ts';
 import { shortenedMap } from '../api/listed.ts';
+import { agentOf, outsideScope, requireAgent } from '../app/acting-agent.ts';
 import { enforceLimit } from '../app/rate-limit.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
-import { HubError, notFound } from '../domain/error.ts';
+import { scopeTest } from '../domain/agent-scope.ts';
+import { type ErrorCode, HubError, notFound } from '../domain/error.ts';
 import type { EventInput, Ingested, StoredEvent } from '../domain/event.ts';
 import { dashboardsOf } from '../domain/frame.ts';
 import { hasControl } from '../domain/ids.ts';
@@ -28,6 +30,14 @@ const fewEvents = 10;
 const minuteMs = 60_000;
 const maxBuckets = 11_000;
 
+/** What of a batch is not stored, while the rest is. */
+interface Refused {
+  readonly rejected?: { index: number; call_id: string; code: ErrorCode; detail: string }[];
+  readonly manifest?: 'refused';
+}
+
+type Accepted = Ingested & Refused;
+
 export const events: Handlers<typeof eventRoutes> = {
   async ingestEvents(hub, { body }, caller) {
     await turns.next(body.byteLength);
@@ -45,7 +55,7 @@ export const events: Handlers<typeof eventRoutes> = {
 
   async getEvent(hub, { params }, caller) {
     const event = await hub.store.events.get(caller.tenantId, params.event_id);
-    if (!event || (caller.kind === 'key' && event.env !== caller.env)) throw notFound('Event not found.');
+    if (!event || !isSeen(event, caller)) throw notFound('Event not found.');
     return render(event);
   },
 
@@ -70,23 +80,25 @@ export const events: Handlers<typeof eventRoutes> = {
  * @param batch its events are handed over: the list is empty afterwards
  * @throws HubError rate_limited, overloaded, unavailable
  */
-export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): Promise<Ingested> {
+export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): Promise<Accepted> {
   const { tenantId, env } = caller;
   await withinLimits(hub, caller, batch.events);
   const now = hub.clock.now();
+  const refused = takeOutOfScope(caller, batch);
+  if (batch.events.length === 0) return { accepted: 0, duplicates: 0, ...refused };
   const agentIds = new Set(batch.events.map(({ agent_id }) => agent_id));
   const reports = versionsRun(batch.events, now);
   const storing = hub.store.events.ingest({
     tenantId,
     env,
     receivedAt: now,
-    events: sentBy(caller.agentId, batch.events),
+    events: sentBy(agentOf(caller), batch.events),
   });
   // Else the events of every request would stay in memory until the disk has answered.
   batch.events = [];
   const ingested = await storing;
   try {
-    if (batch.manifest) {
+    if (batch.manifest && !refused.manifest) {
       await hub.store.agents.putManifest(tenantId, env, batch.manifest, now, hub.secrets.uuid());
     }
     await touchAgents(hub, caller, agentIds);
@@ -98,7 +110,24 @@ export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): P
     owe(hub, tenantId, ingested.accepted);
     throw error;
   }
-  return ingested;
+  return { ...ingested, ...refused };
+}
+
+/** Takes out of the batch what is of agents that the key is not bound to, and says so. */
+function takeOutOfScope(caller: KeyCaller, batch: Batch): Refused {
+  if (caller.agentPattern === null) return {};
+  const isInScope = scopeTest(caller);
+  const rejected = batch.events.flatMap(({ call_id, agent_id }, index) =>
+    isInScope(agent_id)
+      ? []
+      : [{ index, call_id, code: 'forbidden' as const, detail: outsideScope(caller, agent_id) }],
+  );
+  if (rejected.length > 0) batch.events = batch.events.filter(({ agent_id }) => isInScope(agent_id));
+  const refused = batch.manifest !== null && !isInScope(batch.manifest.agent_id);
+  return {
+    ...(rejected.length > 0 ? { rejected } : {}),
+    ...(refused ? { manifest: 'refused' as const } : {}),
+  };
 }
 
 /** @throws HubError rate_limited */
@@ -121,9 +150,9 @@ async function withinLimits(hub: Hub, caller: KeyCaller, events: readonly EventI
   });
 }
 
-/** A key may write events of any agent: those of another than the request's own say whose request it was (document 3 §9). */
-const sentBy = (sender: string | null, events: readonly EventInput[]): readonly EventInput[] =>
-  sender === null || events.every((event) => event.agent_id === sender)
+/** A key may write events of any agent: those of another than the request's own say whose request it was. */
+const sentBy = (sender: string, events: readonly EventInput[]): readonly EventInput[] =>
+  events.every((event) => event.agent_id === sender)
     ? events
     : events.map((event) => (event.agent_id === sender ? event : { ...event, sent_by: sender }));
 
@@ -215,7 +244,7 @@ interface Query {
 const filterOf = (query: Query, caller: Extract<Caller, { kind: 'user' | 'key' }>): EventFilter => ({
   env: envSeen(caller, query.env),
   ...omitUndefined({
-    agentId: query.agent_id,
+    agentId: agentSeen(caller, query.agent_id),
     toolName: query.tool_name,
     verdict: query.verdict,
     mode: query.mode,
@@ -224,6 +253,20 @@ const filterOf = (query: Query, caller: Extract<Caller, { kind: 'user' | 'key' }
     search: query.search,
   }),
 });
+
+/** The agent whose events a caller sees; absent: every one's. @throws HubError forbidden when a key that is bound to agents names none of them */
+function agentSeen(
+  caller: Extract<Caller, { kind: 'user' | 'key' }>,
+  asked: string | undefined,
+): string | undefined {
+  if (caller.kind === 'user' || caller.agentPattern === null) return asked;
+  const agentId = asked ?? agentOf(caller);
+  requireAgent(caller, agentId);
+  return agentId;
+}
+
+const isSeen = ({ env, agent_id }: StoredEvent, caller: Extract<Caller, { kind: 'user' | 'key' }>): boolean =>
+  caller.kind === 'user' || (env === caller.env && scopeTest(caller)(agent_id));
 
 const render = (event: StoredEvent) => ({
   id: event.id,
@@ -237,7 +280,11 @@ const render = (event: StoredEvent) => ({
   payload: event.payload,
   env: event.env,
   created_at: iso(event.createdAt),
-  outcomes: event.outcomes.map((outcome) => ({ ...outcome, timestamp: renderInstant(outcome.timestamp) })),
+  outcomes: event.outcomes.map((outcome) => ({
+    ...outcome,
+    timestamp: renderInstant(outcome.timestamp),
+    sent_by: outcome.sent_by === event.agent_id ? null : (outcome.sent_by ?? null),
+  })),
 });
 
 /** What agents count and filter by stays readable beside a large argument. */

@@ -2,9 +2,11 @@
 import type { keyRoutes } from '../api/keys.ts';
 import { notFound } from '../domain/error.ts';
 import { dashboardsOf } from '../domain/frame.ts';
+import type { ApiKey } from '../domain/tenant.ts';
 import type { Handlers } from './hub.ts';
 import { listOf } from './pages.ts';
-import { iso } from './render.ts';
+import { validationFailed } from './problems.ts';
+import { iso, isoOrNull } from './render.ts';
 
 export const keys: Handlers<typeof keyRoutes> = {
   async createKey(hub, { body }, caller) {
@@ -12,6 +14,10 @@ export const keys: Handlers<typeof keyRoutes> = {
     const lead = `${hub.settings.wire.keyPrefix}${body.env}_`;
     const key = `${lead}${random}`;
     const now = hub.clock.now();
+    const expiresAt = body.expires_at ?? null;
+    if (expiresAt !== null && expiresAt <= now) {
+      throw validationFailed([{ loc: ['body', 'expires_at'], msg: 'must be in the future' }]);
+    }
     const record = {
       id: hub.secrets.uuid(),
       tenantId: caller.tenantId,
@@ -19,8 +25,10 @@ export const keys: Handlers<typeof keyRoutes> = {
       label: body.label,
       prefix: `${lead}${random.slice(0, 8)}`,
       hash: hub.secrets.sha256(key),
+      agentPattern: body.agent_pattern ?? null,
       createdBy: caller.email,
       createdAt: now,
+      expiresAt,
       lastUsedAt: null,
       revokedAt: null,
     };
@@ -32,20 +40,12 @@ export const keys: Handlers<typeof keyRoutes> = {
         data: { type: 'api_key_created', key_id: record.id, env: record.env, label: record.label },
       },
     ]);
-    const { id, prefix, env, label } = record;
-    return { id, key, prefix, env, label, created_at: iso(now) };
+    return { ...render(record), key };
   },
 
   async listKeys(hub, { query }, caller) {
     const page = await hub.store.keys.list(caller.tenantId, query);
-    return listOf(page, query, ({ id, prefix, env, label, createdAt, lastUsedAt }) => ({
-      id,
-      prefix,
-      env,
-      label,
-      created_at: iso(createdAt),
-      last_used_at: lastUsedAt === null ? null : iso(lastUsedAt),
-    }));
+    return listOf(page, query, (key) => ({ ...render(key), last_used_at: isoOrNull(key.lastUsedAt) }));
   },
 
   async revokeKey(hub, { params }, caller) {
@@ -67,3 +67,13 @@ export const keys: Handlers<typeof keyRoutes> = {
     return null;
   },
 };
+
+const render = ({ id, prefix, env, label, agentPattern, createdAt, expiresAt }: ApiKey) => ({
+  id,
+  prefix,
+  env,
+  label,
+  agent_pattern: agentPattern,
+  created_at: iso(createdAt),
+  expires_at: isoOrNull(expiresAt),
+});

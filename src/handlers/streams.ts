@@ -4,13 +4,14 @@ import { approvalRoutes } from '../api/approvals.ts';
 import type { Caller } from '../api/call.ts';
 import { bundleName as bundleField, line, tagMap } from '../api/fields.ts';
 import type { AdmittedStream, StreamHandlers, StreamQuery } from '../api/stream.ts';
+import { actingAgent } from '../app/acting-agent.ts';
 import { enforceLimit } from '../app/rate-limit.ts';
 import type { Tags } from '../domain/agent.ts';
 import { HubError } from '../domain/error.ts';
 import { dashboardsOf } from '../domain/frame.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import { AgentStream, type Node } from './agent-stream.ts';
-import { agentIdOf, reportVersion } from './agents.ts';
+import { reportVersion } from './agents.ts';
 import { requestApproval } from './approvals.ts';
 import { acceptEvents } from './events.ts';
 import type { Hub } from './hub.ts';
@@ -60,7 +61,7 @@ export function streamHandlers(hub: Hub, node: string): StreamHandlers {
   };
 }
 
-/** @throws HubError validation_failed, env_mismatch, and what the agent's actor throws */
+/** @throws HubError validation_failed, env_mismatch, forbidden, and what the agent's actor throws */
 async function admitAgent(
   node: Node,
   caller: KeyCaller,
@@ -76,7 +77,7 @@ async function admitAgent(
   const stream = new AgentStream(node, {
     tenantId,
     env,
-    agentId: agentIdOf(caller),
+    agentId: actingAgent(caller),
     connectionId,
     requested,
     policyVersion: policyVersion === null ? null : node.versions.shared(policyVersion),

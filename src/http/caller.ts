@@ -3,9 +3,12 @@
 import type { Caller } from '../api/call.ts';
 import { cookieOf } from '../api/cookie.ts';
 import type { AuthScheme, RouteDeclaration } from '../api/route.ts';
+import { requireAgent } from '../app/acting-agent.ts';
+import { onlyAgent } from '../domain/agent-scope.ts';
 import { HubError } from '../domain/error.ts';
 import type { Control } from '../domain/frame.ts';
 import { hasControl, isWellFormed } from '../domain/ids.ts';
+import { isExpired } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { KeyStore, LoginStore, TenantStore } from '../ports/identity.ts';
 import type { Log } from '../ports/log.ts';
@@ -93,7 +96,7 @@ export function createCallers(options: CallersOptions): Callers {
   /** An API key that says something: it may still be unknown or revoked. */
   function hasKey(headers: Headers): boolean {
     const token = bearer(headers.get('authorization') ?? '');
-    return token !== null && token.startsWith(wire.keyPrefix) && token.length > wire.keyPrefix.length;
+    return token?.startsWith(wire.keyPrefix) === true && token.length > wire.keyPrefix.length;
   }
 
   const logins = createLogins({
@@ -110,6 +113,9 @@ export function createCallers(options: CallersOptions): Callers {
     const usable = token.startsWith(wire.keyPrefix) && token.length <= maxCredential;
     const key = usable ? await ring.find(token) : null;
     if (!key) throw unauthenticated('Invalid or revoked API key.');
+    if (isExpired(key, options.clock.now())) throw unauthenticated('This API key has expired.');
+    const named = agentIdOf(headers, wire);
+    if (named !== null) requireAgent(key, named);
     return {
       kind: 'key',
       keyId: key.id,
@@ -117,7 +123,9 @@ export function createCallers(options: CallersOptions): Callers {
       keyHash: key.hash,
       tenantId: key.tenantId,
       env: key.env,
-      agentId: agentIdOf(headers, wire),
+      agentId: named ?? onlyAgent(key),
+      agentPattern: key.agentPattern,
+      expiresAt: key.expiresAt,
       network,
     };
   }
@@ -196,7 +204,8 @@ export function createCallers(options: CallersOptions): Callers {
       if (caller.kind === 'user') {
         return (await options.logins.get(caller.tokenHash, options.clock.now())) !== null;
       }
-      return (await options.keys.byHash(caller.keyHash))?.revokedAt === null;
+      const key = await options.keys.byHash(caller.keyHash);
+      return key !== null && key.revokedAt === null && !isExpired(key, options.clock.now());
     },
 
     control(message) {

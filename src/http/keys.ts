@@ -1,7 +1,7 @@
 // API keys on the request path: hash, bounded cache, last use. Makes and revokes none.
 
 import { BoundedMap } from '../concurrency/bounded-map.ts';
-import type { ApiKey } from '../domain/tenant.ts';
+import { type ApiKey, isExpired } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { KeyStore } from '../ports/identity.ts';
 import type { Log } from '../ports/log.ts';
@@ -14,7 +14,7 @@ const cacheSize = 20_000;
 const maxUses = 50_000;
 
 export interface KeyRing {
-  /** The key, when it exists and is not revoked. One hash and one map look-up when cached. */
+  /** The key, when it exists and is not revoked; it may have expired. One hash and one map look-up when cached. */
   find(key: string): Promise<ApiKey | null>;
   /** A revocation became known: forget the key, and whatever is being read about it. */
   revoked(keyHash: string): void;
@@ -91,7 +91,7 @@ export function createKeyRing(ports: {
         if (!found) return null;
         key = found;
       }
-      use(key.id, now);
+      if (!isExpired(key, now)) use(key.id, now);
       return key;
     },
     revoked(keyHash) {

@@ -62,19 +62,20 @@ export interface Assembly {
   readonly problems: readonly string[];
 }
 
+/** Tenants take turns: what one of them asks for never takes all threads, nor all places of those that wait. */
 export interface Evaluator {
   /**
-   * Dry-runs a bundle against one call. Never sees this process's environment: `env.*` is missing. At most 4 run at once; a further one
-   * waits up to 1 s. Changes nothing, so a repeat is safe.
+   * Dry-runs a bundle against one call. Never sees this process's environment: `env.*` is missing. At most 4 of a tenant run at once; a
+   * further one waits up to 1 s. Changes nothing, so a repeat is safe.
    * @throws HubError too_busy; unprocessable (invalid YAML, over 5 s or over its memory); validation_failed (over 10 documents or 100 contracts)
    */
-  evaluate(request: EvaluationRequest): Promise<Evaluation>;
+  evaluate(tenantId: string, request: EvaluationRequest): Promise<Evaluation>;
   /** @throws HubError unprocessable (not a mapping with metadata.name, or out of bounds); overloaded */
-  outline(yaml: string): Promise<BundleOutline>;
+  outline(tenantId: string, yaml: string): Promise<BundleOutline>;
   /** At most 100 contracts. @throws HubError unprocessable, with the first problem; overloaded */
-  takeApart(yaml: string): Promise<BundleParts>;
+  takeApart(tenantId: string, yaml: string): Promise<BundleParts>;
   /** The YAML of a composition, and its problems. @throws HubError unprocessable (over 5 s or its memory); overloaded */
-  assemble(request: AssemblyRequest): Promise<Assembly>;
+  assemble(tenantId: string, request: AssemblyRequest): Promise<Assembly>;
   /** Ends all workers; what runs or waits is refused with shutting_down. */
   close(): Promise<void>;
 }

@@ -40,6 +40,7 @@ const outcome = (verdict: string, timestamp: number) => ({
   decision_source: 'rule',
   decision_name: 'r',
   reason: `${verdict} it is`,
+  sent_by: 'agent-1',
 });
 
 export function eventsContract(name: string, open: Open): void {

@@ -53,6 +53,20 @@ it('take the effect of a timeout in the words of older and newer clients; the ol
   await expect(ask({ timeout_action: 'ask' })).rejects.toMatchObject({ code: 'validation_failed' });
 });
 
+it('are asked for and read with a key that is bound to their agent, and with no other', async () => {
+  const bound = { ...t.key(user, 'production', null), agentPattern: 'team-a.*' };
+  const get = async (id: string, caller: KeyCaller) =>
+    (await t.call('getApproval', { params: { approval_id: id } }, caller)).body.agent_id;
+  const { id } = await ask({ agent_id: 'team-a.1' }, bound);
+  expect(await get(id, bound)).toBe('team-a.1');
+  const refused = { code: 'forbidden', message: expect.stringContaining("'team-a.*'") };
+  await expect(ask({ agent_id: 'team-b.1' }, bound)).rejects.toMatchObject(refused);
+  const one = { ...bound, agentId: 'team-a.1' };
+  await expect(ask({ agent_id: 'team-b.1' }, one)).rejects.toMatchObject(refused);
+  const other = await ask({}, t.key(user, 'production', 'team-b.1'));
+  await expect(get(other.id, bound)).rejects.toMatchObject({ code: 'not_found' });
+});
+
 it('are limited to 10 a minute per agent and environment, whatever others do', async () => {
   for (let i = 0; i < 10; i++) await ask({}, t.key(user, 'staging'));
   for (let i = 0; i < 10; i++) await ask();

@@ -1,6 +1,7 @@
 // Audit events: what is stored, announced, found and counted.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { HubError } from '../../src/domain/error.ts';
+import { streamHandlers } from '../../src/handlers/streams.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
@@ -44,7 +45,6 @@ it('keep microseconds and what a repeat adds; the payload cannot choose the envi
   });
 });
 
-// Document 3 §9: the event's agent is free text; "record both; keep accepting".
 it('of another agent than the request names are stored with both, whatever they say themselves', async () => {
   const other = `not-${key.agentId}`;
   await ingest(
@@ -60,7 +60,68 @@ it('of another agent than the request names are stored with both, whatever they 
   const both = Object.fromEntries(found.map((e) => [e.call_id, e]));
   expect(both['1']).toMatchObject({ agent_id: key.agentId, sent_by: null });
   expect(both['2']).toMatchObject({ agent_id: other, sent_by: key.agentId });
-  expect(both['3']).toMatchObject({ agent_id: other, sent_by: null });
+  expect(both['3']).toMatchObject({ agent_id: other, sent_by: 'default' });
+});
+
+it('of agents that a key is not bound to are listed as rejected, and the others are stored', async () => {
+  const bound = { ...key, agentId: null, agentPattern: 'team-a.*' };
+  const agent_manifest = { agent_id: 'team-b.1', policy_version: 'v1', contracts: [] };
+  const of = (...ids: string[]) => ids.map((agent_id, i) => event(`${i}`, { agent_id }));
+  const post = async (body: object) => (await t.call('ingestEvents', { body }, bound)).body;
+  expect(await post({ events: of('team-a.1', 'team-b.1', 'team-a.2') })).toEqual({
+    accepted: 2,
+    duplicates: 0,
+    rejected: [
+      {
+        index: 1,
+        call_id: '1',
+        code: 'forbidden',
+        detail: "This API key is bound to agents that match 'team-a.*', which 'team-b.1' does not.",
+      },
+    ],
+  });
+  expect(await post({ events: of('team-b.1'), agent_manifest })).toMatchObject({
+    accepted: 0,
+    rejected: [{ index: 0 }],
+    manifest: 'refused',
+  });
+  const stored = (await t.call('searchEvents', {}, user)).body;
+  expect(stored.map(({ agent_id }) => agent_id).sort()).toEqual(['team-a.1', 'team-a.2']);
+  expect(await t.hub.store.agents.get(user.tenantId, 'team-b.1')).toBeNull();
+  const streams = streamHandlers(t.hub, 'node-1');
+  const message = { type: 'events', body: { events: of('team-b.1', 'team-a.1') } } as const;
+  expect(await streams.message(bound, message)).toMatchObject({
+    rejected: [{ index: 0, code: 'forbidden' }],
+  });
+});
+
+it('are searched by a key that is bound to agents for those alone', async () => {
+  await ingest(event('1', { agent_id: 'team-a.1' }), event('2', { agent_id: 'team-b.1' }));
+  const search = async (caller: KeyCaller, query = {}) =>
+    (await t.call('searchEvents', { query }, caller)).body.map(({ call_id }) => call_id);
+  const one = { ...key, agentId: 'team-a.1', agentPattern: 'team-a.1' };
+  expect(await search(one)).toEqual(['1']);
+  const several = { ...key, agentId: null, agentPattern: 'team-a.*' };
+  expect(await search(several, { agent_id: 'team-a.1' })).toEqual(['1']);
+  for (const query of [{}, { agent_id: 'team-b.1' }]) {
+    await expect(search(several, query)).rejects.toMatchObject({ code: 'forbidden' });
+  }
+});
+
+it("that repeat another agent's call say so in what they add", async () => {
+  await ingest(event('1'));
+  const other = { ...key, agentId: 'agent-2' };
+  const repeat = (agent_id: string, verdict: string, caller: KeyCaller) =>
+    t.call('ingestEvents', { body: { events: [event('1', { agent_id, verdict })] } }, caller);
+  await repeat('agent-1', 'call_executed', key);
+  await repeat('agent-1', 'call_failed', other);
+  await repeat('agent-2', 'call_denied', other);
+  const [found] = (await t.call('searchEvents', {}, user)).body;
+  expect(found?.outcomes).toMatchObject([
+    { verdict: 'call_executed', sent_by: null },
+    { verdict: 'call_failed', sent_by: 'agent-2' },
+    { verdict: 'call_denied', sent_by: 'agent-2' },
+  ]);
 });
 
 it('are announced to dashboards once per batch, and only when something is new', async () => {
@@ -212,6 +273,10 @@ it('are not there for keys of other environments, other tenants and unknown ids'
   const params = { event_id: id };
   await expect(t.call('getEvent', { params }, t.key(user, 'staging'))).rejects.toMatchObject(unknown);
   await expect(t.call('getEvent', { params }, await t.tenant())).rejects.toMatchObject(unknown);
+  await expect(t.call('getEvent', { params }, { ...key, agentPattern: 'other-*' })).rejects.toMatchObject(
+    unknown,
+  );
+  expect((await t.call('getEvent', { params }, { ...key, agentPattern: 'agent-*' })).body.id).toBe(id);
   const other = { params: { event_id: t.hub.secrets.uuid() } };
   await expect(t.call('getEvent', other, key)).rejects.toMatchObject(unknown);
 });

@@ -73,8 +73,26 @@ it('revoked once, every node hears of it; a second time, or by another tenant, t
   await expect(revoke(id)).rejects.toMatchObject(absent);
 });
 
+it('are bound to an agent, or to those that a pattern matches, and expire', async () => {
+  const expires_at = new Date(t.clock.now() + 3_600_000).toISOString();
+  const made = await create({ agent_pattern: 'team-a.*', expires_at });
+  expect(made).toMatchObject({ agent_pattern: 'team-a.*', expires_at });
+  expect(await create()).toMatchObject({ agent_pattern: null, expires_at: null });
+  const listed = (await list()).find(({ id }) => id === made.id);
+  expect(listed).toMatchObject({ agent_pattern: 'team-a.*', expires_at, last_used_at: null });
+  expect(await t.hub.store.keys.byHash(t.hub.secrets.sha256(made.key))).toMatchObject({
+    agentPattern: 'team-a.*',
+    expiresAt: t.clock.now() + 3_600_000,
+  });
+});
+
 it.each([
   [{ env: 'test' }],
+  [{ agent_pattern: '' }],
+  [{ agent_pattern: 'a\nb' }],
+  [{ agent_pattern: 'x'.repeat(256) }],
+  [{ expires_at: '2001-01-01T00:00:00Z' }],
+  [{ expires_at: 'tomorrow' }],
   [{ env: null }],
   [{ label: '<b>x</b>' }],
   [{ label: 'javascript:alert(1)' }],

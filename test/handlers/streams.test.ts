@@ -64,6 +64,16 @@ it('get nothing when nothing is deployed, or when they run what is', async () =>
   expect(await stream.catchUp()).toEqual([]);
 });
 
+it('are of the agents that their key is bound to', async () => {
+  const bound = { ...key, agentId: null, agentPattern: 'team-a.*' };
+  const open = (caller: KeyCaller) => streams.admitAgent(caller, { env: 'production' }, 'c1');
+  expect((await open({ ...bound, agentId: 'team-a.1' })).agentId).toBe('team-a.1');
+  const refused = { code: 'forbidden', message: expect.stringContaining("'team-a.*'") };
+  await expect(open(bound)).rejects.toMatchObject(refused);
+  const report = { type: 'report', body: { policy_version: 'v1' } } as const;
+  await expect(streams.message(bound, report)).rejects.toMatchObject(refused);
+});
+
 it('share one frame object per deployment, and get a new one after a rotation', async () => {
   await deploy(t, user, 'base', '1');
   const frame = async () => (await (await admit({ bundle_name: 'base' })).catchUp())[0];

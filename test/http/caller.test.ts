@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Caller } from '../../src/api/call.ts';
 import { ManualClock } from '../clock.ts';
 import { asKey, asUser, edge, hashOf, headerOf, jsonOf, raw } from './fixtures.ts';
 
@@ -44,6 +45,8 @@ describe('API keys', () => {
       tenantId,
       env,
       agentId: null,
+      agentPattern: null,
+      expiresAt: null,
       network,
     };
     const isStillValid = () => callers.isStillValid({ kind: 'key', ...caller });
@@ -52,6 +55,53 @@ describe('API keys', () => {
     expect(await isStillValid()).toBe(false);
     keys.delete(key.hash);
     expect(await isStillValid()).toBe(false);
+  });
+
+  it('are refused from the moment they expire, also while remembered, and their use is not recorded any more', async () => {
+    const clock = new ManualClock();
+    const { pipeline, callers, keys, key, used } = edge({ clock });
+    const get = () => pipeline.handle(raw('GET', '/api/v1/sessions/a', asKey));
+    const expiresAt = clock.now() + 1000;
+    keys.set(key.hash, { ...key, expiresAt });
+    const caller = await callers
+      .find({ auth: ['key'] }, new Map(Object.entries(asKey)), '')
+      .then((found) => found.caller as Extract<Caller, { kind: 'key' }>);
+    clock.advance(999);
+    expect((await get()).status).toBe(200);
+    expect(await callers.isStillValid(caller)).toBe(true);
+    clock.advance(1);
+    const after = await get();
+    expect([after.status, jsonOf(after).detail]).toEqual([401, 'This API key has expired.']);
+    expect(await callers.isStillValid(caller)).toBe(false);
+    await callers.flush();
+    expect(used).toEqual([{ id: key.id, at: expiresAt - 1 }]);
+  });
+
+  it.each([
+    ['agent-1', undefined, 'agent-1'],
+    ['agent-1', 'agent-1', 'agent-1'],
+    ['team-a.*', 'team-a.7', 'team-a.7'],
+    ['team-a.*', undefined, null],
+    [null, undefined, null],
+  ])('bound to %s are of the agent %s names: %s', async (agentPattern, header, agentId) => {
+    const { callers, keys, key } = edge();
+    keys.set(key.hash, { ...key, agentPattern });
+    const headers = { ...asKey, ...(header === undefined ? {} : { 'x-service-agent-id': header }) };
+    const { caller } = await callers.find({ auth: ['key'] }, new Map(Object.entries(headers)), '');
+    expect(caller).toMatchObject({ agentId, agentPattern });
+  });
+
+  it('bound to an agent are refused with the header of another', async () => {
+    const { pipeline, keys, key } = edge();
+    keys.set(key.hash, { ...key, agentPattern: 'team-a.*' });
+    const as = (agent: string) =>
+      pipeline.handle(raw('GET', '/api/v1/sessions/a', { ...asKey, 'x-service-agent-id': agent }));
+    expect((await as('team-a.7')).status).toBe(200);
+    const refused = await as('team-b.7');
+    expect([refused.status, jsonOf(refused)]).toMatchObject([
+      403,
+      { detail: "This API key is bound to agents that match 'team-a.*', which 'team-b.7' does not." },
+    ]);
   });
 
   it('that do not exist are asked for at most every 5 s', async () => {

@@ -235,8 +235,10 @@ export function edge(
     label: null,
     prefix: 'svk_production_01234567',
     hash: hashOf(keyText),
+    agentPattern: null,
     createdBy: 'a@b.c',
     createdAt: clock.now(),
+    expiresAt: null,
     lastUsedAt: null,
     revokedAt: null,
   };

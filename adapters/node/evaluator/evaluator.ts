@@ -51,32 +51,43 @@ export function createEvaluator({
     startMs: 15_000,
     memoryMb: 256,
   };
-  const runs = createPool({ ...shared, ...running, size: 4, maxWaiting: 16, waitMs: 1000, limitMs });
+  // One tenant leaves threads of both pools to the others, whatever it asks for.
+  const runs = createPool({
+    ...shared,
+    ...running,
+    size: 6,
+    shares: { running: 4, waiting: 16, allWaiting: 128 },
+    waitMs: 1000,
+    limitMs,
+  });
   const readings = createPool({
     ...shared,
     ...reading,
-    size: 1,
-    maxWaiting: 32,
+    size: 2,
+    shares: { running: 1, waiting: 32, allWaiting: 128 },
     waitMs: 10_000,
     limitMs: 5000,
   });
   const small = (yaml: string): boolean => yaml.length <= readAtOnce && !yaml.includes('&');
-  const read = async <T extends Task & { kind: 'outline' | 'takeApart' }>(task: T): Promise<TaskResult<T>> =>
-    (small(task.yaml) ? perform(task) : await readings.run(task)) as TaskResult<T>;
+  const read = async <T extends Task & { kind: 'outline' | 'takeApart' }>(
+    tenantId: string,
+    task: T,
+  ): Promise<TaskResult<T>> =>
+    (small(task.yaml) ? perform(task) : await readings.run(task, tenantId)) as TaskResult<T>;
 
   return {
-    evaluate: async (request) => {
+    evaluate: async (tenantId, request) => {
       const task = { kind: 'evaluate', request, accepted } as const;
-      return (await runs.run(task)) as TaskResult<typeof task>;
+      return (await runs.run(task, tenantId)) as TaskResult<typeof task>;
     },
-    outline: async (yaml) => read({ kind: 'outline', yaml }),
-    takeApart: async (yaml) => read({ kind: 'takeApart', yaml, accepted }),
-    async assemble(request) {
+    outline: async (tenantId, yaml) => read(tenantId, { kind: 'outline', yaml }),
+    takeApart: async (tenantId, yaml) => read(tenantId, { kind: 'takeApart', yaml, accepted }),
+    async assemble(tenantId, request) {
       if (tooLarge(request)) {
         return { yaml: '', contracts: [], problems: ['The assembled bundle is larger than 1048576 bytes'] };
       }
       const task = { kind: 'assemble', request, accepted } as const;
-      return (await readings.run(task)) as TaskResult<typeof task>;
+      return (await readings.run(task, tenantId)) as TaskResult<typeof task>;
     },
     async close() {
       await Promise.all([runs.close(), readings.close()]);

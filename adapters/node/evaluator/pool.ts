@@ -1,6 +1,7 @@
-// A few worker threads, one job each at a time: started when first needed, reused, terminated when a job takes too long.
-// Knows nothing of what the jobs are.
+// A few worker threads, one job each at a time: started when first needed, reused, terminated when a job takes too long. Owners of jobs take
+// turns. Knows nothing of what the jobs are.
 import { Worker } from 'node:worker_threads';
+import { FairQueue, type Shares } from '../../../src/concurrency/fair-queue.ts';
 import { HubError } from '../../../src/domain/error.ts';
 import type { Clock, Timer } from '../../../src/ports/clock.ts';
 import type { Answer } from './answers.ts';
@@ -10,8 +11,8 @@ export interface PoolOptions {
   readonly entry: URL;
   /** Workers alive at once. */
   readonly size: number;
-  /** Jobs that may wait for a worker; a further one is refused at once. */
-  readonly maxWaiting: number;
+  /** Jobs of one owner, and of all, that may run at once and wait for a worker; a further one is refused at once. */
+  readonly shares: Shares;
   /** Milliseconds that a job waits for a worker before it is refused. */
   readonly waitMs: number;
   /** Milliseconds that a job may run, counted from when its worker is ready. */
@@ -29,7 +30,7 @@ export interface PoolOptions {
 
 export interface Pool {
   /** The worker's answer. @throws HubError of the work, or of the pool's bounds */
-  run(task: unknown): Promise<unknown>;
+  run(task: unknown, owner: string): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -39,62 +40,68 @@ interface Job {
   reject(error: HubError): void;
 }
 
+interface Queued extends Job {
+  /** Ends its wait. */
+  timer: Timer | null;
+  started: boolean;
+}
+
 const closing = () => new HubError('shutting_down', 'The server is shutting down.');
 
 export function createPool(options: PoolOptions): Pool {
   const idle: Thread[] = [];
   const alive = new Set<Thread>();
-  const waiting: { job: Job; timer: Timer }[] = [];
+  const queue = new FairQueue<Queued>(options.shares);
   let closed = false;
 
-  const hand = (thread: Thread, job: Job): void => {
-    thread.work(job).then((reusable) => {
-      if (reusable && !closed) idle.push(thread);
-      else alive.delete(thread);
-      next();
-    });
-  };
+  /** Starts whatever may run. */
   const next = (): void => {
-    if (closed || waiting.length === 0) return;
-    const thread = free();
-    if (!thread) return;
-    const first = waiting.shift();
-    if (!first) return void idle.push(thread);
-    first.timer.cancel();
-    hand(thread, first.job);
-  };
-  const free = (): Thread | null => {
-    for (let thread = idle.pop(); thread; thread = idle.pop()) {
-      if (!thread.ended) return thread;
+    while (!closed && (idle.length > 0 || alive.size < options.size)) {
+      const taken = queue.take();
+      if (!taken) return;
+      const { owner, item: job } = taken;
+      job.started = true;
+      job.timer?.cancel();
+      const thread = free();
+      thread.work(job).then((reusable) => {
+        queue.done(owner);
+        if (reusable && !closed) idle.push(thread);
+        else alive.delete(thread);
+        next();
+      });
     }
-    if (alive.size >= options.size) return null;
-    const started = new Thread(options, (gone) => alive.delete(gone));
+  };
+  const free = (): Thread => {
+    const waiting = idle.pop();
+    if (waiting) return waiting;
+    const started = new Thread(options, (gone) => {
+      alive.delete(gone);
+      const at = idle.indexOf(gone);
+      if (at >= 0) idle.splice(at, 1);
+    });
     alive.add(started);
     return started;
   };
 
   return {
-    run: (task) =>
+    run: (task, owner) =>
       new Promise((resolve, reject) => {
         if (closed) return reject(closing());
-        const job: Job = { task, resolve, reject };
-        const thread = free();
-        if (thread) return hand(thread, job);
-        if (waiting.length >= options.maxWaiting) return reject(options.refused());
-        const entry = {
-          job,
-          timer: options.clock.after(options.waitMs, () => {
-            waiting.splice(waiting.indexOf(entry), 1);
-            reject(options.refused());
-          }),
+        const job: Queued = { task, resolve, reject, timer: null, started: false };
+        queue.add(owner, job);
+        next();
+        if (job.started) return;
+        const refuse = (): void => {
+          if (queue.remove(owner, job)) reject(options.refused());
         };
-        waiting.push(entry);
+        if (queue.isOver(owner)) refuse();
+        else job.timer = options.clock.after(options.waitMs, refuse);
       }),
     async close() {
       closed = true;
-      for (const { job, timer } of waiting.splice(0)) {
-        timer.cancel();
-        job.reject(closing());
+      for (const { timer, reject } of queue.clear()) {
+        timer?.cancel();
+        reject(closing());
       }
       await Promise.all([...alive].map((thread) => thread.end(closing())));
       idle.length = 0;
@@ -143,10 +150,6 @@ class Thread {
       );
     });
     this.#worker.on('exit', () => void this.end(new HubError('internal', 'A worker stopped unexpectedly.')));
-  }
-
-  get ended(): boolean {
-    return this.#ended;
   }
 
   /** Runs a job. Resolves when the thread is free again (true) or gone (false). */

@@ -106,7 +106,8 @@ export function createLive({ broadcast, handlers, clock, log, isStillValid, turn
       wheel.add(stream, clock.random());
       join(stream, broadcast).then(
         () => {
-          stream.endsAt = clock.monotonic() + maxAgeMs * (1 - ageJitter + 2 * ageJitter * clock.random());
+          const age = maxAgeMs * (1 - ageJitter + 2 * ageJitter * clock.random());
+          stream.endsAt = clock.monotonic() + Math.min(age, keyLifeMs(stream.caller, clock.now()));
         },
         (error: unknown) => {
           if (!stream.ended)
@@ -266,6 +267,10 @@ export function createLive({ broadcast, handlers, clock, log, isStillValid, turn
       })),
   };
 }
+
+/** How long the caller's API key still lives. */
+const keyLifeMs = (caller: LiveCaller, now: number): number =>
+  caller.kind === 'key' && caller.expiresAt !== null ? caller.expiresAt - now : Number.POSITIVE_INFINITY;
 
 /** Why a control message ends a stream; null when it does not concern it. */
 function endReason(control: Control, { caller }: Stream): EndReason | null {

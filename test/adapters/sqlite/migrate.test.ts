@@ -1,7 +1,8 @@
-// A file that an older version of the hub wrote: what its deployments and signing keys become.
+// A file that an older version of the hub wrote: what its deployments, signing keys and API keys become.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Database } from '../../../adapters/sqlite/database.ts';
 import { deploymentStore } from '../../../adapters/sqlite/deployments.ts';
+import { keyStore } from '../../../adapters/sqlite/keys.ts';
 import { migrate } from '../../../adapters/sqlite/schema.ts';
 import { signingStore } from '../../../adapters/sqlite/signing.ts';
 import { aDeployment, t0, uuid } from '../../contract/fixtures.ts';
@@ -15,6 +16,13 @@ beforeEach(() => {
   migrate(db, before);
 });
 afterEach(() => db.close());
+
+it('keeps the API keys of an older file for every agent, without an end', () => {
+  const row = ['k1', 't1', 'staging', null, 'svk_staging_12345678', 'hash', 'ann', t0, null, null];
+  db.run(`INSERT INTO keys VALUES (${row.map(() => '?')})`, row);
+  migrate(db);
+  expect(keyStore(db).byHash('hash')).toMatchObject({ id: 'k1', agentPattern: null, expiresAt: null });
+});
 
 it('keeps the deployments of an older file, goes on above their sequences, and forgets retired seeds', () => {
   const tenantId = uuid();

@@ -28,6 +28,9 @@ async function served(): Promise<Served> {
   return { ...(await serve({ clock })), clock };
 }
 
+/** True when the last chunk of a chunked body came right behind the one before. */
+const hasCleanEnd = (text: string): boolean => text.endsWith('\n\n\r\n0\r\n\r\n');
+
 /** An open stream; `closed` resolves when the server has ended it. */
 async function open(hub: Served, transport: Transport, side: Side) {
   let raw: RawSocket;
@@ -37,7 +40,7 @@ async function open(hub: Served, transport: Transport, side: Side) {
     const lines = Object.entries(headers[side]).map(([name, value]) => `${name}: ${value}\r\n`);
     raw.send(`GET ${path[side]} HTTP/1.1\r\nHost: a\r\n${lines.join('')}\r\n`);
     await raw.until((t) => t.includes('retry:'));
-    closing = () => raw.closed;
+    closing = () => raw.closed || hasCleanEnd(raw.text);
   } else {
     const socket = new WebSocketClient(hub.server.port);
     raw = socket.raw;

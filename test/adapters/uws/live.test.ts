@@ -95,12 +95,16 @@ describe('an SSE stream', () => {
       keyId: 'key-1',
       keyHash: hashOf(keyText),
     });
-    await Promise.all([halfClosed.untilClosed(), kept.untilClosed()]);
+    // The last chunk of a chunked body, and nothing else: the response was ended, not torn off. Its client is to close the connection.
+    for (const socket of [halfClosed, kept]) {
+      expect(socket.text).toMatch(/\r\nconnection: close\r\n/i);
+      await socket.until((t) => t.endsWith('\n\n\r\n0\r\n\r\n'));
+      expect(socket.closed).toBe(false);
+      socket.destroy();
+    }
     await agree(hub, 0);
     expect(hub.streams.seen.closed).toHaveLength(3);
     expect(new Set(hub.streams.seen.closed).size).toBe(3);
-    // The last chunk of a chunked body: the response was ended, not torn off.
-    expect(kept.text.endsWith('0\r\n\r\n')).toBe(true);
   });
 
   it('whose client leaves while it is being admitted is closed and forgotten', async () => {

@@ -97,6 +97,7 @@ export function hub() {
       codec?: Codec;
       lastEventId?: string;
       keyHash?: string;
+      expiresAt?: number;
       revocationSequence?: number;
       full?: boolean;
       attach?: boolean;
@@ -113,6 +114,8 @@ export function hub() {
           tenantId: options.tenant ?? 't1',
           env: options.env ?? 'production',
           agentId: options.agent ?? 'default',
+          agentPattern: null,
+          expiresAt: options.expiresAt ?? null,
           network: '203.0.113.9',
         };
     const admitted =

@@ -250,6 +250,16 @@ describe('the wheel', () => {
     expect(socket.written.filter((text) => text === ': keepalive\n\n')).toHaveLength(4);
   });
 
+  it('ends the streams of a key within 15 s of its expiry', async () => {
+    const { open, clock } = hub();
+    const { socket } = await open({ expiresAt: clock.now() + 60_000 });
+    const { socket: other } = await open();
+    clock.advance(59_999);
+    expect(socket.over).toBeNull();
+    clock.advance(15_001);
+    expect([socket.over, other.over]).toEqual(['ended', null]);
+  });
+
   it('ends streams at the age of an hour, give or take a tenth', async () => {
     const { open, clock } = hub();
     const { socket } = await open();

@@ -21,7 +21,7 @@ function open(changed: Partial<PoolOptions> = {}): Pool {
   pool = createPool({
     entry: new URL('./entry.mjs', import.meta.url),
     size: 2,
-    maxWaiting: 2,
+    shares: { running: 2, waiting: 2, allWaiting: 20 },
     waitMs: 20_000,
     limitMs: 20_000,
     startMs: 20_000,
@@ -36,7 +36,7 @@ function open(changed: Partial<PoolOptions> = {}): Pool {
 }
 
 const echo = async (from: Pool, value: unknown): Promise<Echo> =>
-  (await from.run({ do: 'echo', value })) as Echo;
+  (await from.run({ do: 'echo', value }, 'owner')) as Echo;
 
 test('a thread is started when first needed, reused, and sees no environment', async () => {
   const made = open();
@@ -48,7 +48,7 @@ test('a thread is started when first needed, reused, and sees no environment', a
 });
 
 test('no more threads than its size run; the rest wait their turn, and each gets its own answer', async () => {
-  const made = open({ maxWaiting: 50 });
+  const made = open({ shares: { running: 2, waiting: 50, allWaiting: 50 } });
   const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => echo(made, i)));
   expect(answers.map((a) => a.echo)).toEqual(Array.from({ length: 20 }, (_, i) => i));
   expect(new Set(answers.map((a) => a.thread)).size).toBeLessThanOrEqual(2);
@@ -56,13 +56,51 @@ test('no more threads than its size run; the rest wait their turn, and each gets
 
 test('a job over its time is told so, and its thread is replaced', async () => {
   const made = open({ size: 1, limitMs: 100 });
-  await expect(made.run({ do: 'spin' })).rejects.toThrow('timed out');
+  await expect(made.run({ do: 'spin' }, 'owner')).rejects.toThrow('timed out');
   expect((await echo(made, 'after')).echo).toBe('after');
 });
 
+test('an owner with more jobs than its share leaves a thread and the next turns to others', async () => {
+  const made = open({ shares: { running: 1, waiting: 9, allWaiting: 20 }, limitMs: 300 });
+  const order: string[] = [];
+  const run = (owner: string, what: string) =>
+    made.run({ do: what, value: owner }, owner).then(
+      () => order.push(owner),
+      () => order.push(owner),
+    );
+  const flood = Array.from({ length: 4 }, () => run('greedy', 'spin'));
+  await run('other', 'echo');
+  expect(order).toEqual(['other']);
+  const spins = [run('other', 'spin'), run('other', 'echo'), run('third', 'echo')];
+  await Promise.all([...flood, ...spins]);
+  // The third did not wait for all of the greedy one's.
+  expect(order.indexOf('third')).toBeLessThan(order.lastIndexOf('greedy'));
+});
+
+test('what one owner has waiting does not fill the queue for others', async () => {
+  const made = open({ size: 1, shares: { running: 1, waiting: 2, allWaiting: 3 }, limitMs: 200 });
+  const answers = [1, 2, 3, 4].map(() => made.run({ do: 'spin' }, 'greedy'));
+  const other = made.run({ do: 'echo', value: 1 }, 'other');
+  const beyond = made.run({ do: 'echo', value: 1 }, 'third');
+  const settled = await Promise.allSettled([...answers, other, beyond]);
+  expect(settled.map((one) => (one.status === 'rejected' ? one.reason.message : 'answered'))).toEqual([
+    'timed out',
+    'timed out',
+    'timed out',
+    'refused',
+    'answered',
+    'refused',
+  ]);
+});
+
 test('a waiting job is refused after its wait, and at once when too many wait', async () => {
-  const made = open({ size: 1, maxWaiting: 1, waitMs: 50, limitMs: 2000 });
-  const spinning = made.run({ do: 'spin' });
+  const made = open({
+    size: 1,
+    shares: { running: 2, waiting: 1, allWaiting: 9 },
+    waitMs: 50,
+    limitMs: 2000,
+  });
+  const spinning = made.run({ do: 'spin' }, 'owner');
   spinning.catch(() => {});
   const waiting = echo(made, 1);
   await expect(echo(made, 2)).rejects.toMatchObject({ code: 'too_busy' });
@@ -72,7 +110,7 @@ test('a waiting job is refused after its wait, and at once when too many wait', 
 
 test('a job that waits takes over the place of one that is ended', async () => {
   const made = open({ size: 1, limitMs: 200 });
-  const spinning = made.run({ do: 'spin' });
+  const spinning = made.run({ do: 'spin' }, 'owner');
   const waiting = echo(made, 'next');
   await expect(spinning).rejects.toThrow('timed out');
   expect((await waiting).echo).toBe('next');
@@ -80,27 +118,30 @@ test('a job that waits takes over the place of one that is ended', async () => {
 
 test('a job over its memory is told so, and the process lives on', async () => {
   const made = open({ size: 1 });
-  await expect(made.run({ do: 'grow' })).rejects.toThrow('overgrown');
+  await expect(made.run({ do: 'grow' }, 'owner')).rejects.toThrow('overgrown');
   expect((await echo(made, 'after')).echo).toBe('after');
 });
 
 test.each(['exit', 'throw'])('a thread that stops by %s fails its job alone', async (how) => {
   const made = open({ size: 1 });
-  await expect(made.run({ do: how })).rejects.toMatchObject({ code: 'internal' });
+  await expect(made.run({ do: how }, 'owner')).rejects.toMatchObject({ code: 'internal' });
   expect((await echo(made, 'after')).echo).toBe('after');
 });
 
 test('an error of the work keeps its code and leaves the thread in use', async () => {
   const made = open({ size: 1 });
   const before = await echo(made, 1);
-  await expect(made.run({ do: 'refuse' })).rejects.toMatchObject({ code: 'unprocessable', message: 'no' });
+  await expect(made.run({ do: 'refuse' }, 'owner')).rejects.toMatchObject({
+    code: 'unprocessable',
+    message: 'no',
+  });
   expect((await echo(made, 2)).thread).toBe(before.thread);
 });
 
 test('closing ends what runs and waits, and refuses what comes', async () => {
   const made = open({ size: 1 });
   await echo(made, 'started');
-  const spinning = made.run({ do: 'spin' });
+  const spinning = made.run({ do: 'spin' }, 'owner');
   const waiting = echo(made, 1);
   const refusals = Promise.allSettled([spinning, waiting]);
   await made.close();
