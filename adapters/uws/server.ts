@@ -8,7 +8,7 @@ import { type RawRequest, TransportGone } from '../../src/http/raw.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { IncomingBody } from './body.ts';
-import { Exchange, watchAborted } from './exchange.ts';
+import { Exchange, hasNoBody, watchAborted } from './exchange.ts';
 import { loadUws } from './load.ts';
 import { type CopiedRequest, copyRequest } from './request.ts';
 import { completeUpgrade, type Handshake, refuseHandshake, socketBehavior } from './sockets.ts';
@@ -38,6 +38,16 @@ const sweepMs = 5_000;
 /** A body must be here within this time, however slowly it drips. */
 const maxBodyMs = 30_000;
 /**
+ * Answers without a body that one network gets in 5 s; over that, the connections are cut. Whether the client reads cannot be told of such an
+ * answer, as of one with a body: a client that only asks would make the native server gather them.
+ */
+const maxBodyless = 2_000;
+/** A request must be answered within this time after its body is here. Proxies give up after 60 s. */
+const maxHandlingMs = 120_000;
+/** An answer must be taken within this time, and a second for each 32 KiB of it: the native server ends a connection that takes nothing for 12 s. */
+const minSendMs = 30_000;
+const minSendRate = (32 * 1024) / 1000;
+/**
  * When a request is answered before its body was read, a body of at most this length is read to its end and forgotten (for at most the
  * 12 s that the native server lets a connection idle): closing at once would take the answer from a client that still sends. A longer
  * body, or one of unknown length, ends the connection.
@@ -48,9 +58,19 @@ const readOnBytes = 16 * 1024 * 1024;
 export async function startServer({ host, port, pipeline, clock, log }: ServerOptions): Promise<Server> {
   const uws = await loadUws();
   const app = uws.App();
-  const incoming = new Map<IncomingBody, HttpResponse>();
+  /** Requests that are not answered whole, and when they must be (monotonic ms). */
+  const unfinished = new Map<Exchange, number>();
+  /** Answers without a body since the last sweep, by network. */
+  const bodyless = new Map<string, number>();
   let stopping = false;
   let connections = 0;
+
+  /** Counts an answer without a body. False: so many are not sent to one network. */
+  function mayAnswer(network: string): boolean {
+    const count = (bodyless.get(network) ?? 0) + 1;
+    bodyless.set(network, count);
+    return count <= maxBodyless;
+  }
 
   /** Handles one request; nothing thrown leaves it. `handshake` is null for plain HTTP. */
   async function serve(
@@ -58,7 +78,6 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
     exchange: Exchange,
     raw: RawRequest,
     body: IncomingBody | null,
-    declared: number,
     handshake: Handshake | null,
   ): Promise<void> {
     try {
@@ -66,23 +85,33 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
       // So a request whose end is in doubt is answered a turn later, and nothing smuggled behind it is ever handled.
       if (raw.refused) await new Promise<void>((resolve) => setImmediate(resolve));
       const response = await pipeline.handle(raw);
-      const unread = body !== null && !body.whole && !(declared <= readOnBytes);
-      if (body) incoming.delete(body);
       if (handshake && response.live && exchange.open) {
+        unfinished.delete(exchange);
         completeUpgrade(res, response, response.live, handshake);
         return;
       }
+      if (!response.live && hasNoBody(raw.method, response) && !mayAnswer(pipeline.networkOf(raw))) {
+        exchange.cut();
+        return;
+      }
+      const unread = body !== null && !body.whole && !(body.declared <= readOnBytes);
       exchange.send(response, {
         head: raw.method === 'HEAD',
         close: response.close || unread,
         last: stopping,
+        unsent: pipeline.budgets.unsent,
       });
+      if (exchange.isSending && !response.live) {
+        const bytes = response.body?.length ?? 0;
+        unfinished.set(exchange, clock.monotonic() + minSendMs + bytes / minSendRate);
+      } else unfinished.delete(exchange);
     } catch (error) {
       if (!(error instanceof TransportGone))
         log.error({ err: error, path: raw.path }, 'a response could not be sent');
       exchange.cut();
     } finally {
-      if (body) incoming.delete(body);
+      body?.release();
+      if (!exchange.open) unfinished.delete(exchange);
     }
   }
 
@@ -96,26 +125,23 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
     const hasBody = length !== undefined || copied.headers.has('transfer-encoding');
     let body: IncomingBody | null = null;
     if (hasBody) {
-      const limit = pipeline.bodyLimit(copied.method, copied.path);
-      body = new IncomingBody(limit, length === undefined ? null : Number(length), clock.monotonic());
+      body = new IncomingBody({
+        limit: pipeline.bodyLimit(copied.method, copied.path),
+        declared: length === undefined ? null : Number(length),
+        received: pipeline.budgets.received,
+        network: pipeline.networkOf(copied),
+      });
       exchange.reading(body);
-      incoming.set(body, res);
       watchBody(res, body);
     }
+    unfinished.set(exchange, clock.monotonic() + (body ? maxBodyMs : 0) + maxHandlingMs);
     const raw: RawRequest = {
       ...copied,
       refused: copied.refused ?? (handshake && refuseHandshake(copied.headers)),
       upgrade: handshake !== null,
       body: () => (body ? body.read() : Promise.resolve(new Uint8Array(0))),
     };
-    void serve(
-      res,
-      exchange,
-      raw,
-      body,
-      length === undefined ? Number.POSITIVE_INFINITY : Number(length),
-      handshake,
-    );
+    void serve(res, exchange, raw, body, handshake);
   }
 
   /** Everything that touches the request happens here, before any await. */
@@ -137,13 +163,14 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
   }
 
   const sweep = clock.every(sweepMs, () => {
-    const before = clock.monotonic() - maxBodyMs;
-    for (const [body, res] of incoming) {
-      if (body.done) incoming.delete(body);
-      else if (body.startedAt <= before) {
-        incoming.delete(body);
-        res.close();
-      }
+    bodyless.clear();
+    const now = clock.monotonic();
+    for (const [exchange, due] of unfinished) {
+      const late = exchange.isReading ? due - maxHandlingMs <= now : due <= now;
+      if (late && !exchange.isReading && !exchange.isSending)
+        log.warn({}, 'a request was not answered in time');
+      if (late) exchange.cut();
+      if (!exchange.open) unfinished.delete(exchange);
     }
   });
 

@@ -11,6 +11,7 @@ import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { keepInstead, readKept } from '../../adapters/node/data-folder.ts';
 import { openSqlite } from '../../adapters/sqlite/index.ts';
 import { shardCount } from '../domain/ids.ts';
+import { createAnnouncer } from '../http/live/announcer.ts';
 import { version } from '../version.ts';
 import { actorPorts, type Materials, type Parts } from './parts.ts';
 
@@ -26,12 +27,14 @@ export async function openEmbedded(materials: Materials): Promise<Parts> {
     hubId: { read: () => readKept(idFile), write: (id) => keepInstead(idFile, id) },
   });
   const broadcast = createLocalBroadcast({ clock, log });
+  const announcer = createAnnouncer(broadcast, materials.streamApis);
   const limits = createLocalLimits({ clock });
   const jobs = createLocalJobs({ table: store.jobs, clock, log });
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
     ports: actorPorts(materials, store, globMatch, () => false),
     clock,
+    announcer,
     broadcast,
     jobs,
     log,
@@ -39,6 +42,7 @@ export async function openEmbedded(materials: Materials): Promise<Parts> {
   return {
     node,
     store,
+    announcer,
     broadcast,
     limits,
     requestLimits: limits,
