@@ -159,6 +159,7 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
     health: {
       store: async () => 0.123,
       keyValue: async () => 0.456,
+      storage: () => ({ state: 'ok', freeBytes: 9_000_000_000, reserveBytes: 512 }),
       workers: () => ({ deadlines: 'running' }),
       connectedAgents: () => 0,
       cluster: async () => ({

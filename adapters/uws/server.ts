@@ -122,7 +122,8 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
     handshake: Handshake | null,
   ): void {
     const length = copied.headers.get('content-length');
-    const hasBody = length !== undefined || copied.headers.has('transfer-encoding');
+    // The native server does not tell the end of a body of no bytes when the headers came in two pieces.
+    const hasBody = (length !== undefined && Number(length) !== 0) || copied.headers.has('transfer-encoding');
     let body: IncomingBody | null = null;
     if (hasBody) {
       body = new IncomingBody({
