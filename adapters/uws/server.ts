@@ -8,7 +8,7 @@ import { type RawRequest, TransportGone } from '../../src/http/raw.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { IncomingBody } from './body.ts';
-import { Exchange, hasNoBody, watchAborted } from './exchange.ts';
+import { Exchange, isBlind, type Sending, watchAborted } from './exchange.ts';
 import { loadUws } from './load.ts';
 import { type CopiedRequest, copyRequest } from './request.ts';
 import { completeUpgrade, type Handshake, refuseHandshake, socketBehavior } from './sockets.ts';
@@ -37,11 +37,8 @@ export interface Server {
 const sweepMs = 5_000;
 /** A body must be here within this time, however slowly it drips. */
 const maxBodyMs = 30_000;
-/**
- * Answers without a body that one network gets in 5 s; over that, the connections are cut. Whether the client reads cannot be told of such an
- * answer, as of one with a body: a client that only asks would make the native server gather them.
- */
-const maxBodyless = 2_000;
+/** Blind answers that one network gets in 5 s; over that, connections are cut: a client that only asks would make the server gather them. */
+const maxBlind = 2_000;
 /** A request must be answered within this time after its body is here. Proxies give up after 60 s. */
 const maxHandlingMs = 120_000;
 /** An answer must be taken within this time, and a second for each 32 KiB of it: the native server ends a connection that takes nothing for 12 s. */
@@ -60,16 +57,16 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
   const app = uws.App();
   /** Requests that are not answered whole, and when they must be (monotonic ms). */
   const unfinished = new Map<Exchange, number>();
-  /** Answers without a body since the last sweep, by network. */
-  const bodyless = new Map<string, number>();
+  /** Blind answers since the last sweep, by network. */
+  const blind = new Map<string, number>();
   let stopping = false;
   let connections = 0;
 
-  /** Counts an answer without a body. False: so many are not sent to one network. */
-  function mayAnswer(network: string): boolean {
-    const count = (bodyless.get(network) ?? 0) + 1;
-    bodyless.set(network, count);
-    return count <= maxBodyless;
+  /** Counts a blind answer. False: so many are not sent to one network. */
+  function maySendBlind(network: string): boolean {
+    const count = (blind.get(network) ?? 0) + 1;
+    blind.set(network, count);
+    return count <= maxBlind;
   }
 
   /** Handles one request; nothing thrown leaves it. `handshake` is null for plain HTTP. */
@@ -90,17 +87,18 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
         completeUpgrade(res, response, response.live, handshake);
         return;
       }
-      if (!response.live && hasNoBody(raw.method, response) && !mayAnswer(pipeline.networkOf(raw))) {
-        exchange.cut();
-        return;
-      }
       const unread = body !== null && !body.whole && !(body.declared <= readOnBytes);
-      exchange.send(response, {
+      const how: Sending = {
         head: raw.method === 'HEAD',
         close: response.close || unread,
         last: stopping,
         unsent: pipeline.budgets.unsent,
-      });
+      };
+      if (isBlind(response, how) && !maySendBlind(pipeline.networkOf(raw))) {
+        exchange.cut();
+        return;
+      }
+      exchange.send(response, how);
       if (exchange.isSending && !response.live) {
         const bytes = response.body?.length ?? 0;
         unfinished.set(exchange, clock.monotonic() + minSendMs + bytes / minSendRate);
@@ -164,7 +162,7 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
   }
 
   const sweep = clock.every(sweepMs, () => {
-    bodyless.clear();
+    blind.clear();
     const now = clock.monotonic();
     for (const [exchange, due] of unfinished) {
       const late = exchange.isReading ? due - maxHandlingMs <= now : due <= now;
