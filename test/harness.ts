@@ -159,6 +159,7 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
     health: {
       store: async () => 0.123,
       keyValue: async () => 0.456,
+      storage: () => ({ state: 'ok', freeBytes: 9_000_000_000, reserveBytes: 512 }),
       workers: () => ({ deadlines: 'running' }),
       connectedAgents: () => 0,
       cluster: async () => ({
@@ -196,7 +197,11 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
       checkOwnEnvironment(declaration, caller, parts.query);
       const result: unknown = await handlers[operation](hub, parts as never, caller as never, full);
       const reply =
-        result instanceof Reply ? result : result instanceof List ? sent(result) : new Reply(result);
+        result instanceof Reply
+          ? result
+          : result instanceof List
+            ? sent(result, declaration, input)
+            : new Reply(result);
       // What the declaration promises, the handler keeps: the typed client and the OpenAPI document rely on it.
       declaration.reply?.parse(reply.body);
       return {
@@ -240,8 +245,9 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
 }
 
 /** A list as it goes out. */
-function sent(list: List<object>): Reply<unknown> {
-  const { json, headers } = encodeList(list, { path: '/list', query: '' });
+function sent(list: List<object>, { path }: RouteDeclaration, { query }: CallInput): Reply<unknown> {
+  const target = { path, query: new URLSearchParams(query as { [name: string]: string }).toString() };
+  const { json, headers } = encodeList(list, target);
   return new Reply(JSON.parse(json), { headers: Object.fromEntries(headers) });
 }
 

@@ -24,6 +24,7 @@ export async function openEmbedded(materials: Materials): Promise<Parts> {
     path: join(config.dataDir, 'reeve.db'),
     clock,
     log,
+    reserveBytes: config.diskReserveBytes,
     hubId: { read: () => readKept(idFile), write: (id) => keepInstead(idFile, id) },
   });
   const broadcast = createLocalBroadcast({ clock, log });

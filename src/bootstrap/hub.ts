@@ -94,6 +94,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const health: NodeHealth = {
     store: () => reach(() => store.ping()),
     keyValue: () => reach(() => parts.keyValue()),
+    storage: () => store.storage(),
     workers: () => ({ ...workers.states(), jobs: jobs.health().state }),
     connectedAgents: () => parts.connectedAgents(),
     cluster: () => parts.cluster(),

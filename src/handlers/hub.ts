@@ -3,6 +3,7 @@ import type { HubActors } from '../../actors/protocol.ts';
 import type { CallerOf, List, Reply, Request } from '../api/call.ts';
 import type { Input, ReplyBody, RouteDeclaration } from '../api/route.ts';
 import type { Quotas } from '../domain/quota.ts';
+import type { Storage } from '../domain/storage.ts';
 import type { VendorNames } from '../domain/vendor-names.ts';
 import type { Announcer } from '../ports/announcer.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
@@ -62,6 +63,8 @@ export interface NodeHealth {
   /** Round trips in milliseconds; null when it does not answer. */
   store(): Promise<number | null>;
   keyValue(): Promise<number | null>;
+  /** The room for writes. */
+  storage(): Storage;
   workers(): { readonly [name: string]: 'running' | 'stopped' | 'crashed' };
   /** Over all nodes. */
   connectedAgents(): number;
