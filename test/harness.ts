@@ -1,6 +1,5 @@
 // A hub for tests of handlers: in-memory store, real actors, local adapters, a clock that stands still. Opens no socket.
 
-import { globMatch } from 'reeve-agent/rules';
 import { hubKinds } from '../actors/kinds.ts';
 import type { ActorPorts } from '../actors/ports.ts';
 import type { HubKinds } from '../actors/protocol.ts';
@@ -15,6 +14,7 @@ import { openSqliteInline } from '../adapters/sqlite/index.ts';
 import { type Caller, List, Reply, type Request } from '../src/api/call.ts';
 import { type Api, api } from '../src/api/index.ts';
 import type { ReplyBody, RouteDeclaration } from '../src/api/route.ts';
+import { RuleSets } from '../src/domain/assignment.ts';
 import type { Control, Frame } from '../src/domain/frame.ts';
 import type { Env } from '../src/domain/ids.ts';
 import type { Hub, Settings } from '../src/handlers/hub.ts';
@@ -129,7 +129,8 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
   };
   const full: Settings = { ...settings, ...changed };
   const { signatureEncoding } = full.wire;
-  const ports: ActorPorts = { store, secrets, signatureEncoding, matches: globMatch, isGone: () => false };
+  const ruleSets = new RuleSets();
+  const ports: ActorPorts = { store, secrets, signatureEncoding, ruleSets, isGone: () => false };
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
     ports,
@@ -148,6 +149,7 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
     jobs,
     limits,
     requestLimits: limits,
+    ruleSets,
     clock,
     secrets,
     log: silentLog,

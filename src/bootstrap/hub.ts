@@ -10,6 +10,7 @@ import { type Server, startServer } from '../../adapters/uws/server.ts';
 import { api } from '../api/index.ts';
 import { enforceLimit } from '../app/rate-limit.ts';
 import type { Config } from '../config.ts';
+import { RuleSets } from '../domain/assignment.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import type { Hub, NodeHealth, SetupToken } from '../handlers/hub.ts';
 import { handlers } from '../handlers/index.ts';
@@ -67,7 +68,9 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const log = createLog({ level: config.logLevel });
   const secrets = createSecrets(config.secretKey ?? masterSecret(config.dataDir));
   const workers = createWorkers(clock);
-  const materials = { config, clock, log, secrets, workers, agents: () => live.connectedAgents() };
+  const ruleSets = new RuleSets();
+  const agents = () => live.connectedAgents();
+  const materials = { config, clock, log, secrets, workers, ruleSets, agents };
   const parts = await (config.cluster ? openCluster(materials, config.cluster) : openEmbedded(materials));
   const { store, broadcast, actors, limits, jobs } = parts;
   const setupToken = await checkMaster(store, secrets, config)
@@ -104,6 +107,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     jobs,
     limits,
     requestLimits: parts.requestLimits,
+    ruleSets,
     clock,
     secrets,
     log,

@@ -3,6 +3,7 @@ import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubActors } from '../../actors/protocol.ts';
 import type { Tell } from '../../actors/runtime/define.ts';
 import type { Config } from '../config.ts';
+import type { RuleSets } from '../domain/assignment.ts';
 import type { Audience, Control } from '../domain/frame.ts';
 import type { NodeHealth } from '../handlers/hub.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
@@ -21,6 +22,7 @@ export interface Materials {
   readonly log: Log;
   readonly secrets: Secrets;
   readonly workers: Workers;
+  readonly ruleSets: RuleSets;
   /** Agents with an open stream on this node. */
   readonly agents: () => number;
 }
@@ -54,8 +56,7 @@ export interface Parts {
 }
 
 export const actorPorts = (
-  { config, secrets }: Materials,
+  { config, secrets, ruleSets }: Materials,
   store: Store,
-  matches: ActorPorts['matches'],
   isGone: ActorPorts['isGone'],
-): ActorPorts => ({ store, secrets, signatureEncoding: config.wire.signatureEncoding, matches, isGone });
+): ActorPorts => ({ store, secrets, signatureEncoding: config.wire.signatureEncoding, ruleSets, isGone });

@@ -1,7 +1,8 @@
 // An agent's stream as its handlers see it: announced to its actors at the start, when they ask again, and at the end. Owns no socket.
 import { agentKey, environmentKey, type ResolvedAt } from '../../actors/protocol.ts';
 import type { AdmittedStream } from '../api/stream.ts';
-import type { Resolution, Tags } from '../domain/agent.ts';
+import type { Tags } from '../domain/agent.ts';
+import type { Resolution } from '../domain/assignment.ts';
 import { type Audience, agentsOf, type Frame } from '../domain/frame.ts';
 import type { Env } from '../domain/ids.ts';
 import { pause } from '../ports/clock.ts';

@@ -2,6 +2,7 @@
 import type { HubActors } from '../../actors/protocol.ts';
 import type { CallerOf, List, Reply, Request } from '../api/call.ts';
 import type { Input, ReplyBody, RouteDeclaration } from '../api/route.ts';
+import type { RuleSets } from '../domain/assignment.ts';
 import type { Quotas } from '../domain/quota.ts';
 import type { VendorNames } from '../domain/vendor-names.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
@@ -79,6 +80,8 @@ export interface Hub {
   readonly limits: Limits;
   /** Limits of a caller's requests, which must not need more than this process. */
   readonly requestLimits: Limits;
+  /** Assignment rules, compiled. */
+  readonly ruleSets: Pick<RuleSets, 'of'>;
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly log: Log;
