@@ -1,7 +1,6 @@
 // The agent actor: an agent's open streams and its effective assignment in one environment. Registrations and rules live in the store.
 import type { Tags } from '../src/domain/agent.ts';
 import { assignedExplicitly, type Resolution } from '../src/domain/assignment.ts';
-import { agentsOf } from '../src/domain/frame.ts';
 import type { ActorPorts } from './ports.ts';
 import { type AgentMessages, environmentKey, readKey, streamLifeMs, tellTo } from './protocol.ts';
 import { actorKind } from './runtime/kind.ts';
@@ -80,8 +79,7 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       const registration = await ports.store.agents.get(tenantId, agentId);
       const next = await resolve(state, registration, ports);
       state.effective = next;
-      // Pinned streams hear of it, too (document 1, Agent stream events: "bundle assignment changes", of any stream), but follow what they
-      // did. A new activation does not know what its streams follow, so it says it again.
+      // Pinned streams hear of it too, but follow what they did. A new activation does not know what its streams follow, so it says it again.
       const changed = before ? state.connections.length > 0 && before.bundleName !== next.bundleName : true;
       const environment = environmentKey(tenantId, env);
       const onward = body?.onward ? [tellTo('environment', environment, 'rulesChanged', { rest: true })] : [];
@@ -92,17 +90,9 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
         registration?.lastEnv === env && (registration.lastSeenAt ?? 0) >= now() - streamLifeMs;
       const connected = state.connections.length > 0 || seenHere;
       const moved = { agentId, bundleName, connected, resolvedAt: { epoch, at: now() } };
-      const type = 'assignment_changed';
       return {
         reply: next,
-        frames: [
-          {
-            audience: agentsOf(tenantId, env),
-            type,
-            data: { type, agent_id: agentId, bundle_name: bundleName, source },
-            toAgent: agentId,
-          },
-        ],
+        announcements: [{ kind: 'agentReassigned', tenantId, env, agentId, bundleName, source }],
         tells: [tellTo('environment', environment, 'retarget', moved), ...onward],
       };
     },

@@ -2,7 +2,6 @@
 import type { AssignmentRule } from '../src/domain/agent.ts';
 import { maxRules } from '../src/domain/assignment.ts';
 import { HubError, notFound } from '../src/domain/error.ts';
-import { dashboardsOf, type Frame } from '../src/domain/frame.ts';
 import { type Env, environments } from '../src/domain/ids.ts';
 import type { ActorPorts } from './ports.ts';
 import { agentKey, environmentKey, type RuleChange, type TenantMessages, tellTo } from './protocol.ts';
@@ -53,12 +52,6 @@ const touched = (change: RuleChange, rule: AssignmentRule): readonly Env[] =>
 
 const pastTense = { create: 'created', update: 'updated', delete: 'deleted' } as const;
 
-const assignmentChanged = (tenantId: string, fields: { readonly [name: string]: unknown }): Frame => ({
-  audience: dashboardsOf(tenantId),
-  type: 'assignment_changed',
-  data: { type: 'assignment_changed', ...fields },
-});
-
 export const tenant = actorKind<TenantMessages, { readonly tenantId: string }, ActorPorts>({
   kind: 'tenant',
 
@@ -71,7 +64,9 @@ export const tenant = actorKind<TenantMessages, { readonly tenantId: string }, A
       const rule = await write(ports, tenantId, change, epoch);
       return {
         reply: rule,
-        frames: [assignmentChanged(tenantId, { rule_id: rule.id, action: pastTense[change.action] })],
+        announcements: [
+          { kind: 'assignmentRuleChanged', tenantId, ruleId: rule.id, change: pastTense[change.action] },
+        ],
         tells: touched(change, rule).map((env) =>
           tellTo('environment', environmentKey(tenantId, env), 'rulesChanged', null),
         ),
@@ -81,12 +76,9 @@ export const tenant = actorKind<TenantMessages, { readonly tenantId: string }, A
     async assign({ tenantId }, { agentIds, bundleName, bulk }, { ports, epoch }) {
       const assigned = await ports.store.agents.assign(tenantId, agentIds, bundleName, epoch);
       if (assigned.length === 0) return { reply: assigned };
-      const named = bulk ? ['__bulk__'] : assigned;
       return {
         reply: assigned,
-        frames: named.map((agent_id) =>
-          assignmentChanged(tenantId, { agent_id, bundle_name: bundleName, source: 'explicit' }),
-        ),
+        announcements: [{ kind: 'agentsAssigned', tenantId, agentIds: assigned, bundleName, bulk }],
         // An explicit assignment holds in every environment, and an agent may be connected in several.
         tells: assigned.flatMap((id) =>
           environments.map((env) => tellTo('agent', agentKey(tenantId, env, id), 'resolve', null)),
@@ -96,7 +88,6 @@ export const tenant = actorKind<TenantMessages, { readonly tenantId: string }, A
 
     async rotateSigningKey({ tenantId }, { newKeyId, compromised = false }, { ports, now }) {
       const { key, current } = await rotateKey(ports, tenantId, { newKeyId, compromised }, now());
-      const type = 'signing_key_rotated';
       const envs = new Set(current.map(({ env }) => env));
       return {
         reply: {
@@ -105,7 +96,7 @@ export const tenant = actorKind<TenantMessages, { readonly tenantId: string }, A
           resigned: current.length,
           followed: !compromised,
         },
-        frames: [{ audience: dashboardsOf(tenantId), type, data: { type, public_key: key.publicKey } }],
+        announcements: [{ kind: 'signingKeyRotated', tenantId, publicKey: key.publicKey }],
         tells: [...envs].map((env) =>
           tellTo('environment', environmentKey(tenantId, env), 'reannounce', null),
         ),

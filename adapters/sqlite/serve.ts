@@ -1,5 +1,5 @@
 // Answers calls on one connection. Writes are committed in groups and answered after the commit; long reads take turns with short ones.
-import type { Database } from './database.ts';
+import { busyMs, type Database, TransactionLost } from './database.ts';
 import { failureOf } from './failure.ts';
 import { identityOf } from './hub-id.ts';
 import { isSteps, type Nouns, type Steps } from './sync.ts';
@@ -25,15 +25,34 @@ export interface Connection {
 
 type AnyMethod = (...args: readonly unknown[]) => unknown;
 
+const pragma = (db: Database, name: string): number => Number(db.get(`PRAGMA ${name}`)?.[0] ?? 0);
+
 /** What is asked of the connection itself. */
 const ofConnection: { readonly [method: string]: (db: Database) => unknown } = {
   ping: (db) => db.get('SELECT 1') !== undefined,
   identity: identityOf,
+  spareBytes: (db) => pragma(db, 'freelist_count') * pragma(db, 'page_size'),
+  /** Leaves nothing behind, but changes pages that the commit must write. */
+  probe(db) {
+    db.run(`INSERT INTO seals (name, value) VALUES ('probe', hex(randomblob(512)))`);
+    db.run(`DELETE FROM seals WHERE name = 'probe'`);
+  },
 };
 
-/** Copies the write-ahead log into the file, as far as no reader needs it, and empties it. Not to be called in a transaction. */
-const checkpoint = (db: Database): unknown => db.get('PRAGMA wal_checkpoint(TRUNCATE)');
+/** Milliseconds that emptying the log waits for readers, writes with it: a back-up reads for minutes. */
+const checkpointWaitMs = 50;
 
+/** Copies the write-ahead log into the file, as far as no reader needs it, and empties it. Not to be called in a transaction. */
+function checkpoint(db: Database): unknown {
+  db.get(`PRAGMA busy_timeout = ${checkpointWaitMs}`);
+  try {
+    return db.get('PRAGMA wal_checkpoint(TRUNCATE)');
+  } finally {
+    db.get(`PRAGMA busy_timeout = ${busyMs}`);
+  }
+}
+
+const isIngest = ([, noun, method]: Call): boolean => noun === 'events' && method === 'ingest';
 const isCheckpoint = ([, noun, method]: Call): boolean => noun === 'store' && method === 'checkpoint';
 
 function run({ db, stores }: Connection, [, noun, method, args]: Call): unknown {
@@ -49,13 +68,15 @@ function attempt(id: number, task: () => unknown): Reply {
   try {
     return [id, true, task()];
   } catch (error) {
+    if (error instanceof TransactionLost) throw error;
     return [id, false, failureOf(error)];
   }
 }
 
 /**
- * Group commit: one failing call undoes itself alone; a failing commit fails its whole group.
- * @param maintain runs first in each commit
+ * Group commit: one failing call undoes itself alone; a failing commit fails its whole group, but for one that the disk had no room for:
+ * then each call has a commit of its own, so that a large batch does not take a decision with it.
+ * @param maintain runs first in each commit that stores events
  */
 export function serveWrites(line: Connection, maintain: () => void): Server {
   const { db, answer, later } = line;
@@ -66,7 +87,7 @@ export function serveWrites(line: Connection, maintain: () => void): Server {
   function commit(group: readonly Call[]): Reply[] {
     try {
       return db.atomically(() => {
-        maintain();
+        if (group.some(isIngest)) maintain();
         const [only] = group;
         // Its own transaction undoes a call that is alone.
         if (only && group.length === 1) return [[only[0], true, run(line, only)]];
@@ -74,6 +95,7 @@ export function serveWrites(line: Connection, maintain: () => void): Server {
       });
     } catch (error) {
       const failure = failureOf(error);
+      if (failure.trouble === 'full' && group.length > 1) return group.flatMap((call) => commit([call]));
       return group.map(([id]) => [id, false, failure]);
     }
   }

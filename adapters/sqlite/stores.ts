@@ -20,8 +20,11 @@ import type { NounName, Nouns, SqliteStore } from './sync.ts';
 import { tenantStore } from './tenants.ts';
 import { valueStore } from './values.ts';
 
-/** @param calls loaded on the connection that writes; others never ask it */
-export function nounsOf(db: Database, calls: CallIndex): Nouns {
+/**
+ * @param calls loaded on the connection that writes; others never ask it
+ * @param mayGrow false while the disk has too little room for what can wait
+ */
+export function nounsOf(db: Database, calls: CallIndex, mayGrow: () => boolean): Nouns {
   return {
     tenants: tenantStore(db),
     logins: loginStore(db),
@@ -40,7 +43,7 @@ export function nounsOf(db: Database, calls: CallIndex): Nouns {
     approvals: approvalStore(db),
     agents: agentStore(db),
     rules: ruleStore(db),
-    values: valueStore(db),
+    values: valueStore(db, mayGrow),
     seals: sealStore(db),
     jobs: jobTable(db),
   };

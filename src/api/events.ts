@@ -107,7 +107,15 @@ export const eventRoutes = routes({
       /** When the key is not bound to the manifest's agent. */
       manifest: z.literal('refused').optional(),
     }),
-    errors: ['invalid_json', 'forbidden', 'validation_failed', 'rate_limited', 'overloaded', 'unavailable'],
+    errors: [
+      'invalid_json',
+      'forbidden',
+      'validation_failed',
+      'rate_limited',
+      'disk_full',
+      'overloaded',
+      'unavailable',
+    ],
     limit: 'ingest',
   },
   searchEvents: {

@@ -10,6 +10,7 @@ import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { keepInstead, readKept } from '../../adapters/node/data-folder.ts';
 import { openSqlite } from '../../adapters/sqlite/index.ts';
 import { shardCount } from '../domain/ids.ts';
+import { createAnnouncer } from '../http/live/announcer.ts';
 import { version } from '../version.ts';
 import { actorPorts, type Materials, type Parts } from './parts.ts';
 
@@ -22,15 +23,18 @@ export async function openEmbedded(materials: Materials): Promise<Parts> {
     path: join(config.dataDir, 'reeve.db'),
     clock,
     log,
+    reserveBytes: config.diskReserveBytes,
     hubId: { read: () => readKept(idFile), write: (id) => keepInstead(idFile, id) },
   });
   const broadcast = createLocalBroadcast({ clock, log });
+  const announcer = createAnnouncer(broadcast, materials.streamApis);
   const limits = createLocalLimits({ clock });
   const jobs = createLocalJobs({ table: store.jobs, clock, log });
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
     ports: actorPorts(materials, store, () => false),
     clock,
+    announcer,
     broadcast,
     jobs,
     log,
@@ -38,6 +42,7 @@ export async function openEmbedded(materials: Materials): Promise<Parts> {
   return {
     node,
     store,
+    announcer,
     broadcast,
     limits,
     requestLimits: limits,

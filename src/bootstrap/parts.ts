@@ -6,6 +6,8 @@ import type { Config } from '../config.ts';
 import type { RuleSets } from '../domain/assignment.ts';
 import type { Audience, Control } from '../domain/frame.ts';
 import type { NodeHealth } from '../handlers/hub.ts';
+import type { ApiFrames } from '../http/live/announcer.ts';
+import type { Announcer } from '../ports/announcer.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Jobs } from '../ports/jobs.ts';
@@ -23,6 +25,8 @@ export interface Materials {
   readonly secrets: Secrets;
   readonly workers: Workers;
   readonly ruleSets: RuleSets;
+  /** The APIs that have streams. */
+  readonly streamApis: readonly ApiFrames[];
   /** Agents with an open stream on this node. */
   readonly agents: () => number;
 }
@@ -31,6 +35,7 @@ export interface Parts {
   /** This process's name among the nodes, as actors know it. */
   readonly node: string;
   readonly store: Store;
+  readonly announcer: Announcer;
   readonly broadcast: Broadcast;
   /** Limits that hold over all nodes. */
   readonly limits: Limits;
@@ -56,7 +61,7 @@ export interface Parts {
 }
 
 export const actorPorts = (
-  { config, secrets, ruleSets }: Materials,
+  { secrets, ruleSets }: Materials,
   store: Store,
   isGone: ActorPorts['isGone'],
-): ActorPorts => ({ store, secrets, signatureEncoding: config.wire.signatureEncoding, ruleSets, isGone });
+): ActorPorts => ({ store, secrets, ruleSets, isGone });

@@ -8,7 +8,6 @@ import { turns } from '../concurrency/event-loop-budget.ts';
 import { scopeTest } from '../domain/agent-scope.ts';
 import { type ErrorCode, HubError } from '../domain/error.ts';
 import type { EventInput, Ingested, StoredEvent } from '../domain/event.ts';
-import { dashboardsOf } from '../domain/frame.ts';
 import { hasControl } from '../domain/ids.ts';
 import { renderInstant } from '../domain/instant.ts';
 import { limitNames } from '../domain/limit-names.ts';
@@ -164,13 +163,12 @@ function owe(hub: Hub, tenantId: string, accepted: number): void {
 async function announce(hub: Hub, tenantId: string, accepted: number): Promise<void> {
   const before = owed.get(hub)?.get(tenantId) ?? 0;
   owed.get(hub)?.delete(tenantId);
-  const type = 'event_created';
-  const frames = [before, accepted]
+  const announcements = [before, accepted]
     .filter((count) => count > 0)
-    .map((count) => ({ audience: dashboardsOf(tenantId), type, data: { type, accepted: count } }) as const);
-  if (frames.length === 0) return;
+    .map((count) => ({ kind: 'eventsAccepted', tenantId, accepted: count }) as const);
+  if (announcements.length === 0) return;
   try {
-    await hub.broadcast.publish(frames);
+    await hub.announcer.announce(announcements);
   } catch (error) {
     owe(hub, tenantId, before);
     throw error;

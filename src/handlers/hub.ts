@@ -4,7 +4,9 @@ import type { CallerOf, List, Reply, Request } from '../api/call.ts';
 import type { Input, ReplyBody, RouteDeclaration } from '../api/route.ts';
 import type { RuleSets } from '../domain/assignment.ts';
 import type { Quotas } from '../domain/quota.ts';
+import type { Storage } from '../domain/storage.ts';
 import type { VendorNames } from '../domain/vendor-names.ts';
+import type { Announcer } from '../ports/announcer.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Evaluator } from '../ports/evaluator.ts';
@@ -62,6 +64,8 @@ export interface NodeHealth {
   /** Round trips in milliseconds; null when it does not answer. */
   store(): Promise<number | null>;
   keyValue(): Promise<number | null>;
+  /** The room for writes. */
+  storage(): Storage;
   workers(): { readonly [name: string]: 'running' | 'stopped' | 'crashed' };
   /** Over all nodes. */
   connectedAgents(): number;
@@ -73,7 +77,8 @@ export interface NodeHealth {
 export interface Hub {
   readonly store: Store;
   readonly actors: HubActors;
-  readonly broadcast: Broadcast;
+  readonly announcer: Announcer;
+  readonly broadcast: Pick<Broadcast, 'control'>;
   readonly evaluator: Evaluator;
   readonly jobs: Pick<Jobs, 'add'>;
   /** Limits that hold over all nodes. */

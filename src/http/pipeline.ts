@@ -9,6 +9,7 @@ import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import { clientAddress, isLocal, networkOf } from './address.ts';
+import { type Budgets, checkAnswer, checkRoom, createBudgets } from './budgets.ts';
 import type { Callers } from './caller.ts';
 import { encode, noStore, plain } from './encode.ts';
 import { type Cors, type HeaderList, securityHeaders } from './headers.ts';
@@ -69,11 +70,16 @@ export interface PipelineOptions {
   readonly openApi: string;
   /** Whether it is served without a login or key; default true. */
   readonly openApiPublic?: boolean;
+  /** Default: the node's own. */
+  readonly budgets?: Budgets;
   /** Requests a minute per user, or per API key, agent id and client address together; default 6,000. */
   readonly standardPerMinute?: number;
 }
 
 export interface Pipeline {
+  readonly budgets: Budgets;
+  /** Where a request comes from, as limits count it. */
+  networkOf(raw: Pick<RawRequest, 'remote' | 'headers'>): string;
   /** The most bytes the body of this request may have. */
   bodyLimit(method: string, path: string): number;
   /** Never rejects, but with TransportGone when the client left before its body was read. */
@@ -87,6 +93,7 @@ const streamsPerMinute = 60_000;
 /** @throws Error when a route has no handler, or the tables or proxies are malformed: a server must not start then */
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { serve, callers, limits, live, cors, metrics, secrets, clock, log } = options;
+  const budgets = options.budgets ?? createBudgets();
   const router = createRouter(options.tables);
   const behindProxies = clientAddress(options.trustedProxies);
   const networkFrom = ({ remote, headers }: Pick<RawRequest, 'remote' | 'headers'>): string =>
@@ -97,7 +104,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     if (!serve[name] && !isStream(declaration)) throw new Error(`the route ${name} has no handler`);
   }
 
-  async function respond(raw: RawRequest, id: string, seen: Seen): Promise<RawResponse> {
+  async function respond(raw: RawRequest, network: string, id: string, seen: Seen): Promise<RawResponse> {
     if (raw.refused) throw raw.refused;
     const origin = raw.headers.get('origin');
     if (raw.method === 'OPTIONS') {
@@ -109,8 +116,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const method = head ? 'GET' : raw.method;
     if (method === 'GET' && raw.path === '/api/openapi.json') {
       seen.route = '/api/openapi.json';
+      await raw.body();
       if (options.openApiPublic === false) {
-        seen.caller = (await callers.find({ auth: ['key', 'cookie'] }, raw.headers, networkFrom(raw))).caller;
+        seen.caller = (await callers.find({ auth: ['key', 'cookie'] }, raw.headers, network)).caller;
       }
       return plain(200, [['Content-Type', 'application/json'], ...noStore], openApi);
     }
@@ -122,10 +130,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const { name, declaration } = match.route;
     seen.route = `${declaration.method} ${declaration.path}`;
     callers.checkCsrf(declaration, raw.headers);
-    const network = networkFrom(raw);
     const revocationSequence = live.revocationSequence();
     const { caller, cookie } = await callers.find(declaration, raw.headers, network);
     seen.caller = caller;
+    checkRoom(budgets, nameOf(caller, network));
     await checkLimit(declaration, caller, network);
     const handler = serve[name];
     if (!handler) {
@@ -189,6 +197,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 
   return {
+    budgets,
+    networkOf: networkFrom,
     bodyLimit(method, path) {
       try {
         const match = router.match(method, path);
@@ -204,10 +214,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     async handle(raw) {
       const started = clock.monotonic();
       const id = secrets.uuid().replaceAll('-', '').slice(0, 12);
+      const network = networkFrom(raw);
       const seen: Seen = { route: 'unmatched', caller: { kind: 'none' } };
       let response: RawResponse;
       try {
-        response = await respond(raw, id, seen);
+        response = await respond(raw, network, id, seen);
+        checkAnswer(budgets, nameOf(seen.caller, network), sizeOf(response.body));
       } catch (error) {
         if (error instanceof TransportGone) throw error;
         if (!(error instanceof HubError) || error.code === 'internal') {
@@ -237,7 +249,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       );
       const shared: HeaderList = [['X-Request-Id', id], ...securityHeaders];
       const fromCors = raw.method === 'OPTIONS' ? [] : cors.reply(raw.headers.get('origin'));
-      return { ...response, headers: [...response.headers, ...shared, ...fromCors] };
+      return {
+        ...response,
+        headers: [...response.headers, ...shared, ...fromCors],
+        caller: nameOf(seen.caller, network),
+      };
     },
   };
 }
@@ -256,6 +272,14 @@ const streamHeaders: HeaderList = [
   ['Cache-Control', 'no-cache'],
   ['X-Accel-Buffering', 'no'],
 ];
+
+/** Who waits for an answer. */
+function nameOf(caller: Caller, network: string): string {
+  if (caller.kind === 'key') return limitNames.requestsOfKey(caller);
+  return caller.kind === 'user'
+    ? limitNames.requestsOfUser(caller.userId)
+    : limitNames.requestsOfNetwork(network);
+}
 
 /** Keys and ids only: never a hash, an address of a mailbox or a credential. */
 function callerFields(caller: Caller): object {

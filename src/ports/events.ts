@@ -55,7 +55,7 @@ export interface EventStore {
   /**
    * Stores a batch: durable when resolved; nothing is stored when it throws. Repeats of a call id count as duplicates and add an outcome
    * when they say something new (domain/event). Safe to repeat as a whole: all become duplicates.
-   * Throws `overloaded` when the queue of writes is full.
+   * Throws `overloaded` when the queue of writes is full, `disk_full` when the store has only its reserve of room left.
    */
   ingest(batch: EventBatch): Promise<Ingested>;
   /** @throws HubError('bad_request') for a cursor that is not one of ours */

@@ -10,6 +10,7 @@ import { AgentStream, type Node } from '../../src/handlers/agent-stream.ts';
 import type { Envelope } from '../../src/ports/message-bus.ts';
 import { settled } from '../clock.ts';
 import { aRule } from '../contract/fixtures.ts';
+import { consoleAnnouncer } from '../frames.ts';
 import { memoryLog } from '../log.ts';
 import { aHub } from './hub.ts';
 import { MemoryBus } from './runtime/memory-bus.ts';
@@ -40,18 +41,19 @@ async function aFleet() {
       on.publishes(name, frames);
       portions.push([...frames]);
     };
+    const announcer = consoleAnnouncer({ publish });
     const actors = createRemoteActors<HubKinds, ActorPorts>({
       definitions: hubKinds,
       ports: {
         store: hub.store,
         secrets: hub.secrets,
-        signatureEncoding: 'hex',
         ruleSets: new RuleSets(),
         isGone: () => false,
       },
       clock: hub.clock,
       log: memoryLog(),
-      broadcast: { publish, control: async (message) => on.control(message) },
+      announcer,
+      broadcast: { control: async (message) => on.control(message) },
       node: name,
       bus: {
         ...bus,
@@ -65,7 +67,7 @@ async function aFleet() {
       note: () => ({ version: 'test', startedAt: 0, agents: 0 }),
     });
     await actors.turn();
-    return { actors, publish };
+    return { actors, announcer };
   };
   const pass = (ms: number) => hub.clock.advanceAsync(ms, 100);
   return { hub, network, node, on, portions, pass };
@@ -93,8 +95,8 @@ it('after a rotation of the key every deployment is announced, though the owner 
 
 it('after a change of rules every agent it concerns is assigned anew, though the bus was away after the first portion', async () => {
   const { hub, node, on, pass } = await aFleet();
-  const { actors, publish } = await node('a');
-  const edge = { hub: { actors: actors as HubActors, broadcast: { publish } }, id: 'n1' } as unknown as Node;
+  const { actors, announcer } = await node('a');
+  const edge = { hub: { actors: actors as HubActors, announcer }, id: 'n1' } as unknown as Node;
   const streams = Array.from({ length: 450 }, (_, i) => {
     const asked = {
       tenantId: hub.tenantId,
@@ -115,9 +117,9 @@ it('after a change of rules every agent it concerns is assigned anew, though the
   const byAgent = new Map(streams.map((one) => [one.stream.agentId, one]));
   on.control = ({ kind }) => void (kind === 'roster_wanted' && announceAll().catch(() => {}));
   on.publishes = (_name, frames) => {
-    for (const { type, toAgent, data } of frames) {
-      const found = type === 'assignment_changed' && toAgent !== undefined && byAgent.get(toAgent);
-      if (found) found.follows = data.bundle_name as string | null;
+    for (const { agent, assigned } of frames) {
+      const found = assigned !== undefined && agent !== undefined && byAgent.get(agent);
+      if (found) found.follows = assigned;
     }
   };
   await announceAll();

@@ -135,13 +135,13 @@ it('are announced to dashboards once per batch, and only when something is new',
 });
 
 it('whose announcement failed are announced with the repeat, which stores nothing twice', async () => {
-  const publish = t.hub.broadcast.publish;
+  const { announce } = t.hub.announcer;
   const told = () =>
     t.newFrames().flatMap(({ type, data }) => (type === 'event_created' ? [data.accepted] : []));
-  Object.assign(t.hub.broadcast, { publish: () => Promise.reject(new HubError('unavailable', 'away')) });
+  Object.assign(t.hub.announcer, { announce: () => Promise.reject(new HubError('unavailable', 'away')) });
   await expect(ingest(event('1'), event('2'))).rejects.toMatchObject({ code: 'unavailable' });
   await expect(ingest(event('1'), event('3'))).rejects.toMatchObject({ code: 'unavailable' });
-  Object.assign(t.hub.broadcast, { publish });
+  Object.assign(t.hub.announcer, { announce });
   told();
   expect(await ingest(event('1'), event('2'))).toEqual({ accepted: 0, duplicates: 2 });
   expect(told()).toEqual([3]);

@@ -1,4 +1,5 @@
 // Requests to the hub: address, headers, timeouts and retries (document 1, Client library behavior; document 5 §2.1). Knows no route.
+import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { bodyParts } from './body.ts';
 import { type Clock, sleep, systemClock } from './clock.ts';
@@ -52,6 +53,8 @@ export class HttpConnection {
   readonly fetch: typeof globalThis.fetch;
   /** On every request, streams too. */
   readonly headers: { readonly [name: string]: string };
+  /** Names the API key without telling it: the start of its SHA-256. */
+  readonly account: string;
   readonly #prefix: string;
   readonly #timeout: number;
 
@@ -66,6 +69,7 @@ export class HttpConnection {
     }
     this.agentId = agentId;
     this.env = env;
+    this.account = createHash('sha256').update(apiKey).digest('hex').slice(0, 16);
     this.clock = options.clock ?? systemClock;
     this.fetch = options.fetch ?? globalThis.fetch;
     this.headers = {

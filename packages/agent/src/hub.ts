@@ -1,5 +1,6 @@
 // The hub as an agent sees it: one client for approvals, session values, events, the current bundle and reports. Streams are stream/.
 import { HubApprovals } from './approvals.ts';
+import type { Succession } from './bundle/signature.ts';
 import { ConfigurationError, HubResponseError } from './failure.ts';
 import { HttpConnection, type HttpOptions, identifierPattern } from './http.ts';
 import type { WireEvent } from './record.ts';
@@ -20,7 +21,32 @@ export interface FetchedBundle {
   readonly revisionHash: string | null;
   readonly signature: string | null;
   readonly publicKey: string | null;
+  readonly provenance: Provenance;
 }
+
+/** What a hub tells about where a bundle stands in time and by which right its key signs. Null where it tells nothing. */
+export interface Provenance {
+  readonly tenantId: string | null;
+  /** Grows with every deployment of the bundle in its environment. */
+  readonly sequence: number | null;
+  /** As the hub writes it. */
+  readonly deployedAt: string | null;
+  readonly attestation: string | null;
+  /** How earlier signing keys lead to later ones, oldest first. */
+  readonly successions: readonly Succession[];
+}
+
+/** Of a hub that tells nothing. */
+export const noProvenance: Provenance = {
+  tenantId: null,
+  sequence: null,
+  deployedAt: null,
+  attestation: null,
+  successions: [],
+};
+
+/** Successions that are looked at: as many as a hub keeps. */
+const maxSuccessions = 16;
 
 /** Decoded bytes of a bundle may not be more than this (document 5 §1.1). */
 export const maxBundle = 1_048_576;
@@ -99,5 +125,24 @@ export function readBundle(body: unknown, fallbackName: string): FetchedBundle {
     revisionHash: text('revision_hash'),
     signature: text('signature_hex') ?? text('signature'),
     publicKey: text('public_key'),
+    provenance: {
+      tenantId: text('tenant_id'),
+      sequence: Number.isSafeInteger(record.sequence) ? Number(record.sequence) : null,
+      deployedAt: text('deployed_at'),
+      attestation: text('attestation'),
+      successions: successionsOf(record.key_succession),
+    },
   };
+}
+
+function successionsOf(told: unknown): readonly Succession[] {
+  if (!Array.isArray(told)) return [];
+  return told.slice(-maxSuccessions).flatMap((one: unknown) => {
+    const fields = (typeof one === 'object' && one !== null ? one : {}) as {
+      readonly [name: string]: unknown;
+    };
+    const { previous_key: previousKey, public_key: publicKey, rotated_at: rotatedAt, signature } = fields;
+    const texts = [previousKey, publicKey, rotatedAt, signature].every((field) => typeof field === 'string');
+    return texts ? [{ previousKey, publicKey, rotatedAt, signature } as Succession] : [];
+  });
 }

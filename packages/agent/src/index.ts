@@ -16,7 +16,8 @@ export {
   localApproval,
   type PendingApproval,
 } from './approvals.ts';
-export { BundleRejectedError, type Signing } from './bundle/signature.ts';
+export { BundleRejectedError, type Succession } from './bundle/signature.ts';
+export type { Signing } from './bundle/verifier.ts';
 export { type Clock, systemClock, type Timer } from './clock.ts';
 export { ConfigurationError, HubConnectionError, HubResponseError, type OnError } from './failure.ts';
 export { DeniedError, type RunOptions, type ToolArgs, type Warning } from './guard/call.ts';
@@ -26,7 +27,7 @@ export type { BeforeHook, HookAnswer, HookCall } from './guard/hook.ts';
 export type { Dialect, Language, YamlSource } from './guard/language.ts';
 export type { ConnectOptions, GuardOptions } from './guard/options.ts';
 export type { DryRun } from './guard/policy.ts';
-export { type FetchedBundle, HubClient, type HubOptions } from './hub.ts';
+export { type FetchedBundle, HubClient, type HubOptions, type Provenance } from './hub.ts';
 export {
   type AuditAction,
   type AuditRecord,
@@ -42,6 +43,7 @@ export {
   type WireEvent,
 } from './record.ts';
 export { createRedaction, looksSecret, type Redaction, type RedactionPolicy } from './rules/redact.ts';
+export type { ArgumentKind, ToolArguments } from './rules/sandbox/names.ts';
 export { HubSessionStore, MemorySessionStore, type SessionStore } from './sessions.ts';
 export { CollectingSink, MarkEvictedError } from './sinks/collecting.ts';
 export { FileSink, StdoutSink } from './sinks/line.ts';

@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BundleCache } from '../src/bundle/cache.ts';
 import { type AppliedBundle, LiveBundle, type LiveBundleOptions } from '../src/bundle/live.ts';
+import { Pins } from '../src/bundle/pins.ts';
 import { sha256 } from '../src/bundle/signature.ts';
 import { ConfigurationError } from '../src/failure.ts';
 import { HubClient } from '../src/hub.ts';
@@ -109,6 +110,7 @@ function live(extra: Partial<LiveBundleOptions<string>> = {}, url = hub.url) {
     bundleName: 'guardrails',
     tags: {},
     signing: 'off',
+    pins: new Pins({ url, account: client.http.account }, join(folder, 'reeve-pins')),
     cache: null,
     onApplied: (next) => applied.push(next),
     onError: (failure, what) => errors.push(`${what}: ${String(failure)}`),

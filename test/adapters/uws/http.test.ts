@@ -109,6 +109,16 @@ describe('bodies', () => {
     expect(await socket.until((t) => t.includes('bytes'))).toContain('{"bytes":8}');
   });
 
+  it('of no bytes are whole, also when the headers come in two pieces', async () => {
+    await using hub = await serve();
+    const socket = await hub.connect();
+    socket.send(`GET /api/v1/sessions/empty HTTP/1.1\r\nHost: a\r\n${auth}Content-Le`);
+    // Another's answer: by then the first piece was read.
+    await hub.once(`GET /api/v1/sessions/a HTTP/1.1\r\nHost: a\r\n${auth}Connection: close\r\n\r\n`);
+    socket.send('ngth: 0\r\n\r\n');
+    expect(await socket.until((t) => t.includes('}'))).toContain('{"key":"empty"}');
+  });
+
   it('over the limit are refused by their declared length, before they are sent', async () => {
     await using hub = await serve();
     const socket = await hub.connect();

@@ -1,12 +1,7 @@
 // The last good bundle on disk, for a start while the hub is away. Written whole or not at all; read back with suspicion.
-import { open, readFile, rename } from 'node:fs/promises';
-import type { FetchedBundle } from '../hub.ts';
-import { isPublicKey } from './signature.ts';
-
-export interface CachedBundle extends FetchedBundle {
-  /** The key trusted since it was first seen. */
-  readonly firstSeen: string | null;
-}
+import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type FetchedBundle, noProvenance } from '../hub.ts';
 
 /** What a cache was written for; another agent's or environment's file is not used. */
 export interface CacheScope {
@@ -25,9 +20,11 @@ export class BundleCache {
     this.#scope = scope;
   }
 
-  async save(bundle: CachedBundle): Promise<void> {
-    const { bytes, ...rest } = bundle;
+  /** What the hub told about its place in time is not kept: pins remember that. */
+  async save(bundle: FetchedBundle): Promise<void> {
+    const { bytes, provenance: _provenance, ...rest } = bundle;
     const text = JSON.stringify({ format: 1, ...this.#scope, ...rest, yaml_bytes: bytes.toString('base64') });
+    await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
     const temporary = `${this.path}.new`;
     const file = await open(temporary, 'w', 0o600);
     try {
@@ -40,7 +37,7 @@ export class BundleCache {
   }
 
   /** Null when there is no file, or it is not ours to use. Does not check hash or signature. */
-  async load(): Promise<CachedBundle | null> {
+  async load(): Promise<FetchedBundle | null> {
     let record: { readonly [name: string]: unknown };
     try {
       record = JSON.parse(await readFile(this.path, 'utf8'));
@@ -53,7 +50,6 @@ export class BundleCache {
       record?.format === 1 && record.url === url && record.env === env && record.configured === configured;
     if (!ours || typeof record.yaml_bytes !== 'string' || typeof record.bundleName !== 'string') return null;
     const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-    const firstSeen = text(record.firstSeen);
     return {
       bundleName: record.bundleName,
       version: typeof record.version === 'number' ? record.version : null,
@@ -61,7 +57,7 @@ export class BundleCache {
       revisionHash: text(record.revisionHash),
       signature: text(record.signature),
       publicKey: text(record.publicKey),
-      firstSeen: firstSeen !== null && isPublicKey(firstSeen) ? firstSeen : null,
+      provenance: noProvenance,
     };
   }
 }

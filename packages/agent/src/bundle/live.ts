@@ -7,7 +7,8 @@ import { type FetchedBundle, type HubClient, readBundle } from '../hub.ts';
 import { StreamFollower } from '../stream/follower.ts';
 import type { StreamTransport } from '../stream/transport.ts';
 import type { BundleCache } from './cache.ts';
-import { BundleVerifier, type Signing } from './signature.ts';
+import type { Pins } from './pins.ts';
+import { BundleVerifier, type Signing } from './verifier.ts';
 
 /** A bundle in use. */
 export interface AppliedBundle<T> {
@@ -27,6 +28,7 @@ export interface LiveBundleOptions<T> {
   readonly bundleName: string | null;
   readonly tags: { readonly [name: string]: string };
   readonly signing: Signing;
+  readonly pins: Pins;
   readonly cache: BundleCache | null;
   readonly onApplied: (bundle: AppliedBundle<T>) => void;
   readonly onError: OnError;
@@ -56,7 +58,7 @@ export class LiveBundle<T> {
     this.#wanted = options.bundleName;
     const { hub } = options;
     this.#clock = hub.http.clock;
-    this.#verifier = new BundleVerifier(options.signing);
+    this.#verifier = new BundleVerifier(options.signing, options.pins, hub.http);
     this.#follower = new StreamFollower({
       transport: options.transport,
       clock: this.#clock,
@@ -143,8 +145,7 @@ export class LiveBundle<T> {
     try {
       const bundle = await cache.load();
       if (!bundle) return null;
-      if (bundle.firstSeen !== null) this.#verifier.remember(bundle.firstSeen);
-      const policyVersion = this.#verifier.check(bundle);
+      const policyVersion = await this.#verifier.checkCached(bundle);
       const compiled = compile(bundle.bytes);
       const { bundleName, version } = bundle;
       return () => this.#swap({ bundleName, version, policyVersion, compiled });
@@ -209,13 +210,16 @@ export class LiveBundle<T> {
   /** @throws BundleRejectedError, or what compile throws; the bundle in use stays */
   async #apply(bundle: FetchedBundle): Promise<void> {
     const { bundleName, version } = bundle;
-    const policyVersion = this.#verifier.check(bundle);
+    const checked = await this.#verifier.check(bundle);
+    const { policyVersion } = checked;
     const known = this.#current?.policyVersion === policyVersion && this.#current.bundleName === bundleName;
     const compiled = known && this.#current ? this.#current.compiled : this.#options.compile(bundle.bytes);
     this.#swap({ bundleName, version, policyVersion, compiled });
-    const { firstSeen } = this.#verifier;
+    await this.#verifier
+      .remember(checked)
+      .catch((failure: unknown) => this.#options.onError(failure, 'saving the pin of a bundle'));
     await this.#options.cache
-      ?.save({ ...bundle, revisionHash: policyVersion, firstSeen })
+      ?.save({ ...bundle, revisionHash: policyVersion })
       .catch((failure: unknown) => this.#options.onError(failure, 'saving the bundle'));
     void this.#report(bundleName, policyVersion);
   }

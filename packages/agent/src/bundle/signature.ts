@@ -1,15 +1,36 @@
-// Whether a bundle is what the hub signed: its hash and its Ed25519 signature over the raw YAML bytes. Keeps no keys on disk.
-import { createHash, createPublicKey, timingSafeEqual, verify } from 'node:crypto';
-import type { FetchedBundle } from '../hub.ts';
+// Ed25519 and SHA-256 over what a hub signs: the bytes of a document, its attestation, and who follows a signing key.
+// Says whether a signature fits; whom to trust is verifier.ts.
+import { createHash, createPublicKey, verify } from 'node:crypto';
 
-/** Not checked; checked against the key that came with the first signed bundle; or against these keys (64 hex characters each). */
-export type Signing = 'off' | 'first-seen' | readonly string[];
+/** A signing key's statement that another one follows it. Times are kept as they were written: they are signed. */
+export interface Succession {
+  readonly previousKey: string;
+  readonly publicKey: string;
+  readonly rotatedAt: string;
+  readonly signature: string;
+}
 
-/** The bundle is not what it claims to be, or nobody known signed it. */
+/** What an attestation says: which document is in force where, since when, and after which others. */
+export interface Attested {
+  readonly tenantId: string;
+  readonly env: string;
+  readonly bundleName: string;
+  readonly version: number;
+  /** Hex SHA-256 of the YAML bytes. */
+  readonly revisionHash: string;
+  readonly sequence: number;
+  readonly deployedAt: string;
+}
+
+/** The bundle is not what it claims to be, is not in force any more, or nobody known signed it. */
 export class BundleRejectedError extends Error {
-  constructor(message: string) {
+  /** The file whose deletion makes the agent trust the hub anew; null when the bundle would be refused all the same. */
+  readonly pinFile: string | null;
+
+  constructor(message: string, pinFile: string | null = null) {
     super(message);
     this.name = 'BundleRejectedError';
+    this.pinFile = pinFile;
   }
 }
 
@@ -29,62 +50,53 @@ function signatureBytes(text: string): Buffer | null {
   return bytes.length === 64 ? bytes : null;
 }
 
-function verifies(bytes: Uint8Array, signature: Buffer, publicKey: string): boolean {
+/** True when the key made this signature (hex or base64) over these bytes. Never throws. */
+export function verifies(bytes: Uint8Array, signature: string, publicKey: string): boolean {
+  const encoded = signatureBytes(signature);
+  if (!encoded || !isPublicKey(publicKey)) return false;
   try {
     const key = createPublicKey({
       key: Buffer.concat([derPrefix, Buffer.from(publicKey, 'hex')]),
       format: 'der',
       type: 'spki',
     });
-    return verify(null, bytes, key, signature);
+    return verify(null, bytes, key, encoded);
   } catch {
+    // 32 bytes that are no point of the curve.
     return false;
   }
 }
 
-/** Checks bundles one after the other; remembers the first key it saw when told to trust that one. */
-export class BundleVerifier {
-  readonly #signing: Signing;
-  #firstSeen: string | null;
+/** True when the key attests exactly this. */
+export const attests = (signature: string, publicKey: string, stated: Attested): boolean =>
+  verifies(
+    statement('reeve-deployment-v1', [
+      stated.tenantId,
+      stated.env,
+      stated.bundleName,
+      stated.version,
+      stated.revisionHash,
+      stated.sequence,
+      stated.deployedAt,
+    ]),
+    signature,
+    publicKey,
+  );
 
-  /** @param firstSeen a key remembered from an earlier run */
-  constructor(signing: Signing, firstSeen: string | null = null) {
-    this.#signing = signing;
-    this.#firstSeen = firstSeen;
+/** The trusted keys, oldest first, and after them every key that one of them leads to. */
+export function withSuccessors(
+  trusted: readonly string[],
+  tenantId: string | null,
+  successions: readonly Succession[],
+): readonly string[] {
+  const known = [...trusted];
+  for (const { previousKey, publicKey, rotatedAt, signature } of successions) {
+    if (!known.includes(previousKey) || known.includes(publicKey) || !isPublicKey(publicKey)) continue;
+    const stated = statement('reeve-key-succession-v1', [tenantId, previousKey, publicKey, rotatedAt]);
+    if (verifies(stated, signature, previousKey)) known.push(publicKey);
   }
-
-  /** The key trusted since it was first seen. */
-  get firstSeen(): string | null {
-    return this.#firstSeen;
-  }
-
-  /** Trusts this key, as an earlier run did. */
-  remember(key: string): void {
-    this.#firstSeen ??= key;
-  }
-
-  /** The bundle's own SHA-256. @throws BundleRejectedError */
-  check(bundle: FetchedBundle): string {
-    const hash = sha256(bundle.bytes);
-    if (bundle.revisionHash !== null && !same(hash, bundle.revisionHash.toLowerCase())) {
-      throw new BundleRejectedError(
-        `bundle ${bundle.bundleName}: its bytes do not have the stated revision hash`,
-      );
-    }
-    if (this.#signing !== 'off') this.#checkSignature(bundle);
-    return hash;
-  }
-
-  #checkSignature({ bundleName, bytes, signature, publicKey }: FetchedBundle): void {
-    const encoded = signature === null ? null : signatureBytes(signature);
-    if (!encoded) throw new BundleRejectedError(`bundle ${bundleName} has no usable signature`);
-    const offered = publicKey !== null && isPublicKey(publicKey) ? publicKey.toLowerCase() : null;
-    const trusted = Array.isArray(this.#signing) ? this.#signing : [this.#firstSeen ?? offered];
-    const good = trusted.some((key) => typeof key === 'string' && verifies(bytes, encoded, key));
-    if (!good) throw new BundleRejectedError(`bundle ${bundleName} is not signed by a trusted key`);
-    if (this.#signing === 'first-seen') this.#firstSeen ??= offered;
-  }
+  return known;
 }
 
-const same = (a: string, b: string): boolean =>
-  a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+const statement = (kind: string, stated: readonly unknown[]): Buffer =>
+  Buffer.from(`${kind}\n${JSON.stringify(stated)}`, 'utf8');

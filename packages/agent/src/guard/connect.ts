@@ -1,6 +1,8 @@
 // A guard over a hub: client, stream, bundle on disk and the hub's approvals and counters put together. Judges nothing.
+import { dirname, join } from 'node:path';
 import { BundleCache } from '../bundle/cache.ts';
 import { LiveBundle } from '../bundle/live.ts';
+import { Pins } from '../bundle/pins.ts';
 import { isPublicKey } from '../bundle/signature.ts';
 import { ConfigurationError } from '../failure.ts';
 import { identifierPattern } from '../http.ts';
@@ -24,7 +26,7 @@ export async function connectGuard<G>(
 ): Promise<G> {
   checkOptions(options);
   const hub = new HubClient(options);
-  const { bundleName = null, tags = {}, signing = 'off', cacheFile, onError = () => {} } = options;
+  const { bundleName = null, tags = {}, signing = 'if-signed', cacheFile, onError = () => {} } = options;
   const scope = { url: hub.http.address(''), env: hub.env, configured: bundleName };
   let made: Made<G> | null = null;
   const live = new LiveBundle<Policy>({
@@ -34,6 +36,10 @@ export async function connectGuard<G>(
     bundleName,
     tags,
     signing,
+    pins: new Pins(
+      { url: scope.url, account: hub.http.account },
+      cacheFile === undefined ? null : join(dirname(cacheFile), 'reeve-pins'),
+    ),
     cache: cacheFile === undefined ? null : new BundleCache(cacheFile, scope),
     onApplied: (bundle) => {
       made?.swap(bundle.compiled.named(bundle.bundleName));

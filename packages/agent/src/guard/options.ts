@@ -1,7 +1,7 @@
 // The options of a guard: what every guard takes, and what one that is connected to a hub takes besides.
 
 import type { ApprovalBackend } from '../approvals.ts';
-import type { Signing } from '../bundle/signature.ts';
+import type { Signing } from '../bundle/verifier.ts';
 import type { Clock } from '../clock.ts';
 import type { OnError } from '../failure.ts';
 import type { HubClient, HubOptions } from '../hub.ts';
@@ -54,7 +54,10 @@ export interface ConnectOptions extends Omit<GuardOptions, 'hub' | 'environment'
   readonly bundleName?: string;
   /** Told to the hub for its assignment rules. */
   readonly tags?: { readonly [name: string]: string };
-  /** Whether and how bundles' signatures are checked; default `off`. */
+  /**
+   * Whose signatures of bundles are accepted; default `if-signed`: the first key that is seen and those it leads to. Pins are kept in the
+   * folder `reeve-pins` beside `cacheFile`, or for the life of the process.
+   */
   readonly signing?: Signing;
   /** Keeps the last good bundle, for a start while the hub is away. */
   readonly cacheFile?: string;
