@@ -199,7 +199,11 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
       checkOwnEnvironment(declaration, caller, parts.query);
       const result: unknown = await handlers[operation](hub, parts as never, caller as never, full);
       const reply =
-        result instanceof Reply ? result : result instanceof List ? sent(result) : new Reply(result);
+        result instanceof Reply
+          ? result
+          : result instanceof List
+            ? sent(result, declaration, input)
+            : new Reply(result);
       // What the declaration promises, the handler keeps: the typed client and the OpenAPI document rely on it.
       declaration.reply?.parse(reply.body);
       return {
@@ -243,8 +247,9 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
 }
 
 /** A list as it goes out. */
-function sent(list: List<object>): Reply<unknown> {
-  const { json, headers } = encodeList(list, { path: '/list', query: '' });
+function sent(list: List<object>, { path }: RouteDeclaration, { query }: CallInput): Reply<unknown> {
+  const target = { path, query: new URLSearchParams(query as { [name: string]: string }).toString() };
+  const { json, headers } = encodeList(list, target);
   return new Reply(JSON.parse(json), { headers: Object.fromEntries(headers) });
 }
 

@@ -13,6 +13,24 @@ export interface Truncated {
 
 export const truncated = (bytes: number): Truncated => ({ _truncated: true, bytes });
 
+/**
+ * A map whose largest values give way to their size, one after another, until the whole fits a list; the map itself when it does. One of very
+ * many values may still not fit.
+ */
+export function shortenedMap(map: { readonly [name: string]: unknown }): { [name: string]: unknown } {
+  const shown = { ...map };
+  const sizes = Object.entries(map).map(([name, value]) => ({
+    name,
+    bytes: utf8.encode(JSON.stringify(value) ?? '').length,
+  }));
+  sizes.sort((a, b) => b.bytes - a.bytes);
+  for (const { name, bytes } of sizes) {
+    if (!isTooLarge(JSON.stringify(shown))) break;
+    shown[name] = truncated(bytes);
+  }
+  return shown;
+}
+
 /** The schema of a field that a list may leave out. */
 export const listed = <T extends z.ZodType>(field: T) =>
   z.union([field, z.object({ _truncated: z.literal(true), bytes: z.number().int() })]);
