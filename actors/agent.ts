@@ -1,6 +1,6 @@
 // The agent actor: an agent's open streams and its effective assignment in one environment. Registrations and rules live in the store.
-import { type Resolution, resolveAssignment, type Tags } from '../src/domain/agent.ts';
-import { agentsOf } from '../src/domain/frame.ts';
+import type { Tags } from '../src/domain/agent.ts';
+import { assignedExplicitly, type Resolution } from '../src/domain/assignment.ts';
 import type { ActorPorts } from './ports.ts';
 import { type AgentMessages, environmentKey, readKey, streamLifeMs, tellTo } from './protocol.ts';
 import { actorKind } from './runtime/kind.ts';
@@ -27,14 +27,14 @@ const noTags: Tags = {};
 async function resolve(
   { key, tags }: State,
   registration: { readonly bundleName: string | null; readonly tags: Tags } | null,
-  { store, matches }: ActorPorts,
+  { store, ruleSets }: ActorPorts,
 ): Promise<Resolution> {
   const { tenantId, env, agentId } = readKey(key);
   const explicit = registration?.bundleName ?? null;
-  // An explicit assignment wins over any rule.
-  const rules = explicit === null ? await store.rules.list(tenantId) : [];
+  if (explicit !== null) return assignedExplicitly(explicit);
+  const rules = await store.rules.list(tenantId);
   const merged = { ...registration?.tags, ...tags };
-  return resolveAssignment({ agentId, env, explicit, tags: merged, agentProvided: null, rules }, matches);
+  return ruleSets.of(tenantId, rules).resolve({ agentId, env, tags: merged, explicit });
 }
 
 export const agent = actorKind<AgentMessages, State, ActorPorts>({
@@ -79,8 +79,7 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       const registration = await ports.store.agents.get(tenantId, agentId);
       const next = await resolve(state, registration, ports);
       state.effective = next;
-      // Pinned streams hear of it, too (document 1, Agent stream events: "bundle assignment changes", of any stream), but follow what they
-      // did. A new activation does not know what its streams follow, so it says it again.
+      // Pinned streams hear of it too, but follow what they did. A new activation does not know what its streams follow, so it says it again.
       const changed = before ? state.connections.length > 0 && before.bundleName !== next.bundleName : true;
       const environment = environmentKey(tenantId, env);
       const onward = body?.onward ? [tellTo('environment', environment, 'rulesChanged', { rest: true })] : [];
@@ -91,17 +90,9 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
         registration?.lastEnv === env && (registration.lastSeenAt ?? 0) >= now() - streamLifeMs;
       const connected = state.connections.length > 0 || seenHere;
       const moved = { agentId, bundleName, connected, resolvedAt: { epoch, at: now() } };
-      const type = 'assignment_changed';
       return {
         reply: next,
-        frames: [
-          {
-            audience: agentsOf(tenantId, env),
-            type,
-            data: { type, agent_id: agentId, bundle_name: bundleName, source },
-            toAgent: agentId,
-          },
-        ],
+        announcements: [{ kind: 'agentReassigned', tenantId, env, agentId, bundleName, source }],
         tells: [tellTo('environment', environment, 'retarget', moved), ...onward],
       };
     },

@@ -1,7 +1,7 @@
-// The approvals of an environment: requested, decided, timed out. The store's compare-and-set decides; here are order, time and words.
+// The approvals of an environment: requested, decided, timed out. The store's compare-and-set decides; here are order and time.
+import type { Announcement } from '../src/domain/announcement.ts';
 import type { Approval, Decision } from '../src/domain/approval.ts';
 import { HubError, notFound } from '../src/domain/error.ts';
-import { agentsOf, dashboardsOf, type Frame } from '../src/domain/frame.ts';
 import type { Env } from '../src/domain/ids.ts';
 import type { ActorPorts } from './ports.ts';
 import type { ActorContext, Effects, Outcome } from './runtime/define.ts';
@@ -32,7 +32,7 @@ export async function loadPending(tenantId: string, env: Env, context: Context):
   return pending;
 }
 
-/** A repeat of the same id is announced again under the same name, and so told once. */
+/** A repeat of the same id is announced again, and reaches clients once. */
 export async function request(
   pending: Pending,
   approval: Approval,
@@ -113,7 +113,7 @@ function announcement(approvals: readonly Approval[], { ports }: Context): Effec
   if (!first) return {};
   const { tenantId, status } = first;
   return {
-    frames: approvals.flatMap(framesOf),
+    announcements: approvals.map(announcementOf),
     onSent: () =>
       ports.store.approvals.announced(
         tenantId,
@@ -123,32 +123,8 @@ function announcement(approvals: readonly Approval[], { ports }: Context): Effec
   };
 }
 
-/** Agents never hear of a request or a timeout (DECISIONS 4): they poll, and know their own deadline. */
-function framesOf({
-  tenantId,
-  env,
-  id,
-  agentId,
-  toolName,
-  message,
-  status,
-  decidedBy,
-}: Approval): readonly Frame[] {
-  const once = `approval:${id}:${status}`;
-  const dashboards = { audience: dashboardsOf(tenantId), once };
-  const subject = { approval_id: id, agent_id: agentId, tool_name: toolName };
-  if (status === 'pending') {
-    const type = 'approval_created';
-    return [{ ...dashboards, type, data: { type, ...subject, message } }];
-  }
-  if (status === 'timeout') {
-    const type = 'approval_timeout';
-    return [{ ...dashboards, type, data: { type, ...subject } }];
-  }
-  const type = 'approval_decided';
-  const data = { type, approval_id: id, status, decided_by: decidedBy };
-  return [
-    { audience: agentsOf(tenantId, env), once, type, data, toAgent: agentId },
-    { ...dashboards, type, data },
-  ];
+function announcementOf(approval: Approval): Announcement {
+  if (approval.status === 'pending') return { kind: 'approvalRequested', approval };
+  if (approval.status === 'timeout') return { kind: 'approvalTimedOut', approval };
+  return { kind: 'approvalDecided', approval };
 }

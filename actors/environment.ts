@@ -1,8 +1,7 @@
 // The environment actor: orders deployments and approvals of a tenant's environment; knows who is connected and who drifts.
+import type { Announcement, Announcements } from '../src/domain/announcement.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
-import { agentsOf, dashboardsOf, type Frame } from '../src/domain/frame.ts';
 import type { Env } from '../src/domain/ids.ts';
-import { contractUpdate } from '../src/domain/update.ts';
 import {
   announce,
   decide,
@@ -58,49 +57,27 @@ function advance(current: Map<string, Deployment>, deployment: Deployment): bool
   return true;
 }
 
-const updateForAgents = (deployment: Deployment, data: Frame['data']): Frame => ({
-  audience: agentsOf(deployment.tenantId, deployment.env),
-  type: 'contract_update',
-  data,
-  bundle: deployment.bundleName,
-  // A new key makes another signature, which agents must get.
-  once: `deployment:${deployment.id}:${deployment.signingKeyId}`,
-});
-
-function deployedFrames(deployment: Deployment, data: Frame['data']): Frame[] {
-  const { tenantId, bundleName, version, env, deployedBy } = deployment;
-  const audience = dashboardsOf(tenantId);
-  const once = `deployment:${deployment.id}`;
-  const type = 'bundle_deployed';
-  return [
-    updateForAgents(deployment, data),
-    // Without `bundle`: a dashboard sees all environments, whose updates must not replace each other.
-    { audience, once: `${once}:update`, type: 'contract_update', data },
-    { audience, once, type, data: { type, bundle_name: bundleName, version, env, deployed_by: deployedBy } },
-  ];
-}
-
-async function framesOf(
+/** What is to be said of the current deployments of these bundles, with the bytes of each. */
+async function announcementsOf(
   { current }: State,
   names: readonly string[],
   { ports }: Context,
-  frames: (deployment: Deployment, data: Frame['data']) => readonly Frame[],
-): Promise<Frame[]> {
-  const made: Frame[] = [];
+  announce: (deployed: Announcements['bundleDeployed']) => Announcement,
+): Promise<Announcement[]> {
+  const made: Announcement[] = [];
   for (const name of names) {
     const deployment = current.get(name);
     if (!deployment) continue;
-    made.push(
-      ...frames(deployment, await updateOf(ports, deployment, await deployedYaml(ports, deployment))),
-    );
+    const yaml = await deployedYaml(ports, deployment);
+    made.push(announce(await deployedBytes(ports, deployment, yaml)));
   }
   return made;
 }
 
-/** The data of a contract_update frame. */
-async function updateOf(ports: ActorPorts, deployment: Deployment, yaml: Uint8Array): Promise<Frame['data']> {
+/** A deployment with all that its clients check it by. */
+async function deployedBytes(ports: ActorPorts, deployment: Deployment, yaml: Uint8Array) {
   const successions = await ports.store.signing.successions(deployment.tenantId);
-  return contractUpdate(deployment, yaml, ports.signatureEncoding, successions);
+  return { deployment, yaml, successions };
 }
 
 /** Attests deployments that an older version of the hub made. Agents learn of it by the next update or fetch. */
@@ -112,10 +89,13 @@ async function attest({ current }: State, { ports }: Context): Promise<Effects> 
 
 async function announceRecent(state: State, context: Context): Promise<Effects> {
   const names = [...state.toAnnounce].slice(0, announceAtOnce);
-  const frames = await framesOf(state, names, context, deployedFrames);
+  const announcements = await announcementsOf(state, names, context, (deployed) => ({
+    kind: 'bundleDeployed',
+    ...deployed,
+  }));
   for (const name of names) state.toAnnounce.delete(name);
   if (state.toAnnounce.size > 0) context.setTimer(timers.announce, context.now());
-  return { frames };
+  return { announcements };
 }
 
 function resolveSome(state: State, context: Context): Effects {
@@ -130,7 +110,7 @@ function resolveSome(state: State, context: Context): Effects {
   };
 }
 
-/** The deployments that a stream should have but, by its version, has not (DECISIONS 12; document 3 §13). */
+/** The deployments that a stream should have but, by its version, has not. */
 function missing(
   { current }: State,
   bundleName: string | null,
@@ -181,8 +161,8 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       const { deployment, yaml } = await signAndDeploy(context.ports, wanted, context.epoch);
       // A late repeat of an older deployment must not look like a new one.
       if (!advance(current, deployment)) return { reply: deployment };
-      const data = await updateOf(context.ports, deployment, yaml);
-      return { reply: deployment, frames: deployedFrames(deployment, data) };
+      const announced = await deployedBytes(context.ports, deployment, yaml);
+      return { reply: deployment, announcements: [{ kind: 'bundleDeployed', ...announced }] };
     },
 
     async reannounce(state, body, context) {
@@ -195,10 +175,14 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       const left = [...state.current.keys()].filter((name) => body === null || name > body.after).sort();
       const names = left.slice(0, announceAtOnce);
       const after = left.length > names.length ? names.at(-1) : undefined;
-      const frames = await framesOf(state, names, context, (...made) => [updateForAgents(...made)]);
+      const announcements = await announcementsOf(state, names, context, (deployed) => ({
+        kind: 'deploymentResigned',
+        ...deployed,
+      }));
       // What is left is told, not kept: it outlives this activation.
-      if (after === undefined) return { reply: null, frames };
-      return { reply: null, frames, tells: [tellTo('environment', context.key, 'reannounce', { after })] };
+      if (after === undefined) return { reply: null, announcements };
+      const rest = tellTo('environment', context.key, 'reannounce', { after });
+      return { reply: null, announcements, tells: [rest] };
     },
 
     requestApproval: ({ pending }, { approval }, context) => request(pending, approval, context),
@@ -230,11 +214,12 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       const { agentId, bundleName } = assignment;
       const told = state.roster.retarget(assignment, context.now());
       const names = told && bundleName !== null ? [bundleName] : [];
-      const frames = await framesOf(state, names, context, (...made) => {
-        const { once: _once, ...update } = updateForAgents(...made);
-        return [{ ...update, toAgent: agentId }];
-      });
-      return { reply: null, frames };
+      const announcements = await announcementsOf(state, names, context, (deployed) => ({
+        kind: 'deploymentDue',
+        ...deployed,
+        agentId,
+      }));
+      return { reply: null, announcements };
     },
 
     async reportVersion({ roster }, report, context) {

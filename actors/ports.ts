@@ -1,15 +1,13 @@
 // What the hub's actors reach the world with. Holds no logic.
-import type { SignatureEncoding } from '../src/domain/update.ts';
+import type { RuleSets } from '../src/domain/assignment.ts';
 import type { Secrets } from '../src/ports/secrets.ts';
 import type { Store } from '../src/ports/store.ts';
 
 export interface ActorPorts {
   readonly store: Pick<Store, 'agents' | 'approvals' | 'bundles' | 'deployments' | 'rules' | 'signing'>;
   readonly secrets: Pick<Secrets, 'uuid' | 'newSigningKey' | 'seal' | 'unseal' | 'sign'>;
-  /** Encoding of `signature` in contract_update. */
-  readonly signatureEncoding: SignatureEncoding;
   /** True for a node of the cluster that died: its streams are no more. Always false in one process. */
   readonly isGone: (node: string) => boolean;
-  /** The glob matcher of assignment rules. */
-  readonly matches: (pattern: string, text: string) => boolean;
+  /** Assignment rules, compiled. */
+  readonly ruleSets: Pick<RuleSets, 'of'>;
 }

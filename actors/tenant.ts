@@ -1,7 +1,7 @@
 // The tenant actor: orders changes of assignment rules, explicit assignments and the signing key, and tells the environments.
 import type { AssignmentRule } from '../src/domain/agent.ts';
+import { maxRules } from '../src/domain/assignment.ts';
 import { HubError, notFound } from '../src/domain/error.ts';
-import { dashboardsOf, type Frame } from '../src/domain/frame.ts';
 import { type Env, environments } from '../src/domain/ids.ts';
 import type { ActorPorts } from './ports.ts';
 import { agentKey, environmentKey, type RuleChange, type TenantMessages, tellTo } from './protocol.ts';
@@ -14,8 +14,16 @@ const taken = (priority: number) =>
 
 /** A repeat of a creation that was stored answers with the stored rule. */
 async function createRule({ store }: ActorPorts, rule: AssignmentRule): Promise<AssignmentRule> {
+  const stored = async () => store.rules.list(rule.tenantId);
+  const before = await stored();
+  if (before.length >= maxRules && !before.some(({ id }) => id === rule.id)) {
+    throw new HubError(
+      'unprocessable',
+      `A tenant has at most ${maxRules} assignment rules. Delete one that is not needed any more first.`,
+    );
+  }
   if ((await store.rules.create(rule)) === 'created') return rule;
-  const same = (await store.rules.list(rule.tenantId)).find(({ id }) => id === rule.id);
+  const same = (await stored()).find(({ id }) => id === rule.id);
   if (!same) throw taken(rule.priority);
   return same;
 }
@@ -44,12 +52,6 @@ const touched = (change: RuleChange, rule: AssignmentRule): readonly Env[] =>
 
 const pastTense = { create: 'created', update: 'updated', delete: 'deleted' } as const;
 
-const assignmentChanged = (tenantId: string, fields: { readonly [name: string]: unknown }): Frame => ({
-  audience: dashboardsOf(tenantId),
-  type: 'assignment_changed',
-  data: { type: 'assignment_changed', ...fields },
-});
-
 export const tenant = actorKind<TenantMessages, { readonly tenantId: string }, ActorPorts>({
   kind: 'tenant',
 
@@ -62,7 +64,9 @@ export const tenant = actorKind<TenantMessages, { readonly tenantId: string }, A
       const rule = await write(ports, tenantId, change, epoch);
       return {
         reply: rule,
-        frames: [assignmentChanged(tenantId, { rule_id: rule.id, action: pastTense[change.action] })],
+        announcements: [
+          { kind: 'assignmentRuleChanged', tenantId, ruleId: rule.id, change: pastTense[change.action] },
+        ],
         tells: touched(change, rule).map((env) =>
           tellTo('environment', environmentKey(tenantId, env), 'rulesChanged', null),
         ),
@@ -72,12 +76,9 @@ export const tenant = actorKind<TenantMessages, { readonly tenantId: string }, A
     async assign({ tenantId }, { agentIds, bundleName, bulk }, { ports, epoch }) {
       const assigned = await ports.store.agents.assign(tenantId, agentIds, bundleName, epoch);
       if (assigned.length === 0) return { reply: assigned };
-      const named = bulk ? ['__bulk__'] : assigned;
       return {
         reply: assigned,
-        frames: named.map((agent_id) =>
-          assignmentChanged(tenantId, { agent_id, bundle_name: bundleName, source: 'explicit' }),
-        ),
+        announcements: [{ kind: 'agentsAssigned', tenantId, agentIds: assigned, bundleName, bulk }],
         // An explicit assignment holds in every environment, and an agent may be connected in several.
         tells: assigned.flatMap((id) =>
           environments.map((env) => tellTo('agent', agentKey(tenantId, env, id), 'resolve', null)),
@@ -87,7 +88,6 @@ export const tenant = actorKind<TenantMessages, { readonly tenantId: string }, A
 
     async rotateSigningKey({ tenantId }, { newKeyId, compromised = false }, { ports, now }) {
       const { key, current } = await rotateKey(ports, tenantId, { newKeyId, compromised }, now());
-      const type = 'signing_key_rotated';
       const envs = new Set(current.map(({ env }) => env));
       return {
         reply: {
@@ -96,7 +96,7 @@ export const tenant = actorKind<TenantMessages, { readonly tenantId: string }, A
           resigned: current.length,
           followed: !compromised,
         },
-        frames: [{ audience: dashboardsOf(tenantId), type, data: { type, public_key: key.publicKey } }],
+        announcements: [{ kind: 'signingKeyRotated', tenantId, publicKey: key.publicKey }],
         tells: [...envs].map((env) =>
           tellTo('environment', environmentKey(tenantId, env), 'reannounce', null),
         ),

@@ -1,6 +1,5 @@
 // A hub for tests of handlers: in-memory store, real actors, local adapters, a clock that stands still. Opens no socket.
 
-import { globMatch } from 'reeve-agent/rules';
 import { hubKinds } from '../actors/kinds.ts';
 import type { ActorPorts } from '../actors/ports.ts';
 import type { HubKinds } from '../actors/protocol.ts';
@@ -15,7 +14,8 @@ import { openSqliteInline } from '../adapters/sqlite/index.ts';
 import { type Caller, List, Reply, type Request } from '../src/api/call.ts';
 import { type Api, api } from '../src/api/index.ts';
 import type { ReplyBody, RouteDeclaration } from '../src/api/route.ts';
-import type { Control, Frame } from '../src/domain/frame.ts';
+import { RuleSets } from '../src/domain/assignment.ts';
+import type { Control } from '../src/domain/frame.ts';
 import type { Env } from '../src/domain/ids.ts';
 import type { Hub, Settings } from '../src/handlers/hub.ts';
 import { handlers } from '../src/handlers/index.ts';
@@ -26,6 +26,7 @@ import type { Broadcast } from '../src/ports/broadcast.ts';
 import type { Evaluator } from '../src/ports/evaluator.ts';
 import { ManualClock } from './clock.ts';
 import { compiled } from './compiled.ts';
+import { consoleAnnouncer, type ReadFrame, readFrame } from './frames.ts';
 import { silentLog } from './log.ts';
 
 export type UserCaller = Extract<Caller, { kind: 'user' }>;
@@ -48,9 +49,10 @@ export interface CallResult<N extends Operation> {
 
 export interface TestHub {
   readonly hub: Hub;
+  readonly broadcast: Broadcast;
   readonly clock: ManualClock;
   /** Frames published so far, in order. */
-  readonly frames: Frame[];
+  readonly frames: ReadFrame[];
   /** Control messages sent so far, in order. */
   readonly controls: Control[];
   /** Calls a handler as the pipeline does: validated input, full reply. The caller is not checked against the route's auth. */
@@ -69,7 +71,7 @@ export interface TestHub {
   /** A caller with an API key of the tenant (the key is not stored). */
   key(user: UserCaller, env?: Env, agentId?: string | null): KeyCaller;
   /** Types of the frames published since the last call of this function. */
-  newFrames(): readonly Frame[];
+  newFrames(): readonly ReadFrame[];
   close(): Promise<void>;
 }
 
@@ -110,7 +112,7 @@ export const makeEvaluator = (changed: Partial<EvaluatorOptions> = {}): Evaluato
 /** @param changed settings other than the defaults @param shared an evaluator that the hub uses and does not close */
 export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluator): Promise<TestHub> {
   const clock = new ManualClock();
-  const frames: Frame[] = [];
+  const frames: ReadFrame[] = [];
   const controls: Control[] = [];
   const store = await openSqliteInline(':memory:');
   // Cheap password hashes: what they cost is tested elsewhere.
@@ -119,7 +121,7 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
   const broadcast: Broadcast = {
     ...local,
     async publish(published) {
-      frames.push(...published);
+      frames.push(...published.map(readFrame));
       await local.publish(published);
     },
     async control(message) {
@@ -128,12 +130,14 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
     },
   };
   const full: Settings = { ...settings, ...changed };
-  const { signatureEncoding } = full.wire;
-  const ports: ActorPorts = { store, secrets, signatureEncoding, matches: globMatch, isGone: () => false };
+  const ruleSets = new RuleSets();
+  const announcer = consoleAnnouncer(broadcast, full.wire.signatureEncoding);
+  const ports: ActorPorts = { store, secrets, ruleSets, isGone: () => false };
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
     ports,
     clock,
+    announcer,
     broadcast,
     log: silentLog,
   });
@@ -143,11 +147,13 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
   const hub: Hub = {
     store,
     actors,
+    announcer,
     broadcast,
     evaluator,
     jobs,
     limits,
     requestLimits: limits,
+    ruleSets,
     clock,
     secrets,
     log: silentLog,
@@ -155,6 +161,7 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
     health: {
       store: async () => 0.123,
       keyValue: async () => 0.456,
+      storage: () => ({ state: 'ok', freeBytes: 9_000_000_000, reserveBytes: 512 }),
       workers: () => ({ deadlines: 'running' }),
       connectedAgents: () => 0,
       cluster: async () => ({
@@ -174,6 +181,7 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
 
   const made: TestHub = {
     hub,
+    broadcast,
     clock,
     frames,
     controls,
@@ -191,7 +199,11 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
       checkOwnEnvironment(declaration, caller, parts.query);
       const result: unknown = await handlers[operation](hub, parts as never, caller as never, full);
       const reply =
-        result instanceof Reply ? result : result instanceof List ? sent(result) : new Reply(result);
+        result instanceof Reply
+          ? result
+          : result instanceof List
+            ? sent(result, declaration, input)
+            : new Reply(result);
       // What the declaration promises, the handler keeps: the typed client and the OpenAPI document rely on it.
       declaration.reply?.parse(reply.body);
       return {
@@ -235,8 +247,9 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
 }
 
 /** A list as it goes out. */
-function sent(list: List<object>): Reply<unknown> {
-  const { json, headers } = encodeList(list, { path: '/list', query: '' });
+function sent(list: List<object>, { path }: RouteDeclaration, { query }: CallInput): Reply<unknown> {
+  const target = { path, query: new URLSearchParams(query as { [name: string]: string }).toString() };
+  const { json, headers } = encodeList(list, target);
   return new Reply(JSON.parse(json), { headers: Object.fromEntries(headers) });
 }
 

@@ -207,7 +207,7 @@ export class Activation<Ports> implements TimerSink {
   /** Effects that cannot leave count as a failure: the asker repeats, the state is built again. */
   async #emit(effects: Effects): Promise<void> {
     if (
-      !effects.frames?.length &&
+      !effects.announcements?.length &&
       !effects.control?.length &&
       !effects.tells?.length &&
       !effects.jobs?.length

@@ -1,6 +1,7 @@
-// What an actor is, as a type: state, messages, effects, timers. Knows no noun of the product.
+// What an actor is, as a type: state, messages, effects, timers. Knows no noun of the product: announcements are handed on unread.
 // The seven promises of the runtime stand in ARCHITECTURE.md; `system.ts` keeps them in one process, `remote.ts` between nodes.
-import type { Control, Frame } from '../../src/domain/frame.ts';
+import type { Announcement } from '../../src/domain/announcement.ts';
+import type { Control } from '../../src/domain/frame.ts';
 import type { Job } from '../../src/ports/jobs.ts';
 
 /** The messages of an actor kind: name → body and reply. Bodies and replies are plain JSON values (they may cross nodes). */
@@ -19,7 +20,7 @@ export interface Tell {
 
 /** What leaves an actor. Sent in this order, after the handler (and so every write it awaited) has resolved; never when it throws. */
 export interface Effects {
-  readonly frames?: readonly Frame[];
+  readonly announcements?: readonly Announcement[];
   readonly control?: readonly Control[];
   readonly tells?: readonly Tell[];
   readonly jobs?: readonly Job[];

@@ -1,6 +1,7 @@
 // The actors of one process: finds or wakes the activation of a key, carries effects away, lets the idle go.
 // Between processes, `remote.ts` decides whose key it is and uses `receive`, `carry` and `release` here.
 import { HubError } from '../../src/domain/error.ts';
+import type { Announcer } from '../../src/ports/announcer.ts';
 import type { Broadcast } from '../../src/ports/broadcast.ts';
 import { type Clock, upTo } from '../../src/ports/clock.ts';
 import type { Jobs } from '../../src/ports/jobs.ts';
@@ -14,7 +15,8 @@ export interface ActorsOptions<K extends Kinds, Ports> {
   readonly definitions: { readonly [Kind in keyof K]: ActorKind<K[Kind], Ports> };
   readonly ports: Ports;
   readonly clock: Clock;
-  readonly broadcast: Pick<Broadcast, 'publish' | 'control'>;
+  readonly announcer: Announcer;
+  readonly broadcast: Pick<Broadcast, 'control'>;
   readonly jobs?: Pick<Jobs, 'add'>;
   readonly log: Log;
   /** Takes the tells among the effects; unless given they go to this process's own actors. */
@@ -76,7 +78,7 @@ const overloaded = () =>
 const shuttingDown = () => new HubError('shutting_down', 'The hub is shutting down.', { retryAfter: 1 });
 
 export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, Ports>): ActorSystem<K> {
-  const { clock, log, broadcast, jobs, mailboxCap = 1000, idleMs = 60_000 } = options;
+  const { clock, log, announcer, broadcast, jobs, mailboxCap = 1000, idleMs = 60_000 } = options;
   const kinds = new Map<string, ActorKind<Messages, Ports>>(Object.entries(options.definitions));
   const activations = new Map<string, Map<string, Activation<Ports>>>();
   for (const kind of kinds.keys()) activations.set(kind, new Map());
@@ -128,8 +130,8 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
   const emit = async (effects: Effects): Promise<void> => {
     const failures: unknown[] = [];
     const leave = async (send: () => Promise<void>) => send().catch((error: unknown) => failures.push(error));
-    const { frames = [], control = [], tells = [] } = effects;
-    if (frames.length > 0) await leave(() => broadcast.publish(frames));
+    const { announcements = [], control = [], tells = [] } = effects;
+    if (announcements.length > 0) await leave(() => announcer.announce(announcements));
     for (const message of control) await leave(() => broadcast.control(message));
     // All are handed over before the first is awaited, so that their order is kept.
     const carried = tells.map((tell) =>

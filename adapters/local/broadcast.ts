@@ -1,15 +1,9 @@
 // The Broadcast port within one process: a bounded log per audience, delivery by function calls. Lost at exit: positions of an earlier
 // process are `gone`, because every log begins at the start of this one.
 import { HubError } from '../../src/domain/error.ts';
-import {
-  type Audience,
-  type Control,
-  type Frame,
-  type Position,
-  type PositionParts,
-  readPosition,
-} from '../../src/domain/frame.ts';
-import { type Broadcast, type Following, onceMs, type Placed } from '../../src/ports/broadcast.ts';
+import type { Audience, Control, Frame } from '../../src/domain/frame.ts';
+import { isPosition, type Position, sharedPosition } from '../../src/domain/position.ts';
+import { type Broadcast, type Following, idempotencyMs, type Placed } from '../../src/ports/broadcast.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { Ring } from './ring.ts';
@@ -36,31 +30,23 @@ interface AudienceLog {
   readonly followers: Set<Follower>;
 }
 
-/** Names of frames that are announced once; over so many the oldest are forgotten. */
-const rememberedNames = 50_000;
+/** Idempotency keys remembered; over so many the oldest are forgotten. */
+const rememberedKeys = 50_000;
 
-/** Roughly the frame's size in memory and on the wire. */
-function weigh(frame: Frame): number {
-  let bytes = 200;
-  for (const value of Object.values(frame.data)) {
-    bytes += typeof value === 'string' ? value.length : (JSON.stringify(value) ?? '').length;
-  }
-  return bytes;
-}
-
-const text = (at: PositionParts): Position => `${at.ms}-${at.n}`;
+/** Roughly the frame's size in memory. */
+const weigh = (frame: Frame): number => 200 + frame.json.length;
 
 /** Frames are delivered before `publish` resolves, in log order, also when a follower publishes in turn. */
 export function createLocalBroadcast(options: LocalBroadcastOptions): Broadcast {
   const { clock, log, frames = 1000, bytes = 16 * 2 ** 20, totalBytes = 256 * 2 ** 20 } = options;
-  const floor: PositionParts = { ms: clock.now(), n: 0, k: 0 };
+  let last = { ms: clock.now(), n: 0 };
+  const floor: Position = `${last.ms}-${last.n}`;
   /** Least recently published first. */
   const logs = new Map<Audience, AudienceLog>();
   const listeners = new Set<(message: Control) => void>();
   const waiting: { readonly to: AudienceLog; readonly placed: Placed; readonly count: number }[] = [];
-  /** Until when each name of a frame is known, oldest first. */
-  const names = new Map<string, number>();
-  let last = floor;
+  /** Until when each idempotency key is known, oldest first. */
+  const known = new Map<string, number>();
   let count = 0;
   let total = 0;
   let delivering = false;
@@ -76,10 +62,10 @@ export function createLocalBroadcast(options: LocalBroadcastOptions): Broadcast 
   };
 
   /** A clock that steps back keeps the last millisecond: positions only rise. */
-  const nextPosition = (): PositionParts => {
+  const nextPosition = (): Position => {
     const ms = Math.max(clock.now(), last.ms);
-    last = { ms, n: ms === last.ms ? last.n + 1 : 0, k: 0 };
-    return last;
+    last = { ms, n: ms === last.ms ? last.n + 1 : 0 };
+    return `${last.ms}-${last.n}`;
   };
 
   const trim = ({ ring }: AudienceLog): void => {
@@ -92,16 +78,16 @@ export function createLocalBroadcast(options: LocalBroadcastOptions): Broadcast 
     }
   };
 
-  /** False for a name that the audience has had. */
-  const isFirst = (audience: Audience, once: string): boolean => {
-    const name = `${audience} ${once}`;
+  /** False for an idempotency key that the audience has had. */
+  const isFirst = (audience: Audience, idempotencyKey: string): boolean => {
+    const key = `${audience} ${idempotencyKey}`;
     const now = clock.now();
-    if ((names.get(name) ?? 0) > now) return false;
-    names.delete(name);
-    names.set(name, now + onceMs);
-    for (const [oldest, until] of names) {
-      if (names.size <= rememberedNames && until > now) break;
-      names.delete(oldest);
+    if ((known.get(key) ?? 0) > now) return false;
+    known.delete(key);
+    known.set(key, now + idempotencyMs);
+    for (const [oldest, until] of known) {
+      if (known.size <= rememberedKeys && until > now) break;
+      known.delete(oldest);
     }
     return true;
   };
@@ -133,13 +119,12 @@ export function createLocalBroadcast(options: LocalBroadcastOptions): Broadcast 
   return {
     async publish(published) {
       open();
-      for (const { once, ...frame } of published) {
-        if (once !== undefined && !isFirst(frame.audience, once)) continue;
+      for (const { idempotencyKey, ...frame } of published) {
+        if (idempotencyKey !== undefined && !isFirst(frame.audience, idempotencyKey)) continue;
         const to = logOf(frame.audience);
-        const at = nextPosition();
-        const placed = { position: text(at), frame };
+        const placed = { position: nextPosition(), frame };
         const size = weigh(frame);
-        to.ring.push({ at, placed, bytes: size });
+        to.ring.push({ placed, bytes: size });
         total += size;
         logs.delete(frame.audience);
         logs.set(frame.audience, to);
@@ -159,7 +144,7 @@ export function createLocalBroadcast(options: LocalBroadcastOptions): Broadcast 
       const { ring, followers } = logOf(audience);
       const follower = { deliver: deliverTo, from: count };
       followers.add(follower);
-      return { position: text(ring.end), stop: () => void followers.delete(follower) };
+      return { position: ring.end, stop: () => void followers.delete(follower) };
     },
 
     onControl(listener) {
@@ -167,16 +152,15 @@ export function createLocalBroadcast(options: LocalBroadcastOptions): Broadcast 
     },
 
     async since(audience, position) {
-      const parts = readPosition(position);
-      if (!parts) return 'gone';
-      return (logs.get(audience)?.ring ?? new Ring(floor)).after({ ...parts, k: 0 });
+      if (!isPosition(position)) return 'gone';
+      return (logs.get(audience)?.ring ?? new Ring(floor)).after(sharedPosition(position));
     },
 
     async close() {
       closed = true;
       listeners.clear();
       logs.clear();
-      names.clear();
+      known.clear();
     },
   };
 }

@@ -1,9 +1,8 @@
 // One audience's log in memory: the newest frames, bounded by count and bytes, and where the log begins.
-import { comparePositions, type PositionParts } from '../../src/domain/frame.ts';
+import { comparePositions, type Position } from '../../src/domain/position.ts';
 import type { Placed } from '../../src/ports/broadcast.ts';
 
 export interface Entry {
-  readonly at: PositionParts;
   readonly placed: Placed;
   readonly bytes: number;
 }
@@ -13,10 +12,10 @@ export class Ring {
   #entries: Entry[] = [];
   /** Index of the oldest entry kept; the array is cut when half of it is dead. */
   #head = 0;
-  #floor: PositionParts;
+  #floor: Position;
   #bytes = 0;
 
-  constructor(floor: PositionParts) {
+  constructor(floor: Position) {
     this.#floor = floor;
   }
 
@@ -29,8 +28,8 @@ export class Ring {
   }
 
   /** The position of the newest entry ever added, or the floor. */
-  get end(): PositionParts {
-    return this.#entries.at(-1)?.at ?? this.#floor;
+  get end(): Position {
+    return this.#entries.at(-1)?.placed.position ?? this.#floor;
   }
 
   push(entry: Entry): void {
@@ -42,7 +41,7 @@ export class Ring {
   shift(): number {
     const entry = this.#entries[this.#head];
     if (!entry) return 0;
-    this.#floor = entry.at;
+    this.#floor = entry.placed.position;
     this.#bytes -= entry.bytes;
     this.#head++;
     if (this.#head * 2 > this.#entries.length) {
@@ -53,16 +52,16 @@ export class Ring {
   }
 
   /** The entries after `position`, or `gone` when it is neither the floor nor an entry's. */
-  after(position: PositionParts): readonly Placed[] | 'gone' {
+  after(position: Position): readonly Placed[] | 'gone' {
     let low = this.#head;
     let high = this.#entries.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
       const entry = this.#entries[middle];
-      if (entry && comparePositions(entry.at, position) <= 0) low = middle + 1;
+      if (entry && comparePositions(entry.placed.position, position) <= 0) low = middle + 1;
       else high = middle;
     }
-    const known = low === this.#head ? this.#floor : this.#entries[low - 1]?.at;
+    const known = low === this.#head ? this.#floor : this.#entries[low - 1]?.placed.position;
     if (!known || comparePositions(known, position) !== 0) return 'gone';
     return this.#entries.slice(low).map((entry) => entry.placed);
   }

@@ -1,23 +1,18 @@
 // Frames and control messages over Redis Streams: the broadcast port. Any number of followers of an audience on this node share one reading.
-// Where frames were trimmed or lost before this node read them, followers get one `resync` frame in their place.
-import {
-  type Audience,
-  type Control,
-  type Frame,
-  type Position,
-  readPosition,
-  sharedPosition,
-} from '../../src/domain/frame.ts';
+import type { Audience, Control, Frame } from '../../src/domain/frame.ts';
+import { isAfter, isPosition, type Position, sharedPosition } from '../../src/domain/position.ts';
 import type { Broadcast, Placed } from '../../src/ports/broadcast.ts';
 import type { Log } from '../../src/ports/log.ts';
+import { readControl, readFrame, writeControl, writeFrame } from './entry.ts';
 import { unavailable } from './link.ts';
-import { type Body, type Entry, frameBody, type Logs, toFrame } from './log.ts';
-import { type Followed, isAfter, type Reader } from './reader.ts';
+import type { Entry, Logs } from './log.ts';
+import type { Followed, Reader } from './reader.ts';
 import { openReplay } from './replay.ts';
 
 interface Follower {
   readonly from: Position;
   readonly deliver: (placed: Placed) => void;
+  readonly lost: (position: Position) => void;
 }
 
 interface Shared extends Followed {
@@ -35,11 +30,11 @@ export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promi
 
   function share(audience: Audience, position: Position): Shared {
     const followers = new Set<Follower>();
-    const give = (placed: Placed) => {
-      for (const { from, deliver } of [...followers]) {
-        if (!isAfter(placed.position, from)) continue;
+    const give = (at: Position, tell: (follower: Follower) => void) => {
+      for (const follower of [...followers]) {
+        if (!isAfter(at, follower.from)) continue;
         try {
-          deliver(placed);
+          tell(follower);
         } catch (error) {
           log.error({ error: String(error), audience }, 'a follower failed on a frame');
         }
@@ -50,11 +45,12 @@ export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promi
       position,
       followers,
       take: ({ position: at, body }: Entry) => {
-        if (body !== null) give({ position: at, frame: toFrame(audience, body) });
+        const frame = body && readFrame(audience, body);
+        if (frame) give(at, ({ deliver }) => deliver({ position: at, frame }));
       },
       missed: (at) => {
         log.warn({ audience }, 'frames were lost before this node read them');
-        give({ position: at, frame: { audience, type: 'resync', data: { type: 'resync' } } });
+        give(at, ({ lost }) => lost(at));
       },
     };
     followed.set(audience, shared);
@@ -63,8 +59,8 @@ export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promi
   }
 
   const hear = ({ body }: Entry) => {
-    if (body?.[0] !== 'control') return;
-    const message: Control = JSON.parse(body[1]);
+    const message = body && readControl(body);
+    if (!message) return;
     for (const listener of listeners) listener(message);
   };
   const { end } = await logs.bounds(nodes);
@@ -84,15 +80,18 @@ export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promi
       if (closed) throw unavailable();
       if (frames.length === 0) return;
       await logs.append(
-        frames.map((frame) => ({ audience: frame.audience, body: frameBody(frame), once: frame.once })),
+        frames.map((frame) => ({
+          audience: frame.audience,
+          body: writeFrame(frame),
+          idempotencyKey: frame.idempotencyKey,
+        })),
       );
     },
     async control(message) {
       if (closed) throw unavailable();
-      const body: Body = ['control', JSON.stringify(message), null, null];
-      await logs.append([{ audience: nodes, body }]);
+      await logs.append([{ audience: nodes, body: writeControl(message) }]);
     },
-    async follow(audience, deliver) {
+    async follow(audience, deliver, lost = () => {}) {
       if (closed) throw unavailable();
       if (audience === nodes) throw new Error('Control messages are heard by onControl.');
       const bounds = await logs.bounds(audience);
@@ -100,7 +99,7 @@ export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promi
       const shared = followed.get(audience) ?? share(audience, bounds.end);
       // Reading may be past the end that was asked for: what it handed on before now is not handed on again.
       const from = isAfter(shared.position, bounds.end) ? shared.position : bounds.end;
-      const follower: Follower = { from, deliver };
+      const follower: Follower = { from, deliver, lost };
       shared.followers.add(follower);
       return {
         position: from,
@@ -116,9 +115,7 @@ export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promi
       listeners.add(listener);
     },
     async since(audience, position) {
-      const parts = readPosition(sharedPosition(position));
-      if (parts === null) return 'gone';
-      return replay(audience, `${parts.ms}-${parts.n}`);
+      return isPosition(position) ? replay(audience, sharedPosition(position)) : 'gone';
     },
     async close() {
       closed = true;

@@ -1,15 +1,15 @@
-// An audience's log in Redis: a stream of frames, trimmed by age, length and bytes, and beside it its floor: the position of the last entry that
+// An audience's log in Redis: a stream of entries, trimmed by age, length and bytes, and beside it its floor: the position of the last entry that
 // was trimmed (or a moment before the first one). A position that is neither the floor nor an entry was trimmed or belongs to a log that is lost.
 // An entry names the one before it, so that a reader sees what it missed.
-import { decode, encode } from '@msgpack/msgpack';
-import type { Audience, Frame, FrameType, Position } from '../../src/domain/frame.ts';
-import { onceMs } from '../../src/ports/broadcast.ts';
+import type { Audience } from '../../src/domain/frame.ts';
+import type { Position } from '../../src/domain/position.ts';
+import { idempotencyMs } from '../../src/ports/broadcast.ts';
 import { type Answer, type Link, script } from './link.ts';
 
 export interface Retention {
-  /** How long frames are kept, in milliseconds. */
+  /** How long frames are kept, in milliseconds; some for an eighth longer. */
   readonly keepMs: number;
-  /** How many are kept per audience. */
+  /** How many are kept per audience; at times an eighth more. */
   readonly keepFrames: number;
   /** How many bytes are kept per audience. The newest frame is kept whatever its size. */
   readonly keepBytes: number;
@@ -36,55 +36,63 @@ end
 `;
 
 /**
- * KEYS: log and floor of each audience. ARGV: keepMs, keepFrames, keepBytes, idleMs, onceMs, then of each entry the number of its audience, its body
- * and its name or ''. An entry holds its body (b), the position before it (p, '' where none is known) and the bytes of the log up to it (t), of those
- * that were trimmed too: so what a log holds is known without counting.
+ * KEYS: log, floor and tail of each audience. ARGV: keepMs, keepFrames, keepBytes, idleMs, idempotencyMs, then of each entry the number of its
+ * audience, its body and its idempotency key or ''. An entry holds its body (b), the position before it (p, '' where none is known) and the bytes of
+ * the log up to it (t), of those that were trimmed too: so what a log holds is known without counting.
+ *
+ * The tail says what the newest entry says (last, total), and of the oldest its position and the bytes before it (first, before), because Redis
+ * hands a script whole entries only, and each may be a megabyte. A node of an earlier version writes none: then both are looked up.
  */
 const appendScript = script(`${begin}
-local keep, most, bytes, idle = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
-local last, total = {}, {}
-for i = 1, #KEYS, 2 do
-  local newest = redis.call('XREVRANGE', KEYS[i], '+', '-', 'COUNT', 1)[1]
-  last[i] = begin(KEYS[i], KEYS[i + 1]) or ''
-  total[i] = 0
-  if newest then
-    last[i] = newest[1]
-    total[i] = tonumber(newest[2][6] or '0')
+local keep, most, bytes, idle, keysMs = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
+local tails = {}
+for i = 1, #KEYS, 3 do
+  local log = KEYS[i]
+  local known = redis.call('HMGET', KEYS[i + 2], 'last', 'total', 'first', 'before')
+  local tail = { last = known[1], total = tonumber(known[2]), first = known[3], before = tonumber(known[4]) }
+  if not tail.last or #redis.call('XRANGE', log, '(' .. tail.last, '+', 'COUNT', 1) > 0 then
+    local floor = begin(log, KEYS[i + 1])
+    local newest = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
+    tail = { last = newest and newest[1] or floor or '', total = newest and tonumber(newest[2][6]) or 0 }
   end
+  tails[i] = tail
 end
 for i = 6, #ARGV, 3 do
-  local at, body, once = tonumber(ARGV[i]) * 2 + 1, ARGV[i + 1], ARGV[i + 2]
-  local log = KEYS[at]
-  if once == '' or redis.call('SET', log .. ':once:' .. once, '1', 'NX', 'PX', ARGV[5]) then
-    total[at] = total[at] + #body
-    last[at] = redis.call('XADD', log, '*', 'b', body, 'p', last[at], 't', string.format('%.0f', total[at]))
+  local at, body, key = tonumber(ARGV[i]) * 3 + 1, ARGV[i + 1], ARGV[i + 2]
+  local log, tail = KEYS[at], tails[at]
+  if key == '' or redis.call('SET', log .. ':once:' .. key, '1', 'NX', 'PX', keysMs) then
+    tail.total = tail.total + #body
+    tail.last = redis.call('XADD', log, '*', 'b', body, 'p', tail.last, 't', string.format('%.0f', tail.total))
+    tail.added = true
   end
 end
-for i = 1, #KEYS, 2 do
+for i, tail in pairs(tails) do
   local log, floor = KEYS[i], nil
-  local over = redis.call('XLEN', log) - most
-  if over > 0 then
-    local gone = redis.call('XRANGE', log, '-', '+', 'COUNT', over)
-    floor = gone[#gone][1]
-    redis.call('XTRIM', log, 'MAXLEN', '=', most)
+  local function look()
+    local oldest = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
+    tail.first, floor = oldest[1], oldest[2][4]
+    tail.before = (tonumber(oldest[2][6]) or 0) - #oldest[2][2]
   end
-  local oldest
-  while true do
-    oldest = redis.call('XRANGE', log, '-', '+', 'COUNT', 2)
-    local through = #oldest == 2 and tonumber(oldest[1][2][6])
-    if not through or total[i] - through + #oldest[1][2][2] <= bytes then break end
-    floor = oldest[1][1]
-    redis.call('XTRIM', log, 'MINID', '=', oldest[2][1])
+  if tail.added then
+    local length, trimmed = redis.call('XLEN', log), false
+    if not tail.first then look() end
+    -- A few at a time: trimming one by one would look at the oldest with every frame.
+    if length > most + most / 8 or tonumber(string.match(tail.first, '^%d+')) < now - keep - keep / 8 then
+      redis.call('XTRIM', log, 'MAXLEN', '=', most)
+      redis.call('XTRIM', log, 'MINID', '=', string.format('%.0f-0', now - keep))
+      length, trimmed = redis.call('XLEN', log), true
+      look()
+    end
+    while tail.total - tail.before > bytes and length > 1 do
+      length, trimmed = length - 1, true
+      redis.call('XTRIM', log, 'MAXLEN', '=', length)
+      look()
+    end
+    if trimmed and floor ~= '' then redis.call('SET', KEYS[i + 1], floor) end
+    redis.call('HSET', KEYS[i + 2], 'last', tail.last, 'total', string.format('%.0f', tail.total),
+      'first', tail.first, 'before', string.format('%.0f', tail.before))
   end
-  -- Looking back from a time before all entries is slow in Redis: only when the first one is older than that.
-  if #oldest > 0 and tonumber(string.match(oldest[1][1], '^%d+')) < now - keep then
-    local since = string.format('%.0f-0', now - keep)
-    floor = redis.call('XREVRANGE', log, '(' .. since, '-', 'COUNT', 1)[1][1]
-    redis.call('XTRIM', log, 'MINID', '=', since)
-  end
-  if floor then redis.call('SET', KEYS[i + 1], floor) end
-  redis.call('PEXPIRE', log, idle)
-  redis.call('PEXPIRE', KEYS[i + 1], idle)
+  for k = i, i + 2 do redis.call('PEXPIRE', KEYS[k], idle) end
 end
 return 1
 `);
@@ -125,47 +133,12 @@ until more == 0 or #found >= tonumber(ARGV[1]) or bytes >= tonumber(ARGV[2])
 return {known, found, more}
 `);
 
-/** What an entry says: a frame's type (or `control`), its data as JSON, and whom it is for. */
-export type Body = readonly [
-  type: FrameType | 'control',
-  data: string,
-  toAgent: string | null,
-  bundle: string | null,
-];
-
 export interface Entry {
   readonly position: Position;
   /** The position of the entry before it in the log, or null when that is not known. */
   readonly before: Position | null;
-  /** Null when this version cannot read it. */
-  readonly body: Body | null;
-}
-
-function readBody(bytes: Buffer): Body | null {
-  try {
-    const value: unknown = decode(bytes);
-    if (!Array.isArray(value) || typeof value[0] !== 'string' || typeof value[1] !== 'string') return null;
-    return value as unknown as Body;
-  } catch {
-    return null;
-  }
-}
-
-export const frameBody = ({ type, data, toAgent, bundle }: Frame): Body => [
-  type,
-  JSON.stringify(data),
-  toAgent ?? null,
-  bundle ?? null,
-];
-
-export function toFrame(audience: Audience, [type, data, toAgent, bundle]: Body): Frame {
-  return {
-    audience,
-    type: type as FrameType,
-    data: JSON.parse(data),
-    ...(toAgent === null ? {} : { toAgent }),
-    ...(bundle === null ? {} : { bundle }),
-  };
+  /** Null where there is none. */
+  readonly body: Buffer | null;
 }
 
 export const isList = (answer: Answer | undefined): answer is readonly Answer[] => Array.isArray(answer);
@@ -180,7 +153,7 @@ export function entriesOf(answer: Answer | undefined): readonly Entry[] {
       {
         position: String(entry[0]),
         before: before ? String(before) || null : null,
-        body: Buffer.isBuffer(bytes) ? readBody(bytes) : null,
+        body: Buffer.isBuffer(bytes) ? bytes : null,
       },
     ];
   });
@@ -188,12 +161,12 @@ export function entriesOf(answer: Answer | undefined): readonly Entry[] {
 
 export interface Logs {
   keyOf(audience: Audience): string;
-  /** All in one step, in order; without those whose name the audience's log has had. */
+  /** All in one step, in order; without those whose idempotency key the audience's log has had. */
   append(
     entries: readonly {
       readonly audience: Audience;
-      readonly body: Body;
-      readonly once?: string | undefined;
+      readonly body: Buffer;
+      readonly idempotencyKey?: string | undefined;
     }[],
   ): Promise<void>;
   bounds(audience: Audience): Promise<{ readonly floor: Position; readonly end: Position }>;
@@ -216,14 +189,15 @@ export function redisLogs(link: Link, replays: Link, prefix: string, retention: 
     async append(entries) {
       const audiences = [...new Set(entries.map((entry) => entry.audience))];
       const numbers = new Map(audiences.map((audience, index) => [audience, String(index)]));
-      const words = entries.flatMap(({ audience, body, once }) => {
-        const { buffer, byteOffset, byteLength } = encode(body);
-        return [numbers.get(audience) ?? '0', Buffer.from(buffer, byteOffset, byteLength), once ?? ''];
-      });
+      const words = entries.flatMap(({ audience, body, idempotencyKey }) => [
+        numbers.get(audience) ?? '0',
+        body,
+        idempotencyKey ?? '',
+      ]);
       const { keepMs, keepFrames, keepBytes } = retention;
-      const bounds = [keepMs, keepFrames, keepBytes, idleMs, onceMs].map(String);
-      const args = [...bounds, ...words];
-      await link.run(appendScript, audiences.flatMap(keysOf), args);
+      const bounds = [keepMs, keepFrames, keepBytes, idleMs, idempotencyMs].map(String);
+      const keys = audiences.flatMap((audience) => [...keysOf(audience), `${keyOf(audience)}:tail`]);
+      await link.run(appendScript, keys, [...bounds, ...words]);
     },
     async bounds(audience) {
       const answer = await link.run(boundsScript, keysOf(audience), [String(idleMs)]);

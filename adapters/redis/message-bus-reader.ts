@@ -1,11 +1,11 @@
 // The one blocking reader of a node's bus: its owned shards and its replies on one connection, through a consumer group. Hands entries on;
 // decides nothing. Claims what others left when a stream is added, every few seconds, and after every failure.
+import { comparePositions } from '../../src/domain/position.ts';
 import { type Clock, pause } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { type Answer, type Link, unavailable } from './link.ts';
 import { isList } from './log.ts';
 import { claimScript } from './message-bus-scripts.ts';
-import { isAfter } from './reader.ts';
 
 export interface RawEntry {
   readonly position: string;
@@ -86,7 +86,7 @@ export function openMessageBusReader(options: Options): MessageBusReader {
       const [last, entries] = isList(answer) && isList(answer[i]) ? answer[i] : [];
       if (isList(entries)) {
         const sorted = [...entries].sort((a, b) =>
-          isAfter(String(isList(a) ? a[0] : ''), String(isList(b) ? b[0] : '')) ? 1 : -1,
+          comparePositions(String(isList(a) ? a[0] : ''), String(isList(b) ? b[0] : '')),
         );
         guarded(key, sorted);
       }

@@ -1,12 +1,7 @@
 // The one blocking reader of a node: follows many logs on one connection, each from where it stands, through outages. A stream of the node's
 // own is read along, so that an entry there ends the waiting when a log is added. Hands entries on; decides nothing about them.
-import {
-  type Audience,
-  comparePositions,
-  type Position,
-  readPosition,
-  sharedPosition,
-} from '../../src/domain/frame.ts';
+import type { Audience } from '../../src/domain/frame.ts';
+import { isAfter, ownPosition, type Position, sharedPosition } from '../../src/domain/position.ts';
 import { type Clock, pause } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { Answer, Link } from './link.ts';
@@ -38,11 +33,6 @@ const pauseMs = 100;
 const countPerLog = 256;
 /** Logs whose lag is asked for. */
 const lagSample = 200;
-
-export const isAfter = (a: Position, b: Position): boolean => {
-  const [left, right] = [readPosition(a), readPosition(b)];
-  return left !== null && (right === null || comparePositions(left, right) > 0);
-};
 
 /**
  * @param link for short commands
@@ -84,7 +74,7 @@ export function openReader(
       } else if (isAfter(before, end)) {
         // Redis came back with less than it had: what it lost may be more than what was read here. Positions still only rise.
         one.position = end;
-        guard(() => one.missed(`${sharedPosition(before)}.1`));
+        guard(() => one.missed(ownPosition(sharedPosition(before), 1)));
       }
     }
   }

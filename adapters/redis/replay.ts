@@ -1,8 +1,10 @@
 // What clients missed, read from the logs: one reading of an audience's log for all who ask at the same time, a few logs at once. A thousand
 // agents that reconnect cost Redis and this node about what one does.
-import { type Audience, comparePositions, type Position, readPosition } from '../../src/domain/frame.ts';
+import type { Audience } from '../../src/domain/frame.ts';
+import { comparePositions, type Position } from '../../src/domain/position.ts';
 import type { Placed } from '../../src/ports/broadcast.ts';
-import { type Logs, toFrame } from './log.ts';
+import { readFrame } from './entry.ts';
+import type { Logs } from './log.ts';
 
 type Missed = readonly Placed[] | 'gone';
 
@@ -14,11 +16,6 @@ interface Ask {
 /** Logs that are read at the same time. */
 const atOnce = 4;
 
-const order = (a: Position, b: Position): number => {
-  const [left, right] = [readPosition(a), readPosition(b)];
-  return left && right ? comparePositions(left, right) : 0;
-};
-
 /**
  * Answers what the log holds after each position, or `gone` for those it does not know: neither its floor nor an entry.
  * @param positions `<ms>-<n>`
@@ -29,7 +26,7 @@ export async function readAll(
   audience: Audience,
   positions: readonly Position[],
 ): Promise<ReadonlyMap<Position, Missed>> {
-  const sorted = [...positions].sort(order);
+  const sorted = [...positions].sort(comparePositions);
   const answers = new Map<Position, Missed>(sorted.map((position) => [position, 'gone']));
   for (;;) {
     const first = await logs.page(audience, sorted);
@@ -40,7 +37,8 @@ export async function readAll(
     let page: typeof first | null = first;
     for (;;) {
       for (const { position, body } of page.entries) {
-        if (body !== null) placed.push({ position, frame: toFrame(audience, body) });
+        const frame = body && readFrame(audience, body);
+        if (frame) placed.push({ position, frame });
         known.set(position, placed.length);
       }
       const last: Position | undefined = page.entries.at(-1)?.position;

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { env, instant, paging, uuid, versionNumber, yamlContent } from './fields.ts';
 import { documentBody, routes } from './route.ts';
+import { provenanceFields } from './signature.ts';
 
 const version = z.object({
   id: uuid,
@@ -93,17 +94,7 @@ export const bundleRoutes = routes({
       signature: z.string(),
       public_key: z.string(),
       env,
-      sequence: z.number().int(),
-      deployed_at: instant,
-      attestation: z.string().nullable(),
-      key_succession: z.array(
-        z.object({
-          previous_key: z.string(),
-          public_key: z.string(),
-          rotated_at: instant,
-          signature: z.string(),
-        }),
-      ),
+      ...provenanceFields,
     }),
     download: true,
     errors: ['env_mismatch', 'not_found', 'validation_failed'],

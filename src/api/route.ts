@@ -2,6 +2,7 @@
 // metric labels, the OpenAPI document and the typed client. A route that lacks a declaration cannot be served. Browser-safe.
 import type { z } from 'zod';
 import type { ErrorCode } from '../domain/error.ts';
+import type { FrameTable } from './frames.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -52,8 +53,12 @@ export interface RouteDeclaration {
   readonly reply?: z.ZodType;
   /** Default application/json. `text/event-stream` marks a stream route: also served over WebSocket. */
   readonly media?: string;
+  /** The events of a stream route. */
+  readonly frames?: FrameTable;
   /** True for a document of a tenant's own, which may be larger than the 4 MiB that other answers are held to. */
   readonly download?: boolean;
+  /** True for a question whose answer may need much of what is stored to be read: few of a caller run at once. */
+  readonly search?: boolean;
   readonly errors: readonly ErrorCode[];
   readonly limit?: LimitClass;
   /**

@@ -1,8 +1,9 @@
 // The agreement between the live edge (which owns sockets) and the stream handlers (which know tenants, agents and bundles).
-import type { Audience, Frame } from '../domain/frame.ts';
+import type { Announcement } from '../domain/announcement.ts';
+import type { Audience } from '../domain/frame.ts';
 import type { Caller } from './call.ts';
 
-/** Query of the agent stream, as received (document 1, Streams). */
+/** Query of the agent stream, as received. */
 export interface StreamQuery {
   readonly env?: string;
   readonly bundle_name?: string;
@@ -16,11 +17,11 @@ export interface AdmittedStream {
   readonly audience: Audience;
   /** Null for dashboards. */
   readonly agentId: string | null;
-  /** Bundle whose updates it follows; null: all. The edge moves it when an assignment_changed frame passes, unless pinned. */
+  /** Bundle whose updates it follows; null: all. The edge moves it when a frame assigns the agent another, unless pinned. */
   readonly bundleName: string | null;
   readonly pinned: boolean;
-  /** Announces the stream to its actors; yields the frames it must get at once. */
-  catchUp(): Promise<readonly Frame[]>;
+  /** Announces the stream to its actors; yields what it must be told at once. The same object every time means the same frame. */
+  catchUp(): Promise<readonly Announcement[]>;
   /** Announces it again (an environment actor asks). */
   announce(bundleName: string | null): Promise<void>;
   /** The stream has ended; called exactly once. */

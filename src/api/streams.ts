@@ -1,5 +1,6 @@
-// Routes of the live streams, over SSE and WebSocket (document 1, Streams; document 3 §13). The live edge serves them.
+// Routes of the live streams, over SSE and WebSocket. The live edge serves them.
 import { z } from 'zod';
+import { consoleAgentFrames, consoleDashboardFrames } from './frames.ts';
 import { routes } from './route.ts';
 
 export const streamRoutes = routes({
@@ -19,6 +20,7 @@ export const streamRoutes = routes({
     }),
     status: 200,
     media: 'text/event-stream',
+    frames: consoleAgentFrames,
     errors: ['env_mismatch', 'forbidden', 'validation_failed', 'overloaded', 'unavailable'],
     limit: 'stream',
   },
@@ -30,6 +32,7 @@ export const streamRoutes = routes({
     summary: "A dashboard follows what happens in its tenant's environments",
     status: 200,
     media: 'text/event-stream',
+    frames: consoleDashboardFrames,
     errors: ['unavailable'],
     limit: 'stream',
   },

@@ -1,6 +1,5 @@
 // One node of a cluster: MongoDB, Redis, and actors that this node shares with the others.
 
-import { globMatch } from 'reeve-agent/rules';
 import { hubKinds } from '../../actors/kinds.ts';
 import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubKinds } from '../../actors/protocol.ts';
@@ -12,6 +11,7 @@ import { openRedis } from '../../adapters/redis/index.ts';
 import { HubError } from '../domain/error.ts';
 import type { Audience, Control } from '../domain/frame.ts';
 import { shardCount } from '../domain/ids.ts';
+import { createAnnouncer } from '../http/live/announcer.ts';
 import { pause } from '../ports/clock.ts';
 import { leaseRenewMs } from '../ports/leases.ts';
 import { memberMs } from '../ports/membership.ts';
@@ -63,6 +63,7 @@ export async function openCluster(
     return unreachable('Redis (REDIS_URL)')();
   });
   const store: Store = { ...documents, values: redis.values };
+  const announcer = createAnnouncer(redis.broadcast, materials.streamApis);
   /** When each node was last heard of, in this node's monotonic time. */
   const heard = new Map<string, number>();
   const leasesTurned = workers.add('leases', loopMs);
@@ -86,9 +87,10 @@ export async function openCluster(
 
   const actors = createRemoteActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
-    ports: actorPorts(materials, store, globMatch, isGone),
+    ports: actorPorts(materials, store, isGone),
     clock,
     log,
+    announcer,
     broadcast: redis.broadcast,
     jobs,
     node,
@@ -122,6 +124,7 @@ export async function openCluster(
   return {
     node,
     store,
+    announcer,
     broadcast: redis.broadcast,
     limits: redis.limits,
     requestLimits: createLocalLimits({ clock }),

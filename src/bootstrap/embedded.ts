@@ -1,6 +1,5 @@
 // One process that needs no other service: SQLite, and everything else in memory.
 import { join } from 'node:path';
-import { globMatch } from 'reeve-agent/rules';
 import { hubKinds } from '../../actors/kinds.ts';
 import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubKinds } from '../../actors/protocol.ts';
@@ -11,6 +10,7 @@ import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { keepInstead, readKept } from '../../adapters/node/data-folder.ts';
 import { openSqlite } from '../../adapters/sqlite/index.ts';
 import { shardCount } from '../domain/ids.ts';
+import { createAnnouncer } from '../http/live/announcer.ts';
 import { version } from '../version.ts';
 import { actorPorts, type Materials, type Parts } from './parts.ts';
 
@@ -23,15 +23,18 @@ export async function openEmbedded(materials: Materials): Promise<Parts> {
     path: join(config.dataDir, 'reeve.db'),
     clock,
     log,
+    reserveBytes: config.diskReserveBytes,
     hubId: { read: () => readKept(idFile), write: (id) => keepInstead(idFile, id) },
   });
   const broadcast = createLocalBroadcast({ clock, log });
+  const announcer = createAnnouncer(broadcast, materials.streamApis);
   const limits = createLocalLimits({ clock });
   const jobs = createLocalJobs({ table: store.jobs, clock, log });
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
-    ports: actorPorts(materials, store, globMatch, () => false),
+    ports: actorPorts(materials, store, () => false),
     clock,
+    announcer,
     broadcast,
     jobs,
     log,
@@ -39,6 +42,7 @@ export async function openEmbedded(materials: Materials): Promise<Parts> {
   return {
     node,
     store,
+    announcer,
     broadcast,
     limits,
     requestLimits: limits,

@@ -10,6 +10,7 @@ import { type Server, startServer } from '../../adapters/uws/server.ts';
 import { api } from '../api/index.ts';
 import { enforceLimit } from '../app/rate-limit.ts';
 import type { Config } from '../config.ts';
+import { RuleSets } from '../domain/assignment.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import type { Hub, NodeHealth, SetupToken } from '../handlers/hub.ts';
 import { handlers } from '../handlers/index.ts';
@@ -18,6 +19,7 @@ import { streamHandlers } from '../handlers/streams.ts';
 import { isLoopback } from '../http/address.ts';
 import { createCallers } from '../http/caller.ts';
 import { createCors } from '../http/headers.ts';
+import { consoleFrames } from '../http/live/console-frames.ts';
 import { createLive } from '../http/live/live.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { openApiText } from '../http/openapi.ts';
@@ -67,9 +69,12 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const log = createLog({ level: config.logLevel });
   const secrets = createSecrets(config.secretKey ?? masterSecret(config.dataDir));
   const workers = createWorkers(clock);
-  const materials = { config, clock, log, secrets, workers, agents: () => live.connectedAgents() };
+  const consoleApi = consoleFrames(config.wire.signatureEncoding);
+  const ruleSets = new RuleSets();
+  const agents = (): number => live.connectedAgents();
+  const materials = { config, clock, log, secrets, workers, ruleSets, streamApis: [consoleApi], agents };
   const parts = await (config.cluster ? openCluster(materials, config.cluster) : openEmbedded(materials));
-  const { store, broadcast, actors, limits, jobs } = parts;
+  const { store, announcer, broadcast, actors, limits, jobs } = parts;
   const setupToken = await checkMaster(store, secrets, config)
     .then(() => setupTokenOf(config, store, secrets))
     .catch(async (error: unknown) => {
@@ -91,6 +96,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const health: NodeHealth = {
     store: () => reach(() => store.ping()),
     keyValue: () => reach(() => parts.keyValue()),
+    storage: () => store.storage(),
     workers: () => ({ ...workers.states(), jobs: jobs.health().state }),
     connectedAgents: () => parts.connectedAgents(),
     cluster: () => parts.cluster(),
@@ -99,11 +105,13 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const hub: Hub = {
     store,
     actors,
+    announcer,
     broadcast,
     evaluator,
     jobs,
     limits,
     requestLimits: parts.requestLimits,
+    ruleSets,
     clock,
     secrets,
     log,
@@ -133,6 +141,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
   });
   const live = createLive({
     broadcast,
+    api: consoleApi,
     handlers: streams,
     clock,
     log,

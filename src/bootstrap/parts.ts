@@ -3,8 +3,11 @@ import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubActors } from '../../actors/protocol.ts';
 import type { Tell } from '../../actors/runtime/define.ts';
 import type { Config } from '../config.ts';
+import type { RuleSets } from '../domain/assignment.ts';
 import type { Audience, Control } from '../domain/frame.ts';
 import type { NodeHealth } from '../handlers/hub.ts';
+import type { ApiFrames } from '../http/live/announcer.ts';
+import type { Announcer } from '../ports/announcer.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Jobs } from '../ports/jobs.ts';
@@ -21,6 +24,9 @@ export interface Materials {
   readonly log: Log;
   readonly secrets: Secrets;
   readonly workers: Workers;
+  readonly ruleSets: RuleSets;
+  /** The APIs that have streams. */
+  readonly streamApis: readonly ApiFrames[];
   /** Agents with an open stream on this node. */
   readonly agents: () => number;
 }
@@ -29,6 +35,7 @@ export interface Parts {
   /** This process's name among the nodes, as actors know it. */
   readonly node: string;
   readonly store: Store;
+  readonly announcer: Announcer;
   readonly broadcast: Broadcast;
   /** Limits that hold over all nodes. */
   readonly limits: Limits;
@@ -54,8 +61,7 @@ export interface Parts {
 }
 
 export const actorPorts = (
-  { config, secrets }: Materials,
+  { secrets, ruleSets }: Materials,
   store: Store,
-  matches: ActorPorts['matches'],
   isGone: ActorPorts['isGone'],
-): ActorPorts => ({ store, secrets, signatureEncoding: config.wire.signatureEncoding, matches, isGone });
+): ActorPorts => ({ store, secrets, ruleSets, isGone });

@@ -1,8 +1,10 @@
 // An agent's stream as its handlers see it: announced to its actors at the start, when they ask again, and at the end. Owns no socket.
 import { agentKey, environmentKey, type ResolvedAt } from '../../actors/protocol.ts';
 import type { AdmittedStream } from '../api/stream.ts';
-import type { Resolution, Tags } from '../domain/agent.ts';
-import { type Audience, agentsOf, type Frame } from '../domain/frame.ts';
+import type { Tags } from '../domain/agent.ts';
+import type { Announcement } from '../domain/announcement.ts';
+import type { Resolution } from '../domain/assignment.ts';
+import { type Audience, agentsOf } from '../domain/frame.ts';
 import type { Env } from '../domain/ids.ts';
 import { pause } from '../ports/clock.ts';
 import type { Hub } from './hub.ts';
@@ -70,17 +72,17 @@ export class AgentStream implements AdmittedStream {
     return this.#asked.requested !== null;
   }
 
-  async catchUp(): Promise<readonly Frame[]> {
+  async catchUp(): Promise<readonly Announcement[]> {
     if (this.#ended) return [];
     const { hub, updates } = this.#node;
     const joined = await this.#join(this.#bundleName);
-    // Assigned anew since it was admitted: the frame that said so may have come before it was registered.
+    // Assigned anew since it was admitted: that may have been announced before the stream was registered.
     const moved = !this.pinned && joined.bundleName !== this.#bundleName;
     const first = moved
-      ? [this.#assignmentChanged(await hub.actors.ask('agent', this.#agentKey, 'resolve', null))]
+      ? [this.#reassigned(await hub.actors.ask('agent', this.#agentKey, 'resolve', null))]
       : [];
     const found = await Promise.all(joined.catchUp.map((deployment) => updates.of(deployment)));
-    return [...first, ...found.filter((frame) => frame !== null)];
+    return [...first, ...found.filter((due) => due !== null)];
   }
 
   async announce(followed: string | null): Promise<void> {
@@ -92,7 +94,7 @@ export class AgentStream implements AdmittedStream {
     if (this.pinned || (resolution.bundleName === followed && !this.#untold)) return;
     // Assigned anew while its actors were away.
     this.#untold = true;
-    await hub.broadcast.publish([this.#assignmentChanged(resolution)]);
+    await hub.announcer.announce([this.#reassigned(resolution)]);
     const { bundleName, resolvedAt } = resolution;
     await hub.actors.tell('environment', this.#environmentKey, 'retarget', {
       agentId: this.agentId,
@@ -148,15 +150,9 @@ export class AgentStream implements AdmittedStream {
     });
   }
 
-  #assignmentChanged({ bundleName, source }: Resolution): Frame {
-    const { agentId } = this.#asked;
-    const type = 'assignment_changed';
-    return {
-      audience: this.audience,
-      type,
-      data: { type, agent_id: agentId, bundle_name: bundleName, source },
-      toAgent: agentId,
-    };
+  #reassigned({ bundleName, source }: Resolution): Announcement {
+    const { tenantId, env, agentId } = this.#asked;
+    return { kind: 'agentReassigned', tenantId, env, agentId, bundleName, source };
   }
 }
 

@@ -1,12 +1,11 @@
 // Bundle versions and deployments: uploaded, read within a key's environment, deployed. Signing and pushing are the environment's.
 import type { bundleRoutes } from '../api/bundles.ts';
 import type { CallerOf } from '../api/call.ts';
+import { encodeSignature, provenance } from '../api/signature.ts';
 import type { BundleVersion, Deployment } from '../domain/deployment.ts';
 import { type HubError, notFound } from '../domain/error.ts';
-import { dashboardsOf } from '../domain/frame.ts';
 import { type Env, environments } from '../domain/ids.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
-import { encodeSignature, provenance } from '../domain/update.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { listOf } from './pages.ts';
 import { deploy } from './release.ts';
@@ -74,19 +73,7 @@ export const bundles: Handlers<typeof bundleRoutes> = {
       snapshot: null,
       yaml,
     });
-    await hub.broadcast.publish([
-      {
-        audience: dashboardsOf(caller.tenantId),
-        type: 'bundle_uploaded',
-        data: {
-          type: 'bundle_uploaded',
-          bundle_name: name,
-          version: bundle.version,
-          revision_hash: bundle.revisionHash,
-          uploaded_by: bundle.uploadedBy,
-        },
-      },
-    ]);
+    await hub.announcer.announce([{ kind: 'bundleUploaded', bundle }]);
     return renderVersion(bundle);
   },
 

@@ -1,7 +1,7 @@
 // The contract library: versions in, versions out, and bundles taken apart into it.
 import type { contractRoutes } from '../api/contracts.ts';
+import type { Announcement } from '../domain/announcement.ts';
 import { HubError, notFound } from '../domain/error.ts';
-import { dashboardsOf, type Frame } from '../domain/frame.ts';
 import type { Composition, ContractVersion } from '../domain/library.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { BundleParts } from '../ports/evaluator.ts';
@@ -40,17 +40,6 @@ const renderDetail = (
   })),
 });
 
-const changed = (
-  type: 'contract_created' | 'contract_updated',
-  tenantId: string,
-  contractId: string,
-  version?: number,
-): Frame => ({
-  audience: dashboardsOf(tenantId),
-  type,
-  data: { type, contract_id: contractId, ...(version === undefined ? {} : { version }) },
-});
-
 const absent = (contractId: string): HubError => notFound(`Contract '${contractId}' not found`);
 
 export const contracts: Handlers<typeof contractRoutes> = {
@@ -80,7 +69,8 @@ export const contracts: Handlers<typeof contractRoutes> = {
         `Contract '${contract.contractId}' already exists. Use PUT to create a new version.`,
       );
     }
-    await hub.broadcast.publish([changed('contract_created', caller.tenantId, contract.contractId, 1)]);
+    const { tenantId, contractId } = contract;
+    await hub.announcer.announce([{ kind: 'contractCreated', tenantId, contractId, version: 1 }]);
     return renderDetail(contract, { usageCount: 0, isLatest: true, history: [] });
   },
 
@@ -94,18 +84,18 @@ export const contracts: Handlers<typeof contractRoutes> = {
         `Contract '${imported.typeChanged}' exists with another type. A contract keeps its type: import it under another id.`,
       );
     }
-    const frames = [
-      ...imported.created.map((id) => changed('contract_created', caller.tenantId, id)),
-      ...imported.updated.map((id) => changed('contract_updated', caller.tenantId, id)),
+    const { tenantId } = caller;
+    const contract = (kind: 'contractCreated' | 'contractUpdated') => (contractId: string) =>
+      ({ kind, tenantId, contractId, version: null }) as const;
+    const announcements: Announcement[] = [
+      ...imported.created.map(contract('contractCreated')),
+      ...imported.updated.map(contract('contractUpdated')),
     ];
     if (imported.composition !== null) {
-      frames.push({
-        audience: dashboardsOf(caller.tenantId),
-        type: 'composition_changed',
-        data: { type: 'composition_changed', composition_name: imported.composition },
-      });
+      const name = imported.composition;
+      announcements.push({ kind: 'compositionChanged', tenantId, name, bundleVersion: null });
     }
-    await hub.broadcast.publish(frames);
+    await hub.announcer.announce(announcements);
     return {
       contracts_created: [...imported.created],
       contracts_updated: [...imported.updated],
@@ -150,10 +140,9 @@ export const contracts: Handlers<typeof contractRoutes> = {
       createdAt: hub.clock.now(),
     });
     if (!contract) throw absent(params.contract_id);
-    await hub.broadcast.publish([
-      changed('contract_updated', caller.tenantId, contract.contractId, contract.version),
-    ]);
-    await rollOut(hub, caller.tenantId, contract.contractId);
+    const { tenantId, contractId, version } = contract;
+    await hub.announcer.announce([{ kind: 'contractUpdated', tenantId, contractId, version }]);
+    await rollOut(hub, tenantId, contractId);
     return detailOf(hub, contract);
   },
 

@@ -1,14 +1,14 @@
 // Audit events: stored, then announced; searched and counted. The check of a batch is in ingest.ts.
 import { environmentKey } from '../../actors/protocol.ts';
-import { type Caller, Reply } from '../api/call.ts';
+import { type Caller, List } from '../api/call.ts';
 import type { eventRoutes } from '../api/events.ts';
+import { shortenedMap } from '../api/listed.ts';
 import { agentOf, outsideScope, requireAgent } from '../app/acting-agent.ts';
 import { enforceLimit } from '../app/rate-limit.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
 import { scopeTest } from '../domain/agent-scope.ts';
-import { type ErrorCode, HubError } from '../domain/error.ts';
+import { type ErrorCode, HubError, notFound } from '../domain/error.ts';
 import type { EventInput, Ingested, StoredEvent } from '../domain/event.ts';
-import { dashboardsOf } from '../domain/frame.ts';
 import { hasControl } from '../domain/ids.ts';
 import { renderInstant } from '../domain/instant.ts';
 import { limitNames } from '../domain/limit-names.ts';
@@ -48,12 +48,14 @@ export const events: Handlers<typeof eventRoutes> = {
     const { tenantId } = caller;
     const from = query.cursor === undefined ? null : openCursor(hub, tenantId, query.cursor);
     const page = await hub.store.events.search(tenantId, filter, query.limit, from);
-    const list = page.events.map(render);
-    if (page.next === null) return list;
-    const next = sealCursor(hub, tenantId, page.next);
-    return new Reply(list, {
-      headers: { 'X-Next-Cursor': next, Link: `<${pageAfter(query, next)}>; rel="next"` },
-    });
+    const next = page.next === null ? null : { cursor: sealCursor(hub, tenantId, page.next) };
+    return new List(page.events.map(renderListed), next);
+  },
+
+  async getEvent(hub, { params }, caller) {
+    const event = await hub.store.events.get(caller.tenantId, params.event_id);
+    if (!event || !isSeen(event, caller)) throw notFound('Event not found.');
+    return render(event);
   },
 
   async eventHistogram(hub, { query }, caller) {
@@ -164,13 +166,12 @@ function owe(hub: Hub, tenantId: string, accepted: number): void {
 async function announce(hub: Hub, tenantId: string, accepted: number): Promise<void> {
   const before = owed.get(hub)?.get(tenantId) ?? 0;
   owed.get(hub)?.delete(tenantId);
-  const type = 'event_created';
-  const frames = [before, accepted]
+  const announcements = [before, accepted]
     .filter((count) => count > 0)
-    .map((count) => ({ audience: dashboardsOf(tenantId), type, data: { type, accepted: count } }) as const);
-  if (frames.length === 0) return;
+    .map((count) => ({ kind: 'eventsAccepted', tenantId, accepted: count }) as const);
+  if (announcements.length === 0) return;
   try {
-    await hub.broadcast.publish(frames);
+    await hub.announcer.announce(announcements);
   } catch (error) {
     owe(hub, tenantId, before);
     throw error;
@@ -262,18 +263,8 @@ function agentSeen(
   return agentId;
 }
 
-/** The address of the page after a cursor: the same filters. */
-function pageAfter({ since, until, ...rest }: Query & { readonly limit: number }, cursor: string): string {
-  const times = omitUndefined({
-    since: since === undefined ? undefined : renderInstant(since),
-    until: until === undefined ? undefined : renderInstant(until),
-  });
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(omitUndefined({ ...rest, ...times })))
-    query.set(name, String(value));
-  query.set('cursor', cursor);
-  return `/api/v1/events?${query}`;
-}
+const isSeen = ({ env, agent_id }: StoredEvent, caller: Extract<Caller, { kind: 'user' | 'key' }>): boolean =>
+  caller.kind === 'user' || (env === caller.env && scopeTest(caller)(agent_id));
 
 const render = (event: StoredEvent) => ({
   id: event.id,
@@ -293,3 +284,7 @@ const render = (event: StoredEvent) => ({
     sent_by: outcome.sent_by === event.agent_id ? null : (outcome.sent_by ?? null),
   })),
 });
+
+/** What agents count and filter by stays readable beside a large argument. */
+const renderListed = (event: StoredEvent) =>
+  render(event.payload === null ? event : { ...event, payload: shortenedMap(event.payload) });

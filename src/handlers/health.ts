@@ -1,6 +1,7 @@
 // How the hub is, for probes and for the dashboard.
 import { Reply } from '../api/call.ts';
 import type { healthRoutes } from '../api/health.ts';
+import { fails, refuses } from '../domain/storage.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { iso } from './render.ts';
 
@@ -21,22 +22,24 @@ const link = (latency: number | null) => ({
 
 /** What a node stands on; it is well when all of it works and the node is to go on. */
 const stateOf = async ({ health }: Hub) => {
+  const storage = health.storage();
   const [store, keyValue] = await Promise.all([health.store(), health.keyValue()]);
   const [database, cache] = [link(store), link(keyValue)];
   const workers = health.workers();
   const working = Object.values(workers).every((state) => state === 'running');
-  const well = database.connected && cache.connected && working && !health.draining();
-  return { well, database, cache, workers };
+  const connected = database.connected && cache.connected;
+  const ready = connected && working && !health.draining() && !fails(storage.state);
+  return { ready, database, cache, storage, workers };
 };
 
 export const health: Handlers<typeof healthRoutes> = {
   async health(hub) {
     const cache = await hub.health.keyValue();
-    const status = cache === null ? ('degraded' as const) : ('ok' as const);
+    const bad = cache === null || refuses(hub.health.storage().state);
     // This probe answers 200 whatever fails: a store that does not answer is not known to be set up.
     const bootstrapComplete = await isSetUp(hub).catch(() => null);
     return {
-      status: bootstrapComplete === null ? 'degraded' : status,
+      status: bad || bootstrapComplete === null ? 'degraded' : 'ok',
       bootstrap_complete: bootstrapComplete ?? false,
     };
   },
@@ -46,9 +49,9 @@ export const health: Handlers<typeof healthRoutes> = {
   },
 
   async ready(hub) {
-    const { well, database, cache, workers } = await stateOf(hub);
-    const status = well ? ('ready' as const) : ('not_ready' as const);
-    return new Reply({ status, database, cache, workers }, { status: well ? 200 : 503 });
+    const { ready, storage, ...parts } = await stateOf(hub);
+    const status = ready ? ('ready' as const) : ('not_ready' as const);
+    return new Reply({ status, ...parts, storage: { state: storage.state } }, { status: ready ? 200 : 503 });
   },
 
   async healthCluster(hub) {
@@ -79,14 +82,19 @@ export const health: Handlers<typeof healthRoutes> = {
   },
 
   async healthDetails(hub) {
-    const { well, database, cache, workers } = await stateOf(hub);
+    const { ready, database, cache, storage, workers } = await stateOf(hub);
     return {
-      status: well ? 'ok' : 'degraded',
+      status: ready && !refuses(storage.state) ? 'ok' : 'degraded',
       version: hub.settings.version,
       auth_provider: 'local',
       base_url_https: hub.settings.baseUrl.startsWith('https://'),
       database,
       cache,
+      storage: {
+        state: storage.state,
+        free_bytes: storage.freeBytes,
+        reserve_bytes: storage.reserveBytes,
+      },
       workers: Object.values(workers).filter((state) => state === 'running').length,
       connected_agents: hub.health.connectedAgents(),
     };

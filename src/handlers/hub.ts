@@ -2,8 +2,11 @@
 import type { HubActors } from '../../actors/protocol.ts';
 import type { CallerOf, List, Reply, Request } from '../api/call.ts';
 import type { Input, ReplyBody, RouteDeclaration } from '../api/route.ts';
+import type { RuleSets } from '../domain/assignment.ts';
 import type { Quotas } from '../domain/quota.ts';
+import type { Storage } from '../domain/storage.ts';
 import type { VendorNames } from '../domain/vendor-names.ts';
+import type { Announcer } from '../ports/announcer.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Evaluator } from '../ports/evaluator.ts';
@@ -61,6 +64,8 @@ export interface NodeHealth {
   /** Round trips in milliseconds; null when it does not answer. */
   store(): Promise<number | null>;
   keyValue(): Promise<number | null>;
+  /** The room for writes. */
+  storage(): Storage;
   workers(): { readonly [name: string]: 'running' | 'stopped' | 'crashed' };
   /** Over all nodes. */
   connectedAgents(): number;
@@ -72,13 +77,16 @@ export interface NodeHealth {
 export interface Hub {
   readonly store: Store;
   readonly actors: HubActors;
-  readonly broadcast: Broadcast;
+  readonly announcer: Announcer;
+  readonly broadcast: Pick<Broadcast, 'control'>;
   readonly evaluator: Evaluator;
   readonly jobs: Pick<Jobs, 'add'>;
   /** Limits that hold over all nodes. */
   readonly limits: Limits;
   /** Limits of a caller's requests, which must not need more than this process. */
   readonly requestLimits: Limits;
+  /** Assignment rules, compiled. */
+  readonly ruleSets: Pick<RuleSets, 'of'>;
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly log: Log;

@@ -1,7 +1,6 @@
 // API keys: made, listed, revoked. Decides nothing about who may: the declaration does.
 import type { keyRoutes } from '../api/keys.ts';
 import { notFound } from '../domain/error.ts';
-import { dashboardsOf } from '../domain/frame.ts';
 import type { ApiKey } from '../domain/tenant.ts';
 import type { Handlers } from './hub.ts';
 import { listOf } from './pages.ts';
@@ -33,13 +32,8 @@ export const keys: Handlers<typeof keyRoutes> = {
       revokedAt: null,
     };
     await hub.store.keys.insert(record);
-    await hub.broadcast.publish([
-      {
-        audience: dashboardsOf(caller.tenantId),
-        type: 'api_key_created',
-        data: { type: 'api_key_created', key_id: record.id, env: record.env, label: record.label },
-      },
-    ]);
+    const { id, tenantId, env, label } = record;
+    await hub.announcer.announce([{ kind: 'apiKeyCreated', tenantId, keyId: id, env, label }]);
     return { ...render(record), key };
   },
 
@@ -57,13 +51,7 @@ export const keys: Handlers<typeof keyRoutes> = {
       keyId: key.id,
       keyHash: key.hash,
     });
-    await hub.broadcast.publish([
-      {
-        audience: dashboardsOf(caller.tenantId),
-        type: 'api_key_revoked',
-        data: { type: 'api_key_revoked', key_id: key.id },
-      },
-    ]);
+    await hub.announcer.announce([{ kind: 'apiKeyRevoked', tenantId: key.tenantId, keyId: key.id }]);
     return null;
   },
 };

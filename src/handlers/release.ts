@@ -1,7 +1,6 @@
 // From an assembled composition to a bundle version at work: saves it, then has its environments deploy it.
 import { environmentKey } from '../../actors/protocol.ts';
 import type { BundleVersion, Deployment } from '../domain/deployment.ts';
-import { dashboardsOf } from '../domain/frame.ts';
 import type { Env } from '../domain/ids.ts';
 import type { Composition } from '../domain/library.ts';
 import type { Assembly } from '../ports/evaluator.ts';
@@ -48,7 +47,7 @@ export async function release(
   return { version, deployments };
 }
 
-/** Has the environment sign and deploy a version; it announces contract_update and bundle_deployed. @throws HubError not_found */
+/** Has the environment sign and deploy a version; which announces it. @throws HubError not_found */
 export const deploy = (
   hub: Hub,
   tenantId: string,
@@ -71,14 +70,6 @@ export const compositionChanged = (
   name: string,
   bundleVersion?: number,
 ): Promise<void> =>
-  hub.broadcast.publish([
-    {
-      audience: dashboardsOf(tenantId),
-      type: 'composition_changed',
-      data: {
-        type: 'composition_changed',
-        composition_name: name,
-        ...(bundleVersion === undefined ? {} : { bundle_version: bundleVersion }),
-      },
-    },
+  hub.announcer.announce([
+    { kind: 'compositionChanged', tenantId, name, bundleVersion: bundleVersion ?? null },
   ]);

@@ -1,15 +1,16 @@
-// contract_update frames for streams that catch up: made once per deployment and signature, shared by every stream that needs them.
-// Holds at most 32 MiB of frames.
+// Deployments that are due to streams which catch up, with the bytes of their bundles: read once per deployment and signature, and the same
+// object for every stream, so that its frame is made once too. Holds at most 32 MiB.
+import type { AnnouncementOf } from '../domain/announcement.ts';
 import type { Deployment } from '../domain/deployment.ts';
-import { agentsOf, type Frame } from '../domain/frame.ts';
-import { contractUpdate } from '../domain/update.ts';
 import type { Hub } from './hub.ts';
 
 const maxBytes = 32 * 1024 * 1024;
 
-/** A frame that is being made (0 bytes) or is made. */
+type Due = AnnouncementOf<'deploymentDue'>;
+
+/** What is being read (0 bytes) or was read. */
 interface Entry {
-  readonly made: Promise<{ readonly frame: Frame; readonly bytes: number } | null>;
+  readonly made: Promise<{ readonly due: Due; readonly bytes: number } | null>;
   bytes: number;
 }
 
@@ -23,8 +24,8 @@ export class Updates {
     this.#hub = hub;
   }
 
-  /** The frame of a deployment; null when its bundle version is gone. Calls side by side share one reading of the YAML. */
-  async of(deployment: Deployment): Promise<Frame | null> {
+  /** Null when the deployment's bundle version is gone. Calls side by side share one reading of the YAML. */
+  async of(deployment: Deployment): Promise<Due | null> {
     // A rotation of the signing key leaves the deployment's id and changes its signature.
     const id = `${deployment.id}/${deployment.signature}/${deployment.attestation}`;
     let entry = this.#entries.get(id);
@@ -40,25 +41,20 @@ export class Updates {
       if (made === null) this.#drop(id);
       else this.#weigh(entry, made.bytes);
     }
-    return made?.frame ?? null;
+    return made?.due ?? null;
   }
 
-  async #make(deployment: Deployment): Promise<{ frame: Frame; bytes: number } | null> {
-    const { tenantId, env, bundleName, version } = deployment;
+  async #make(deployment: Deployment): Promise<{ due: Due; bytes: number } | null> {
+    const { tenantId, bundleName, version } = deployment;
     const { bundles, signing } = this.#hub.store;
     const [yaml, successions] = await Promise.all([
       bundles.yaml(tenantId, bundleName, version),
       signing.successions(tenantId),
     ]);
     if (!yaml) return null;
-    const frame: Frame = {
-      audience: agentsOf(tenantId, env),
-      type: 'contract_update',
-      data: contractUpdate(deployment, yaml, this.#hub.settings.wire.signatureEncoding, successions),
-      bundle: bundleName,
-    };
-    // Base64 text and the fields around it.
-    return { frame, bytes: Math.ceil((yaml.length * 4) / 3) + 1024 };
+    const due: Due = { kind: 'deploymentDue', deployment, yaml, successions, agentId: null };
+    // Beside the YAML, the frames that are made of it hold it as base64, in JSON and in MessagePack.
+    return { due, bytes: yaml.length * 4 + 2048 };
   }
 
   #weigh(entry: Entry, bytes: number): void {

@@ -96,7 +96,7 @@ export function createCallers(options: CallersOptions): Callers {
   /** An API key that says something: it may still be unknown or revoked. */
   function hasKey(headers: Headers): boolean {
     const token = bearer(headers.get('authorization') ?? '');
-    return token !== null && token.startsWith(wire.keyPrefix) && token.length > wire.keyPrefix.length;
+    return token?.startsWith(wire.keyPrefix) === true && token.length > wire.keyPrefix.length;
   }
 
   const logins = createLogins({

@@ -1,7 +1,6 @@
 // The OpenAPI 3.1 document, made from the route tables alone. Deterministic: the same tables give the same text.
 import { z } from 'zod';
 import type { AuthScheme, RouteDeclaration, RouteTable } from '../api/route.ts';
-import { agentFrameTypes, dashboardFrameTypes } from '../domain/frame.ts';
 import type { WireNames } from './caller.ts';
 import { subprotocols } from './live/session.ts';
 import { statusOf } from './problem.ts';
@@ -122,9 +121,8 @@ function operation(name: string, route: RouteDeclaration, wire: WireNames): Json
 }
 
 function streamWords(route: RouteDeclaration): string[] {
-  const types = route.auth.includes('key') ? agentFrameTypes : dashboardFrameTypes;
   return [
-    `Events: ${types.join(', ')}, and resync when what was missed cannot be replayed.`,
+    `Events: ${Object.keys(route.frames ?? {}).join(', ')}.`,
     'Every frame has an id; send the last one as Last-Event-ID to get what was missed.',
     `Also a WebSocket, subprotocols ${subprotocols.join(' and ')}: each message is the event's data with its id.`,
   ];

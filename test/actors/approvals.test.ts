@@ -61,7 +61,7 @@ describe('deciding', () => {
     expect(await decide(hub, approval.id)).toMatchObject({ status: 'approved', decidedAt: hub.clock.now() });
     const frames = await hub.announced();
     expect(heads(frames)).toEqual(['agents/production approval_decided', 'dashboards approval_decided']);
-    expect(frames.map((f) => f.toAgent)).toEqual([approval.agentId, undefined]);
+    expect(frames.map((f) => f.agent)).toEqual([approval.agentId, undefined]);
     expect(frames[0]?.data).toEqual({
       type: 'approval_decided',
       approval_id: approval.id,

@@ -109,8 +109,8 @@ describe('an explicit assignment', () => {
     ]);
     const data = { type: 'assignment_changed', agent_id: 'a1', bundle_name: 'base', source: 'explicit' };
     expect(frames[0]?.data).toEqual(data);
-    expect(frames[1]).toMatchObject({ data, toAgent: 'a1' });
-    expect(frames[2]).toMatchObject({ toAgent: 'a1', bundle: 'base', data: { version: 1 } });
+    expect(frames[1]).toMatchObject({ data, agent: 'a1' });
+    expect(frames[2]).toMatchObject({ agent: 'a1', bundle: 'base', data: { version: 1 } });
     expect(await hub.status()).toMatchObject([{ bundle_name: 'base' }]);
   });
 
@@ -123,7 +123,7 @@ describe('an explicit assignment', () => {
     expect(frames.filter((f) => f.audience.startsWith('dashboards')).map((f) => f.data)).toEqual([
       { type: 'assignment_changed', agent_id: '__bulk__', bundle_name: 'base', source: 'explicit' },
     ]);
-    const told = frames.filter((f) => f.audience.endsWith('production')).map((f) => f.toAgent);
+    const told = frames.filter((f) => f.audience.endsWith('production')).map((f) => f.agent);
     expect(told).toEqual(['a1', 'a2']);
   });
 
@@ -133,7 +133,7 @@ describe('an explicit assignment', () => {
     await assign(hub, ['a1'], 'base');
     await hub.announced();
     await assign(hub, ['a1'], null);
-    const frame = (await hub.announced()).find((f) => f.toAgent === 'a1');
+    const frame = (await hub.announced()).find((f) => f.agent === 'a1');
     expect(frame?.data).toMatchObject({ bundle_name: null, source: 'none' });
     expect(await hub.status()).toMatchObject([{ bundle_name: null }]);
   });
@@ -165,7 +165,7 @@ describe('an explicit assignment', () => {
     for (const bundleName of ['base', 'other', null]) {
       await assign(hub, ['a1'], bundleName);
       const told = (await hub.announced()).filter(
-        (f) => f.toAgent === 'a1' && f.audience.endsWith('production'),
+        (f) => f.agent === 'a1' && f.audience.endsWith('production'),
       );
       expect(told.map((f) => f.data)).toEqual([
         {
@@ -311,7 +311,7 @@ describe('what an agent is to follow', () => {
   const updates = async (hub: Hub) =>
     (await hub.announced())
       .filter(({ type }) => type === 'contract_update')
-      .map(({ audience, bundle, toAgent }) => `${toAgent} ${bundle} ${audience.split('/').at(-1)}`);
+      .map(({ audience, bundle, agent }) => `${agent} ${bundle} ${audience.split('/').at(-1)}`);
   async function aDeployedHub() {
     const hub = await aHub();
     for (const name of ['base', 'other']) {
@@ -338,7 +338,7 @@ describe('what an agent is to follow', () => {
       'agents/production assignment_changed',
       'agents/production contract_update',
     ]);
-    expect(frames[1]).toMatchObject({ toAgent: 'a1', bundle: 'base' });
+    expect(frames[1]).toMatchObject({ agent: 'a1', bundle: 'base' });
     await other.stop();
   });
 

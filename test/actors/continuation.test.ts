@@ -4,11 +4,13 @@ import { hubKinds } from '../../actors/kinds.ts';
 import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubActors, HubKinds } from '../../actors/protocol.ts';
 import { createRemoteActors } from '../../actors/runtime/remote.ts';
+import { RuleSets } from '../../src/domain/assignment.ts';
 import type { Control, Frame } from '../../src/domain/frame.ts';
 import { AgentStream, type Node } from '../../src/handlers/agent-stream.ts';
 import type { Envelope } from '../../src/ports/message-bus.ts';
 import { settled } from '../clock.ts';
 import { aRule } from '../contract/fixtures.ts';
+import { consoleAnnouncer } from '../frames.ts';
 import { memoryLog } from '../log.ts';
 import { aHub } from './hub.ts';
 import { MemoryBus } from './runtime/memory-bus.ts';
@@ -39,18 +41,19 @@ async function aFleet() {
       on.publishes(name, frames);
       portions.push([...frames]);
     };
+    const announcer = consoleAnnouncer({ publish });
     const actors = createRemoteActors<HubKinds, ActorPorts>({
       definitions: hubKinds,
       ports: {
         store: hub.store,
         secrets: hub.secrets,
-        signatureEncoding: 'hex',
-        matches: (pattern, text) => text.startsWith(pattern),
+        ruleSets: new RuleSets(),
         isGone: () => false,
       },
       clock: hub.clock,
       log: memoryLog(),
-      broadcast: { publish, control: async (message) => on.control(message) },
+      announcer,
+      broadcast: { control: async (message) => on.control(message) },
       node: name,
       bus: {
         ...bus,
@@ -64,7 +67,7 @@ async function aFleet() {
       note: () => ({ version: 'test', startedAt: 0, agents: 0 }),
     });
     await actors.turn();
-    return { actors, publish };
+    return { actors, announcer };
   };
   const pass = (ms: number) => hub.clock.advanceAsync(ms, 100);
   return { hub, network, node, on, portions, pass };
@@ -92,8 +95,8 @@ it('after a rotation of the key every deployment is announced, though the owner 
 
 it('after a change of rules every agent it concerns is assigned anew, though the bus was away after the first portion', async () => {
   const { hub, node, on, pass } = await aFleet();
-  const { actors, publish } = await node('a');
-  const edge = { hub: { actors: actors as HubActors, broadcast: { publish } }, id: 'n1' } as unknown as Node;
+  const { actors, announcer } = await node('a');
+  const edge = { hub: { actors: actors as HubActors, announcer }, id: 'n1' } as unknown as Node;
   const streams = Array.from({ length: 450 }, (_, i) => {
     const asked = {
       tenantId: hub.tenantId,
@@ -114,9 +117,9 @@ it('after a change of rules every agent it concerns is assigned anew, though the
   const byAgent = new Map(streams.map((one) => [one.stream.agentId, one]));
   on.control = ({ kind }) => void (kind === 'roster_wanted' && announceAll().catch(() => {}));
   on.publishes = (_name, frames) => {
-    for (const { type, toAgent, data } of frames) {
-      const found = type === 'assignment_changed' && toAgent !== undefined && byAgent.get(toAgent);
-      if (found) found.follows = data.bundle_name as string | null;
+    for (const { agent, assigned } of frames) {
+      const found = assigned !== undefined && agent !== undefined && byAgent.get(agent);
+      if (found) found.follows = assigned;
     }
   };
   await announceAll();
@@ -126,7 +129,7 @@ it('after a change of rules every agent it concerns is assigned anew, though the
   on.sends = (_name, { type }) => {
     if (type === 'resolve' && ++resolved > 200 && away) throw new Error('away');
   };
-  const rule = aRule({ tenantId: hub.tenantId, pattern: 'late', tagMatch: null, bundleName: 'b1' });
+  const rule = aRule({ tenantId: hub.tenantId, pattern: 'late*', tagMatch: null, bundleName: 'b1' });
   await actors.ask('tenant', hub.tenantId, 'changeRule', { action: 'create', rule });
   await pass(2000);
   expect(resolved).toBeGreaterThan(200);

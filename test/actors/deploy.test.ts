@@ -121,7 +121,7 @@ describe('deploying', () => {
   });
 
   it('writes the signature in base64 when told so', async () => {
-    const hub = await aHub({ ports: { signatureEncoding: 'base64' } });
+    const hub = await aHub({ signatureEncoding: 'base64' });
     const { version } = await hub.upload('base', yaml);
     const { signature } = await hub.deploy('base', version);
     const [frame] = await hub.announced();

@@ -8,15 +8,18 @@ import { createLocalBroadcast } from '../../adapters/local/broadcast.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { openSqliteInline } from '../../adapters/sqlite/index.ts';
 import type { Approval } from '../../src/domain/approval.ts';
-import { agentsOf, type Control, dashboardsOf, type Frame } from '../../src/domain/frame.ts';
+import { RuleSets } from '../../src/domain/assignment.ts';
+import { agentsOf, type Control, dashboardsOf } from '../../src/domain/frame.ts';
 import { type Env, environments } from '../../src/domain/ids.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { ManualClock, settled } from '../clock.ts';
 import { aBundle, anApproval, sha256, t0, uuid } from '../contract/fixtures.ts';
+import { consoleAnnouncer, type ReadFrame, readFrame } from '../frames.ts';
 import { memoryLog } from '../log.ts';
 
 export interface HubOptions {
   readonly ports?: Partial<ActorPorts>;
+  readonly signatureEncoding?: 'hex' | 'base64';
   /** Puts something between the actors and the store. */
   readonly wrap?: (store: Store) => ActorPorts['store'];
 }
@@ -28,7 +31,8 @@ export async function aHub(options: HubOptions = {}) {
   const store = await openSqliteInline(':memory:');
   const secrets = createSecrets('a master secret for tests, long enough', { cost: 1024 });
   const broadcast = createLocalBroadcast({ clock, log });
-  /** The way of frames from the actors; cut, it takes none. */
+  const announcer = consoleAnnouncer(broadcast, options.signatureEncoding);
+  /** The way of announcements from the actors; cut, it takes none. */
   const bus = { cut: false };
   const start = () =>
     createActors<HubKinds, ActorPorts>({
@@ -36,17 +40,15 @@ export async function aHub(options: HubOptions = {}) {
       ports: {
         store: options.wrap?.(store) ?? store,
         secrets,
-        signatureEncoding: 'hex',
-        matches: (pattern, text) =>
-          pattern.endsWith('*') ? text.startsWith(pattern.slice(0, -1)) : pattern === text,
+        ruleSets: new RuleSets(),
         isGone: () => false,
         ...options.ports,
       },
       clock,
-      broadcast: {
-        ...broadcast,
-        publish: (frames) => (bus.cut ? Promise.reject(new Error('cut')) : broadcast.publish(frames)),
+      announcer: {
+        announce: (list) => (bus.cut ? Promise.reject(new Error('cut')) : announcer.announce(list)),
       },
+      broadcast,
       log,
     });
   const actors = start();
@@ -68,10 +70,10 @@ export async function aHub(options: HubOptions = {}) {
   };
   await store.signing.add(signingKey);
 
-  const frames: Frame[] = [];
+  const frames: ReadFrame[] = [];
   const control: Control[] = [];
   for (const audience of [...environments.map((env) => agentsOf(tenantId, env)), dashboardsOf(tenantId)]) {
-    await broadcast.follow(audience, (placed) => frames.push(placed.frame));
+    await broadcast.follow(audience, (placed) => frames.push(readFrame(placed.frame)));
   }
   broadcast.onControl((message) => control.push(message));
 
@@ -93,7 +95,7 @@ export async function aHub(options: HubOptions = {}) {
     agentKeyOf: (agentId: string, env: Env = 'production') => agentKey(tenantId, env, agentId),
 
     /** What was announced since the last call, as `audience type`, with data and address. */
-    async announced(): Promise<Frame[]> {
+    async announced(): Promise<ReadFrame[]> {
       await settled();
       return frames.splice(0);
     },
@@ -157,5 +159,5 @@ export async function aHub(options: HubOptions = {}) {
 }
 
 /** `audience type` of each frame: who was told what. */
-export const heads = (frames: readonly Frame[]): string[] =>
+export const heads = (frames: readonly ReadFrame[]): string[] =>
   frames.map(({ audience, type }) => `${audience.replace(/:[^/]*/, '')} ${type}`);

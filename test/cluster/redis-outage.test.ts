@@ -141,7 +141,8 @@ describe('redis without its data', () => {
     using(async (a, b) => {
       const audience = dashboardsOf(uuid());
       const { deliver, reached } = collector<Placed>();
-      const { position } = await b.broadcast.follow(audience, deliver);
+      const lost = (at: string) => deliver({ position: at, frame: aFrame(audience, 'lost') });
+      const { position } = await b.broadcast.follow(audience, deliver, lost);
       await a.broadcast.publish([aFrame(audience, 1)]);
       await reached(1);
       const [before] = await a.leases.acquire(['x']);
@@ -154,11 +155,11 @@ describe('redis without its data', () => {
       await redis.start();
       await back(a);
       const [, told] = await reached(2);
-      expect(told?.frame).toEqual({ audience, type: 'resync', data: { type: 'resync' } });
+      expect(told?.frame).toEqual(aFrame(audience, 'lost'));
       expect(await b.broadcast.since(audience, position)).toBe('gone');
       expect(await b.broadcast.since(audience, told?.position ?? '')).toEqual([]);
       await a.broadcast.publish([aFrame(audience, 2)]);
-      expect((await reached(3)).at(-1)?.frame.data.n).toBe(2);
+      expect(numbers(await reached(3)).at(-1)).toBe(2);
       const [after] = await a.leases.acquire(['x']);
       expect(after?.epoch).toBeGreaterThan(before?.epoch ?? Number.POSITIVE_INFINITY);
     }));

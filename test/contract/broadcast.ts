@@ -4,29 +4,36 @@ import {
   type Audience,
   agentsOf,
   type Control,
-  comparePositions,
   dashboardsOf,
   type Frame,
-  readPosition,
+  type FrameHeader,
 } from '../../src/domain/frame.ts';
+import { isAfter, isPosition } from '../../src/domain/position.ts';
 import type { Broadcast, Placed } from '../../src/ports/broadcast.ts';
+import { readFrame, writeFrame } from '../frames.ts';
 import { hostileTexts, uuid } from './fixtures.ts';
 
 export interface OpenBroadcast {
   readonly broadcast: Broadcast;
   /** The broadcast of another node, or the same one where there is but one. */
   readonly other: Broadcast;
-  /** How many frames an audience's log keeps. */
+  /** How many frames an audience's log keeps at least. It keeps up to an eighth more. */
   readonly keepFrames: number;
   close(): Promise<void>;
 }
 
-export const aFrame = (audience: Audience, n: unknown, over: Partial<Frame> = {}): Frame => ({
-  audience,
-  type: 'contract_update',
-  data: { type: 'contract_update', n },
-  ...over,
-});
+export const aFrame = (
+  audience: Audience,
+  n: unknown,
+  data: object = {},
+  header: Partial<FrameHeader> = {},
+): Frame =>
+  writeFrame({
+    audience,
+    type: 'contract_update',
+    data: { type: 'contract_update', n, ...data },
+    ...header,
+  });
 
 /** Collects what a follower is given; `reached` resolves when there are n, and fails loudly after 10 s. */
 export function collector<T>(): {
@@ -55,7 +62,7 @@ export function collector<T>(): {
   };
 }
 
-export const numbers = (placed: readonly Placed[]): unknown[] => placed.map((p) => p.frame.data.n);
+export const numbers = (placed: readonly Placed[]): unknown[] => placed.map((p) => readFrame(p.frame).data.n);
 
 export function broadcastContract(name: string, open: () => Promise<OpenBroadcast>): void {
   const using = (test: (opened: OpenBroadcast) => Promise<void>) => async () => {
@@ -68,9 +75,8 @@ export function broadcastContract(name: string, open: () => Promise<OpenBroadcas
   };
   const rising = (placed: readonly Placed[]) => {
     for (const [i, { position }] of placed.entries()) {
-      const [before, now] = [readPosition(placed[i - 1]?.position ?? '0-0'), readPosition(position)];
-      if (!before || !now) throw new Error(`no position: ${position}`);
-      expect(comparePositions(now, before)).toBeGreaterThan(0);
+      expect(position).toSatisfy(isPosition);
+      expect(isAfter(position, placed[i - 1]?.position ?? '0-0')).toBe(true);
     }
   };
 
@@ -94,22 +100,27 @@ export function broadcastContract(name: string, open: () => Promise<OpenBroadcas
     );
 
     it(
-      'a frame comes whole, whatever its data hold',
+      'a frame comes whole, its bytes as they were, whatever it holds',
       using(async ({ broadcast }) => {
         const audience = dashboardsOf(uuid());
         const { deliver, reached } = collector<Placed>();
         await broadcast.follow(audience, deliver);
-        const data = JSON.parse(
-          `{"type":"x","__proto__":{"a":[1.5,null,true]},"t":${JSON.stringify(hostileTexts)}}`,
+        const json = Buffer.from(
+          `{"type":"x","__proto__":{"a":[1.50,null,true]},"t":${JSON.stringify(hostileTexts)}}`,
         );
         const frames: Frame[] = [
-          aFrame(audience, 0, { data, toAgent: 'ä"gent', bundle: 'base' }),
-          aFrame(audience, 0, { data: { type: 'approval_created' }, type: 'approval_created' }),
+          { audience, type: 'x', json, agent: 'ä"gent', bundle: 'base' },
+          { audience, type: 'approval_created', json: Buffer.from('{}') },
+          { audience, type: '', json: Buffer.from(`{"t":"${'x'.repeat(70_000)}"}`), bundle: '' },
+          { audience, type: 'y', json: Buffer.from('{"a":1}'), agent: '', assigned: null },
+          { audience, type: 'y', json: Buffer.from('{"a":1}'), agent: 'a', bundle: 'b', assigned: 'c' },
         ];
         await broadcast.publish(frames);
-        const got = (await reached(2)).map((p) => p.frame);
-        expect(got).toEqual(frames);
-        expect(JSON.stringify(got[0]?.data)).toBe(JSON.stringify(data));
+        const got = (await reached(frames.length)).map((p) => p.frame);
+        expect(got.map(({ json: _, ...header }) => header)).toEqual(frames.map(({ json: _, ...h }) => h));
+        expect(
+          got.map((frame) => Buffer.compare(frame.json, frames[got.indexOf(frame)]?.json ?? json)),
+        ).toEqual(frames.map(() => 0));
       }),
     );
 
@@ -211,25 +222,25 @@ export function broadcastContract(name: string, open: () => Promise<OpenBroadcas
     );
 
     it(
-      'a frame with a name comes once to each audience, whoever repeats it, and without its name',
+      'a frame with an idempotency key comes once to each audience, whoever repeats it, and without its key',
       using(async ({ broadcast, other }) => {
         const tenantId = uuid();
         const [agents, dashboards] = [agentsOf(tenantId, 'production'), dashboardsOf(tenantId)];
         const [here, there] = [collector<Placed>(), collector<Placed>()];
         await broadcast.follow(agents, here.deliver);
         await other.follow(dashboards, there.deliver);
-        const named = (n: number, once: string) => [
-          aFrame(agents, n, { once }),
-          aFrame(dashboards, n, { once }),
+        const named = (n: number, idempotencyKey: string) => [
+          aFrame(agents, n, {}, { idempotencyKey }),
+          aFrame(dashboards, n, {}, { idempotencyKey }),
         ];
         await broadcast.publish([...named(1, 'a'), ...named(1, 'a')]);
         await Promise.all(Array.from({ length: 10 }, () => other.publish(named(1, 'a'))));
         await other.publish([...named(2, 'b'), aFrame(agents, 3), ...named(2, 'b')]);
-        for (const once of hostileTexts) await broadcast.publish(named(4, once));
+        for (const key of hostileTexts) await broadcast.publish(named(4, key));
         await other.publish([aFrame(agents, 'end'), aFrame(dashboards, 'end')]);
-        const names = new Set(hostileTexts.filter((text) => text !== '')).size;
-        const unnamed = hostileTexts.filter((text) => text === '').length;
-        const fours = Array.from({ length: names + unnamed }, () => 4);
+        const keys = new Set(hostileTexts.filter((text) => text !== '')).size;
+        const none = hostileTexts.filter((text) => text === '').length;
+        const fours = Array.from({ length: keys + none }, () => 4);
         expect(numbers(await here.reached(4 + fours.length))).toEqual([1, 2, 3, ...fours, 'end']);
         expect(numbers(await there.reached(3 + fours.length))).toEqual([1, 2, ...fours, 'end']);
         expect(here.got[0]?.frame).toEqual(aFrame(agents, 1));
@@ -255,12 +266,14 @@ export function broadcastContract(name: string, open: () => Promise<OpenBroadcas
         const { position } = await broadcast.follow(audience, deliver);
         for (let i = 0; i < keepFrames; i++) await broadcast.publish([aFrame(audience, i)]);
         expect(await broadcast.since(audience, position)).toHaveLength(keepFrames);
-        await broadcast.publish([aFrame(audience, keepFrames)]);
-        const got = await reached(keepFrames + 1);
+        const more = Math.floor(keepFrames / 8) + 1;
+        for (let i = 0; i < more; i++) await broadcast.publish([aFrame(audience, keepFrames + i)]);
+        const got = await reached(keepFrames + more);
         expect(await broadcast.since(audience, position)).toBe('gone');
-        expect(await broadcast.since(audience, got[0]?.position ?? '')).toEqual(got.slice(1));
-        await broadcast.publish([aFrame(audience, keepFrames + 1)]);
+        // The last position that is surely out, and the first that is surely in: the one before the oldest that is kept.
         expect(await broadcast.since(audience, got[0]?.position ?? '')).toBe('gone');
+        const within = got[more - 1]?.position ?? '';
+        expect(await broadcast.since(audience, within)).toEqual(got.slice(more));
       }),
     );
 

@@ -1,7 +1,7 @@
 // Every frame type, from the call that causes it to the client that gets it: over SSE and over WebSocket in both subprotocols, against
 // the real process. The same frames everywhere, with the same ids.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { agentFrameTypes, dashboardFrameTypes } from '../../src/domain/frame.ts';
+import { consoleAgentFrames, consoleDashboardFrames } from '../../src/api/frames.ts';
 import { HubProcess } from './process.ts';
 import { SocketClient, type Subprotocol } from './socket.ts';
 import { SseClient, type SseFrame } from './sse.ts';
@@ -207,7 +207,9 @@ describe('dashboards', () => {
     );
     expect(bulk.data).toMatchObject({ agent_id: '__bulk__', bundle_name: null });
 
-    expect(new Set(sse.frames.map((frame) => frame.event))).toEqual(new Set(dashboardFrameTypes));
+    expect(new Set(sse.frames.map((frame) => frame.event))).toEqual(
+      new Set(Object.keys(consoleDashboardFrames).filter((type) => type !== 'resync')),
+    );
     const last = sse.frames.at(-1);
     for (const client of clients) {
       await client.next('assignment_changed', sse.frames.length - 1);
@@ -217,6 +219,9 @@ describe('dashboards', () => {
     for (const { id: frameId, event: type, data } of sse.frames) {
       expect(frameId).toMatch(/^\d+-\d+$/);
       expect(data.type).toBe(type);
+      expect(consoleDashboardFrames[type as keyof typeof consoleDashboardFrames].data.parse(data)).toEqual(
+        data,
+      );
     }
     expect(new Set(sse.frames.map((frame) => frame.id)).size).toBe(sse.frames.length);
     for (const client of clients) client.close();
@@ -301,9 +306,14 @@ describe('agents', () => {
         },
       ]);
       expect([...new Set(client.frames.map((frame) => frame.event))].sort()).toEqual(
-        [...agentFrameTypes].sort(),
+        Object.keys(consoleAgentFrames)
+          .filter((type) => type !== 'resync')
+          .sort(),
       );
-      for (const frame of client.frames) expect(frame.id).toMatch(/^\d+-\d+(\.\d+)?$/);
+      for (const { id, event: type, data } of client.frames) {
+        expect(id).toMatch(/^\d+-\d+(\.\d+)?$/);
+        expect(consoleAgentFrames[type as keyof typeof consoleAgentFrames].data.parse(data)).toEqual(data);
+      }
       client.close();
     }
   });

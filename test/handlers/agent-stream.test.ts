@@ -14,7 +14,7 @@ it('says until its environment has it that the agent is assigned anew, although 
         told.push(`${type} ${body.bundleName}`);
       },
     },
-    broadcast: { publish: async () => {} },
+    announcer: { announce: async () => {} },
   };
   const stream = new AgentStream({ hub, id: 'n1' } as unknown as Node, {
     tenantId: 't1',

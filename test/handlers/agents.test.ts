@@ -113,7 +113,7 @@ it('hear of a new assignment, with the dashboards, and of an unchanged one not',
   t.newFrames();
   await patch({ bundle_name: 'base' });
   await settled();
-  const heard = t.newFrames().filter(({ toAgent }) => toAgent === 'agent-1' || toAgent === undefined);
+  const heard = t.newFrames().filter(({ agent }) => agent === 'agent-1' || agent === undefined);
   expect(heard).toContainEqual(
     expect.objectContaining({
       audience: `agents:${user.tenantId}/production`,

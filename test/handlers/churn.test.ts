@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import { environmentKey } from '../../actors/protocol.ts';
 import { streamHandlers } from '../../src/handlers/streams.ts';
+import { consoleFrames } from '../../src/http/live/console-frames.ts';
 import { createLive, type Live } from '../../src/http/live/live.ts';
 import type { Sink } from '../../src/http/live/session.ts';
 import { settled } from '../clock.ts';
@@ -17,13 +18,14 @@ it('2,000 streams, ended in every way, leave nothing behind', async () => {
   const streams = streamHandlers(t.hub, 'node-1');
   const timers = t.clock.pending;
   const live: Live = createLive({
-    broadcast: t.hub.broadcast,
+    broadcast: t.broadcast,
+    api: consoleFrames('hex'),
     handlers: streams,
     clock: t.clock,
     log: silentLog,
     isStillValid: async () => true,
   });
-  t.hub.broadcast.onControl((message) => live.control(message));
+  t.broadcast.onControl((message) => live.control(message));
   const withWheel = t.clock.pending;
 
   const open = async (i: number) => {

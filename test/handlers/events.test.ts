@@ -135,13 +135,13 @@ it('are announced to dashboards once per batch, and only when something is new',
 });
 
 it('whose announcement failed are announced with the repeat, which stores nothing twice', async () => {
-  const publish = t.hub.broadcast.publish;
+  const { announce } = t.hub.announcer;
   const told = () =>
     t.newFrames().flatMap(({ type, data }) => (type === 'event_created' ? [data.accepted] : []));
-  Object.assign(t.hub.broadcast, { publish: () => Promise.reject(new HubError('unavailable', 'away')) });
+  Object.assign(t.hub.announcer, { announce: () => Promise.reject(new HubError('unavailable', 'away')) });
   await expect(ingest(event('1'), event('2'))).rejects.toMatchObject({ code: 'unavailable' });
   await expect(ingest(event('1'), event('3'))).rejects.toMatchObject({ code: 'unavailable' });
-  Object.assign(t.hub.broadcast, { publish });
+  Object.assign(t.hub.announcer, { announce });
   told();
   expect(await ingest(event('1'), event('2'))).toEqual({ accepted: 0, duplicates: 2 });
   expect(told()).toEqual([3]);
@@ -237,6 +237,48 @@ it('are found page by page through the cursor, each once', async () => {
   }
   expect(seen).toEqual(['c4', 'c3', 'c2', 'c1', 'c0']);
   expect(cursor).toBe('');
+});
+
+it('with large payloads show in lists what fits, and are read whole by their id', async () => {
+  const payload = {
+    tool_args: { content: 'x'.repeat(50_000) },
+    reason: 'r'.repeat(3000),
+    note: 'n'.repeat(2900),
+    decision_name: 'no-secrets',
+    environment: 'production',
+  };
+  await ingest(event('1', { payload }));
+  const [listed] = (await t.call('searchEvents', {}, key)).body;
+  const gone = (value: unknown) => ({ _truncated: true, bytes: JSON.stringify(value).length });
+  expect(listed).toMatchObject({
+    call_id: '1',
+    payload: { ...payload, tool_args: gone(payload.tool_args), reason: gone(payload.reason) },
+  });
+  const params = { event_id: listed?.id ?? '' };
+  expect((await t.call('getEvent', { params }, key)).body).toEqual({ ...listed, payload });
+  expect((await t.call('getEvent', { params }, user)).body.payload).toEqual(payload);
+});
+
+it('with a payload of very many small values show its size alone', async () => {
+  const payload = Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`k${i}`, i]));
+  await ingest(event('1', { payload }));
+  const [listed] = (await t.call('searchEvents', {}, key)).body;
+  expect(listed?.payload).toMatchObject({ _truncated: true });
+});
+
+it('are not there for keys of other environments, other tenants and unknown ids', async () => {
+  await ingest(event('1'));
+  const [{ id } = { id: '' }] = (await t.call('searchEvents', {}, user)).body;
+  const unknown = { code: 'not_found', message: 'Event not found.' };
+  const params = { event_id: id };
+  await expect(t.call('getEvent', { params }, t.key(user, 'staging'))).rejects.toMatchObject(unknown);
+  await expect(t.call('getEvent', { params }, await t.tenant())).rejects.toMatchObject(unknown);
+  await expect(t.call('getEvent', { params }, { ...key, agentPattern: 'other-*' })).rejects.toMatchObject(
+    unknown,
+  );
+  expect((await t.call('getEvent', { params }, { ...key, agentPattern: 'agent-*' })).body.id).toBe(id);
+  const other = { params: { event_id: t.hub.secrets.uuid() } };
+  await expect(t.call('getEvent', other, key)).rejects.toMatchObject(unknown);
 });
 
 it('of another environment or tenant are not seen by a key', async () => {

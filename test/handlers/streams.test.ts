@@ -47,12 +47,12 @@ it('of unassigned agents follow all and get every current deployment at once', a
   await deploy(t, user, 'elsewhere', '1', 'staging');
   const stream = await admit();
   expect(stream).toMatchObject({ agentId: 'agent-1', bundleName: null, pinned: false });
-  const frames = await stream.catchUp();
-  expect(frames.map(({ bundle }) => bundle).sort()).toEqual(['base', 'extra']);
-  expect(frames[0]).toMatchObject({
-    audience: `agents:${user.tenantId}/production`,
-    type: 'contract_update',
-    data: { type: 'contract_update', version: 1, yaml_bytes: expect.any(String) },
+  const due = (await stream.catchUp()).map((one) => (one.kind === 'deploymentDue' ? one : null));
+  expect(due.map((one) => one?.deployment.bundleName).sort()).toEqual(['base', 'extra']);
+  expect(due[0]).toMatchObject({
+    deployment: { tenantId: user.tenantId, env: 'production', version: 1 },
+    yaml: expect.any(Uint8Array),
+    agentId: null,
   });
 });
 
@@ -74,15 +74,18 @@ it('are of the agents that their key is bound to', async () => {
   await expect(streams.message(bound, report)).rejects.toMatchObject(refused);
 });
 
-it('share one frame object per deployment, and get a new one after a rotation', async () => {
+it('share one announcement per deployment, and get a new one after a rotation', async () => {
   await deploy(t, user, 'base', '1');
-  const frame = async () => (await (await admit({ bundle_name: 'base' })).catchUp())[0];
-  const before = await frame();
-  expect(before).toBeDefined();
-  expect(await frame()).toBe(before);
+  const due = async () => {
+    const [first] = await (await admit({ bundle_name: 'base' })).catchUp();
+    return first?.kind === 'deploymentDue' ? first : null;
+  };
+  const before = await due();
+  expect(before).not.toBeNull();
+  expect(await due()).toBe(before);
   await t.call('rotateSigningKey', {}, user);
   await settled();
-  expect((await frame())?.data.public_key).not.toBe(before?.data.public_key);
+  expect((await due())?.deployment.publicKey).not.toBe(before?.deployment.publicKey);
 });
 
 it('follow a rule that matches the tags in their query; tags that are no object of texts count for nothing', async () => {
@@ -106,13 +109,15 @@ it('that are assigned anew between admission and registration are told so at onc
   await assign('base');
   await settled();
   const [first, second] = await stream.catchUp();
-  expect(first?.data).toEqual({
-    type: 'assignment_changed',
-    agent_id: 'agent-1',
-    bundle_name: 'base',
+  expect(first).toEqual({
+    kind: 'agentReassigned',
+    tenantId: user.tenantId,
+    env: 'production',
+    agentId: 'agent-1',
+    bundleName: 'base',
     source: 'explicit',
   });
-  expect(second).toMatchObject({ type: 'contract_update', bundle: 'base' });
+  expect(second).toMatchObject({ kind: 'deploymentDue', deployment: { bundleName: 'base' } });
 });
 
 it('announced again are in the roster of new actors, and hear of an assignment that they missed', async () => {

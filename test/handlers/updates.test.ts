@@ -1,27 +1,27 @@
-// Frames made for streams that catch up: what is kept of them, and what that counts.
+// Deployments that are due to streams which catch up: what is kept of them, and what that counts.
 import { expect, it } from 'vitest';
 import type { Hub } from '../../src/handlers/hub.ts';
 import { Updates } from '../../src/handlers/updates.ts';
 import { settled } from '../clock.ts';
 import { aDeployment } from '../contract/fixtures.ts';
 
-/** A store whose texts each make a frame of about 20 MiB: two are more than are kept. */
+/** A store whose texts each count about 20 MiB with the frames made of them: two are more than are kept. */
 function aStore() {
   const read: string[] = [];
   const gates = new Map<string, Promise<void>>();
   const yaml = async (_tenantId: string, name: string) => {
     read.push(name);
     await gates.get(name);
-    return new Uint8Array(15 * 1024 * 1024);
+    return new Uint8Array(5 * 1024 * 1024);
   };
   const signing = { successions: async () => [] };
-  const hub = { store: { bundles: { yaml }, signing }, settings: { wire: { signatureEncoding: 'hex' } } };
+  const hub = { store: { bundles: { yaml }, signing } };
   const updates = new Updates(hub as unknown as Hub);
   const of = (bundleName: string) => updates.of(aDeployment({ id: bundleName, bundleName }));
   return { read, gates, of };
 }
 
-it('a frame that gave way to others while it was being made does not count as kept', async () => {
+it('one that gave way to others while it was being read does not count as kept', async () => {
   const { read, gates, of } = aStore();
   let open = () => {};
   gates.set('slow', new Promise((resolve) => (open = resolve)));
@@ -29,7 +29,7 @@ it('a frame that gave way to others while it was being made does not count as ke
   await of('a');
   await of('b');
   open();
-  expect((await slow)?.bundle).toBe('slow');
+  expect((await slow)?.deployment.bundleName).toBe('slow');
   await settled();
   await of('c');
   await of('c');

@@ -4,15 +4,19 @@ import { z } from 'zod';
 import { createLocalBroadcast } from '../../adapters/local/broadcast.ts';
 import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { env, line } from '../../src/api/fields.ts';
+import { consoleAgentFrames, consoleDashboardFrames } from '../../src/api/frames.ts';
 import { keyRoutes } from '../../src/api/keys.ts';
 import { routes, smallBody } from '../../src/api/route.ts';
 import type { AdmittedStream, StreamHandlers } from '../../src/api/stream.ts';
 import { enforceLimit } from '../../src/app/rate-limit.ts';
+import type { Announcement } from '../../src/domain/announcement.ts';
 import { HubError } from '../../src/domain/error.ts';
-import { agentsOf, dashboardsOf, type Frame } from '../../src/domain/frame.ts';
+import { agentsOf, dashboardsOf } from '../../src/domain/frame.ts';
 import type { ApiKey, Login, User } from '../../src/domain/tenant.ts';
+import type { Budgets } from '../../src/http/budgets.ts';
 import { createCallers } from '../../src/http/caller.ts';
 import { createCors } from '../../src/http/headers.ts';
+import { consoleFrames } from '../../src/http/live/console-frames.ts';
 import { createLive } from '../../src/http/live/live.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { createPipeline, type Serve } from '../../src/http/pipeline.ts';
@@ -50,6 +54,17 @@ export const testRoutes = routes({
     params: z.object({ key: z.string() }),
     status: 200,
     reply: z.object({ key: z.string() }),
+    errors: [],
+  },
+  download: {
+    method: 'GET',
+    path: '/api/v1/download',
+    auth: ['key'],
+    tag: 'test',
+    summary: 'An answer of any size',
+    download: true,
+    status: 200,
+    reply: z.unknown(),
     errors: [],
   },
   bump: {
@@ -138,6 +153,7 @@ export const testRoutes = routes({
     query: z.object({ env, bundle_name: z.string().optional() }),
     status: 200,
     media: 'text/event-stream',
+    frames: consoleAgentFrames,
     errors: ['env_mismatch'],
   },
   dashboardStream: {
@@ -148,6 +164,7 @@ export const testRoutes = routes({
     summary: 'Dashboard stream',
     status: 200,
     media: 'text/event-stream',
+    frames: consoleDashboardFrames,
     errors: [],
   },
 });
@@ -168,7 +185,7 @@ export function recordingStreams() {
     closed: [] as string[],
     announced: [] as string[],
     announce: (async () => undefined) as (id: string) => Promise<void>,
-    catchUp: (async () => []) as (agentId: string | null) => Promise<readonly Frame[]>,
+    catchUp: (async () => []) as (agentId: string | null) => Promise<readonly Announcement[]>,
     message: (async (message) => ({ got: message.type })) as (message: {
       type: string;
       body: unknown;
@@ -219,6 +236,7 @@ export function edge(
     standardPerMinute?: number;
     operatorToken?: string | null;
     openApiPublic?: boolean;
+    budgets?: Budgets;
   } = {},
 ) {
   const clock = options.clock ?? new ManualClock();
@@ -301,6 +319,7 @@ export function edge(
   const streams = recordingStreams();
   const live = createLive({
     broadcast,
+    api: consoleFrames('hex'),
     handlers: streams.handlers,
     clock,
     log,
@@ -316,6 +335,7 @@ export function edge(
     serve: {
       echo: async (input, caller, request) => ({ ...input, caller: caller.kind, network: request.network }),
       getValue: async ({ params }) => params,
+      download: async () => ({}),
       bump: async ({ params }) => params,
       batch: async ({ body }) => body,
       ingest: async ({ body }) => ({ bytes: (body as Uint8Array).length }),
@@ -341,6 +361,7 @@ export function edge(
     log,
     trustedProxies: ['10.0.0.0/8', '::1'],
     openApi: '{"openapi":"3.1.0"}',
+    ...(options.budgets === undefined ? {} : { budgets: options.budgets }),
     ...(options.openApiPublic === undefined ? {} : { openApiPublic: options.openApiPublic }),
     ...(options.standardPerMinute === undefined ? {} : { standardPerMinute: options.standardPerMinute }),
   });

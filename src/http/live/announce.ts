@@ -5,6 +5,8 @@ import type { Log } from '../../ports/log.ts';
 import type { Feed } from './feed.ts';
 import type { Stream } from './stream.ts';
 
+type StreamFeed = Feed<Stream>;
+
 /** Under way at once, per audience and node: each costs the owner a write and a read of the store, which others need as well. */
 const sliceSize = 32;
 const attempts = 12;
@@ -15,10 +17,10 @@ const longestWaitMs = 5000;
 /** Audiences at a time, when all are announced again. */
 const feedsAtOnce = 4;
 
-const running = new WeakMap<Feed, { again: boolean }>();
+const running = new WeakMap<StreamFeed, { again: boolean }>();
 
 /** Announces every stream of the feed that is open; those that fail are tried again, 12 times in all. A request meanwhile repeats it once. */
-export async function announceAll(feed: Feed, clock: Clock, log: Log): Promise<void> {
+export async function announceAll(feed: StreamFeed, clock: Clock, log: Log): Promise<void> {
   const already = running.get(feed);
   if (already) {
     already.again = true;
@@ -37,7 +39,7 @@ export async function announceAll(feed: Feed, clock: Clock, log: Log): Promise<v
 }
 
 /** As `announceAll`, for many feeds: a few at a time. */
-export async function announceEach(feeds: readonly Feed[], clock: Clock, log: Log): Promise<void> {
+export async function announceEach(feeds: readonly StreamFeed[], clock: Clock, log: Log): Promise<void> {
   const left = feeds.values();
   const work = async (): Promise<void> => {
     for (const feed of left) await announceAll(feed, clock, log);
@@ -45,7 +47,7 @@ export async function announceEach(feeds: readonly Feed[], clock: Clock, log: Lo
   await Promise.all(Array.from({ length: feedsAtOnce }, work));
 }
 
-async function announceOnce(feed: Feed, clock: Clock, log: Log): Promise<void> {
+async function announceOnce(feed: StreamFeed, clock: Clock, log: Log): Promise<void> {
   let left: readonly Stream[] = [...feed.streams];
   for (let attempt = 1; left.length > 0; attempt++) {
     const failed: Stream[] = [];

@@ -1,14 +1,8 @@
-// A frame with its position, encoded at most once per codec whatever the number of connections.
+// A frame in the encodings that connections want, each made at most once, whatever the number of connections; and what one socket alone is sent.
 import { encode } from '@msgpack/msgpack';
-import { comparePositions, type Frame, type Position, readPosition } from '../../domain/frame.ts';
+import type { Frame } from '../../domain/frame.ts';
+import type { Position } from '../../domain/position.ts';
 import type { Codec } from './session.ts';
-
-/** True when `a` comes after `b` in the log. */
-export function isAfter(a: Position, b: Position): boolean {
-  const left = readPosition(a);
-  const right = readPosition(b);
-  return left !== null && right !== null && comparePositions(left, right) > 0;
-}
 
 /** Something to send: a frame, or the result of an agent's message. */
 export interface Piece {
@@ -18,49 +12,88 @@ export interface Piece {
   size(codec: Codec): number;
 }
 
-export class EncodedFrame implements Piece {
-  readonly position: Position;
+/** A frame before it has a position: what its copies at several positions share. */
+export class EncodedFrame {
   readonly frame: Frame;
   readonly key: string | null;
+  #packed: Uint8Array | null = null;
+
+  constructor(frame: Frame) {
+    this.frame = frame;
+    this.key = frame.bundle === undefined ? null : `${frame.type} ${frame.bundle}`;
+  }
+
+  /** The data as a MessagePack map: only where a connection wants it is the JSON read. */
+  packed(): Uint8Array {
+    this.#packed ??= encode(JSON.parse(viewOf(this.frame.json).toString()));
+    return this.#packed;
+  }
+}
+
+export class PlacedFrame implements Piece {
+  readonly position: Position;
+  readonly encoded: EncodedFrame;
   /** Order of arrival in its feed; 0 for frames made for one stream. */
   readonly order: number;
-  #json: string | null = null;
   #sse: Buffer | null = null;
   #text: Buffer | null = null;
   #packed: Buffer | null = null;
 
-  constructor(position: Position, frame: Frame, order = 0) {
+  constructor(position: Position, encoded: EncodedFrame, order = 0) {
     this.position = position;
-    this.frame = frame;
+    this.encoded = encoded;
     this.order = order;
-    this.key = frame.bundle === undefined ? null : `${frame.type} ${frame.bundle}`;
   }
 
-  /** The data as JSON text: one line, because JSON escapes line ends. */
-  json(): string {
-    this.#json ??= JSON.stringify(this.frame.data);
-    return this.#json;
+  get frame(): Frame {
+    return this.encoded.frame;
+  }
+
+  get key(): string | null {
+    return this.encoded.key;
   }
 
   bytes(codec: Codec): Buffer {
+    const { type, json } = this.frame;
     if (codec === 'sse') {
-      this.#sse ??= Buffer.from(`id: ${this.position}\nevent: ${this.frame.type}\ndata: ${this.json()}\n\n`);
+      this.#sse ??= Buffer.concat([
+        Buffer.from(`id: ${this.position}\nevent: ${type}\ndata: `),
+        json,
+        lineEnds,
+      ]);
       return this.#sse;
     }
     if (codec === 'json') {
-      this.#text ??= Buffer.from(`{"id":${JSON.stringify(this.position)},${this.json().slice(1)}`);
+      this.#text ??= Buffer.concat([
+        Buffer.from(`{"id":${JSON.stringify(this.position)},`),
+        json.subarray(1),
+      ]);
       return this.#text;
     }
-    if (!this.#packed) {
-      const packed = encode({ id: this.position, ...this.frame.data });
-      this.#packed = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
-    }
+    this.#packed ??= withId(this.encoded.packed(), this.position);
     return this.#packed;
   }
 
   size(codec: Codec): number {
     return this.bytes(codec).length;
   }
+}
+
+const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
+
+const lineEnds = Buffer.from('\n\n');
+const mapMarks = { short: 0x80, two: 0xde, four: 0xdf } as const;
+
+/** A MessagePack map with `id` before its other entries. */
+function withId(map: Uint8Array, id: string): Buffer {
+  const bytes = viewOf(map);
+  const mark = bytes.readUInt8(0);
+  const width = mark === mapMarks.two ? 2 : mark === mapMarks.four ? 4 : 0;
+  const count = 1 + (width === 0 ? mark - mapMarks.short : bytes.readUIntBE(1, width));
+  const head = Buffer.alloc(5, mapMarks.four);
+  head.writeUInt32BE(count, 1);
+  return Buffer.concat([head, encode('id'), encode(id), bytes.subarray(1 + width)]);
 }
 
 /** The result of an agent's message, for the one socket it came from. */

@@ -1,35 +1,54 @@
 // The streams of one audience on this node, in a dense array, and the delivery of its frames to them in slices.
-import type { Audience, Position } from '../../domain/frame.ts';
-import type { Broadcast, Following, Placed } from '../../ports/broadcast.ts';
-import { EncodedFrame } from './encoded.ts';
-import type { Stream } from './stream.ts';
+import type { Audience, Frame } from '../../domain/frame.ts';
+import type { Position } from '../../domain/position.ts';
+import type { Broadcast, Following } from '../../ports/broadcast.ts';
+import { EncodedFrame, PlacedFrame } from './encoded.ts';
 
 /** Connections served in one turn of the event loop. */
 const sliceSize = 250;
 
-export class Feed {
+/** What a feed needs of a stream, and what it writes on it. */
+export interface Follower<S> {
+  readonly agentId: string | null;
+  /** The order of the last frame it was offered. */
+  seen: number;
+  /** Its place in the feed; -1: in none. */
+  index: number;
+  /** The next stream of the same agent. */
+  nextOfAgent: S | null;
+  take(frame: PlacedFrame): void;
+}
+
+export class Feed<S extends Follower<S>> {
   readonly audience: Audience;
-  readonly streams: Stream[] = [];
+  readonly streams: S[] = [];
   /** Streams opened or about to be: the audience is followed while there are any. */
   holders = 0;
   /** The last position received here, or where following began. */
   head: Position = '0-0';
   /** Frames received since following began. */
   received = 0;
-  readonly #agents = new Map<string, Stream>();
-  readonly #waiting: EncodedFrame[] = [];
+  readonly #resync: () => Frame;
+  readonly #agents = new Map<string, S>();
+  readonly #waiting: PlacedFrame[] = [];
   #following: Promise<Following> | null = null;
-  #current: EncodedFrame | null = null;
+  #current: PlacedFrame | null = null;
   #cursor = -1;
   #pumping = false;
 
-  constructor(audience: Audience) {
+  /** @param resync makes the frame that stands for those that were lost */
+  constructor(audience: Audience, resync: () => Frame) {
     this.audience = audience;
+    this.#resync = resync;
   }
 
   /** Follows the audience from now on; once, however many ask. */
   async follow(broadcast: Pick<Broadcast, 'follow'>): Promise<void> {
-    this.#following ??= broadcast.follow(this.audience, (placed) => this.#receive(placed));
+    this.#following ??= broadcast.follow(
+      this.audience,
+      ({ position, frame }) => this.#receive(position, frame),
+      (position) => this.#receive(position, this.#resync()),
+    );
     const { position } = await this.#following;
     if (this.received === 0) this.head = position;
   }
@@ -43,7 +62,7 @@ export class Feed {
   }
 
   /** Frames that were received before this are not delivered to the stream. */
-  add(stream: Stream): void {
+  add(stream: S): void {
     stream.seen = this.received;
     stream.index = this.streams.length;
     this.streams.push(stream);
@@ -53,7 +72,7 @@ export class Feed {
     this.#agents.set(agentId, stream);
   }
 
-  remove(stream: Stream): void {
+  remove(stream: S): void {
     if (this.streams[stream.index] !== stream) return;
     const last = this.streams.pop();
     if (last && last !== stream) {
@@ -83,14 +102,14 @@ export class Feed {
   indexed(): number {
     let count = 0;
     for (const first of this.#agents.values()) {
-      for (let at: Stream | null = first; at; at = at.nextOfAgent) count++;
+      for (let at: S | null = first; at; at = at.nextOfAgent) count++;
     }
     return count;
   }
 
-  #receive(placed: Placed): void {
-    this.head = placed.position;
-    this.#waiting.push(new EncodedFrame(placed.position, placed.frame, ++this.received));
+  #receive(position: Position, frame: Frame): void {
+    this.head = position;
+    this.#waiting.push(new PlacedFrame(position, new EncodedFrame(frame), ++this.received));
     if (!this.#pumping) this.#pump();
   }
 
@@ -106,12 +125,12 @@ export class Feed {
         }
         this.#cursor = this.streams.length - 1;
       }
-      const frame = this.#current;
-      if (frame.frame.toAgent !== undefined) {
-        let at = this.#agents.get(frame.frame.toAgent) ?? null;
+      const placed = this.#current;
+      if (placed.frame.agent !== undefined) {
+        let at = this.#agents.get(placed.frame.agent) ?? null;
         while (at) {
-          const next: Stream | null = at.nextOfAgent;
-          at.take(frame);
+          const next: S | null = at.nextOfAgent;
+          at.take(placed);
           at = next;
         }
         this.#current = null;
@@ -125,7 +144,7 @@ export class Feed {
           setImmediate(this.#pump);
           return;
         }
-        this.streams[this.#cursor]?.take(frame);
+        this.streams[this.#cursor]?.take(placed);
       }
       this.#current = null;
     }

@@ -6,9 +6,10 @@ import type { Broadcast } from '../../ports/broadcast.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { announceAll, announceEach } from './announce.ts';
+import type { ApiFrames } from './announcer.ts';
 import { Feed } from './feed.ts';
 import { receive } from './inbox.ts';
-import { join } from './join.ts';
+import { createJoin } from './join.ts';
 import { createRecheck } from './recheck.ts';
 import type { Codec, Session } from './session.ts';
 import { type EndReason, type LiveCaller, Stream, type StreamHome } from './stream.ts';
@@ -70,6 +71,8 @@ export interface Live {
 
 export interface LiveOptions {
   readonly broadcast: Pick<Broadcast, 'follow' | 'since'>;
+  /** The frames of the API whose streams these are. */
+  readonly api: ApiFrames;
   readonly handlers: Pick<StreamHandlers, 'message'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -79,8 +82,10 @@ export interface LiveOptions {
   readonly turned?: () => void;
 }
 
-export function createLive({ broadcast, handlers, clock, log, isStillValid, turned }: LiveOptions): Live {
-  const feeds = new Map<Audience, Feed>();
+export function createLive(options: LiveOptions): Live {
+  const { broadcast, api, handlers, clock, log, isStillValid, turned } = options;
+  const feeds = new Map<Audience, Feed<Stream>>();
+  const join = createJoin({ broadcast, api });
   const wheel = new Wheel<Stream>(slots);
   const blocked = new Set<Stream>();
   const endedBy: { [R in EndReason]?: number } = {};
@@ -104,7 +109,7 @@ export function createLive({ broadcast, handlers, clock, log, isStillValid, turn
       if (stream.codec === 'sse') greet(stream, clock);
       stream.feed.add(stream);
       wheel.add(stream, clock.random());
-      join(stream, broadcast).then(
+      join(stream).then(
         () => {
           const age = maxAgeMs * (1 - ageJitter + 2 * ageJitter * clock.random());
           stream.endsAt = clock.monotonic() + Math.min(age, keyLifeMs(stream.caller, clock.now()));
@@ -143,16 +148,16 @@ export function createLive({ broadcast, handlers, clock, log, isStillValid, turn
     },
   };
 
-  function release(feed: Feed): void {
+  function release(feed: Feed<Stream>): void {
     if (--feed.holders > 0) return;
     if (feeds.get(feed.audience) === feed) feeds.delete(feed.audience);
     feed.stop();
   }
 
-  function feedOf(audience: Audience): Feed {
+  function feedOf(audience: Audience): Feed<Stream> {
     let feed = feeds.get(audience);
     if (!feed) {
-      feed = new Feed(audience);
+      feed = new Feed(audience, () => api.resync(audience));
       feeds.set(audience, feed);
     }
     feed.holders++;

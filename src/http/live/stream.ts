@@ -1,10 +1,10 @@
 // One live stream: what it follows, whether its connection can take more, and its end. Owns no timer and no queue while all is well.
 import type { Caller } from '../../api/call.ts';
 import type { AdmittedStream } from '../../api/stream.ts';
-import type { Position } from '../../domain/frame.ts';
+import { isAfter, type Position } from '../../domain/position.ts';
 import { Backlog } from './backlog.ts';
-import { type EncodedFrame, isAfter, type Piece } from './encoded.ts';
-import type { Feed } from './feed.ts';
+import type { Piece, PlacedFrame } from './encoded.ts';
+import type { Feed, Follower } from './feed.ts';
 import type { Codec, Session, Sink } from './session.ts';
 
 /** Why a stream ended. */
@@ -30,9 +30,9 @@ export type LiveCaller = Extract<Caller, { kind: 'user' | 'key' }>;
 
 const drained = ':\n\n';
 
-export class Stream implements Session {
+export class Stream implements Session, Follower<Stream> {
   readonly home: StreamHome;
-  readonly feed: Feed;
+  readonly feed: Feed<Stream>;
   readonly admitted: AdmittedStream;
   readonly connectionId: string;
   readonly codec: Codec;
@@ -64,7 +64,7 @@ export class Stream implements Session {
 
   constructor(
     home: StreamHome,
-    feed: Feed,
+    feed: Feed<Stream>,
     admitted: AdmittedStream,
     opening: {
       readonly connectionId: string;
@@ -105,30 +105,28 @@ export class Stream implements Session {
   }
 
   /** True when a shared frame is for this stream. */
-  concerns({ frame }: EncodedFrame): boolean {
-    if (frame.toAgent !== undefined && frame.toAgent !== this.agentId) return false;
+  concerns({ frame }: PlacedFrame): boolean {
+    if (frame.agent !== undefined && frame.agent !== this.agentId) return false;
     return frame.bundle === undefined || this.bundleName === null || frame.bundle === this.bundleName;
   }
 
   /** A shared frame, in the order of the log; each order number once. */
-  take(frame: EncodedFrame): void {
-    if (this.seen >= frame.order || this.ended) return;
-    this.seen = frame.order;
+  take(placed: PlacedFrame): void {
+    if (this.seen >= placed.order || this.ended) return;
+    this.seen = placed.order;
     if (this.replayed !== null) {
-      if (!isAfter(frame.position, this.replayed)) return;
+      if (!isAfter(placed.position, this.replayed)) return;
       this.replayed = null;
     }
-    if (!this.concerns(frame)) return;
-    this.follow(frame);
-    this.send(frame);
+    if (!this.concerns(placed)) return;
+    this.follow(placed);
+    this.send(placed);
   }
 
-  /** An assignment_changed for this agent moves what it follows, unless it asked for one bundle by name. */
-  follow({ frame }: EncodedFrame): void {
-    if (frame.type !== 'assignment_changed' || this.admitted.pinned || this.agentId === null) return;
-    if (frame.toAgent !== this.agentId) return;
-    const bundle = frame.data.bundle_name;
-    this.bundleName = typeof bundle === 'string' ? bundle : null;
+  /** A frame that assigns its agent a bundle moves what it follows, unless it asked for one bundle by name. */
+  follow({ frame: { assigned, agent } }: PlacedFrame): void {
+    if (assigned === undefined || this.admitted.pinned || agent !== this.agentId) return;
+    this.bundleName = assigned;
   }
 
   /** Sends a piece, or keeps it within the bound; over the bound the stream ends. */

@@ -15,7 +15,7 @@ export function aCluster() {
     broken: null,
     activations: 0,
   };
-  const frames: unknown[] = [];
+  const announced: unknown[] = [];
   const node = async (name: string) => {
     const log = memoryLog();
     const moved: number[] = [];
@@ -24,7 +24,8 @@ export function aCluster() {
       ports,
       clock,
       log,
-      broadcast: { publish: async (list) => void frames.push(...list), control: async () => {} },
+      announcer: { announce: async (list) => void announced.push(...list) },
+      broadcast: { control: async () => {} },
       node: name,
       bus: bus.bus(name),
       leases: bus.leases(name),
@@ -42,7 +43,7 @@ export function aCluster() {
   };
   /** Lets the nodes' loops run for so long. */
   const pass = (ms: number) => clock.advanceAsync(ms, 100);
-  return { clock, bus, ports, frames, node, gate, pass };
+  return { clock, bus, ports, announced, node, gate, pass };
 }
 
 /** A key whose shard this node owns. */

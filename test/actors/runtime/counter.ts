@@ -3,8 +3,9 @@
 import type { Effects, Tell } from '../../../actors/runtime/define.ts';
 import { actorKind } from '../../../actors/runtime/kind.ts';
 import { type ActorSystem, type ActorsOptions, createActors } from '../../../actors/runtime/system.ts';
+import type { Announcement } from '../../../src/domain/announcement.ts';
 import { HubError } from '../../../src/domain/error.ts';
-import { type Control, dashboardsOf, type Frame } from '../../../src/domain/frame.ts';
+import type { Control } from '../../../src/domain/frame.ts';
 import type { Job } from '../../../src/ports/jobs.ts';
 import { ManualClock } from '../../clock.ts';
 import { memoryLog } from '../../log.ts';
@@ -98,16 +99,14 @@ export function aSystem(options: Partial<ActorsOptions<CounterKinds, CounterPort
     broken: null,
     activations: 0,
   };
-  const left: (Frame | Control | Job)[] = [];
+  const left: (Announcement | Control | Job)[] = [];
   const actors: ActorSystem<CounterKinds> = createActors({
     definitions: { counter },
     ports,
     clock,
     log,
-    broadcast: {
-      publish: async (frames) => void left.push(...frames),
-      control: async (message) => void left.push(message),
-    },
+    announcer: { announce: async (list) => void left.push(...list) },
+    broadcast: { control: async (message) => void left.push(message) },
     jobs: { add: async (job) => void left.push(job) },
     ...options,
   });
@@ -119,10 +118,10 @@ export function aSystem(options: Partial<ActorsOptions<CounterKinds, CounterPort
   return { actors, clock, log, ports, left, gate };
 }
 
-export const aFrame = (n: number): Frame => ({
-  audience: dashboardsOf('t1'),
-  type: 'event_created',
-  data: { type: 'event_created', accepted: n },
+export const anAnnouncement = (n: number): Announcement => ({
+  kind: 'eventsAccepted',
+  tenantId: 't1',
+  accepted: n,
 });
 
 export const aTell = (key: string, n: number): Tell => ({ kind: 'counter', key, type: 'add', body: { n } });

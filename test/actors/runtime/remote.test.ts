@@ -186,7 +186,7 @@ describe('an owner that was paused', () => {
   });
 
   it('lets no effect leave of a handler that it began before, and has the new owner build its state again', async () => {
-    const { a, b, clock, ports, frames, gate, pass, bus } = await two();
+    const { a, b, clock, ports, announced, gate, pass, bus } = await two();
     const key = keyOf(a.actors);
     const open = gate('g');
     const asked = a.actors.ask('counter', key, 'add', { n: 1, hold: 'g' }).catch((error: unknown) => error);
@@ -198,7 +198,7 @@ describe('an owner that was paused', () => {
     open();
     await settled();
     expect(await asked).toMatchObject({ code: 'unavailable' });
-    expect(frames).toEqual([]);
+    expect(announced).toEqual([]);
     await clock.advanceAsync(1000, 100);
     // What the late handler wrote is in the store, and so in the state of whoever owns it now.
     expect(ports.stored.get(key)).toBe(1);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HubError } from '../../../src/domain/error.ts';
 import { settled } from '../../clock.ts';
-import { aFrame, aSystem, aTell } from './counter.ts';
+import { anAnnouncement, aSystem, aTell } from './counter.ts';
 
 describe('one message at a time', () => {
   it('handles the messages of a key in order of arrival, each after the one before has ended', async () => {
@@ -60,14 +60,14 @@ describe('effects', () => {
   const all = {
     jobs: [{ id: 'j', queue: 'q', payload: null, runAt: 0, maxAttempts: 1 }],
     control: [{ kind: 'login_ended' as const, tokenHash: 'h' }],
-    frames: [aFrame(1), aFrame(2)],
+    announcements: [anAnnouncement(1), anAnnouncement(2)],
     tells: [aTell('b', 7)],
   };
 
   it('leave in order, and before the reply', async () => {
     const { actors, left } = aSystem();
     await actors.ask('counter', 'a', 'emit', all);
-    expect(left).toEqual([...all.frames, ...all.control, ...all.jobs]);
+    expect(left).toEqual([...all.announcements, ...all.control, ...all.jobs]);
     expect(await actors.ask('counter', 'b', 'read', null)).toBe(7);
   });
 
@@ -75,7 +75,7 @@ describe('effects', () => {
     const { actors } = aSystem();
     let note = () => {};
     const left = () => new Promise<void>((resolve) => (note = resolve));
-    await actors.ask('counter', 'a', 'emit', { frames: [aFrame(1)], onSent: left });
+    await actors.ask('counter', 'a', 'emit', { announcements: [anAnnouncement(1)], onSent: left });
     await actors.quiet(() => true, 1000);
     let stopped = false;
     const stopping = actors.stop().then(() => (stopped = true));
@@ -89,7 +89,7 @@ describe('effects', () => {
     const { actors, left, gate } = aSystem();
     const open = gate('g');
     const held = actors.ask('counter', 'a', 'add', { n: 1, hold: 'g' });
-    const emitted = actors.ask('counter', 'a', 'emit', { frames: [aFrame(1)] });
+    const emitted = actors.ask('counter', 'a', 'emit', { announcements: [anAnnouncement(1)] });
     await settled();
     expect(left).toEqual([]);
     open();
@@ -101,7 +101,8 @@ describe('effects', () => {
 
   it('that cannot leave answer unavailable; the rest leaves, and the state is built again', async () => {
     const { actors, ports, log, left } = aSystem({
-      broadcast: { publish: () => Promise.reject(new Error('bus down')), control: async () => {} },
+      announcer: { announce: () => Promise.reject(new Error('bus down')) },
+      broadcast: { control: async () => {} },
     });
     await expect(actors.ask('counter', 'a', 'emit', all)).rejects.toMatchObject({ code: 'unavailable' });
     expect(left).toEqual(all.jobs);

@@ -1,20 +1,17 @@
 // What those get who ask for what they missed, and what it costs when many ask at once.
-import { encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { writeFrame as writeEntry } from '../../../adapters/redis/entry.ts';
 import type { Link } from '../../../adapters/redis/link.ts';
-import { type Body, type Logs, redisLogs } from '../../../adapters/redis/log.ts';
+import { type Logs, redisLogs } from '../../../adapters/redis/log.ts';
 import { openReplay } from '../../../adapters/redis/replay.ts';
 import { dashboardsOf } from '../../../src/domain/frame.ts';
 import { settled } from '../../clock.ts';
+import { readFrame, writeFrame } from '../../frames.ts';
 
 const audience = dashboardsOf('t1');
-const bodyOf = (n: number): Body => [
-  'event_created',
-  JSON.stringify({ type: 'event_created', n }),
-  null,
-  null,
-];
+const bodyOf = (n: number): Buffer =>
+  writeEntry(writeFrame({ audience, type: 'event_created', data: { type: 'event_created', n } }));
 const place = (n: number): string => `${n}-0`;
 
 /** A log in memory whose entries are at 1-0, 2-0 and so on; those up to `floor` are trimmed. Pages are small. */
@@ -57,7 +54,7 @@ class MemoryLog implements Pick<Logs, 'page'> {
 }
 
 const numbersOf = (missed: Awaited<ReturnType<ReturnType<typeof openReplay>>>): unknown =>
-  missed === 'gone' ? 'gone' : missed.map(({ frame }) => frame.data.n);
+  missed === 'gone' ? 'gone' : missed.map(({ frame }) => readFrame(frame).data.n);
 const restOf = (log: MemoryLog, n: number): unknown =>
   log.knows(n) ? Array.from({ length: log.end - n }, (_, i) => n + 1 + i) : 'gone';
 
@@ -140,7 +137,7 @@ describe('replay', () => {
       send: async () => null,
       run: async () => {
         used.push(name);
-        return [1, [['2-0', ['b', Buffer.from(encode(bodyOf(2)))]]], 0];
+        return [1, [['2-0', ['b', bodyOf(2)]]], 0];
       },
       close: async () => {},
     });

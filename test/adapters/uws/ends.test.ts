@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { agentsOf, type Control, dashboardsOf, type Frame } from '../../../src/domain/frame.ts';
 import type { EndReason } from '../../../src/http/live/stream.ts';
 import { ManualClock } from '../../clock.ts';
+import { writeFrame } from '../../frames.ts';
 import { hashOf, keyText } from '../../http/fixtures.ts';
 import { eventually, type RawSocket, serve } from './fixtures.ts';
 import { WebSocketClient } from './websocket.ts';
@@ -55,11 +56,12 @@ async function open(hub: Served, transport: Transport, side: Side) {
   return { raw, closed: () => raw.until(closing) };
 }
 
-const note = (side: Side, n: number, size = 0): Frame => ({
-  audience: side === 'agent' ? agentsOf('t1', 'production') : dashboardsOf('t1'),
-  type: 'assignment_changed',
-  data: { type: 'assignment_changed', n, filler: 'x'.repeat(size) },
-});
+const note = (side: Side, n: number, size = 0): Frame =>
+  writeFrame({
+    audience: side === 'agent' ? agentsOf('t1', 'production') : dashboardsOf('t1'),
+    type: 'assignment_changed',
+    data: { type: 'assignment_changed', n, filler: 'x'.repeat(size) },
+  });
 
 /** Sends to a reader that has stopped until its connection takes no more. */
 async function fill(hub: Served, side: Side, enough: () => boolean, size: number): Promise<void> {

@@ -1,6 +1,7 @@
 import { decode, encode } from '@msgpack/msgpack';
 import { describe, expect, it } from 'vitest';
 import { agentsOf, dashboardsOf, type Frame } from '../../../src/domain/frame.ts';
+import { writeFrame } from '../../frames.ts';
 import { hashOf, keyText } from '../../http/fixtures.ts';
 import { eventually, type RawSocket, serve } from './fixtures.ts';
 import { WebSocketClient } from './websocket.ts';
@@ -8,18 +9,20 @@ import { WebSocketClient } from './websocket.ts';
 const auth = `Authorization: Bearer ${keyText}\r\n`;
 const agents = agentsOf('t1', 'production');
 
-const update = (version: number, size = 0): Frame => ({
-  audience: agents,
-  type: 'contract_update',
-  data: { type: 'contract_update', version, yaml_bytes: 'x'.repeat(size) },
-  bundle: 'b',
-});
+const update = (version: number, size = 0): Frame =>
+  writeFrame({
+    audience: agents,
+    type: 'contract_update',
+    data: { type: 'contract_update', version, yaml_bytes: 'x'.repeat(size) },
+    bundle: 'b',
+  });
 
-const note = (n: number, size = 0): Frame => ({
-  audience: agents,
-  type: 'assignment_changed',
-  data: { type: 'assignment_changed', n, filler: 'x'.repeat(size) },
-});
+const note = (n: number, size = 0): Frame =>
+  writeFrame({
+    audience: agents,
+    type: 'assignment_changed',
+    data: { type: 'assignment_changed', n, filler: 'x'.repeat(size) },
+  });
 
 async function openSse(hub: Awaited<ReturnType<typeof serve>>, agent: string, more = ''): Promise<RawSocket> {
   const socket = await hub.connect();
@@ -270,7 +273,11 @@ describe('a WebSocket', () => {
     });
     expect(head).toContain('101');
     await hub.broadcast.publish([
-      { audience: dashboardsOf('t1'), type: 'event_created', data: { type: 'event_created', accepted: 2 } },
+      writeFrame({
+        audience: dashboardsOf('t1'),
+        type: 'event_created',
+        data: { type: 'event_created', accepted: 2 },
+      }),
     ]);
     await socket.messages(1);
     await hub.broadcast.control({ kind: 'login_ended', tokenHash: hashOf('token') });

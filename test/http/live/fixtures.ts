@@ -1,32 +1,57 @@
 // A registry of live streams on fake connections: what is written is kept, and a connection can be made full.
 import { decode } from '@msgpack/msgpack';
 import { createLocalBroadcast } from '../../../adapters/local/broadcast.ts';
-import { agentsOf, dashboardsOf, type Frame } from '../../../src/domain/frame.ts';
+import type { Announcement } from '../../../src/domain/announcement.ts';
+import { agentsOf, dashboardsOf, type Frame, type FrameHeader } from '../../../src/domain/frame.ts';
 import type { Env } from '../../../src/domain/ids.ts';
+import type { ApiFrames } from '../../../src/http/live/announcer.ts';
+import { consoleFrames } from '../../../src/http/live/console-frames.ts';
 import { createLive } from '../../../src/http/live/live.ts';
 import { type Codec, type Session, type Sink, subprotocols } from '../../../src/http/live/session.ts';
 import type { LiveCaller } from '../../../src/http/live/stream.ts';
 import { ManualClock, settled } from '../../clock.ts';
+import { aDeployment } from '../../contract/fixtures.ts';
+import { writeFrame } from '../../frames.ts';
 import { memoryLog } from '../../log.ts';
 import { recordingStreams } from '../fixtures.ts';
 
 export const agents = agentsOf('t1', 'production');
 export const dashboards = dashboardsOf('t1');
 
-export const bundleFrame = (bundle: string, version: number, more: Partial<Frame> = {}): Frame => ({
-  audience: agents,
-  type: 'contract_update',
-  data: { type: 'contract_update', bundle_name: bundle, version },
-  bundle,
-  ...more,
+export const bundleFrame = (bundle: string, version: number, more: Partial<FrameHeader> = {}): Frame =>
+  writeFrame({
+    audience: agents,
+    type: 'contract_update',
+    data: { type: 'contract_update', bundle_name: bundle, version },
+    bundle,
+    ...more,
+  });
+
+export const decided = (agentId: string, id: string, size = 0): Frame =>
+  writeFrame({
+    audience: agents,
+    type: 'approval_decided',
+    data: { type: 'approval_decided', approval_id: id, filler: 'x'.repeat(size) },
+    agent: agentId,
+  });
+
+/** What a stream that catches up is told of, which becomes `bundleFrame(bundle, version)`. */
+export const due = (bundleName: string, version: number): Announcement => ({
+  kind: 'deploymentDue',
+  deployment: aDeployment({ bundleName, version }),
+  yaml: new Uint8Array(),
+  successions: [],
+  agentId: null,
 });
 
-export const decided = (agentId: string, id: string, size = 0): Frame => ({
-  audience: agents,
-  type: 'approval_decided',
-  data: { type: 'approval_decided', approval_id: id, filler: 'x'.repeat(size) },
-  toAgent: agentId,
-});
+const real = consoleFrames('hex');
+const api: ApiFrames = {
+  ...real,
+  makers: {
+    ...real.makers,
+    deploymentDue: ({ deployment: { bundleName, version } }) => [bundleFrame(bundleName, version)],
+  },
+};
 
 /** One connection: everything written, and whether it is full or over. */
 export class FakeSocket implements Sink {
@@ -74,6 +99,7 @@ export function hub() {
   const standing = { asked: [] as string[], gone: new Set<string>(), away: false };
   const live = createLive({
     broadcast,
+    api,
     handlers,
     clock,
     log,

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { comparePositions, type PositionParts, readPosition } from '../../../src/domain/frame.ts';
-import { EncodedFrame } from '../../../src/http/live/encoded.ts';
+import type { Frame } from '../../../src/domain/frame.ts';
+import { isAfter } from '../../../src/domain/position.ts';
+import { EncodedFrame, PlacedFrame } from '../../../src/http/live/encoded.ts';
 import { settled } from '../../clock.ts';
-import { agents, bundleFrame, dashboards, decided, hub } from './fixtures.ts';
+import { writeFrame } from '../../frames.ts';
+import { agents, bundleFrame, dashboards, decided, due, hub } from './fixtures.ts';
 
 describe('delivery', () => {
   it('reaches every stream of the audience, in order, over more than one slice', async () => {
@@ -51,12 +53,13 @@ describe('delivery', () => {
     const { open, broadcast } = hub();
     const moved = await open({ agent: 'a' });
     const pinned = await open({ agent: 'a', bundle: 'x' });
-    const change = {
+    const change = writeFrame({
       audience: agents,
-      type: 'assignment_changed' as const,
+      type: 'assignment_changed',
       data: { type: 'assignment_changed', agent_id: 'a', bundle_name: 'y', source: 'explicit' },
-      toAgent: 'a',
-    };
+      agent: 'a',
+      assigned: 'y',
+    });
     await broadcast.publish([change, bundleFrame('x', 1), bundleFrame('y', 2)]);
     expect(moved.socket.versions()).toEqual(['assignment_changed', 2]);
     expect(pinned.socket.versions()).toEqual(['assignment_changed', 1]);
@@ -107,7 +110,7 @@ describe('joining', () => {
     });
     seen.catchUp = async () => {
       await held;
-      return [bundleFrame('c', 7), bundleFrame('b', 2)];
+      return [due('c', 7), due('b', 2)];
     };
     const opening = await open({ agent: 'a', lastEventId });
     await broadcast.publish([
@@ -120,11 +123,8 @@ describe('joining', () => {
     await settled();
     await broadcast.publish([decided('a', 'p3')]);
     expect(opening.socket.versions()).toEqual([2, 'p1', 7, 'p2', 2, 'p3']);
-    const parts = opening.socket.frames().map(({ id }) => readPosition(id) as PositionParts);
-    for (let i = 1; i < parts.length; i++) {
-      const [a, b] = [parts[i - 1], parts[i]];
-      expect(a && b && comparePositions(a, b)).toBeLessThan(0);
-    }
+    const ids = opening.socket.frames().map(({ id }) => id);
+    for (const [i, id] of ids.entries()) expect(isAfter(id, ids[i - 1] ?? '')).toBe(true);
   });
 
   it('does not send again what the log already had but this node had not been sent', async () => {
@@ -141,15 +141,17 @@ describe('joining', () => {
     broadcast.since = async () => ahead;
     const again = await open({ agent: 'a', lastEventId: seen?.id ?? '' });
     broadcast.since = real;
-    const feed = again.session as unknown as { take(frame: EncodedFrame): void; seen: number };
-    for (const { position, frame } of ahead) feed.take(new EncodedFrame(position, frame, feed.seen + 1));
-    feed.take(new EncodedFrame('1700000000000-52', decided('a', 'p4'), feed.seen + 1));
+    const feed = again.session as unknown as { take(frame: PlacedFrame): void; seen: number };
+    const take = (position: string, frame: Frame) =>
+      feed.take(new PlacedFrame(position, new EncodedFrame(frame), feed.seen + 1));
+    for (const { position, frame } of ahead) take(position, frame);
+    take('1700000000000-52', decided('a', 'p4'));
     expect(again.socket.versions()).toEqual(['p2', 'p3', 'p4']);
   });
 
   it('says resync when it cannot replay, and then catches up', async () => {
     const { open, seen } = hub();
-    seen.catchUp = async () => [bundleFrame('b', 9)];
+    seen.catchUp = async () => [due('b', 9)];
     for (const [lastEventId, reason] of [
       ['nonsense', 'position_unknown'],
       ['1-1', 'position_gone'],
@@ -170,6 +172,21 @@ describe('joining', () => {
     expect(socket.frames()[0]?.data.reason).toBe('too_far_behind');
   });
 
+  it('says resync where the hub lost frames, and goes on after it', async () => {
+    const { open, broadcast } = hub();
+    const follow = broadcast.follow.bind(broadcast);
+    let lose: (position: string) => void = () => {};
+    broadcast.follow = (audience, deliver, lost) => {
+      lose = lost ?? lose;
+      return follow(audience, deliver, lost);
+    };
+    const { socket } = await open({ agent: 'a' });
+    lose('1700000000000-7');
+    await broadcast.publish([decided('a', 'p1')]);
+    expect(socket.frames()[0]).toEqual({ id: '1700000000000-7', type: 'resync', data: { type: 'resync' } });
+    expect(socket.versions()).toEqual(['resync', 'p1']);
+  });
+
   it('that fails ends the stream', async () => {
     const { open, seen } = hub();
     seen.catchUp = () => Promise.reject(new Error('no actor'));
@@ -179,7 +196,7 @@ describe('joining', () => {
 
   it('gives a client that saw the third frame of its own the fourth', async () => {
     const { open, seen, broadcast } = hub();
-    seen.catchUp = async () => [bundleFrame('a', 1), bundleFrame('b', 1), bundleFrame('c', 1)];
+    seen.catchUp = async () => [due('a', 1), due('b', 1), due('c', 1)];
     const first = await open();
     const last = first.socket.frames().at(-1)?.id ?? '';
     expect(last).toMatch(/\.3$/);
@@ -339,7 +356,7 @@ describe('endings', () => {
     expect(live.inspect()).toEqual([]);
     const second = await open({ dashboard: true });
     await broadcast.publish([
-      { audience: dashboards, type: 'event_created', data: { type: 'event_created' } },
+      writeFrame({ audience: dashboards, type: 'event_created', data: { type: 'event_created' } }),
     ]);
     expect(second.socket.frames()).toHaveLength(1);
     expect(first.socket.frames()).toHaveLength(0);

@@ -29,6 +29,7 @@ export { compileBundle } from './evaluate/compile.ts';
 export { compileGlob, globMatch } from './evaluate/glob.ts';
 export { evaluateCall } from './evaluate/live.ts';
 export { type DryRun, dryRun, evaluateYaml, maxEvaluateDocuments } from './evaluate/playground.ts';
+export { type ConditionTrace, leavesOf, type TraceOutcome, traceCondition } from './evaluate/trace.ts';
 export { readMessagePack } from './msgpack.ts';
 export {
   bundleNamePattern,
@@ -41,4 +42,14 @@ export {
 export { createRedaction, looksSecret, type Redaction, type RedactionPolicy } from './redact.ts';
 export { patternProblem } from './regex/regex.ts';
 export { maxPatternLength } from './regex/syntax.ts';
+export {
+  type Case,
+  type CaseFile,
+  type CaseResult,
+  maxCases,
+  readCases,
+  runCase,
+  type Verdict,
+} from './testing/cases.ts';
+export { type ContractCoverage, type Coverage, coverageOf } from './testing/coverage.ts';
 export type { JsonObject } from './yaml.ts';

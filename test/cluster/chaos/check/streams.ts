@@ -1,12 +1,11 @@
 // Judges streams: ids that rise, versions that never go back, nothing left out without a word. Pure.
-import { comparePositions, readPosition } from '../../../../src/domain/frame.ts';
+import { comparePositions, isPosition } from '../../../../src/domain/position.ts';
 import type { Followed, SeenFrame } from '../follower.ts';
 
 /** Below 0: a before b. A text that is no position is after everything, so that it is found. */
 export function compare(a: string, b: string): number {
-  const [left, right] = [readPosition(a), readPosition(b)];
-  if (!left || !right) return left ? -1 : right ? 1 : 0;
-  return comparePositions(left, right);
+  if (isPosition(a) !== isPosition(b)) return isPosition(a) ? -1 : 1;
+  return comparePositions(a, b);
 }
 
 const isShared = ({ id, type }: SeenFrame): boolean => !id.includes('.') && type !== 'resync';

@@ -1,0 +1,96 @@
+// What an entry of a log holds: a MessagePack array of a frame's type, its data as JSON text, its agent and its bundle, and behind these, where
+// it assigns one, the bundle assigned. The JSON goes in and comes out as bytes that nobody reads here. Earlier versions wrote and read the
+// first four: nodes of both may run side by side, as long as nothing but the end of the array changes.
+import { decode, decodeMulti, encode } from '@msgpack/msgpack';
+import type { Audience, Control, Frame } from '../../src/domain/frame.ts';
+
+const controlType = 'control';
+/** MessagePack's marks of an array of up to 15 items, and of a text whose length takes four bytes. */
+const shortArray = 0x90;
+const longText = 0xdb;
+
+type Written = Pick<Frame, 'type' | 'json' | 'agent' | 'bundle' | 'assigned'>;
+
+export function writeFrame({ type, json, agent, bundle, assigned }: Written): Buffer {
+  const length = Buffer.alloc(5);
+  length[0] = longText;
+  length.writeUInt32BE(json.length, 1);
+  const rest = assigned === undefined ? [] : [encode(assigned)];
+  const items = [encode(type), encode(agent ?? null), encode(bundle ?? null)] as const;
+  return Buffer.concat([
+    Buffer.of(shortArray | (4 + rest.length)),
+    items[0],
+    length,
+    json,
+    items[1],
+    items[2],
+    ...rest,
+  ]);
+}
+
+export const writeControl = (message: Control): Buffer =>
+  writeFrame({ type: controlType, json: Buffer.from(JSON.stringify(message)) });
+
+/** Null for an entry that this version cannot read. */
+export function readFrame(audience: Audience, entry: Buffer): Frame | null {
+  try {
+    const { type, json, rest } = split(entry);
+    const [agent, bundle, assigned] = rest;
+    return {
+      audience,
+      type,
+      json,
+      ...(typeof agent === 'string' ? { agent } : {}),
+      ...(typeof bundle === 'string' ? { bundle } : {}),
+      ...(rest.length > 2 ? { assigned: textOrNull(assigned) } : assignedBefore(type, json, agent)),
+    };
+  } catch {
+    return null;
+  }
+}
+
+/** Null for anything but a control message. */
+export function readControl(entry: Buffer): Control | null {
+  try {
+    const { type, json } = split(entry);
+    return type === controlType ? JSON.parse(json.toString()) : null;
+  } catch {
+    return null;
+  }
+}
+
+const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
+/** What a frame of an earlier version assigns is said in its data alone. */
+function assignedBefore(type: string, json: Buffer, agent: unknown): Pick<Frame, 'assigned'> {
+  if (type !== 'assignment_changed' || typeof agent !== 'string') return {};
+  return { assigned: textOrNull(JSON.parse(json.toString()).bundle_name) };
+}
+
+/** @throws RangeError or Error for bytes that are no such array */
+function split(entry: Buffer): { readonly type: string; readonly json: Buffer; readonly rest: unknown[] } {
+  const type = textAt(entry, 1);
+  const json = textAt(entry, type.end);
+  const name = decode(entry.subarray(1, type.end));
+  if (typeof name !== 'string') throw new RangeError('The type is no text.');
+  return {
+    type: name,
+    json: entry.subarray(json.start, json.end),
+    rest: [...decodeMulti(entry.subarray(json.end))],
+  };
+}
+
+/** Where the bytes of a MessagePack text begin and end. @throws RangeError */
+function textAt(entry: Buffer, at: number): { readonly start: number; readonly end: number } {
+  const mark = entry.readUInt8(at);
+  let start = at + 1;
+  let length: number;
+  if (mark >= 0xa0 && mark <= 0xbf) length = mark & 0x1f;
+  else if (mark >= 0xd9 && mark <= longText) {
+    const width = 2 ** (mark - 0xd9);
+    length = entry.readUIntBE(start, width);
+    start += width;
+  } else throw new RangeError('Not a text.');
+  if (start + length > entry.length) throw new RangeError('A text is cut off.');
+  return { start, end: start + length };
+}

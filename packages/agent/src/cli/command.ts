@@ -1,0 +1,98 @@
+// What a command of the program is, and what commands share: options, files, the words of GitHub's annotations.
+import { readFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { maxYamlBytes } from '../rules/yaml.ts';
+
+export interface Command {
+  /** One line for the list of commands. */
+  readonly summary: string;
+  readonly help: string;
+  /** @returns the exit code @throws UsageError */
+  run(args: readonly string[]): Promise<number>;
+}
+
+/** The command was called wrongly: exit code 2. */
+export class UsageError extends Error {}
+
+interface Options {
+  readonly [name: string]: { readonly type: 'string' | 'boolean' };
+}
+
+interface Parsed<T extends Options> {
+  readonly values: { readonly [K in keyof T]?: T[K]['type'] extends 'boolean' ? boolean : string };
+  readonly positionals: readonly string[];
+}
+
+/** Options and file names. @throws UsageError for an option nobody knows, or without a file */
+export function parseCommand<const T extends Options>(args: readonly string[], options: T): Parsed<T> {
+  let parsed: Parsed<Options>;
+  try {
+    parsed = parseArgs({ args: [...args], options, allowPositionals: true, strict: true }) as Parsed<Options>;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+  if (parsed.positionals.length === 0)
+    throw new UsageError('name at least one file, or - for standard input');
+  return parsed as Parsed<T>;
+}
+
+export const formats = ['text', 'json', 'github'] as const;
+export type Format = (typeof formats)[number];
+
+/** @throws UsageError */
+export function formatOf(format: string | undefined, json: boolean | undefined): Format {
+  if (json) return 'json';
+  const found = formats.find((one) => one === (format ?? 'text'));
+  if (!found) throw new UsageError(`--format takes ${formats.join(', ')}`);
+  return found;
+}
+
+/** The text of a file, `-` for standard input. @throws Error in plain words when it cannot be read, is no UTF-8, or is over 1 MiB */
+export async function readText(file: string): Promise<string> {
+  const bytes = file === '-' ? await readAll(process.stdin) : await readFile(file).catch(failed);
+  if (bytes.length > maxYamlBytes) throw new Error(`is larger than ${maxYamlBytes} bytes`);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Error('is not UTF-8 text');
+  }
+}
+
+function failed(error: NodeJS.ErrnoException): never {
+  const reasons: { readonly [code: string]: string } = {
+    ENOENT: 'does not exist',
+    EISDIR: 'is a folder',
+    EACCES: 'may not be read',
+  };
+  throw new Error(reasons[error.code ?? ''] ?? `cannot be read: ${error.message}`);
+}
+
+async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of stream) {
+    size += part.length;
+    if (size > maxYamlBytes) break;
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+export interface Annotation {
+  readonly severity: 'error' | 'warning';
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
+
+/** A line that an editor or a terminal makes a link of: `file:line:column: error: message`. */
+export const textLine = ({ file, line, column, severity, message }: Annotation): string =>
+  `${file}:${line}:${column}: ${severity}: ${message}`;
+
+/** A workflow command that GitHub shows beside the line (docs.github.com, "Workflow commands for GitHub Actions"). */
+export function githubLine({ severity, file, line, column, message }: Annotation): string {
+  const data = (text: string) => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+  const property = (text: string) => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+  return `::${severity} file=${property(file)},line=${line},col=${column}::${data(message)}`;
+}

@@ -1,0 +1,136 @@
+// `reeve-agent test`: runs files of cases against the contracts that they name.
+import { dirname, resolve } from 'node:path';
+import { readBundle } from '../rules/bundle/document.ts';
+import type { RuleDocument } from '../rules/bundle/rule.ts';
+import { type CompiledBundle, compileBundle } from '../rules/evaluate/compile.ts';
+import { type CaseFile, type CaseResult, readCases, runCase } from '../rules/testing/cases.ts';
+import { type Coverage, coverageOf } from '../rules/testing/coverage.ts';
+import { type Command, formatOf, githubLine, parseCommand, readText } from './command.ts';
+
+const help = `Usage: reeve-agent test [options] FILE...
+
+Runs the cases of each file (- is standard input) against the contracts that it names, and says which contracts and conditions no case reaches.
+
+    contracts: payments.yaml          # relative to this file; a list is read in layers
+    cases:
+      - name: large transfers are refused
+        call: { tool: pay, args: { amount: 20000 }, principal: { role: clerk } }
+        session: { attempts: 3, calls: 3, calls_of_tool: 1 }    # before this call; without it, session contracts are not asked
+        output: "done"                                          # without it, post contracts are not asked
+        expect: { verdict: deny, contract: never-over-10000, message: "too much" }
+
+Options:
+  --format FORMAT     text (default), json, or github (annotations in a workflow)
+  --json              the same as --format json
+  --require-coverage  fails when a contract fires in no case
+
+Exit code: 0 when every case is as expected, 1 when one is not, 2 for a wrong call or a file that cannot be used.
+`;
+
+interface FileReport {
+  readonly file: string;
+  readonly results: readonly CaseResult[];
+  readonly coverage: Coverage;
+}
+
+export const testCommand: Command = {
+  summary: 'run unit tests of contracts, with their coverage',
+  help,
+  async run(args) {
+    const { values, positionals } = parseCommand(args, {
+      format: { type: 'string' },
+      json: { type: 'boolean' },
+      'require-coverage': { type: 'boolean' },
+    });
+    const format = formatOf(values.format, values.json);
+    const reports: FileReport[] = [];
+    for (const file of positionals) {
+      try {
+        reports.push(await runFile(file));
+      } catch (error) {
+        process.stderr.write(`${file}: ${error instanceof Error ? error.message : String(error)}\n`);
+        return 2;
+      }
+    }
+    const failed = reports.flatMap(({ results }) => results.filter(({ ok }) => !ok)).length;
+    const silent = reports.flatMap(({ coverage }) => coverage.contracts.filter(({ fired }) => fired === 0));
+    const ok = failed === 0 && !(values['require-coverage'] && silent.length > 0);
+    if (format === 'json')
+      process.stdout.write(`${JSON.stringify({ ok, failed, files: reports }, null, 2)}\n`);
+    else
+      for (const report of reports) process.stdout.write(format === 'github' ? github(report) : text(report));
+    return ok ? 0 : 1;
+  },
+};
+
+async function runFile(file: string): Promise<FileReport> {
+  const read = readCases(await readText(file));
+  const bundle = await bundleOf(file, read);
+  return {
+    file,
+    results: read.cases.map((one) => runCase(bundle, one)),
+    coverage: coverageOf(bundle, read.cases),
+  };
+}
+
+/** @throws Error that names the document and what is wrong with it */
+async function bundleOf(file: string, { contracts }: CaseFile): Promise<CompiledBundle> {
+  const folder = file === '-' ? process.cwd() : dirname(resolve(file));
+  const documents: RuleDocument[] = [];
+  for (const path of contracts) {
+    const source = await readText(resolve(folder, path)).catch((error: Error) => {
+      throw new Error(`${path} ${error.message}`);
+    });
+    const read = readBundle(source, { maxContracts: 500 });
+    if (!read.ok) throw new Error(`${path}: ${read.problems.map(({ message }) => message).join('\n')}`);
+    documents.push(...read.documents);
+  }
+  const compiled = compileBundle(documents);
+  if (!compiled.ok) throw new Error(compiled.problems.map(({ message }) => message).join('\n'));
+  return compiled.bundle;
+}
+
+function text({ file, results, coverage }: FileReport): string {
+  const lines = results.flatMap(({ ok, name, line, failures }) => [
+    `${ok ? 'ok  ' : 'FAIL'} ${name}${ok ? '' : ` (${file}:${line})`}`,
+    ...failures.map((failure) => `       ${failure}`),
+  ]);
+  const passed = results.filter(({ ok }) => ok).length;
+  lines.push(
+    `${passed} of ${results.length} cases as expected; ${coverage.fired} of ${coverage.total} contracts fire in some case`,
+  );
+  for (const { id, looked, fired, unmet } of coverage.contracts) {
+    if (looked === 0) lines.push(`  ${id}: no case reaches it`);
+    else if (fired === 0) lines.push(`  ${id}: fires in no case`);
+    for (const condition of unmet) lines.push(`  ${id}: holds in no case: ${condition}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function github({ file, results, coverage }: FileReport): string {
+  const annotations = [
+    ...results.flatMap(({ line, name, failures }) =>
+      failures.map((failure) => ({
+        severity: 'error' as const,
+        file,
+        line,
+        column: 1,
+        message: `${name}: ${failure}`,
+      })),
+    ),
+    ...coverage.contracts.flatMap(({ id, fired }) =>
+      fired > 0
+        ? []
+        : [
+            {
+              severity: 'warning' as const,
+              file,
+              line: 1,
+              column: 1,
+              message: `contract '${id}' fires in no case`,
+            },
+          ],
+    ),
+  ];
+  return annotations.map((one) => `${githubLine(one)}\n`).join('');
+}

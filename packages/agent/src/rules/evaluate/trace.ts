@@ -1,0 +1,96 @@
+// A condition evaluated once more with a note of each step: what was looked at, the value it saw, and what came of it.
+// For people who ask why; live calls are judged without it.
+import type { Condition } from '../bundle/rule.ts';
+import { createRedaction } from '../redact.ts';
+import type { Json } from '../yaml.ts';
+import type { View } from './call.ts';
+import { compileCondition, type Extensions } from './condition.ts';
+import { fault, no, type Outcome } from './operator.ts';
+import { compileSelector } from './selector.ts';
+
+/** `fault`: the value could not be tested, which makes the contract fire. `skipped`: the result was known before. */
+export type TraceOutcome = 'yes' | 'no' | 'fault' | 'skipped';
+
+export type ConditionTrace =
+  | {
+      readonly kind: 'all' | 'any' | 'not';
+      readonly outcome: TraceOutcome;
+      readonly conditions: readonly ConditionTrace[];
+    }
+  | {
+      readonly kind: 'leaf';
+      readonly selector: string;
+      readonly operator: string;
+      readonly operand: Json;
+      /** The value that the selector found, secrets replaced, texts cut at 1,000 characters; absent when there was none or it was not read. */
+      readonly value?: unknown;
+      readonly outcome: TraceOutcome;
+    };
+
+/** Traces a condition as it is evaluated: left to right, stopping as soon as the result is known. */
+export function traceCondition(
+  condition: Condition,
+  view: View,
+  extensions: Extensions = {},
+): ConditionTrace {
+  if (condition.kind === 'leaf') return traceLeaf(condition, view, extensions);
+  if (condition.kind === 'not') {
+    const inner = traceCondition(condition.node, view, extensions);
+    const turned = inner.outcome === 'yes' ? 'no' : inner.outcome === 'no' ? 'yes' : inner.outcome;
+    return { kind: 'not', outcome: turned, conditions: [inner] };
+  }
+  // What ends the walk: the first "no" of all, the first "yes" of any; a fault ends both.
+  const goesOn = condition.kind === 'all' ? 'yes' : 'no';
+  let outcome: TraceOutcome = goesOn;
+  const conditions = condition.nodes.map((node) => {
+    if (outcome !== goesOn) return skipped(node);
+    const trace = traceCondition(node, view, extensions);
+    outcome = trace.outcome;
+    return trace;
+  });
+  return { kind: condition.kind, outcome, conditions };
+}
+
+function traceLeaf(
+  leaf: Extract<Condition, { kind: 'leaf' }>,
+  view: View,
+  extensions: Extensions,
+): ConditionTrace {
+  const { selector, operator, operand } = leaf;
+  let outcome: TraceOutcome = 'fault';
+  let value: unknown;
+  try {
+    outcome = wordOf(compileCondition(leaf, extensions)(view));
+    value = compileSelector(selector, extensions.selectors)(view);
+  } catch {
+    // A custom operator or selector that throws is a fault.
+  }
+  const found = value === undefined || value === null ? {} : { value: shown(selector, value) };
+  return { kind: 'leaf', selector, operator, operand, ...found, outcome };
+}
+
+const wordOf = (outcome: Outcome): TraceOutcome =>
+  outcome === no ? 'no' : outcome === fault ? 'fault' : 'yes';
+
+function skipped(condition: Condition): ConditionTrace {
+  if (condition.kind === 'leaf') {
+    const { selector, operator, operand } = condition;
+    return { kind: 'leaf', selector, operator, operand, outcome: 'skipped' };
+  }
+  const nodes = condition.kind === 'not' ? [condition.node] : condition.nodes;
+  return { kind: condition.kind, outcome: 'skipped', conditions: nodes.map(skipped) };
+}
+
+const redaction = createRedaction();
+
+/** The value as it may be shown: its name may say that it is a secret. */
+function shown(selector: string, value: unknown): unknown {
+  const name = selector.slice(selector.lastIndexOf('.') + 1);
+  const copy = redaction.redactArgs({ [name]: value }) as { readonly [key: string]: unknown };
+  return copy[name];
+}
+
+/** Every leaf of a trace, in order. */
+export function leavesOf(trace: ConditionTrace): readonly Extract<ConditionTrace, { kind: 'leaf' }>[] {
+  return trace.kind === 'leaf' ? [trace] : trace.conditions.flatMap(leavesOf);
+}

@@ -1,0 +1,203 @@
+// The program `reeve-agent`, run as people and workflows run it: what it prints, and its exit codes.
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { compiled } from '../../../test/compiled.ts';
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'reeve-agent-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const source = 'packages/agent/src/cli/main.ts';
+const program = compiled(source);
+const command = program
+  ? [fileURLToPath(program)]
+  : ['--import', 'tsx', join(import.meta.dirname, '../src/cli/main.ts')];
+
+async function run(args: readonly string[], input = '') {
+  const child = spawn(process.execPath, [...command, ...args], { cwd: folder });
+  const read = async (stream: AsyncIterable<Buffer>) => {
+    let text = '';
+    for await (const part of stream) text += part.toString();
+    return text;
+  };
+  child.stdin.end(input);
+  const code = new Promise<number | null>((done) => child.once('close', done));
+  const [out, err] = await Promise.all([read(child.stdout), read(child.stderr)]);
+  return { code: await code, out, err };
+}
+const write = (name: string, text: string) => writeFile(join(folder, name), text);
+
+const bundle = (contracts: string) =>
+  `apiVersion: service/v1\nkind: ContractBundle\nmetadata: {name: payments}\ndefaults: {mode: enforce}\ncontracts:\n${contracts}`;
+const never = `  - id: never-over-10000
+    type: pre
+    tool: pay
+    when: { args.amount: { gt: 10000 } }
+    then: { effect: deny, message: "{args.amount} is too much" }
+`;
+const team = `  - id: team
+    type: pre
+    tool: pay
+    when: { any: [{ principal.role: { equals: intern } }, { args.amount: { gt: 1000 } }] }
+    then: { effect: approve, message: "pay {args.amount}?" }
+`;
+
+describe('reeve-agent', () => {
+  it('says what it can do, and exits with 2 for a command or an option that it does not know', async () => {
+    expect(await run(['--help'])).toMatchObject({ code: 0, out: expect.stringContaining('check') });
+    expect(await run(['chekc'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('unknown command "chekc"'),
+    });
+    expect(await run(['check', '--nope', 'a'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--nope'),
+    });
+    expect(await run(['check'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('at least one file'),
+    });
+    expect((await run(['test', '--help'])).out).toContain('expect:');
+  });
+});
+
+describe('reeve-agent check', () => {
+  it('is content with a good file, also from standard input', async () => {
+    await write('good.yaml', bundle(never));
+    expect(await run(['check', 'good.yaml'])).toEqual({
+      code: 0,
+      out: '',
+      err: '1 file, 0 errors, 0 warnings\n',
+    });
+    expect((await run(['check', '-'], bundle(never))).code).toBe(0);
+  });
+
+  it('names line, column and what was meant', async () => {
+    await write('bad.yaml', bundle(never.replace('args.amount: { gt', 'arg.amount: { gt')));
+    const { code, out } = await run(['check', 'bad.yaml']);
+    expect(code).toBe(1);
+    expect(out).toBe(
+      "bad.yaml:9:13: error: contract 'never-over-10000': Nothing is called arg, so that this is always missing. Did you mean args?\n",
+    );
+  });
+
+  it('reports every problem of every file, and files that cannot be read', async () => {
+    await write('broken.yaml', bundle(never.replace('deny', 'dney').replace('pre', 'per')));
+    const { code, out } = await run(['check', '--json', 'broken.yaml', 'absent.yaml']);
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toMatchObject({
+      ok: false,
+      errors: 2,
+      files: [
+        { file: 'broken.yaml', findings: [{ line: 7, severity: 'error' }] },
+        { file: 'absent.yaml', findings: [{ message: 'does not exist' }] },
+      ],
+    });
+  });
+
+  it('writes annotations for a workflow', async () => {
+    await write('bad, 1.yaml', bundle(never.replace('args.amount: { gt', 'arg.amount: { gt')));
+    const { out } = await run(['check', '--format', 'github', 'bad, 1.yaml']);
+    expect(out).toMatch(/^::error file=bad%2C 1\.yaml,line=9,col=13::contract 'never-over-10000': Nothing/);
+  });
+
+  it('lets warnings pass unless it is strict, and knows what agents register', async () => {
+    await write(
+      'warned.yaml',
+      bundle(never.replace('args.amount: { gt: 10000 }', 'ticket.open: { is_set: true }')),
+    );
+    expect((await run(['check', 'warned.yaml'])).code).toBe(1);
+    const known = ['check', '--operators', 'is_set', 'warned.yaml'];
+    expect(await run(known)).toMatchObject({ code: 0, out: expect.stringContaining('warning') });
+    expect((await run([...known, '--strict'])).code).toBe(1);
+    expect((await run([...known, '--strict', '--selectors', 'ticket'])).code).toBe(0);
+  });
+});
+
+describe('reeve-agent test', () => {
+  const cases = `contracts: payments.yaml
+defaults: { principal: { role: clerk } }
+cases:
+  - name: small ones pass
+    call: { tool: pay, args: { amount: 5 } }
+    expect: { verdict: allow, contract: null }
+  - name: large ones are refused
+    call: { tool: pay, args: { amount: 20000 } }
+    expect: { verdict: deny, contract: never-over-10000, message: "20000 is" }
+`;
+
+  it('runs the cases and says what none of them reaches', async () => {
+    await write('payments.yaml', bundle(never + team));
+    await write('cases.yaml', cases);
+    expect(await run(['test', 'cases.yaml'])).toEqual({
+      code: 0,
+      err: '',
+      out: `ok   small ones pass
+ok   large ones are refused
+2 of 2 cases as expected; 2 of 2 contracts fire in some case
+  team: holds in no case: principal.role equals "intern"
+`,
+    });
+  });
+
+  it('fails with what was expected and where', async () => {
+    await write('payments.yaml', bundle(never + team));
+    await write('wrong.yaml', cases.replace('verdict: allow, contract: null', 'verdict: deny'));
+    const { code, out } = await run(['test', 'wrong.yaml']);
+    expect(code).toBe(1);
+    expect(out).toContain('FAIL small ones pass (wrong.yaml:4)\n       expected deny, got allow\n');
+    const annotated = await run(['test', '--format', 'github', 'wrong.yaml']);
+    expect(annotated.out).toBe(
+      '::error file=wrong.yaml,line=4,col=1::small ones pass: expected deny, got allow\n',
+    );
+  });
+
+  it('counts sessions and results, takes the words of rulesets, and can demand coverage', async () => {
+    await write(
+      'session.yaml',
+      bundle(`  - { id: few, type: session, limits: { max_calls_per_tool: { pay: 2 } }, then: { effect: deny, message: few } }
+  - { id: hide, type: post, tool: pay, when: { output.text: { matches: "\\\\d{4}" } }, then: { effect: redact, message: hidden } }
+  - { id: idle, type: pre, tool: other, when: { args.x: { equals: 1 } }, then: { effect: deny, message: m } }
+`),
+    );
+    await write(
+      'session.cases.yaml',
+      `contracts: [session.yaml]
+cases:
+  - { call: { tool: pay }, session: { calls: 2, calls_of_tool: 2 }, expect: { verdict: block, contract: "max_calls_per_tool:pay" } }
+  - { call: { tool: pay }, output: "pin 1234", expect: { verdict: warn, contract: hide, output: "pin [REDACTED]" } }
+`,
+    );
+    const { code, out } = await run(['test', '--json', 'session.cases.yaml']);
+    expect(code).toBe(0);
+    expect(JSON.parse(out).files[0].coverage).toMatchObject({ fired: 2, total: 3 });
+    expect((await run(['test', '--require-coverage', 'session.cases.yaml'])).code).toBe(1);
+  });
+
+  it.each([
+    [
+      'contracts: nowhere.yaml\ncases: [{call: {tool: a}, expect: {verdict: allow}}]',
+      'nowhere.yaml does not exist',
+    ],
+    ['cases: []', 'contracts: expected the path of a bundle'],
+    [
+      'contracts: good.yaml\ncases: [{call: {tool: a}, expect: {verdict: maybe}}]',
+      'cases.0.expect.verdict: expected allow',
+    ],
+    ['contracts: good.yaml\ncases: [{cal: {tool: a}}]', 'unexpected key'],
+    ['contracts: [', 'Invalid YAML'],
+  ])('exits with 2 for a file that cannot be used: %s', async (text, message) => {
+    await write('good.yaml', bundle(never));
+    await write('unusable.yaml', text);
+    expect(await run(['test', 'unusable.yaml'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(message),
+    });
+  });
+});

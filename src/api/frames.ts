@@ -1,0 +1,164 @@
+// The events of the live streams as data: one schema per event type, one table per stream. From the tables come what the hub may send, the
+// OpenAPI components, the clients' types and the table in docs/protocol.md. Browser-safe.
+import { z } from 'zod';
+import { approvalStatuses } from '../domain/approval.ts';
+import { bundleName, env, uuid } from './fields.ts';
+import { provenanceFields } from './signature.ts';
+
+export interface FrameDeclaration {
+  /** When it is sent, and to whom where that is not everybody on the stream. */
+  readonly summary: string;
+  /** What clients get as the event's data. */
+  readonly data: z.ZodType;
+}
+
+/** The events of a stream, by the name that stands in the `event:` line. */
+export type FrameTable = { readonly [type: string]: FrameDeclaration };
+
+/** The data of any event of a table: a union that tells them apart by `type`. */
+export type EventOf<T extends FrameTable> = { [K in keyof T & string]: z.output<T[K]['data']> }[keyof T &
+  string];
+
+type Fields<D> = D extends { readonly type: string } ? Omit<D, 'type'> : never;
+
+/** Makes the data of an event, held to its declaration by the compiler. */
+export const eventMaker =
+  <T extends FrameTable>(_table: T) =>
+  <K extends keyof T & string>(type: K, fields: Fields<z.input<T[K]['data']>>): { readonly type: K } => ({
+    type,
+    ...fields,
+  });
+
+const event = <const K extends string, S extends z.ZodRawShape>(type: K, summary: string, fields: S) => ({
+  summary,
+  data: z.object({ type: z.literal(type), ...fields }),
+});
+
+const hex = (characters: number) => z.string().regex(new RegExp(`^[0-9a-f]{${characters}}$`));
+const version = z.number().int().min(1);
+const decided = z.enum(approvalStatuses).extract(['approved', 'denied']);
+
+const contractUpdate = event(
+  'contract_update',
+  'A bundle is deployed to an environment, or its deployment is signed with a new key. An agent gets those of its environment, or of the bundle it follows; also at connect, when what it runs is not what is deployed.',
+  {
+    bundle_name: z.string(),
+    version,
+    /** SHA-256 of the YAML. */
+    revision_hash: hex(64),
+    /** Ed25519 over the YAML's bytes, as 128 hex characters, or as base64 where the hub is set so. */
+    signature: z.string(),
+    public_key: hex(64),
+    /** Base64. */
+    yaml_bytes: z.base64(),
+    env,
+    tenant_id: uuid,
+    ...provenanceFields,
+  },
+);
+
+const approvalDecided = event(
+  'approval_decided',
+  'A person approves or denies. Of agents, only the one that asked gets it.',
+  { approval_id: uuid, status: decided, decided_by: z.string().nullable() },
+);
+
+const resyncReason = z.enum(['position_unknown', 'position_gone', 'too_far_behind']);
+export type ResyncReason = z.output<typeof resyncReason>;
+
+const resync = event(
+  'resync',
+  'Frames were missed and cannot be sent again. Read anew what the stream tells of; an agent is sent the deployments it lacks.',
+  {
+    /** Absent where the hub itself lost frames. */
+    reason: resyncReason.optional(),
+  },
+);
+
+const source = z.enum(['explicit', 'rule', 'agent_provided', 'none']);
+
+/** The agent stream of the console API. */
+export const consoleAgentFrames = {
+  contract_update: contractUpdate,
+  approval_decided: approvalDecided,
+  assignment_changed: event(
+    'assignment_changed',
+    'What the agent runs is changed by an assignment or a rule. Only this agent gets it.',
+    {
+      agent_id: z.string(),
+      /** Null when it is assigned nothing. */
+      bundle_name: z.string().nullable(),
+      source,
+    },
+  ),
+  resync,
+} satisfies FrameTable;
+
+const approvalFields = { approval_id: uuid, agent_id: z.string(), tool_name: z.string() };
+/** `version` is absent where many were imported at once. */
+const contractFields = { contract_id: z.string(), version: version.optional() };
+
+/** The dashboard stream of the console API: of all environments of a tenant. */
+export const consoleDashboardFrames = {
+  approval_created: event('approval_created', 'An agent asks for an approval.', {
+    ...approvalFields,
+    message: z.string(),
+  }),
+  approval_decided: approvalDecided,
+  approval_timeout: event('approval_timeout', 'A pending approval reaches its deadline.', approvalFields),
+  assignment_changed: {
+    summary:
+      'A person assigns a bundle to an agent (to many at once: `agent_id` is `__bulk__`), or changes an assignment rule.',
+    data: z.union([
+      z.object({
+        type: z.literal('assignment_changed'),
+        agent_id: z.string(),
+        bundle_name: bundleName.nullable(),
+        source: z.literal('explicit'),
+      }),
+      z.object({
+        type: z.literal('assignment_changed'),
+        rule_id: uuid,
+        action: z.enum(['created', 'updated', 'deleted']),
+      }),
+    ]),
+  },
+  bundle_uploaded: event('bundle_uploaded', 'A bundle version is uploaded.', {
+    bundle_name: z.string(),
+    version,
+    revision_hash: hex(64),
+    uploaded_by: z.string(),
+  }),
+  composition_changed: event(
+    'composition_changed',
+    'A composition is created, changed or deleted; with `bundle_version` when it is deployed.',
+    { composition_name: z.string(), bundle_version: version.optional() },
+  ),
+  contract_created: event('contract_created', 'A contract is added to the library.', contractFields),
+  contract_update: contractUpdate,
+  contract_updated: event('contract_updated', 'A contract gets a new version.', contractFields),
+  event_created: event(
+    'event_created',
+    'A batch of audit events is stored; `accepted` counts the new ones.',
+    {
+      accepted: z.number().int().min(1),
+    },
+  ),
+  api_key_created: event('api_key_created', 'An API key is created.', {
+    key_id: uuid,
+    env,
+    label: z.string().nullable(),
+  }),
+  api_key_revoked: event('api_key_revoked', 'An API key is revoked.', { key_id: uuid }),
+  bundle_deployed: event('bundle_deployed', 'A bundle version is deployed; follows its `contract_update`.', {
+    bundle_name: z.string(),
+    version,
+    env,
+    deployed_by: z.string(),
+  }),
+  signing_key_rotated: event('signing_key_rotated', 'The signing key is replaced.', { public_key: hex(64) }),
+  resync,
+} satisfies FrameTable;
+
+export type ConsoleAgentEvent = EventOf<typeof consoleAgentFrames>;
+export type ConsoleDashboardEvent = EventOf<typeof consoleDashboardFrames>;

@@ -1,0 +1,87 @@
+// What happened that connected clients may want to hear of, in the domain's words. Each API says for itself which of it it tells, to whom
+// and in which words (src/http/live). Pure.
+
+import type { Approval } from './approval.ts';
+import type { Resolution } from './assignment.ts';
+import type { BundleVersion, Deployment } from './deployment.ts';
+import type { Env } from './ids.ts';
+import type { KeySuccession } from './tenant.ts';
+
+/** A deployment, and what clients check it by. */
+interface DeployedBytes {
+  readonly deployment: Deployment;
+  /** Its bundle version's bytes, over which the signature was made. */
+  readonly yaml: Uint8Array;
+  /** The tenant's, oldest first. */
+  readonly successions: readonly KeySuccession[];
+}
+
+/** What is announced, by kind. */
+export interface Announcements {
+  approvalRequested: { readonly approval: Approval };
+  approvalDecided: { readonly approval: Approval };
+  approvalTimedOut: { readonly approval: Approval };
+
+  /** A bundle version was put to work in an environment. */
+  bundleDeployed: DeployedBytes;
+  /** A current deployment has a new signature. */
+  deploymentResigned: DeployedBytes;
+  /** A deployment that was announced before is due to this agent, because it was assigned the bundle; null: to the stream that connects. */
+  deploymentDue: DeployedBytes & { readonly agentId: string | null };
+
+  /** What an agent runs in an environment changed, by an explicit assignment or a rule. */
+  agentReassigned: {
+    readonly tenantId: string;
+    readonly env: Env;
+    readonly agentId: string;
+    readonly bundleName: string | null;
+    readonly source: Resolution['source'];
+  };
+  /** Somebody assigned a bundle to registered agents (null: took it away); `bulk` when it was done for a list of them. */
+  agentsAssigned: {
+    readonly tenantId: string;
+    readonly agentIds: readonly string[];
+    readonly bundleName: string | null;
+    readonly bulk: boolean;
+  };
+  assignmentRuleChanged: {
+    readonly tenantId: string;
+    readonly ruleId: string;
+    readonly change: 'created' | 'updated' | 'deleted';
+  };
+  signingKeyRotated: { readonly tenantId: string; readonly publicKey: string };
+
+  bundleUploaded: { readonly bundle: Omit<BundleVersion, 'snapshot' | 'signature'> };
+  /** `version` is null where many were imported at once. */
+  contractCreated: {
+    readonly tenantId: string;
+    readonly contractId: string;
+    readonly version: number | null;
+  };
+  contractUpdated: {
+    readonly tenantId: string;
+    readonly contractId: string;
+    readonly version: number | null;
+  };
+  /** A composition was created, changed or deleted, or, with the bundle version that was saved, deployed. */
+  compositionChanged: {
+    readonly tenantId: string;
+    readonly name: string;
+    readonly bundleVersion: number | null;
+  };
+  /** A batch of audit events was stored; `accepted` counts those that were new. */
+  eventsAccepted: { readonly tenantId: string; readonly accepted: number };
+  apiKeyCreated: {
+    readonly tenantId: string;
+    readonly keyId: string;
+    readonly env: Env;
+    readonly label: string | null;
+  };
+  apiKeyRevoked: { readonly tenantId: string; readonly keyId: string };
+}
+
+export type AnnouncementKind = keyof Announcements;
+
+export type AnnouncementOf<K extends AnnouncementKind> = { readonly kind: K } & Announcements[K];
+
+export type Announcement = { [K in AnnouncementKind]: AnnouncementOf<K> }[AnnouncementKind];

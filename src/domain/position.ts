@@ -1,0 +1,37 @@
+// Positions in an audience's log: their form and their order, said nowhere else. Pure.
+
+/**
+ * `<ms>-<n>`, both decimal, ordered by ms and then by n (the form of a Redis stream id), with `.<k>` after it for a frame that was made for
+ * one stream alone: such frames sort between two that all streams get.
+ */
+export type Position = string;
+
+const pattern = /^(\d{1,15})-(\d{1,15})(?:\.(\d{1,6}))?$/;
+
+/** False for what no log ever gave: a client may send anything as its last event id. */
+export const isPosition = (text: string): boolean => pattern.test(text);
+
+/** Below 0 when `a` comes before `b`, 0 when both are the same place. A text that is no position comes before all that are. */
+export function comparePositions(a: Position, b: Position): number {
+  const [left, right] = [pattern.exec(a), pattern.exec(b)];
+  if (!left || !right) return Number(left !== null) - Number(right !== null);
+  for (const part of [1, 2, 3]) {
+    const difference = Number(left[part] ?? 0) - Number(right[part] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+export const isAfter = (a: Position, b: Position): boolean => comparePositions(a, b) > 0;
+
+/** Where in the audience's log a position is: without what was made for one stream after it. */
+export function sharedPosition(position: Position): Position {
+  const match = pattern.exec(position);
+  return match ? `${Number(match[1])}-${Number(match[2])}` : position;
+}
+
+/** The place of the `k`th frame that one stream alone gets after `shared`. */
+export const ownPosition = (shared: Position, k: number): Position => `${shared}.${k}`;
+
+/** How many frames made for it alone a stream had got after the shared position. */
+export const ownCount = (position: Position): number => Number(pattern.exec(position)?.[3] ?? 0);

@@ -1,0 +1,39 @@
+// From what happened to frames on the bus: every API's frames of an announcement are made here, once, whatever the number of clients.
+import type { ResyncReason } from '../../api/frames.ts';
+import type { Announcement, AnnouncementKind, AnnouncementOf } from '../../domain/announcement.ts';
+import type { Audience, Frame } from '../../domain/frame.ts';
+import type { Announcer } from '../../ports/announcer.ts';
+import type { Broadcast } from '../../ports/broadcast.ts';
+
+/** What one API's clients are sent of each kind of announcement: none, one or several frames, in order. */
+export type FrameMakers = {
+  readonly [K in AnnouncementKind]: (announced: AnnouncementOf<K>) => readonly Frame[];
+};
+
+/** The frames of one API's streams. */
+export interface ApiFrames {
+  readonly makers: FrameMakers;
+  /** For streams that have missed frames; without a reason: the hub lost them. */
+  resync(audience: Audience, reason?: ResyncReason): Frame;
+}
+
+export function framesOf({ makers }: ApiFrames, announcement: Announcement): readonly Frame[] {
+  // The kind that names the function is the one of its parameter, which the compiler does not follow through the union.
+  const make = makers[announcement.kind] as (announced: Announcement) => readonly Frame[];
+  return make(announcement);
+}
+
+/** @param apis those that have streams */
+export function createAnnouncer(
+  broadcast: Pick<Broadcast, 'publish'>,
+  apis: readonly ApiFrames[],
+): Announcer {
+  return {
+    async announce(announcements) {
+      const frames = announcements.flatMap((announcement) =>
+        apis.flatMap((api) => framesOf(api, announcement)),
+      );
+      if (frames.length > 0) await broadcast.publish(frames);
+    },
+  };
+}

@@ -1,0 +1,179 @@
+// What the console API's streams are sent: its frames of every kind of announcement. The words are those of src/api/frames.ts.
+import { consoleAgentFrames, consoleDashboardFrames, eventMaker } from '../../api/frames.ts';
+import { encodeSignature, provenance, type SignatureEncoding } from '../../api/signature.ts';
+import type { Announcements } from '../../domain/announcement.ts';
+import { agentsOf, dashboardsOf, type Frame, type FrameHeader } from '../../domain/frame.ts';
+import type { ApiFrames, FrameMakers } from './announcer.ts';
+
+type Deployed = Announcements['deploymentResigned'];
+
+/** In place of agent ids, where many were assigned at once. */
+const bulkId = '__bulk__';
+
+const forAgents = eventMaker(consoleAgentFrames);
+const forDashboards = eventMaker(consoleDashboardFrames);
+
+/** A frame of an event; its data is written here, for all who get it. */
+const frame = (header: Omit<FrameHeader, 'type'>, data: { readonly type: string }): Frame => ({
+  ...header,
+  type: data.type,
+  json: Buffer.from(JSON.stringify(data)),
+});
+
+const toDashboards = (
+  tenantId: string,
+  data: { readonly type: string },
+  idempotencyKey?: string,
+): readonly Frame[] => [
+  frame({ audience: dashboardsOf(tenantId), ...(idempotencyKey ? { idempotencyKey } : {}) }, data),
+];
+
+/** @param encoding how contract updates write their signature */
+export const consoleFrames = (encoding: SignatureEncoding): ApiFrames => ({
+  makers: makersOf(encoding),
+  resync: (audience, reason) => frame({ audience }, forAgents('resync', reason ? { reason } : {})),
+});
+
+function makersOf(encoding: SignatureEncoding): FrameMakers {
+  /** For the agents of its environment; one that is newer takes the place of one that was not sent yet. */
+  const update = (
+    { deployment, yaml, successions }: Deployed,
+    header: Pick<FrameHeader, 'agent' | 'idempotencyKey'>,
+  ) =>
+    frame(
+      {
+        audience: agentsOf(deployment.tenantId, deployment.env),
+        bundle: deployment.bundleName,
+        ...header,
+      },
+      forAgents('contract_update', {
+        bundle_name: deployment.bundleName,
+        version: deployment.version,
+        revision_hash: deployment.revisionHash,
+        signature: encodeSignature(deployment.signature, encoding),
+        public_key: deployment.publicKey,
+        yaml_bytes: Buffer.from(yaml.buffer, yaml.byteOffset, yaml.byteLength).toString('base64'),
+        env: deployment.env,
+        tenant_id: deployment.tenantId,
+        ...provenance(deployment, successions),
+      }),
+    );
+  /** A new key makes another signature, which agents must get. */
+  const signed = ({ deployment }: Deployed): string =>
+    `deployment:${deployment.id}:${deployment.signingKeyId}`;
+
+  return {
+    approvalRequested: ({ approval: { tenantId, id, agentId, toolName, message } }) =>
+      toDashboards(
+        tenantId,
+        forDashboards('approval_created', {
+          approval_id: id,
+          agent_id: agentId,
+          tool_name: toolName,
+          message,
+        }),
+        `approval:${id}:pending`,
+      ),
+
+    approvalDecided({ approval }) {
+      const { tenantId, env, id, agentId, status, decidedBy } = approval;
+      if (status !== 'approved' && status !== 'denied') return [];
+      const idempotencyKey = `approval:${id}:${status}`;
+      const data = forAgents('approval_decided', { approval_id: id, status, decided_by: decidedBy });
+      return [
+        frame({ audience: agentsOf(tenantId, env), agent: agentId, idempotencyKey }, data),
+        ...toDashboards(tenantId, data, idempotencyKey),
+      ];
+    },
+
+    // Agents hear of no request and no timeout: they know their own deadline.
+    approvalTimedOut: ({ approval: { tenantId, id, agentId, toolName } }) =>
+      toDashboards(
+        tenantId,
+        forDashboards('approval_timeout', { approval_id: id, agent_id: agentId, tool_name: toolName }),
+        `approval:${id}:timeout`,
+      ),
+
+    bundleDeployed(announced) {
+      const { tenantId, id, bundleName, version, env, deployedBy } = announced.deployment;
+      const agents = update(announced, { idempotencyKey: signed(announced) });
+      const audience = dashboardsOf(tenantId);
+      const key = `deployment:${id}`;
+      return [
+        agents,
+        // Without a bundle: a dashboard sees all environments, whose updates must not take each other's place.
+        { audience, idempotencyKey: `${key}:update`, type: agents.type, json: agents.json },
+        ...toDashboards(
+          tenantId,
+          forDashboards('bundle_deployed', {
+            bundle_name: bundleName,
+            version,
+            env,
+            deployed_by: deployedBy,
+          }),
+          key,
+        ),
+      ];
+    },
+    deploymentResigned: (announced) => [update(announced, { idempotencyKey: signed(announced) })],
+    deploymentDue: ({ agentId, ...announced }) => [
+      update(announced, agentId === null ? {} : { agent: agentId }),
+    ],
+
+    agentReassigned: ({ tenantId, env, agentId, bundleName, source }) => [
+      frame(
+        { audience: agentsOf(tenantId, env), agent: agentId, assigned: bundleName },
+        forAgents('assignment_changed', { agent_id: agentId, bundle_name: bundleName, source }),
+      ),
+    ],
+    agentsAssigned: ({ tenantId, agentIds, bundleName, bulk }) =>
+      (bulk ? [bulkId] : agentIds).flatMap((agentId) =>
+        toDashboards(
+          tenantId,
+          forDashboards('assignment_changed', {
+            agent_id: agentId,
+            bundle_name: bundleName,
+            source: 'explicit',
+          }),
+        ),
+      ),
+    assignmentRuleChanged: ({ tenantId, ruleId, change }) =>
+      toDashboards(tenantId, forDashboards('assignment_changed', { rule_id: ruleId, action: change })),
+    signingKeyRotated: ({ tenantId, publicKey }) =>
+      toDashboards(tenantId, forDashboards('signing_key_rotated', { public_key: publicKey })),
+
+    bundleUploaded: ({ bundle: { tenantId, name, version, revisionHash, uploadedBy } }) =>
+      toDashboards(
+        tenantId,
+        forDashboards('bundle_uploaded', {
+          bundle_name: name,
+          version,
+          revision_hash: revisionHash,
+          uploaded_by: uploadedBy,
+        }),
+      ),
+    contractCreated: ({ tenantId, contractId, version }) =>
+      toDashboards(tenantId, forDashboards('contract_created', contract(contractId, version))),
+    contractUpdated: ({ tenantId, contractId, version }) =>
+      toDashboards(tenantId, forDashboards('contract_updated', contract(contractId, version))),
+    compositionChanged: ({ tenantId, name, bundleVersion }) =>
+      toDashboards(
+        tenantId,
+        forDashboards('composition_changed', {
+          composition_name: name,
+          ...(bundleVersion === null ? {} : { bundle_version: bundleVersion }),
+        }),
+      ),
+    eventsAccepted: ({ tenantId, accepted }) =>
+      toDashboards(tenantId, forDashboards('event_created', { accepted })),
+    apiKeyCreated: ({ tenantId, keyId, env, label }) =>
+      toDashboards(tenantId, forDashboards('api_key_created', { key_id: keyId, env, label })),
+    apiKeyRevoked: ({ tenantId, keyId }) =>
+      toDashboards(tenantId, forDashboards('api_key_revoked', { key_id: keyId })),
+  };
+}
+
+const contract = (contractId: string, version: number | null) => ({
+  contract_id: contractId,
+  ...(version === null ? {} : { version }),
+});

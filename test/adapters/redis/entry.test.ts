@@ -1,0 +1,68 @@
+// Entries of the logs: what is written is read, also by and from nodes of the version before, and bytes that are no entry are no frame.
+import { decode, encode } from '@msgpack/msgpack';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readControl, readFrame, writeControl, writeFrame } from '../../../adapters/redis/entry.ts';
+import { agentsOf } from '../../../src/domain/frame.ts';
+
+const audience = agentsOf('t1', 'production');
+const json = (value: object) => Buffer.from(JSON.stringify(value));
+/** As the version before wrote it. */
+const older = (type: string, data: object, agent: string | null, bundle: string | null): Buffer =>
+  Buffer.from(encode([type, JSON.stringify(data), agent, bundle]));
+
+describe('an entry of the version before', () => {
+  it('is the frame that it was, whatever the length of its data', () => {
+    for (const length of [0, 20, 200, 60_000, 70_000]) {
+      const data = { type: 'contract_update', text: 'ä'.repeat(length) };
+      expect(readFrame(audience, older(data.type, data, null, 'base'))).toEqual({
+        audience,
+        type: data.type,
+        json: json(data),
+        bundle: 'base',
+      });
+    }
+  });
+
+  it.each([['other'], [null]])('that assigned %s to an agent assigns it still', (bundle) => {
+    const data = { type: 'assignment_changed', agent_id: 'a', bundle_name: bundle, source: 'rule' };
+    expect(readFrame(audience, older(data.type, data, 'a', null))).toMatchObject({
+      agent: 'a',
+      assigned: bundle,
+    });
+    expect(readFrame(audience, older(data.type, data, null, null))).not.toHaveProperty('assigned');
+  });
+
+  it('with a control message is that message', () => {
+    const message = { kind: 'login_ended', tokenHash: 'h' };
+    expect(readControl(older('control', message, null, null))).toEqual(message);
+  });
+});
+
+describe('the version before', () => {
+  it('reads type, data, agent and bundle where it looks for them', () => {
+    const data = json({ type: 'assignment_changed', n: 'x'.repeat(300) });
+    const entry = writeFrame({ type: 'assignment_changed', json: data, agent: 'a', assigned: 'b' });
+    expect((decode(entry) as unknown[]).slice(0, 4)).toEqual([
+      'assignment_changed',
+      data.toString(),
+      'a',
+      null,
+    ]);
+    const control = { kind: 'user_logins_ended', userId: 'u' } as const;
+    expect((decode(writeControl(control)) as unknown[])[1]).toBe(JSON.stringify(control));
+  });
+});
+
+it('bytes that are no entry are no frame and no message, and throw nothing', () => {
+  const whole = writeFrame({ type: 'x', json: json({ a: 1 }), agent: 'a', bundle: 'b' });
+  for (let length = 0; length < whole.length - 2; length++) {
+    expect(readFrame(audience, whole.subarray(0, length))?.bundle).toBeUndefined();
+  }
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
+      readFrame(audience, Buffer.from(bytes));
+      expect(readControl(Buffer.from(bytes))).toBeNull();
+    }),
+  );
+});
