@@ -1,6 +1,5 @@
 // A hub for tests of handlers: in-memory store, real actors, local adapters, a clock that stands still. Opens no socket.
 
-import { globMatch } from 'reeve-agent/rules';
 import { hubKinds } from '../actors/kinds.ts';
 import type { ActorPorts } from '../actors/ports.ts';
 import type { HubKinds } from '../actors/protocol.ts';
@@ -17,6 +16,7 @@ import { type Api, api } from '../src/api/index.ts';
 import type { ReplyBody, RouteDeclaration } from '../src/api/route.ts';
 import { createApp } from '../src/app/index.ts';
 import type { AppPorts } from '../src/app/ports.ts';
+import { RuleSets } from '../src/domain/assignment.ts';
 import type { Control } from '../src/domain/frame.ts';
 import type { Env } from '../src/domain/ids.ts';
 import type { Hub, Settings } from '../src/handlers/console/hub.ts';
@@ -132,8 +132,9 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
     },
   };
   const full: Settings = { ...settings, ...changed };
+  const ruleSets = new RuleSets();
   const announcer = consoleAnnouncer(broadcast, full.wire.signatureEncoding);
-  const ports: ActorPorts = { store, secrets, matches: globMatch, isGone: () => false };
+  const ports: ActorPorts = { store, secrets, ruleSets, isGone: () => false };
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
     ports,
@@ -154,6 +155,7 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
     jobs,
     limits,
     requestLimits: limits,
+    ruleSets,
     clock,
     secrets,
     log: silentLog,

@@ -12,6 +12,7 @@ import { createApp } from '../app/index.ts';
 import type { AppPorts } from '../app/ports.ts';
 import { enforceLimit } from '../app/rate-limit.ts';
 import type { Config } from '../config.ts';
+import { RuleSets } from '../domain/assignment.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import type { Hub, NodeHealth, SetupToken } from '../handlers/console/hub.ts';
 import { handlers } from '../handlers/console/index.ts';
@@ -71,8 +72,9 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const secrets = createSecrets(config.secretKey ?? masterSecret(config.dataDir));
   const workers = createWorkers(clock);
   const consoleApi = consoleFrames(config.wire.signatureEncoding);
+  const ruleSets = new RuleSets();
   const agents = (): number => live.connectedAgents();
-  const materials = { config, clock, log, secrets, workers, streamApis: [consoleApi], agents };
+  const materials = { config, clock, log, secrets, workers, ruleSets, streamApis: [consoleApi], agents };
   const parts = await (config.cluster ? openCluster(materials, config.cluster) : openEmbedded(materials));
   const { store, announcer, broadcast, actors, limits, jobs } = parts;
   const setupToken = await checkMaster(store, secrets, config)
@@ -111,6 +113,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     jobs,
     limits,
     requestLimits: parts.requestLimits,
+    ruleSets,
     clock,
     secrets,
     log,

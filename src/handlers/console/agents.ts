@@ -1,5 +1,7 @@
 // Agents: who is connected and drifts, what they report, how they are registered and assigned.
 
+<<<<<<< HEAD:src/handlers/console/agents.ts
+
 import { compileGlob } from 'reeve-agent/rules';
 import { agentKey, environmentKey, type StatusEntry } from '../../../actors/protocol.ts';
 import type { agentRoutes } from '../../api/agents.ts';
@@ -9,6 +11,21 @@ import { type AssignmentRule, type Registration, resolveAssignment } from '../..
 import { notFound } from '../../domain/error.ts';
 import { environments } from '../../domain/ids.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
+
+=======
+
+import { agentKey, environmentKey, type StatusEntry } from '../../actors/protocol.ts';
+import type { agentRoutes } from '../api/agents.ts';
+import type { Caller } from '../api/call.ts';
+import { actingAgent } from '../app/acting-agent.ts';
+import type { Registration } from '../domain/agent.ts';
+import type { Resolution, RuleSet } from '../domain/assignment.ts';
+import { notFound } from '../domain/error.ts';
+import { environments } from '../domain/ids.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
+
+>>>>>>> main:src/handlers/agents.ts
+
 import type { Handlers, Hub } from './hub.ts';
 import { iso, isoOrNull } from './render.ts';
 
@@ -27,13 +44,13 @@ export const agents: Handlers<typeof agentRoutes> = {
 
   reportVersion: (hub, { body }, caller) => reportVersion(hub, caller, body),
 
-  async listRegistrations(hub, _input, caller) {
+  async listRegistrations(hub, _input, { tenantId }) {
     const [registrations, rules] = await Promise.all([
-      hub.store.agents.list(caller.tenantId),
-      hub.store.rules.list(caller.tenantId),
+      hub.store.agents.list(tenantId),
+      hub.store.rules.list(tenantId),
     ]);
-    const matches = globs();
-    return registrations.map((registration) => render(registration, rules, matches));
+    const set = hub.ruleSets.of(tenantId, rules);
+    return registrations.map((registration) => render(registration, resolve(set, registration)));
   },
 
   async updateRegistration(hub, { params, body }, caller) {
@@ -61,7 +78,8 @@ export const agents: Handlers<typeof agentRoutes> = {
     }
     const after = await hub.store.agents.get(tenantId, agentId);
     if (!after) throw unknown();
-    return render(after, await hub.store.rules.list(tenantId), globs());
+    const rules = await hub.store.rules.list(tenantId);
+    return render(after, resolve(hub.ruleSets.of(tenantId, rules), after));
   },
 
   async bulkAssign(hub, { body }, caller) {
@@ -95,35 +113,17 @@ const unknown = () => notFound('Agent not found.');
 
 const renderStatus = (entry: StatusEntry) => ({ ...entry, connected_at: iso(entry.connected_at) });
 
-type Matches = (pattern: string, text: string) => boolean;
-
-/** A matcher that compiles each pattern once: a list of agents tries every rule on every agent. */
-function globs(): Matches {
-  const compiled = new Map<string, (text: string) => boolean>();
-  return (pattern, text) => {
-    const matches = compiled.get(pattern) ?? compileGlob(pattern);
-    compiled.set(pattern, matches);
-    return matches(text);
-  };
-}
-
-const render = (registration: Registration, rules: readonly AssignmentRule[], matches: Matches) => ({
+const render = (registration: Registration, { bundleName }: Resolution) => ({
   id: registration.id,
   agent_id: registration.agentId,
   display_name: registration.displayName,
   tags: { ...registration.tags },
   bundle_name: registration.bundleName,
-  resolved_bundle: resolveAssignment(
-    {
-      agentId: registration.agentId,
-      env: registration.lastEnv,
-      explicit: registration.bundleName,
-      tags: registration.tags,
-      agentProvided: null,
-      rules,
-    },
-    matches,
-  ).bundleName,
+  resolved_bundle: bundleName,
   last_seen_at: isoOrNull(registration.lastSeenAt),
   created_at: iso(registration.createdAt),
 });
+
+/** What the rules of its last environment give an agent that has no assignment. */
+const resolve = (rules: RuleSet, { agentId, lastEnv, bundleName, tags }: Registration): Resolution =>
+  rules.resolve({ agentId, env: lastEnv, explicit: bundleName, tags });

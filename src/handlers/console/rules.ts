@@ -1,12 +1,27 @@
 // Assignment rules: listed, changed through the tenant's actor, tried out.
 
+<<<<<<< HEAD:src/handlers/console/rules.ts
+
 import { globMatch } from 'reeve-agent/rules';
 import type { ruleRoutes } from '../../api/rules.ts';
 import { type AssignmentRule, resolveAssignment } from '../../domain/agent.ts';
 import { HubError } from '../../domain/error.ts';
 import { isEnv } from '../../domain/ids.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
+
+=======
+
+import type { ruleRoutes } from '../api/rules.ts';
+import type { AssignmentRule } from '../domain/agent.ts';
+import { unassigned } from '../domain/assignment.ts';
+import { HubError } from '../domain/error.ts';
+import { isEnv } from '../domain/ids.ts';
+import { omitUndefined } from '../domain/omit-undefined.ts';
+
+>>>>>>> main:src/handlers/rules.ts
+
 import type { Handlers } from './hub.ts';
+import { listOf } from './pages.ts';
 import { iso } from './render.ts';
 
 const globPattern = /^[\x20-\x2e\x30-\x5b\x5d-\x7e]+$/;
@@ -18,9 +33,11 @@ function checkPattern(pattern: string): void {
 }
 
 export const rules: Handlers<typeof ruleRoutes> = {
-  async listRules(hub, _input, caller) {
-    const list = await hub.store.rules.list(caller.tenantId);
-    return list.map(render);
+  async listRules(hub, { query }, caller) {
+    const { limit, offset } = query;
+    const rules = await hub.store.rules.list(caller.tenantId);
+    const page = { items: rules.slice(offset, offset + limit), more: rules.length > offset + limit };
+    return listOf(page, query, render);
   },
 
   async createRule(hub, { body }, caller) {
@@ -69,18 +86,14 @@ export const rules: Handlers<typeof ruleRoutes> = {
       hub.store.rules.list(tenantId),
     ]);
     const env = isEnv(query.env) ? query.env : null;
-    const found = resolveAssignment(
-      {
-        agentId: params.agent_id,
-        env,
-        explicit: registration?.bundleName ?? null,
-        tags: registration?.tags ?? {},
-        agentProvided: null,
-        // An environment that does not exist has no rules; none named means all of them.
-        rules: query.env !== undefined && env === null ? [] : known,
-      },
-      globMatch,
-    );
+    const explicit = registration?.bundleName ?? null;
+    // An environment that does not exist has no rules; none named means all of them.
+    const found =
+      query.env !== undefined && env === null && explicit === null
+        ? unassigned
+        : hub.ruleSets
+            .of(tenantId, known)
+            .resolve({ agentId: params.agent_id, env, tags: registration?.tags ?? {}, explicit });
     return {
       bundle_name: found.bundleName,
       source: found.source,
