@@ -1,5 +1,6 @@
 // Everything a use case may be made with. Each names the few that it needs.
 import type { HubActors } from '../../actors/protocol.ts';
+import type { RuleSets } from '../domain/assignment.ts';
 import type { Quotas } from '../domain/quota.ts';
 import type { VendorNames } from '../domain/vendor-names.ts';
 import type { Announcer } from '../ports/announcer.ts';
@@ -41,6 +42,7 @@ export interface AppPorts {
   readonly store: Store;
   readonly actors: HubActors;
   readonly announcer: Announcer;
+  readonly ruleSets: Pick<RuleSets, 'of'>;
   readonly broadcast: Pick<Broadcast, 'control'>;
   readonly evaluator: Evaluator;
   readonly jobs: Pick<Jobs, 'add'>;

@@ -1,26 +1,12 @@
 // An agent's stream as its handlers see it: announced to its actors at the start, when they ask again, and at the end. Owns no socket.
-<<<<<<< HEAD:src/handlers/console/agent-stream.ts
-
 import { agentKey, environmentKey, type ResolvedAt } from '../../../actors/protocol.ts';
 import type { AdmittedStream } from '../../api/stream.ts';
-import type { Resolution, Tags } from '../../domain/agent.ts';
+import type { Tags } from '../../domain/agent.ts';
 import type { Announcement } from '../../domain/announcement.ts';
+import type { Resolution } from '../../domain/assignment.ts';
 import { type Audience, agentsOf } from '../../domain/frame.ts';
 import type { Env } from '../../domain/ids.ts';
 import { pause } from '../../ports/clock.ts';
-
-=======
-
-import { agentKey, environmentKey, type ResolvedAt } from '../../actors/protocol.ts';
-import type { AdmittedStream } from '../api/stream.ts';
-import type { Tags } from '../domain/agent.ts';
-import type { Announcement } from '../domain/announcement.ts';
-import type { Resolution } from '../domain/assignment.ts';
-import { type Audience, agentsOf } from '../domain/frame.ts';
-import type { Env } from '../domain/ids.ts';
-import { pause } from '../ports/clock.ts';
-
->>>>>>> main:src/handlers/agent-stream.ts
 
 import type { Hub } from './hub.ts';
 import type { SharedTexts } from './shared-texts.ts';

@@ -1,30 +1,14 @@
 // Agents: who is connected and drifts, what they report, how they are registered and assigned.
 
-<<<<<<< HEAD:src/handlers/console/agents.ts
-
-import { compileGlob } from 'reeve-agent/rules';
 import { agentKey, environmentKey, type StatusEntry } from '../../../actors/protocol.ts';
 import type { agentRoutes } from '../../api/agents.ts';
 import type { Caller } from '../../api/call.ts';
 import { actingAgent } from '../../app/acting-agent.ts';
-import { type AssignmentRule, type Registration, resolveAssignment } from '../../domain/agent.ts';
+import type { Registration } from '../../domain/agent.ts';
+import type { Resolution, RuleSet } from '../../domain/assignment.ts';
 import { notFound } from '../../domain/error.ts';
 import { environments } from '../../domain/ids.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-
-=======
-
-import { agentKey, environmentKey, type StatusEntry } from '../../actors/protocol.ts';
-import type { agentRoutes } from '../api/agents.ts';
-import type { Caller } from '../api/call.ts';
-import { actingAgent } from '../app/acting-agent.ts';
-import type { Registration } from '../domain/agent.ts';
-import type { Resolution, RuleSet } from '../domain/assignment.ts';
-import { notFound } from '../domain/error.ts';
-import { environments } from '../domain/ids.ts';
-import { omitUndefined } from '../domain/omit-undefined.ts';
-
->>>>>>> main:src/handlers/agents.ts
 
 import type { Handlers, Hub } from './hub.ts';
 import { iso, isoOrNull } from './render.ts';

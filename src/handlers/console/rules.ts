@@ -1,24 +1,11 @@
 // Assignment rules: listed, changed through the tenant's actor, tried out.
 
-<<<<<<< HEAD:src/handlers/console/rules.ts
-
-import { globMatch } from 'reeve-agent/rules';
 import type { ruleRoutes } from '../../api/rules.ts';
-import { type AssignmentRule, resolveAssignment } from '../../domain/agent.ts';
+import type { AssignmentRule } from '../../domain/agent.ts';
+import { unassigned } from '../../domain/assignment.ts';
 import { HubError } from '../../domain/error.ts';
 import { isEnv } from '../../domain/ids.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-
-=======
-
-import type { ruleRoutes } from '../api/rules.ts';
-import type { AssignmentRule } from '../domain/agent.ts';
-import { unassigned } from '../domain/assignment.ts';
-import { HubError } from '../domain/error.ts';
-import { isEnv } from '../domain/ids.ts';
-import { omitUndefined } from '../domain/omit-undefined.ts';
-
->>>>>>> main:src/handlers/rules.ts
 
 import type { Handlers } from './hub.ts';
 import { listOf } from './pages.ts';
