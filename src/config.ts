@@ -27,6 +27,8 @@ export interface Config {
   readonly openApiPublic: boolean;
   readonly logLevel: LogLevel;
   readonly drainSeconds: number;
+  /** Bytes that ingest leaves free on the disk of the embedded store; null for a part of it, 0 for none. */
+  readonly diskReserveBytes: number | null;
   readonly cluster: {
     readonly mongoUrl: string;
     readonly redisUrl: string;
@@ -109,6 +111,11 @@ export const settings: readonly Setting[] = [
   ),
   setting('LOG_LEVEL', 'info', 'debug, info, warn, error or silent'),
   setting('DRAIN_SECONDS', '5', 'On SIGTERM, streams are ended spread over this many seconds (0 to 300)'),
+  setting(
+    'DISK_RESERVE_BYTES',
+    '',
+    'Bytes of the disk of DATA_DIR that events leave free for decisions; 0 for none; when absent 5 % of it, 4 MiB to 512 MiB (embedded mode)',
+  ),
   setting('MONGODB_URL', '', 'With REDIS_URL: run as one node of a cluster'),
   setting('REDIS_URL', '', 'See MONGODB_URL'),
   setting('CLUSTER_NAME', 'reeve', 'Begins every key in Redis: nodes of one cluster share it'),
@@ -248,6 +255,9 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(clusterName))
     fail('CLUSTER_NAME', 'must be 1 to 64 letters, digits, _ or -');
 
+  const reserve = get('DISK_RESERVE_BYTES');
+  if (!/^\d{0,15}$/.test(reserve)) fail('DISK_RESERVE_BYTES', 'must be a whole number of bytes, or empty');
+
   const headers = names('WIRE_AGENT_ID_HEADERS');
   const cookie = get('WIRE_SESSION_COOKIE');
   const signatureHeader = get('WIRE_SIGNATURE_HEADER');
@@ -284,6 +294,7 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
     openApiPublic: flag('OPENAPI_PUBLIC'),
     logLevel: level ?? 'info',
     drainSeconds: int('DRAIN_SECONDS', 0, 300),
+    diskReserveBytes: reserve === '' ? null : Number(reserve),
     cluster: mongoUrl === '' || redisUrl === '' ? null : { mongoUrl, redisUrl, name: clusterName },
     wire: {
       agentIdHeaders: headers.map((header) => header.toLowerCase()),

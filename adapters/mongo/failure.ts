@@ -2,19 +2,25 @@
 // refuses calls after closing, and lets no error of the driver out.
 import { MongoBulkWriteError, MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb';
 import { HubError } from '../../src/domain/error.ts';
-import type { Clock } from '../../src/ports/clock.ts';
+import { searchTimeout } from '../../src/domain/event.ts';
+import type { Storage } from '../../src/domain/storage.ts';
+import type { Clock, Timer } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 
 const retryAfter = 2;
 /** While the store is away every call fails: the log says so no more often than this. */
 const tellEveryMs = 10_000;
 
-/** The server changes its role, shuts down, gave up waiting, or has no room on its disk (14031): asking again may help. */
-const passing = new Set([
-  6, 7, 50, 64, 89, 91, 189, 202, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436, 14031,
-]);
+/** The server changes its role, shuts down, or gave up waiting: asking again may help. */
+const passing = new Set([6, 7, 64, 89, 91, 189, 202, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436]);
+/** The server has no room on its disk. */
+const noRoom = 14031;
+/** While that is so, it is asked for a write so often. */
+const probeEveryMs = 1000;
 const tooLarge = new Set([10334, 17419, 17420]);
 const duplicateKey = 11000;
+/** The bound that searches have: nothing else has one. */
+const tookTooLong = 50;
 
 export const unavailable = (): HubError =>
   new HubError('unavailable', 'The store cannot be reached. Try again in a moment.', { retryAfter });
@@ -83,8 +89,15 @@ export function asHubError(thrown: unknown, log: FailureLog): unknown {
     return unavailable();
   }
   if (!(error instanceof MongoError)) return error;
+  if (error instanceof MongoServerError && error.code === tookTooLong) return searchTimeout();
   if (error instanceof MongoServerError && tooLarge.has(Number(error.code))) {
     return new HubError('unprocessable', 'The record would be larger than the store can keep.');
+  }
+  if (error instanceof MongoServerError && Number(error.code) === noRoom) {
+    log.warn({ error: error.message }, 'the disk of the store is full');
+    return new HubError('disk_full', "The disk of the hub's store is full. Try again when it has room.", {
+      retryAfter: 10,
+    });
   }
   if (error instanceof MongoServerError && !isPassing(error)) {
     log.error({ code: error.code, error: error.message }, 'the store refused a command');
@@ -97,6 +110,8 @@ export function asHubError(thrown: unknown, log: FailureLog): unknown {
 export interface GuardedStore {
   /** The same methods, each behind the guard. Every method must be asynchronous. */
   guarded<T extends object>(noun: T): T;
+  /** `full` from a write that found no room until one that did. */
+  storage(): Storage;
   /** Refuses further calls and resolves when those under way have ended. */
   close(): Promise<void>;
 }
@@ -119,8 +134,23 @@ function spared(log: Log, clock: Clock): FailureLog {
   };
 }
 
-export function guardStore(to: Log, clock: Clock): GuardedStore {
+/** @param probe a write that changes nothing of what the store holds */
+export function guardStore(to: Log, clock: Clock, probe: () => Promise<unknown>): GuardedStore {
   const log = spared(to, clock);
+  let probing: Timer | null = null;
+
+  function endProbing(): void {
+    probing?.cancel();
+    probing = null;
+  }
+
+  /** The disk is full: asks once a second whether it still is. */
+  function startProbing(): void {
+    probing ??= clock.every(probeEveryMs, () => {
+      probe().then(endProbing, () => {});
+    });
+  }
+
   let underWay = 0;
   let closed = false;
   let idle: (() => void) | null = null;
@@ -129,8 +159,10 @@ export function guardStore(to: Log, clock: Clock): GuardedStore {
     underWay++;
     try {
       return await Reflect.apply(method, self, args);
-    } catch (error) {
-      throw asHubError(error, log);
+    } catch (thrown) {
+      const error = asHubError(thrown, log);
+      if (error instanceof HubError && error.code === 'disk_full') startProbing();
+      throw error;
     } finally {
       underWay--;
       if (underWay === 0) idle?.();
@@ -144,8 +176,10 @@ export function guardStore(to: Log, clock: Clock): GuardedStore {
       ]);
       return Object.fromEntries(entries) as T;
     },
+    storage: () => ({ state: probing ? 'full' : 'ok', freeBytes: null, reserveBytes: null }),
     async close() {
       closed = true;
+      endProbing();
       if (underWay === 0) return;
       await new Promise<void>((resolve) => {
         idle = resolve;

@@ -79,7 +79,9 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
   // The process's own calls must not lose to each other at compare-and-set.
   const turn = createKeyedMutex({ now: clock.monotonic, maxWaitMs: 5_000, refusal: unavailable });
   const arrival = arrivals();
-  const guard = guardStore(log, clock);
+  const guard = guardStore(log, clock, () =>
+    db.collection('probes').updateOne({ name: 'probe' }, { $inc: { count: 1 } }, { upsert: true }),
+  );
   const bundles: BundleCollections = {
     signing: founding.signing,
     deployments: db.collection('deployments'),
@@ -110,6 +112,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     values: guard.guarded(mongoValues(db.collection('values'), turn)),
     seals: guard.guarded(mongoSeals(db.collection('seals'))),
     ping,
+    storage: guard.storage,
     async close() {
       await guard.close();
       await client.close();

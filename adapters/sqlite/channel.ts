@@ -4,6 +4,7 @@ import { HubError } from '../../src/domain/error.ts';
 import type { Clock, Timer } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { errorOf, type Failure, failureOf, unavailable } from './failure.ts';
+import type { Trouble } from './trouble.ts';
 import type { Call, FromThread, Reply, ToThread } from './wire.ts';
 
 const firstRestartMs = 100;
@@ -16,6 +17,8 @@ export interface ChannelOptions {
   readonly start: () => Worker;
   readonly clock: Clock;
   readonly log: Log | null;
+  /** A call failed because of the file or its disk. Comes with every such call. */
+  readonly onTrouble: (trouble: Trouble, cause: string) => void;
   /** Calls waiting for their answer, at most. */
   readonly maxCalls: number;
   /** Bytes of those calls, at most; one call is always let in. */
@@ -125,7 +128,7 @@ export class Channel {
       this.#worker.postMessage({ kind: 'calls', calls } satisfies ToThread, transfer);
     } catch (error) {
       // An argument that cannot be copied to another thread: a mistake of the caller.
-      const failure = { ...unavailable(), cause: String(error) } as Failure;
+      const failure = failureOf(error instanceof Error ? error : new Error(String(error)));
       this.#settle(calls.map(([id]) => [id, false, failure]));
     }
   }
@@ -146,8 +149,10 @@ export class Channel {
     }
   }
 
-  #tell({ cause }: Failure): void {
-    if (cause !== null) this.#options.log?.error({ cause, thread: this.#options.name }, 'the store failed');
+  #tell({ cause, trouble }: Failure): void {
+    if (trouble !== null && cause !== null) this.#options.onTrouble(trouble, cause);
+    else if (cause !== null)
+      this.#options.log?.error({ cause, thread: this.#options.name }, 'the store failed');
   }
 
   /** The thread is gone: nobody knows what became of the calls that wait. */

@@ -31,15 +31,25 @@ function bindable(value: SqlValue): SqlValue {
   throw new TypeError(`a ${typeof value} cannot be stored`);
 }
 
+/** An error within a savepoint that ended the whole transaction, as a full disk does: nothing may be done in it any more. */
+export class TransactionLost extends Error {
+  constructor(cause: unknown) {
+    super('the transaction was ended', { cause });
+  }
+}
+
+/** How long a statement waits for another connection, unless told. */
+export const busyMs = 5000;
+
 export class Database {
   readonly #raw: Libsql.Database;
   readonly #statements = new Map<string, Statement>();
   readonly #undo: (() => void)[] = [];
   #depth = 0;
 
-  /** @param busyMs how long a statement waits for another connection */
-  constructor(path: string, busyMs = 5000) {
-    this.#raw = new Libsql(path, { timeout: busyMs });
+  /** @param timeout milliseconds that a statement waits for another connection */
+  constructor(path: string, timeout = busyMs) {
+    this.#raw = new Libsql(path, { timeout });
   }
 
   #prepare(sql: string): Statement {
@@ -82,11 +92,15 @@ export class Database {
     try {
       return task();
     } finally {
-      this.exec('COMMIT');
+      // A failing disk may have ended it.
+      if (this.#raw.inTransaction) this.exec('COMMIT');
     }
   }
 
-  /** Runs `task` in a transaction, or in a savepoint when one is open: all of it is written, or nothing. */
+  /**
+   * Runs `task` in a transaction, or in a savepoint when one is open: all of it is written, or nothing.
+   * @throws what `task` throws; in a savepoint a TransactionLost, which must reach the transaction
+   */
   atomically<T>(task: () => T): T {
     const [begin, end, undo] =
       this.#depth === 0
@@ -105,9 +119,12 @@ export class Database {
       return result;
     } catch (error) {
       // A full disk ends the transaction by itself; nothing is left to roll back then.
-      if (this.#raw.inTransaction) this.exec(undo);
+      const isOpen = this.#raw.inTransaction;
+      if (isOpen) this.exec(undo);
       while (this.#undo.length > done) this.#undo.pop()?.();
-      throw error;
+      const lost = error instanceof TransactionLost;
+      if (this.#depth === 1) throw lost ? error.cause : error;
+      throw isOpen || lost ? error : new TransactionLost(error);
     } finally {
       this.#depth--;
       if (this.#depth === 0) this.#undo.length = 0;

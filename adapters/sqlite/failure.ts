@@ -1,10 +1,13 @@
-// Errors on their way between threads: a HubError stays one, anything else becomes `unavailable` and is told to the log.
+// Errors on their way between threads: a HubError stays one; what SQLite and the disk say becomes one, and is told to the log alone.
 import { type ErrorCode, type ErrorDetail, HubError } from '../../src/domain/error.ts';
+import { type Trouble, troubleOf } from './trouble.ts';
 
 export interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
   readonly detail: ErrorDetail;
+  /** What the file or its disk suffers from; null when the call alone is at fault. */
+  readonly trouble: Trouble | null;
   /** What really happened, for the log alone. */
   readonly cause: string | null;
 }
@@ -12,17 +15,32 @@ export interface Failure {
 export const unavailable = (): HubError =>
   new HubError('unavailable', 'The store cannot be reached. Try again shortly.', { retryAfter: 1 });
 
+export const diskFull = (): HubError =>
+  new HubError(
+    'disk_full',
+    "The disk of the hub's store is full: nothing of this was stored. Try again when it has room.",
+    { retryAfter: 10 },
+  );
+
+const damaged = (): HubError =>
+  new HubError('unavailable', "The hub's database is damaged. The log of the hub says more.", {
+    retryAfter: 60,
+  });
+
+function errorOfTrouble(trouble: Trouble | null): HubError {
+  if (trouble === 'full') return diskFull();
+  return trouble === 'damaged' || trouble === 'foreign' ? damaged() : unavailable();
+}
+
 export function failureOf(error: unknown): Failure {
   if (error instanceof HubError) {
-    return { code: error.code, message: error.message, detail: error.detail, cause: null };
+    const { code, message, detail } = error;
+    return { code, message, detail, trouble: null, cause: null };
   }
-  const { code, message, detail } = unavailable();
-  return {
-    code,
-    message,
-    detail,
-    cause: error instanceof Error ? (error.stack ?? error.message) : String(error),
-  };
+  const trouble = troubleOf(error);
+  const { code, message, detail } = errorOfTrouble(trouble);
+  const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { code, message, detail, trouble, cause };
 }
 
 /** The error again; what really happened is its `cause`. */

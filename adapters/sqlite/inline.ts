@@ -7,14 +7,14 @@ import { errorOf, failureOf } from './failure.ts';
 import { createPrivate, lockStore } from './lock.ts';
 import { openFile } from './open.ts';
 import { kinds, nounsOf } from './stores.ts';
-import { finish, type NounName, type SqliteStore } from './sync.ts';
+import { finish, type NounName, type OfStore, type SqliteStore } from './sync.ts';
 
 type AnyMethod = (...args: readonly unknown[]) => unknown;
 
 /** The methods of the port, each answered by `call`. Complete, because `kinds` is. */
 export function storeMethods(
   call: (noun: NounName, method: string, args: readonly unknown[]) => Promise<unknown>,
-): Omit<SqliteStore, 'ping' | 'close'> {
+): Omit<SqliteStore, OfStore> {
   const stores = Object.entries(kinds).map(([noun, methods]) => [
     noun,
     Object.fromEntries(
@@ -24,7 +24,7 @@ export function storeMethods(
       ]),
     ),
   ]);
-  return Object.fromEntries(stores) as Omit<SqliteStore, 'ping' | 'close'>;
+  return Object.fromEntries(stores) as Omit<SqliteStore, OfStore>;
 }
 
 /** @param path a file, or `:memory:` */
@@ -35,7 +35,7 @@ export async function openInline(path: string): Promise<SqliteStore> {
   const db = openFile(path, { cacheBytes: 32 << 20, checkpointPages: 4000 });
   const calls = new CallIndex(db);
   calls.load();
-  const stores = nounsOf(db, calls) as unknown as {
+  const stores = nounsOf(db, calls, () => true) as unknown as {
     readonly [noun: string]: { readonly [method: string]: AnyMethod };
   };
   let closed = false;
@@ -64,6 +64,7 @@ export async function openInline(path: string): Promise<SqliteStore> {
       db.get('SELECT 1');
       return performance.now() - start;
     },
+    storage: () => ({ state: 'ok', freeBytes: null, reserveBytes: null }),
     async close() {
       if (closed) return;
       closed = true;

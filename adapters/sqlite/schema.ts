@@ -242,6 +242,5 @@ export function configure(db: Database, tuning: Tuning): void {
     PRAGMA temp_store = MEMORY;
     PRAGMA cache_size = -${Math.ceil(tuning.cacheBytes / 1024)};
   `);
-  db.get('PRAGMA busy_timeout = 5000');
   db.get(`PRAGMA wal_autocheckpoint = ${tuning.checkpointPages}`);
 }

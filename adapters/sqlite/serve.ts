@@ -1,5 +1,6 @@
 // Answers calls on one connection. Writes are committed in groups and answered after the commit; long reads take turns with short ones.
-import type { Database } from './database.ts';
+import { maxSearchMs, searchTimeout } from '../../src/domain/event.ts';
+import { busyMs, type Database, TransactionLost } from './database.ts';
 import { failureOf } from './failure.ts';
 import { identityOf } from './hub-id.ts';
 import { isSteps, type Nouns, type Steps } from './sync.ts';
@@ -25,15 +26,34 @@ export interface Connection {
 
 type AnyMethod = (...args: readonly unknown[]) => unknown;
 
+const pragma = (db: Database, name: string): number => Number(db.get(`PRAGMA ${name}`)?.[0] ?? 0);
+
 /** What is asked of the connection itself. */
 const ofConnection: { readonly [method: string]: (db: Database) => unknown } = {
   ping: (db) => db.get('SELECT 1') !== undefined,
   identity: identityOf,
+  spareBytes: (db) => pragma(db, 'freelist_count') * pragma(db, 'page_size'),
+  /** Leaves nothing behind, but changes pages that the commit must write. */
+  probe(db) {
+    db.run(`INSERT INTO seals (name, value) VALUES ('probe', hex(randomblob(512)))`);
+    db.run(`DELETE FROM seals WHERE name = 'probe'`);
+  },
 };
 
-/** Copies the write-ahead log into the file, as far as no reader needs it, and empties it. Not to be called in a transaction. */
-const checkpoint = (db: Database): unknown => db.get('PRAGMA wal_checkpoint(TRUNCATE)');
+/** Milliseconds that emptying the log waits for readers, writes with it: a back-up reads for minutes. */
+const checkpointWaitMs = 50;
 
+/** Copies the write-ahead log into the file, as far as no reader needs it, and empties it. Not to be called in a transaction. */
+function checkpoint(db: Database): unknown {
+  db.get(`PRAGMA busy_timeout = ${checkpointWaitMs}`);
+  try {
+    return db.get('PRAGMA wal_checkpoint(TRUNCATE)');
+  } finally {
+    db.get(`PRAGMA busy_timeout = ${busyMs}`);
+  }
+}
+
+const isIngest = ([, noun, method]: Call): boolean => noun === 'events' && method === 'ingest';
 const isCheckpoint = ([, noun, method]: Call): boolean => noun === 'store' && method === 'checkpoint';
 
 function run({ db, stores }: Connection, [, noun, method, args]: Call): unknown {
@@ -49,13 +69,15 @@ function attempt(id: number, task: () => unknown): Reply {
   try {
     return [id, true, task()];
   } catch (error) {
+    if (error instanceof TransactionLost) throw error;
     return [id, false, failureOf(error)];
   }
 }
 
 /**
- * Group commit: one failing call undoes itself alone; a failing commit fails its whole group.
- * @param maintain runs first in each commit
+ * Group commit: one failing call undoes itself alone; a failing commit fails its whole group, but for one that the disk had no room for:
+ * then each call has a commit of its own, so that a large batch does not take a decision with it.
+ * @param maintain runs first in each commit that stores events
  */
 export function serveWrites(line: Connection, maintain: () => void): Server {
   const { db, answer, later } = line;
@@ -66,7 +88,7 @@ export function serveWrites(line: Connection, maintain: () => void): Server {
   function commit(group: readonly Call[]): Reply[] {
     try {
       return db.atomically(() => {
-        maintain();
+        if (group.some(isIngest)) maintain();
         const [only] = group;
         // Its own transaction undoes a call that is alone.
         if (only && group.length === 1) return [[only[0], true, run(line, only)]];
@@ -74,6 +96,7 @@ export function serveWrites(line: Connection, maintain: () => void): Server {
       });
     } catch (error) {
       const failure = failureOf(error);
+      if (failure.trouble === 'full' && group.length > 1) return group.flatMap((call) => commit([call]));
       return group.map(([id]) => [id, false, failure]);
     }
   }
@@ -103,26 +126,34 @@ export function serveWrites(line: Connection, maintain: () => void): Server {
   };
 }
 
-export function serveReads(line: Connection): Server {
+/** A read that takes several turns. */
+interface LongRead {
+  readonly id: number;
+  readonly steps: Steps<unknown>;
+  readonly began: number;
+}
+
+/** @param now milliseconds of a clock that never jumps */
+export function serveReads(line: Connection, now = () => performance.now()): Server {
   const { answer, later } = line;
-  let running: { readonly id: number; readonly steps: Steps<unknown> }[] = [];
+  const running: LongRead[] = [];
   let scheduled = false;
   let idle: (() => void) | null = null;
 
-  /** One step of each long read. */
+  /** One step of one long read, so that a short one never waits for more. */
   function turn(): void {
-    const replies: Reply[] = [];
-    running = running.filter(({ id, steps }) => {
+    const read = running.shift();
+    if (read) {
       let done = true;
-      const reply = attempt(id, () => {
-        const step = steps.next();
+      const reply = attempt(read.id, () => {
+        const isLate = now() - read.began > maxSearchMs;
+        const step = isLate ? read.steps.throw(searchTimeout()) : read.steps.next();
         done = step.done === true;
         return step.value;
       });
-      if (done) replies.push(reply);
-      return !done;
-    });
-    if (replies.length > 0) answer(replies);
+      if (done) answer([reply]);
+      else running.push(read);
+    }
     scheduled = running.length > 0;
     if (scheduled) later(turn);
     else idle?.();
@@ -133,7 +164,7 @@ export function serveReads(line: Connection): Server {
       const replies: Reply[] = [];
       for (const call of calls) {
         const reply = attempt(call[0], () => run(line, call));
-        if (reply[1] && isSteps(reply[2])) running.push({ id: call[0], steps: reply[2] });
+        if (reply[1] && isSteps(reply[2])) running.push({ id: call[0], steps: reply[2], began: now() });
         else replies.push(reply);
       }
       if (replies.length > 0) answer(replies);

@@ -9,7 +9,7 @@ import type { Database } from './database.ts';
 import { deploymentStore } from './deployments.ts';
 import { counts, histogram } from './events-count.ts';
 import { eventWriter } from './events-ingest.ts';
-import { eventSearch } from './events-search.ts';
+import { eventOf, eventSearch } from './events-search.ts';
 import { jobTable } from './jobs.ts';
 import { sealStore } from './key-check.ts';
 import { keyStore } from './keys.ts';
@@ -20,8 +20,11 @@ import type { NounName, Nouns, SqliteStore } from './sync.ts';
 import { tenantStore } from './tenants.ts';
 import { valueStore } from './values.ts';
 
-/** @param calls loaded on the connection that writes; others never ask it */
-export function nounsOf(db: Database, calls: CallIndex): Nouns {
+/**
+ * @param calls loaded on the connection that writes; others never ask it
+ * @param mayGrow false while the disk has too little room for what can wait
+ */
+export function nounsOf(db: Database, calls: CallIndex, mayGrow: () => boolean): Nouns {
   return {
     tenants: tenantStore(db),
     logins: loginStore(db),
@@ -34,13 +37,14 @@ export function nounsOf(db: Database, calls: CallIndex): Nouns {
     events: {
       ...eventWriter(db, calls),
       search: eventSearch(db),
+      get: (tenantId, id) => eventOf(db, tenantId, id),
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
       counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
     },
     approvals: approvalStore(db),
     agents: agentStore(db),
     rules: ruleStore(db),
-    values: valueStore(db),
+    values: valueStore(db, mayGrow),
     seals: sealStore(db),
     jobs: jobTable(db),
   };
@@ -103,7 +107,7 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteSto
     currentAll: 'read',
     list: 'read',
   },
-  events: { ingest: 'write', search: 'read', histogram: 'read', counts: 'read', purge: 'write' },
+  events: { ingest: 'write', search: 'read', get: 'read', histogram: 'read', counts: 'read', purge: 'write' },
   approvals: {
     keepArgs: 'write',
     dropLargeArgs: 'write',

@@ -20,7 +20,10 @@ export interface SqliteStore extends Store {
   readonly jobs: JobTable;
 }
 
-export type NounName = Exclude<keyof SqliteStore, 'ping' | 'close'>;
+/** What belongs to the store as a whole, not to one of its parts. */
+export type OfStore = 'ping' | 'storage' | 'close';
+
+export type NounName = Exclude<keyof SqliteStore, OfStore>;
 
 /** Every noun on one connection. Batches arrive encoded, because the caller's thread does that. */
 export type Nouns = {

@@ -9,7 +9,8 @@ import { nounsOf } from './stores.ts';
 import { openingError } from './trouble.ts';
 import type { FromThread, Reply, ThreadStart, ToThread } from './wire.ts';
 
-const { role, path, tuning, callLimits } = workerData as ThreadStart;
+const { role, path, tuning, callLimits, shortOfSpace } = workerData as ThreadStart;
+const short = new Int32Array(shortOfSpace);
 const port = parentPort;
 
 function post(message: FromThread): void {
@@ -21,7 +22,7 @@ try {
   const calls = new CallIndex(db, callLimits);
   const line = {
     db,
-    stores: nounsOf(db, calls),
+    stores: nounsOf(db, calls, () => Atomics.load(short, 0) === 0),
     answer: (replies: readonly Reply[]) => post({ kind: 'replies', replies }),
     later: setImmediate,
   };

@@ -4,6 +4,7 @@ import type { Clock } from '../../src/ports/clock.ts';
 import type { EventBatch } from '../../src/ports/events.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { Channel } from './channel.ts';
+import { Disk } from './disk.ts';
 import { buffersOf, encodeBatch } from './events-encode.ts';
 import { unavailable } from './failure.ts';
 import { checkIdentity, checkPresent, type HubIdFile, type Identity } from './hub-id.ts';
@@ -25,6 +26,8 @@ export interface SqliteOptions {
   readonly maxQueuedWrites?: number;
   /** Bytes of those writes. 64 MiB unless given. */
   readonly maxQueuedBytes?: number;
+  /** Bytes that ingest leaves free on the disk; null for the usual part of it, 0 for none. */
+  readonly reserveBytes?: number | null;
   /** Where the folder says whose it is; without one any database is taken. */
   readonly hubId?: HubIdFile;
   /** Starts a thread; tests stop what it returns. */
@@ -62,25 +65,40 @@ function weigh(value: unknown, depth = 4): number {
 export async function openThreads(options: SqliteOptions): Promise<SqliteStore> {
   const { path, clock, log = null, hubId = null } = options;
   const start = options.startThread ?? startThread;
+  const shortOfSpace = new SharedArrayBuffer(4);
   const channel = (role: Role) =>
     new Channel({
       name: role,
-      start: () => start({ role, path, tuning: tunings[role] }),
+      start: () => start({ role, path, tuning: tunings[role], shortOfSpace }),
       clock,
       log,
+      onTrouble: (trouble, cause) => disk.failed(trouble, cause),
       maxCalls: options.maxQueuedWrites ?? 4096,
       maxBytes: options.maxQueuedBytes ?? 64 << 20,
     });
   const [writer, reader] = [channel('writer'), channel('reader')];
+  const ask = (of: Channel, method: string) => of.call('store', method, [], 0);
+  const disk = new Disk({
+    path,
+    clock,
+    log,
+    reserveBytes: options.reserveBytes ?? null,
+    work: {
+      spareBytes: async () => Number(await ask(reader, 'spareBytes')),
+      emptyLog: () => ask(writer, 'checkpoint'),
+      probe: () => ask(writer, 'probe'),
+      mayGrow: (may) => Atomics.store(new Int32Array(shortOfSpace), 0, may ? 0 : 1),
+    },
+  });
   const lock = lockStore(path);
 
-  const identity = async () => (await writer.call('store', 'identity', [], 0)) as Identity;
+  const identity = async () => (await ask(writer, 'identity')) as Identity;
 
   /** Right after set-up: a copy of the file alone must show that there are users, and the folder whose it is. */
   async function markFolder(file: HubIdFile): Promise<void> {
     try {
       checkIdentity(path, await identity(), file);
-      await writer.call('store', 'checkpoint', [], 0);
+      await ask(writer, 'checkpoint');
     } catch (err) {
       log?.error({ err }, 'hub.id could not be written beside the database; the next start tries again');
     }
@@ -88,6 +106,7 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
 
   // The reader first: the last connection that is closed empties the write-ahead log and removes it.
   async function close(): Promise<void> {
+    disk.close();
     await reader.close();
     await writer.close();
     lock.release();
@@ -100,6 +119,7 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
     await writer.open();
     await reader.open();
     if (hubId) checkIdentity(path, await identity(), hubId);
+    await disk.watch();
   } catch (error) {
     await close();
     throw openingError(error, path);
@@ -109,7 +129,9 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
     if (noun === 'events' && method === 'ingest') {
       // Before the work of encoding, not after it.
       writer.check(0);
+      disk.take(0);
       const batch = encodeBatch(args[0] as EventBatch);
+      disk.take(batch.bytes);
       return writer.call(noun, method, [batch], batch.bytes, buffersOf(batch));
     }
     if (noun === 'tenants' && hubId && (method === 'bootstrap' || method === 'create')) {
@@ -126,13 +148,14 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
     ...storeMethods(call),
     async ping() {
       const began = clock.monotonic();
-      const both = Promise.all([writer, reader].map((c) => c.call('store', 'ping', [], 0)));
+      const both = Promise.all([writer, reader].map((c) => ask(c, 'ping')));
       await new Promise((resolve, reject) => {
         const limit = clock.after(pingMs, () => reject(unavailable()));
         both.then(resolve, reject).finally(() => limit.cancel());
       });
       return clock.monotonic() - began;
     },
+    storage: () => disk.storage,
     close() {
       closing ??= close();
       return closing;

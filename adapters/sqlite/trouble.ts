@@ -1,5 +1,4 @@
 // What it means for the person who runs the hub when SQLite refuses to open, read or write the store's file.
-import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { HubError } from '../../src/domain/error.ts';
 
@@ -19,27 +18,18 @@ const ofResult: { readonly [code: number]: Trouble } = {
   26: 'foreign',
 };
 
-/** Bytes without which SQLite cannot even make its shared memory, which it reports as a failing disk. */
-const leastBytes = 256 * 1024;
+/** SQLITE_IOERR_SHMSIZE: the shared memory beside the file could not grow, for want of room. */
+const noRoomForMemory = 4874;
 
 /** The trouble that an error stands for; null for any other error. */
 export function troubleOf(error: unknown): Trouble | null {
   if (!(error instanceof Error)) return null;
   const { rawCode } = error as { readonly rawCode?: unknown };
+  if (rawCode === noRoomForMemory) return 'full';
   if (typeof rawCode === 'number') return ofResult[rawCode & 0xff] ?? null;
   // The binding reports a file that it cannot open as text with the result code at its end.
   const opening = /^ConnectionFailed\(.*: (\d+)"\)$/.exec(error.message);
   return opening ? (ofResult[Number(opening[1])] ?? null) : null;
-}
-
-/** Bytes that the hub's user may still write below a folder; null when the system does not say. */
-function freeBytes(folder: string): number | null {
-  try {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize;
-  } catch {
-    return null;
-  }
 }
 
 const advice = {
@@ -73,8 +63,5 @@ const codes = {
 export function openingError(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || error instanceof HubError || 'syscall' in error) return error;
   const trouble = troubleOf(error) ?? 'damaged';
-  const folder = dirname(path);
-  const free = trouble === 'failing' ? freeBytes(folder) : null;
-  const kind = free !== null && free < leastBytes ? 'full' : trouble;
-  return new HubError(codes[kind], advice[kind](path, folder, error.message));
+  return new HubError(codes[trouble], advice[trouble](path, dirname(path), error.message));
 }

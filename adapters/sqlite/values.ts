@@ -1,11 +1,13 @@
 // Session values in SQLite.
 import { type ValueStore, valueTtlMs } from '../../src/ports/values.ts';
-import { type Database, givenText } from './database.ts';
+import { type Database, givenText, storedText } from './database.ts';
+import { diskFull } from './failure.ts';
 import type { Sync } from './sync.ts';
 
 const decimal = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
-export function valueStore(db: Database): Sync<ValueStore> {
+/** @param mayGrow false while the disk has too little room for what can wait */
+export function valueStore(db: Database, mayGrow: () => boolean): Sync<ValueStore> {
   function get(tenantId: string, key: string, now: number): string | null {
     const row = db.get(
       'SELECT value FROM session_values WHERE tenant_id = ? AND key = ? AND expires_at > ?',
@@ -22,6 +24,15 @@ export function valueStore(db: Database): Sync<ValueStore> {
     );
   }
 
+  /** True when the value takes more room than the one it replaces, expired or not. */
+  function grows(tenantId: string, key: string, value: string): boolean {
+    const row = db.get('SELECT octet_length(value) FROM session_values WHERE tenant_id = ? AND key = ?', [
+      tenantId,
+      key,
+    ]);
+    return row === undefined || Buffer.byteLength(storedText(value)) > Number(row[0]);
+  }
+
   return {
     get,
     getMany(tenantId, keys, now) {
@@ -32,7 +43,10 @@ export function valueStore(db: Database): Sync<ValueStore> {
       }
       return found;
     },
-    set,
+    set(tenantId, key, value, now) {
+      if (!mayGrow() && grows(tenantId, key, value)) throw diskFull();
+      set(tenantId, key, value, now);
+    },
     increment(tenantId, key, amount, now) {
       const old = get(tenantId, key, now) ?? '0';
       const sum = Number(old) + amount;

@@ -11,6 +11,8 @@ export interface ThreadStart {
   readonly role: Role;
   readonly path: string;
   readonly tuning: Tuning;
+  /** One Int32: not 0 while the disk has too little room for session values to grow. */
+  readonly shortOfSpace: SharedArrayBuffer;
   /** The usual ones unless given. */
   readonly callLimits?: CallLimits;
 }

@@ -1,48 +1,74 @@
-// The body of one request as it comes in: copied chunk by chunk, with a bound on its bytes.
+// The body of one request as it comes in: copied chunk by chunk, with a bound on its bytes, and counted among those of all requests.
+import type { ByteBudget } from '../../src/concurrency/byte-budget.ts';
 import type { HubError } from '../../src/domain/error.ts';
 import { tooLarge } from '../../src/http/body.ts';
+import { noRoom } from '../../src/http/budgets.ts';
 import { TransportGone } from '../../src/http/raw.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 
 const empty = new Uint8Array(0);
 
+export interface BodyOptions {
+  /** Bytes. */
+  readonly limit: number;
+  /** Its Content-Length; null when it is chunked. */
+  readonly declared: number | null;
+  readonly received: ByteBudget;
+  /** Whose share of the budget it takes. */
+  readonly network: string;
+}
+
 export class IncomingBody {
-  /** When it began (monotonic ms). */
-  readonly startedAt: number;
   /** True when all of it is here, or no more of it is wanted. */
   done = false;
   /** True when its last byte has come, wanted or not. */
   whole = false;
+  readonly #declared: number | null;
   readonly #limit: number;
+  readonly #received: ByteBudget;
+  readonly #network: string;
   readonly #chunks: Uint8Array[] = [];
   #size = 0;
+  /** Bytes that came after nobody wanted them any more. */
+  #passed = 0;
+  #left = false;
   #error: Error | null = null;
   #settle: (() => void) | null = null;
 
-  /** @param declared its Content-Length; null when it is chunked */
-  constructor(limit: number, declared: number | null, startedAt: number) {
+  constructor({ limit, declared, received, network }: BodyOptions) {
     this.#limit = limit;
-    this.startedAt = startedAt;
+    this.#received = received;
+    this.#network = network;
+    this.#declared = declared;
     if (declared !== null && !(declared <= limit)) this.#fail(tooLarge(limit));
   }
 
   /** A chunk whose memory is only lent. */
   push(chunk: ArrayBuffer, isLast: boolean): void {
     this.whole ||= isLast;
-    if (this.done) return;
-    this.#size += chunk.byteLength;
-    if (this.#size > this.#limit) {
-      this.#fail(tooLarge(this.#limit));
+    const bytes = chunk.byteLength;
+    if (this.done) {
+      this.#passed += bytes;
+      if (isLast) this.#finish();
       return;
     }
-    if (chunk.byteLength > 0) this.#chunks.push(new Uint8Array(chunk.slice(0)));
-    if (isLast) this.#finish();
+    if (this.#size + bytes > this.#limit) this.#fail(tooLarge(this.#limit));
+    else if (this.#received.exceeded(this.#network, bytes) !== null) this.#fail(noRoom());
+    else {
+      this.#received.take(this.#network, bytes);
+      this.#size += bytes;
+      if (bytes > 0) this.#chunks.push(new Uint8Array(chunk.slice(0)));
+      if (isLast) this.#finish();
+    }
   }
 
   abort(): void {
-    if (!this.done) this.#fail(new TransportGone('the client left before its body was read'));
+    this.#left = true;
+    if (this.done) this.#finish();
+    else this.#fail(new TransportGone('the client left before its body was read'));
   }
 
-  /** May be asked once. @throws HubError payload_too_large; TransportGone */
+  /** May be asked once. @throws HubError payload_too_large, overloaded; TransportGone */
   async read(): Promise<Uint8Array> {
     if (!this.done) {
       await new Promise<void>((resolve) => {
@@ -54,6 +80,34 @@ export class IncomingBody {
     const [only] = chunks;
     if (chunks.length <= 1) return only ?? empty;
     return Buffer.concat(chunks, this.#size);
+  }
+
+  /** The request is dealt with: what came of its body no longer counts, and what still comes is forgotten. */
+  release(): void {
+    this.done = true;
+    this.#chunks.length = 0;
+    this.#received.give(this.#network, this.#size);
+    this.#size = 0;
+  }
+
+  /**
+   * Waits for the rest of a body that nobody reads: until it is whole, none of it comes for `quietMs`, more than `maxBytes` of it came
+   * (or are said to come), or the client is gone. To be asked once the request is dealt with.
+   */
+  async pass(clock: Clock, quietMs: number, maxBytes: number): Promise<void> {
+    this.release();
+    if (this.#declared !== null && this.#declared > maxBytes) return;
+    let before = -1;
+    while (!this.whole && !this.#left && this.#passed !== before && this.#passed <= maxBytes) {
+      before = this.#passed;
+      await new Promise<void>((resolve) => {
+        const timer = clock.after(quietMs, resolve);
+        this.#settle = () => {
+          timer.cancel();
+          resolve();
+        };
+      });
+    }
   }
 
   #fail(error: HubError | TransportGone): void {

@@ -1,8 +1,10 @@
 // One HTTP request and its response on a uWebSockets.js socket. The response is never touched after it was aborted or ended.
 import type { HttpResponse } from 'uWebSockets.js';
+import type { ByteBudget } from '../../src/concurrency/byte-budget.ts';
 import type { Session, Sink } from '../../src/http/live/session.ts';
 import { type RawResponse, statusLine } from '../../src/http/raw.ts';
 import type { IncomingBody } from './body.ts';
+import { UnsentAnswer } from './unsent.ts';
 
 // One closure for all connections: the response and piece to write are handed over here, within one synchronous call.
 let writeTo: HttpResponse | null = null;
@@ -19,13 +21,16 @@ export interface Sending {
   readonly close: boolean;
   /** The server stops: this is the connection's last answer. */
   readonly last: boolean;
+  /** Counts the answer while its client has not taken it whole. */
+  readonly unsent: ByteBudget;
 }
 
 /** Also the sink of an SSE stream. Holds nothing of the request, because a stream keeps it for an hour. */
 export class Exchange implements Sink {
   /** Null once the response is aborted or ended. */
   #res: HttpResponse | null;
-  #session: Session | null = null;
+  /** What is being sent: a live stream, or an answer that the connection has not taken whole. */
+  #sending: Pick<Session, 'writable' | 'gone'> | null = null;
   #body: IncomingBody | null = null;
 
   constructor(res: HttpResponse) {
@@ -34,6 +39,16 @@ export class Exchange implements Sink {
 
   get open(): boolean {
     return this.#res !== null;
+  }
+
+  /** True while the request's body is awaited. */
+  get isReading(): boolean {
+    return this.#body !== null && !this.#body.done;
+  }
+
+  /** True while a live stream, or an answer that the connection has not taken whole, is sent. */
+  get isSending(): boolean {
+    return this.#sending !== null;
   }
 
   reading(body: IncomingBody): void {
@@ -49,7 +64,7 @@ export class Exchange implements Sink {
 
   /** The socket can take more. Answers whether everything waiting was written. */
   writable(): boolean {
-    return this.#session?.writable() ?? true;
+    return this.#sending?.writable() ?? true;
   }
 
   write(piece: Uint8Array | string): boolean {
@@ -79,69 +94,127 @@ export class Exchange implements Sink {
     const res = this.#res;
     if (!res) return;
     this.#res = null;
-    try {
-      // Calls the abort handler at once.
-      res.close();
-    } catch {
-      // It was over already.
-    }
+    closeNow(res);
+    this.#body?.abort();
     this.#over();
   }
 
   /** Sends the response; a live stream is attached once its headers are out. */
   send(response: RawResponse, how: Sending): void {
     const res = this.#res;
+    const { live } = response;
     if (!res) {
-      response.live?.gone();
+      live?.gone();
       return;
     }
-    const { status, headers, body, live } = response;
+    this.#body = null;
     if (live) {
-      this.#session = live;
-      this.#body = null;
+      this.#sending = live;
       watchWritable(res, this);
       res.cork(() => {
-        writeHead(res, status, headers);
+        writeHead(res, response);
         res.writeHeader('Connection', 'close');
       });
       live.attach(this);
       return;
     }
-    this.#res = null;
+    const bytes = bytesOf(response);
+    if (how.head || bytes.length === 0) {
+      this.#res = null;
+      endBodyless(res, response, bytes.length, how);
+    } else if (how.close || (how.last && bytes.length <= smallAnswer)) {
+      this.#res = null;
+      res.cork(() => {
+        writeHead(res, response);
+        res.end(bytes, true);
+      });
+    } else {
+      this.#sendBody(res, response, bytes, how);
+    }
+  }
+
+  #sendBody(res: HttpResponse, response: RawResponse, bytes: Uint8Array, { last, unsent }: Sending): void {
+    let done = false;
     res.cork(() => {
-      writeHead(res, status, headers);
-      if (how.head || status === 204 || status === 304) endBodyless(res, response, how);
-      else res.end(body ?? '', how.close || how.last);
+      writeHead(res, response);
+      if (last) res.writeHeader('Connection', 'close');
+      [, done] = res.tryEnd(bytes, bytes.length);
     });
+    if (done) {
+      this.#res = null;
+      return;
+    }
+    const finished = (): void => {
+      this.#res = null;
+      this.#sending = null;
+    };
+    this.#sending = new UnsentAnswer(res, bytes, { unsent, caller: response.caller, finished });
+    watchWritable(res, this);
   }
 
   #over(): void {
     this.#body = null;
-    const session = this.#session;
-    this.#session = null;
-    session?.gone();
+    const sending = this.#sending;
+    this.#sending = null;
+    sending?.gone();
   }
 }
 
-function writeHead(res: HttpResponse, status: number, headers: RawResponse['headers']): void {
+/** Bytes of an answer that the sockets of a client that reads take at once. */
+const smallAnswer = 64 * 1024;
+
+const nothing = new Uint8Array(0);
+
+/** The body's bytes; none for a status that has no body. */
+function bytesOf({ status, body }: RawResponse): Uint8Array {
+  if (body === null || isBodyless(status)) return nothing;
+  return typeof body === 'string' ? Buffer.from(body) : body;
+}
+
+const isBodyless = (status: number): boolean => status === 204 || status === 304;
+
+/**
+ * True for an answer that the native server takes without telling whether earlier ones still wait to be read: one without a body, or one
+ * that ends its connection, which goes on until all before it is read.
+ */
+export const isBlind = ({ status, body, live }: RawResponse, { head, close }: Sending): boolean =>
+  live === null && (head || close || isBodyless(status) || body === null || body.length === 0);
+
+function writeHead(res: HttpResponse, { status, headers }: RawResponse): void {
   res.writeStatus(statusLine(status));
   for (const [name, value] of headers) res.writeHeader(name, value);
 }
 
 /**
- * Ends an answer that has no body by its method or status. Any argument of `endWithoutBody`, `undefined` too, becomes a Content-Length, and
- * the native server then waits for that many bytes before it takes the next request. So a length is written as a header like any other, and
- * a 204 or 304 has none. Without arguments the connection cannot be ended here: the client is asked to, and it ends when it stays idle.
+ * Ends an answer without a body. Any argument of `endWithoutBody`, `undefined` too, becomes a Content-Length, and the native server then
+ * waits for that many bytes before it takes the next request. So a length other than 0 is written as a header like any other, and a 204 or
+ * 304 has none. Without arguments the connection cannot be ended here: the client is asked to, and it ends when it stays idle.
  */
-function endBodyless(res: HttpResponse, { status, body }: RawResponse, { head, close, last }: Sending): void {
-  const hasLength = head && status !== 204 && status !== 304;
-  if (close && hasLength) {
-    res.endWithoutBody(0, true);
-    return;
+function endBodyless(
+  res: HttpResponse,
+  response: RawResponse,
+  length: number,
+  { head, close, last }: Sending,
+): void {
+  res.cork(() => {
+    writeHead(res, response);
+    if (!isBodyless(response.status) && (close || !head)) {
+      res.endWithoutBody(0, close || last);
+      return;
+    }
+    if (close || last) res.writeHeader('Connection', 'close');
+    if (length > 0) res.writeHeader('Content-Length', String(length));
+    res.endWithoutBody();
+  });
+}
+
+function closeNow(res: HttpResponse): void {
+  try {
+    // Calls the abort handler at once.
+    res.close();
+  } catch {
+    // It was over already.
   }
-  if (close || last) res.writeHeader('Connection', 'close');
-  if (hasLength && body !== null) res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
-  res.endWithoutBody();
 }
 
 // In functions of their own, so that the closures a connection keeps hold the exchange and nothing else.

@@ -8,7 +8,7 @@ import { type RawRequest, TransportGone } from '../../src/http/raw.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { IncomingBody } from './body.ts';
-import { Exchange, watchAborted } from './exchange.ts';
+import { Exchange, isBlind, type Sending, watchAborted } from './exchange.ts';
 import { loadUws } from './load.ts';
 import { type CopiedRequest, copyRequest } from './request.ts';
 import { completeUpgrade, type Handshake, refuseHandshake, socketBehavior } from './sockets.ts';
@@ -37,20 +37,38 @@ export interface Server {
 const sweepMs = 5_000;
 /** A body must be here within this time, however slowly it drips. */
 const maxBodyMs = 30_000;
+/** Blind answers that one network gets in 5 s; over that, connections are cut: a client that only asks would make the server gather them. */
+const maxBlind = 2_000;
+/** A request must be answered within this time after its body is here. Proxies give up after 60 s. */
+const maxHandlingMs = 120_000;
+/** An answer must be taken within this time, and a second for each 32 KiB of it: the native server ends a connection that takes nothing for 12 s. */
+const minSendMs = 30_000;
+const minSendRate = (32 * 1024) / 1000;
 /**
- * When a request is answered before its body was read, a body of at most this length is read to its end and forgotten (for at most the
- * 12 s that the native server lets a connection idle): closing at once would take the answer from a client that still sends. A longer
- * body, or one of unknown length, ends the connection.
+ * An answer that is ready before its request's body has come waits for it: closing at once would take the answer from a client that still
+ * sends, and the native server lets a connection that was answered before the end of a body stay open for ever. A body that is longer, or
+ * of which nothing comes for a second, is not waited for: its connection ends with the answer.
  */
-const readOnBytes = 16 * 1024 * 1024;
+const passedBytes = 16 * 1024 * 1024;
+const quietBodyMs = 1_000;
 
 /** @throws Error when the native server does not load, or the port is taken */
 export async function startServer({ host, port, pipeline, clock, log }: ServerOptions): Promise<Server> {
   const uws = await loadUws();
   const app = uws.App();
-  const incoming = new Map<IncomingBody, HttpResponse>();
+  /** Requests that are not answered whole, and when they must be (monotonic ms). */
+  const unfinished = new Map<Exchange, number>();
+  /** Blind answers since the last sweep, by network. */
+  const blind = new Map<string, number>();
   let stopping = false;
   let connections = 0;
+
+  /** Counts a blind answer. False: so many are not sent to one network. */
+  function maySendBlind(network: string): boolean {
+    const count = (blind.get(network) ?? 0) + 1;
+    blind.set(network, count);
+    return count <= maxBlind;
+  }
 
   /** Handles one request; nothing thrown leaves it. `handshake` is null for plain HTTP. */
   async function serve(
@@ -58,7 +76,6 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
     exchange: Exchange,
     raw: RawRequest,
     body: IncomingBody | null,
-    declared: number,
     handshake: Handshake | null,
   ): Promise<void> {
     try {
@@ -66,23 +83,34 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
       // So a request whose end is in doubt is answered a turn later, and nothing smuggled behind it is ever handled.
       if (raw.refused) await new Promise<void>((resolve) => setImmediate(resolve));
       const response = await pipeline.handle(raw);
-      const unread = body !== null && !body.whole && !(declared <= readOnBytes);
-      if (body) incoming.delete(body);
       if (handshake && response.live && exchange.open) {
+        unfinished.delete(exchange);
         completeUpgrade(res, response, response.live, handshake);
         return;
       }
-      exchange.send(response, {
+      if (body && !response.live && !response.close) await body.pass(clock, quietBodyMs, passedBytes);
+      const how: Sending = {
         head: raw.method === 'HEAD',
-        close: response.close || unread,
+        close: response.close || (body !== null && !body.whole),
         last: stopping,
-      });
+        unsent: pipeline.budgets.unsent,
+      };
+      if (isBlind(response, how) && !maySendBlind(pipeline.networkOf(raw))) {
+        exchange.cut();
+        return;
+      }
+      exchange.send(response, how);
+      if (exchange.isSending && !response.live) {
+        const bytes = response.body?.length ?? 0;
+        unfinished.set(exchange, clock.monotonic() + minSendMs + bytes / minSendRate);
+      } else unfinished.delete(exchange);
     } catch (error) {
       if (!(error instanceof TransportGone))
         log.error({ err: error, path: raw.path }, 'a response could not be sent');
       exchange.cut();
     } finally {
-      if (body) incoming.delete(body);
+      body?.release();
+      if (!exchange.open) unfinished.delete(exchange);
     }
   }
 
@@ -93,29 +121,27 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
     handshake: Handshake | null,
   ): void {
     const length = copied.headers.get('content-length');
-    const hasBody = length !== undefined || copied.headers.has('transfer-encoding');
+    // The native server does not tell the end of a body of no bytes when the headers came in two pieces.
+    const hasBody = (length !== undefined && Number(length) !== 0) || copied.headers.has('transfer-encoding');
     let body: IncomingBody | null = null;
     if (hasBody) {
-      const limit = pipeline.bodyLimit(copied.method, copied.path);
-      body = new IncomingBody(limit, length === undefined ? null : Number(length), clock.monotonic());
+      body = new IncomingBody({
+        limit: pipeline.bodyLimit(copied.method, copied.path),
+        declared: length === undefined ? null : Number(length),
+        received: pipeline.budgets.received,
+        network: pipeline.networkOf(copied),
+      });
       exchange.reading(body);
-      incoming.set(body, res);
       watchBody(res, body);
     }
+    unfinished.set(exchange, clock.monotonic() + (body ? maxBodyMs : 0) + maxHandlingMs);
     const raw: RawRequest = {
       ...copied,
       refused: copied.refused ?? (handshake && refuseHandshake(copied.headers)),
       upgrade: handshake !== null,
       body: () => (body ? body.read() : Promise.resolve(new Uint8Array(0))),
     };
-    void serve(
-      res,
-      exchange,
-      raw,
-      body,
-      length === undefined ? Number.POSITIVE_INFINITY : Number(length),
-      handshake,
-    );
+    void serve(res, exchange, raw, body, handshake);
   }
 
   /** Everything that touches the request happens here, before any await. */
@@ -137,13 +163,14 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
   }
 
   const sweep = clock.every(sweepMs, () => {
-    const before = clock.monotonic() - maxBodyMs;
-    for (const [body, res] of incoming) {
-      if (body.done) incoming.delete(body);
-      else if (body.startedAt <= before) {
-        incoming.delete(body);
-        res.close();
-      }
+    blind.clear();
+    const now = clock.monotonic();
+    for (const [exchange, due] of unfinished) {
+      const late = exchange.isReading ? due - maxHandlingMs <= now : due <= now;
+      if (late && !exchange.isReading && !exchange.isSending)
+        log.warn({}, 'a request was not answered in time');
+      if (late) exchange.cut();
+      if (!exchange.open) unfinished.delete(exchange);
     }
   });
 

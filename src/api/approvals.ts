@@ -56,6 +56,7 @@ export const approvalRoutes = routes({
       'quota_exceeded',
       'validation_failed',
       'rate_limited',
+      'disk_full',
       'overloaded',
       'unavailable',
     ],
@@ -102,6 +103,6 @@ export const approvalRoutes = routes({
     }),
     status: 200,
     reply: approval,
-    errors: ['not_found', 'conflict', 'validation_failed', 'overloaded', 'unavailable'],
+    errors: ['not_found', 'conflict', 'validation_failed', 'disk_full', 'overloaded', 'unavailable'],
   },
 });

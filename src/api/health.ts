@@ -1,9 +1,11 @@
 // Routes that say how the hub is (document 1, Health; document 3 §2.4).
 import { z } from 'zod';
+import { storageStates } from '../domain/storage.ts';
 import { instant } from './fields.ts';
 import { routes } from './route.ts';
 
 const status = z.enum(['ok', 'degraded']);
+const storageState = z.enum(storageStates);
 const link = z.object({ connected: z.boolean(), latency_ms: z.number().nullable() });
 
 export const healthRoutes = routes({
@@ -12,7 +14,8 @@ export const healthRoutes = routes({
     path: '/api/v1/health',
     auth: [],
     tag: 'health',
-    summary: 'Minimal health: 200 always, degraded when the key-value store does not answer',
+    summary:
+      'Minimal health: 200 always, degraded when the key-value store does not answer or writes are refused',
     status: 200,
     reply: z.object({ status, bootstrap_complete: z.boolean() }),
     errors: [],
@@ -40,6 +43,7 @@ export const healthRoutes = routes({
       status: z.enum(['ready', 'not_ready']),
       database: link,
       cache: link,
+      storage: z.object({ state: storageState }),
       workers: z.record(z.string(), z.enum(['running', 'stopped', 'crashed'])),
     }),
     errors: [],
@@ -97,6 +101,11 @@ export const healthRoutes = routes({
       base_url_https: z.boolean(),
       database: link,
       cache: link,
+      storage: z.object({
+        state: storageState,
+        free_bytes: z.number().int().nullable(),
+        reserve_bytes: z.number().int().nullable(),
+      }),
       workers: z.number().int(),
       connected_agents: z.number().int(),
     }),

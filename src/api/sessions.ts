@@ -46,7 +46,7 @@ export const sessionRoutes = routes({
     bodyLimit: 6 * maxValue + 1024,
     status: 200,
     reply: z.object({ value: z.string() }),
-    errors: ['payload_too_large', 'validation_failed'],
+    errors: ['payload_too_large', 'validation_failed', 'disk_full'],
   },
   incrementSession: {
     method: 'POST',

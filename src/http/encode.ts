@@ -14,6 +14,7 @@ export const plain = (status: number, headers: HeaderList, body: RawResponse['bo
   status,
   headers,
   body,
+  caller: '',
   close: false,
   live: null,
 });

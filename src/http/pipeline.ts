@@ -9,6 +9,7 @@ import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import { clientAddress, isLocal, networkOf } from './address.ts';
+import { type Budgets, checkAnswer, checkRoom, createBudgets } from './budgets.ts';
 import type { Callers } from './caller.ts';
 import { encode, noStore, plain } from './encode.ts';
 import { type Cors, type HeaderList, securityHeaders } from './headers.ts';
@@ -18,6 +19,7 @@ import { parse } from './parse.ts';
 import { allowOf, problemOf } from './problem.ts';
 import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
 import { createRouter } from './router.ts';
+import { createSearches } from './searches.ts';
 import { openStream } from './streams.ts';
 import { checkOwnEnvironment, validate } from './validate.ts';
 
@@ -69,11 +71,16 @@ export interface PipelineOptions {
   readonly openApi: string;
   /** Whether it is served without a login or key; default true. */
   readonly openApiPublic?: boolean;
+  /** Default: the node's own. */
+  readonly budgets?: Budgets;
   /** Requests a minute per user, or per API key, agent id and client address together; default 6,000. */
   readonly standardPerMinute?: number;
 }
 
 export interface Pipeline {
+  readonly budgets: Budgets;
+  /** Where a request comes from, as limits count it. */
+  networkOf(raw: Pick<RawRequest, 'remote' | 'headers'>): string;
   /** The most bytes the body of this request may have. */
   bodyLimit(method: string, path: string): number;
   /** Never rejects, but with TransportGone when the client left before its body was read. */
@@ -87,7 +94,9 @@ const streamsPerMinute = 60_000;
 /** @throws Error when a route has no handler, or the tables or proxies are malformed: a server must not start then */
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { serve, callers, limits, live, cors, metrics, secrets, clock, log } = options;
+  const budgets = options.budgets ?? createBudgets();
   const router = createRouter(options.tables);
+  const searches = createSearches(clock);
   const behindProxies = clientAddress(options.trustedProxies);
   const networkFrom = ({ remote, headers }: Pick<RawRequest, 'remote' | 'headers'>): string =>
     networkOf(behindProxies(remote, headers.get('x-forwarded-for') ?? ''));
@@ -97,7 +106,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     if (!serve[name] && !isStream(declaration)) throw new Error(`the route ${name} has no handler`);
   }
 
-  async function respond(raw: RawRequest, id: string, seen: Seen): Promise<RawResponse> {
+  async function respond(raw: RawRequest, network: string, id: string, seen: Seen): Promise<RawResponse> {
     if (raw.refused) throw raw.refused;
     const origin = raw.headers.get('origin');
     if (raw.method === 'OPTIONS') {
@@ -109,8 +118,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const method = head ? 'GET' : raw.method;
     if (method === 'GET' && raw.path === '/api/openapi.json') {
       seen.route = '/api/openapi.json';
+      await raw.body();
       if (options.openApiPublic === false) {
-        seen.caller = (await callers.find({ auth: ['key', 'cookie'] }, raw.headers, networkFrom(raw))).caller;
+        seen.caller = (await callers.find({ auth: ['key', 'cookie'] }, raw.headers, network)).caller;
       }
       return plain(200, [['Content-Type', 'application/json'], ...noStore], openApi);
     }
@@ -122,10 +132,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const { name, declaration } = match.route;
     seen.route = `${declaration.method} ${declaration.path}`;
     callers.checkCsrf(declaration, raw.headers);
-    const network = networkFrom(raw);
     const revocationSequence = live.revocationSequence();
     const { caller, cookie } = await callers.find(declaration, raw.headers, network);
     seen.caller = caller;
+    checkRoom(budgets, nameOf(caller, network));
     await checkLimit(declaration, caller, network);
     const handler = serve[name];
     if (!handler) {
@@ -142,7 +152,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       local: isLocal(raw.remote, raw.headers),
       header: (key) => raw.headers.get(key) ?? null,
     };
-    const result = await handler(input, caller, request);
+    const run = () => handler(input, caller, request);
+    const result = await (declaration.search === true ? searches(caller, run) : run());
     return encode(declaration, result, cookie, raw);
   }
 
@@ -189,6 +200,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 
   return {
+    budgets,
+    networkOf: networkFrom,
     bodyLimit(method, path) {
       try {
         const match = router.match(method, path);
@@ -204,10 +217,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     async handle(raw) {
       const started = clock.monotonic();
       const id = secrets.uuid().replaceAll('-', '').slice(0, 12);
+      const network = networkFrom(raw);
       const seen: Seen = { route: 'unmatched', caller: { kind: 'none' } };
       let response: RawResponse;
       try {
-        response = await respond(raw, id, seen);
+        response = await respond(raw, network, id, seen);
+        checkAnswer(budgets, nameOf(seen.caller, network), sizeOf(response.body));
       } catch (error) {
         if (error instanceof TransportGone) throw error;
         if (!(error instanceof HubError) || error.code === 'internal') {
@@ -237,7 +252,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       );
       const shared: HeaderList = [['X-Request-Id', id], ...securityHeaders];
       const fromCors = raw.method === 'OPTIONS' ? [] : cors.reply(raw.headers.get('origin'));
-      return { ...response, headers: [...response.headers, ...shared, ...fromCors] };
+      return {
+        ...response,
+        headers: [...response.headers, ...shared, ...fromCors],
+        caller: nameOf(seen.caller, network),
+      };
     },
   };
 }
@@ -256,6 +275,14 @@ const streamHeaders: HeaderList = [
   ['Cache-Control', 'no-cache'],
   ['X-Accel-Buffering', 'no'],
 ];
+
+/** Who waits for an answer. */
+function nameOf(caller: Caller, network: string): string {
+  if (caller.kind === 'key') return limitNames.requestsOfKey(caller);
+  return caller.kind === 'user'
+    ? limitNames.requestsOfUser(caller.userId)
+    : limitNames.requestsOfNetwork(network);
+}
 
 /** Keys and ids only: never a hash, an address of a mailbox or a credential. */
 function callerFields(caller: Caller): object {

@@ -29,6 +29,8 @@ export interface RawResponse {
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** To HEAD: what GET would get. The transport sends its length alone. */
   readonly body: Uint8Array | string | null;
+  /** Who waits for it, as its unsent bytes are counted. */
+  readonly caller: string;
   /** True when the connection must not be used again: nobody can say where the request ends. */
   readonly close: boolean;
   /** A stream to attach once the headers are out (or the WebSocket is open). The transport must attach it or call `gone()`. */

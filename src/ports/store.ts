@@ -1,4 +1,5 @@
 // The store: the truth, in one place. Adapters: sqlite (embedded) and mongo (cluster); both pass test/contract.
+import type { Storage } from '../domain/storage.ts';
 import type { AgentStore, RuleStore } from './agents.ts';
 import type { ApprovalStore } from './approvals.ts';
 import type { BundleStore, DeploymentStore } from './bundles.ts';
@@ -25,6 +26,8 @@ export interface Store {
   readonly seals: KeyCheckStore;
   /** Round trip to the store in milliseconds. Throws `unavailable` when it does not answer within 2 s. */
   ping(): Promise<number>;
+  /** What is known of the room for writes; asks nobody, and is at most about a second old. */
+  storage(): Storage;
   /** Finishes what is acknowledged and closes. */
   close(): Promise<void>;
 }

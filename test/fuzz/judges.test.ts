@@ -214,6 +214,7 @@ describe('a player', () => {
   });
   const acme: Tenant = {
     name: 'acme',
+    id: '6070f771-fcb0-40bf-a7d1-871587a41441',
     marker: markers.get('acme') ?? '',
     email: 'a@example.com',
     password: 'p',

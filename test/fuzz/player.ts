@@ -131,6 +131,7 @@ export class Player {
   /** A value for a field of this name: of what this player has seen, now and then of what another tenant has. */
   #known(random: Random, pen: Pen, field: string): unknown {
     if (field === 'email') return this.tenant?.email;
+    if (field === 'tenant_id') return this.tenant?.id;
     if (field === 'password') return this.tenant?.password;
     const pool =
       { bundle_name: 'name', agent_ids: 'agent_id', keys: 'key', contract_ids: 'contract_id' }[field] ??

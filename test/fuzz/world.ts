@@ -22,6 +22,7 @@ export interface Credential {
 
 export interface Tenant {
   readonly name: string;
+  readonly id: string;
   readonly marker: string;
   readonly email: string;
   readonly password: string;
@@ -180,7 +181,14 @@ export async function makeTenants(
     const member = await person(hub, name, memberEmail, 'member');
     const keys: Credential[] = [];
     for (const env of environments) keys.push(await key(hub, name, env, admin));
-    tenants.push({ name, marker, email, password, credentials: [admin, member, ...keys] });
+    tenants.push({
+      name,
+      id: body.tenant_id,
+      marker,
+      email,
+      password,
+      credentials: [admin, member, ...keys],
+    });
   }
   return tenants;
 }

@@ -1,7 +1,8 @@
 // Probes and health details.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { health } from '../../src/handlers/health.ts';
-import type { NodeHealth } from '../../src/handlers/hub.ts';
+import type { StorageState } from '../../src/domain/storage.ts';
+import { health } from '../../src/handlers/console/health.ts';
+import type { NodeHealth } from '../../src/handlers/console/hub.ts';
 import { makeHub, type TestHub } from '../harness.ts';
 
 let t: TestHub;
@@ -33,9 +34,14 @@ it('is ready with 200 and the latencies rounded', async () => {
     body: {
       status: 'ready',
       database: { connected: true, latency_ms: 0.12 },
+      storage: { state: 'ok' },
       workers: { deadlines: 'running' },
     },
   });
+});
+
+const stored = (state: StorageState): Partial<NodeHealth> => ({
+  storage: () => ({ state, freeBytes: 7, reserveBytes: 9 }),
 });
 
 const ills: [string, Partial<NodeHealth>][] = [
@@ -43,12 +49,28 @@ const ills: [string, Partial<NodeHealth>][] = [
   ['the key-value store does not answer', { keyValue: async () => null }],
   ['a worker crashed', { workers: () => ({ deadlines: 'crashed' }) }],
   ['a worker stopped', { workers: () => ({ deadlines: 'running', jobs: 'stopped' }) }],
+  ['the disk is full', stored('full')],
+  ['commits fail', stored('failing')],
+  ['the database is damaged', stored('damaged')],
   ['the node is draining', { draining: () => true }],
 ];
 
 it.each(ills)('is not ready, with 503, when %s', async (_what, changed) => {
   const answer = await health.ready(ill(changed), none, { kind: 'none' }, request);
   expect(answer).toMatchObject({ status: 503, body: { status: 'not_ready' } });
+});
+
+it.each(['low', 'reserved'] as const)('is ready while the room is %s, and says so', async (state) => {
+  const hub = ill(stored(state));
+  const answer = await health.ready(hub, none, { kind: 'none' }, request);
+  expect(answer).toMatchObject({ status: 200, body: { status: 'ready', storage: { state } } });
+  const details = await health.healthDetails(hub, none, await t.tenant(), request);
+  expect(details).toMatchObject({
+    status: state === 'low' ? 'ok' : 'degraded',
+    storage: { state, free_bytes: 7, reserve_bytes: 9 },
+  });
+  const brief = await health.health(hub, none, { kind: 'none' }, request);
+  expect(brief).toMatchObject({ status: state === 'low' ? 'ok' : 'degraded' });
 });
 
 it('tells a signed-in user the details', async () => {
@@ -60,6 +82,7 @@ it('tells a signed-in user the details', async () => {
     base_url_https: false,
     database: { connected: true, latency_ms: 0.12 },
     cache: { connected: true, latency_ms: 0.46 },
+    storage: { state: 'ok', free_bytes: 9_000_000_000, reserve_bytes: 512 },
     workers: 1,
     connected_agents: 0,
   });

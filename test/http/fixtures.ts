@@ -13,6 +13,7 @@ import type { Announcement } from '../../src/domain/announcement.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { agentsOf, dashboardsOf } from '../../src/domain/frame.ts';
 import type { ApiKey, Login, User } from '../../src/domain/tenant.ts';
+import type { Budgets } from '../../src/http/budgets.ts';
 import { createCallers } from '../../src/http/caller.ts';
 import { createCors } from '../../src/http/headers.ts';
 import { consoleFrames } from '../../src/http/live/console-frames.ts';
@@ -53,6 +54,17 @@ export const testRoutes = routes({
     params: z.object({ key: z.string() }),
     status: 200,
     reply: z.object({ key: z.string() }),
+    errors: [],
+  },
+  download: {
+    method: 'GET',
+    path: '/api/v1/download',
+    auth: ['key'],
+    tag: 'test',
+    summary: 'An answer of any size',
+    download: true,
+    status: 200,
+    reply: z.unknown(),
     errors: [],
   },
   bump: {
@@ -224,6 +236,7 @@ export function edge(
     standardPerMinute?: number;
     operatorToken?: string | null;
     openApiPublic?: boolean;
+    budgets?: Budgets;
   } = {},
 ) {
   const clock = options.clock ?? new ManualClock();
@@ -322,6 +335,7 @@ export function edge(
     serve: {
       echo: async (input, caller, request) => ({ ...input, caller: caller.kind, network: request.network }),
       getValue: async ({ params }) => params,
+      download: async () => ({}),
       bump: async ({ params }) => params,
       batch: async ({ body }) => body,
       ingest: async ({ body }) => ({ bytes: (body as Uint8Array).length }),
@@ -347,6 +361,7 @@ export function edge(
     log,
     trustedProxies: ['10.0.0.0/8', '::1'],
     openApi: '{"openapi":"3.1.0"}',
+    ...(options.budgets === undefined ? {} : { budgets: options.budgets }),
     ...(options.openApiPublic === undefined ? {} : { openApiPublic: options.openApiPublic }),
     ...(options.standardPerMinute === undefined ? {} : { standardPerMinute: options.standardPerMinute }),
   });

@@ -21,9 +21,8 @@ it('a bulk write that lost its connection is unavailable, not an error of the hu
 it('a command that the server refuses is an error of the hub, and what it cannot keep is one of the caller', () => {
   const refused = (code: number) => asHubError(new MongoServerError({ message: 'no', code }), noLog);
   expect(refused(2)).toMatchObject({ code: 'internal' });
+  expect(refused(50)).toMatchObject({ code: 'search_timeout' });
   expect(refused(91)).toMatchObject({ code: 'unavailable' });
-  // No room on its disk.
-  expect(refused(14031)).toMatchObject({ code: 'unavailable', detail: { retryAfter: 2 } });
   expect(refused(10334)).toMatchObject({ code: 'unprocessable' });
   expect(
     asHubError(new MongoBulkWriteError({ message: 'no', code: 2 } as never, nothing), noLog),
@@ -34,7 +33,7 @@ it('a command that the server refuses is an error of the hub, and what it cannot
 
 it('the log says that the store is away at once, and then now and then with how often it was not said', async () => {
   const [clock, log] = [new ManualClock(), memoryLog()];
-  const door = guardStore(log, clock);
+  const door = guardStore(log, clock, async () => {});
   const { read } = door.guarded({
     read: async () => {
       throw new MongoNetworkError('connection 24 to 127.0.0.1:27017 closed');
@@ -48,4 +47,33 @@ it('the log says that the store is away at once, and then now and then with how 
   clock.advance(10_000);
   await calls(1);
   expect(log.lines.map(({ fields }) => (fields as { unsaid?: number }).unsaid)).toEqual([undefined, 49]);
+});
+
+it('is known to be full from a write that found no room until a probe that did', async () => {
+  const clock = new ManualClock();
+  const noRoom = new MongoServerError({ message: 'out of disk space', code: 14031 });
+  let free = false;
+  let probes = 0;
+  const guard = guardStore(memoryLog(), clock, async () => {
+    probes++;
+    if (!free) throw noRoom;
+  });
+  const { write } = guard.guarded({
+    write: async () => {
+      if (!free) throw noRoom;
+    },
+  });
+  expect(guard.storage().state).toBe('ok');
+  for (let i = 0; i < 3; i++) {
+    await expect(write()).rejects.toMatchObject({ code: 'disk_full', detail: { retryAfter: 10 } });
+  }
+  expect(guard.storage().state).toBe('full');
+  await clock.advanceAsync(2000, 500);
+  expect({ state: guard.storage().state, probes }).toEqual({ state: 'full', probes: 2 });
+  free = true;
+  await clock.advanceAsync(1000, 500);
+  expect(guard.storage().state).toBe('ok');
+  await clock.advanceAsync(5000, 500);
+  expect(probes).toBe(3);
+  expect(clock.pending).toBe(0);
 });

@@ -2,15 +2,17 @@
 import net from 'node:net';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import { startServer } from '../../../adapters/uws/server.ts';
+import type { Clock } from '../../../src/ports/clock.ts';
 import { edge } from '../../http/fixtures.ts';
 
-export async function serve(options: Parameters<typeof edge>[0] = {}) {
+/** @param options.serverClock what the server's own deadlines go by; default real time */
+export async function serve(options: Parameters<typeof edge>[0] & { serverClock?: Clock } = {}) {
   const parts = edge({ clock: systemClock, ...options });
   const server = await startServer({
     host: '127.0.0.1',
     port: 0,
     pipeline: parts.pipeline,
-    clock: systemClock,
+    clock: options.serverClock ?? systemClock,
     log: parts.log,
   });
   const sockets: RawSocket[] = [];
@@ -68,6 +70,12 @@ export class RawSocket {
 
   send(text: string | Uint8Array): void {
     this.#socket.write(text);
+  }
+
+  /** Hands over what is read from now on instead of keeping it. */
+  onData(take: (chunk: Buffer) => void): void {
+    this.#socket.removeAllListeners('data');
+    this.#socket.on('data', take);
   }
 
   pause(): void {

@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import { startServer } from '../../../adapters/uws/server.ts';
+import { createBudgets } from '../../../src/http/budgets.ts';
+import { plain } from '../../../src/http/encode.ts';
 import type { Session } from '../../../src/http/live/session.ts';
 import type { Pipeline } from '../../../src/http/pipeline.ts';
 import { asKey } from '../../http/fixtures.ts';
@@ -12,11 +14,12 @@ import { WebSocketClient } from './websocket.ts';
 async function greeting(text: string) {
   const gone: Session[] = [];
   const pipeline: Pipeline = {
+    budgets: createBudgets(),
+    networkOf: () => 'here',
     bodyLimit: () => 0,
     async handle(raw) {
       await new Promise((resolve) => setImmediate(resolve));
-      if (raw.refused)
-        return { status: 400, headers: [], body: raw.refused.message, live: null, close: true };
+      if (raw.refused) return { ...plain(400, [], raw.refused.message), close: true };
       const session: Session = {
         protocol: null,
         attach: (sink) => void sink.write(text),
@@ -24,7 +27,7 @@ async function greeting(text: string) {
         received: () => undefined,
         gone: () => void gone.push(session),
       };
-      return { status: 200, headers: [['X-Request-Id', 'r1']], body: null, live: session, close: false };
+      return { ...plain(200, [['X-Request-Id', 'r1']], null), live: session };
     },
   };
   const log = memoryLog();

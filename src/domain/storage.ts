@@ -1,0 +1,24 @@
+// How much room the store has for what is written, and what that means.
+
+/**
+ * How writes fare, from best to worst. `low`: less than twice the reserve is left; everything works. `reserved`: only the reserve is left;
+ * events and session values that grow are refused, everything else works. `full`: the disk has no room, or the last commit failed for want of
+ * it. `failing`: the last commit failed for another reason. `damaged`: the database was found damaged; stays so until the next start.
+ */
+export const storageStates = ['ok', 'low', 'reserved', 'full', 'failing', 'damaged'] as const;
+
+export type StorageState = (typeof storageStates)[number];
+
+export interface Storage {
+  readonly state: StorageState;
+  /** What the store's disk has left; null when it is not known (in a cluster: the disks are the database servers'). */
+  readonly freeBytes: number | null;
+  /** What ingest leaves free; null with `freeBytes`. */
+  readonly reserveBytes: number | null;
+}
+
+/** Something is refused for want of room, or fails. */
+export const refuses = (state: StorageState): boolean => !['ok', 'low'].includes(state);
+
+/** Commits fail, or are about to. */
+export const fails = (state: StorageState): boolean => !['ok', 'low', 'reserved'].includes(state);

@@ -1,0 +1,49 @@
+// How many bytes of requests and answers a node holds at once, and what callers are told above that. Live streams have bounds of their own.
+import { ByteBudget } from '../concurrency/byte-budget.ts';
+import { HubError } from '../domain/error.ts';
+
+const mib = 1024 * 1024;
+
+/** Bytes of an answer that is sent whatever else waits: errors are smaller. */
+const alwaysSent = 64 * 1024;
+
+export interface Budgets {
+  /** Answers that their clients have not taken whole, by caller: a key with its agent id and network, a user, or a network. */
+  readonly unsent: ByteBudget;
+  /** Bodies and WebSocket messages, from their first byte until they are dealt with, by the client's network. */
+  readonly received: ByteBudget;
+}
+
+export const createBudgets = (): Budgets => ({
+  unsent: new ByteBudget({ total: 256 * mib, share: 32 * mib }),
+  received: new ByteBudget({ total: 256 * mib, share: 128 * mib }),
+});
+
+/** Before an answer is made. @throws HubError rate_limited, overloaded when answers that wait leave no room for one more */
+export function checkRoom({ unsent }: Pick<Budgets, 'unsent'>, caller: string): void {
+  refuse(unsent.exceeded(caller, alwaysSent));
+}
+
+/** Before an answer of so many bytes is sent. @throws HubError rate_limited, overloaded */
+export function checkAnswer({ unsent }: Pick<Budgets, 'unsent'>, caller: string, bytes: number): void {
+  if (bytes > alwaysSent) refuse(unsent.exceeded(caller, bytes));
+}
+
+function refuse(exceeded: 'share' | 'total' | null): void {
+  if (exceeded === 'share') {
+    throw new HubError('rate_limited', 'Read the answers that wait for you before you ask for more.', {
+      retryAfter: 5,
+    });
+  }
+  if (exceeded === 'total') {
+    throw new HubError('overloaded', 'Too many answers wait for clients that do not read them.', {
+      retryAfter: 5,
+    });
+  }
+}
+
+/** The error of a body that finds no room. */
+export const noRoom = (): HubError =>
+  new HubError('overloaded', 'The hub receives too much at once. Nothing of this request was stored.', {
+    retryAfter: 2,
+  });

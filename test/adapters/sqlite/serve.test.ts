@@ -1,0 +1,98 @@
+// Group commit on a database that has no room: SQLite's own limit on pages stands for the disk.
+import { expect, it } from 'vitest';
+import { CallIndex } from '../../../adapters/sqlite/calls.ts';
+import type { Database } from '../../../adapters/sqlite/database.ts';
+import { encodeBatch } from '../../../adapters/sqlite/events-encode.ts';
+import { openFile } from '../../../adapters/sqlite/open.ts';
+import { serveWrites } from '../../../adapters/sqlite/serve.ts';
+import { nounsOf } from '../../../adapters/sqlite/stores.ts';
+import type { Call, Reply } from '../../../adapters/sqlite/wire.ts';
+import { aBatch } from '../../contract/events.ts';
+import { anEvent, t0, uuid } from '../../contract/fixtures.ts';
+
+/** The writer of a database in memory with room for so many pages more. */
+function writerWith(pages: number) {
+  const db = openFile(':memory:', { cacheBytes: 8 << 20, checkpointPages: 1000 });
+  const calls = new CallIndex(db, { calls: 40, bytes: 1 << 20 });
+  calls.load();
+  const limit = (more: number) => {
+    const [used] = db.get('PRAGMA page_count') ?? [];
+    db.get(`PRAGMA max_page_count = ${Number(used) + more}`);
+  };
+  limit(pages);
+  const tasks: (() => void)[] = [];
+  const replies: Reply[] = [];
+  const writer = serveWrites(
+    {
+      db,
+      stores: nounsOf(db, calls, () => true),
+      answer: (given) => void replies.push(...given),
+      later: (task) => tasks.push(task),
+    },
+    () => calls.maintain(),
+  );
+  /** Sends the calls as one group; answers of each `true` or its error's code. */
+  const group = (...sent: Omit<Call, never>[]) => {
+    replies.length = 0;
+    writer.accept(sent as Call[]);
+    for (let task = tasks.shift(); task; task = tasks.shift()) task();
+    return new Map(replies.map((reply) => [reply[0], reply[1] || reply[2].code]));
+  };
+  return { db, group, limit };
+}
+
+const tenantId = uuid();
+const value = (id: number, bytes = 10): Call => [
+  id,
+  'values',
+  'set',
+  [tenantId, `key-${id}`, 'x'.repeat(bytes), t0],
+];
+const eventsOf = (count: number, bytes: number) =>
+  Array.from({ length: count }, (_, i) =>
+    anEvent({ timestamp: t0 + i, payload: { text: 'x'.repeat(bytes) } }),
+  );
+const ingest = (id: number, events: ReturnType<typeof eventsOf>): Call => [
+  id,
+  'events',
+  'ingest',
+  [encodeBatch(aBatch(tenantId, events))],
+];
+const keys = (db: Database) => db.all('SELECT key FROM session_values ORDER BY key').map(([key]) => key);
+
+it('refuses what has no room, and stores what was sent with it', () => {
+  const { db, group } = writerWith(10);
+  const answers = group(value(1), value(2, 200_000), ingest(3, eventsOf(2, 50)), value(4, 200_000), value(5));
+  expect(Object.fromEntries(answers)).toEqual({ 1: true, 2: 'disk_full', 3: true, 4: 'disk_full', 5: true });
+  expect(keys(db)).toEqual(['key-1', 'key-5']);
+});
+
+it('knows afterwards which events are stored, and which are not', () => {
+  const { db, group, limit } = writerWith(30);
+  const [large, small, later] = [eventsOf(30, 20_000), eventsOf(3, 50), eventsOf(60, 50)];
+  expect(Object.fromEntries(group(value(1), ingest(2, large), ingest(3, small), value(4)))).toEqual({
+    1: true,
+    2: 'disk_full',
+    3: true,
+    4: true,
+  });
+  // With room, enough calls come for the index to be merged into its table.
+  limit(5000);
+  const accepted = (events: ReturnType<typeof eventsOf>) => {
+    const before = Number(db.get('SELECT ifnull(sum(events), 0) FROM segments')?.[0]);
+    expect(group(ingest(9, events)).get(9)).toBe(true);
+    return Number(db.get('SELECT ifnull(sum(events), 0) FROM segments')?.[0]) - before;
+  };
+  expect([accepted(small), accepted(large), accepted(later)]).toEqual([0, 30, 60]);
+  expect([accepted(large), accepted(small), accepted(later)]).toEqual([0, 0, 0]);
+});
+
+it('goes on for hours without room and then stores again', () => {
+  const { group, limit } = writerWith(4);
+  for (let round = 0; round < 50; round++) {
+    const answers = group(value(1), ingest(2, eventsOf(10, 10_000)), value(3, 50_000), value(4));
+    expect(Object.fromEntries(answers)).toEqual({ 1: true, 2: 'disk_full', 3: 'disk_full', 4: true });
+  }
+  limit(5000);
+  expect([...group(ingest(1, eventsOf(10, 10_000)), value(2, 50_000)).values()]).toEqual([true, true]);
+});

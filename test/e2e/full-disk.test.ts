@@ -1,0 +1,222 @@
+// A disk that fills up under a running hub: what is refused first, what goes on, what probes say, and that it recovers by itself.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { canMount, SmallDisk } from '../small-disk.ts';
+import { HubProcess } from './process.ts';
+import { SocketClient } from './socket.ts';
+
+const mebibyte = 1 << 20;
+const disks: SmallDisk[] = [];
+const hubs: HubProcess[] = [];
+
+afterEach(async () => {
+  for (const hub of hubs.splice(0)) await hub.remove();
+  for (const disk of disks.splice(0)) disk.remove();
+});
+
+/** A hub on a disk of its own, set up, with an API key. */
+async function hubOn(mebibytes: number, settings: { readonly [name: string]: string } = {}) {
+  const disk = new SmallDisk(mebibytes);
+  disks.push(disk);
+  const dataDir = join(disk.folder, 'data');
+  mkdirSync(dataDir, { mode: 0o700 });
+  const hub = new HubProcess({ DATA_DIR: dataDir, ...settings });
+  hubs.push(hub);
+  await hub.start();
+  const cookie = await hub.admin();
+  const { key } = await hub.key(cookie);
+  return { disk, hub, cookie, key };
+}
+
+let made = 0;
+const anEvent = (bytes = 10) => ({
+  call_id: `call-${++made}`,
+  agent_id: 'a',
+  tool_name: 't',
+  verdict: 'call_allowed',
+  mode: 'enforce',
+  timestamp: '2026-01-01T00:00:00Z',
+  payload: { text: 'x'.repeat(bytes) },
+});
+type Made = Awaited<ReturnType<typeof hubOn>>;
+const send = ({ hub, key }: Made, events: readonly object[]) =>
+  hub.call('POST', '/api/v1/events', { key, body: { events } });
+const state = async ({ hub }: Made) => {
+  const { status, body } = await hub.call('GET', '/api/v1/health/ready');
+  return [status, body.status, body.storage.state];
+};
+/** Until the hub has noticed. */
+const becomes = (made: Made, wanted: readonly unknown[]) =>
+  vi.waitFor(async () => expect(await state(made)).toEqual(wanted), { timeout: 5000, interval: 50 });
+
+const refused = {
+  status: 503,
+  body: { code: 'disk_full', detail: expect.stringContaining('disk of the hub') },
+};
+
+describe.skipIf(!canMount)('a disk with nothing left but the reserve', () => {
+  it('takes no events and no growing values; decisions, counters and reads go on', async () => {
+    const made = await hubOn(64, { DISK_RESERVE_BYTES: String(8 * mebibyte) });
+    const { hub, disk, key, cookie } = made;
+    const ask = { tool_name: 'rm', message: 'may I?', timeout: 60 };
+    const value = (name: string) => `/api/v1/sessions/${name}`;
+    expect((await send(made, [anEvent()])).status).toBe(200);
+    await hub.call('PUT', value('text'), { key, body: { value: 'abc' } });
+    await hub.call('PUT', value('count'), { key, body: { value: '9' } });
+    expect(await state(made)).toEqual([200, 'ready', 'ok']);
+
+    disk.fill(12 * mebibyte);
+    await becomes(made, [200, 'ready', 'low']);
+    expect((await send(made, [anEvent()])).status).toBe(200);
+
+    disk.fill(6 * mebibyte);
+    await becomes(made, [200, 'ready', 'reserved']);
+    const answer = await send(made, [anEvent()]);
+    expect(answer).toMatchObject(refused);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    const headers = { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': 'a' };
+    const socket = await SocketClient.open(
+      hub.port,
+      '/api/v1/stream?env=production',
+      headers,
+      'reeve.v1.json',
+    );
+    expect(await socket.ask('events', 1, { events: [anEvent()] })).toMatchObject({
+      status: 503,
+      code: 'disk_full',
+    });
+    socket.close();
+
+    expect(await hub.call('PUT', value('text'), { key, body: { value: 'abcd' } })).toMatchObject(refused);
+    expect(await hub.call('PUT', value('new'), { key, body: { value: '' } })).toMatchObject(refused);
+    expect((await hub.call('PUT', value('text'), { key, body: { value: 'xyz' } })).status).toBe(200);
+    expect((await hub.call('POST', `${value('count')}/increment`, { key, body: {} })).body).toEqual({
+      value: 10,
+    });
+    expect((await hub.call('POST', `${value('fresh')}/increment`, { key, body: {} })).body).toEqual({
+      value: 1,
+    });
+    expect((await hub.call('DELETE', value('text'), { key })).status).toBe(200);
+
+    const approval = await hub.call('POST', '/api/v1/approvals', { key, agent: 'a', body: ask });
+    expect(approval.status).toBe(201);
+    const path = `/api/v1/approvals/${approval.body.id}`;
+    expect((await hub.call('PUT', path, { cookie, body: { approved: true } })).status).toBe(200);
+    expect((await hub.call('GET', path, { cookie })).body.status).toBe('approved');
+    expect((await hub.call('GET', '/api/v1/events', { cookie })).body).toHaveLength(2);
+    expect(await hub.login()).toContain('session');
+    const details = (await hub.call('GET', '/api/v1/health/details', { cookie })).body;
+    expect(details).toMatchObject({
+      status: 'degraded',
+      storage: { state: 'reserved', reserve_bytes: 8 * mebibyte },
+    });
+    expect(details.storage.free_bytes).toBeLessThan(8 * mebibyte);
+    expect((await hub.call('GET', '/api/v1/health')).body.status).toBe('degraded');
+
+    disk.drain();
+    await becomes(made, [200, 'ready', 'ok']);
+    expect((await send(made, [anEvent()])).status).toBe(200);
+    expect((await hub.call('PUT', value('new'), { key, body: { value: 'abcd' } })).status).toBe(200);
+  }, 60_000);
+
+  it('is reached by events themselves, and never gone below; emptying the log makes room again and again', async () => {
+    const made = await hubOn(48, { DISK_RESERVE_BYTES: String(8 * mebibyte) });
+    const batch = () => Array.from({ length: 10 }, () => anEvent(40_000));
+    let accepted = 0;
+    let last = { status: 0 };
+    for (let i = 0; i < 400 && last.status !== 503; i++) {
+      last = await send(made, batch());
+      if (last.status === 200) accepted++;
+    }
+    expect(last).toMatchObject(refused);
+    await vi.waitFor(async () => expect(await state(made)).toEqual([200, 'ready', 'reserved']), {
+      timeout: 5000,
+    });
+    expect(made.disk.free).toBeGreaterThan(4 * mebibyte);
+    // Most of the disk holds events, not the log.
+    expect(accepted * 0.4).toBeGreaterThan(24);
+  }, 60_000);
+});
+
+describe.skipIf(!canMount)('a disk without any room', () => {
+  it('is not ready, says so before a commit fails, and never answers anything but 503', async () => {
+    const made = await hubOn(48);
+    const { hub, disk, key, cookie } = made;
+    disk.fill();
+    await becomes(made, [503, 'not_ready', 'full']);
+    expect((await hub.call('GET', '/api/v1/events', { cookie })).status).toBe(200);
+    expect((await hub.call('GET', '/api/v1/health/live')).status).toBe(200);
+    // Decisions go on while the log has room of its own, and then say what is wrong.
+    const seen = new Set<number>();
+    const large = { target: 'x'.repeat(4000) };
+    for (let i = 0; i < 200 && !seen.has(503); i++) {
+      const body = { tool_name: 'rm', tool_args: large, message: 'may I?', timeout: 60 };
+      const answer = await hub.call('POST', '/api/v1/approvals', { key, agent: `a-${i}`, body });
+      seen.add(answer.status);
+      if (answer.status === 503) expect(answer.body.code).toBe('disk_full');
+    }
+    expect([...seen].filter((status) => ![201, 503].includes(status))).toEqual([]);
+    expect(seen.has(503)).toBe(true);
+    expect(await state(made)).toEqual([503, 'not_ready', 'full']);
+    // A line or two in the log, not one for each call.
+    expect(hub.printed.split('\n').filter((line) => line.includes('disk of the store')).length).toBeLessThan(
+      6,
+    );
+
+    disk.drain();
+    await becomes(made, [200, 'ready', 'ok']);
+    const body = { tool_name: 'rm', message: 'may I?', timeout: 60 };
+    expect((await hub.call('POST', '/api/v1/approvals', { key, agent: 'late', body })).status).toBe(201);
+    expect((await send(made, [anEvent()])).status).toBe(200);
+  }, 60_000);
+
+  it('without a reserve loses nothing acknowledged, and goes on by itself when there is room', async () => {
+    const made = await hubOn(40, { DISK_RESERVE_BYTES: '0' });
+    const { hub, disk, cookie } = made;
+    disk.fill(16 * mebibyte);
+    const acknowledged: string[] = [];
+    const refusedBatches: object[][] = [];
+    const refusals = new Set<string>();
+    const sender = async () => {
+      for (let i = 0; i < 20; i++) {
+        const events = Array.from({ length: 10 }, () => anEvent(20_000));
+        const answer = await send(made, events);
+        if (answer.status === 200) {
+          expect(answer.body).toEqual({ accepted: 10, duplicates: 0 });
+          acknowledged.push(...events.map(({ call_id }) => call_id));
+        } else {
+          refusals.add(`${answer.status} ${answer.body.code}`);
+          refusedBatches.push(events);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: 6 }, sender));
+    expect([...refusals]).toEqual(['503 disk_full']);
+    expect((await state(made))[1]).toBe('not_ready');
+
+    const stored = async () => {
+      const ids: string[] = [];
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const from: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+        const page = await hub.call('GET', `/api/v1/events?limit=100${from}`, { cookie });
+        ids.push(...page.body.map(({ call_id }: { call_id: string }) => call_id));
+        cursor = page.headers.get('x-next-cursor');
+      }
+      return ids.sort();
+    };
+    expect(await stored()).toEqual([...acknowledged].sort());
+
+    disk.drain();
+    await becomes(made, [200, 'ready', 'ok']);
+    // What was refused was not stored, not even in part.
+    for (const events of refusedBatches.slice(0, 20)) {
+      expect((await send(made, events)).body).toEqual({ accepted: 10, duplicates: 0 });
+      acknowledged.push(...(events as { call_id: string }[]).map(({ call_id }) => call_id));
+    }
+    expect(await stored()).toEqual([...acknowledged].sort());
+    await hub.kill();
+    await hub.start();
+    expect(await stored()).toEqual([...acknowledged].sort());
+  }, 60_000);
+});
