@@ -16,6 +16,7 @@ import { handlers } from '../handlers/index.ts';
 import { bootstrapFromEnvironment, ensureSigningKeys, printedSetupToken } from '../handlers/setup.ts';
 import { streamHandlers } from '../handlers/streams.ts';
 import { isLoopback } from '../http/address.ts';
+import { createBudgets } from '../http/budgets.ts';
 import { createCallers } from '../http/caller.ts';
 import { createCors } from '../http/headers.ts';
 import { consoleFrames } from '../http/live/console-frames.ts';
@@ -136,7 +137,9 @@ export async function startHub(config: Config): Promise<RunningHub> {
         windowMs: config.loginWindowMs,
       }),
   });
+  const budgets = createBudgets();
   const live = createLive({
+    budgets,
     broadcast,
     api: consoleApi,
     handlers: streams,
@@ -173,6 +176,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     clock,
     log,
     trustedProxies: config.trustedProxies,
+    budgets,
     openApi,
     openApiPublic: config.openApiPublic,
   });
