@@ -45,11 +45,12 @@ const maxHandlingMs = 120_000;
 const minSendMs = 30_000;
 const minSendRate = (32 * 1024) / 1000;
 /**
- * When a request is answered before its body was read, a body of at most this length is read to its end and forgotten (for at most the
- * 12 s that the native server lets a connection idle): closing at once would take the answer from a client that still sends. A longer
- * body, or one of unknown length, ends the connection.
+ * An answer that is ready before its request's body has come waits for it: closing at once would take the answer from a client that still
+ * sends, and the native server lets a connection that was answered before the end of a body stay open for ever. A body that is longer, or
+ * of which nothing comes for a second, is not waited for: its connection ends with the answer.
  */
-const readOnBytes = 16 * 1024 * 1024;
+const passedBytes = 16 * 1024 * 1024;
+const quietBodyMs = 1_000;
 
 /** @throws Error when the native server does not load, or the port is taken */
 export async function startServer({ host, port, pipeline, clock, log }: ServerOptions): Promise<Server> {
@@ -87,10 +88,10 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
         completeUpgrade(res, response, response.live, handshake);
         return;
       }
-      const unread = body !== null && !body.whole && !(body.declared <= readOnBytes);
+      if (body && !response.live && !response.close) await body.pass(clock, quietBodyMs, passedBytes);
       const how: Sending = {
         head: raw.method === 'HEAD',
-        close: response.close || unread,
+        close: response.close || (body !== null && !body.whole),
         last: stopping,
         unsent: pipeline.budgets.unsent,
       };
