@@ -10,6 +10,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { problemOf } from '../problem.ts';
 import { ResultPiece } from './encoded.ts';
+import type { IncomingMessages, Message } from './incoming.ts';
 import { type Sender, Senders } from './senders.ts';
 import type { LiveCaller, Stream } from './stream.ts';
 import { unpack } from './unpack.ts';
@@ -23,20 +24,6 @@ const maxWaiting = 1_000;
 const maxWaitingBytes = 4 * 1024 * 1024;
 /** What the smallest message counts of the bytes that are read in a turn of the event loop. */
 const minTurnBytes = 2 * 1024;
-
-interface Message {
-  readonly bytes: Uint8Array;
-  readonly binary: boolean;
-}
-
-/** What one socket has sent. Made with its first message: most streams send none. */
-export interface Mailbox {
-  readonly sender: Sender;
-  readonly waiting: Message[];
-  waitingBytes: number;
-  inFlight: number;
-  working: boolean;
-}
 
 export interface Inbox {
   /** Before a WebSocket of this caller opens. @throws HubError rate_limited after too many mistakes */
@@ -61,35 +48,35 @@ export interface InboxOptions {
 export function createInbox({ handlers, received, turns, clock, log }: InboxOptions): Inbox {
   const senders = new Senders();
 
-  function mailboxOf(stream: Stream): Mailbox {
-    stream.mailbox ??= {
+  function incomingOf(stream: Stream): IncomingMessages {
+    stream.incoming ??= {
       sender: senders.open(nameOf(stream.caller), clock.monotonic()),
       waiting: [],
       waitingBytes: 0,
       inFlight: 0,
       working: false,
     };
-    return stream.mailbox;
+    return stream.incoming;
   }
 
   /** Hands over what waits, one message in a turn of the event loop, until enough are under way. */
-  async function work(stream: Stream, mailbox: Mailbox): Promise<void> {
-    if (mailbox.working) return;
-    mailbox.working = true;
-    while (mailbox.inFlight < maxInFlight) {
-      const message = mailbox.waiting.shift();
+  async function work(stream: Stream, incoming: IncomingMessages): Promise<void> {
+    if (incoming.working) return;
+    incoming.working = true;
+    while (incoming.inFlight < maxInFlight) {
+      const message = incoming.waiting.shift();
       if (!message) break;
       const size = message.bytes.length;
-      mailbox.waitingBytes -= size;
+      incoming.waitingBytes -= size;
       await turns.next(Math.max(minTurnBytes, size));
-      mailbox.inFlight++;
-      void handle(stream, mailbox.sender, message).finally(() => {
+      incoming.inFlight++;
+      void handle(stream, incoming.sender, message).finally(() => {
         received.give(networkOf(stream.caller), size);
-        mailbox.inFlight--;
-        void work(stream, mailbox);
+        incoming.inFlight--;
+        void work(stream, incoming);
       });
     }
-    mailbox.working = false;
+    incoming.working = false;
   }
 
   /** Never throws. */
@@ -117,36 +104,36 @@ export function createInbox({ handlers, received, turns, clock, log }: InboxOpti
     },
 
     received(stream, bytes, binary) {
-      const mailbox = mailboxOf(stream);
+      const incoming = incomingOf(stream);
       const size = bytes.length;
       const network = networkOf(stream.caller);
       const fits =
-        mailbox.sender.message(size, clock.monotonic()) &&
-        mailbox.waiting.length < maxWaiting &&
-        mailbox.waitingBytes + size <= maxWaitingBytes &&
+        incoming.sender.message(size, clock.monotonic()) &&
+        incoming.waiting.length < maxWaiting &&
+        incoming.waitingBytes + size <= maxWaitingBytes &&
         received.exceeded(network, size) === null;
       if (!fits) {
         stream.end('flood');
         return;
       }
       received.take(network, size);
-      mailbox.waitingBytes += size;
-      mailbox.waiting.push({ bytes, binary });
-      void work(stream, mailbox);
+      incoming.waitingBytes += size;
+      incoming.waiting.push({ bytes, binary });
+      void work(stream, incoming);
     },
 
     pinged(stream, unread) {
-      const { sender } = mailboxOf(stream);
+      const { sender } = incomingOf(stream);
       const now = clock.monotonic();
       if (!sender.message(0, now) || (unread && !sender.mistake(now))) stream.end('flood');
     },
 
     closed(stream) {
-      const { mailbox } = stream;
-      if (!mailbox) return;
-      received.give(networkOf(stream.caller), mailbox.waitingBytes);
-      mailbox.waitingBytes = 0;
-      mailbox.waiting.length = 0;
+      const { incoming } = stream;
+      if (!incoming) return;
+      received.give(networkOf(stream.caller), incoming.waitingBytes);
+      incoming.waitingBytes = 0;
+      incoming.waiting.length = 0;
     },
   };
 }

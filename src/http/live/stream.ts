@@ -5,7 +5,7 @@ import { isAfter, type Position } from '../../domain/position.ts';
 import { Backlog } from './backlog.ts';
 import type { Piece, PlacedFrame } from './encoded.ts';
 import type { Feed, Follower } from './feed.ts';
-import type { Mailbox } from './inbox.ts';
+import type { IncomingMessages } from './incoming.ts';
 import type { Codec, Session, Sink } from './session.ts';
 
 /** Why a stream ended. */
@@ -64,7 +64,7 @@ export class Stream implements Session, Follower<Stream> {
   /** When it must end (monotonic ms). */
   endsAt = 0;
   /** What it sent; null until it sends something. */
-  mailbox: Mailbox | null = null;
+  incoming: IncomingMessages | null = null;
   backlog: Backlog | null = null;
   seen = 0;
   /** The last position replayed: the log may be ahead of what this node was sent of it. Null once that is passed. */
