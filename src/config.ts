@@ -95,6 +95,16 @@ export const settings: readonly Setting[] = [
   ),
   setting('ALLOW_PRIVATE_OUTBOUND', 'false', 'true lets outbound calls reach loopback and private addresses'),
   setting(
+    'SESSION_VALUES_MAX_BYTES',
+    '268435456',
+    'Bytes that session values and their keys may take in one environment of a tenant',
+  ),
+  setting(
+    'SESSION_VALUES_MAX_KEYS',
+    '1000000',
+    'Session values that one environment of a tenant may have; counters go on up to twice as many',
+  ),
+  setting(
     'LARGE_ARGUMENTS_MAX_BYTES',
     '1073741824',
     'Bytes that tool_args over 64 KiB of approvals may take in one environment of a tenant',
@@ -316,6 +326,8 @@ export function readConfig(env: Environment = process.env): Config {
       signatureEncoding: encoding === 'base64' ? 'base64' : 'hex',
     },
     quotas: {
+      sessionBytes: int('SESSION_VALUES_MAX_BYTES', 0, maxQuota),
+      sessionKeys: int('SESSION_VALUES_MAX_KEYS', 0, maxQuota),
       largeArgsBytes: int('LARGE_ARGUMENTS_MAX_BYTES', 0, maxQuota),
       largeArgsDays: int('LARGE_ARGUMENTS_DAYS', 0, 36_500),
     },

@@ -43,6 +43,7 @@ export {
   type WireEvent,
 } from './record.ts';
 export { createRedaction, looksSecret, type Redaction, type RedactionPolicy } from './rules/redact.ts';
+export type { ArgumentKind, ToolArguments } from './rules/sandbox/names.ts';
 export { HubSessionStore, MemorySessionStore, type SessionStore } from './sessions.ts';
 export { CollectingSink, MarkEvictedError } from './sinks/collecting.ts';
 export { FileSink, StdoutSink } from './sinks/line.ts';

@@ -33,6 +33,8 @@ export interface RunOptions<R> {
   readonly parentCallId?: string | null;
   /** Read by `metadata.*` selectors. */
   readonly metadata?: { readonly [name: string]: unknown };
+  /** The folder the tool runs in, for sandboxes. Over the guard's. */
+  readonly cwd?: string;
   /** Ends the wait for an approval. */
   readonly signal?: AbortSignal;
   /** Whether the tool succeeded. Default: not when the result has a truthy `is_error` or `isError`, or is text starting `error:` or `fatal:`. */

@@ -26,6 +26,8 @@ export interface EvaluateOptions {
   readonly principal?: Principal | null;
   readonly environment?: string;
   readonly metadata?: { readonly [name: string]: unknown };
+  /** The folder the tool would run in, for sandboxes. Over the guard's. */
+  readonly cwd?: string;
   /** The tool's result; without it, post contracts are not asked. */
   readonly output?: unknown;
 }
@@ -57,7 +59,11 @@ export class Guard implements Governs {
     this.#policy = policy;
     this.#options = options;
     this.#onError = options.onError ?? (() => {});
-    this.#redaction = createRedaction(options.redaction);
+    const keyPrefix = options.hub?.http.keyPrefix ?? null;
+    this.#redaction = createRedaction({
+      ...(keyPrefix === null ? {} : { keyPrefixes: [keyPrefix] }),
+      ...options.redaction,
+    });
     this.sessionId = options.sessionId ?? randomUUID();
     this.events = new CollectingSink(options.maxEvents);
     this.#sessions = options.sessions ?? new MemorySessionStore();
@@ -173,6 +179,7 @@ export class Guard implements Governs {
       environment: options.environment ?? this.#environment,
       principal: options.principal !== undefined ? options.principal : (this.#options.principal ?? null),
       metadata: options.metadata ?? {},
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     };
     return this.#policy.dryRun(call, options.output);
   }

@@ -9,6 +9,8 @@ export interface HookCall {
   readonly environment: string;
   readonly principal: Principal | null;
   readonly metadata: { readonly [name: string]: unknown };
+  /** The folder the tool runs in; null when the caller did not say. */
+  readonly cwd: string | null;
 }
 
 /** Nothing or true: allowed. False or a reason: denied. */

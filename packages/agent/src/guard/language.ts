@@ -1,5 +1,6 @@
 // How a guard reads contracts: one document, or several in layers, in the language's own words or a vendor's. Judges nothing (policy.ts).
 
+import { platform } from 'node:process';
 import { sha256 } from '../bundle/signature.ts';
 import { processVariables, type Variables } from '../environment.ts';
 import { ConfigurationError } from '../failure.ts';
@@ -10,7 +11,8 @@ import type { AcceptedKinds } from '../rules/bundle/vocabulary.ts';
 import { compileBundle, type EngineOptions } from '../rules/evaluate/compile.ts';
 import type { CustomOperator } from '../rules/evaluate/operator.ts';
 import type { CustomSelector } from '../rules/evaluate/selector.ts';
-import { canonicalPath } from './canonical.ts';
+import type { ToolArguments } from '../rules/sandbox/names.ts';
+import { agentFiles } from './files.ts';
 import { Policy } from './policy.ts';
 
 /** One YAML document, as text or UTF-8 bytes. */
@@ -34,6 +36,10 @@ export interface Language extends Dialect {
   readonly selectors?: { readonly [prefix: string]: CustomSelector };
   /** What `env.NAME` selectors read; default: this process's environment. */
   readonly variables?: Variables;
+  /** What the arguments of tools hold, for sandboxes: `{search: {where: 'path'}}`. Default: their names and looks tell. */
+  readonly toolArguments?: ToolArguments;
+  /** The folder from which sandboxes take relative paths. Default: this process's. */
+  readonly cwd?: string;
 }
 
 /**
@@ -79,12 +85,16 @@ function engineOptions(language: Language): EngineOptions {
     apiVersions,
     bundleKinds,
     rulesetKinds,
+    toolArguments,
+    cwd,
   } = language;
   return {
     maxContracts,
     // The environment inherits from Object: `env.toString` is no variable.
     env: (name) => (Object.hasOwn(variables, name) ? variables[name] : undefined),
-    canonical: canonicalPath,
+    files: agentFiles(cwd),
+    windows: platform === 'win32',
+    ...(toolArguments ? { toolArguments } : {}),
     ...(operators ? { operators } : {}),
     ...(selectors ? { selectors } : {}),
     ...(apiVersions ? { apiVersions } : {}),

@@ -73,7 +73,8 @@ export class GovernedCall<A extends object, R> {
     this.#options = options;
     const { environment, principal } = place;
     const seen = args as ToolArgs;
-    this.#input = { tool, args: seen, environment, principal, metadata: options.metadata ?? {} };
+    const { metadata = {}, cwd = null } = options;
+    this.#input = { tool, args: seen, environment, principal, metadata, cwd };
     const side_effect = parts.policy.sideEffect(this.#input);
     this.#journal = new Journal(parts, {
       run_id: place.runId,

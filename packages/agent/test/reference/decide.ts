@@ -47,8 +47,7 @@ function message(template: string, call: ReferenceCall, output: Value): string {
   return shorten(text, 500);
 }
 
-const pathNames = ['path', 'file_path', 'filePath', 'directory', 'dir', 'folder', 'target', 'destination'];
-const paths = [...pathNames, 'source', 'src', 'dst'];
+const paths = ['path', 'src', 'folder'];
 
 /** [key, text] of every string in the arguments. */
 function strings(value: Value, key = ''): [string, string][] {
@@ -60,50 +59,61 @@ function strings(value: Value, key = ''): [string, string][] {
 const wordsOf = (command: string): string[] =>
   (command.match(/"[^"]*"|'[^']*'|[^\s"']+/g) ?? []).map((word) => word.replace(/^["']|["']$/g, ''));
 
+const looksLikePath = (text: string): boolean => /^(\/|\.\.\/|~\/)/.test(text);
+
+/** Hosts of a text: of what follows `://` in each of its words; of the words themselves in one that is known to be a URL. */
+function hostsOf(text: string, isUrl: boolean): string[] {
+  const words = text.split(' ');
+  const urls = words.filter((word) => word.includes('://'));
+  return (urls.length > 0 || !isUrl ? urls : words).map(
+    (word) => /^(?:[a-z]+:\/\/)?(?:[^@/]*@)?([^/:?#]*)/i.exec(word)?.[1]?.toLowerCase() ?? '',
+  );
+}
+
 function leavesSandbox(box: Mapping, call: ReferenceCall): boolean {
-  const texts = strings(call.args);
-  const command = call.args.command;
-  const words = typeof command === 'string' ? wordsOf(command) : [];
-  if (box.within) {
-    const named = texts.filter(([key, text]) => text !== '' && (paths.includes(key) || text[0] === '/'));
-    const inCommand = words
-      .flatMap((word) => [word.replace(/^2?>/, ''), word.split('=').slice(1).join('=')])
-      .filter((word) => word[0] === '/' || word[0] === '~' || word.split('/').includes('..'));
+  const texts = strings(call.args).filter(([, text]) => text !== '');
+  const { command } = call.args;
+  const allows = (box.allows ?? {}) as { commands?: string[]; domains?: string[] };
+  if (typeof command === 'number' && allows.commands) throw new TypeProblem();
+  const within = box.within as string[] | undefined;
+  const line = typeof command === 'string' ? command : '';
+  const target = />\s*(\S+)/.exec(line)?.[1];
+  const words = Array.isArray(command) ? (command as string[]) : wordsOf(line.replace(/\d*>\s*\S+/, ''));
+  const named = texts
+    .filter(([key, text]) => key !== 'command' && (paths.includes(key) || looksLikePath(text)))
+    .map(([, text]) => text);
+  if (within) {
+    const absolute = (path: string) => posix.resolve(path[0] === '~' ? '/' : (within[0] as string), path);
     const under = (path: string, boundary: Value) =>
-      posix.relative(posix.resolve('/', boundary as string), posix.resolve('/', path)).split('/')[0] !== '..';
-    for (const path of [...named.map(([, text]) => text), ...inCommand]) {
+      posix.relative(posix.resolve(boundary as string), absolute(path)).split('/')[0] !== '..';
+    const parts = words.flatMap((word) => [word, word.split('=').slice(1).join('=')]).filter(looksLikePath);
+    for (const path of [...named, ...parts, ...(target === undefined ? [] : [target])]) {
       const leaves =
         ((box.not_within as Value[]) ?? []).some((boundary) => under(path, boundary)) ||
-        !(box.within as Value[]).some((boundary) => under(path, boundary));
+        !within.some((boundary) => under(path, boundary));
       met(`sandbox path=${leaves ? 'leaves' : 'stays'}`);
       if (leaves) return true;
     }
   }
-  const allows = (box.allows ?? {}) as { commands?: string[]; domains?: string[] };
-  if (command !== undefined && command !== null) {
-    if (typeof command !== 'string') {
-      if (allows.commands) throw new TypeProblem();
-    } else {
-      const chained = [';', '|', '&', '\n', '\r', '`', '$(', '${', "$'", '<(', '>(', '<<'];
-      const leaves =
-        chained.some((mark) => command.includes(mark)) ||
-        /^\s*\d*[<>]/.test(command) ||
-        (allows.commands !== undefined && !allows.commands.includes(words[0] ?? ''));
-      met(`sandbox command=${leaves ? 'leaves' : 'stays'}`);
-      if (leaves) return true;
-    }
+  if (typeof command === 'string' || Array.isArray(command)) {
+    const chained = [';', '|', '&', '\n', '\r', '`', '$'];
+    const leaves =
+      chained.some((mark) => line.includes(mark)) ||
+      (target !== undefined && !within) ||
+      (allows.commands !== undefined && !allows.commands.includes(words[0] ?? ''));
+    met(`sandbox command=${leaves ? 'leaves' : 'stays'}`);
+    if (leaves) return true;
+  } else if (allows.commands && named.length === 0 && !texts.some(([key]) => key === 'url')) {
+    const tools = (box.tools as string[] | undefined) ?? [box.tool as string];
+    if (tools.some((tool) => tool !== '*')) return true;
   }
   const denied = (box.not_allows as { domains?: string[] } | undefined)?.domains ?? [];
   if (!allows.domains) return false;
-  for (const [, text] of texts) {
-    for (const word of text.split(' ')) {
-      const host = /^[a-z]+:\/\/(?:[^@/]*@)?([^/:?#]*)/i.exec(word)?.[1]?.toLowerCase();
-      if (host === undefined) continue;
-      const leaves =
-        denied.some((glob) => fnmatch(glob, host)) || !allows.domains.some((glob) => fnmatch(glob, host));
-      met(`sandbox domain=${leaves ? 'leaves' : 'stays'}`);
-      if (leaves) return true;
-    }
+  for (const host of texts.flatMap(([key, text]) => hostsOf(text, key === 'url'))) {
+    const leaves =
+      denied.some((glob) => fnmatch(glob, host)) || !allows.domains.some((glob) => fnmatch(glob, host));
+    met(`sandbox domain=${leaves ? 'leaves' : 'stays'}`);
+    if (leaves) return true;
   }
   return false;
 }

@@ -20,6 +20,8 @@ export interface ToolCall {
   readonly environment?: string | null;
   readonly principal?: Principal | null;
   readonly metadata?: Readonly<Record<string, unknown>> | null;
+  /** The folder the tool runs in, for sandboxes. Default: the agent's own, or the first folder of the sandbox where there are no files. */
+  readonly cwd?: string | null;
 }
 
 /** What one evaluation works with. */

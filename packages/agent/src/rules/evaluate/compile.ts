@@ -6,6 +6,9 @@ import type { Mode, Rule, RuleDocument, SessionRule, ToolTraits } from '../bundl
 import { RuleError } from '../error.ts';
 import { looksSecret } from '../redact/secret.ts';
 import type { Regex } from '../regex/regex.ts';
+import type { ToolArguments } from '../sandbox/names.ts';
+import type { Files } from '../sandbox/path.ts';
+import { sandboxCompiler } from '../sandbox/sandbox.ts';
 import type { View } from './call.ts';
 import { compileCondition, type Extensions, outputPatterns, type Predicate } from './condition.ts';
 import { compileGlob } from './glob.ts';
@@ -13,8 +16,6 @@ import { composeDocuments, type LayerReport } from './layers.ts';
 import { type MergedLimits, mergeLimits } from './limits.ts';
 import { compileMessage } from './message.ts';
 import type { CustomOperator } from './operator.ts';
-import { type Canonical, lexicalPath } from './path.ts';
-import { compileSandbox } from './sandbox.ts';
 import { builtInPrefixes, type CustomSelector } from './selector.ts';
 
 export interface EngineOptions extends Omit<LanguageOptions, 'operators'> {
@@ -26,8 +27,12 @@ export interface EngineOptions extends Omit<LanguageOptions, 'operators'> {
   readonly env?: (name: string) => string | undefined;
   /** Which values messages must not show; default: those that redaction hides. */
   readonly looksSecret?: (value: string) => boolean;
-  /** Canonical form of file paths; default: by text alone. */
-  readonly canonical?: Canonical;
+  /** What sandboxes may ask about files; default: nothing, and paths are judged by text alone. */
+  readonly files?: Files;
+  /** What the arguments of tools hold, for sandboxes; default: their names and looks tell. */
+  readonly toolArguments?: ToolArguments;
+  /** Commands are run by a shell whose quotes are not those of POSIX. Default false. */
+  readonly windows?: boolean;
 }
 
 /** A rule that looks at calls, ready to run. */
@@ -89,12 +94,14 @@ export function compileBundle(
   const [first, ...others] = documents;
   if (!first) return { ok: false, problems: [problemOf(null, 'expected at least one document')] };
   const { document, report } = composeDocuments([first, ...others]);
+  const { files = null, toolArguments = {}, windows = false } = options;
+  const sandboxOf = sandboxCompiler({ files, toolArguments, windows });
   const compiled: CompiledRule[] = [];
   const problems: BundleProblem[] = [];
   for (const rule of document.rules) {
     if (!rule.enabled || rule.type === 'session') continue;
     try {
-      compiled.push(compileRule(rule, options));
+      compiled.push(compileRule(rule, options, sandboxOf));
     } catch (error) {
       if (!(error instanceof RuleError)) throw error;
       problems.push(problemOf(rule.id, error.message));
@@ -117,15 +124,18 @@ export function compileBundle(
   };
 }
 
-function compileRule(rule: Exclude<Rule, SessionRule>, options: EngineOptions): CompiledRule {
-  const { operators = {}, selectors = {}, canonical = lexicalPath } = options;
+function compileRule(
+  rule: Exclude<Rule, SessionRule>,
+  options: EngineOptions,
+  sandboxOf: ReturnType<typeof sandboxCompiler>,
+): CompiledRule {
+  const { operators = {}, selectors = {} } = options;
   const secret = options.looksSecret ?? looksSecret;
   const extensions: Extensions = { operators, selectors };
   const globs = rule.tools.map(compileGlob);
   return {
     rule,
-    fires:
-      rule.type === 'sandbox' ? compileSandbox(rule, canonical) : compileCondition(rule.when, extensions),
+    fires: rule.type === 'sandbox' ? sandboxOf(rule) : compileCondition(rule.when, extensions),
     message: compileMessage(rule.message, { selectors, looksSecret: secret }),
     patterns: rule.type === 'post' ? outputPatterns(rule.when) : [],
     matchesTool: (tool) => globs.some((matches) => matches(tool)),

