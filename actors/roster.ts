@@ -165,17 +165,17 @@ export class Roster {
         if (isGone(stream.node)) continue;
         const version = newest(agent.versions, stream.bundleName);
         entries.push({
-          agent_id: agentId,
+          agentId,
           env,
-          bundle_name: stream.bundleName,
-          policy_version: version,
+          bundleName: stream.bundleName,
+          policyVersion: version,
           status: statusOf(version, stream.bundleName, deployed),
-          connected_at: stream.connectedAt,
+          connectedAt: stream.connectedAt,
         });
       }
     }
     return entries.sort((a, b) =>
-      a.agent_id === b.agent_id ? a.connected_at - b.connected_at : a.agent_id < b.agent_id ? -1 : 1,
+      a.agentId === b.agentId ? a.connectedAt - b.connectedAt : a.agentId < b.agentId ? -1 : 1,
     );
   }
 
@@ -215,7 +215,7 @@ function newest(versions: readonly Version[], bundleName: string | null): string
   return found?.policyVersion ?? null;
 }
 
-/** Drift per bundle (DECISIONS 11); a stream that follows all is current when any deployed bundle has its version (document 3 §12.1). */
+/** Drift per bundle; a stream that follows all is current when any deployed bundle has its version. */
 function statusOf(version: string | null, bundleName: string | null, deployed: Deployed): DriftStatus {
   if (bundleName !== null) return driftOf(version, deployed.get(bundleName)?.revisionHash ?? null);
   let any: string | null = null;
