@@ -215,7 +215,9 @@ describe('a connected guard', () => {
     [{ url: 'http://example.com' }],
     [{ transport: 'pigeon' } as object],
   ])('does not start with %j', async (extra) => {
-    await expect(connect(extra)).rejects.toThrow(ConfigurationError);
+    const started = connect(extra);
+    await expect(started).rejects.toThrow(TypeError);
+    await expect(started).rejects.toThrow(new RegExp(`option ${Object.keys(extra)[0]}\\b`));
   });
 
   it('does not start when nothing is deployed', async () => {
