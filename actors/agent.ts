@@ -1,5 +1,6 @@
 // The agent actor: an agent's open streams and its effective assignment in one environment. Registrations and rules live in the store.
-import { type Resolution, resolveAssignment, type Tags } from '../src/domain/agent.ts';
+import type { Tags } from '../src/domain/agent.ts';
+import { assignedExplicitly, type Resolution } from '../src/domain/assignment.ts';
 import type { ActorPorts } from './ports.ts';
 import { type AgentMessages, environmentKey, readKey, streamLifeMs, tellTo } from './protocol.ts';
 import { actorKind } from './runtime/kind.ts';
@@ -26,14 +27,14 @@ const noTags: Tags = {};
 async function resolve(
   { key, tags }: State,
   registration: { readonly bundleName: string | null; readonly tags: Tags } | null,
-  { store, matches }: ActorPorts,
+  { store, ruleSets }: ActorPorts,
 ): Promise<Resolution> {
   const { tenantId, env, agentId } = readKey(key);
   const explicit = registration?.bundleName ?? null;
-  // An explicit assignment wins over any rule.
-  const rules = explicit === null ? await store.rules.list(tenantId) : [];
+  if (explicit !== null) return assignedExplicitly(explicit);
+  const rules = await store.rules.list(tenantId);
   const merged = { ...registration?.tags, ...tags };
-  return resolveAssignment({ agentId, env, explicit, tags: merged, agentProvided: null, rules }, matches);
+  return ruleSets.of(tenantId, rules).resolve({ agentId, env, tags: merged, explicit });
 }
 
 export const agent = actorKind<AgentMessages, State, ActorPorts>({

@@ -1,4 +1,5 @@
 // What the hub's actors reach the world with. Holds no logic.
+import type { RuleSets } from '../src/domain/assignment.ts';
 import type { Secrets } from '../src/ports/secrets.ts';
 import type { Store } from '../src/ports/store.ts';
 
@@ -7,6 +8,6 @@ export interface ActorPorts {
   readonly secrets: Pick<Secrets, 'uuid' | 'newSigningKey' | 'seal' | 'unseal' | 'sign'>;
   /** True for a node of the cluster that died: its streams are no more. Always false in one process. */
   readonly isGone: (node: string) => boolean;
-  /** The glob matcher of assignment rules. */
-  readonly matches: (pattern: string, text: string) => boolean;
+  /** Assignment rules, compiled. */
+  readonly ruleSets: Pick<RuleSets, 'of'>;
 }

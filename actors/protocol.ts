@@ -1,6 +1,7 @@
 // The messages of the three actor kinds: what handlers and edges may say to them. Bodies are plain JSON.
-import type { AssignmentRule, DriftStatus, Resolution, Tags } from '../src/domain/agent.ts';
+import type { AssignmentRule, DriftStatus, Tags } from '../src/domain/agent.ts';
 import type { Approval, Decision } from '../src/domain/approval.ts';
+import type { Resolution } from '../src/domain/assignment.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
 import { HubError } from '../src/domain/error.ts';
 import { type Env, isEnv } from '../src/domain/ids.ts';

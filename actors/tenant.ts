@@ -1,5 +1,6 @@
 // The tenant actor: orders changes of assignment rules, explicit assignments and the signing key, and tells the environments.
 import type { AssignmentRule } from '../src/domain/agent.ts';
+import { maxRules } from '../src/domain/assignment.ts';
 import { HubError, notFound } from '../src/domain/error.ts';
 import { type Env, environments } from '../src/domain/ids.ts';
 import type { ActorPorts } from './ports.ts';
@@ -13,8 +14,16 @@ const taken = (priority: number) =>
 
 /** A repeat of a creation that was stored answers with the stored rule. */
 async function createRule({ store }: ActorPorts, rule: AssignmentRule): Promise<AssignmentRule> {
+  const stored = async () => store.rules.list(rule.tenantId);
+  const before = await stored();
+  if (before.length >= maxRules && !before.some(({ id }) => id === rule.id)) {
+    throw new HubError(
+      'unprocessable',
+      `A tenant has at most ${maxRules} assignment rules. Delete one that is not needed any more first.`,
+    );
+  }
   if ((await store.rules.create(rule)) === 'created') return rule;
-  const same = (await store.rules.list(rule.tenantId)).find(({ id }) => id === rule.id);
+  const same = (await stored()).find(({ id }) => id === rule.id);
   if (!same) throw taken(rule.priority);
   return same;
 }

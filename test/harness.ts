@@ -1,6 +1,5 @@
 // A hub for tests of handlers: in-memory store, real actors, local adapters, a clock that stands still. Opens no socket.
 
-import { globMatch } from 'reeve-agent/rules';
 import { hubKinds } from '../actors/kinds.ts';
 import type { ActorPorts } from '../actors/ports.ts';
 import type { HubKinds } from '../actors/protocol.ts';
@@ -15,11 +14,14 @@ import { openSqliteInline } from '../adapters/sqlite/index.ts';
 import { type Caller, List, Reply, type Request } from '../src/api/call.ts';
 import { type Api, api } from '../src/api/index.ts';
 import type { ReplyBody, RouteDeclaration } from '../src/api/route.ts';
+import { createApp } from '../src/app/index.ts';
+import type { AppPorts } from '../src/app/ports.ts';
+import { RuleSets } from '../src/domain/assignment.ts';
 import type { Control } from '../src/domain/frame.ts';
 import type { Env } from '../src/domain/ids.ts';
-import type { Hub, Settings } from '../src/handlers/hub.ts';
-import { handlers } from '../src/handlers/index.ts';
-import { problemsOf, validationFailed } from '../src/handlers/problems.ts';
+import type { Hub, Settings } from '../src/handlers/console/hub.ts';
+import { handlers } from '../src/handlers/console/index.ts';
+import { problemsOf, validationFailed } from '../src/handlers/console/problems.ts';
 import { encodeList } from '../src/http/list.ts';
 import { checkOwnEnvironment } from '../src/http/validate.ts';
 import type { Broadcast } from '../src/ports/broadcast.ts';
@@ -95,7 +97,7 @@ const settings: Settings = {
     rulesetKinds: ['Ruleset'],
     signatureEncoding: 'hex',
   },
-  quotas: { largeArgsBytes: 1 << 30, largeArgsDays: 90 },
+  quotas: { sessionBytes: 1 << 28, sessionKeys: 1_000_000, largeArgsBytes: 1 << 30, largeArgsDays: 90 },
 };
 
 const evaluatorThread = compiled('adapters/node/evaluator/worker.ts');
@@ -130,8 +132,9 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
     },
   };
   const full: Settings = { ...settings, ...changed };
+  const ruleSets = new RuleSets();
   const announcer = consoleAnnouncer(broadcast, full.wire.signatureEncoding);
-  const ports: ActorPorts = { store, secrets, matches: globMatch, isGone: () => false };
+  const ports: ActorPorts = { store, secrets, ruleSets, isGone: () => false };
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
     ports,
@@ -143,7 +146,7 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
   const evaluator = shared ?? makeEvaluator();
   const jobs = createLocalJobs({ table: store.jobs, clock, log: silentLog });
   const limits = createLocalLimits({ clock });
-  const hub: Hub = {
+  const appPorts: AppPorts = {
     store,
     actors,
     announcer,
@@ -152,6 +155,7 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
     jobs,
     limits,
     requestLimits: limits,
+    ruleSets,
     clock,
     secrets,
     log: silentLog,
@@ -172,8 +176,8 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
       }),
       draining: () => false,
     },
-    openApi: () => '{}',
   };
+  const hub: Hub = { ...appPorts, app: createApp(appPorts), openApi: () => '{}' };
   let told = 0;
   let tenants = 0;
 
@@ -197,7 +201,11 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
       checkOwnEnvironment(declaration, caller, parts.query);
       const result: unknown = await handlers[operation](hub, parts as never, caller as never, full);
       const reply =
-        result instanceof Reply ? result : result instanceof List ? sent(result) : new Reply(result);
+        result instanceof Reply
+          ? result
+          : result instanceof List
+            ? sent(result, declaration, input)
+            : new Reply(result);
       // What the declaration promises, the handler keeps: the typed client and the OpenAPI document rely on it.
       declaration.reply?.parse(reply.body);
       return {
@@ -241,8 +249,9 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
 }
 
 /** A list as it goes out. */
-function sent(list: List<object>): Reply<unknown> {
-  const { json, headers } = encodeList(list, { path: '/list', query: '' });
+function sent(list: List<object>, { path }: RouteDeclaration, { query }: CallInput): Reply<unknown> {
+  const target = { path, query: new URLSearchParams(query as { [name: string]: string }).toString() };
+  const { json, headers } = encodeList(list, target);
   return new Reply(JSON.parse(json), { headers: Object.fromEntries(headers) });
 }
 

@@ -1,4 +1,5 @@
 // Contracts in MongoDB, on the tenant's library head (library.ts, which says what happens when a process dies). Importing is in import.ts.
+import { maxSearchMs } from '../../src/domain/event.ts';
 import type { ContractVersion } from '../../src/domain/library.ts';
 import { type ContractStore, maxHistory, maxNamed } from '../../src/ports/library.ts';
 import { literalPattern } from './form.ts';
@@ -123,7 +124,7 @@ export function mongoContracts(library: Library): ContractStore {
               ? { $or: [{ name: pattern }, { description: pattern }, { contractId: pattern }] }
               : {}),
           },
-          { projection: { definition: 0 } },
+          { projection: { definition: 0 }, maxTimeMS: maxSearchMs },
         )
         .sort({ createdAt: -1, order: -1 });
       const counts = usageCounts(head);

@@ -5,15 +5,20 @@
 import type { Collection } from 'mongodb';
 import { createSemaphore } from '../../src/concurrency/semaphore.ts';
 import { HubError } from '../../src/domain/error.ts';
-import { type EventInput, outcomeOf, verdictsOf } from '../../src/domain/event.ts';
+import { type EventInput, maxOutcomes, maxSearchMs, outcomeOf, verdictsOf } from '../../src/domain/event.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { EventCounts, EventStore, HistogramBucket } from '../../src/ports/events.ts';
 import { afterCursor, cursorAfter, type EventRow, eventQuery, toEvent, toEventRow } from './event-filter.ts';
 import { takenAmong } from './failure.ts';
+import { pageOf } from './page.ts';
 import type { Arrivals } from './uuidv7.ts';
 
 const atOnce = 16;
 const waiting = 256;
+/** The server itself ends what takes longer. */
+const bounded = { maxTimeMS: maxSearchMs };
+/** There when a call has as many outcomes as it may have. */
+const lastOutcome = `outcomes.${maxOutcomes - 1}`;
 
 const denied = { $in: ['$verdict', verdictsOf('denied')] };
 const wouldDeny = { $in: ['$verdict', verdictsOf('would_deny')] };
@@ -29,8 +34,7 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
   const enter = createSemaphore({
     max: atOnce,
     maxWaiting: waiting,
-    maxWaitMs: 5_000,
-    now: clock.monotonic,
+    maxWait: { ms: 5_000, clock },
     refusal: () =>
       new HubError('overloaded', 'Too many events are being written. Try again in a moment.', {
         retryAfter: 1,
@@ -53,7 +57,7 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
       told.add(word);
       // One that the read does not see is not yet on a majority: the write waits for that.
       const which = row ? { _id: row._id } : { tenantId, callId: repeat.call_id };
-      const filter = { ...which, verdicts: { $ne: repeat.verdict } };
+      const filter = { ...which, verdicts: { $ne: repeat.verdict }, [lastOutcome]: { $exists: false } };
       const update = { $push: { outcomes: outcomeOf(repeat), verdicts: repeat.verdict } };
       return [{ updateOne: { filter, update } }];
     });
@@ -84,31 +88,38 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
 
     async search(tenantId, filter, limit, cursor) {
       const query = eventQuery(tenantId, filter);
-      const rows = await events
-        .find(cursor === null ? query : { $and: [query, afterCursor(cursor)] })
-        .sort({ ts: -1, _id: -1 })
-        .limit(limit + 1)
-        .toArray();
-      const last = rows.length > limit ? rows[limit - 1] : undefined;
-      return { events: rows.slice(0, limit).map(toEvent), next: last ? cursorAfter(last) : null };
+      const found = events
+        .find(cursor === null ? query : { $and: [query, afterCursor(cursor)] }, bounded)
+        .sort({ ts: -1, _id: -1 });
+      const { items: rows, more } = await pageOf(found, { limit, offset: 0 }, (row) => row);
+      const last = rows.at(-1);
+      return { events: rows.map(toEvent), next: more && last ? cursorAfter(last) : null };
+    },
+
+    async get(tenantId, id) {
+      const row = await events.findOne({ _id: id, tenantId });
+      return row && toEvent(row);
     },
 
     async histogram(tenantId, filter, bucketMs) {
       const start = { $multiply: [{ $floor: { $divide: ['$ts', bucketMs] } }, bucketMs] };
       const buckets = await events
-        .aggregate<Omit<HistogramBucket, 'start'> & { readonly _id: number }>([
-          { $match: eventQuery(tenantId, filter, true) },
-          {
-            $group: {
-              _id: start,
-              allowed: count(and(not(denied), not(wouldDeny), not(asked))),
-              denied: count(and(denied, not(observing))),
-              pending: count(asked),
-              observed: count(observed),
+        .aggregate<Omit<HistogramBucket, 'start'> & { readonly _id: number }>(
+          [
+            { $match: eventQuery(tenantId, filter, true) },
+            {
+              $group: {
+                _id: start,
+                allowed: count(and(not(denied), not(wouldDeny), not(asked))),
+                denied: count(and(denied, not(observing))),
+                pending: count(asked),
+                observed: count(observed),
+              },
             },
-          },
-          { $sort: { _id: 1 } },
-        ])
+            { $sort: { _id: 1 } },
+          ],
+          bounded,
+        )
         .toArray();
       return buckets.map(({ _id, ...counts }) => ({ start: _id, ...counts }));
     },
@@ -117,11 +128,10 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
       const $match = eventQuery(tenantId, { env, since, until: clock.now() });
       const distinct = (field: string, match: object) =>
         events
-          .aggregate<{ readonly n: number }>([
-            { $match: { $and: [$match, match] } },
-            { $group: { _id: field } },
-            { $count: 'n' },
-          ])
+          .aggregate<{ readonly n: number }>(
+            [{ $match: { $and: [$match, match] } }, { $group: { _id: field } }, { $count: 'n' }],
+            bounded,
+          )
           .toArray();
       const [sums, contracts, agents] = await Promise.all([
         events
@@ -137,6 +147,7 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
                 },
               },
             ],
+            bounded,
           )
           .toArray(),
         distinct('$decisionName', { decisionName: { $ne: null } }),

@@ -9,7 +9,7 @@ import type { Summary, Tally } from './segment.ts';
 import type { Steps } from './sync.ts';
 
 /** Segments counted before other reads are let in. */
-const segmentsPerStep = 64;
+const segmentsPerStep = 16;
 
 const tallies = (segment: Summary): readonly Tally[] => JSON.parse(segment.tallies) as Tally[];
 
@@ -37,19 +37,23 @@ export function* histogram(
 
   let read = 0;
   for (const segment of walk(db, tenantId, filter, filter.until ?? Number.MAX_VALUE)) {
-    if (segment && suffices(segment)) {
+    if (typeof segment === 'number') {
+      yield;
+      continue;
+    }
+    if (suffices(segment)) {
       for (const [tool, verdict, mode, count] of tallies(segment)) {
         if (filter.toolName !== undefined && tool !== filter.toolName) continue;
         if (filter.verdict !== undefined && verdict !== filter.verdict) continue;
         if (filter.mode !== undefined && mode !== filter.mode) continue;
         add(startOf(segment.maxTs), verdict, mode, count);
       }
-    } else if (segment) {
+    } else {
       for (const { event } of fitting(db, segment, filter)) {
         if (event.timestamp < until) add(startOf(event.timestamp), event.verdict, event.mode, 1);
       }
     }
-    if (!segment || ++read % segmentsPerStep === 0) yield;
+    if (++read % segmentsPerStep === 0) yield;
   }
   return [...buckets].sort(([a], [b]) => a - b).map(([start, counts]) => ({ start, ...counts }));
 }
@@ -74,18 +78,22 @@ export function* counts(
   let read = 0;
   const filter = { env, since };
   for (const segment of walk(db, tenantId, filter, Number.MAX_VALUE)) {
-    if (segment && segment.minTs >= since) {
+    if (typeof segment === 'number') {
+      yield;
+      continue;
+    }
+    if (segment.minTs >= since) {
       for (const [, verdict, mode, count] of tallies(segment)) add(verdict, mode, count);
       for (const name of JSON.parse(segment.names) as string[]) names.add(name);
-    } else if (segment) {
+    } else {
       for (const { event } of fitting(db, segment, filter)) {
         add(event.verdict, event.mode, 1);
         const name = event.payload?.decision_name;
         if (typeof name === 'string') names.add(name);
       }
     }
-    if (segment && segment.maxTs > activeSince) active.add(segment.agent);
-    if (!segment || ++read % segmentsPerStep === 0) yield;
+    if (segment.maxTs > activeSince) active.add(segment.agent);
+    if (++read % segmentsPerStep === 0) yield;
   }
   return { ...sums, contractsTriggered: names.size, activeAgents: active.size };
 }

@@ -1,5 +1,11 @@
 // Stores encoded batches and removes old ones. Runs on the writer; every call is one step, inside the caller's transaction.
-import { type EventInput, type Ingested, type Outcome, outcomeOf } from '../../src/domain/event.ts';
+import {
+  type EventInput,
+  type Ingested,
+  maxOutcomes,
+  type Outcome,
+  outcomeOf,
+} from '../../src/domain/event.ts';
 import { type CallIndex, codeOfEntry, placeOfEntry } from './calls.ts';
 import type { Database } from './database.ts';
 import { callKey, type EncodedBatch, type EncodedGroup, verdictOfCode } from './events-encode.ts';
@@ -31,6 +37,11 @@ export function eventWriter(db: Database, calls: CallIndex) {
     if (storedVerdict(entry) === outcome.verdict) return;
     const place = placeOfEntry(entry);
     const segment = segmentOf(place);
+    const [count] = db.get('SELECT count(*) FROM outcomes WHERE segment = ? AND position = ?', [
+      segment,
+      positionOf(place),
+    ]) ?? [0];
+    if (Number(count) >= maxOutcomes) return;
     const added = db.run(
       'INSERT OR IGNORE INTO outcomes (segment, position, verdict, outcome) VALUES (?, ?, ?, ?)',
       [segment, positionOf(place), outcome.verdict, JSON.stringify(outcome)],

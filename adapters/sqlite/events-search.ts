@@ -1,16 +1,28 @@
 // Pages of events, newest first: merges segments that overlap in time. Runs on the reader, in steps.
 import { HubError } from '../../src/domain/error.ts';
-import type { EventInput, Outcome, StoredEvent } from '../../src/domain/event.ts';
+import { type EventInput, maxSearchMs, type Outcome, type StoredEvent } from '../../src/domain/event.ts';
 import type { EventFilter, EventPage } from '../../src/ports/events.ts';
+import { maxPageBytes } from '../../src/ports/page.ts';
 import type { Database } from './database.ts';
 import { walk } from './events-walk.ts';
-import { bodyEvents, bodyText, eventId, outcomesOf, type Summary, storedEvent } from './segment.ts';
+import {
+  bodyEvents,
+  bodyText,
+  eventId,
+  outcomesOf,
+  placeOfId,
+  readSummary,
+  type Summary,
+  storedEvent,
+  summaryColumns,
+  tenantNumber,
+} from './segment.ts';
 import type { Steps } from './sync.ts';
 
 /** Bodies parsed before other reads are let in. */
 const bodiesPerStep = 16;
-/** Bodies one search looks into. A search that finds too little among them gives a short page and where to go on. */
-const bodiesPerSearch = 40_000;
+/** A search that has not filled its page by then gives a short one and where to go on. Milliseconds. */
+const patienceMs = maxSearchMs / 3;
 
 /** An event's place in the order of all: time, then batch, then place in the batch. */
 interface Key {
@@ -22,6 +34,8 @@ interface Key {
 const compare = (a: Key, b: Key): number => a.ts - b.ts || a.batch - b.batch || a.place - b.place;
 
 const cursorBytes = 16;
+/** Six bytes: higher than that of any batch. */
+const maxBatch = 2 ** 48 - 1;
 
 function writeCursor({ ts, batch, place }: Key): string {
   const bytes = Buffer.alloc(cursorBytes);
@@ -82,31 +96,51 @@ export function* fitting(
   }
 }
 
-export function eventSearch(db: Database) {
-  const mark = () => String(db.get('SELECT mark FROM store')?.[0]);
+const markOf = (db: Database): string => String(db.get('SELECT mark FROM store')?.[0]);
 
+/** The event of this id. */
+export function eventOf(db: Database, tenantId: string, id: string): StoredEvent | null {
+  const place = placeOfId(markOf(db), id);
+  const tenant = tenantNumber(db, tenantId);
+  if (!place || tenant === null) return null;
+  const row = db.get(`SELECT ${summaryColumns} FROM segments WHERE id = ? AND tenant = ?`, [
+    place.segment,
+    tenant,
+  ]);
+  const event = row && bodyEvents(bodyText(db, place.segment) ?? '[]')[place.position];
+  if (!event) return null;
+  const outcomes = outcomesOf(db, place.segment).get(place.position) ?? [];
+  return storedEvent(event, id, readSummary(row), outcomes);
+}
+
+/** @param now milliseconds of a clock that never jumps */
+export function eventSearch(db: Database, now = () => performance.now()) {
   return function* search(
     tenantId: string,
     filter: EventFilter,
     limit: number,
     cursor: string | null,
   ): Steps<EventPage> {
-    const storeMark = mark();
+    const mark = markOf(db);
     const below = cursor === null ? null : readCursor(cursor);
     const hi = Math.min(filter.until ?? Number.MAX_VALUE, below?.ts ?? Number.MAX_VALUE);
     // In ascending order: the next one to give out is the last.
     const waiting: { readonly key: Key; readonly event: StoredEvent }[] = [];
     const events: StoredEvent[] = [];
+    const began = now();
     let last: Key | null = null;
     let bodies = 0;
+    let bytes = 0;
+    let dropped = false;
 
     /** Moves out what nothing still to come can precede; true when the page is full. */
     function giveOut(frontier: Key | null): boolean {
-      while (events.length < limit) {
+      while (events.length < limit && bytes < maxPageBytes) {
         const next = waiting.at(-1);
         if (!next || (frontier && compare(next.key, frontier) < 0)) return false;
         waiting.pop();
         events.push(next.event);
+        bytes += Buffer.byteLength(JSON.stringify(next.event));
         last = next.key;
       }
       return true;
@@ -114,26 +148,33 @@ export function eventSearch(db: Database) {
     const page = (next: Key | null): EventPage => ({ events, next: next && writeCursor(next) });
 
     for (const segment of walk(db, tenantId, filter, hi)) {
-      if (segment === null) {
+      const frontier =
+        typeof segment === 'number'
+          ? { ts: segment, batch: maxBatch, place: 0 }
+          : { ts: segment.maxTs, batch: segment.batch + 1, place: 0 };
+      if (giveOut(frontier)) return page(last);
+      // Only past the cursor, so that each page gets further.
+      const isPast = !below || compare(frontier, below) < 0;
+      if (isPast && now() - began > patienceMs) return page(frontier);
+      if (typeof segment === 'number') {
         yield;
         continue;
       }
-      const frontier = { ts: segment.maxTs, batch: segment.batch + 1, place: 0 };
-      if (giveOut(frontier)) return page(last);
-      // Only past the cursor, so that each page gets further.
-      if (bodies >= bodiesPerSearch && (!below || compare(frontier, below) < 0)) return page(frontier);
       const places = segment.places === null ? null : (JSON.parse(segment.places) as number[]);
       for (const { event, outcomes, position } of fitting(db, segment, filter)) {
         const key = { ts: event.timestamp, batch: segment.batch, place: places?.[position] ?? position };
         if (below && compare(key, below) >= 0) continue;
         waiting.push({
           key,
-          event: storedEvent(event, eventId(storeMark, segment.id, position), segment, outcomes),
+          event: storedEvent(event, eventId(mark, segment.id, position), segment, outcomes),
         });
       }
       waiting.sort((a, b) => compare(a.key, b.key));
+      // What this page has no place for is read again for the next.
+      dropped ||= waiting.splice(0, waiting.length - (limit - events.length)).length > 0;
       if (++bodies % bodiesPerStep === 0) yield;
     }
-    return giveOut(null) && waiting.length > 0 ? page(last) : page(null);
+    giveOut(null);
+    return page(waiting.length > 0 || dropped ? last : null);
   };
 }

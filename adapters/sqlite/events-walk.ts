@@ -31,14 +31,14 @@ function mayFit(filter: EventFilter, hi: number): Clause {
 
 /**
  * Segments that may hold events that fit and are not younger than `hi`, by newest event, then newest segment.
- * Yields null between windows, so that a caller can let other work in.
+ * Yields a time between windows, so that a caller can let other work in: no event still to come is newer.
  */
 export function* walk(
   db: Database,
   tenantId: string,
   filter: EventFilter,
   hi: number,
-): Generator<Summary | null, void, undefined> {
+): Generator<Summary | number, void, undefined> {
   const tenant = tenantNumber(db, tenantId);
   if (tenant === null) return;
   const agent: Clause =
@@ -68,6 +68,6 @@ export function* walk(
     if (!end) return;
     top = Number(end[0]);
     topId = Number(end[1]);
-    yield null;
+    yield top;
   }
 }

@@ -110,6 +110,14 @@ export function eventId(mark: string, segment: number, position: number): string
   return `${where.slice(0, 8)}-${where.slice(8)}-8${at}-8${mark.slice(0, 3)}-${mark.slice(3, 15)}`;
 }
 
+/** Where the event of an id is; null for an id that is not one of this store's. */
+export function placeOfId(mark: string, id: string): { segment: number; position: number } | null {
+  const digits = id.replaceAll('-', '');
+  const segment = Number.parseInt(digits.slice(0, 12), 16);
+  const position = Number.parseInt(digits.slice(13, 16), 16);
+  return id === eventId(mark, segment, position) ? { segment, position } : null;
+}
+
 /** The event as readers get it. */
 export const storedEvent = (
   event: EventInput,

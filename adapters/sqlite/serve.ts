@@ -1,4 +1,5 @@
 // Answers calls on one connection. Writes are committed in groups and answered after the commit; long reads take turns with short ones.
+import { maxSearchMs, searchTimeout } from '../../src/domain/event.ts';
 import { busyMs, type Database, TransactionLost } from './database.ts';
 import { failureOf } from './failure.ts';
 import { identityOf } from './hub-id.ts';
@@ -125,26 +126,34 @@ export function serveWrites(line: Connection, maintain: () => void): Server {
   };
 }
 
-export function serveReads(line: Connection): Server {
+/** A read that takes several turns. */
+interface LongRead {
+  readonly id: number;
+  readonly steps: Steps<unknown>;
+  readonly began: number;
+}
+
+/** @param now milliseconds of a clock that never jumps */
+export function serveReads(line: Connection, now = () => performance.now()): Server {
   const { answer, later } = line;
-  let running: { readonly id: number; readonly steps: Steps<unknown> }[] = [];
+  const running: LongRead[] = [];
   let scheduled = false;
   let idle: (() => void) | null = null;
 
-  /** One step of each long read. */
+  /** One step of one long read, so that a short one never waits for more. */
   function turn(): void {
-    const replies: Reply[] = [];
-    running = running.filter(({ id, steps }) => {
+    const read = running.shift();
+    if (read) {
       let done = true;
-      const reply = attempt(id, () => {
-        const step = steps.next();
+      const reply = attempt(read.id, () => {
+        const isLate = now() - read.began > maxSearchMs;
+        const step = isLate ? read.steps.throw(searchTimeout()) : read.steps.next();
         done = step.done === true;
         return step.value;
       });
-      if (done) replies.push(reply);
-      return !done;
-    });
-    if (replies.length > 0) answer(replies);
+      if (done) answer([reply]);
+      else running.push(read);
+    }
     scheduled = running.length > 0;
     if (scheduled) later(turn);
     else idle?.();
@@ -155,7 +164,7 @@ export function serveReads(line: Connection): Server {
       const replies: Reply[] = [];
       for (const call of calls) {
         const reply = attempt(call[0], () => run(line, call));
-        if (reply[1] && isSteps(reply[2])) running.push({ id: call[0], steps: reply[2] });
+        if (reply[1] && isSteps(reply[2])) running.push({ id: call[0], steps: reply[2], began: now() });
         else replies.push(reply);
       }
       if (replies.length > 0) answer(replies);

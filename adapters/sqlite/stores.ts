@@ -9,7 +9,7 @@ import type { Database } from './database.ts';
 import { deploymentStore } from './deployments.ts';
 import { counts, histogram } from './events-count.ts';
 import { eventWriter } from './events-ingest.ts';
-import { eventSearch } from './events-search.ts';
+import { eventOf, eventSearch } from './events-search.ts';
 import { jobTable } from './jobs.ts';
 import { sealStore } from './key-check.ts';
 import { keyStore } from './keys.ts';
@@ -37,6 +37,7 @@ export function nounsOf(db: Database, calls: CallIndex, mayGrow: () => boolean):
     events: {
       ...eventWriter(db, calls),
       search: eventSearch(db),
+      get: (tenantId, id) => eventOf(db, tenantId, id),
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
       counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
     },
@@ -106,7 +107,7 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteSto
     currentAll: 'read',
     list: 'read',
   },
-  events: { ingest: 'write', search: 'read', histogram: 'read', counts: 'read', purge: 'write' },
+  events: { ingest: 'write', search: 'read', get: 'read', histogram: 'read', counts: 'read', purge: 'write' },
   approvals: {
     keepArgs: 'write',
     dropLargeArgs: 'write',

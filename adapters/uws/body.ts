@@ -4,6 +4,7 @@ import type { HubError } from '../../src/domain/error.ts';
 import { tooLarge } from '../../src/http/body.ts';
 import { noRoom } from '../../src/http/budgets.ts';
 import { TransportGone } from '../../src/http/raw.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 
 const empty = new Uint8Array(0);
 
@@ -22,13 +23,15 @@ export class IncomingBody {
   done = false;
   /** True when its last byte has come, wanted or not. */
   whole = false;
-  /** Its Content-Length; infinite when it is chunked. */
-  readonly declared: number;
+  readonly #declared: number | null;
   readonly #limit: number;
   readonly #received: ByteBudget;
   readonly #network: string;
   readonly #chunks: Uint8Array[] = [];
   #size = 0;
+  /** Bytes that came after nobody wanted them any more. */
+  #passed = 0;
+  #left = false;
   #error: Error | null = null;
   #settle: (() => void) | null = null;
 
@@ -36,15 +39,19 @@ export class IncomingBody {
     this.#limit = limit;
     this.#received = received;
     this.#network = network;
-    this.declared = declared ?? Number.POSITIVE_INFINITY;
+    this.#declared = declared;
     if (declared !== null && !(declared <= limit)) this.#fail(tooLarge(limit));
   }
 
   /** A chunk whose memory is only lent. */
   push(chunk: ArrayBuffer, isLast: boolean): void {
     this.whole ||= isLast;
-    if (this.done) return;
     const bytes = chunk.byteLength;
+    if (this.done) {
+      this.#passed += bytes;
+      if (isLast) this.#finish();
+      return;
+    }
     if (this.#size + bytes > this.#limit) this.#fail(tooLarge(this.#limit));
     else if (this.#received.exceeded(this.#network, bytes) !== null) this.#fail(noRoom());
     else {
@@ -56,7 +63,9 @@ export class IncomingBody {
   }
 
   abort(): void {
-    if (!this.done) this.#fail(new TransportGone('the client left before its body was read'));
+    this.#left = true;
+    if (this.done) this.#finish();
+    else this.#fail(new TransportGone('the client left before its body was read'));
   }
 
   /** May be asked once. @throws HubError payload_too_large, overloaded; TransportGone */
@@ -79,6 +88,26 @@ export class IncomingBody {
     this.#chunks.length = 0;
     this.#received.give(this.#network, this.#size);
     this.#size = 0;
+  }
+
+  /**
+   * Waits for the rest of a body that nobody reads: until it is whole, none of it comes for `quietMs`, more than `maxBytes` of it came
+   * (or are said to come), or the client is gone. To be asked once the request is dealt with.
+   */
+  async pass(clock: Clock, quietMs: number, maxBytes: number): Promise<void> {
+    this.release();
+    if (this.#declared !== null && this.#declared > maxBytes) return;
+    let before = -1;
+    while (!this.whole && !this.#left && this.#passed !== before && this.#passed <= maxBytes) {
+      before = this.#passed;
+      await new Promise<void>((resolve) => {
+        const timer = clock.after(quietMs, resolve);
+        this.#settle = () => {
+          timer.cancel();
+          resolve();
+        };
+      });
+    }
   }
 
   #fail(error: HubError | TransportGone): void {

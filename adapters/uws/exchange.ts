@@ -124,7 +124,10 @@ export class Exchange implements Sink {
       endBodyless(res, response, bytes.length, how);
     } else if (how.close || (how.last && bytes.length <= smallAnswer)) {
       this.#res = null;
-      sendAndClose(res, response, bytes);
+      res.cork(() => {
+        writeHead(res, response);
+        res.end(bytes, true);
+      });
     } else {
       this.#sendBody(res, response, bytes, how);
     }
@@ -170,9 +173,12 @@ function bytesOf({ status, body }: RawResponse): Uint8Array {
 
 const isBodyless = (status: number): boolean => status === 204 || status === 304;
 
-/** True for an answer that consists of its headers. */
-export const hasNoBody = (method: string, { status, body }: RawResponse): boolean =>
-  method === 'HEAD' || isBodyless(status) || body === null || body.length === 0;
+/**
+ * True for an answer that the native server takes without telling whether earlier ones still wait to be read: one without a body, or one
+ * that ends its connection, which goes on until all before it is read.
+ */
+export const isBlind = ({ status, body, live }: RawResponse, { head, close }: Sending): boolean =>
+  live === null && (head || close || isBodyless(status) || body === null || body.length === 0);
 
 function writeHead(res: HttpResponse, { status, headers }: RawResponse): void {
   res.writeStatus(statusLine(status));
@@ -200,20 +206,6 @@ function endBodyless(
     if (length > 0) res.writeHeader('Content-Length', String(length));
     res.endWithoutBody();
   });
-}
-
-/**
- * Sends an answer and ends its connection. As a chunk, because that tells whether earlier answers still wait to be read: then nothing is to
- * wait for, and one that never reads must not make the server hold more.
- */
-function sendAndClose(res: HttpResponse, response: RawResponse, bytes: Uint8Array): void {
-  let took = true;
-  res.cork(() => {
-    writeHead(res, response);
-    took = res.write(bytes);
-    if (took) res.end(undefined, true);
-  });
-  if (!took) closeNow(res);
 }
 
 function closeNow(res: HttpResponse): void {

@@ -1,6 +1,6 @@
 // The HTTP and WebSocket server on uWebSockets.js: listens, hands requests to the pipeline, sends what it answers. Knows no route.
 
-import type { HttpRequest, HttpResponse, us_listen_socket, us_socket_context_t } from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import { connect } from 'node:net';
 import { HubError } from '../../src/domain/error.ts';
 import type { Pipeline } from '../../src/http/pipeline.ts';
@@ -8,10 +8,10 @@ import { type RawRequest, TransportGone } from '../../src/http/raw.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { IncomingBody } from './body.ts';
-import { Exchange, hasNoBody, watchAborted } from './exchange.ts';
+import { Exchange, isBlind, type Sending, watchAborted } from './exchange.ts';
 import { loadUws } from './load.ts';
 import { type CopiedRequest, copyRequest } from './request.ts';
-import { completeUpgrade, type Handshake, refuseHandshake, socketBehavior } from './sockets.ts';
+import { addSockets, type Contexts, completeUpgrade, type Handshake, refuseHandshake } from './sockets.ts';
 
 export interface ServerOptions {
   /** An address or name of this machine: `0.0.0.0`, `::`, `127.0.0.1`. */
@@ -37,22 +37,20 @@ export interface Server {
 const sweepMs = 5_000;
 /** A body must be here within this time, however slowly it drips. */
 const maxBodyMs = 30_000;
-/**
- * Answers without a body that one network gets in 5 s; over that, the connections are cut. Whether the client reads cannot be told of such an
- * answer, as of one with a body: a client that only asks would make the native server gather them.
- */
-const maxBodyless = 2_000;
+/** Blind answers that one network gets in 5 s; over that, connections are cut: a client that only asks would make the server gather them. */
+const maxBlind = 2_000;
 /** A request must be answered within this time after its body is here. Proxies give up after 60 s. */
 const maxHandlingMs = 120_000;
 /** An answer must be taken within this time, and a second for each 32 KiB of it: the native server ends a connection that takes nothing for 12 s. */
 const minSendMs = 30_000;
 const minSendRate = (32 * 1024) / 1000;
 /**
- * When a request is answered before its body was read, a body of at most this length is read to its end and forgotten (for at most the
- * 12 s that the native server lets a connection idle): closing at once would take the answer from a client that still sends. A longer
- * body, or one of unknown length, ends the connection.
+ * An answer that is ready before its request's body has come waits for it: closing at once would take the answer from a client that still
+ * sends, and the native server lets a connection that was answered before the end of a body stay open for ever. A body that is longer, or
+ * of which nothing comes for a second, is not waited for: its connection ends with the answer.
  */
-const readOnBytes = 16 * 1024 * 1024;
+const passedBytes = 16 * 1024 * 1024;
+const quietBodyMs = 1_000;
 
 /** @throws Error when the native server does not load, or the port is taken */
 export async function startServer({ host, port, pipeline, clock, log }: ServerOptions): Promise<Server> {
@@ -60,16 +58,16 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
   const app = uws.App();
   /** Requests that are not answered whole, and when they must be (monotonic ms). */
   const unfinished = new Map<Exchange, number>();
-  /** Answers without a body since the last sweep, by network. */
-  const bodyless = new Map<string, number>();
+  /** Blind answers since the last sweep, by network. */
+  const blind = new Map<string, number>();
   let stopping = false;
   let connections = 0;
 
-  /** Counts an answer without a body. False: so many are not sent to one network. */
-  function mayAnswer(network: string): boolean {
-    const count = (bodyless.get(network) ?? 0) + 1;
-    bodyless.set(network, count);
-    return count <= maxBodyless;
+  /** Counts a blind answer. False: so many are not sent to one network. */
+  function maySendBlind(network: string): boolean {
+    const count = (blind.get(network) ?? 0) + 1;
+    blind.set(network, count);
+    return count <= maxBlind;
   }
 
   /** Handles one request; nothing thrown leaves it. `handshake` is null for plain HTTP. */
@@ -87,20 +85,21 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
       const response = await pipeline.handle(raw);
       if (handshake && response.live && exchange.open) {
         unfinished.delete(exchange);
-        completeUpgrade(res, response, response.live, handshake);
+        completeUpgrade(res, response, response.live, handshake, pipeline.budgets.partial);
         return;
       }
-      if (!response.live && hasNoBody(raw.method, response) && !mayAnswer(pipeline.networkOf(raw))) {
+      if (body && !response.live && !response.close) await body.pass(clock, quietBodyMs, passedBytes);
+      const how: Sending = {
+        head: raw.method === 'HEAD',
+        close: response.close || (body !== null && !body.whole),
+        last: stopping,
+        unsent: pipeline.budgets.unsent,
+      };
+      if (isBlind(response, how) && !maySendBlind(pipeline.networkOf(raw))) {
         exchange.cut();
         return;
       }
-      const unread = body !== null && !body.whole && !(body.declared <= readOnBytes);
-      exchange.send(response, {
-        head: raw.method === 'HEAD',
-        close: response.close || unread,
-        last: stopping,
-        unsent: pipeline.budgets.unsent,
-      });
+      exchange.send(response, how);
       if (exchange.isSending && !response.live) {
         const bytes = response.body?.length ?? 0;
         unfinished.set(exchange, clock.monotonic() + minSendMs + bytes / minSendRate);
@@ -146,15 +145,15 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
   }
 
   /** Everything that touches the request happens here, before any await. */
-  function receive(res: HttpResponse, req: HttpRequest, context: us_socket_context_t | null): void {
+  function receive(res: HttpResponse, req: HttpRequest, contexts: Contexts | null): void {
     const exchange = new Exchange(res);
     watchAborted(res, exchange);
     try {
       const copied = copyRequest(res, req);
-      const handshake = context && {
+      const handshake = contexts && {
         key: req.getHeader('sec-websocket-key'),
         extensions: req.getHeader('sec-websocket-extensions'),
-        context,
+        contexts,
       };
       start(res, copied, exchange, handshake);
     } catch (error) {
@@ -164,7 +163,7 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
   }
 
   const sweep = clock.every(sweepMs, () => {
-    bodyless.clear();
+    blind.clear();
     const now = clock.monotonic();
     for (const [exchange, due] of unfinished) {
       const late = exchange.isReading ? due - maxHandlingMs <= now : due <= now;
@@ -177,10 +176,12 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
 
   app.any('/*', (res, req) => receive(res, req, null));
   // The filter below hears of the connection's start only, once it became a WebSocket.
-  app.ws(
-    '/*',
-    socketBehavior(uws.DISABLED, receive, () => connections--),
-  );
+  addSockets(app, {
+    disabledCompression: uws.DISABLED,
+    partial: pipeline.budgets.partial,
+    upgrade: receive,
+    closed: () => connections--,
+  });
   const count = (_res: HttpResponse, change: unknown): void => {
     connections += Number(change) > 0 ? 1 : -1;
   };

@@ -79,16 +79,19 @@ export class Reply<T> {
 export type PageQuery = { readonly [name: string]: string | number };
 
 /**
- * A page of a list, as a reply. The edge sends as many of the items as an answer may hold, in a JSON array, shortens what is too large for
- * a list (listed.ts), and names the page after them in a Link header.
+ * A page of a list, as a reply: a JSON array in which what is too large for a list is shortened (listed.ts), with a Link header that names
+ * the next page.
  */
 export class List<T> {
   readonly items: readonly T[];
-  /** The parameters of the page that begins after the first `sent` items; null when nothing is left. */
-  readonly after: (sent: number) => PageQuery | null;
+  /**
+   * The parameters of the next page, null when nothing is left; or a function that gives those of the page after the first `sent` items: then
+   * the edge sends no more of the items than one answer may hold.
+   */
+  readonly next: PageQuery | null | ((sent: number) => PageQuery | null);
 
-  constructor(items: readonly T[], after: (sent: number) => PageQuery | null) {
+  constructor(items: readonly T[], next: List<T>['next']) {
     this.items = items;
-    this.after = after;
+    this.next = next;
   }
 }

@@ -65,7 +65,8 @@ export const contractRoutes = routes({
     reply: z.array(
       summary.extend({ description: listed(z.string()).nullable(), tags: listed(z.array(z.string())) }),
     ),
-    errors: ['validation_failed'],
+    search: true,
+    errors: ['validation_failed', 'search_timeout', 'rate_limited'],
   },
   createContract: {
     method: 'POST',

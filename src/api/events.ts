@@ -3,7 +3,8 @@
 import { z } from 'zod';
 import { instantPattern } from '../domain/instant.ts';
 import { contractTypes, modes } from '../domain/library.ts';
-import { env, instant, instantInput, intQuery, text } from './fields.ts';
+import { env, instant, instantInput, intQuery, text, uuid } from './fields.ts';
+import { listed } from './listed.ts';
 import { routes } from './route.ts';
 
 /** No control characters, no lone surrogates. */
@@ -124,7 +125,9 @@ export const eventRoutes = routes({
     auth: ['key', 'cookie'],
     ownEnvironment: true,
     tag: 'events',
-    summary: 'Events, newest first; X-Next-Cursor and Link carry the cursor of the next page',
+    summary:
+      'Events, newest first; X-Next-Cursor and Link carry the cursor of the next page, which may also follow a short one. ' +
+      'The largest values of a payload over 4 KiB give way to their size',
     query: z.object({
       ...filters,
       since: instantInput.optional(),
@@ -134,8 +137,29 @@ export const eventRoutes = routes({
       cursor: text(1024, 1).optional(),
     }),
     status: 200,
-    reply: z.array(stored),
-    errors: ['bad_request', 'env_mismatch', 'forbidden', 'validation_failed'],
+    reply: z.array(
+      stored.extend({ payload: listed(stored.shape.payload), outcomes: listed(stored.shape.outcomes) }),
+    ),
+    search: true,
+    errors: [
+      'bad_request',
+      'env_mismatch',
+      'forbidden',
+      'validation_failed',
+      'search_timeout',
+      'rate_limited',
+    ],
+  },
+  getEvent: {
+    method: 'GET',
+    path: '/api/v1/events/{event_id}',
+    auth: ['key', 'cookie'],
+    tag: 'events',
+    summary: 'One event with its whole payload; a key sees those of its own environment',
+    params: z.object({ event_id: uuid }),
+    status: 200,
+    reply: stored,
+    errors: ['not_found', 'validation_failed'],
   },
   eventHistogram: {
     method: 'GET',
@@ -161,6 +185,14 @@ export const eventRoutes = routes({
         observed: z.number().int(),
       }),
     ),
-    errors: ['env_mismatch', 'forbidden', 'validation_failed', 'unprocessable'],
+    search: true,
+    errors: [
+      'env_mismatch',
+      'forbidden',
+      'validation_failed',
+      'unprocessable',
+      'search_timeout',
+      'rate_limited',
+    ],
   },
 });

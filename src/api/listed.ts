@@ -13,16 +13,35 @@ export interface Truncated {
 
 export const truncated = (bytes: number): Truncated => ({ _truncated: true, bytes });
 
+/**
+ * A map whose largest values give way to their size, one after another, until the whole fits a list; the map itself when it does. One of very
+ * many values may still not fit.
+ */
+export function shortenedMap(map: { readonly [name: string]: unknown }): { [name: string]: unknown } {
+  const shown = { ...map };
+  const sizes = Object.entries(map).map(([name, value]) => ({
+    name,
+    bytes: utf8.encode(JSON.stringify(value) ?? '').length,
+  }));
+  sizes.sort((a, b) => b.bytes - a.bytes);
+  for (const { name, bytes } of sizes) {
+    if (!isTooLarge(JSON.stringify(shown))) break;
+    shown[name] = truncated(bytes);
+  }
+  return shown;
+}
+
 /** The schema of a field that a list may leave out. */
 export const listed = <T extends z.ZodType>(field: T) =>
   z.union([field, z.object({ _truncated: z.literal(true), bytes: z.number().int() })]);
 
 const utf8 = new TextEncoder();
+export const bytesOf = (text: string): number => utf8.encode(text).length;
 
 /** Bytes of a JSON text. Looks at texts only whose length leaves it open whether they fit. */
 function isTooLarge(json: string): boolean {
   if (json.length > maxListedField) return true;
-  return json.length * 3 > maxListedField && utf8.encode(json).length > maxListedField;
+  return json.length * 3 > maxListedField && bytesOf(json) > maxListedField;
 }
 
 /**
@@ -36,7 +55,7 @@ export function shortened<T extends object>(
   if (!isTooLarge(json)) return record;
   const fields = Object.entries(record).map(([name, value]): [string, unknown] => {
     const text = JSON.stringify(value) ?? '';
-    return [name, isTooLarge(text) ? truncated(utf8.encode(text).length) : value];
+    return [name, isTooLarge(text) ? truncated(bytesOf(text)) : value];
   });
   return Object.fromEntries(fields) as { [K in keyof T]: T[K] | Truncated };
 }

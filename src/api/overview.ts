@@ -21,6 +21,7 @@ export const overviewRoutes = routes({
       observe_findings_24h: count,
       contracts_triggered_24h: count,
     }),
-    errors: [],
+    search: true,
+    errors: ['search_timeout', 'rate_limited'],
   },
 });

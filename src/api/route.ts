@@ -57,6 +57,8 @@ export interface RouteDeclaration {
   readonly frames?: FrameTable;
   /** True for a document of a tenant's own, which may be larger than the 4 MiB that other answers are held to. */
   readonly download?: boolean;
+  /** True for a question whose answer may need much of what is stored to be read: few of a caller run at once. */
+  readonly search?: boolean;
   readonly errors: readonly ErrorCode[];
   readonly limit?: LimitClass;
   /**

@@ -1,11 +1,18 @@
 // Routes of assignment rules: which bundle agents get by their id and tags (document 1, Assignment rule; document 3 §12.6).
 import { z } from 'zod';
-import { bundleName, env, instant, line, tagMap, uuid } from './fields.ts';
+import { bundleName, env, instant, line, paging, tagMap, uuid } from './fields.ts';
+import { bytesOf, listed, maxListedField } from './listed.ts';
 import { routes } from './route.ts';
 
 const priority = z.number().int().min(0).max(2_147_483_647);
 /** A glob over agent ids. The handler refuses other than printable ASCII, and path separators, with 400. */
 const pattern = z.string().min(1).max(200);
+
+/** Small enough to be shown whole in lists. */
+const tagMatch = tagMap.refine(
+  (value) => bytesOf(JSON.stringify(value)) <= maxListedField,
+  `must be at most ${maxListedField} bytes of JSON`,
+);
 
 const rule = z.object({
   id: uuid,
@@ -25,21 +32,22 @@ export const ruleRoutes = routes({
     path: '/api/v1/assignment-rules',
     auth: ['cookie'],
     tag: 'assignment-rules',
-    summary: 'Rules by priority',
+    summary: 'Rules by priority; Link names the next page',
+    query: z.object(paging(1000)),
     status: 200,
-    reply: z.array(rule),
-    errors: [],
+    reply: z.array(rule.extend({ tag_match: listed(rule.shape.tag_match) })),
+    errors: ['validation_failed'],
   },
   createRule: {
     method: 'POST',
     path: '/api/v1/assignment-rules',
     auth: ['cookie'],
     tag: 'assignment-rules',
-    summary: 'Add a rule; its priority must be free in the tenant',
-    body: z.object({ priority, pattern, tag_match: tagMap.nullish(), bundle_name: bundleName, env }),
+    summary: 'Add a rule (at most 200 in a tenant); its priority must be free in the tenant',
+    body: z.object({ priority, pattern, tag_match: tagMatch.nullish(), bundle_name: bundleName, env }),
     status: 201,
     reply: rule,
-    errors: ['bad_request', 'conflict', 'validation_failed', 'overloaded', 'unavailable'],
+    errors: ['bad_request', 'conflict', 'validation_failed', 'unprocessable', 'overloaded', 'unavailable'],
   },
   updateRule: {
     method: 'PATCH',
@@ -51,7 +59,7 @@ export const ruleRoutes = routes({
     body: z.object({
       priority: priority.optional(),
       pattern: pattern.optional(),
-      tag_match: tagMap.nullish(),
+      tag_match: tagMatch.nullish(),
       bundle_name: bundleName.optional(),
       env: env.optional(),
     }),

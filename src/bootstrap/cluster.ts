@@ -1,6 +1,5 @@
 // One node of a cluster: MongoDB, Redis, and actors that this node shares with the others.
 
-import { globMatch } from 'reeve-agent/rules';
 import { hubKinds } from '../../actors/kinds.ts';
 import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubKinds } from '../../actors/protocol.ts';
@@ -88,7 +87,7 @@ export async function openCluster(
 
   const actors = createRemoteActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
-    ports: actorPorts(materials, store, globMatch, isGone),
+    ports: actorPorts(materials, store, isGone),
     clock,
     log,
     announcer,

@@ -1,6 +1,5 @@
 // One process that needs no other service: SQLite, and everything else in memory.
 import { join } from 'node:path';
-import { globMatch } from 'reeve-agent/rules';
 import { hubKinds } from '../../actors/kinds.ts';
 import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubKinds } from '../../actors/protocol.ts';
@@ -33,7 +32,7 @@ export async function openEmbedded(materials: Materials): Promise<Parts> {
   const jobs = createLocalJobs({ table: store.jobs, clock, log });
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
-    ports: actorPorts(materials, store, globMatch, () => false),
+    ports: actorPorts(materials, store, () => false),
     clock,
     announcer,
     broadcast,

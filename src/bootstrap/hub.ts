@@ -8,14 +8,18 @@ import { masterSecret } from '../../adapters/node/master.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { type Server, startServer } from '../../adapters/uws/server.ts';
 import { api } from '../api/index.ts';
+import { createApp } from '../app/index.ts';
+import type { AppPorts } from '../app/ports.ts';
 import { enforceLimit } from '../app/rate-limit.ts';
 import type { Config } from '../config.ts';
+import { RuleSets } from '../domain/assignment.ts';
 import { limitNames } from '../domain/limit-names.ts';
-import type { Hub, NodeHealth, SetupToken } from '../handlers/hub.ts';
-import { handlers } from '../handlers/index.ts';
-import { bootstrapFromEnvironment, ensureSigningKeys, printedSetupToken } from '../handlers/setup.ts';
-import { streamHandlers } from '../handlers/streams.ts';
+import type { Hub, NodeHealth, SetupToken } from '../handlers/console/hub.ts';
+import { handlers } from '../handlers/console/index.ts';
+import { bootstrapFromEnvironment, ensureSigningKeys, printedSetupToken } from '../handlers/console/setup.ts';
+import { streamHandlers } from '../handlers/console/streams.ts';
 import { isLoopback } from '../http/address.ts';
+import { createBudgets } from '../http/budgets.ts';
 import { createCallers } from '../http/caller.ts';
 import { createCors } from '../http/headers.ts';
 import { consoleFrames } from '../http/live/console-frames.ts';
@@ -69,8 +73,9 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const secrets = createSecrets(config.secretKey ?? masterSecret(config.dataDir));
   const workers = createWorkers(clock);
   const consoleApi = consoleFrames(config.wire.signatureEncoding);
+  const ruleSets = new RuleSets();
   const agents = (): number => live.connectedAgents();
-  const materials = { config, clock, log, secrets, workers, streamApis: [consoleApi], agents };
+  const materials = { config, clock, log, secrets, workers, ruleSets, streamApis: [consoleApi], agents };
   const parts = await (config.cluster ? openCluster(materials, config.cluster) : openEmbedded(materials));
   const { store, announcer, broadcast, actors, limits, jobs } = parts;
   const setupToken = await checkMaster(store, secrets, config)
@@ -100,7 +105,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     cluster: () => parts.cluster(),
     draining: () => draining,
   };
-  const hub: Hub = {
+  const ports: AppPorts = {
     store,
     actors,
     announcer,
@@ -109,13 +114,14 @@ export async function startHub(config: Config): Promise<RunningHub> {
     jobs,
     limits,
     requestLimits: parts.requestLimits,
+    ruleSets,
     clock,
     secrets,
     log,
     health,
     settings: { ...config, version, setupToken },
-    openApi: () => openApi,
   };
+  const hub: Hub = { ...ports, app: createApp(ports), openApi: () => openApi };
   const streams = streamHandlers(hub, parts.node);
   const callers = createCallers({
     keys: store.keys,
@@ -136,7 +142,9 @@ export async function startHub(config: Config): Promise<RunningHub> {
         windowMs: config.loginWindowMs,
       }),
   });
+  const budgets = createBudgets();
   const live = createLive({
+    budgets,
     broadcast,
     api: consoleApi,
     handlers: streams,
@@ -173,6 +181,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     clock,
     log,
     trustedProxies: config.trustedProxies,
+    budgets,
     openApi,
     openApiPublic: config.openApiPublic,
   });

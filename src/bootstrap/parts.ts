@@ -3,8 +3,9 @@ import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubActors } from '../../actors/protocol.ts';
 import type { Tell } from '../../actors/runtime/define.ts';
 import type { Config } from '../config.ts';
+import type { RuleSets } from '../domain/assignment.ts';
 import type { Audience, Control } from '../domain/frame.ts';
-import type { NodeHealth } from '../handlers/hub.ts';
+import type { NodeHealth } from '../handlers/console/hub.ts';
 import type { ApiFrames } from '../http/live/announcer.ts';
 import type { Announcer } from '../ports/announcer.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
@@ -23,6 +24,7 @@ export interface Materials {
   readonly log: Log;
   readonly secrets: Secrets;
   readonly workers: Workers;
+  readonly ruleSets: RuleSets;
   /** The APIs that have streams. */
   readonly streamApis: readonly ApiFrames[];
   /** Agents with an open stream on this node. */
@@ -59,8 +61,7 @@ export interface Parts {
 }
 
 export const actorPorts = (
-  { secrets }: Materials,
+  { secrets, ruleSets }: Materials,
   store: Store,
-  matches: ActorPorts['matches'],
   isGone: ActorPorts['isGone'],
-): ActorPorts => ({ store, secrets, matches, isGone });
+): ActorPorts => ({ store, secrets, ruleSets, isGone });

@@ -1,7 +1,7 @@
 // Waiting for a promise for a bounded time. The work itself goes on when the wait ends.
 
 /** What is needed of a clock: a timer that can be cancelled. */
-interface Timers {
+export interface Timers {
   after(ms: number, task: () => void): { cancel(): void };
 }
 

@@ -1,7 +1,8 @@
 // What happened that connected clients may want to hear of, in the domain's words. Each API says for itself which of it it tells, to whom
 // and in which words (src/http/live). Pure.
-import type { Resolution } from './agent.ts';
+
 import type { Approval } from './approval.ts';
+import type { Resolution } from './assignment.ts';
 import type { BundleVersion, Deployment } from './deployment.ts';
 import type { Env } from './ids.ts';
 import type { KeySuccession } from './tenant.ts';

@@ -18,6 +18,7 @@ export const errorCodes = [
   'unsupported_media_type', // 415
   'validation_failed', // 422: the request does not fit its declaration; detail is a list of {loc, msg}
   'unprocessable', // 422: it fits, but cannot be carried out; detail is a sentence
+  'search_timeout', // 422: it took too long and was ended
   'upgrade_required', // 426: a WebSocket handshake of another version
   'rate_limited', // 429
   'too_busy', // 429 without Retry-After (concurrent evaluations)

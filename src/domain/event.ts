@@ -1,5 +1,6 @@
 // Audit events: the ingest form, the stored form, outcomes of repeated call ids, and how verdicts are counted
 // (document 1, Audit event; DECISIONS 1; document 3 §9). Pure.
+import { HubError } from './error.ts';
 import type { JsonObject } from './library.ts';
 
 export interface EventInput {
@@ -80,7 +81,14 @@ export function countedAs(verdict: string, mode: string): CountedAs {
   return found === 'denied' && mode === 'observe' ? 'observed' : found;
 }
 
-const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+/** Outcomes that a stored event takes; what later repeats say is not kept. */
+export const maxOutcomes = 50;
+/** Characters of a text that an outcome keeps. */
+const maxOutcomeText = 1000;
+
+const text = (value: unknown): string | null =>
+  // The cut may leave half of a surrogate pair.
+  typeof value === 'string' ? value.slice(0, maxOutcomeText).replace(/[\ud800-\udbff]$/, '') : null;
 
 /** The outcome that a repeated event adds. */
 export function outcomeOf(event: EventInput): Outcome {
@@ -94,12 +102,24 @@ export function outcomeOf(event: EventInput): Outcome {
   };
 }
 
-/** True when a repeat says something new: its verdict is neither the stored one nor already among the outcomes. */
+/** True when a repeat says something new: its verdict is neither the stored one nor already among the outcomes, and there is room. */
 export const addsOutcome = (
   storedVerdict: string,
   outcomes: readonly Outcome[],
   repeat: EventInput,
-): boolean => repeat.verdict !== storedVerdict && !outcomes.some((known) => known.verdict === repeat.verdict);
+): boolean =>
+  repeat.verdict !== storedVerdict &&
+  outcomes.length < maxOutcomes &&
+  !outcomes.some((known) => known.verdict === repeat.verdict);
+
+/** A search, or a count over events, that takes longer is ended. Milliseconds. */
+export const maxSearchMs = 6000;
+
+export const searchTimeout = (): HubError =>
+  new HubError(
+    'search_timeout',
+    `The search took longer than ${maxSearchMs / 1000} seconds and was ended. Ask for less: a shorter time range, an agent, a tool or a verdict.`,
+  );
 
 export interface Ingested {
   /** Events stored as new rows. */

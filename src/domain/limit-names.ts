@@ -21,6 +21,7 @@ export const limitNames = {
   setup: (network: string) => `setup:${network}`,
   operator: (network: string) => `operator:${network}`,
   requestsOfKey: (caller: KeyHolder) => `requests-key:${together(caller)}`,
+  searchesOfAgent: ({ keyId, agentId }: KeyHolder) => `searches-agent:${keyId}/${agentId ?? ''}`,
   requestsOfUser: (userId: string) => `requests-user:${userId}`,
   requestsOfNetwork: (network: string) => `requests-network:${network}`,
   streamsOfKey: (caller: KeyHolder) => `streams-key:${together(caller)}`,

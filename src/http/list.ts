@@ -19,7 +19,7 @@ export interface EncodedList {
 }
 
 /** At least one item is sent, so that each page gets further. */
-export function encodeList({ items, after }: List<object>, target: Target): EncodedList {
+export function encodeList({ items, next }: List<object>, target: Target): EncodedList {
   const parts: string[] = [];
   let bytes = 2;
   for (const item of items) {
@@ -27,11 +27,11 @@ export function encodeList({ items, after }: List<object>, target: Target): Enco
     const shown = shortened(item, whole);
     const json = shown === item ? whole : JSON.stringify(shown);
     bytes += Buffer.byteLength(json) + 1;
-    if (bytes > maxAnswer && parts.length > 0) break;
+    if (bytes > maxAnswer && parts.length > 0 && typeof next === 'function') break;
     parts.push(json);
   }
-  const next = after(parts.length);
-  return { json: `[${parts.join(',')}]`, headers: next === null ? [] : linkTo(target, next) };
+  const after = typeof next === 'function' ? next(parts.length) : next;
+  return { json: `[${parts.join(',')}]`, headers: after === null ? [] : linkTo(target, after) };
 }
 
 function linkTo({ path, query }: Target, next: PageQuery): HeaderList {

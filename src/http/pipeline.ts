@@ -19,6 +19,7 @@ import { parse } from './parse.ts';
 import { allowOf, problemOf } from './problem.ts';
 import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
 import { createRouter } from './router.ts';
+import { createSearches } from './searches.ts';
 import { openStream } from './streams.ts';
 import { checkOwnEnvironment, validate } from './validate.ts';
 
@@ -95,6 +96,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const { serve, callers, limits, live, cors, metrics, secrets, clock, log } = options;
   const budgets = options.budgets ?? createBudgets();
   const router = createRouter(options.tables);
+  const searches = createSearches(clock);
   const behindProxies = clientAddress(options.trustedProxies);
   const networkFrom = ({ remote, headers }: Pick<RawRequest, 'remote' | 'headers'>): string =>
     networkOf(behindProxies(remote, headers.get('x-forwarded-for') ?? ''));
@@ -150,7 +152,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       local: isLocal(raw.remote, raw.headers),
       header: (key) => raw.headers.get(key) ?? null,
     };
-    const result = await handler(input, caller, request);
+    const run = () => handler(input, caller, request);
+    const result = await (declaration.search === true ? searches(caller, run) : run());
     return encode(declaration, result, cookie, raw);
   }
 

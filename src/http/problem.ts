@@ -19,6 +19,7 @@ export const statusOf: { readonly [C in ErrorCode]: number } = {
   unsupported_media_type: 415,
   validation_failed: 422,
   unprocessable: 422,
+  search_timeout: 422,
   upgrade_required: 426,
   rate_limited: 429,
   too_busy: 429,

@@ -26,7 +26,7 @@ export interface EventFilter {
 }
 
 export interface EventPage {
-  /** Newest first (timestamp, then order of arrival). */
+  /** Newest first (timestamp, then order of arrival). Fewer than the limit once they hold `maxPageBytes` of JSON. */
   readonly events: readonly StoredEvent[];
   /** Opaque; null at the end. Events that arrive later do not shift the pages after it. */
   readonly next: string | null;
@@ -58,8 +58,12 @@ export interface EventStore {
    * Throws `overloaded` when the queue of writes is full, `disk_full` when the store has only its reserve of room left.
    */
   ingest(batch: EventBatch): Promise<Ingested>;
-  /** @throws HubError('bad_request') for a cursor that is not one of ours */
+  /**
+   * @throws HubError bad_request for a cursor that is not one of ours; search_timeout, here and in the two below: the store ends what
+   *   takes longer than `maxSearchMs`
+   */
   search(tenantId: string, filter: EventFilter, limit: number, cursor: string | null): Promise<EventPage>;
+  get(tenantId: string, id: string): Promise<StoredEvent | null>;
   /** Buckets that hold events, in order; `until` exclusive. */
   histogram(tenantId: string, filter: EventFilter, bucketMs: number): Promise<readonly HistogramBucket[]>;
   /** Counts over events with timestamp in [since, now]. */

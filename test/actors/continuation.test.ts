@@ -4,8 +4,9 @@ import { hubKinds } from '../../actors/kinds.ts';
 import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubActors, HubKinds } from '../../actors/protocol.ts';
 import { createRemoteActors } from '../../actors/runtime/remote.ts';
+import { RuleSets } from '../../src/domain/assignment.ts';
 import type { Control, Frame } from '../../src/domain/frame.ts';
-import { AgentStream, type Node } from '../../src/handlers/agent-stream.ts';
+import { AgentStream, type Node } from '../../src/handlers/console/agent-stream.ts';
 import type { Envelope } from '../../src/ports/message-bus.ts';
 import { settled } from '../clock.ts';
 import { aRule } from '../contract/fixtures.ts';
@@ -46,7 +47,7 @@ async function aFleet() {
       ports: {
         store: hub.store,
         secrets: hub.secrets,
-        matches: (pattern, text) => text.startsWith(pattern),
+        ruleSets: new RuleSets(),
         isGone: () => false,
       },
       clock: hub.clock,
@@ -128,7 +129,7 @@ it('after a change of rules every agent it concerns is assigned anew, though the
   on.sends = (_name, { type }) => {
     if (type === 'resolve' && ++resolved > 200 && away) throw new Error('away');
   };
-  const rule = aRule({ tenantId: hub.tenantId, pattern: 'late', tagMatch: null, bundleName: 'b1' });
+  const rule = aRule({ tenantId: hub.tenantId, pattern: 'late*', tagMatch: null, bundleName: 'b1' });
   await actors.ask('tenant', hub.tenantId, 'changeRule', { action: 'create', rule });
   await pass(2000);
   expect(resolved).toBeGreaterThan(200);

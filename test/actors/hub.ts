@@ -8,6 +8,7 @@ import { createLocalBroadcast } from '../../adapters/local/broadcast.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { openSqliteInline } from '../../adapters/sqlite/index.ts';
 import type { Approval } from '../../src/domain/approval.ts';
+import { RuleSets } from '../../src/domain/assignment.ts';
 import { agentsOf, type Control, dashboardsOf } from '../../src/domain/frame.ts';
 import { type Env, environments } from '../../src/domain/ids.ts';
 import type { Store } from '../../src/ports/store.ts';
@@ -39,8 +40,7 @@ export async function aHub(options: HubOptions = {}) {
       ports: {
         store: options.wrap?.(store) ?? store,
         secrets,
-        matches: (pattern, text) =>
-          pattern.endsWith('*') ? text.startsWith(pattern.slice(0, -1)) : pattern === text,
+        ruleSets: new RuleSets(),
         isGone: () => false,
         ...options.ports,
       },

@@ -1,7 +1,7 @@
 // Keyed mutex, semaphore and timeout: order, bounds and refusals.
 import { describe, expect, it } from 'vitest';
 import { createKeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
-import { createSemaphore } from '../../src/concurrency/semaphore.ts';
+import { createSemaphore, createSemaphores } from '../../src/concurrency/semaphore.ts';
 import { withTimeout } from '../../src/concurrency/with-timeout.ts';
 import { ManualClock } from '../clock.ts';
 
@@ -54,18 +54,43 @@ describe('a semaphore', () => {
     await expect(waiting).resolves.toBe('waited');
   });
 
-  it('refuses what waited too long, and hands the place on all the same', async () => {
-    let now = 0;
-    const enter = createSemaphore({ max: 1, maxWaiting: 2, maxWaitMs: 5, now: () => now, refusal });
+  it('refuses what waited too long while it still waits, and lets another wait in its place', async () => {
+    const clock = new ManualClock();
+    const enter = createSemaphore({ max: 1, maxWaiting: 1, maxWait: { ms: 5, clock }, refusal });
     const first = gate();
     const running = enter(() => first.closed);
     const late = enter(async () => 'late');
-    now = 6;
+    clock.advance(5);
+    await expect(late).rejects.toThrow('refused');
     const fresh = enter(async () => 'fresh');
+    clock.advance(4);
     first.open();
     await running;
-    await expect(late).rejects.toThrow('refused');
     await expect(fresh).resolves.toBe('fresh');
+    expect(clock.pending).toBe(0);
+  });
+
+  it('hands its place on when a task fails, in the order in which they came', async () => {
+    const enter = createSemaphore({ max: 1, maxWaiting: 9, refusal });
+    const order: number[] = [];
+    const failed = enter(async () => {
+      throw new Error('broken');
+    });
+    const rest = [1, 2, 3].map((n) => enter(async () => void order.push(n)));
+    await expect(failed).rejects.toThrow('broken');
+    await Promise.all(rest);
+    expect(order).toEqual([1, 2, 3]);
+  });
+
+  it('of a key leaves others alone', async () => {
+    const enter = createSemaphores({ max: 1, maxWaiting: 0, refusal });
+    const first = gate();
+    const running = enter('a', () => first.closed);
+    await expect(enter('a', async () => 'never')).rejects.toThrow('refused');
+    await expect(enter('b', async () => 'b')).resolves.toBe('b');
+    first.open();
+    await running;
+    await expect(enter('a', async () => 'again')).resolves.toBe('again');
   });
 });
 

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EventInput } from '../../src/domain/event.ts';
 import type { EventFilter } from '../../src/ports/events.ts';
+import { maxPageBytes } from '../../src/ports/page.ts';
 import { aBatch, everything, readAll } from './events.ts';
 import { anEvent, hostileTexts, type Open, sharedStore, t0, uuid } from './fixtures.ts';
 
@@ -60,6 +61,52 @@ export function eventsSearchContract(name: string, open: Open): void {
       for (const time of times) {
         const filter = { env: null, since: time, until: time };
         expect((await readAll(store, tenantId, filter)).map((e) => e.timestamp)).toEqual([time]);
+      }
+    });
+
+    it('a page ends when it holds enough bytes, and the next goes on there', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const payload = { text: 'é'.repeat(30_000) };
+      for (let i = 0; i < 4; i++) {
+        const events = Array.from({ length: 30 }, (_, n) =>
+          anEvent({ timestamp: t0 + n, agent_id: `a${n % 7}`, payload }),
+        );
+        await store.events.ingest(aBatch(tenantId, events));
+      }
+      const sizes: number[] = [];
+      const found = new Set<string>();
+      let cursor: string | null = null;
+      do {
+        const page = await store.events.search(tenantId, everything, 1000, cursor);
+        for (const { call_id } of page.events) found.add(call_id);
+        sizes.push(page.events.length);
+        cursor = page.next;
+      } while (cursor !== null);
+      expect(found.size).toBe(120);
+      expect(sizes.reduce((a, b) => a + b)).toBe(120);
+      // Each holds a little more than 60,000 bytes.
+      for (const size of sizes) expect(size * 60_000).toBeLessThanOrEqual(maxPageBytes + 120_000);
+      for (const size of sizes.slice(0, -1)) expect(size * 62_000).toBeGreaterThan(maxPageBytes - 120_000);
+    });
+
+    it('one event is read by its id, within its tenant', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const twice = anEvent({ verdict: 'call_denied' });
+      const events = [
+        ...Array.from({ length: 20 }, () => anEvent()),
+        anEvent({ verdict: 'call_allowed' }),
+        twice,
+      ];
+      await store.events.ingest(aBatch(tenantId, events));
+      await store.events.ingest(aBatch(tenantId, [{ ...twice, verdict: 'call_allowed' }]));
+      const all = await readAll(store, tenantId);
+      for (const event of all) expect(await store.events.get(tenantId, event.id)).toEqual(event);
+      expect(all.flatMap(({ outcomes }) => outcomes)).toHaveLength(1);
+      expect(await store.events.get(uuid(), all[0]?.id ?? '')).toBeNull();
+      for (const id of [uuid(), 'nonsense', '', '0', (all[0]?.id ?? '').toUpperCase().replace(/^0/, 'f')]) {
+        expect(await store.events.get(tenantId, id)).toBeNull();
       }
     });
 

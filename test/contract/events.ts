@@ -1,9 +1,9 @@
 // What every store promises of audit events: storing, repeats, outcomes and removal (ports/events). Reading is in events-search.ts.
 import { describe, expect, it } from 'vitest';
-import type { EventInput } from '../../src/domain/event.ts';
+import { type EventInput, maxOutcomes } from '../../src/domain/event.ts';
 import { uuidPattern } from '../../src/domain/ids.ts';
 import type { EventBatch, EventFilter } from '../../src/ports/events.ts';
-import type { Store } from '../../src/ports/store.ts';
+import type { DocumentStore } from '../../src/ports/store.ts';
 import { anEvent, hostileTexts, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';
 
 export const aBatch = (
@@ -15,7 +15,7 @@ export const aBatch = (
 export const everything: EventFilter = { env: null };
 
 /** All events a filter finds, over as many pages as it takes. */
-export async function readAll(store: Store, tenantId: string, filter = everything, limit = 1000) {
+export async function readAll(store: DocumentStore, tenantId: string, filter = everything, limit = 1000) {
   const found = [];
   let cursor: string | null = null;
   do {
@@ -70,6 +70,30 @@ export function eventsContract(name: string, open: Open): void {
       );
       for (const event of stored) expect(event.id).toMatch(uuidPattern);
       expect(await readAll(store, tenantId)).toEqual(stored);
+    });
+
+    it('keeps what the first repeats of a call say, so many and no longer than a bound', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const event = anEvent({ verdict: 'v' });
+      const reason = `${'x'.repeat(999)}🦄${'y'.repeat(1000)}`;
+      const repeats = Array.from({ length: maxOutcomes + 5 }, (_, i) => ({
+        ...event,
+        verdict: `v${i}`,
+        payload: { reason, decision_name: reason, decision_source: reason },
+      }));
+      await store.events.ingest(aBatch(tenantId, [event]));
+      // In two ways: those of one batch, and one by one.
+      await store.events.ingest(aBatch(tenantId, repeats.slice(0, 30)));
+      for (const repeat of repeats.slice(30)) await store.events.ingest(aBatch(tenantId, [repeat]));
+      const [stored] = await readAll(store, tenantId);
+      const verdicts = stored?.outcomes.map(({ verdict }) => verdict);
+      expect(verdicts).toEqual(repeats.slice(0, maxOutcomes).map(({ verdict }) => verdict));
+      expect(stored?.outcomes[7]).toMatchObject({
+        reason: 'x'.repeat(999),
+        decision_name: 'x'.repeat(999),
+        decision_source: 'x'.repeat(999),
+      });
     });
 
     it('an empty batch stores nothing', async () => {

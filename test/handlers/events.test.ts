@@ -1,7 +1,7 @@
 // Audit events: what is stored, announced, found and counted.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { HubError } from '../../src/domain/error.ts';
-import { streamHandlers } from '../../src/handlers/streams.ts';
+import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
@@ -237,6 +237,48 @@ it('are found page by page through the cursor, each once', async () => {
   }
   expect(seen).toEqual(['c4', 'c3', 'c2', 'c1', 'c0']);
   expect(cursor).toBe('');
+});
+
+it('with large payloads show in lists what fits, and are read whole by their id', async () => {
+  const payload = {
+    tool_args: { content: 'x'.repeat(50_000) },
+    reason: 'r'.repeat(3000),
+    note: 'n'.repeat(2900),
+    decision_name: 'no-secrets',
+    environment: 'production',
+  };
+  await ingest(event('1', { payload }));
+  const [listed] = (await t.call('searchEvents', {}, key)).body;
+  const gone = (value: unknown) => ({ _truncated: true, bytes: JSON.stringify(value).length });
+  expect(listed).toMatchObject({
+    call_id: '1',
+    payload: { ...payload, tool_args: gone(payload.tool_args), reason: gone(payload.reason) },
+  });
+  const params = { event_id: listed?.id ?? '' };
+  expect((await t.call('getEvent', { params }, key)).body).toEqual({ ...listed, payload });
+  expect((await t.call('getEvent', { params }, user)).body.payload).toEqual(payload);
+});
+
+it('with a payload of very many small values show its size alone', async () => {
+  const payload = Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`k${i}`, i]));
+  await ingest(event('1', { payload }));
+  const [listed] = (await t.call('searchEvents', {}, key)).body;
+  expect(listed?.payload).toMatchObject({ _truncated: true });
+});
+
+it('are not there for keys of other environments, other tenants and unknown ids', async () => {
+  await ingest(event('1'));
+  const [{ id } = { id: '' }] = (await t.call('searchEvents', {}, user)).body;
+  const unknown = { code: 'not_found', message: 'Event not found.' };
+  const params = { event_id: id };
+  await expect(t.call('getEvent', { params }, t.key(user, 'staging'))).rejects.toMatchObject(unknown);
+  await expect(t.call('getEvent', { params }, await t.tenant())).rejects.toMatchObject(unknown);
+  await expect(t.call('getEvent', { params }, { ...key, agentPattern: 'other-*' })).rejects.toMatchObject(
+    unknown,
+  );
+  expect((await t.call('getEvent', { params }, { ...key, agentPattern: 'agent-*' })).body.id).toBe(id);
+  const other = { params: { event_id: t.hub.secrets.uuid() } };
+  await expect(t.call('getEvent', other, key)).rejects.toMatchObject(unknown);
 });
 
 it('of another environment or tenant are not seen by a key', async () => {

@@ -30,6 +30,29 @@ it('are created, listed by priority, changed and removed', async () => {
   await expect(change(first.id, { priority: 2 })).rejects.toMatchObject({ code: 'not_found' });
 });
 
+it('are at most 200 in a tenant', async () => {
+  for (let priority = 0; priority < 200; priority++) await create({ priority });
+  await expect(create({ priority: 200 })).rejects.toMatchObject({
+    code: 'unprocessable',
+    message: expect.stringContaining('at most 200'),
+  });
+  const other = await t.tenant();
+  expect((await t.call('createRule', { body: rule }, other)).status).toBe(201);
+  const list = (query: object) => t.call('listRules', { query: { ...query } }, user);
+  const { body } = await list({ limit: '150' });
+  expect(body.map(({ priority }) => priority)).toEqual(Array.from({ length: 150 }, (_, i) => i));
+  const rest = await list({ limit: '150', offset: '150' });
+  expect(rest.body.map(({ priority }) => priority).at(-1)).toBe(199);
+  const params = { rule_id: body[0]?.id ?? '' };
+  await t.call('deleteRule', { params }, user);
+  expect((await create({ priority: 200 })).priority).toBe(200);
+});
+
+it('have tags that fit into a list', async () => {
+  const tag_match = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`tag-${i}`, 'é'.repeat(100)]));
+  await expect(create({ tag_match })).rejects.toMatchObject({ code: 'validation_failed' });
+});
+
 it('tell the dashboards of every change', async () => {
   t.newFrames();
   const { id } = await create();

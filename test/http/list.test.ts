@@ -54,7 +54,7 @@ it('a field over 4 KiB is replaced by its size, whatever it is made of', () => {
 });
 
 it('an odd path makes no odd link', () => {
-  const list = new List([{}], () => ({ cursor: 'abc' }));
+  const list = new List([{}], { cursor: 'abc' });
   const { headers } = encodeList(list, { path: '/api/v1/x>é"', query: '' });
   expect(headers).toEqual([
     ['X-Next-Cursor', 'abc'],

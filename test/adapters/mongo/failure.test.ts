@@ -21,6 +21,7 @@ it('a bulk write that lost its connection is unavailable, not an error of the hu
 it('a command that the server refuses is an error of the hub, and what it cannot keep is one of the caller', () => {
   const refused = (code: number) => asHubError(new MongoServerError({ message: 'no', code }), noLog);
   expect(refused(2)).toMatchObject({ code: 'internal' });
+  expect(refused(50)).toMatchObject({ code: 'search_timeout' });
   expect(refused(91)).toMatchObject({ code: 'unavailable' });
   expect(refused(10334)).toMatchObject({ code: 'unprocessable' });
   expect(

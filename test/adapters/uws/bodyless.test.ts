@@ -109,6 +109,16 @@ describe('an answer without a body', () => {
   });
 });
 
+describe('an answer that ends its connection', () => {
+  it('is whole: its length and its end are where they belong', async () => {
+    await using hub = await serve();
+    const answer = split(await hub.once('GET /api/v1/sessions/a HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'));
+    expect([answer.status, answer.headers.get('connection')]).toEqual([400, 'close']);
+    expect(answer.headers.get('content-length')).toBe(String(answer.rest.length));
+    expect(JSON.parse(answer.rest)).toMatchObject({ code: 'bad_request' });
+  });
+});
+
 /** What each client is told to do, in turn, on one connection. Its output: the statuses, one a line, and `same` or `other` for the connection. */
 const steps = [
   'OPTIONS /api/v1/keys',

@@ -143,10 +143,37 @@ describe('bodies', () => {
       expect(await response.json()).toMatchObject({ code: 'payload_too_large' });
     }
     const socket = await hub.connect();
-    socket.send(`POST /api/v1/events HTTP/1.1\r\nHost: a\r\n${auth}Content-Length: ${big.length}\r\n\r\n`);
+    socket.send(
+      `POST /api/v1/events HTTP/1.1\r\nHost: a\r\n${auth}Content-Length: ${big.length}\r\n\r\n${big}`,
+    );
     await socket.until((t) => t.includes('413'));
-    socket.send(`${big}GET /api/v1/sessions/after HTTP/1.1\r\nHost: a\r\n${auth}\r\n`);
+    socket.send(`GET /api/v1/sessions/after HTTP/1.1\r\nHost: a\r\n${auth}\r\n`);
     expect(await socket.until((t) => t.includes('after'))).toContain('{"key":"after"}');
+  });
+
+  it('that nobody reads leave a connection that ends when it is idle', async () => {
+    await using hub = await serve();
+    const post = (more: string) => `POST /api/v1/events HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
+    const refused = [
+      `${post('X-Requested-With: a\r\nContent-Length: 3')}\r\nabc`,
+      `${post('X-Requested-With: a\r\nTransfer-Encoding: chunked')}\r\n3\r\nabc\r\n0\r\n\r\n`,
+    ];
+    for (const text of await Promise.all(refused.map((request) => hub.once(request)))) {
+      expect(statuses(text)).toEqual(['401']);
+      // Not told to close: it may be used again until then.
+      expect(text).not.toMatch(/connection: close/i);
+    }
+  });
+
+  it('of which nothing more comes end the connection with the answer', async () => {
+    await using hub = await serve();
+    for (const length of ['Content-Length: 5', 'Transfer-Encoding: chunked']) {
+      const text = await hub.once(
+        `POST /api/v1/events HTTP/1.1\r\nHost: a\r\nX-Requested-With: a\r\n${length}\r\n\r\n`,
+      );
+      expect(statuses(text)).toEqual(['401']);
+      expect(text).toMatch(/connection: close/i);
+    }
   });
 
   it('far over the limit end the connection', async () => {

@@ -21,6 +21,7 @@ const budgetsOf = (
 ): Budgets => ({
   unsent: new ByteBudget(unsent),
   received: new ByteBudget(received),
+  partial: new ByteBudget({ total: 0, share: 0 }),
 });
 
 /** A connection that asks and then reads nothing. */
@@ -184,8 +185,10 @@ describe('bodies on their way', () => {
     await using hub = await serve({ budgets });
     const socket = await hub.connect();
     socket.send(post(500_000).replace(keyText, `${keyText}0`) + 'x'.repeat(1000));
-    expect(statusOf(await socket.until((text) => text.includes('}')))).toBe('401');
+    await eventually(() => hub.server.connections() === 1);
+    expect(budgets.received.held).toBe(0);
     socket.send('x'.repeat(499_000));
+    expect(statusOf(await socket.until((text) => text.includes('}')))).toBe('401');
     socket.send(ask('a', '/api/v1/sessions/k'));
     expect(await socket.until((text) => text.includes('"k"'))).toContain('{"key":"k"}');
     expect(budgets.received.held).toBe(0);

@@ -1,58 +1,69 @@
 // Shell-style name patterns, as Python's fnmatch reads them, case-sensitive. Used for tools, domains, agents and contract names.
 
-type Part =
-  | { readonly type: 'star' }
-  | { readonly type: 'one' }
-  | { readonly type: 'char'; readonly char: string }
-  | {
-      readonly type: 'set';
-      readonly negated: boolean;
-      readonly ranges: readonly (readonly [string, string])[];
-    };
+/** What one character of the text must be: one of these ranges of code points, or none of them. */
+interface Part {
+  readonly negated: boolean;
+  readonly ranges: readonly (readonly [first: number, last: number])[];
+}
+
+interface Pattern {
+  readonly parts: readonly Part[];
+  /** Numbers of parts in front of which any text may stand; the number of parts stands for the end. */
+  readonly gaps: ReadonlySet<number>;
+}
 
 /**
  * Compiles a glob: `*` any text, `?` one character, `[seq]` and `[!seq]` one character of (not of) a set; all else is literal, an
- * unclosed `[` too. The whole text must match. Time is at most (pattern x text), with no recursion.
+ * unclosed `[` too. The whole text must match. A match takes one step for each character of the text and each 31 of the pattern, whatever
+ * they hold.
  */
 export function compileGlob(pattern: string): (text: string) => boolean {
   if (pattern === '*') return () => true;
   if (!/[*?[]/.test(pattern)) return (text) => text === pattern;
-  const parts = partsOf([...pattern]);
-  return (text) => run(parts, [...text]);
+  const [start = '', end, more] = pattern.split('*');
+  if (end !== undefined && more === undefined && !/[?[]/.test(pattern)) {
+    const shortest = start.length + end.length;
+    return (text) => text.length >= shortest && text.startsWith(start) && text.endsWith(end);
+  }
+  const read = patternOf(Array.from(pattern, codeOf));
+  let automaton: Automaton | null = null;
+  return (text) => {
+    automaton ??= new Automaton(read);
+    return automaton.matches(text);
+  };
 }
 
 /** Whether the whole text fits the glob. */
 export const globMatch = (pattern: string, text: string): boolean => compileGlob(pattern)(text);
 
-function partsOf(chars: readonly string[]): Part[] {
+const codeOf = (char: string): number => char.codePointAt(0) ?? 0;
+const [star, question, open, close, bang, dash] = ['*', '?', '[', ']', '!', '-'].map(codeOf);
+
+function patternOf(codes: readonly number[]): Pattern {
   const parts: Part[] = [];
-  for (let i = 0; i < chars.length; i++) {
-    const char = chars[i] as string;
-    if (char === '*') {
-      if (parts.at(-1)?.type !== 'star') parts.push({ type: 'star' });
-    } else if (char === '?') parts.push({ type: 'one' });
-    else if (char !== '[') parts.push({ type: 'char', char });
+  const gaps = new Set<number>();
+  for (let i = 0; i < codes.length; i++) {
+    const code = codes[i] as number;
+    // A closing bracket that comes first is a member of the set.
+    const from = i + (codes[i + 1] === bang ? 2 : 1);
+    const end = code === open ? codes.indexOf(close as number, from + 1) : -1;
+    if (code === star) gaps.add(parts.length);
+    else if (code === question) parts.push({ negated: true, ranges: [] });
+    else if (end < 0) parts.push({ negated: false, ranges: [[code, code]] });
     else {
-      const negated = chars[i + 1] === '!';
-      const from = i + (negated ? 2 : 1);
-      // A closing bracket that comes first is a member of the set.
-      const end = chars.indexOf(']', from + 1);
-      if (end < 0) parts.push({ type: 'char', char });
-      else {
-        parts.push({ type: 'set', negated, ranges: rangesOf(chars.slice(from, end)) });
-        i = end;
-      }
+      parts.push({ negated: from === i + 2, ranges: rangesOf(codes.slice(from, end)) });
+      i = end;
     }
   }
-  return parts;
+  return { parts, gaps };
 }
 
-function rangesOf(chars: readonly string[]): [string, string][] {
-  const ranges: [string, string][] = [];
-  for (let i = 0; i < chars.length; i++) {
-    const first = chars[i] as string;
-    const last = chars[i + 2];
-    if (chars[i + 1] === '-' && last !== undefined) {
+function rangesOf(codes: readonly number[]): [number, number][] {
+  const ranges: [number, number][] = [];
+  for (let i = 0; i < codes.length; i++) {
+    const first = codes[i] as number;
+    const last = codes[i + 2];
+    if (codes[i + 1] === dash && last !== undefined) {
       ranges.push([first, last]);
       i += 2;
     } else ranges.push([first, first]);
@@ -60,36 +71,82 @@ function rangesOf(chars: readonly string[]): [string, string][] {
   return ranges;
 }
 
-function fits(part: Part, char: string): boolean {
-  if (part.type === 'one') return true;
-  if (part.type === 'char') return part.char === char;
-  if (part.type === 'star') return false;
-  const cp = char.codePointAt(0) ?? 0;
-  const inside = part.ranges.some(
-    ([first, last]) => cp >= (first.codePointAt(0) ?? 0) && cp <= (last.codePointAt(0) ?? 0),
-  );
-  return inside !== part.negated;
+const fits = ({ negated, ranges }: Part, code: number): boolean =>
+  ranges.some(([first, last]) => code >= first && code <= last) !== negated;
+
+/** Bits of a number that stay one small integer when shifted. */
+const wordBits = 31;
+const wordMask = 0x7fffffff;
+
+/**
+ * All ways to match at once, as bits: bit `n` is set while the text so far can be read as the first `n` parts. Each character moves every bit
+ * up by one where its part fits; a bit in front of which a gap stands stays as well.
+ */
+class Automaton {
+  readonly #words: number;
+  readonly #gaps: Int32Array;
+  /** The bit of the whole pattern. */
+  readonly #whole: number;
+  /** Characters between two bounds fit the same parts: the first of each such range, ascending, and the bits of its parts. */
+  readonly #bounds: readonly number[];
+  readonly #fitting: Int32Array;
+
+  constructor({ parts, gaps }: Pattern) {
+    this.#whole = parts.length;
+    this.#words = Math.floor(parts.length / wordBits) + 1;
+    this.#gaps = new Int32Array(this.#words);
+    for (const gap of gaps) setBit(this.#gaps, 0, gap);
+    const edges = parts.flatMap(({ ranges }) => ranges.flatMap(([first, last]) => [first, last + 1]));
+    this.#bounds = [...new Set([0, ...edges])].sort((a, b) => a - b);
+    this.#fitting = new Int32Array(this.#bounds.length * this.#words);
+    this.#bounds.forEach((code, range) => {
+      parts.forEach((part, i) => {
+        if (fits(part, code)) setBit(this.#fitting, range * this.#words, i + 1);
+      });
+    });
+  }
+
+  matches(text: string): boolean {
+    const words = this.#words;
+    const gaps = this.#gaps;
+    const fitting = this.#fitting;
+    const reached = new Int32Array(words);
+    reached[0] = 1;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.codePointAt(i) as number;
+      if (code > 0xffff) i++;
+      const at = this.#rangeOf(code) * words;
+      let carry = 0;
+      let any = 0;
+      for (let word = 0; word < words; word++) {
+        const before = reached[word] as number;
+        const moved = ((before << 1) & wordMask) | carry;
+        carry = before >>> (wordBits - 1);
+        const now = (moved & (fitting[at + word] as number)) | (before & (gaps[word] as number));
+        reached[word] = now;
+        any |= now;
+      }
+      if (any === 0) return false;
+    }
+    const last = reached[Math.floor(this.#whole / wordBits)] as number;
+    return ((last >>> (this.#whole % wordBits)) & 1) === 1;
+  }
+
+  /** The number of the last bound that is not above the character. */
+  #rangeOf(code: number): number {
+    const bounds = this.#bounds;
+    let low = 0;
+    let high = bounds.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((bounds[middle] as number) <= code) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
 }
 
-function run(parts: readonly Part[], chars: readonly string[]): boolean {
-  let part = 0;
-  let at = 0;
-  // Only the last star ever needs to be widened, which keeps this from exploding.
-  let star = -1;
-  let starAt = 0;
-  while (at < chars.length) {
-    const current = parts[part];
-    if (current?.type === 'star') {
-      star = part++;
-      starAt = at;
-    } else if (current && fits(current, chars[at] as string)) {
-      part++;
-      at++;
-    } else if (star >= 0) {
-      part = star + 1;
-      at = ++starAt;
-    } else return false;
-  }
-  while (parts[part]?.type === 'star') part++;
-  return part === parts.length;
+function setBit(words: Int32Array, from: number, bit: number): void {
+  const word = from + Math.floor(bit / wordBits);
+  words[word] = (words[word] as number) | (1 << (bit % wordBits));
 }

@@ -129,3 +129,26 @@ it('matches globs as the reference does', () => {
     { numRuns: 10_000 },
   );
 });
+
+it('matches long globs as the reference does', () => {
+  const one = fc.constantFrom('a', 'b', 'é', '?', '[ab]', '[!a]', '[a-c]');
+  const run = fc.array(one, { minLength: 10, maxLength: 45 });
+  const char = fc.constantFrom('a', 'b', 'c', 'é');
+  const fitting: { readonly [part: string]: string } = { '[ab]': 'b', '[!a]': 'c', '[a-c]': 'a' };
+  const charOf = (part: string, other: string): string => fitting[part] ?? (part === '?' ? other : part);
+  let matched = 0;
+  fc.assert(
+    fc.property(run, run, fc.array(char, { minLength: 100 }), fc.nat(8), (start, end, chars, wrong) => {
+      const glob = [...start, '*', ...end];
+      const between = chars.slice(0, wrong);
+      const ends = [...start, ...end].map((part, i) => charOf(part, chars[i] ?? 'a'));
+      if (wrong > 4) ends[wrong * 3] = 'c';
+      const text = [...ends.slice(0, start.length), ...between, ...ends.slice(start.length)].join('');
+      const expected = fnmatch(glob.join(''), text);
+      if (expected) matched++;
+      expect(globMatch(glob.join(''), text)).toBe(expected);
+    }),
+    { numRuns: 2_000 },
+  );
+  expect(matched).toBeGreaterThan(20);
+});

@@ -1,0 +1,33 @@
+// How many searches run at once. A search may read much of what a tenant has stored, and the store does little else meanwhile.
+import type { Caller } from '../api/call.ts';
+import { createSemaphores, type SemaphoreOptions } from '../concurrency/semaphore.ts';
+import { HubError } from '../domain/error.ts';
+import { limitNames } from '../domain/limit-names.ts';
+import type { Clock } from '../ports/clock.ts';
+
+const maxWaitMs = 2000;
+
+/** Runs a search of a caller when it is its turn. @throws HubError rate_limited when too many wait, or after 2 s; or what the search throws */
+export type Searches = <T>(caller: Caller, search: () => Promise<T>) => Promise<T>;
+
+export function createSearches(clock: Clock): Searches {
+  const shared: Pick<SemaphoreOptions, 'maxWait' | 'refusal'> = {
+    maxWait: { ms: maxWaitMs, clock },
+    refusal: () =>
+      new HubError('rate_limited', 'Too many searches at once. Wait for one to end, then repeat.', {
+        retryAfter: 1,
+      }),
+  };
+  const ofUser = createSemaphores({ max: 4, maxWaiting: 16, ...shared });
+  const ofAgent = createSemaphores({ max: 2, maxWaiting: 4, ...shared });
+  // Agents choose their ids: what all of a tenant's callers may do together bounds what they take from other tenants.
+  const ofTenant = createSemaphores({ max: 16, maxWaiting: 64, ...shared });
+
+  return (caller, search) => {
+    if (caller.kind !== 'user' && caller.kind !== 'key') return search();
+    const together = () => ofTenant(caller.tenantId, search);
+    return caller.kind === 'user'
+      ? ofUser(caller.userId, together)
+      : ofAgent(limitNames.searchesOfAgent(caller), together);
+  };
+}

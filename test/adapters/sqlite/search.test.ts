@@ -1,0 +1,46 @@
+// A search that takes its time gives what it has found so far, and gets further with every page.
+import { expect, it } from 'vitest';
+import { CallIndex } from '../../../adapters/sqlite/calls.ts';
+import { Database } from '../../../adapters/sqlite/database.ts';
+import { encodeBatch } from '../../../adapters/sqlite/events-encode.ts';
+import { eventWriter } from '../../../adapters/sqlite/events-ingest.ts';
+import { eventSearch } from '../../../adapters/sqlite/events-search.ts';
+import { migrate } from '../../../adapters/sqlite/schema.ts';
+import { finish } from '../../../adapters/sqlite/sync.ts';
+import type { EventFilter, EventPage } from '../../../src/ports/events.ts';
+import { aBatch } from '../../contract/events.ts';
+import { anEvent, t0, uuid } from '../../contract/fixtures.ts';
+
+it.each([
+  // Found in the bodies alone, and excluded by the summaries alone.
+  { name: 'a text', filter: { env: null, search: 'rare' }, found: ['rare-0', 'rare-40', 'rare-80'] },
+  { name: 'a tool', filter: { env: null, toolName: 'nothing' }, found: [] },
+])('$name among many segments', ({ filter, found }: { filter: EventFilter; found: string[] }) => {
+  const db = new Database(':memory:');
+  migrate(db);
+  const calls = new CallIndex(db);
+  calls.load();
+  const writer = eventWriter(db, calls);
+  const tenantId = uuid();
+  for (let i = 0; i < 100; i++) {
+    const call_id = i % 40 === 0 ? `rare-${i}` : uuid();
+    const batch = aBatch(tenantId, [anEvent({ call_id, timestamp: t0 - i * 7_200_000 })]);
+    db.atomically(() => writer.ingest(encodeBatch(batch)));
+  }
+  let now = 0;
+  // Every look at the clock costs a second.
+  const search = eventSearch(db, () => (now += 1000));
+  const seen: string[] = [];
+  let pages = 0;
+  let cursor: string | null = null;
+  do {
+    const page: EventPage = finish(search(tenantId, filter, 100, cursor));
+    seen.push(...page.events.map((event) => event.call_id));
+    cursor = page.next;
+    pages++;
+    expect(pages).toBeLessThan(100);
+  } while (cursor !== null);
+  expect(seen).toEqual(found);
+  expect(pages).toBeGreaterThan(1);
+  db.close();
+});
