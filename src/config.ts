@@ -184,18 +184,27 @@ function isOrigin(text: string): boolean {
   }
 }
 
+interface Environment {
+  readonly [name: string]: string | undefined;
+}
+
+/** Reads a setting: what is set, else its default. */
+function reader(env: Environment): (name: string) => string {
+  const fallbacks = new Map(settings.map((s) => [s.name, s.fallback]));
+  return (name) => {
+    const value = env[name]?.trim();
+    return value === undefined || value === '' ? (fallbacks.get(name) ?? '') : value;
+  };
+}
+
 /**
  * Reads and checks the settings.
  * @param env usually process.env
  * @throws ConfigError naming every wrong variable, what it is and what fits
  */
-export function readConfig(env: { readonly [name: string]: string | undefined } = process.env): Config {
+export function readConfig(env: Environment = process.env): Config {
   const problems: string[] = [];
-  const fallbacks = new Map(settings.map((s) => [s.name, s.fallback]));
-  const get = (name: string): string => {
-    const value = env[name]?.trim();
-    return value === undefined || value === '' ? (fallbacks.get(name) ?? '') : value;
-  };
+  const get = reader(env);
   const fail = (name: string, wanted: string): void => {
     problems.push(`${name}: ${wanted}`);
   };
@@ -327,6 +336,23 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
   return config;
 }
 
+/** What the commands that work on a data folder need; other settings may be wrong without stopping them. */
+export interface FolderSettings {
+  readonly dataDir: string;
+  readonly secretKey: string | null;
+  /** True when the data is in MongoDB and Redis instead. */
+  readonly isCluster: boolean;
+}
+
+export function readFolderSettings(env: Environment = process.env): FolderSettings {
+  const get = reader(env);
+  return {
+    dataDir: get('DATA_DIR'),
+    secretKey: get('SECRET_KEY') || null,
+    isCluster: get('MONGODB_URL') !== '',
+  };
+}
+
 /** The text of `--help`. */
 export function helpText(): string {
   const width = Math.max(...settings.map((s) => s.name.length));
@@ -336,9 +362,13 @@ export function helpText(): string {
   return [
     'Reeve: a real-time hub for governed AI agents.',
     '',
-    'Usage: npm start            start the hub',
-    '       npm start -- --help  this text',
-    '       npm start -- --print-openapi  print the OpenAPI document',
+    'Usage: reeve [serve]           start the hub',
+    '       reeve backup [FILE]     back up its data folder, while it runs or not',
+    '       reeve restore FILE      put a back-up into a data folder',
+    '       reeve COMMAND --help    more about a command',
+    '       reeve --print-openapi   print the OpenAPI document',
+    '',
+    'From the sources, `npm start` is `reeve serve`, and `npm start -- backup` is `reeve backup`.',
     '',
     'Settings are environment variables [default]:',
     ...lines,

@@ -209,7 +209,7 @@ const migrations: readonly string[] = [
   valueQuotas,
 ];
 
-const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);
+export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);
 
 const hasTable = (db: Database, name: string): boolean =>
   db.get(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name LIKE ?`, [name]) !== undefined;
