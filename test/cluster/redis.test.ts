@@ -13,8 +13,8 @@ import { entriesOf, redisLogs } from '../../adapters/redis/log.ts';
 import { openReader } from '../../adapters/redis/reader.ts';
 import { dashboardsOf } from '../../src/domain/frame.ts';
 import type { Placed } from '../../src/ports/broadcast.ts';
-import type { Store } from '../../src/ports/store.ts';
 import { aFrame, broadcastContract, collector, numbers } from '../contract/broadcast.ts';
+import { t0, writerOf } from '../contract/fixtures.ts';
 import { leasesContract } from '../contract/leases.ts';
 import { limitsContract } from '../contract/limits.ts';
 import { valuesContract } from '../contract/values.ts';
@@ -37,7 +37,35 @@ limitsContract('redis', async () => {
   };
 });
 
-valuesContract('redis', async () => (await open(newPrefix())) as unknown as Store, false);
+valuesContract('redis', () => open(newPrefix()), false);
+
+it('session values that were stored before they were counted are read, added to and overwritten', async () => {
+  const prefix = newPrefix();
+  const parts = await open(prefix);
+  const link = await openLink({
+    url: inject('redisUrl'),
+    log: noLog,
+    clock: systemClock,
+    timeoutMs: 2000,
+    name: 'test',
+  });
+  for (const key of ['n', 'text']) {
+    await link.send(['SET', `${prefix}value:t/${key}`, `${t0 + 1000} 41`, 'PX', '60000']);
+  }
+  const writer = writerOf('t', { quota: { maxBytes: 10, maxKeys: 1 } });
+  expect(await parts.values.get('t', 'n', t0)).toBe('41');
+  expect(await parts.values.get('t', 'n', t0 + 1000)).toBeNull();
+  expect(await parts.values.increment(writer, 'n', 1, t0)).toBe(42);
+  expect(await parts.values.set(writer, 'text', '7', t0)).toBe('set');
+  expect(await parts.values.set(writer, 'text', '1234567', t0)).toBe('bytes_full');
+  expect(await parts.values.set(writer, 'text', '123456', t0)).toBe('set');
+  await parts.values.remove('t', 'n');
+  expect((await parts.values.getMany('t', ['n', 'text'], t0, 100)) as unknown).toEqual(
+    new Map([['text', '123456']]),
+  );
+  await link.close();
+  await parts.close();
+});
 
 leasesContract('redis', async () => {
   const prefix = newPrefix();

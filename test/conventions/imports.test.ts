@@ -42,7 +42,8 @@ const allowed: { readonly [folder: string]: readonly string[] } = {
   demo: ['src/bootstrap', 'src/config.ts'],
 };
 const isRoot = (file: string): boolean =>
-  ['src/main.ts', 'src/client.ts', 'src/config.ts'].includes(file) || file.startsWith('src/bootstrap/');
+  ['src/main.ts', 'src/client.ts', 'src/config.ts'].includes(file) ||
+  /^src\/(bootstrap|commands)\//.test(file);
 
 /** What each adapter folder brings from outside; a package named for one folder may be imported nowhere else. */
 const vendors: { readonly [name: string]: readonly string[] } = {
