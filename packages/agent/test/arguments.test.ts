@@ -146,7 +146,12 @@ describe('arguments', () => {
 
   it('that were changed run where a guard only observes, and the record says so', async () => {
     const args = { target: 'a' };
-    const hook = { run: () => void (args.target = 'b') as undefined };
+    const hook = {
+      run: () => {
+        args.target = 'b';
+        return undefined;
+      },
+    };
     const guard = guardOf(deny('args.x', 'y'), { hooks: [hook], mode: 'observe', sessionId: 's' });
     expect(await guard.run('deploy', args, (seen) => seen.target)).toBe('b');
     const actions = guard.events.events.map(({ action, decision_name }) => `${action} ${decision_name}`);

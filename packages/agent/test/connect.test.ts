@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compiled } from '../../../test/compiled.ts';
 import { sha256 } from '../src/bundle/signature.ts';
-import { ConfigurationError, type ConnectOptions, DeniedError, Guard, HubClient } from '../src/index.ts';
+import { type ConnectOptions, DeniedError, Guard, HubClient } from '../src/index.ts';
 import { FakeHub } from './fake-hub.ts';
 import { until } from './manual-clock.ts';
 
