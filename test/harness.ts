@@ -14,6 +14,7 @@ import { openSqliteInline } from '../adapters/sqlite/index.ts';
 import { type Caller, List, Reply, type Request } from '../src/api/call.ts';
 import { type Api, api } from '../src/api/index.ts';
 import type { ReplyBody, RouteDeclaration } from '../src/api/route.ts';
+import { Registrar } from '../src/app/registrar.ts';
 import { RuleSets } from '../src/domain/assignment.ts';
 import type { Control } from '../src/domain/frame.ts';
 import type { Env } from '../src/domain/ids.ts';
@@ -110,7 +111,10 @@ export const makeEvaluator = (changed: Partial<EvaluatorOptions> = {}): Evaluato
   });
 
 /** @param changed settings other than the defaults @param shared an evaluator that the hub uses and does not close */
-export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluator): Promise<TestHub> {
+export async function makeHub(
+  changed: Partial<Settings> & { readonly newAgentsPerMinute?: number; readonly maxAgents?: number } = {},
+  shared?: Evaluator,
+): Promise<TestHub> {
   const clock = new ManualClock();
   const frames: ReadFrame[] = [];
   const controls: Control[] = [];
@@ -130,9 +134,19 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
     },
   };
   const full: Settings = { ...settings, ...changed };
+  const limits = createLocalLimits({ clock });
   const ruleSets = new RuleSets();
   const announcer = consoleAnnouncer(broadcast, full.wire.signatureEncoding);
-  const ports: ActorPorts = { store, secrets, ruleSets, isGone: () => false };
+  const registrar = new Registrar({
+    agents: store.agents,
+    limits,
+    clock,
+    secrets,
+    log: silentLog,
+    newPerMinute: changed.newAgentsPerMinute ?? 20_000,
+    maxLive: changed.maxAgents ?? 200_000,
+  });
+  const ports: ActorPorts = { store, secrets, ruleSets, registrar, isGone: () => false };
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
     ports,
@@ -143,7 +157,6 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
   });
   const evaluator = shared ?? makeEvaluator();
   const jobs = createLocalJobs({ table: store.jobs, clock, log: silentLog });
-  const limits = createLocalLimits({ clock });
   const hub: Hub = {
     store,
     actors,
@@ -153,6 +166,7 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
     jobs,
     limits,
     requestLimits: limits,
+    registrar,
     ruleSets,
     clock,
     secrets,

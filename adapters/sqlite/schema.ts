@@ -166,6 +166,15 @@ UPDATE approvals SET tool_args = NULL WHERE args_bytes > 4096;
 CREATE INDEX contracts_newest ON contracts (tenant_id, created_at);
 `;
 
+// Partial indexes, because there may be many more retired registrations than living ones.
+const retirement = `
+ALTER TABLE registrations ADD COLUMN retired_at INTEGER;
+CREATE INDEX registrations_live ON registrations (tenant_id, agent_id) WHERE retired_at IS NULL;
+CREATE INDEX registrations_idle ON registrations (last_seen_at) WHERE bundle_name IS NULL AND retired_at IS NULL;
+CREATE TABLE agents_left_out (
+  tenant_id TEXT NOT NULL, hour INTEGER NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (tenant_id, hour)) WITHOUT ROWID;
+`;
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -175,6 +184,7 @@ const migrations: readonly string[] = [
   provenance,
   pages,
   keyScopes,
+  retirement,
 ];
 
 const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

@@ -111,6 +111,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     jobs,
     limits,
     requestLimits: parts.requestLimits,
+    registrar: parts.registrar,
     ruleSets,
     clock,
     secrets,

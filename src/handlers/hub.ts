@@ -2,6 +2,7 @@
 import type { HubActors } from '../../actors/protocol.ts';
 import type { CallerOf, List, Reply, Request } from '../api/call.ts';
 import type { Input, ReplyBody, RouteDeclaration } from '../api/route.ts';
+import type { Registrar } from '../app/registrar.ts';
 import type { RuleSets } from '../domain/assignment.ts';
 import type { Quotas } from '../domain/quota.ts';
 import type { Storage } from '../domain/storage.ts';
@@ -85,6 +86,7 @@ export interface Hub {
   readonly limits: Limits;
   /** Limits of a caller's requests, which must not need more than this process. */
   readonly requestLimits: Limits;
+  readonly registrar: Pick<Registrar, 'seen' | 'leftOut'>;
   /** Assignment rules, compiled. */
   readonly ruleSets: Pick<RuleSets, 'of'>;
   readonly clock: Clock;
@@ -105,7 +107,11 @@ export type Handler<R extends RouteDeclaration> = (
 ) => Promise<ReplyBody<R> | Reply<ReplyBody<R>> | PageOf<ReplyBody<R>>>;
 
 /** A page of the list that a route declares. */
-type PageOf<B> = B extends readonly (infer T)[] ? List<T> : never;
+type PageOf<B> = B extends readonly (infer T)[]
+  ? List<T>
+  : B extends { readonly [field: string]: readonly (infer T)[] }
+    ? List<T>
+    : never;
 
 /** One handler for each route of a table that is not a stream; a missing one does not compile. */
 export type Handlers<T extends { readonly [name: string]: RouteDeclaration }> = {
