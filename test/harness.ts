@@ -14,13 +14,15 @@ import { openSqliteInline } from '../adapters/sqlite/index.ts';
 import { type Caller, List, Reply, type Request } from '../src/api/call.ts';
 import { type Api, api } from '../src/api/index.ts';
 import type { ReplyBody, RouteDeclaration } from '../src/api/route.ts';
+import { createApp } from '../src/app/index.ts';
+import type { AppPorts } from '../src/app/ports.ts';
 import { Registrar } from '../src/app/registrar.ts';
 import { RuleSets } from '../src/domain/assignment.ts';
 import type { Control } from '../src/domain/frame.ts';
 import type { Env } from '../src/domain/ids.ts';
-import type { Hub, Settings } from '../src/handlers/hub.ts';
-import { handlers } from '../src/handlers/index.ts';
-import { problemsOf, validationFailed } from '../src/handlers/problems.ts';
+import type { Hub, Settings } from '../src/handlers/console/hub.ts';
+import { handlers } from '../src/handlers/console/index.ts';
+import { problemsOf, validationFailed } from '../src/handlers/console/problems.ts';
 import { encodeList } from '../src/http/list.ts';
 import { checkOwnEnvironment } from '../src/http/validate.ts';
 import type { Broadcast } from '../src/ports/broadcast.ts';
@@ -96,7 +98,7 @@ const settings: Settings = {
     rulesetKinds: ['Ruleset'],
     signatureEncoding: 'hex',
   },
-  quotas: { largeArgsBytes: 1 << 30, largeArgsDays: 90 },
+  quotas: { sessionBytes: 1 << 28, sessionKeys: 1_000_000, largeArgsBytes: 1 << 30, largeArgsDays: 90 },
 };
 
 const evaluatorThread = compiled('adapters/node/evaluator/worker.ts');
@@ -157,7 +159,7 @@ export async function makeHub(
   });
   const evaluator = shared ?? makeEvaluator();
   const jobs = createLocalJobs({ table: store.jobs, clock, log: silentLog });
-  const hub: Hub = {
+  const appPorts: AppPorts = {
     store,
     actors,
     announcer,
@@ -188,8 +190,8 @@ export async function makeHub(
       }),
       draining: () => false,
     },
-    openApi: () => '{}',
   };
+  const hub: Hub = { ...appPorts, app: createApp(appPorts), openApi: () => '{}' };
   let told = 0;
   let tenants = 0;
 

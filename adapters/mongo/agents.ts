@@ -1,30 +1,14 @@
 // Agent registrations and reported versions in MongoDB: a document per (tenant, agent), and one per (tenant, env, agent, bundle) reported.
 // Both only ever move forward in time; making and changing a registration are writes that may be repeated.
 import type { Collection, Filter } from 'mongodb';
-import type { Registration, Reported, Tags } from '../../src/domain/agent.ts';
+import type { Registration, Tags } from '../../src/domain/agent.ts';
 import type { AgentManifest } from '../../src/domain/event.ts';
-import type { Env } from '../../src/domain/ids.ts';
 import type { AgentStore } from '../../src/ports/agents.ts';
+import type { AgentRow, LeftOutRow, ReportRow } from './agent-rows.ts';
 import { stale, unlessTaken } from './failure.ts';
-import { byTenant, type Fenced, fromRow, fromText, notAfter, type Row, toText } from './form.ts';
-import { reportings, sightings } from './last-seen.ts';
+import { byTenant, fromRow, fromText, notAfter, toText } from './form.ts';
+import { lastReports, lastSeen } from './last-seen.ts';
 import { pageOf } from './page.ts';
-
-export type AgentRow = Omit<Row<Registration>, 'tags' | 'manifest'> &
-  Fenced & {
-    readonly tags: string;
-    readonly manifest: string | null;
-  };
-
-export type ReportRow = Reported & { readonly _id: string; readonly tenantId: string; readonly env: Env };
-
-/** Agents of a tenant that were not registered in an hour. */
-export interface LeftOutRow {
-  readonly _id: string;
-  readonly tenantId: string;
-  readonly hour: number;
-  readonly count: number;
-}
 
 const leftOutId = (tenantId: string, hour: number): string => `${hour} ${tenantId}`;
 
@@ -47,8 +31,8 @@ export function mongoAgents(
     agentId,
   });
 
-  const sighted = sightings(agents);
-  const reported = reportings(agents, reports);
+  const seen = lastSeen(agents);
+  const reported = lastReports(agents, reports);
 
   const oldest = (filter: Filter<AgentRow>, limit: number) =>
     agents
@@ -68,7 +52,7 @@ export function mongoAgents(
 
   return {
     async seen(tenantId, agentId, env, now, newId) {
-      const { row, made } = await sighted({ tenantId, agentId, env, now, newId });
+      const { row, made } = await seen({ tenantId, agentId, env, now, newId });
       return { registration: row && record(row), made };
     },
     async get(tenantId, agentId) {

@@ -4,11 +4,12 @@ import type { Collection } from 'mongodb';
 import { createBatcher } from '../../src/concurrency/batcher.ts';
 import { maxReportedBundles, type Reported } from '../../src/domain/agent.ts';
 import type { Env } from '../../src/domain/ids.ts';
-import type { AgentRow, ReportRow } from './agents.ts';
+import type { AgentRow, ReportRow } from './agent-rows.ts';
 import { takenAmong, unavailable } from './failure.ts';
 import { byTenant } from './form.ts';
 
-interface Sighting {
+/** An agent was seen in an environment. */
+interface Seen {
   readonly tenantId: string;
   readonly agentId: string;
   readonly env: Env;
@@ -32,7 +33,7 @@ function newest<T>(items: readonly T[], keyOf: (item: T) => string, timeOf: (ite
   return [...byKey.values()];
 }
 
-const fresh = ({ tenantId, agentId, env, now }: Sighting, _id: string): AgentRow => ({
+const fresh = ({ tenantId, agentId, env, now }: Seen, _id: string): AgentRow => ({
   _id,
   tenantId,
   agentId,
@@ -46,18 +47,18 @@ const fresh = ({ tenantId, agentId, env, now }: Sighting, _id: string): AgentRow
   retiredAt: null,
 });
 
-interface Sighted {
+interface SeenRow {
   /** Retired, or null, when the agent is not registered. */
   readonly row: AgentRow | null;
   readonly made: boolean;
 }
 
-/** Moves the last sighting of registrations, which never goes back; makes those that are missing, or retired, and may be made. */
-export function sightings(agents: Collection<AgentRow>): (sighting: Sighting) => Promise<Sighted> {
-  const keyOf = ({ tenantId, agentId }: Pick<Sighting, 'tenantId' | 'agentId'>): string =>
+/** Moves when registrations were last seen, which never goes back; makes those that are missing, or retired, and may be made. */
+export function lastSeen(agents: Collection<AgentRow>): (seen: Seen) => Promise<SeenRow> {
+  const keyOf = ({ tenantId, agentId }: Pick<Seen, 'tenantId' | 'agentId'>): string =>
     `${tenantId}/${agentId}`;
 
-  async function find(wanted: readonly Sighting[]): Promise<Map<string, AgentRow>> {
+  async function find(wanted: readonly Seen[]): Promise<Map<string, AgentRow>> {
     const lists = await Promise.all(
       byTenant(wanted, ({ agentId }) => agentId).map(([tenantId, ids]) =>
         agents.find({ tenantId, agentId: { $in: [...ids] } }).toArray(),
@@ -66,7 +67,7 @@ export function sightings(agents: Collection<AgentRow>): (sighting: Sighting) =>
     return new Map(lists.flat().map((row) => [keyOf(row), row]));
   }
 
-  return createBatcher<Sighting, Sighted>(async (items) => {
+  return createBatcher<Seen, SeenRow>(async (items) => {
     const latest = newest(items, keyOf, ({ now }) => now);
     const newIds = new Map<string, string>();
     for (const item of items) {
@@ -117,7 +118,7 @@ export function sightings(agents: Collection<AgentRow>): (sighting: Sighting) =>
 }
 
 /** Keeps the newest report of each (tenant, env, agent, bundle), which is the document's id, of agents that are registered. */
-export function reportings(
+export function lastReports(
   agents: Collection<AgentRow>,
   reports: Collection<ReportRow>,
 ): (report: ReportOf) => Promise<true> {

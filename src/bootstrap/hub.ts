@@ -8,15 +8,18 @@ import { masterSecret } from '../../adapters/node/master.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { type Server, startServer } from '../../adapters/uws/server.ts';
 import { api } from '../api/index.ts';
+import { createApp } from '../app/index.ts';
+import type { AppPorts } from '../app/ports.ts';
 import { enforceLimit } from '../app/rate-limit.ts';
 import type { Config } from '../config.ts';
 import { RuleSets } from '../domain/assignment.ts';
 import { limitNames } from '../domain/limit-names.ts';
-import type { Hub, NodeHealth, SetupToken } from '../handlers/hub.ts';
-import { handlers } from '../handlers/index.ts';
-import { bootstrapFromEnvironment, ensureSigningKeys, printedSetupToken } from '../handlers/setup.ts';
-import { streamHandlers } from '../handlers/streams.ts';
+import type { Hub, NodeHealth, SetupToken } from '../handlers/console/hub.ts';
+import { handlers } from '../handlers/console/index.ts';
+import { bootstrapFromEnvironment, ensureSigningKeys, printedSetupToken } from '../handlers/console/setup.ts';
+import { streamHandlers } from '../handlers/console/streams.ts';
 import { isLoopback } from '../http/address.ts';
+import { createBudgets } from '../http/budgets.ts';
 import { createCallers } from '../http/caller.ts';
 import { createCors } from '../http/headers.ts';
 import { consoleFrames } from '../http/live/console-frames.ts';
@@ -102,7 +105,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     cluster: () => parts.cluster(),
     draining: () => draining,
   };
-  const hub: Hub = {
+  const ports: AppPorts = {
     store,
     actors,
     announcer,
@@ -118,8 +121,8 @@ export async function startHub(config: Config): Promise<RunningHub> {
     log,
     health,
     settings: { ...config, version, setupToken },
-    openApi: () => openApi,
   };
+  const hub: Hub = { ...ports, app: createApp(ports), openApi: () => openApi };
   const streams = streamHandlers(hub, parts.node);
   const callers = createCallers({
     keys: store.keys,
@@ -140,7 +143,9 @@ export async function startHub(config: Config): Promise<RunningHub> {
         windowMs: config.loginWindowMs,
       }),
   });
+  const budgets = createBudgets();
   const live = createLive({
+    budgets,
     broadcast,
     api: consoleApi,
     handlers: streams,
@@ -177,6 +182,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     clock,
     log,
     trustedProxies: config.trustedProxies,
+    budgets,
     openApi,
     openApiPublic: config.openApiPublic,
   });

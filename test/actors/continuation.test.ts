@@ -6,7 +6,7 @@ import type { HubActors, HubKinds } from '../../actors/protocol.ts';
 import { createRemoteActors } from '../../actors/runtime/remote.ts';
 import { RuleSets } from '../../src/domain/assignment.ts';
 import type { Control, Frame } from '../../src/domain/frame.ts';
-import { AgentStream, type Node } from '../../src/handlers/agent-stream.ts';
+import { AgentStream, type Node } from '../../src/handlers/console/agent-stream.ts';
 import type { Envelope } from '../../src/ports/message-bus.ts';
 import { settled } from '../clock.ts';
 import { aRule } from '../contract/fixtures.ts';

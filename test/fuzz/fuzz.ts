@@ -6,6 +6,7 @@ import { Leaks, markerOf } from './leaks.ts';
 import { type Game, Player } from './player.ts';
 import { type Memory, openProbe, type Probe, type Stall } from './probe.ts';
 import { isStream, operations } from './requests.ts';
+import { noIds } from './seen.ts';
 import { makeTenants, operatorToken } from './world.ts';
 
 export interface Options {
@@ -122,7 +123,7 @@ export async function fuzz(options: Options): Promise<Report> {
       leaks: new Leaks(new Map(tenantNames.map((name) => [name, markerOf(options.seed, name)]))),
       findings,
       sockets: new OpenSockets(),
-      ids: new Map(),
+      ids: noIds(),
       mayBeLarge: () =>
         spent < ((Date.now() - startedAt) / 1000) * Math.min(largePerSecond, largeTotal / options.seconds),
       spend: (bytes) => {

@@ -1,6 +1,6 @@
 // An agent's stream that is announced again, when what it says reaches its actors and when not.
 import { expect, it } from 'vitest';
-import { AgentStream, type Node } from '../../src/handlers/agent-stream.ts';
+import { AgentStream, type Node } from '../../src/handlers/console/agent-stream.ts';
 
 it('says until its environment has it that the agent is assigned anew, although the stream follows that by then', async () => {
   const told: string[] = [];

@@ -1,6 +1,6 @@
 // Agents: status, reports, registrations, assignment.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { streamHandlers } from '../../src/handlers/streams.ts';
+import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { settled } from '../clock.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { deploy } from './deploy.ts';

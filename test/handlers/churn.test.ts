@@ -2,7 +2,7 @@
 // actor awake, no timer. Real stream handlers, actors and store; connections without sockets.
 import { expect, it } from 'vitest';
 import { environmentKey } from '../../actors/protocol.ts';
-import { streamHandlers } from '../../src/handlers/streams.ts';
+import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { consoleFrames } from '../../src/http/live/console-frames.ts';
 import { createLive, type Live } from '../../src/http/live/live.ts';
 import type { Sink } from '../../src/http/live/session.ts';

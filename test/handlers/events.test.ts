@@ -1,7 +1,7 @@
 // Audit events: what is stored, announced, found and counted.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { HubError } from '../../src/domain/error.ts';
-import { streamHandlers } from '../../src/handlers/streams.ts';
+import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { eventBatch } from '../../src/api/events.ts';
 import { HubError } from '../../src/domain/error.ts';
-import { checkBatch, readBatch } from '../../src/handlers/ingest.ts';
+import { checkBatch, readBatch } from '../../src/handlers/console/ingest.ts';
 
 const event = {
   call_id: 'c1',

@@ -1,6 +1,10 @@
 // The first start: one winner, the setup token, the environment, missing signing keys.
 import { afterEach, expect, it, vi } from 'vitest';
-import { bootstrapFromEnvironment, ensureSigningKeys, printedSetupToken } from '../../src/handlers/setup.ts';
+import {
+  bootstrapFromEnvironment,
+  ensureSigningKeys,
+  printedSetupToken,
+} from '../../src/handlers/console/setup.ts';
 import { makeHub, type TestHub } from '../harness.ts';
 
 let t: TestHub;

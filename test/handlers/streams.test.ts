@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { agentKey, environmentKey } from '../../actors/protocol.ts';
 import type { StreamHandlers, StreamQuery } from '../../src/api/stream.ts';
 import { limitNames } from '../../src/domain/limit-names.ts';
-import { streamHandlers } from '../../src/handlers/streams.ts';
+import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { settled } from '../clock.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { deploy } from './deploy.ts';

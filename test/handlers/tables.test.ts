@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { api } from '../../src/api/index.ts';
 import type { RouteDeclaration } from '../../src/api/route.ts';
-import { handlers } from '../../src/handlers/index.ts';
+import { handlers } from '../../src/handlers/console/index.ts';
 
 const routes: readonly [string, RouteDeclaration][] = Object.entries(api);
 

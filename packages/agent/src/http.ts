@@ -53,6 +53,8 @@ export class HttpConnection {
   readonly fetch: typeof globalThis.fetch;
   /** On every request, streams too. */
   readonly headers: { readonly [name: string]: string };
+  /** What API keys of this hub begin with, up to the first `_`; null for a key without one. */
+  readonly keyPrefix: string | null;
   /** Names the API key without telling it: the start of its SHA-256. */
   readonly account: string;
   readonly #prefix: string;
@@ -69,6 +71,7 @@ export class HttpConnection {
     }
     this.agentId = agentId;
     this.env = env;
+    this.keyPrefix = /^[A-Za-z][A-Za-z0-9-]{1,15}_/.exec(apiKey)?.[0] ?? null;
     this.account = createHash('sha256').update(apiKey).digest('hex').slice(0, 16);
     this.clock = options.clock ?? systemClock;
     this.fetch = options.fetch ?? globalThis.fetch;

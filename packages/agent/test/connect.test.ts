@@ -124,6 +124,13 @@ describe('a connected guard', () => {
     });
   });
 
+  it('keeps keys of the hub out of its records, whatever they begin with', async () => {
+    const apiKey = `acme_production_${'aB3_'.repeat(10)}`;
+    const guard = await connect({ apiKey });
+    await guard.run('say', { text: `the key is ${apiKey}` }, ok);
+    expect(guard.events.last().tool_args).toEqual({ text: 'the key is [REDACTED]' });
+  });
+
   it('asks the hub for approval and goes on when the decision is pushed', async () => {
     hub.on('POST /approvals', { status: 201, body: { id: 'a1', status: 'pending' } });
     const guard = await connect();

@@ -512,7 +512,7 @@ describe('sinks of a guard', () => {
 
   it('get custom redaction', async () => {
     const guard = guardOf(noEnv, {
-      redaction: { sensitive_keys: ['ssn'], custom_patterns: [['ACME-\\d+', 'ACME-*']] },
+      redaction: { sensitiveKeys: ['ssn'], customPatterns: [['ACME-\\d+', 'ACME-*']] },
     });
     await guard.run('t', { ssn: 1, note: 'ACME-77' }, ok);
     expect(guard.events.last().tool_args).toEqual({ ssn: '[REDACTED]', note: 'ACME-*' });

@@ -59,7 +59,11 @@ export class Guard implements Governs {
     this.#policy = policy;
     this.#options = options;
     this.#onError = options.onError ?? (() => {});
-    this.#redaction = createRedaction(options.redaction);
+    const keyPrefix = options.hub?.http.keyPrefix ?? null;
+    this.#redaction = createRedaction({
+      ...(keyPrefix === null ? {} : { keyPrefixes: [keyPrefix] }),
+      ...options.redaction,
+    });
     this.sessionId = options.sessionId ?? randomUUID();
     this.events = new CollectingSink(options.maxEvents);
     this.#sessions = options.sessions ?? new MemorySessionStore();

@@ -1,8 +1,9 @@
 // Redaction: the six rules of document 1 applied to arguments, results and whole records. Pure; bounded in depth, nodes and text.
 // Does not write anything anywhere: the guard redacts before a record reaches a sink.
 
-import { keyTest } from './redact/key.ts';
-import { hideInline, hideTokens, looksSecret, redacted } from './redact/secret.ts';
+import { type NameTest, nameTest } from './redact/key.ts';
+import { redacted, secretTest } from './redact/secret.ts';
+import { hideInline } from './redact/text.ts';
 import type { JsonObject } from './yaml.ts';
 
 export { looksSecret, redacted } from './redact/secret.ts';
@@ -10,22 +11,26 @@ export { looksSecret, redacted } from './redact/secret.ts';
 /** A pattern and what replaces it; `$1` in the replacement is the first group. A string is compiled as a regular expression. */
 export type CustomPattern = readonly [pattern: string | RegExp, replacement: string];
 
-/** The policy parameters of document 1. */
+/** What is redacted besides, or instead of, what the built-in rules find. */
 export interface RedactionPolicy {
   /** Keys to redact besides the built-in ones; they beat the safe list. */
-  readonly sensitive_keys?: Iterable<string>;
+  readonly sensitiveKeys?: Iterable<string>;
   /** Keys to keep besides the built-in safe ones. */
-  readonly safe_compound_keys?: Iterable<string>;
+  readonly safeCompoundKeys?: Iterable<string>;
   /** Applied to every string before the built-in patterns, on its first 10,000 characters: their cost is the author's. */
-  readonly custom_patterns?: readonly CustomPattern[];
+  readonly customPatterns?: readonly CustomPattern[];
   /** False: keys alone decide, no value is looked at. Default true. */
-  readonly detect_secret_values?: boolean;
+  readonly detectSecretValues?: boolean;
+  /** Prefixes of hubs' API keys, which are secrets wherever they stand; default `svk_`. */
+  readonly keyPrefixes?: Iterable<string>;
 }
 
 /** A compiled policy. All methods are pure and return copies. */
 export interface Redaction {
-  /** True when the key alone says that its value is a secret. */
-  isSensitiveKey(key: string): boolean;
+  /** True when the key says that its value is a secret. The value matters for `pwd` alone, which may be a folder. */
+  isSensitiveKey(key: string, value?: unknown): boolean;
+  /** True when a text starts like a known kind of secret. */
+  looksSecret(text: string): boolean;
   /** Arguments (or any JSON value) with secrets replaced; strings over 1,000 characters are cut. The copy is plain JSON data. */
   redactArgs(value: unknown): unknown;
   /** Text with every secret in it replaced; nothing is cut. */
@@ -50,9 +55,10 @@ const cut = (text: string, length: number): string =>
 
 /** @throws SyntaxError when a custom pattern is no regular expression */
 export function createRedaction(policy: RedactionPolicy = {}): Redaction {
-  const isSensitiveKey = keyTest(policy.sensitive_keys ?? [], policy.safe_compound_keys ?? []);
-  const detect = policy.detect_secret_values ?? true;
-  const custom = (policy.custom_patterns ?? []).map(([pattern, replacement]) => {
+  const names = nameTest(policy.sensitiveKeys ?? [], policy.safeCompoundKeys ?? []);
+  const { looksSecret, hideTokens } = secretTest(policy.keyPrefixes);
+  const detect = policy.detectSecretValues ?? true;
+  const custom = (policy.customPatterns ?? []).map(([pattern, replacement]) => {
     const source = typeof pattern === 'string' ? pattern : pattern.source;
     const flags = typeof pattern === 'string' ? '' : pattern.flags.replace(/[gy]/g, '');
     return { pattern: new RegExp(source, `${flags}g`), replacement };
@@ -63,26 +69,21 @@ export function createRedaction(policy: RedactionPolicy = {}): Redaction {
     for (const { pattern, replacement } of custom) head = head.replace(pattern, replacement);
     return head + text.slice(maxCustomInput);
   };
-  const redactString = (text: string): string => {
-    if (!detect) return cut(text, maxArgument);
-    if (looksSecret(text)) return redacted;
-    return cut(hideInline(hideCustom(text)), maxArgument);
-  };
-  const redactText = (text: string): string => (detect ? hideTokens(hideInline(hideCustom(text))) : text);
+  const redactText = (text: string): string =>
+    detect ? hideTokens(hideInline(hideCustom(text), names)) : text;
+  const redactString = (text: string): string =>
+    detect && looksSecret(text) ? redacted : cut(redactText(text), maxArgument);
   return {
-    isSensitiveKey,
-    redactArgs: (value) => copy(value, isSensitiveKey, redactString),
+    isSensitiveKey: names.isSensitiveKey,
+    looksSecret,
+    redactArgs: (value) => copy(value, names, redactString, detect),
     redactText,
     redactResult: (text) => cut(redactText(text), maxResult),
   };
 }
 
 /** Walks maps and lists; what lies too deep, or comes after too many nodes, is replaced by a marker (a cycle ends there too). */
-function copy(
-  root: unknown,
-  isSensitive: (key: string) => boolean,
-  text: (value: string) => string,
-): unknown {
+function copy(root: unknown, names: NameTest, text: (value: string) => string, detect: boolean): unknown {
   let nodes = 0;
   const walk = (value: unknown, depth: number): unknown => {
     if (typeof value === 'string') return text(value);
@@ -95,6 +96,7 @@ function copy(
     if (ArrayBuffer.isView(value)) return `[BINARY ${value.byteLength} bytes]`;
     if (Array.isArray(value) || value instanceof Set) return list(value, depth);
     const entries = value instanceof Map ? value.entries() : Object.entries(value);
+    const named = detect && namesSecret(value, names);
     const out: [string, unknown][] = [];
     for (const [key, item] of entries) {
       if (++nodes > maxNodes) {
@@ -102,23 +104,47 @@ function copy(
         break;
       }
       const name = String(key);
-      out.push([name, isSensitive(name) ? redacted : walk(item, depth + 1)]);
+      const hide = names.isSensitiveKey(name, item) || (named && name === 'value');
+      out.push([name, hide ? redacted : walk(item, depth + 1)]);
     }
     return Object.fromEntries(out);
   };
   const list = (items: Iterable<unknown>, depth: number): unknown[] => {
     const out: unknown[] = [];
+    const isPair = Array.isArray(items) && items.length === 2;
+    let previous: unknown = null;
     for (const item of items) {
       if (++nodes > maxNodes) {
         out.push(truncated);
         break;
       }
-      out.push(walk(item, depth + 1) ?? null);
+      const after = detect && typeof previous === 'string' && typeof item === 'string' ? previous : null;
+      if (after !== null && announcesSecret(after, isPair, names)) out.push(redacted);
+      // Judged as the two words of a command line that they are.
+      else if (after !== null && userFlag.test(after)) out.push(text(`-u ${item}`).slice(3));
+      else out.push(walk(item, depth + 1) ?? null);
+      previous = item;
     }
     return out;
   };
   return walk(root, 0);
 }
+
+/** A header or variable as an object: `{name: 'Authorization', value: '…'}`. */
+function namesSecret(value: object, names: NameTest): boolean {
+  const { name, key, header } = value as { readonly [field: string]: unknown };
+  return [name, key, header].some(
+    (one) => typeof one === 'string' && names.isSensitiveName(one.slice(0, 128)),
+  );
+}
+
+const userFlag = /^(?:-[uU]|--(?:proxy-)?user)$/;
+
+/** A flag in an argument list whose value is the next word, or the name in a pair of name and value. */
+const announcesSecret = (word: string, isPair: boolean, names: NameTest): boolean =>
+  word === '-p' ||
+  ((isPair ? /^-{0,2}[A-Za-z][\w-]{1,127}$/ : /^--?[A-Za-z][\w-]{1,127}$/).test(word) &&
+    names.isSensitiveName(word.replace(/^-{1,2}/, '')));
 
 /** The built-in policy. */
 export const defaultRedaction: Redaction = createRedaction();

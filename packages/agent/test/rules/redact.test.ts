@@ -21,6 +21,9 @@ describe('keys', () => {
       access_token refresh_token client_secret connection_string database_url db_password ssh_key passphrase
       api_tokens db_passwords user_credentials oauth_secrets encryption_keys jwt_tokens
       X-Api-Key password_reset_url token_count credentials_path apiKey API_KEY Database-Url
+      accessToken clientSecret dbPassword APIKey xApiKey GitHubToken oauth2Token idToken publicKeys AWSSecretAccessKey
+      ACCESSTOKEN authtoken userpassword PGPASSWORD rootpasswd password2 token_1 pass.word.secret user[password]
+      passwd PASSWD pwd dbPwd MYSQL_PWD proxy-authorization Cookie Set-Cookie ssh_passphrase
       my_key some-keys session_token session_tokens app_secret app_secrets user_password user_passwords user_credential`),
   )('%s is sensitive', (key) => {
     expect(redactArgs({ [key]: 'plain' })).toEqual({ [key]: R });
@@ -28,11 +31,66 @@ describe('keys', () => {
 
   it.each([
     ...cases(`max_tokens num_tokens total_tokens completion_tokens prompt_tokens cached_tokens reasoning_tokens
-      audio_tokens cache_tokens sort_keys index_keys input_tokens output_tokens MAX-TOKENS
-      monkey keyboard accessToken auth_header path name author`),
+      audio_tokens cache_tokens sort_keys index_keys input_tokens output_tokens max_output_tokens MAX-TOKENS
+      maxTokens promptTokens totalTokens maxOutputTokens sortKeys maxtokens
+      monkey keyboard keyboardLayout auth_header path name author turkey tokenizer secretary passage pwdx`),
     'api tokens',
   ])('%s is kept', (key) => {
     expect(redactArgs({ [key]: 'plain' })).toEqual({ [key]: 'plain' });
+  });
+
+  it.each(['/home/ann', './src', '../x', '~', '~/x y', '.', 'C:\\Users\\ann', '/', '/été/日本'])(
+    'keeps %j under pwd, which is a folder',
+    (value) => {
+      for (const key of ['pwd', 'PWD', 'OLDPWD', 'old_pwd']) {
+        expect(redactArgs({ [key]: value })).toEqual({ [key]: value });
+      }
+      expect(redactText(`cd x; PWD=${value.split(' ')[0]} make`)).toContain(value.split(' ')[0]);
+    },
+  );
+
+  it.each(['hunter2', 'a/b', 7, null, '/x=y+z==', '.htpass!'])('hides %j under pwd', (value) => {
+    expect(redactArgs({ pwd: value })).toEqual({ pwd: R });
+  });
+
+  it('hides the value of a header, a variable or a pair that is told by its name', () => {
+    const told = [
+      { name: 'Authorization', value: 'abc' },
+      { name: 'DB_PASSWORD', value: 5 },
+      { header: 'X-Api-Key', value: 'abc' },
+      { name: 'Accept', value: 'text/html' },
+      ['authorization', 'abc'],
+      ['accept', 'text/html'],
+    ];
+    expect(redactArgs({ headers: told })).toEqual({
+      headers: [
+        { name: 'Authorization', value: R },
+        { name: 'DB_PASSWORD', value: R },
+        { header: 'X-Api-Key', value: R },
+        { name: 'Accept', value: 'text/html' },
+        ['authorization', R],
+        ['accept', 'text/html'],
+      ],
+    });
+  });
+
+  it('hides the word after a flag in a list of words', () => {
+    const words = [
+      'curl',
+      '-u',
+      'ann:pw',
+      '--password',
+      'x',
+      '--client-secret',
+      'y',
+      '--retry',
+      '3',
+      '-p',
+      'z',
+    ];
+    expect(redactArgs({ argv: words })).toEqual({
+      argv: ['curl', '-u', `ann:${R}`, '--password', R, '--client-secret', R, '--retry', '3', '-p', R],
+    });
   });
 
   it('replaces the whole value whatever its type, at any depth', () => {
@@ -44,8 +102,8 @@ describe('keys', () => {
 
   it('lets a user-supplied sensitive key beat the safe list, and adds safe keys', () => {
     const own = createRedaction({
-      sensitive_keys: ['Max-Tokens', 'ssn'],
-      safe_compound_keys: ['token_count'],
+      sensitiveKeys: ['Max-Tokens', 'ssn'],
+      safeCompoundKeys: ['token_count'],
     });
     expect(own.redactArgs({ max_tokens: 1, SSN: 2, token_count: 3, token: 4 })).toEqual({
       max_tokens: R,
@@ -67,6 +125,16 @@ describe('values', () => {
     `xoxp-${a(10)}`,
     `xoxa-${a(10)}`,
     `xoxs-${a(10)}`,
+    `ASIA${'A1'.repeat(8)}`,
+    `AIza${a(35)}`,
+    `github_pat_${a(22)}`,
+    `gho_${a(36)}`,
+    `glpat-${a(20)}`,
+    `npm_${a(36)}`,
+    `sk_live_${a(24)}`,
+    `whsec_${a(24)}`,
+    `svk_production_${a(43)}`,
+    '-----BEGIN OPENSSH PRIVATE KEY-----\nabc',
   ])('%s is a secret', (value) => {
     expect(looksSecret(value)).toBe(true);
     expect(redactArgs({ note: value })).toEqual({ note: R });
@@ -80,20 +148,33 @@ describe('values', () => {
     `xoxz-${a(10)}`,
     'xoxb-short',
     'hello',
+    'svk_production_a1B2a1B2',
+    'svk_staging_',
+    'npm_install',
+    'sk_live_short',
+    '-----BEGIN CERTIFICATE-----',
   ])('%s is none', (value) => {
     expect(looksSecret(value)).toBe(false);
     expect(redactArgs({ note: value })).toEqual({ note: value });
   });
 
-  it('looks at the start of an argument only, but anywhere in a result', () => {
-    const value = `Bearer eyJ${a(20)}.x.y`;
+  it('are found anywhere in arguments and results', () => {
+    const value = `use eyJ${a(20)}.x.y`;
     expect(looksSecret(value)).toBe(false);
-    expect(redactArgs([value])).toEqual([value]);
-    expect(redactText(`header: ${value} end`)).toBe(`header: Bearer ${R} end`);
+    expect(redactArgs([value])).toEqual([`use ${R}`]);
+    expect(redactText(`header: ${value} end`)).toBe(`header: use ${R} end`);
+  });
+
+  it('knows keys of hubs by other prefixes when it is told them', () => {
+    const own = createRedaction({ keyPrefixes: ['acme.', ''] });
+    expect(own.redactText(`key acme.${a(40)} svk_production_${a(40)} acmex${a(40)}`)).toBe(
+      `key ${R} svk_production_${a(40)} acmex${a(40)}`,
+    );
+    expect(own.looksSecret(`acme.${a(40)}`)).toBe(true);
   });
 
   it('keeps values when detection is off, but still redacts keys', () => {
-    const own = createRedaction({ detect_secret_values: false, custom_patterns: [['x', 'y']] });
+    const own = createRedaction({ detectSecretValues: false, customPatterns: [['x', 'y']] });
     const value = `sk-${a(20)}`;
     expect(own.redactArgs({ note: value, key: value })).toEqual({ note: value, key: R });
     expect(own.redactText(value)).toBe(value);
@@ -106,8 +187,63 @@ describe('inline secrets', () => {
     ['export DB_PASSWORD="two words" x', `export DB_PASSWORD=${R} x`],
     ['export MY_TOKEN=a; export B_CREDENTIALS=b', `export MY_TOKEN=${R} export B_CREDENTIALS=${R}`],
     ['export PATH=/bin', 'export PATH=/bin'],
-    ['export api_key=abc', 'export api_key=abc'],
-    ['API_KEY=abc run', 'API_KEY=abc run'],
+    ['export KEYRING=x', `export KEYRING=${R}`],
+    ['export api_key=abc', `export api_key=${R}`],
+    ['API_KEY=abc run', `API_KEY=${R} run`],
+    ['PGPASSWORD=abc psql -h db', `PGPASSWORD=${R} psql -h db`],
+    [`PGPASSWORD='a b' psql`, `PGPASSWORD=${R} psql`],
+    [`sh -c "PGPASSWORD=abc psql"`, `sh -c "PGPASSWORD=${R} psql"`],
+    [`sh -c 'psql PGPASSWORD=abc'`, `sh -c 'psql PGPASSWORD=${R}'`],
+    ['env AWS_SECRET_ACCESS_KEY=a/b+c aws s3 ls', `env AWS_SECRET_ACCESS_KEY=${R} aws s3 ls`],
+    ['$env:MY_PASSWORD = "x y"', `$env:MY_PASSWORD = ${R}`],
+    ['set MYSQL_PWD=abc', `set MYSQL_PWD=${R}`],
+    ['aws configure set aws_secret_access_key abc', `aws configure set aws_secret_access_key ${R}`],
+    ['Authorization: Bearer abc.def', `Authorization: ${R}`],
+    ['curl -H "Authorization: Bearer abc def" x', `curl -H "Authorization: ${R}" x`],
+    [`curl -H 'authorization: Basic YTpi' x`, `curl -H 'authorization: ${R}' x`],
+    ['Proxy-Authorization: x y\nHost: z', `Proxy-Authorization: ${R}\nHost: z`],
+    ['sent Bearer abcdef123456 to it', `sent Bearer ${R} to it`],
+    ['Cookie: a=b; c=d', `Cookie: ${R}`],
+    ['curl -H "X-Api-Key: abc" x', `curl -H "X-Api-Key: ${R}" x`],
+    ['curl -u ann:pw https://x', `curl -u ann:${R} https://x`],
+    ['curl -uann:pw x', `curl -uann:${R} x`],
+    ['curl -u "ann:p w" x', `curl -u "ann:${R}" x`],
+    [`curl --user 'ann:pw' x`, `curl --user 'ann:${R}' x`],
+    ['curl --proxy-user=ann:p:w x', `curl --proxy-user=ann:${R} x`],
+    ['docker run -u 1000:1000 x', 'docker run -u 1000:1000 x'],
+    ['scan -u https://x', 'scan -u https://x'],
+    ['tool --api-key abc --x', `tool --api-key ${R} --x`],
+    ['tool --token=abc', `tool --token=${R}`],
+    ['tool --password --quiet', 'tool --password --quiet'],
+    ['docker login --password-stdin', 'docker login --password-stdin'],
+    ['redis-cli -a abc ping', `redis-cli -a ${R} ping`],
+    ['ls -a abc; redis-cli -h x', 'ls -a abc; redis-cli -h x'],
+    ['openssl rsa -passin pass:abc -in k', `openssl rsa -passin pass:${R} -in k`],
+    ['zip -P abc x.zip y', `zip -P ${R} x.zip y`],
+    [`{"password":"a\\"b","x":1}`, `{"password":"${R}","x":1}`],
+    [`{"apiKey": 12345, "x": 1}`, `{"apiKey": ${R}, "x": 1}`],
+    [`curl -d "{\\"token\\":\\"abc\\",\\"x\\":1}"`, `curl -d "{\\"token\\":\\"${R}\\",\\"x\\":1}"`],
+    [`{'client_secret': 'abc'}`, `{'client_secret': '${R}'}`],
+    ['db:\n  password: a b c\n  user: x', `db:\n  password: ${R}\n  user: x`],
+    ['password = abc', `password = ${R}`],
+    [':password => "abc"', `:password => ${R}`],
+    ['https://x/y?access_token=abc&z=1', `https://x/y?access_token=${R}&z=1`],
+    ['https://x/y?a=1&api_key=abc#f', `https://x/y?a=1&api_key=${R}`],
+    ['https://x/cb#id_token=abc&s=1', `https://x/cb#id_token=${R}&s=1`],
+    ['Server=x;User Id=sa;Password=p,w;Encrypt=no', `Server=x;User Id=sa;Password=${R};Encrypt=no`],
+    ['DSN=x;UID=sa;PWD=abc', `DSN=x;UID=sa;PWD=${R}`],
+    ['AccountName=a;AccountKey=bc==;E=f', `AccountName=a;AccountKey=${R};E=f`],
+    ['cache.x:6380,password=abc,ssl=True', `cache.x:6380,password=${R},ssl=True`],
+    ['host=h user=u password=p dbname=d', `host=h user=u password=${R} dbname=d`],
+    ['jdbc:mysql://h/d?user=u&password=p&ssl=1', `jdbc:mysql://h/d?user=u&password=${R}&ssl=1`],
+    ['jdbc:oracle:thin:scott/tiger@h:1521', `jdbc:oracle:thin:scott/${R}@h:1521`],
+    ['root:pw@tcp(h:3306)/d', `root:${R}@tcp(h:3306)/d`],
+    [`CREATE USER x IDENTIFIED BY 'p w'`, `CREATE USER x IDENTIFIED BY ${R}`],
+    [`ALTER ROLE x WITH PASSWORD 'pw';`, `ALTER ROLE x WITH PASSWORD ${R};`],
+    ['machine h login u password p', `machine h login u password ${R}`],
+    ['a -----BEGIN RSA PRIVATE KEY-----\nx\n-----END RSA PRIVATE KEY----- b', `a ${R} b`],
+    ['-----BEGIN PRIVATE KEY----- x', R],
+    ['//registry.npmjs.org/:_authToken=abc', `//registry.npmjs.org/:_authToken=${R}`],
     ['mysql -psecret -u me', `mysql -p${R} -u me`],
     ['mysql -p secret', `mysql -p ${R}`],
     ['mkdir -p /tmp/x', `mkdir -p ${R}`],
@@ -128,9 +264,64 @@ describe('inline secrets', () => {
     expect(redactText(text)).toBe(hidden);
   });
 
+  it.each([
+    'max_tokens=100 temperature=0.5',
+    'sorted(rows, key=len)',
+    'SELECT * FROM t WHERE primary_key = 5',
+    'the tokens: 12 in, 30 out',
+    'MAX_TOKENS=100 python run.py',
+    'export MAX_OUTPUT_TOKENS=5',
+    'git commit -m "auth: rename the header"',
+    'see https://example.com/a:b?page=2#top',
+    'user@example.com wrote: hello',
+    'grep -rn "a|b" src --include=*.ts',
+    'npm test 2>/dev/null && echo ok',
+    'Content-Type: application/json',
+    'tar -C /tmp -xzf a.tgz',
+    'kubectl get pods -n monkey --sort-by=name',
+    'basic configuration of the bearer',
+    'for (const key of keys) map[key] = value;',
+    '12:30:05 INFO keyboard: connected',
+    'PWD=/srv/app make',
+    'ssh ann@host:2222',
+    'color: #fff; width: 10px',
+  ])('leaves %j as it is', (text) => {
+    expect(redactArgs({ text })).toEqual({ text });
+    expect(redactText(text)).toBe(text);
+  });
+
+  it('hides any secret in any of these places, and hides the same when it looks again', () => {
+    const places: readonly ((secret: string) => string)[] = [
+      (s) => `PGPASSWORD=${s} psql`,
+      (s) => `curl -u ann:${s} https://x`,
+      (s) => `curl -H "Authorization: Bearer ${s}" https://x`,
+      (s) => `curl -H 'X-Auth-Token: ${s}' https://x`,
+      (s) => `https://ann:${s}@host/path`,
+      (s) => `https://host/?token=${s}&b=1`,
+      (s) => `{"a":1,"dbPassword":"${s}","b":2}`,
+      (s) => `mysql -u root --password=${s} db`,
+      (s) => `tool --client-secret "${s}" x`,
+      (s) => `Server=a;Password=${s};X=1`,
+      (s) => `password: ${s}`,
+      (s) => `-----BEGIN PRIVATE KEY-----${s}-----END PRIVATE KEY-----`,
+    ];
+    const word = fc.string({ unit: fc.constantFrom(...'abzAZ019+_.!%^*~$/='), minLength: 6, maxLength: 30 });
+    fc.assert(
+      fc.property(word, fc.constantFrom(...places), fc.string(), (secret, place, around) => {
+        const needle = `q${secret}q`;
+        const text = `${around.replaceAll(/["'\\`]/g, '')} ${place(needle)}`;
+        const hidden = redactText(text);
+        expect(hidden).not.toContain(needle.slice(0, 7));
+        expect(hidden).not.toContain(needle.slice(-7));
+        expect(redactText(hidden)).toBe(hidden);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
   it('applies custom patterns before its own', () => {
     const own = createRedaction({
-      custom_patterns: [
+      customPatterns: [
         ['ACME-(\\d)\\d+', 'ACME-$1***'],
         [/host/i, 'h'],
       ],
@@ -196,6 +387,20 @@ describe('bounds', () => {
     ['tokens', 'eyJ-'],
     ['ats', '://a.b:@'],
     ['quotes', `export KEY="'`],
+    ['open quotes', `token='a=" `],
+    ['names', 'password'],
+    ['colons', 'password: '],
+    ['words', 'a '],
+    ['blanks', 'token    '],
+    ['escapes', 'token=\\\\"'],
+    ['private keys', '-----BEGIN PRIVATE KEY'],
+    ['logins', 'login x '],
+    ['thin drivers', ':thin:/@'],
+    ['drivers', '@tcp(:'],
+    ['users', '-u a:'],
+    ['flags by name', '--token '],
+    ['camels', 'aB'],
+    ['programs', 'redis-cli -a x '],
   ])('needs linear time for a megabyte of %s', (_name, part) => {
     const text = part.repeat(Math.ceil(1_000_000 / part.length));
     const took = cpuMs(() => {

@@ -1,41 +1,114 @@
-// Which keys name a secret (document 1, Redaction 1–3; document 5 §3.3). Looks at names only, never at values.
+// Which names stand for a secret: keys of arguments, and names in text before `=`, `:` or after `--`. Looks at values only to tell a
+// working directory (`pwd`) from a password.
 
 const sensitiveNames = `password secret token api_key apikey api-key authorization auth credentials private_key privatekey
   access_token refresh_token client_secret connection_string database_url db_password ssh_key passphrase
-  api_tokens db_passwords user_credentials oauth_secrets encryption_keys jwt_tokens`;
+  api_tokens db_passwords user_credentials oauth_secrets encryption_keys jwt_tokens
+  passwd proxy_authorization cookie set_cookie`;
 
 const safeNames = `max_tokens num_tokens total_tokens completion_tokens prompt_tokens cached_tokens reasoning_tokens
-  audio_tokens cache_tokens sort_keys index_keys input_tokens output_tokens`;
+  audio_tokens cache_tokens sort_keys index_keys input_tokens output_tokens max_output_tokens`;
 
 const wordParts: ReadonlySet<string> = new Set(
-  'token tokens key keys secret secrets password passwords credential credentials'.split(' '),
+  `token tokens key keys secret secrets password passwords credential credentials
+  passwd passwds passphrase passphrases`.split(/\s+/),
 );
+
+/** Words that are also found at the end of a name written in one piece, as in `dbpassword` or `ACCESSTOKEN`. */
+const joinedWords =
+  /(?:(?:password|passwd|passphrase|secret|credential|(?:api|access|secret|private|auth|account)key)s?|token)$/;
+
+/** Keys (the noun) that are secrets also in running text, where `key=` alone may be anything. */
+const secretKeys =
+  /(?:^|_)(?:api|access|secret|private|auth|account|shared_access|encryption|signing|master|service|storage|deploy|ssh|gpg|license|webhook)_?keys?$/;
+
+const exportedSecret = /KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL/;
 
 /** Characters of a key that are looked at; no field name is longer. */
 const longestKey = 1024;
 
 /** Lower case, and `-` is `_`. */
-const normalise = (key: string): string => key.toLowerCase().replaceAll('-', '_');
+const lower = (key: string): string => key.toLowerCase().replaceAll('-', '_');
 
-const setOf = (names: string): string[] => names.split(/\s+/).map(normalise);
+/** A name in parts: camelCase and whatever separates words become `_`. A blank separates none. */
+export const snakeCase = (key: string): string =>
+  key
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1_$2')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s]+/gu, '_')
+    .replace(/^_+|_+$/g, '');
+
+const setOf = (names: Iterable<string>): ReadonlySet<string> =>
+  new Set([...names].flatMap((name) => [lower(name), snakeCase(name)]));
 
 /** Keys redacted whatever their value, normalised. */
-export const sensitiveKeys: ReadonlySet<string> = new Set(setOf(sensitiveNames));
+export const sensitiveKeys = setOf(sensitiveNames.split(/\s+/));
 
 /** Keys kept although a part of them is a sensitive word, normalised. */
-export const safeKeys: ReadonlySet<string> = new Set(setOf(safeNames));
+export const safeKeys = setOf(safeNames.split(/\s+/));
+
+/** `pwd`, alone or as the last part of a name. */
+const endsInPwd = /(?:^|_)pwd\d*$|^oldpwd$/;
+
+/** A value that can only be a folder's path: from the root, a drive, home, or here. */
+const path = /^(?:[\\/]|[A-Za-z]:[\\/]|~(?:[\\/]|$)|\.{1,2}(?:[\\/]|$))[\p{L}\p{N}\s._~\\/@:-]*$/u;
+
+const isPath = (value: unknown): boolean => typeof value === 'string' && path.test(value.slice(0, 4096));
+
+export interface NameTest {
+  /** True when a key says that its value is a secret. */
+  isSensitiveKey(key: string, value?: unknown): boolean;
+  /**
+   * The same of a name in running text, which needs a stronger word: `key=` and `tokens:` may be anything there.
+   * @param exported the shell exports a variable of this name
+   */
+  isSensitiveName(
+    name: string,
+    about?: { readonly value?: string | undefined; readonly exported?: boolean },
+  ): boolean;
+}
 
 /**
- * A test of key names: the sensitive set, then the safe set, then any part between `_` and `-` that is a sensitive word.
+ * The sensitive set, then the safe set, then the parts of the name.
  * @param sensitive added to the sensitive set; beats the safe set
  * @param safe added to the safe set; does not free a key of the sensitive set
  */
-export function keyTest(sensitive: Iterable<string>, safe: Iterable<string>): (key: string) => boolean {
-  const hidden = new Set([...sensitiveKeys, ...[...sensitive].map(normalise)]);
-  const kept = new Set([...safeKeys, ...[...safe].map(normalise)]);
-  return (key) => {
-    const name = normalise(key.slice(0, longestKey));
-    if (hidden.has(name)) return true;
-    return !kept.has(name) && name.split('_').some((part) => wordParts.has(part));
+export function nameTest(sensitive: Iterable<string>, safe: Iterable<string>): NameTest {
+  const ownHidden = setOf(sensitive);
+  const hidden = new Set([...sensitiveKeys, ...ownHidden]);
+  const kept = new Set([...safeKeys, ...setOf(safe)]);
+  /** Null: the lists know neither the name as it is nor in parts. */
+  const listed = (plain: string, name: string): boolean | null => {
+    if (hidden.has(plain) || hidden.has(name)) return true;
+    return kept.has(plain) || kept.has(name) ? false : null;
+  };
+  const hasWord = (name: string): boolean =>
+    name.split('_').some((part) => wordParts.has(part.replace(/\d{1,8}$/, ''))) ||
+    joinedWords.test(name.replaceAll('_', '').replace(/\d{1,8}$/, ''));
+  return {
+    isSensitiveKey(key, value) {
+      const given = key.slice(0, longestKey);
+      const [plain, name] = [lower(given), snakeCase(given)];
+      const known = listed(plain, name);
+      if (known !== null) return known;
+      if (endsInPwd.test(name)) return !isPath(value);
+      return hasWord(name) || plain.split('_').some((part) => wordParts.has(part));
+    },
+    isSensitiveName(given, { value, exported = false } = {}) {
+      const [plain, name] = [lower(given), snakeCase(given)];
+      // In prose this is a topic more often than a value.
+      const known = name === 'auth' ? ownHidden.has(name) : listed(plain, name);
+      if (known !== null) return known;
+      if (endsInPwd.test(name)) return !isPath(value);
+      // An environment variable is named by whoever needs it: any sensitive word counts.
+      if (/^[A-Z][A-Z0-9_]*$/.test(given)) return hasWord(name) || (exported && exportedSecret.test(given));
+      return secretKeys.test(name) || (!/keys?\d*$|tokens$/.test(name) && lastWord(name));
+    },
   };
 }
+
+const lastWord = (name: string): boolean => {
+  const last = name.slice(name.lastIndexOf('_') + 1).replace(/\d{1,8}$/, '');
+  return wordParts.has(last) || joinedWords.test(last);
+};

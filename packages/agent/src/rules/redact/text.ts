@@ -1,0 +1,229 @@
+// Secrets inside commands, headers, connection strings and other text: what follows a name that says so. Linear in the text's length.
+import type { NameTest } from './key.ts';
+import { redacted } from './secret.ts';
+
+/** Hides what names, flags, schemes and addresses in the text say is a secret. */
+export function hideInline(text: string, names: NameTest): string {
+  let hidden = text;
+  if (hidden.includes('-----BEGIN')) hidden = hidePrivateKeys(hidden);
+  if (hidden.includes('://') || hidden.includes('@')) hidden = hidden.replace(/\S+/g, hideInAddress);
+  hidden = hidden.replace(scheme, (whole: string, head: string, value: string) =>
+    /\d|=$|.{20}/.test(value) ? head + redacted : whole,
+  );
+  if (/[=:]/.test(hidden)) hidden = hideAssigned(hidden, names);
+  if (hidden.includes('-')) hidden = hideFlags(hidden, names);
+  hidden = hidden.replace(setting, hideByName(names));
+  return hidden.replace(sqlPassword, `$1${redacted}`).replace(netrcPassword, `$1${redacted}`);
+}
+
+const scheme = /(\b(?:bearer|basic)[ \t]+)([A-Za-z0-9._~+/=-]{8,})/gi;
+const sqlPassword = /(\b(?:identified[ \t]+by|password)[ \t]+)'[^'\n]*'/gi;
+const netrcPassword = /(\blogin[ \t]+\S+[ \t]+password[ \t]+)\S+/gi;
+
+const pemBegin = /-----BEGIN [A-Z ]{0,40}PRIVATE KEY/g;
+
+/** Private keys in PEM, to their last line; one without end reaches to the end of the text. */
+function hidePrivateKeys(text: string): string {
+  let out = '';
+  let from = 0;
+  pemBegin.lastIndex = 0;
+  for (let match = pemBegin.exec(text); match; match = pemBegin.exec(text)) {
+    out += text.slice(from, match.index) + redacted;
+    const last = text.indexOf('-----END', pemBegin.lastIndex);
+    if (last < 0) return out;
+    const close = text.indexOf('-----', last + 8);
+    from = close < 0 ? text.length : close + 5;
+    pemBegin.lastIndex = from;
+  }
+  return out + text.slice(from);
+}
+
+/** A run without blanks: the password of a URL, or of a driver's address without one. */
+function hideInAddress(run: string): string {
+  const hidden = run.includes('://') ? hideUrlPassword(run) : run;
+  return hidden.includes('@') ? hideDriverPassword(hidden) : hidden;
+}
+
+const userPart = /:\/\/([^\s:/@?#]*):/g;
+const passwordPart = /[^\s/@]+@/y;
+
+/** After a plain word as user, the password reaches to the run's last `@`; else to the next one. */
+function hideUrlPassword(run: string): string {
+  const last = run.lastIndexOf('@');
+  if (last < 0) return run;
+  let out = '';
+  let from = 0;
+  userPart.lastIndex = 0;
+  for (let match = userPart.exec(run); match; match = userPart.exec(run)) {
+    const start = match.index + match[0].length;
+    if (start >= last) break;
+    if (/^\w+$/.test(match[1] ?? '')) return out + run.slice(from, start) + redacted + run.slice(last);
+    passwordPart.lastIndex = start;
+    const password = passwordPart.exec(run);
+    if (!password) continue;
+    out += run.slice(from, start) + redacted;
+    from = start + password[0].length - 1;
+    userPart.lastIndex = from;
+  }
+  return out + run.slice(from);
+}
+
+const driverHost = /@(?:tcp|udp|unix)\(/;
+const thinDriver = /(:thin:[^/@\s]*\/)[^@\s]*(?=@)/;
+
+/** `user:password@tcp(host)` and `jdbc:oracle:thin:user/password@host`; one in a run. */
+function hideDriverPassword(run: string): string {
+  const host = driverHost.exec(run)?.index ?? -1;
+  const colon = host < 0 ? -1 : run.indexOf(':');
+  if (colon >= 0 && colon < host) return run.slice(0, colon + 1) + redacted + run.slice(host);
+  return run.includes(':thin:') ? run.replace(thinDriver, `$1${redacted}`) : run;
+}
+
+/** A name at the start of a run of name characters, an optional quote after it, and what assigns. */
+const assigned =
+  /(?<![\w.-])-{0,2}([A-Za-z_][\w.-]{0,127})(\\{0,4}["'])?[ \t]{0,8}(?::=|=>|={1,3}|:(?!\/\/))[ \t]{0,8}/g;
+const exportBefore = /\bexport[ \t]+$/;
+const wholeLine = /^(?:(?:proxy[-_]?)?authorization|(?:set[-_]?)?cookie)$/i;
+
+/** Values after `=`, `:` and the like: of variables, settings, headers, query strings, JSON and connection strings. */
+function hideAssigned(text: string, names: NameTest): string {
+  const quotes = new OpenQuotes(text);
+  let out = '';
+  let from = 0;
+  assigned.lastIndex = 0;
+  for (let match = assigned.exec(text); match; match = assigned.exec(text)) {
+    const [whole, name = '', nameQuote] = match;
+    const exported = exportBefore.test(text.slice(Math.max(0, match.index - 16), match.index));
+    if (!names.isSensitiveName(name, { exported })) continue;
+    const at = match.index + whole.length;
+    const toLineEnd =
+      wholeLine.test(name) || (whole.trimEnd().endsWith(':') && startsLine(text, match.index));
+    const value = valueAt(text, at, quotes.openAt(at), { toLineEnd, inJson: nameQuote !== undefined });
+    const shown = text.slice(value.from, value.to);
+    if (shown === '' || !names.isSensitiveName(name, { exported, value: shown })) continue;
+    // JSON keeps the quotes of the value, so that it can still be read; a shell needs none.
+    const [begin, end] = nameQuote === undefined ? [at, value.end] : [value.from, value.to];
+    out += text.slice(from, begin) + redacted;
+    from = end;
+    assigned.lastIndex = value.end;
+  }
+  return out + text.slice(from);
+}
+
+/** True when nothing but blanks and a list's dash stand before this place in its line. */
+function startsLine(text: string, at: number): boolean {
+  let i = at - 1;
+  while (i >= 0 && (text[i] === ' ' || text[i] === '\t' || text[i] === '-')) i--;
+  return i < 0 || text[i] === '\n' || text[i] === '\r';
+}
+
+/** Which quotes are open at places that are asked for in order. An apostrophe counts as a quote. */
+class OpenQuotes {
+  readonly #text: string;
+  #at = 0;
+  #double = false;
+  #single = false;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  openAt(at: number): string {
+    for (; this.#at < at; this.#at++) {
+      const char = this.#text[this.#at];
+      if (char === '"') this.#double = !this.#double;
+      else if (char === "'") this.#single = !this.#single;
+    }
+    return (this.#double ? '"' : '') + (this.#single ? "'" : '');
+  }
+}
+
+interface Value {
+  readonly from: number;
+  readonly to: number;
+  /** After the closing quote, if there is one. */
+  readonly end: number;
+}
+
+const openingQuote = /\\{0,4}["'`]/y;
+const run = /\S+/y;
+const line = /[^\n\r]+/y;
+const nextAssignment = /[;&,](?=[A-Za-z_][\w.-]{0,127}=)/;
+
+/** The value that begins here. One without quotes ends at a blank, at a quote that was open before, or where another assignment begins. */
+function valueAt(
+  text: string,
+  at: number,
+  open: string,
+  { toLineEnd, inJson }: { readonly toLineEnd: boolean; readonly inJson: boolean },
+): Value {
+  openingQuote.lastIndex = at;
+  const quote = openingQuote.exec(text)?.[0];
+  if (quote !== undefined) {
+    const from = at + quote.length;
+    const to = closingQuote(text, from, quote);
+    if (to >= 0) return { from, to, end: to + quote.length };
+  }
+  const pattern = toLineEnd ? line : run;
+  pattern.lastIndex = at;
+  let value = pattern.exec(text)?.[0] ?? '';
+  const cuts = toLineEnd ? [] : [value.search(nextAssignment)];
+  if (inJson) cuts.push(value.search(/[,}\]]/));
+  for (const char of open) cuts.push(value.indexOf(char));
+  for (const cut of cuts) if (cut >= 0) value = value.slice(0, cut);
+  // The backslash of an escaped quote is not the value's.
+  const to = at + value.replace(/\\{1,4}$/, '').length;
+  return { from: at, to, end: to };
+}
+
+/** Where the quote closes; -1 when it does not. A plain quote may be escaped inside. */
+function closingQuote(text: string, from: number, quote: string): number {
+  let to = text.indexOf(quote, from);
+  if (quote.length > 1 || quote === "'") return to;
+  while (to > from && text[to - 1] === '\\' && text[to - 2] !== '\\') to = text.indexOf(quote, to + 1);
+  return to;
+}
+
+const before = String.raw`(?<![^\s"'\x60=(;&|,[])`;
+const quotedOrRun = String.raw`(?:"[^"\n]*"|'[^'\n]*'|\S+)`;
+const longFlag = new RegExp(String.raw`(${before}--?([A-Za-z][\w-]{0,127})[ \t]+)(?!-)(${quotedOrRun})`, 'g');
+/** Not the words that other programs begin so. */
+const passwordFlag = new RegExp(
+  String.raw`(${before}-p(?!(?:ass(?:in|out|word|phrase)?|ath|erm|rint0?|rune|attern)\b)\s*)${quotedOrRun}`,
+  'g',
+);
+const passSource = new RegExp(String.raw`(${before}-pass(?:in|out)?[ \t]+["']?pass:)\S+`, 'g');
+const userFlag = new RegExp(
+  String.raw`(${before}(?:-[uU][ \t]*|--(?:proxy-)?user(?:[ \t]+|=)))(?:(["'])([^"'\n:]{0,256}):(?!\/\/)([^"'\n]*)|([^\s"':]{1,256}):(?!\/\/)(\S+))`,
+  'g',
+);
+const setting = new RegExp(String.raw`(\bset[ \t]+([A-Za-z_][\w.-]{0,127})[ \t]+)(${quotedOrRun})`, 'g');
+
+const hideByName =
+  (names: NameTest) =>
+  (whole: string, head: string, name: string, value: string): string =>
+    names.isSensitiveName(name, { value }) ? head + redacted : whole;
+
+/** Programs that take a password by a flag of one letter. */
+const flagsOfPrograms: readonly { readonly program: RegExp; readonly flag: RegExp }[] = [
+  { program: /\bredis-cli\b/, flag: new RegExp(String.raw`(${before}-a[ \t]*)${quotedOrRun}`, 'g') },
+  { program: /\bldap\w{1,16}\b/, flag: new RegExp(String.raw`(${before}-w[ \t]*)${quotedOrRun}`, 'g') },
+  { program: /\b(?:un)?zip\b/, flag: new RegExp(String.raw`(${before}-P[ \t]*)${quotedOrRun}`, 'g') },
+];
+
+/** Values of flags that name a secret, of `-p`, and the password in `-u user:password`. */
+function hideFlags(text: string, names: NameTest): string {
+  let hidden = text.replace(longFlag, hideByName(names)).replace(passSource, `$1${redacted}`);
+  if (hidden.includes('-p')) hidden = hidden.replace(passwordFlag, `$1${redacted}`);
+  hidden = hidden.replace(userFlag, (whole: string, head: string, quote = '', ...parts: string[]) => {
+    const [quotedUser, quotedPassword, bareUser, barePassword] = parts;
+    const [user = '', password = ''] = quote === '' ? [bareUser, barePassword] : [quotedUser, quotedPassword];
+    // A user and a group by number, as containers take them.
+    return /^\d+$/.test(user) && /^\d+$/.test(password) ? whole : `${head}${quote}${user}:${redacted}`;
+  });
+  if (!flagsOfPrograms.some(({ program }) => program.test(hidden))) return hidden;
+  return hidden.replace(/[^;|&\n]+/g, (command) => {
+    const found = flagsOfPrograms.find(({ program }) => program.test(command));
+    return found ? command.replace(found.flag, `$1${redacted}`) : command;
+  });
+}

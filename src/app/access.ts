@@ -1,0 +1,15 @@
+// Who may: the checks of rights that use cases share.
+import { HubError } from '../domain/error.ts';
+import type { Principal, Role } from '../domain/principal.ts';
+
+const words: { readonly [R in Role]: string } = {
+  agent: 'This needs an API key.',
+  viewer: 'This needs the right to read.',
+  operator: 'This needs the right to change things.',
+  admin: 'Admin access required.',
+};
+
+/** @throws HubError forbidden when the principal has not the role */
+export function requireRole(principal: Principal, role: Role): void {
+  if (!principal.roles.has(role)) throw new HubError('forbidden', words[role]);
+}

@@ -1,0 +1,101 @@
+// Bundle versions: uploaded, and read within the principal's environment.
+import type { BundleSummary, BundleVersion } from '../domain/deployment.ts';
+import { type HubError, notFound } from '../domain/error.ts';
+import { type Env, environments } from '../domain/ids.ts';
+import { actorName, type Principal } from '../domain/principal.ts';
+import type { Page, PageRequest } from '../ports/page.ts';
+import { requireRole } from './access.ts';
+import type { AppPorts } from './ports.ts';
+
+export interface Bundles {
+  /** Saves the next version of the name in the document. @throws HubError forbidden, unprocessable */
+  upload(principal: Principal, yaml: string): Promise<BundleVersion>;
+  /** Newest upload first; with an environment, those that were ever deployed there. */
+  list(principal: Principal, page: PageRequest): Promise<Page<BundleSummary>>;
+  /** Newest first, each with the environments that run it. @throws HubError not_found */
+  versions(
+    principal: Principal,
+    name: string,
+    page: PageRequest,
+  ): Promise<Page<{ readonly bundle: BundleVersion; readonly deployedEnvs: readonly Env[] }>>;
+  /** With an environment, only the version that it runs now exists. @throws HubError not_found */
+  version(principal: Principal, name: string, version: number): Promise<BundleVersion>;
+  /** The bytes as uploaded; who sees them as `version`. @throws HubError not_found */
+  yaml(principal: Principal, name: string, version: number): Promise<Uint8Array>;
+}
+
+const absent = (name: string, version: number): HubError =>
+  notFound(`Bundle '${name}' v${version} not found`);
+
+export function createBundles({
+  store,
+  evaluator,
+  announcer,
+  clock,
+  secrets,
+}: Pick<AppPorts, 'store' | 'evaluator' | 'announcer' | 'clock' | 'secrets'>): Bundles {
+  const { bundles, deployments } = store;
+
+  async function requireVisible({ tenantId, env }: Principal, name: string, version: number): Promise<void> {
+    if (env === null) return;
+    const current = await deployments.currentOf(tenantId, env, name);
+    if (current?.version !== version) throw absent(name, version);
+  }
+
+  return {
+    async upload(principal, yamlText) {
+      requireRole(principal, 'operator');
+      const { tenantId } = principal;
+      const { name, contractCount } = await evaluator.outline(tenantId, yamlText);
+      const yaml = new TextEncoder().encode(yamlText);
+      const bundle = await bundles.addVersion({
+        id: secrets.uuid(),
+        tenantId,
+        name,
+        revisionHash: secrets.sha256(yaml),
+        contractCount,
+        size: yaml.length,
+        uploadedBy: actorName(principal.actor),
+        createdAt: clock.now(),
+        compositionId: null,
+        snapshot: null,
+        yaml,
+      });
+      await announcer.announce([{ kind: 'bundleUploaded', bundle }]);
+      return bundle;
+    },
+
+    list: ({ tenantId, env }, page) => bundles.summaries(tenantId, env, page),
+
+    async versions({ tenantId }, name, page) {
+      const [found, ...current] = await Promise.all([
+        bundles.versions(tenantId, name, page),
+        ...environments.map((env) => deployments.currentOf(tenantId, env, name)),
+      ]);
+      // Every bundle has a version 1.
+      if (found.items.length === 0 && (await bundles.version(tenantId, name, 1)) === null) {
+        throw notFound(`Bundle '${name}' not found`);
+      }
+      const envsOf = (version: number): Env[] =>
+        current.flatMap((deployment) => (deployment?.version === version ? [deployment.env] : [])).sort();
+      return {
+        ...found,
+        items: found.items.map((bundle) => ({ bundle, deployedEnvs: envsOf(bundle.version) })),
+      };
+    },
+
+    async version(principal, name, version) {
+      await requireVisible(principal, name, version);
+      const bundle = await bundles.version(principal.tenantId, name, version);
+      if (!bundle) throw absent(name, version);
+      return bundle;
+    },
+
+    async yaml(principal, name, version) {
+      await requireVisible(principal, name, version);
+      const yaml = await bundles.yaml(principal.tenantId, name, version);
+      if (!yaml) throw absent(name, version);
+      return yaml;
+    },
+  };
+}

@@ -1,0 +1,132 @@
+// Compositions: saved, previewed, deployed. What the YAML looks like is assembly's; what runs is the environment's.
+import { HubError, notFound } from '../domain/error.ts';
+import type { Env } from '../domain/ids.ts';
+import type { Composition, CompositionItem } from '../domain/library.ts';
+import { actorName, type Principal } from '../domain/principal.ts';
+import type { Assembly } from '../ports/evaluator.ts';
+import type { CompositionPatch, CompositionSummary, ItemView } from '../ports/library.ts';
+import type { Page, PageRequest } from '../ports/page.ts';
+import { requireRole } from './access.ts';
+import { type Assembler, requireValid } from './assembly.ts';
+import type { AppPorts } from './ports.ts';
+import type { Release, Releases } from './releases.ts';
+
+export type NewComposition = Pick<
+  Composition,
+  'name' | 'description' | 'defaultsMode' | 'updateStrategy' | 'toolsConfig' | 'observability'
+> & { readonly items: readonly Omit<CompositionItem, 'version'>[] };
+
+/** A composition with what the library knows of its contracts. */
+export interface CompositionView {
+  readonly composition: Composition;
+  readonly items: readonly ItemView[];
+}
+
+export interface Compositions {
+  list(principal: Principal, page: PageRequest): Promise<Page<CompositionSummary>>;
+  /** @throws HubError forbidden, unprocessable (an unknown contract) */
+  create(principal: Principal, wanted: NewComposition): Promise<CompositionView | 'exists'>;
+  /** @throws HubError not_found */
+  get(principal: Principal, name: string): Promise<CompositionView>;
+  /**
+   * @param ifUpdatedAt writes only while the composition is as it was then (epoch milliseconds)
+   * @throws HubError forbidden, not_found, conflict (changed since), unprocessable (an unknown contract)
+   */
+  update(
+    principal: Principal,
+    name: string,
+    patch: CompositionPatch,
+    ifUpdatedAt?: number,
+  ): Promise<CompositionView>;
+  /** @throws HubError forbidden, not_found */
+  remove(principal: Principal, name: string): Promise<void>;
+  /** What a deploy would give agents, and what is wrong with it. @throws HubError not_found */
+  preview(principal: Principal, name: string): Promise<Assembly>;
+  /** @throws HubError forbidden, not_found, unprocessable, and what the environment throws */
+  deploy(principal: Principal, name: string, env: Env): Promise<Release & { readonly assembly: Assembly }>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets'> & {
+  readonly assembler: Assembler;
+  readonly releases: Releases;
+};
+
+const absent = (name: string): HubError => notFound(`Composition '${name}' not found`);
+const unknownContract = (id: string): HubError => new HubError('unprocessable', `Contract '${id}' not found`);
+
+export function createCompositions({ store, clock, secrets, assembler, releases }: Ports): Compositions {
+  const { compositions } = store;
+
+  const viewOf = async (composition: Composition): Promise<CompositionView> => ({
+    composition,
+    items: await compositions.items(composition.tenantId, composition.name),
+  });
+
+  async function get({ tenantId }: Principal, name: string): Promise<CompositionView> {
+    const composition = await compositions.get(tenantId, name);
+    if (!composition) throw absent(name);
+    return viewOf(composition);
+  }
+
+  async function preview(principal: Principal, name: string): Promise<Assembly> {
+    const { composition, items } = await get(principal, name);
+    return assembler.assemble(composition, items);
+  }
+
+  return {
+    get,
+    preview,
+    list: ({ tenantId }, page) => compositions.list(tenantId, page),
+
+    async create(principal, wanted) {
+      requireRole(principal, 'operator');
+      const { tenantId } = principal;
+      const now = clock.now();
+      const created = await compositions.create({
+        ...wanted,
+        id: secrets.uuid(),
+        tenantId,
+        createdBy: actorName(principal.actor),
+        createdAt: now,
+        updatedAt: now,
+      });
+      if (created === 'exists') return 'exists';
+      if ('unknownContract' in created) throw unknownContract(created.unknownContract);
+      await releases.compositionChanged(tenantId, created.name);
+      return viewOf(created);
+    },
+
+    async update(principal, name, patch, ifUpdatedAt) {
+      requireRole(principal, 'operator');
+      const { tenantId } = principal;
+      const updated = await compositions.update(tenantId, name, patch, clock.now(), ifUpdatedAt);
+      if (updated === 'absent') throw absent(name);
+      if (updated === 'changed') {
+        throw new HubError(
+          'conflict',
+          `Composition '${name}' was changed since it was read. Read it again and repeat the change.`,
+        );
+      }
+      if ('unknownContract' in updated) throw unknownContract(updated.unknownContract);
+      await releases.compositionChanged(tenantId, name);
+      return viewOf(updated);
+    },
+
+    async remove(principal, name) {
+      requireRole(principal, 'operator');
+      if (!(await compositions.remove(principal.tenantId, name))) throw absent(name);
+      await releases.compositionChanged(principal.tenantId, name);
+    },
+
+    async deploy(principal, name, env) {
+      requireRole(principal, 'operator');
+      const { composition, items } = await get(principal, name);
+      const assembly = await assembler.assemble(composition, items);
+      requireValid(assembly);
+      return {
+        assembly,
+        ...(await releases.release(composition, assembly, [env], actorName(principal.actor))),
+      };
+    },
+  };
+}

@@ -1,0 +1,30 @@
+// All use cases, made once with their ports.
+import { createAssembler } from './assembly.ts';
+import { type Bundles, createBundles } from './bundles.ts';
+import { type Compositions, createCompositions } from './compositions.ts';
+import { type Contracts, createContracts } from './contracts.ts';
+import { createDeployments, type Deployments } from './deployments.ts';
+import type { AppPorts } from './ports.ts';
+import { createReleases } from './releases.ts';
+import { createRollouts } from './rollouts.ts';
+
+/** The use cases, a name per noun. */
+export interface App {
+  readonly bundles: Bundles;
+  readonly compositions: Compositions;
+  readonly contracts: Contracts;
+  readonly deployments: Deployments;
+}
+
+export function createApp(ports: AppPorts): App {
+  const deployments = createDeployments(ports);
+  const assembler = createAssembler(ports);
+  const releases = createReleases({ ...ports, deployments });
+  const rollouts = createRollouts({ ...ports, assembler, releases });
+  return {
+    deployments,
+    bundles: createBundles(ports),
+    compositions: createCompositions({ ...ports, assembler, releases }),
+    contracts: createContracts({ ...ports, rollouts }),
+  };
+}

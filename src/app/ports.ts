@@ -1,0 +1,61 @@
+// Everything a use case may be made with. Each names the few that it needs.
+import type { HubActors } from '../../actors/protocol.ts';
+import type { RuleSets } from '../domain/assignment.ts';
+import type { Quotas } from '../domain/quota.ts';
+import type { VendorNames } from '../domain/vendor-names.ts';
+import type { Announcer } from '../ports/announcer.ts';
+import type { Broadcast } from '../ports/broadcast.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Evaluator } from '../ports/evaluator.ts';
+import type { Jobs } from '../ports/jobs.ts';
+import type { Limits } from '../ports/limits.ts';
+import type { Log } from '../ports/log.ts';
+import type { NodeHealth } from '../ports/node-health.ts';
+import type { Secrets } from '../ports/secrets.ts';
+import type { Store } from '../ports/store.ts';
+import type { Registrar } from './registrar.ts';
+
+/** The settings that use cases need (src/config.ts reads them). */
+export interface Settings {
+  readonly version: string;
+  readonly baseUrl: string;
+  /** What the first set-up must present; null when it need not. */
+  readonly setupToken: SetupToken | null;
+  readonly operatorToken: string | null;
+  readonly sessionTtlMs: number;
+  readonly loginAttempts: number;
+  readonly loginWindowMs: number;
+  /** Of an agent. */
+  readonly approvalsPerMinute: number;
+  /** Of a tenant's environment. */
+  readonly ingestEventsPerMinute: number;
+  readonly wire: VendorNames;
+  readonly quotas: Quotas;
+}
+
+export interface SetupToken {
+  readonly value: string;
+  /** True when callers on this machine need none: the hub made the token itself, because it listens to others before anybody set it up. */
+  readonly made: boolean;
+}
+
+export interface AppPorts {
+  readonly store: Store;
+  readonly actors: HubActors;
+  readonly announcer: Announcer;
+  /** Assignment rules, compiled. */
+  readonly ruleSets: Pick<RuleSets, 'of'>;
+  readonly registrar: Pick<Registrar, 'seen' | 'leftOut'>;
+  readonly broadcast: Pick<Broadcast, 'control'>;
+  readonly evaluator: Evaluator;
+  readonly jobs: Pick<Jobs, 'add'>;
+  /** Limits that hold over all nodes. */
+  readonly limits: Limits;
+  /** Limits of a caller's requests, which must not need more than this process. */
+  readonly requestLimits: Limits;
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+  readonly log: Log;
+  readonly settings: Settings;
+  readonly health: NodeHealth;
+}

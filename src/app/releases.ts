@@ -1,0 +1,64 @@
+// From an assembled composition to a bundle version at work: saves it, then has its environments deploy it.
+import type { BundleVersion, Deployment } from '../domain/deployment.ts';
+import type { Env } from '../domain/ids.ts';
+import type { Composition } from '../domain/library.ts';
+import type { Assembly } from '../ports/evaluator.ts';
+import type { Deployments } from './deployments.ts';
+import type { AppPorts } from './ports.ts';
+
+export interface Release {
+  readonly version: BundleVersion;
+  /** In the order of the environments asked for. */
+  readonly deployments: readonly Deployment[];
+}
+
+export interface Releases {
+  /**
+   * Saves the assembly as the next version of the composition's name and deploys it to each environment in turn. When a deploy fails the
+   * version stays saved, undeployed: deploying it by its number, or the composition again, completes the work.
+   * @throws HubError as the environment's deploy does
+   */
+  release(
+    composition: Composition,
+    assembly: Assembly,
+    envs: readonly Env[],
+    deployedBy: string,
+  ): Promise<Release>;
+  /** Tells the dashboards that a composition was created, changed, deleted or (with a version) deployed. */
+  compositionChanged(tenantId: string, name: string, bundleVersion?: number): Promise<void>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'announcer' | 'clock' | 'secrets'> & {
+  readonly deployments: Pick<Deployments, 'deployTo'>;
+};
+
+export function createReleases({ store, announcer, clock, secrets, deployments }: Ports): Releases {
+  const compositionChanged = (tenantId: string, name: string, bundleVersion: number | null = null) =>
+    announcer.announce([{ kind: 'compositionChanged', tenantId, name, bundleVersion }]);
+  return {
+    compositionChanged,
+    async release(composition, assembly, envs, deployedBy) {
+      const { tenantId, name } = composition;
+      const yaml = new TextEncoder().encode(assembly.yaml);
+      const version = await store.bundles.addVersion({
+        id: secrets.uuid(),
+        tenantId,
+        name,
+        revisionHash: secrets.sha256(yaml),
+        contractCount: assembly.contracts.length,
+        size: yaml.length,
+        uploadedBy: deployedBy,
+        createdAt: clock.now(),
+        compositionId: composition.id,
+        snapshot: assembly.contracts,
+        yaml,
+      });
+      const made: Deployment[] = [];
+      for (const env of envs) {
+        made.push(await deployments.deployTo(tenantId, env, name, version.version, deployedBy));
+      }
+      await compositionChanged(tenantId, name, version.version);
+      return { version, deployments: made };
+    },
+  };
+}

@@ -1,0 +1,176 @@
+// An agent's stream as its handlers see it: announced to its actors at the start, when they ask again, and at the end. Owns no socket.
+import { agentKey, environmentKey, type ResolvedAt } from '../../../actors/protocol.ts';
+import type { AdmittedStream } from '../../api/stream.ts';
+import type { Tags } from '../../domain/agent.ts';
+import type { Announcement } from '../../domain/announcement.ts';
+import type { Resolution } from '../../domain/assignment.ts';
+import { type Audience, agentsOf } from '../../domain/frame.ts';
+import type { Env } from '../../domain/ids.ts';
+import { pause } from '../../ports/clock.ts';
+
+import type { Hub } from './hub.ts';
+import type { SharedTexts } from './shared-texts.ts';
+import type { Updates } from './updates.ts';
+
+const leaveAttempts = 6;
+const firstWaitMs = 250;
+
+/** What all streams of a node share. */
+export interface Node {
+  readonly hub: Hub;
+  /** As actors know it. */
+  readonly id: string;
+  readonly updates: Updates;
+  /** Policy versions: a whole fleet runs the same. */
+  readonly versions: SharedTexts;
+}
+
+/** What a client asked for when it opened a stream. */
+export interface Asked {
+  readonly tenantId: string;
+  readonly env: Env;
+  readonly agentId: string;
+  readonly connectionId: string;
+  /** Of the API key that opened it. */
+  readonly keyId: string;
+  /** The bundle it asked for by name. */
+  readonly requested: string | null;
+  readonly policyVersion: string | null;
+  readonly tags: Tags;
+  readonly connectedAt: number;
+}
+
+/** A class, and names made when they are needed, because there may be tens of thousands. */
+export class AgentStream implements AdmittedStream {
+  readonly #node: Node;
+  readonly #asked: Asked;
+  #bundleName: string | null = null;
+  #ended = false;
+  /** The agent may have heard that it is assigned anew, but its environment has not: to be said again, though the stream follows it by then. */
+  #untold = false;
+
+  constructor(node: Node, asked: Asked) {
+    this.#node = node;
+    this.#asked = asked;
+  }
+
+  /** Tells the agent's actor; from then on `bundleName` is known. To be awaited before anything else. */
+  async admit(): Promise<void> {
+    this.#bundleName = (await this.#connect()).bundleName;
+  }
+
+  get audience(): Audience {
+    return agentsOf(this.#asked.tenantId, this.#asked.env);
+  }
+
+  get agentId(): string {
+    return this.#asked.agentId;
+  }
+
+  get bundleName(): string | null {
+    return this.#bundleName;
+  }
+
+  get pinned(): boolean {
+    return this.#asked.requested !== null;
+  }
+
+  async catchUp(): Promise<readonly Announcement[]> {
+    if (this.#ended) return [];
+    const { hub, updates } = this.#node;
+    const joined = await this.#join(this.#bundleName);
+    // Assigned anew since it was admitted: that may have been announced before the stream was registered.
+    const moved = !this.pinned && joined.bundleName !== this.#bundleName;
+    const first = moved
+      ? [this.#reassigned(await hub.actors.ask('agent', this.#agentKey, 'resolve', null))]
+      : [];
+    const found = await Promise.all(joined.catchUp.map((deployment) => updates.of(deployment)));
+    return [...first, ...found.filter((due) => due !== null)];
+  }
+
+  async announce(followed: string | null): Promise<void> {
+    if (this.#ended) return;
+    const { hub } = this.#node;
+    const resolution = await this.#connect();
+    if (this.#ended) return;
+    await this.#join(followed);
+    if (this.pinned || (resolution.bundleName === followed && !this.#untold)) return;
+    // Assigned anew while its actors were away.
+    this.#untold = true;
+    await hub.announcer.announce([this.#reassigned(resolution)]);
+    const { bundleName, resolvedAt } = resolution;
+    await hub.actors.tell('environment', this.#environmentKey, 'retarget', {
+      agentId: this.agentId,
+      bundleName,
+      connected: true,
+      resolvedAt,
+    });
+    this.#untold = false;
+  }
+
+  closed(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    const { hub } = this.#node;
+    const { connectionId, agentId } = this.#asked;
+    void leave(hub, async () => {
+      await hub.actors.tell('environment', this.#environmentKey, 'leave', { connectionId, agentId });
+      await hub.actors.tell('agent', this.#agentKey, 'disconnect', { connectionId });
+    });
+  }
+
+  get #agentKey(): string {
+    const { tenantId, env, agentId } = this.#asked;
+    return agentKey(tenantId, env, agentId);
+  }
+
+  get #environmentKey(): string {
+    return environmentKey(this.#asked.tenantId, this.#asked.env);
+  }
+
+  #connect(): Promise<Resolution & { readonly resolvedAt?: ResolvedAt | undefined }> {
+    const { connectionId, keyId, requested, policyVersion, tags, connectedAt } = this.#asked;
+    return this.#node.hub.actors.ask('agent', this.#agentKey, 'connect', {
+      connectionId,
+      keyId,
+      node: this.#node.id,
+      requested,
+      policyVersion,
+      tags,
+      at: connectedAt,
+    });
+  }
+
+  #join(followed: string | null) {
+    const { connectionId, agentId, policyVersion, connectedAt } = this.#asked;
+    return this.#node.hub.actors.ask('environment', this.#environmentKey, 'join', {
+      connectionId,
+      node: this.#node.id,
+      agentId,
+      bundleName: followed,
+      pinned: this.pinned,
+      connectedAt,
+      policyVersion,
+    });
+  }
+
+  #reassigned({ bundleName, source }: Resolution): Announcement {
+    const { tenantId, env, agentId } = this.#asked;
+    return { kind: 'agentReassigned', tenantId, env, agentId, bundleName, source };
+  }
+}
+
+/** Tells the actors that a stream ended; tries again while they cannot be reached, because nobody else tells them. */
+async function leave(hub: Hub, tell: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await tell();
+    } catch (error) {
+      if (attempt === leaveAttempts) {
+        hub.log.warn({ err: error }, 'the end of a stream could not be told to its actors');
+        return;
+      }
+      await pause(hub.clock, firstWaitMs * 2 ** attempt);
+    }
+  }
+}

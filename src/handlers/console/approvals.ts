@@ -1,0 +1,212 @@
+// Approvals: asked for, read, decided. The environment's actor orders and times them; the store decides who was first.
+import type { z } from 'zod';
+import { environmentKey } from '../../../actors/protocol.ts';
+import type { approvalRoutes } from '../../api/approvals.ts';
+import { type Caller, List } from '../../api/call.ts';
+import { truncated } from '../../api/listed.ts';
+import { requireAgent } from '../../app/acting-agent.ts';
+import { enforceLimit } from '../../app/rate-limit.ts';
+import { scopeTest } from '../../domain/agent-scope.ts';
+import { type Approval, asSeen, isDue, largeArgs, maxInlineArgs } from '../../domain/approval.ts';
+import { HubError, notFound } from '../../domain/error.ts';
+import type { JsonObject } from '../../domain/library.ts';
+import { limitNames } from '../../domain/limit-names.ts';
+import { omitUndefined } from '../../domain/omit-undefined.ts';
+import type { Handlers, Hub } from './hub.ts';
+import { validationFailed } from './problems.ts';
+import { iso, isoOrNull } from './render.ts';
+
+type KeyCaller = Extract<Caller, { kind: 'key' }>;
+type NewApproval = z.output<typeof approvalRoutes.createApproval.body>;
+
+const windowMs = 60_000;
+/** Agent ids are what a client says of itself: those of one key and client address are bounded together. */
+const maxPerKey = 600;
+
+/** Bytes of JSON: the limit of the body. */
+const maxArgs = 1_048_576;
+
+/** The store's list shows what is due as timed out, for at most so long before it is written. */
+const lazyMs = 15_000;
+/** Of all tenants; the sweep takes as many in a few seconds. */
+const maxDue = 2_000;
+
+const unknown = () => notFound('Approval not found.');
+
+export const approvals: Handlers<typeof approvalRoutes> = {
+  createApproval: (hub, { body }, caller) => requestApproval(hub, caller, body),
+
+  async listApprovals(hub, { query }, caller) {
+    const now = hub.clock.now();
+    const { status, env, offset } = query;
+    const filter = { env: env ?? null, ...omitUndefined({ status }) };
+    const { items, more } = await hub.store.approvals.list(caller.tenantId, filter, query, now);
+    const settled = await settleAll(hub, items, now);
+    // What was decided meanwhile is not shown, but it stood in the store's list: it counts in the offset.
+    const places = settled.flatMap((approval, i) => (!status || approval.status === status ? [i] : []));
+    const shown = places.flatMap((place) => settled[place] ?? []);
+    return new List(shown.map(render), (sent) => {
+      const next = places[sent] ?? items.length;
+      return next < items.length || more ? { offset: offset + next } : null;
+    });
+  },
+
+  async getApproval(hub, { params }, caller) {
+    const approval = await hub.store.approvals.getWhole(caller.tenantId, params.approval_id);
+    if (!approval || (caller.kind === 'key' && !concerns(caller, approval))) throw unknown();
+    const { toolArgs } = approval;
+    return render({ ...(await settle(hub, approval, hub.clock.now())), toolArgs });
+  },
+
+  async decideApproval(hub, { params, body }, caller) {
+    const approval = await hub.store.approvals.getWhole(caller.tenantId, params.approval_id);
+    if (!approval) throw unknown();
+    const decided = await hub.actors.ask(
+      'environment',
+      environmentKey(caller.tenantId, approval.env),
+      'decideApproval',
+      {
+        id: approval.id,
+        decision: {
+          id: hub.secrets.uuid(),
+          approved: body.approved,
+          decidedBy: caller.email,
+          reason: body.reason ?? null,
+          decidedVia: body.decided_via ?? 'console',
+        },
+      },
+    );
+    return render({ ...decided, toolArgs: approval.toolArgs });
+  },
+};
+
+const concerns = (key: KeyCaller, { env, agentId }: Approval): boolean =>
+  env === key.env && scopeTest(key)(agentId);
+
+/**
+ * The approval as everybody sees it from now on. One that is due is timed out in the store before anybody reads so: a decision that is being
+ * written at this moment would otherwise still win after its approval was read as timed out.
+ */
+async function settle(hub: Hub, approval: Approval, now: number): Promise<Approval> {
+  if (!isDue(approval, now)) return approval;
+  const { tenantId, env, id } = approval;
+  const expired = await hub.store.approvals.expire(tenantId, id, now);
+  if (!expired) return asSeen((await hub.store.approvals.get(tenantId, id)) ?? approval, now);
+  // The sweep would have it announced as well, 2 s later.
+  hub.actors
+    .tell('environment', environmentKey(tenantId, env), 'announceApproval', { id })
+    .catch((err: unknown) => hub.log.debug({ err, id }, 'a timeout is announced by the sweep'));
+  return expired;
+}
+
+/** The same for a list, whose store shows what is due as timed out already: those that are not written yet are found with one query. */
+async function settleAll(hub: Hub, list: readonly Approval[], now: number): Promise<readonly Approval[]> {
+  const isFresh = ({ status, deadline }: Approval) => status === 'timeout' && now - deadline < lazyMs;
+  if (!list.some(isFresh)) return list;
+  const due = new Set((await hub.store.approvals.due(now, maxDue)).map(({ id }) => id));
+  return Promise.all(
+    list.map((approval) =>
+      due.has(approval.id) ? settle(hub, { ...approval, status: 'pending' }, now) : approval,
+    ),
+  );
+}
+
+/**
+ * Makes a pending approval of the caller's agent (the header's, else the body's).
+ * @throws HubError validation_failed when neither names the agent; forbidden, payload_too_large, quota_exceeded, rate_limited, overloaded, unavailable
+ */
+export async function requestApproval(hub: Hub, caller: KeyCaller, body: NewApproval) {
+  const agentId = caller.agentId ?? body.agent_id ?? null;
+  if (agentId === null) {
+    throw validationFailed([
+      { loc: ['body', 'agent_id'], msg: 'is required when the agent-id header is absent' },
+    ]);
+  }
+  const { tenantId, env } = caller;
+  for (const named of [agentId, body.agent_id ?? agentId]) requireAgent(caller, named);
+  const ofAgent = limitNames.approvalsOfAgent(tenantId, env, agentId);
+  await limit(hub, ofAgent, hub.settings.approvalsPerMinute);
+  await limit(hub, limitNames.approvalsOfKey(caller), Math.max(maxPerKey, hub.settings.approvalsPerMinute));
+  const now = hub.clock.now();
+  const id = hub.secrets.uuid();
+  const toolArgs = body.tool_args ?? null;
+  const argsBytes = await keepArgs(hub, caller, id, toolArgs, now);
+  const approval = await hub.actors.ask('environment', environmentKey(tenantId, env), 'requestApproval', {
+    approval: {
+      id,
+      tenantId,
+      status: 'pending',
+      agentId,
+      toolName: body.tool_name,
+      toolArgs: argsBytes > maxInlineArgs ? null : toolArgs,
+      argsBytes,
+      message: body.message,
+      env,
+      timeoutSeconds: body.timeout,
+      timeoutEffect: body.timeout_effect ?? (body.timeout_action === 'allow' ? 'allow' : 'deny'),
+      decisionSource: body.decision_source ?? null,
+      contractName: body.contract_name ?? null,
+      decidedBy: null,
+      decidedAt: null,
+      decisionReason: null,
+      decidedVia: null,
+      createdAt: now,
+      deadline: now + body.timeout * 1000,
+    },
+  });
+  return render({ ...approval, toolArgs });
+}
+
+/** Keeps arguments that do not go with their approval; returns the bytes of any. @throws HubError payload_too_large, quota_exceeded */
+async function keepArgs(
+  hub: Hub,
+  { tenantId, env }: KeyCaller,
+  id: string,
+  toolArgs: JsonObject | null,
+  createdAt: number,
+): Promise<number> {
+  if (toolArgs === null) return 0;
+  const json = JSON.stringify(toolArgs);
+  const bytes = Buffer.byteLength(json);
+  // A number may take more room than it was sent with.
+  if (bytes > maxArgs) {
+    throw new HubError('payload_too_large', `tool_args must not be larger than ${maxArgs} bytes of JSON.`);
+  }
+  if (bytes <= maxInlineArgs) return bytes;
+  const { largeArgsBytes: quota, largeArgsDays: days } = hub.settings.quotas;
+  const kept = await hub.store.approvals.keepArgs({ tenantId, env, id, json, bytes, createdAt }, quota);
+  if (kept === 'kept') return bytes;
+  const room = days === 0 ? 'They are kept for ever' : `They make room ${days} days after their approval`;
+  throw new HubError(
+    'quota_exceeded',
+    `Large tool_args of approvals (over ${largeArgs} bytes) fill the ${quota} bytes that they may take in '${env}'. ` +
+      `${room}. Ask with smaller ones, or have LARGE_ARGUMENTS_MAX_BYTES raised.`,
+  );
+}
+
+function limit({ limits }: Hub, name: string, max: number): Promise<void> {
+  const message = 'Too many approval requests. Please slow down.';
+  return enforceLimit(limits, { name, max, windowMs, message });
+}
+
+const argsOf = ({ toolArgs, argsBytes }: Approval) =>
+  toolArgs ?? (argsBytes > 0 ? truncated(argsBytes) : null);
+
+const render = (approval: Approval) => ({
+  id: approval.id,
+  status: approval.status,
+  agent_id: approval.agentId,
+  tool_name: approval.toolName,
+  tool_args: argsOf(approval),
+  message: approval.message,
+  env: approval.env,
+  timeout_seconds: approval.timeoutSeconds,
+  timeout_effect: approval.timeoutEffect,
+  decision_source: approval.decisionSource,
+  contract_name: approval.contractName,
+  decided_by: approval.decidedBy,
+  decided_at: isoOrNull(approval.decidedAt),
+  decision_reason: approval.decisionReason,
+  decided_via: approval.decidedVia,
+  created_at: iso(approval.createdAt),
+});

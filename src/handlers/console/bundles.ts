@@ -1,0 +1,97 @@
+// Bundle versions and deployments in the console API's words.
+import type { bundleRoutes } from '../../api/bundles.ts';
+import { encodeSignature, provenance } from '../../api/signature.ts';
+import type { BundleVersion, Deployment } from '../../domain/deployment.ts';
+import { omitUndefined } from '../../domain/omit-undefined.ts';
+import type { Handlers } from './hub.ts';
+import { listOf } from './pages.ts';
+import { principalOf } from './principal.ts';
+import { iso, isoOrNull } from './render.ts';
+
+const renderVersion = (bundle: BundleVersion) => ({
+  id: bundle.id,
+  tenant_id: bundle.tenantId,
+  name: bundle.name,
+  version: bundle.version,
+  revision_hash: bundle.revisionHash,
+  signature_hex: bundle.signature,
+  source_hub_slug: null,
+  source_hub_revision: null,
+  uploaded_by: bundle.uploadedBy,
+  created_at: iso(bundle.createdAt),
+});
+
+const renderDeployment = (deployment: Deployment) => ({
+  id: deployment.id,
+  env: deployment.env,
+  bundle_name: deployment.bundleName,
+  bundle_version: deployment.version,
+  sequence: deployment.sequence,
+  deployed_by: deployment.deployedBy,
+  created_at: iso(deployment.createdAt),
+});
+
+export const bundles: Handlers<typeof bundleRoutes> = {
+  uploadBundle: async ({ app }, { body }, caller) =>
+    renderVersion(await app.bundles.upload(principalOf(caller), body.yaml_content)),
+
+  async listBundles({ app }, { query }, caller) {
+    const principal = principalOf(caller);
+    const { env } = principal;
+    const page = await app.bundles.list(principal, query);
+    return listOf(page, query, (bundle) => ({
+      name: bundle.name,
+      latest_version: bundle.latestVersion,
+      version_count: bundle.versionCount,
+      last_updated: iso(bundle.lastUpdated),
+      deployed_envs: env === null ? [...bundle.deployedEnvs].sort() : [env],
+      contract_count: bundle.contractCount,
+      last_deployed_at: isoOrNull(bundle.lastDeployedAt),
+    }));
+  },
+
+  async listBundleVersions({ app }, { params, query }, caller) {
+    const page = await app.bundles.versions(principalOf(caller), params.name, query);
+    return listOf(page, query, ({ bundle, deployedEnvs }) => ({
+      ...renderVersion(bundle),
+      deployed_envs: [...deployedEnvs],
+    }));
+  },
+
+  async currentBundle({ app, settings }, { params, query }, caller) {
+    const { bundle, deployment, yaml, successions } = await app.deployments.current(
+      principalOf(caller),
+      query.env,
+      params.name,
+    );
+    return {
+      ...renderVersion(bundle),
+      // The deployment's own: a rotation of the key changes signature and key together.
+      signature_hex: deployment.signature,
+      // As in contract_update: a client that verifies reads both alike.
+      signature: encodeSignature(deployment.signature, settings.wire.signatureEncoding),
+      public_key: deployment.publicKey,
+      env: deployment.env,
+      ...provenance(deployment, successions),
+      yaml_bytes: Buffer.from(yaml).toString('base64'),
+    };
+  },
+
+  getBundleVersion: async ({ app }, { params }, caller) =>
+    renderVersion(await app.bundles.version(principalOf(caller), params.name, params.version)),
+
+  getBundleYaml: ({ app }, { params }, caller) =>
+    app.bundles.yaml(principalOf(caller), params.name, params.version),
+
+  async deployBundle({ app }, { params, body }, caller) {
+    const principal = principalOf(caller);
+    // A version that is not there is told before the environment is asked.
+    await app.bundles.version(principal, params.name, params.version);
+    return renderDeployment(await app.deployments.deploy(principal, body.env, params.name, params.version));
+  },
+
+  async listDeployments({ app }, { query }, caller) {
+    const filter = omitUndefined({ env: query.env, bundleName: query.bundle_name });
+    return listOf(await app.deployments.list(principalOf(caller), filter, query), query, renderDeployment);
+  },
+};

@@ -1,0 +1,30 @@
+// The playground: translates a dry run into the console's words. The run itself is the evaluator's.
+
+import { defaultEnvironment } from 'reeve-agent/rules';
+import type { evaluateRoutes } from '../../api/evaluate.ts';
+import type { Handlers } from './hub.ts';
+
+export const evaluate: Handlers<typeof evaluateRoutes> = {
+  async evaluateBundle(hub, { body }, { tenantId }) {
+    const result = await hub.evaluator.evaluate(tenantId, {
+      yaml: body.yaml_content,
+      call: {
+        tool: body.tool_name,
+        args: body.tool_args,
+        environment: body.environment ?? defaultEnvironment,
+        principal: body.principal ?? null,
+      },
+    });
+    return {
+      verdict: result.verdict,
+      mode: result.mode,
+      contracts_evaluated: result.contracts_evaluated.map((contract) => ({
+        ...contract,
+        tags: [...contract.tags],
+      })),
+      deciding_contract: result.deciding_contract,
+      policy_version: hub.secrets.sha256(body.yaml_content).slice(0, 12),
+      evaluation_time_ms: Math.round(result.elapsedMs * 100) / 100,
+    };
+  },
+};

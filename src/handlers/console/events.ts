@@ -1,0 +1,290 @@
+// Audit events: stored, then announced; searched and counted. The check of a batch is in ingest.ts.
+import { environmentKey } from '../../../actors/protocol.ts';
+import { type Caller, List } from '../../api/call.ts';
+import type { eventRoutes } from '../../api/events.ts';
+import { shortenedMap } from '../../api/listed.ts';
+import { agentOf, outsideScope, requireAgent } from '../../app/acting-agent.ts';
+import { enforceLimit } from '../../app/rate-limit.ts';
+import { turns } from '../../concurrency/event-loop-budget.ts';
+import { scopeTest } from '../../domain/agent-scope.ts';
+import { type ErrorCode, HubError, notFound } from '../../domain/error.ts';
+import type { EventInput, Ingested, StoredEvent } from '../../domain/event.ts';
+import { hasControl } from '../../domain/ids.ts';
+import { renderInstant } from '../../domain/instant.ts';
+import { limitNames } from '../../domain/limit-names.ts';
+import { omitUndefined } from '../../domain/omit-undefined.ts';
+import type { EventFilter } from '../../ports/events.ts';
+import { openCursor, sealCursor } from './cursor.ts';
+import type { Handlers, Hub } from './hub.ts';
+import { type Batch, readBatch } from './ingest.ts';
+import { touchAgents } from './last-seen.ts';
+import { iso } from './render.ts';
+import { envSeen } from './scope.ts';
+
+type KeyCaller = Extract<Caller, { kind: 'key' }>;
+
+/** Posts of few events that an agent may send in a minute: each costs as much as one of many. */
+const maxSmallPosts = 600;
+const fewEvents = 10;
+const minuteMs = 60_000;
+const maxBuckets = 11_000;
+
+/** What of a batch is not stored, while the rest is. */
+interface Refused {
+  readonly rejected?: { index: number; call_id: string; code: ErrorCode; detail: string }[];
+  readonly manifest?: 'refused';
+}
+
+type Accepted = Ingested & Refused;
+
+export const events: Handlers<typeof eventRoutes> = {
+  async ingestEvents(hub, { body }, caller) {
+    await turns.next(body.byteLength);
+    return acceptEvents(hub, caller, readBatch(body));
+  },
+
+  async searchEvents(hub, { query }, caller) {
+    const filter = filterOf(query, caller);
+    const { tenantId } = caller;
+    const from = query.cursor === undefined ? null : openCursor(hub, tenantId, query.cursor);
+    const page = await hub.store.events.search(tenantId, filter, query.limit, from);
+    const next = page.next === null ? null : { cursor: sealCursor(hub, tenantId, page.next) };
+    return new List(page.events.map(renderListed), next);
+  },
+
+  async getEvent(hub, { params }, caller) {
+    const event = await hub.store.events.get(caller.tenantId, params.event_id);
+    if (!event || !isSeen(event, caller)) throw notFound('Event not found.');
+    return render(event);
+  },
+
+  async eventHistogram(hub, { query }, caller) {
+    const bucketMs = query.bucket_seconds * 1000;
+    if (query.until <= query.since) return [];
+    if ((query.until - query.since) / bucketMs > maxBuckets) {
+      throw new HubError(
+        'unprocessable',
+        `The range holds more than ${maxBuckets} buckets: choose larger bucket_seconds.`,
+      );
+    }
+    const buckets = await hub.store.events.histogram(caller.tenantId, filterOf(query, caller), bucketMs);
+    return buckets.map(({ start, ...counts }) => ({ bucket_start: iso(start), ...counts }));
+  },
+};
+
+/**
+ * Stores a batch, then tells who must know: the environment which versions run, the registrations who was seen, the dashboards how many
+ * events were new. When telling fails the caller gets the error and may repeat the batch: every event is then a duplicate, and what the
+ * dashboards were not told is told by the tenant's next batch, the repeat included.
+ * @param batch its events are handed over: the list is empty afterwards
+ * @throws HubError rate_limited, overloaded, unavailable
+ */
+export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): Promise<Accepted> {
+  const { tenantId, env } = caller;
+  await withinLimits(hub, caller, batch.events);
+  const now = hub.clock.now();
+  const refused = takeOutOfScope(caller, batch);
+  if (batch.events.length === 0) return { accepted: 0, duplicates: 0, ...refused };
+  const agentIds = new Set(batch.events.map(({ agent_id }) => agent_id));
+  const reports = versionsRun(batch.events, now);
+  const storing = hub.store.events.ingest({
+    tenantId,
+    env,
+    receivedAt: now,
+    events: sentBy(agentOf(caller), batch.events),
+  });
+  // Else the events of every request would stay in memory until the disk has answered.
+  batch.events = [];
+  const ingested = await storing;
+  try {
+    await touchAgents(hub, caller, agentIds);
+    if (batch.manifest && !refused.manifest) {
+      await hub.store.agents.putManifest(tenantId, batch.manifest, now);
+    }
+    if (reports.length > 0) {
+      await hub.actors.tell('environment', environmentKey(tenantId, env), 'reportVersions', { reports });
+    }
+    await announce(hub, tenantId, ingested.accepted);
+  } catch (error) {
+    owe(hub, tenantId, ingested.accepted);
+    throw error;
+  }
+  return { ...ingested, ...refused };
+}
+
+/** Takes out of the batch what is of agents that the key is not bound to, and says so. */
+function takeOutOfScope(caller: KeyCaller, batch: Batch): Refused {
+  if (caller.agentPattern === null) return {};
+  const isInScope = scopeTest(caller);
+  const rejected = batch.events.flatMap(({ call_id, agent_id }, index) =>
+    isInScope(agent_id)
+      ? []
+      : [{ index, call_id, code: 'forbidden' as const, detail: outsideScope(caller, agent_id) }],
+  );
+  if (rejected.length > 0) batch.events = batch.events.filter(({ agent_id }) => isInScope(agent_id));
+  const refused = batch.manifest !== null && !isInScope(batch.manifest.agent_id);
+  return {
+    ...(rejected.length > 0 ? { rejected } : {}),
+    ...(refused ? { manifest: 'refused' as const } : {}),
+  };
+}
+
+/** @throws HubError rate_limited */
+async function withinLimits(hub: Hub, caller: KeyCaller, events: readonly EventInput[]): Promise<void> {
+  const { tenantId, env } = caller;
+  if (events.length < fewEvents) {
+    await enforceLimit(hub.requestLimits, {
+      name: limitNames.eventPosts(caller, caller.agentId ?? events[0]?.agent_id ?? ''),
+      max: maxSmallPosts,
+      windowMs: minuteMs,
+      message: `Too many posts of fewer than ${fewEvents} events. Send events in batches.`,
+    });
+  }
+  await enforceLimit(hub.limits, {
+    name: limitNames.events(tenantId, env),
+    max: hub.settings.ingestEventsPerMinute,
+    windowMs: minuteMs,
+    cost: events.length,
+    message: 'Too many events. Please slow down.',
+  });
+}
+
+/** A key may write events of any agent: those of another than the request's own say whose request it was. */
+const sentBy = (sender: string, events: readonly EventInput[]): readonly EventInput[] =>
+  events.every((event) => event.agent_id === sender)
+    ? events
+    : events.map((event) => (event.agent_id === sender ? event : { ...event, sent_by: sender }));
+
+/** By tenant, how many stored events the dashboards were not told of. Their streams do not outlive the hub, so memory will do. */
+const owed = new WeakMap<Hub, Map<string, number>>();
+
+function owe(hub: Hub, tenantId: string, accepted: number): void {
+  const ofHub = owed.get(hub) ?? new Map<string, number>();
+  if (accepted > 0) owed.set(hub, ofHub.set(tenantId, (ofHub.get(tenantId) ?? 0) + accepted));
+}
+
+async function announce(hub: Hub, tenantId: string, accepted: number): Promise<void> {
+  const before = owed.get(hub)?.get(tenantId) ?? 0;
+  owed.get(hub)?.delete(tenantId);
+  const announcements = [before, accepted]
+    .filter((count) => count > 0)
+    .map((count) => ({ kind: 'eventsAccepted', tenantId, accepted: count }) as const);
+  if (announcements.length === 0) return;
+  try {
+    await hub.announcer.announce(announcements);
+  } catch (error) {
+    owe(hub, tenantId, before);
+    throw error;
+  }
+}
+
+interface VersionRun {
+  readonly agentId: string;
+  readonly bundleName: string | null;
+  readonly policyVersion: string;
+  at: number;
+}
+
+/** The distinct versions that the events say their agents ran, each with its newest time, none later than now (agents' clocks differ). */
+function versionsRun(events: readonly EventInput[], now: number): VersionRun[] {
+  const newest = new Map<string, VersionRun>();
+  let last: VersionRun | null = null;
+  for (const { agent_id: agentId, payload, timestamp } of events) {
+    const { policy_version: version, bundle_name: bundle } = payload ?? {};
+    // A batch is nearly always of one agent that ran one version.
+    if (!isOf(last, agentId, version, bundle)) last = runOf(newest, agentId, version, bundle) ?? last;
+    if (isOf(last, agentId, version, bundle)) last.at = Math.max(last.at, Math.min(timestamp, now));
+  }
+  return [...newest.values()];
+}
+
+const isOf = (
+  run: VersionRun | null,
+  agentId: string,
+  version: unknown,
+  bundle: unknown,
+): run is VersionRun =>
+  run !== null &&
+  run.agentId === agentId &&
+  run.policyVersion === version &&
+  run.bundleName === nameIn(bundle);
+
+/** The entry of a version, made when it is missing; null when the event names none. */
+function runOf(
+  newest: Map<string, VersionRun>,
+  agentId: string,
+  version: unknown,
+  bundle: unknown,
+): VersionRun | null {
+  const policyVersion = nameIn(version);
+  if (policyVersion === null) return null;
+  const bundleName = nameIn(bundle);
+  const id = JSON.stringify([agentId, bundleName, policyVersion]);
+  const run = newest.get(id) ?? { agentId, bundleName, policyVersion, at: Number.NEGATIVE_INFINITY };
+  newest.set(id, run);
+  return run;
+}
+
+const nameIn = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' && value.length <= 255 && !hasControl(value) ? value : null;
+
+interface Query {
+  readonly agent_id?: string | undefined;
+  readonly tool_name?: string | undefined;
+  readonly verdict?: string | undefined;
+  readonly mode?: 'enforce' | 'observe' | undefined;
+  readonly env?: 'production' | 'staging' | 'development' | undefined;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  readonly search?: string | undefined;
+}
+
+const filterOf = (query: Query, caller: Extract<Caller, { kind: 'user' | 'key' }>): EventFilter => ({
+  env: envSeen(caller, query.env),
+  ...omitUndefined({
+    agentId: agentSeen(caller, query.agent_id),
+    toolName: query.tool_name,
+    verdict: query.verdict,
+    mode: query.mode,
+    since: query.since,
+    until: query.until,
+    search: query.search,
+  }),
+});
+
+/** The agent whose events a caller sees; absent: every one's. @throws HubError forbidden when a key that is bound to agents names none of them */
+function agentSeen(
+  caller: Extract<Caller, { kind: 'user' | 'key' }>,
+  asked: string | undefined,
+): string | undefined {
+  if (caller.kind === 'user' || caller.agentPattern === null) return asked;
+  const agentId = asked ?? agentOf(caller);
+  requireAgent(caller, agentId);
+  return agentId;
+}
+
+const isSeen = ({ env, agent_id }: StoredEvent, caller: Extract<Caller, { kind: 'user' | 'key' }>): boolean =>
+  caller.kind === 'user' || (env === caller.env && scopeTest(caller)(agent_id));
+
+const render = (event: StoredEvent) => ({
+  id: event.id,
+  call_id: event.call_id,
+  agent_id: event.agent_id,
+  sent_by: event.sent_by ?? null,
+  tool_name: event.tool_name,
+  verdict: event.verdict,
+  mode: event.mode,
+  timestamp: renderInstant(event.timestamp),
+  payload: event.payload,
+  env: event.env,
+  created_at: iso(event.createdAt),
+  outcomes: event.outcomes.map((outcome) => ({
+    ...outcome,
+    timestamp: renderInstant(outcome.timestamp),
+    sent_by: outcome.sent_by === event.agent_id ? null : (outcome.sent_by ?? null),
+  })),
+});
+
+/** What agents count and filter by stays readable beside a large argument. */
+const renderListed = (event: StoredEvent) =>
+  render(event.payload === null ? event : { ...event, payload: shortenedMap(event.payload) });

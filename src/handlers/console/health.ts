@@ -1,0 +1,102 @@
+// How the hub is, for probes and for the dashboard.
+import { Reply } from '../../api/call.ts';
+import type { healthRoutes } from '../../api/health.ts';
+import { fails, refuses } from '../../domain/storage.ts';
+import type { Handlers, Hub } from './hub.ts';
+import { iso } from './render.ts';
+
+/** Hubs known to be set up: once true it stays true, and probes must not ask the store for it for ever. */
+const complete = new WeakSet<Hub>();
+
+async function isSetUp(hub: Hub): Promise<boolean> {
+  if (complete.has(hub)) return true;
+  const any = await hub.store.tenants.anyUser();
+  if (any) complete.add(hub);
+  return any;
+}
+
+const link = (latency: number | null) => ({
+  connected: latency !== null,
+  latency_ms: latency === null ? null : Math.round(latency * 100) / 100,
+});
+
+/** What a node stands on; it is well when all of it works and the node is to go on. */
+const stateOf = async ({ health }: Hub) => {
+  const storage = health.storage();
+  const [store, keyValue] = await Promise.all([health.store(), health.keyValue()]);
+  const [database, cache] = [link(store), link(keyValue)];
+  const workers = health.workers();
+  const working = Object.values(workers).every((state) => state === 'running');
+  const connected = database.connected && cache.connected;
+  const ready = connected && working && !health.draining() && !fails(storage.state);
+  return { ready, database, cache, storage, workers };
+};
+
+export const health: Handlers<typeof healthRoutes> = {
+  async health(hub) {
+    const cache = await hub.health.keyValue();
+    const bad = cache === null || refuses(hub.health.storage().state);
+    // This probe answers 200 whatever fails: a store that does not answer is not known to be set up.
+    const bootstrapComplete = await isSetUp(hub).catch(() => null);
+    return {
+      status: bad || bootstrapComplete === null ? 'degraded' : 'ok',
+      bootstrap_complete: bootstrapComplete ?? false,
+    };
+  },
+
+  async live() {
+    return { status: 'alive' };
+  },
+
+  async ready(hub) {
+    const { ready, storage, ...parts } = await stateOf(hub);
+    const status = ready ? ('ready' as const) : ('not_ready' as const);
+    return new Reply({ status, ...parts, storage: { state: storage.state } }, { status: ready ? 200 : 503 });
+  },
+
+  async healthCluster(hub) {
+    const { mode, node, nodes, shardCount, lag, broadcastLagMs } = await hub.health.cluster();
+    const owned = new Set(nodes.flatMap(({ shards }) => shards));
+    const all = Array.from({ length: shardCount }, (_, shard) => shard);
+    return {
+      mode,
+      node,
+      nodes: nodes.map(({ node: name, version, startedAt, agents, shards }) => ({
+        node: name,
+        version,
+        started_at: iso(startedAt),
+        connected_agents: agents,
+        shard_count: shards.length,
+        shards: [...shards].sort((a, b) => a - b),
+      })),
+      shards: { total: shardCount, owned: owned.size, unowned: all.filter((shard) => !owned.has(shard)) },
+      lag: {
+        waiting: lag.reduce((sum, { waiting }) => sum + waiting, 0),
+        oldest_ms: Math.max(0, ...lag.map(({ oldestMs }) => oldestMs)),
+        shards: lag
+          .filter(({ waiting }) => waiting > 0)
+          .map(({ shard, waiting, oldestMs }) => ({ shard, waiting, oldest_ms: oldestMs })),
+      },
+      broadcast: { lag_ms: broadcastLagMs },
+    };
+  },
+
+  async healthDetails(hub) {
+    const { ready, database, cache, storage, workers } = await stateOf(hub);
+    return {
+      status: ready && !refuses(storage.state) ? 'ok' : 'degraded',
+      version: hub.settings.version,
+      auth_provider: 'local',
+      base_url_https: hub.settings.baseUrl.startsWith('https://'),
+      database,
+      cache,
+      storage: {
+        state: storage.state,
+        free_bytes: storage.freeBytes,
+        reserve_bytes: storage.reserveBytes,
+      },
+      workers: Object.values(workers).filter((state) => state === 'running').length,
+      connected_agents: hub.health.connectedAgents(),
+    };
+  },
+};

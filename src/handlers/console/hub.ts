@@ -1,0 +1,34 @@
+// What handlers work with: the use cases, what no use case needs, and the types of handlers. Holds no logic.
+import type { CallerOf, List, Reply, Request } from '../../api/call.ts';
+import type { Input, ReplyBody, RouteDeclaration } from '../../api/route.ts';
+import type { App } from '../../app/index.ts';
+import type { AppPorts } from '../../app/ports.ts';
+
+export type { Settings, SetupToken } from '../../app/ports.ts';
+export type { ClusterState, NodeHealth } from '../../ports/node-health.ts';
+
+export interface Hub extends AppPorts {
+  readonly app: App;
+  /** The OpenAPI document, as JSON text. */
+  openApi(): string;
+}
+
+/** A handler of one route. Returns the body, or a Reply that adds headers, cookies or another status. */
+export type Handler<R extends RouteDeclaration> = (
+  hub: Hub,
+  input: Input<R>,
+  caller: CallerOf<R['auth']>,
+  request: Request,
+) => Promise<ReplyBody<R> | Reply<ReplyBody<R>> | PageOf<ReplyBody<R>>>;
+
+/** A page of the list that a route declares. */
+type PageOf<B> = B extends readonly (infer T)[]
+  ? List<T>
+  : B extends { readonly [field: string]: readonly (infer T)[] }
+    ? List<T>
+    : never;
+
+/** One handler for each route of a table that is not a stream; a missing one does not compile. */
+export type Handlers<T extends { readonly [name: string]: RouteDeclaration }> = {
+  readonly [N in keyof T as T[N]['media'] extends 'text/event-stream' ? never : N]: Handler<T[N]>;
+};

@@ -1,0 +1,38 @@
+// Every handler by operation name; a route of src/api/index.ts that lacks one does not compile. Stream routes are in streams.ts.
+import type { api } from '../../api/index.ts';
+import { agents } from './agents.ts';
+import { approvals } from './approvals.ts';
+import { auth } from './auth.ts';
+import { bundles } from './bundles.ts';
+import { compositions } from './compositions.ts';
+import { contracts } from './contracts.ts';
+import { evaluate } from './evaluate.ts';
+import { events } from './events.ts';
+import { health } from './health.ts';
+import type { Handlers } from './hub.ts';
+import { keys } from './keys.ts';
+import { operator } from './operator.ts';
+import { overview } from './overview.ts';
+import { rules } from './rules.ts';
+import { sessions } from './sessions.ts';
+import { settings } from './settings.ts';
+import { setup } from './setup.ts';
+
+export const handlers: Handlers<typeof api> = {
+  ...setup,
+  ...auth,
+  ...operator,
+  ...health,
+  ...keys,
+  ...contracts,
+  ...compositions,
+  ...bundles,
+  ...evaluate,
+  ...events,
+  ...approvals,
+  ...sessions,
+  ...agents,
+  ...rules,
+  ...settings,
+  ...overview,
+};

@@ -1,0 +1,26 @@
+// The console API's callers as principals: a key acts for agents in its environment, a signed-in person in all of them.
+import type { Caller } from '../../api/call.ts';
+import type { Principal, Role } from '../../domain/principal.ts';
+
+const memberRoles: ReadonlySet<Role> = new Set(['viewer', 'operator']);
+const adminRoles: ReadonlySet<Role> = new Set(['viewer', 'operator', 'admin']);
+const keyRoles: ReadonlySet<Role> = new Set(['agent']);
+
+export function principalOf(caller: Extract<Caller, { kind: 'user' | 'key' }>): Principal {
+  if (caller.kind === 'user') {
+    return {
+      tenantId: caller.tenantId,
+      env: null,
+      roles: caller.isAdmin ? adminRoles : memberRoles,
+      actor: { kind: 'user', id: caller.userId, email: caller.email },
+      agentId: null,
+    };
+  }
+  return {
+    tenantId: caller.tenantId,
+    env: caller.env,
+    roles: keyRoles,
+    actor: { kind: 'key', id: caller.keyId, prefix: caller.keyPrefix },
+    agentId: caller.agentId,
+  };
+}

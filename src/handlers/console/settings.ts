@@ -1,0 +1,46 @@
+// A tenant's settings: rotation of the signing key, removal of old events.
+import type { settingRoutes } from '../../api/settings.ts';
+import { purgeLater, purgeSlices } from '../../jobs/purge.ts';
+import type { Handlers } from './hub.ts';
+import { iso } from './render.ts';
+
+const dayMs = 24 * 3_600_000;
+/** A request removes for so long; what is left then is removed by a job. */
+const maxMs = 10_000;
+
+const pinAgain =
+  'The old key does not vouch for the new one. Agents that pinned the old key keep their rules and refuse new ones until they are ' +
+  'pinned again: give them the new public key, or delete the pin file that their error names and restart them.';
+
+export const settings: Handlers<typeof settingRoutes> = {
+  async rotateSigningKey(hub, { body }, caller) {
+    const { publicKey, rotatedAt, resigned, followed } = await hub.actors.ask(
+      'tenant',
+      caller.tenantId,
+      'rotateSigningKey',
+      { newKeyId: hub.secrets.uuid(), compromised: body.compromised ?? false },
+    );
+    return {
+      public_key: publicKey,
+      rotated_at: iso(rotatedAt),
+      deployments_re_signed: resigned,
+      agents_follow: followed,
+      warning: followed ? null : pinAgain,
+    };
+  },
+
+  async purgeEvents(hub, { query }, caller) {
+    const { clock, jobs, store } = hub;
+    const now = clock.now();
+    const cutoff = now - query.older_than_days * dayMs;
+    const end = clock.monotonic() + maxMs;
+    const { deleted, complete } = await purgeSlices(
+      { events: store.events, clock },
+      caller.tenantId,
+      cutoff,
+      { stop: () => clock.monotonic() >= end },
+    );
+    if (!complete) await purgeLater(jobs, caller.tenantId, cutoff, now);
+    return { deleted_count: deleted, cutoff: iso(cutoff), complete };
+  },
+};

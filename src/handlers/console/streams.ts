@@ -1,0 +1,123 @@
+// Live streams: who may open one, what it follows, what it must get at once, and what agents send on it. Owns no socket.
+import { agentRoutes } from '../../api/agents.ts';
+import { approvalRoutes } from '../../api/approvals.ts';
+import type { Caller } from '../../api/call.ts';
+import { bundleName as bundleField, line, tagMap } from '../../api/fields.ts';
+import type { AdmittedStream, StreamHandlers, StreamQuery } from '../../api/stream.ts';
+import { actingAgent } from '../../app/acting-agent.ts';
+import { enforceLimit } from '../../app/rate-limit.ts';
+import type { Tags } from '../../domain/agent.ts';
+import { HubError } from '../../domain/error.ts';
+import { dashboardsOf } from '../../domain/frame.ts';
+import { limitNames } from '../../domain/limit-names.ts';
+import { AgentStream, type Node } from './agent-stream.ts';
+import { reportVersion } from './agents.ts';
+import { requestApproval } from './approvals.ts';
+import { acceptEvents } from './events.ts';
+import type { Hub } from './hub.ts';
+import { checkBatch } from './ingest.ts';
+import { checked, validationFailed } from './problems.ts';
+import { SharedTexts } from './shared-texts.ts';
+import { Updates } from './updates.ts';
+
+type KeyCaller = Extract<Caller, { kind: 'key' }>;
+
+const version = line(255);
+/** Reports and approvals that an agent may send in a minute, over HTTP and WebSocket together. */
+const maxPerMinute = 6_000;
+const maxTagText = 32_768;
+const noTags: Tags = {};
+
+/** The stream handlers of a node. @param node its id, as actors know it */
+export function streamHandlers(hub: Hub, node: string): StreamHandlers {
+  const shared = { hub, id: node, updates: new Updates(hub), versions: new SharedTexts(1000) };
+  return {
+    admitAgent: (caller, query, connectionId) => admitAgent(shared, caller, query, connectionId),
+
+    async admitDashboard(caller) {
+      return {
+        audience: dashboardsOf(caller.tenantId),
+        agentId: null,
+        bundleName: null,
+        pinned: false,
+        catchUp: async () => [],
+        announce: async () => {},
+        closed: () => {},
+      };
+    },
+
+    async message(caller, { type, body }) {
+      // Events are counted by their number, as over HTTP.
+      if (type !== 'events') await withinLimit(hub, caller);
+      switch (type) {
+        case 'events':
+          return acceptEvents(hub, caller, checkBatch(body));
+        case 'report':
+          return reportVersion(hub, caller, checked(agentRoutes.reportVersion.body, body));
+        case 'approval':
+          return requestApproval(hub, caller, checked(approvalRoutes.createApproval.body, body));
+      }
+    },
+  };
+}
+
+/** @throws HubError validation_failed, env_mismatch, forbidden, and what the agent's actor throws */
+async function admitAgent(
+  node: Node,
+  caller: KeyCaller,
+  query: StreamQuery,
+  connectionId: string,
+): Promise<AdmittedStream> {
+  checkEnv(caller, query.env);
+  const requested = query.bundle_name ? checkedAt(bundleField, query.bundle_name, 'bundle_name') : null;
+  const policyVersion = query.policy_version
+    ? checkedAt(version, query.policy_version, 'policy_version')
+    : null;
+  const { tenantId, env } = caller;
+  const stream = new AgentStream(node, {
+    tenantId,
+    env,
+    agentId: actingAgent(caller),
+    connectionId,
+    keyId: caller.keyId,
+    requested,
+    policyVersion: policyVersion === null ? null : node.versions.shared(policyVersion),
+    tags: readTags(query.tags),
+    connectedAt: node.hub.clock.now(),
+  });
+  await stream.admit();
+  return stream;
+}
+
+/** The same window as the HTTP routes of the same purpose: a WebSocket is no way around it. @throws HubError rate_limited */
+async function withinLimit(hub: Hub, caller: KeyCaller): Promise<void> {
+  const name = limitNames.requestsOfKey(caller);
+  await enforceLimit(hub.requestLimits, { name, max: maxPerMinute, windowMs: 60_000 });
+}
+
+/** @throws HubError validation_failed when env is missing; env_mismatch, in the specification's words */
+function checkEnv(caller: KeyCaller, asked: string | undefined): void {
+  if (!asked) throw validationFailed([{ loc: ['query', 'env'], msg: 'is required' }]);
+  if (asked === caller.env) return;
+  throw new HubError(
+    'env_mismatch',
+    `API key is scoped to '${caller.env}', cannot subscribe to '${asked.slice(0, 64)}'.`,
+  );
+}
+
+function checkedAt(schema: typeof bundleField | typeof version, value: string, name: string): string {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw validationFailed(result.error.issues.map(({ message }) => ({ loc: ['query', name], msg: message })));
+}
+
+/** The tags of a JSON text of an object of texts; none when it is anything else. */
+function readTags(text: string | undefined): Tags {
+  if (!text || text.length > maxTagText) return noTags;
+  try {
+    const result = tagMap.safeParse(JSON.parse(text));
+    return result.success ? result.data : noTags;
+  } catch {
+    return noTags;
+  }
+}

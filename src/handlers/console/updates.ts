@@ -1,0 +1,74 @@
+// Deployments that are due to streams which catch up, with the bytes of their bundles: read once per deployment and signature, and the same
+// object for every stream, so that its frame is made once too. Holds at most 32 MiB.
+import type { AnnouncementOf } from '../../domain/announcement.ts';
+import type { Deployment } from '../../domain/deployment.ts';
+import type { Hub } from './hub.ts';
+
+const maxBytes = 32 * 1024 * 1024;
+
+type Due = AnnouncementOf<'deploymentDue'>;
+
+/** What is being read (0 bytes) or was read. */
+interface Entry {
+  readonly made: Promise<{ readonly due: Due; readonly bytes: number } | null>;
+  bytes: number;
+}
+
+export class Updates {
+  readonly #hub: Hub;
+  /** Least recently used first. */
+  readonly #entries = new Map<string, Entry>();
+  #bytes = 0;
+
+  constructor(hub: Hub) {
+    this.#hub = hub;
+  }
+
+  /** Null when the deployment's bundle version is gone. Calls side by side share one reading of the YAML. */
+  async of(deployment: Deployment): Promise<Due | null> {
+    // A rotation of the signing key leaves the deployment's id and changes its signature.
+    const id = `${deployment.id}/${deployment.signature}/${deployment.attestation}`;
+    let entry = this.#entries.get(id);
+    if (entry) this.#entries.delete(id);
+    else entry = { made: this.#make(deployment), bytes: 0 };
+    this.#entries.set(id, entry);
+    const made = await entry.made.catch((error) => {
+      if (this.#entries.get(id) === entry) this.#drop(id);
+      throw error;
+    });
+    // One that gave way while it was being made has no place here any more.
+    if (this.#entries.get(id) === entry) {
+      if (made === null) this.#drop(id);
+      else this.#weigh(entry, made.bytes);
+    }
+    return made?.due ?? null;
+  }
+
+  async #make(deployment: Deployment): Promise<{ due: Due; bytes: number } | null> {
+    const { tenantId, bundleName, version } = deployment;
+    const { bundles, signing } = this.#hub.store;
+    const [yaml, successions] = await Promise.all([
+      bundles.yaml(tenantId, bundleName, version),
+      signing.successions(tenantId),
+    ]);
+    if (!yaml) return null;
+    const due: Due = { kind: 'deploymentDue', deployment, yaml, successions, agentId: null };
+    // Beside the YAML, the frames that are made of it hold it as base64, in JSON and in MessagePack.
+    return { due, bytes: yaml.length * 4 + 2048 };
+  }
+
+  #weigh(entry: Entry, bytes: number): void {
+    if (entry.bytes > 0) return;
+    entry.bytes = bytes;
+    this.#bytes += bytes;
+    for (const oldest of this.#entries.keys()) {
+      if (this.#bytes <= maxBytes) break;
+      this.#drop(oldest);
+    }
+  }
+
+  #drop(id: string): void {
+    this.#bytes -= this.#entries.get(id)?.bytes ?? 0;
+    this.#entries.delete(id);
+  }
+}
