@@ -10,7 +10,7 @@ const assignment = z.union([bundleName, z.literal('')]).nullable();
 /** Opaque; as X-Next-Cursor gave it. */
 const cursor = text(4096, 1);
 
-const registration = z.object({
+export const registration = z.object({
   id: uuid,
   agent_id: z.string(),
   display_name: z.string().nullable(),

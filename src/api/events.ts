@@ -2,8 +2,7 @@
 // handlers/ingest.ts compiles its check from it; what JSON Schema cannot say (bytes, depth, real dates) is checked there.
 import { z } from 'zod';
 import { instantPattern } from '../domain/instant.ts';
-import { contractTypes, modes } from '../domain/library.ts';
-import { env, instant, instantInput, intQuery, text, uuid } from './fields.ts';
+import { contractType, env, instant, instantInput, intQuery, mode, text, uuid } from './fields.ts';
 import { listed } from './listed.ts';
 import { routes } from './route.ts';
 
@@ -18,24 +17,24 @@ export const eventInput = z.object({
   tool_name: name,
   /** Without one, a field `decision` counts (newer clients write it so). */
   verdict: name,
-  mode: z.enum(modes),
+  mode: mode,
   /** ISO 8601, any offset; microseconds are kept. */
   timestamp: z.string().max(40).regex(instantPattern),
   /** At most 64 KiB serialized, 32 levels deep. `environment` is ignored: the key's environment counts. */
   payload: z.looseObject({}).nullish(),
 });
 
-const manifest = z.object({
+export const manifest = z.object({
   agent_id: name,
   policy_version: z.string().max(255).regex(plain),
   contracts: z
     .array(
       z.object({
         id: name,
-        type: z.enum(contractTypes),
+        type: contractType,
         /** One name or several; a session contract may name none. */
         tool: z.union([z.string().max(4096).regex(plain), z.array(name).max(100)]).nullish(),
-        mode: z.enum(modes),
+        mode: mode,
       }),
     )
     .max(1000),
@@ -46,7 +45,7 @@ export const eventBatch = z.object({
   agent_manifest: manifest.nullish(),
 });
 
-const rejected = z.object({
+export const rejected = z.object({
   /** In the list that was sent. */
   index: z.number().int(),
   call_id: z.string(),
@@ -55,7 +54,17 @@ const rejected = z.object({
   detail: z.string(),
 });
 
-const stored = z.object({
+export const outcome = z.object({
+  verdict: z.string(),
+  timestamp: instant,
+  decision_source: z.string().nullable(),
+  decision_name: z.string().nullable(),
+  reason: z.string().nullable(),
+  /** As the event's own. */
+  sent_by: z.string().nullable(),
+});
+
+export const stored = z.object({
   id: z.string(),
   call_id: z.string(),
   agent_id: z.string(),
@@ -69,24 +78,14 @@ const stored = z.object({
   env: z.string(),
   created_at: instant,
   /** What repeats of the call id said, when they said something new. */
-  outcomes: z.array(
-    z.object({
-      verdict: z.string(),
-      timestamp: instant,
-      decision_source: z.string().nullable(),
-      decision_name: z.string().nullable(),
-      reason: z.string().nullable(),
-      /** As the event's own. */
-      sent_by: z.string().nullable(),
-    }),
-  ),
+  outcomes: z.array(outcome),
 });
 
 const filters = {
   agent_id: text(255, 1).optional(),
   tool_name: text(255, 1).optional(),
   verdict: text(255, 1).optional(),
-  mode: z.enum(modes).optional(),
+  mode: mode.optional(),
   env: env.optional(),
 };
 
