@@ -1,4 +1,4 @@
-// Routes of a tenant's settings: signing key and retention (document 1, Settings; document 3 §15).
+// Routes of a tenant's settings: signing key, what tools' arguments hold, retention.
 import { argumentKinds } from 'reeve-agent/rules';
 import { z } from 'zod';
 import { instant, intQuery, line } from './fields.ts';
