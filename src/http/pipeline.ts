@@ -158,7 +158,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       header: (key) => raw.headers.get(key) ?? null,
     };
     const answer = async (): Promise<RawResponse> => {
-      checkRoom(budgets, nameOf(caller, network));
+      checkRoom(budgets, () => nameOf(caller, network));
       const result = await handler(input, caller, request);
       const bytes = roughBytes(result);
       // The store hands over many answers in one turn of the event loop: they are written one after the other.
@@ -234,7 +234,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       let response: RawResponse;
       try {
         response = await respond(raw, network, id, seen);
-        checkAnswer(budgets, nameOf(seen.caller, network), sizeOf(response.body));
+        checkAnswer(budgets, () => nameOf(seen.caller, network), sizeOf(response.body));
       } catch (error) {
         if (error instanceof TransportGone) throw error;
         if (!(error instanceof HubError) || error.code === 'internal') {
@@ -267,7 +267,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       return {
         ...response,
         headers: [...response.headers, ...shared, ...fromCors],
-        caller: nameOf(seen.caller, network),
+        caller: response.body === null ? '' : nameOf(seen.caller, network),
       };
     },
   };
