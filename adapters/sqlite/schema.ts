@@ -166,6 +166,15 @@ UPDATE approvals SET tool_args = NULL WHERE args_bytes > 4096;
 CREATE INDEX contracts_newest ON contracts (tenant_id, created_at);
 `;
 
+// Partial indexes, because there may be many more retired registrations than living ones.
+const retirement = `
+ALTER TABLE registrations ADD COLUMN retired_at INTEGER;
+CREATE INDEX registrations_live ON registrations (tenant_id, agent_id) WHERE retired_at IS NULL;
+CREATE INDEX registrations_idle ON registrations (last_seen_at) WHERE bundle_name IS NULL AND retired_at IS NULL;
+CREATE TABLE agents_left_out (
+  tenant_id TEXT NOT NULL, hour INTEGER NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (tenant_id, hour)) WITHOUT ROWID;
+`;
+
 // Values stand last in their rows: what is asked about them is read without them. Those of before have no environment and count in none.
 // The triggers keep the sums right, whoever writes.
 const valueQuotas = `
@@ -207,6 +216,7 @@ const migrations: readonly string[] = [
   pages,
   keyScopes,
   valueQuotas,
+  retirement,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

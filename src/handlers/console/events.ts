@@ -97,10 +97,10 @@ export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): P
   batch.events = [];
   const ingested = await storing;
   try {
-    if (batch.manifest && !refused.manifest) {
-      await hub.store.agents.putManifest(tenantId, env, batch.manifest, now, hub.secrets.uuid());
-    }
     await touchAgents(hub, caller, agentIds);
+    if (batch.manifest && !refused.manifest) {
+      await hub.store.agents.putManifest(tenantId, batch.manifest, now);
+    }
     if (reports.length > 0) {
       await hub.actors.tell('environment', environmentKey(tenantId, env), 'reportVersions', { reports });
     }
