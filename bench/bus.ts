@@ -1,9 +1,10 @@
 // What one Redis carries between nodes: envelopes to one shard's actors, envelopes to all shards, and frames of one audience to three nodes, each beside
-// a bare loop of the same driver on the same server, in turns. All nodes are in this one process, so that its processor bounds the rates too.
+// a bare loop of the same driver on the same server, in turns; frames also beside bare entries that three bare connections read. All nodes are in
+// this one process, so that its processor bounds the rates too.
 // Usage: npm run build && node dist/bench/bus.js [--count 5000] [--frame-bytes 32768] [--repeats 3] [--json]
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { createClient } from 'redis';
+import { createClient, RESP_TYPES } from 'redis';
 import { systemClock as clock } from '../adapters/node/clock.ts';
 import { createLog } from '../adapters/node/log.ts';
 import { openRedis, type RedisParts } from '../adapters/redis/index.ts';
@@ -107,12 +108,46 @@ const writeAndDelete = (bytes: number): Promise<number> => {
   }, Promise.resolve());
 };
 
+/** Three connections that read a stream as nodes do, and nothing else. */
+const bareLog = `${prefix}bare_log`;
+const bareReaders = await Promise.all(
+  nodes.map(() =>
+    createClient({
+      url: services.redisUrl,
+      RESP: 2,
+      commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
+    }).connect(),
+  ),
+);
+let read = counter(1);
+let reading = true;
+async function follow(connection: (typeof bareReaders)[number]): Promise<void> {
+  let position = '0-0';
+  while (reading) {
+    const command = ['XREAD', 'COUNT', '256', 'BLOCK', '500', 'STREAMS', bareLog, position];
+    const answer = await connection.sendCommand<[[unknown, [unknown, unknown][]]] | null>(command);
+    for (const [id] of answer?.[0][1] ?? []) {
+      position = String(id);
+      read.hit();
+    }
+  }
+}
+const following = bareReaders.map(follow);
+
+/** Entries a second that the bare driver writes, until three bare connections have read each: what a frame costs at least. */
+async function writeAndRead(bytes: number): Promise<number> {
+  const text = 'z'.repeat(bytes);
+  read = counter(count * nodes.length);
+  return rate(() => bare.sendCommand(['XADD', bareLog, 'MAXLEN', '=', '2000', '*', 'b', text]), read.done);
+}
+
 interface Round {
   readonly oneShard: number;
   readonly allShards: number;
   readonly bareLetters: number;
   readonly frames: number;
   readonly bareFrames: number;
+  readonly bareFramesRead: number;
 }
 
 const rounds: Round[] = [];
@@ -123,12 +158,16 @@ for (let i = 0; i <= repeats; i++) {
     bareLetters: await writeAndDelete(letterBytes),
     frames: await frames(),
     bareFrames: await writeAndDelete(frameBytes),
+    bareFramesRead: await writeAndRead(frameBytes),
   });
 }
 // The first round only warms up.
 rounds.shift();
 
-await bare.sendCommand(['DEL', `${prefix}bare`]);
+reading = false;
+await Promise.all(following);
+for (const connection of bareReaders) connection.destroy();
+await bare.sendCommand(['DEL', `${prefix}bare`, bareLog]);
 bare.destroy();
 for (const node of nodes) await node.close();
 await services.stop();
@@ -141,18 +180,25 @@ const result = {
   bare_letters_per_s: round(middle('bareLetters'), 0),
   frames_to_3_nodes_per_s: round(middle('frames'), 0),
   bare_frames_per_s: round(middle('bareFrames'), 0),
+  bare_frames_read_by_3_per_s: round(middle('bareFramesRead'), 0),
   frame_bytes: frameBytes,
   repeats: rounds,
 };
 if (values.json) process.stdout.write(`${JSON.stringify(result)}\n`);
 else {
+  const ratio = (of: keyof Round, beside: keyof Round): number =>
+    round(median(rounds.map((one) => one[of] / one[beside])), 2);
   const line = (what: string, of: keyof Round, beside: keyof Round) => {
-    const ratio = round(median(rounds.map((one) => one[of] / one[beside])), 2);
     const each = rounds.map((one) => round(one[of], 0)).join(', ');
-    process.stdout.write(`  ${what}: ${round(middle(of), 0)}/s (${each}), ${ratio} of bare XADD and XDEL\n`);
+    process.stdout.write(
+      `  ${what}: ${round(middle(of), 0)}/s (${each}), ${ratio(of, beside)} of bare XADD and XDEL\n`,
+    );
   };
   process.stdout.write(`${count} envelopes or frames a repeat, ${inFlight} at once\n`);
   line('envelopes to one shard, settled', 'oneShard', 'bareLetters');
   line(`envelopes to ${shardCount} shards, settled`, 'allShards', 'bareLetters');
   line(`frames of ${frameBytes} bytes to three nodes`, 'frames', 'bareFrames');
+  process.stdout.write(
+    `    and ${ratio('frames', 'bareFramesRead')} of bare XADD read by three connections (${round(middle('bareFramesRead'), 0)}/s)\n`,
+  );
 }

@@ -95,6 +95,16 @@ export const settings: readonly Setting[] = [
   ),
   setting('ALLOW_PRIVATE_OUTBOUND', 'false', 'true lets outbound calls reach loopback and private addresses'),
   setting(
+    'SESSION_VALUES_MAX_BYTES',
+    '268435456',
+    'Bytes that session values and their keys may take in one environment of a tenant',
+  ),
+  setting(
+    'SESSION_VALUES_MAX_KEYS',
+    '1000000',
+    'Session values that one environment of a tenant may have; counters go on up to twice as many',
+  ),
+  setting(
     'LARGE_ARGUMENTS_MAX_BYTES',
     '1073741824',
     'Bytes that tool_args over 64 KiB of approvals may take in one environment of a tenant',
@@ -174,18 +184,27 @@ function isOrigin(text: string): boolean {
   }
 }
 
+interface Environment {
+  readonly [name: string]: string | undefined;
+}
+
+/** Reads a setting: what is set, else its default. */
+function reader(env: Environment): (name: string) => string {
+  const fallbacks = new Map(settings.map((s) => [s.name, s.fallback]));
+  return (name) => {
+    const value = env[name]?.trim();
+    return value === undefined || value === '' ? (fallbacks.get(name) ?? '') : value;
+  };
+}
+
 /**
  * Reads and checks the settings.
  * @param env usually process.env
  * @throws ConfigError naming every wrong variable, what it is and what fits
  */
-export function readConfig(env: { readonly [name: string]: string | undefined } = process.env): Config {
+export function readConfig(env: Environment = process.env): Config {
   const problems: string[] = [];
-  const fallbacks = new Map(settings.map((s) => [s.name, s.fallback]));
-  const get = (name: string): string => {
-    const value = env[name]?.trim();
-    return value === undefined || value === '' ? (fallbacks.get(name) ?? '') : value;
-  };
+  const get = reader(env);
   const fail = (name: string, wanted: string): void => {
     problems.push(`${name}: ${wanted}`);
   };
@@ -307,12 +326,31 @@ export function readConfig(env: { readonly [name: string]: string | undefined } 
       signatureEncoding: encoding === 'base64' ? 'base64' : 'hex',
     },
     quotas: {
+      sessionBytes: int('SESSION_VALUES_MAX_BYTES', 0, maxQuota),
+      sessionKeys: int('SESSION_VALUES_MAX_KEYS', 0, maxQuota),
       largeArgsBytes: int('LARGE_ARGUMENTS_MAX_BYTES', 0, maxQuota),
       largeArgsDays: int('LARGE_ARGUMENTS_DAYS', 0, 36_500),
     },
   };
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
+}
+
+/** What the commands that work on a data folder need; other settings may be wrong without stopping them. */
+export interface FolderSettings {
+  readonly dataDir: string;
+  readonly secretKey: string | null;
+  /** True when the data is in MongoDB and Redis instead. */
+  readonly isCluster: boolean;
+}
+
+export function readFolderSettings(env: Environment = process.env): FolderSettings {
+  const get = reader(env);
+  return {
+    dataDir: get('DATA_DIR'),
+    secretKey: get('SECRET_KEY') || null,
+    isCluster: get('MONGODB_URL') !== '',
+  };
 }
 
 /** The text of `--help`. */
@@ -324,9 +362,13 @@ export function helpText(): string {
   return [
     'Reeve: a real-time hub for governed AI agents.',
     '',
-    'Usage: npm start            start the hub',
-    '       npm start -- --help  this text',
-    '       npm start -- --print-openapi  print the OpenAPI document',
+    'Usage: reeve [serve]           start the hub',
+    '       reeve backup [FILE]     back up its data folder, while it runs or not',
+    '       reeve restore FILE      put a back-up into a data folder',
+    '       reeve COMMAND --help    more about a command',
+    '       reeve --print-openapi   print the OpenAPI document',
+    '',
+    'From the sources, `npm start` is `reeve serve`, and `npm start -- backup` is `reeve backup`.',
     '',
     'Settings are environment variables [default]:',
     ...lines,

@@ -97,7 +97,7 @@ const settings: Settings = {
     rulesetKinds: ['Ruleset'],
     signatureEncoding: 'hex',
   },
-  quotas: { largeArgsBytes: 1 << 30, largeArgsDays: 90 },
+  quotas: { sessionBytes: 1 << 28, sessionKeys: 1_000_000, largeArgsBytes: 1 << 30, largeArgsDays: 90 },
 };
 
 const evaluatorThread = compiled('adapters/node/evaluator/worker.ts');

@@ -1,21 +1,13 @@
 // Agent registrations and reported versions in MongoDB: a document per (tenant, agent), and one per (tenant, env, agent, bundle) reported.
 // Both only ever move forward in time; making and changing a registration are writes that may be repeated.
 import type { Collection } from 'mongodb';
-import type { Registration, Reported, Tags } from '../../src/domain/agent.ts';
+import type { Registration, Tags } from '../../src/domain/agent.ts';
 import type { AgentManifest } from '../../src/domain/event.ts';
-import type { Env } from '../../src/domain/ids.ts';
 import type { AgentStore } from '../../src/ports/agents.ts';
+import type { AgentRow, ReportRow } from './agent-rows.ts';
 import { stale } from './failure.ts';
-import { type Fenced, fromRow, fromText, notAfter, type Row, toText } from './form.ts';
-import { reportings, sightings } from './last-seen.ts';
-
-export type AgentRow = Omit<Row<Registration>, 'tags' | 'manifest'> &
-  Fenced & {
-    readonly tags: string;
-    readonly manifest: string | null;
-  };
-
-export type ReportRow = Reported & { readonly _id: string; readonly tenantId: string; readonly env: Env };
+import { fromRow, fromText, notAfter, toText } from './form.ts';
+import { lastReports, lastSeen } from './last-seen.ts';
 
 const record = ({ tags, manifest, fence: _fence, ...rest }: AgentRow): Registration =>
   fromRow<Registration>({
@@ -30,12 +22,12 @@ export function mongoAgents(agents: Collection<AgentRow>, reports: Collection<Re
     agentId,
   });
 
-  const sighted = sightings(agents);
-  const reported = reportings(reports);
+  const seen = lastSeen(agents);
+  const reported = lastReports(reports);
 
   return {
     async seen(tenantId, agentId, env, now, newId) {
-      return record(await sighted({ tenantId, agentId, env, now, newId }));
+      return record(await seen({ tenantId, agentId, env, now, newId }));
     },
     async get(tenantId, agentId) {
       const row = await agents.findOne(one(tenantId, agentId));
@@ -69,7 +61,7 @@ export function mongoAgents(agents: Collection<AgentRow>, reports: Collection<Re
       return [...new Set(agentIds)].filter((id) => registered.has(id));
     },
     async putManifest(tenantId, env, manifest, now, newId) {
-      await sighted({ tenantId, agentId: manifest.agent_id, env, now, newId });
+      await seen({ tenantId, agentId: manifest.agent_id, env, now, newId });
       const text = toText({ ...manifest, updatedAt: now });
       await agents.updateOne(one(tenantId, manifest.agent_id), { $set: { manifest: text } });
     },

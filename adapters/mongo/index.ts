@@ -6,7 +6,7 @@ import { createKeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import { withTimeout } from '../../src/concurrency/with-timeout.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
-import type { Store } from '../../src/ports/store.ts';
+import type { DocumentStore } from '../../src/ports/store.ts';
 import { mongoAgents } from './agents.ts';
 import { mongoApprovals } from './approvals.ts';
 import { type BundleCollections, bundleHasVersion, mongoBundles } from './bundles.ts';
@@ -24,7 +24,6 @@ import { mongoRules } from './rules.ts';
 import { mongoSigning } from './signing.ts';
 import { mongoTenants, settle, type TenantCollections } from './tenants.ts';
 import { arrivals } from './uuidv7.ts';
-import { mongoValues } from './values.ts';
 
 export interface MongoOptions {
   /** A connection string. The database is the one it names, `reeve` when it names none. */
@@ -59,7 +58,7 @@ const databaseOf = (url: string): string =>
   decodeURIComponent(/^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(url)?.[1] ?? 'reeve');
 
 /** Opens the store. @throws HubError('unavailable') when no server that takes writes answers within about 2 s */
-export async function openMongo({ url, database, log, clock }: MongoOptions): Promise<Store> {
+export async function openMongo({ url, database, log, clock }: MongoOptions): Promise<DocumentStore> {
   const client = connect(url);
   const db = client.db(database ?? databaseOf(url));
   const founding: TenantCollections = {
@@ -109,7 +108,6 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     ),
     agents: guard.guarded(mongoAgents(db.collection('agents'), db.collection('reports'))),
     rules: guard.guarded(mongoRules(db.collection('rules'))),
-    values: guard.guarded(mongoValues(db.collection('values'), turn)),
     seals: guard.guarded(mongoSeals(db.collection('seals'))),
     ping,
     storage: guard.storage,

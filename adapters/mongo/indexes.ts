@@ -34,7 +34,6 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
   agents: [{ key: { tenantId: 1, agentId: 1 }, unique: true }, { key: { lastSeenAt: 1 } }],
   reports: [{ key: { tenantId: 1, env: 1 } }, { key: { tenantId: 1, agentId: 1 } }],
   rules: [{ key: { tenantId: 1, priority: 1 }, unique: true }],
-  values: [{ key: { tenantId: 1, key: 1 }, unique: true }, { key: { expiresAt: 1 } }],
 };
 
 const noSuchCollection = 26;

@@ -4,11 +4,12 @@ import type { Collection } from 'mongodb';
 import { createBatcher } from '../../src/concurrency/batcher.ts';
 import type { Reported } from '../../src/domain/agent.ts';
 import type { Env } from '../../src/domain/ids.ts';
-import type { AgentRow, ReportRow } from './agents.ts';
+import type { AgentRow, ReportRow } from './agent-rows.ts';
 import { takenAmong, unavailable } from './failure.ts';
 import { byTenant } from './form.ts';
 
-interface Sighting {
+/** An agent was seen in an environment. */
+interface Seen {
   readonly tenantId: string;
   readonly agentId: string;
   readonly env: Env;
@@ -31,7 +32,7 @@ function newest<T>(items: readonly T[], keyOf: (item: T) => string, timeOf: (ite
   return [...byKey.values()];
 }
 
-const fresh = ({ tenantId, agentId, env, now, newId }: Sighting): AgentRow => ({
+const fresh = ({ tenantId, agentId, env, now, newId }: Seen): AgentRow => ({
   _id: newId,
   tenantId,
   agentId,
@@ -44,12 +45,12 @@ const fresh = ({ tenantId, agentId, env, now, newId }: Sighting): AgentRow => ({
   createdAt: now,
 });
 
-/** Makes registrations where missing and moves their last sighting, which never goes back; gives them back. */
-export function sightings(agents: Collection<AgentRow>): (sighting: Sighting) => Promise<AgentRow> {
-  const keyOf = ({ tenantId, agentId }: Pick<Sighting, 'tenantId' | 'agentId'>): string =>
+/** Makes registrations where missing and moves when they were last seen, which never goes back; gives them back. */
+export function lastSeen(agents: Collection<AgentRow>): (seen: Seen) => Promise<AgentRow> {
+  const keyOf = ({ tenantId, agentId }: Pick<Seen, 'tenantId' | 'agentId'>): string =>
     `${tenantId}/${agentId}`;
 
-  async function find(wanted: readonly Sighting[]): Promise<Map<string, AgentRow>> {
+  async function find(wanted: readonly Seen[]): Promise<Map<string, AgentRow>> {
     const lists = await Promise.all(
       byTenant(wanted, ({ agentId }) => agentId).map(([tenantId, ids]) =>
         agents.find({ tenantId, agentId: { $in: ids } }).toArray(),
@@ -58,7 +59,7 @@ export function sightings(agents: Collection<AgentRow>): (sighting: Sighting) =>
     return new Map(lists.flat().map((row) => [keyOf(row), row]));
   }
 
-  return createBatcher<Sighting, AgentRow>(async (items) => {
+  return createBatcher<Seen, AgentRow>(async (items) => {
     const latest = newest(items, keyOf, ({ now }) => now);
     const rows = await find(latest);
     const missing = latest.filter((one) => !rows.has(keyOf(one)));
@@ -85,7 +86,7 @@ export function sightings(agents: Collection<AgentRow>): (sighting: Sighting) =>
 }
 
 /** Keeps the newest report of each (tenant, env, agent, bundle), which is the document's id. */
-export function reportings(reports: Collection<ReportRow>): (report: ReportOf) => Promise<true> {
+export function lastReports(reports: Collection<ReportRow>): (report: ReportOf) => Promise<true> {
   const idOf = ({ tenantId, env, agentId, bundleName }: ReportOf): string =>
     JSON.stringify([tenantId, env, agentId, bundleName]);
   return createBatcher(async (items) => {

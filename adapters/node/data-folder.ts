@@ -1,7 +1,9 @@
 // Small files beside the data: each appears whole or not at all, on disk when written, readable by its owner alone.
 import {
   chmodSync,
+  chownSync,
   closeSync,
+  existsSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -9,6 +11,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statfsSync,
   statSync,
   writeSync,
 } from 'node:fs';
@@ -59,17 +62,42 @@ function withDraft(path: string, text: string, publish: (draft: string) => void)
   syncFolder(dirname(path));
 }
 
+/** Gives a finished file its name, unless there is one of that name, also one made meanwhile. False when there is. */
+export function publishFirst(draft: string, path: string): boolean {
+  try {
+    // A link never replaces a file.
+    linkSync(draft, path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return false;
+    // File systems without links.
+    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'ENOSYS') throw error;
+    if (existsSync(path)) return false;
+    renameSync(draft, path);
+    return true;
+  }
+  rmSync(draft);
+  return true;
+}
+
 /** Writes the file unless there is one already; a process killed here leaves no half file. */
 export function keepFirst(path: string, text: string): void {
   withDraft(path, text, (draft) => {
-    try {
-      // A link never replaces a file that another process made meanwhile.
-      linkSync(draft, path);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-    rmSync(draft);
+    if (!publishFirst(draft, path)) rmSync(draft);
   });
+}
+
+/** Gives files that the administrator made to the user whose folder it is: the hub must be able to open them. */
+export function ownAsFolder(folder: string, paths: readonly string[]): void {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = statSync(folder);
+  for (const path of paths) if (existsSync(path)) chownSync(path, uid, gid);
+}
+
+/** Bytes that may still be written below the folder. */
+export function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
 }
 
 /** Writes the file in place of the one that is there. */

@@ -1,4 +1,5 @@
 // Frames and control messages over Redis Streams: the broadcast port. Any number of followers of an audience on this node share one reading.
+import { createBatcher } from '../../src/concurrency/batcher.ts';
 import type { Audience, Control, Frame } from '../../src/domain/frame.ts';
 import { isAfter, isPosition, type Position, sharedPosition } from '../../src/domain/position.ts';
 import type { Broadcast, Placed } from '../../src/ports/broadcast.ts';
@@ -20,6 +21,30 @@ interface Shared extends Followed {
 }
 
 const nodes: Audience = 'nodes';
+/** Publications in one script, and the bytes after which no further one goes into it: Redis does nothing else meanwhile. */
+const publicationsAtOnce = 64;
+const bytesAtOnce = 2 ** 20;
+
+const entryOf = (frame: Frame) => ({
+  audience: frame.audience,
+  body: writeFrame(frame),
+  idempotencyKey: frame.idempotencyKey,
+});
+
+/** In order; what was published together stays together. */
+function portions(publications: readonly (readonly Frame[])[]): (readonly Frame[])[][] {
+  const made: (readonly Frame[])[][] = [];
+  let bytes = bytesAtOnce;
+  for (const frames of publications) {
+    if (bytes >= bytesAtOnce) {
+      made.push([]);
+      bytes = 0;
+    }
+    made.at(-1)?.push(frames);
+    for (const { json } of frames) bytes += json.length;
+  }
+  return made;
+}
 
 /** Opens the broadcast; resolves when this node hears control messages. @throws HubError('unavailable') */
 export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promise<Broadcast> {
@@ -27,6 +52,21 @@ export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promi
   const listeners = new Set<(message: Control) => void>();
   const replay = openReplay(logs);
   let closed = false;
+
+  /** What is published while a script is under way goes into the next one: what a script costs is shared. */
+  const append = createBatcher<readonly Frame[], true>(async (publications) => {
+    const results: (true | Error)[] = [];
+    let failed: Error | null = null;
+    for (const some of portions(publications)) {
+      // Without Redis each would wait out its time, one after the other: the first speaks for all.
+      failed ??= await logs.append(some.flat().map(entryOf)).then(
+        () => null,
+        (error: Error) => error,
+      );
+      results.push(...some.map(() => failed ?? (true as const)));
+    }
+    return results;
+  }, publicationsAtOnce);
 
   function share(audience: Audience, position: Position): Shared {
     const followers = new Set<Follower>();
@@ -79,13 +119,7 @@ export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promi
     async publish(frames: readonly Frame[]) {
       if (closed) throw unavailable();
       if (frames.length === 0) return;
-      await logs.append(
-        frames.map((frame) => ({
-          audience: frame.audience,
-          body: writeFrame(frame),
-          idempotencyKey: frame.idempotencyKey,
-        })),
-      );
+      await append(frames);
     },
     async control(message) {
       if (closed) throw unavailable();

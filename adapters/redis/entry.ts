@@ -1,13 +1,18 @@
 // What an entry of a log holds: a MessagePack array of a frame's type, its data as JSON text, its agent and its bundle, and behind these, where
 // it assigns one, the bundle assigned. The JSON goes in and comes out as bytes that nobody reads here. Earlier versions wrote and read the
 // first four: nodes of both may run side by side, as long as nothing but the end of the array changes.
-import { decode, decodeMulti, encode } from '@msgpack/msgpack';
+import { Decoder, Encoder } from '@msgpack/msgpack';
 import type { Audience, Control, Frame } from '../../src/domain/frame.ts';
 
 const controlType = 'control';
 /** MessagePack's marks of an array of up to 15 items, and of a text whose length takes four bytes. */
 const shortArray = 0x90;
 const longText = 0xdb;
+
+/** One of each for all entries: making one costs more than what it does here. */
+const encoder = new Encoder();
+const decoder = new Decoder();
+const encode = (value: string | null): Uint8Array => encoder.encode(value);
 
 type Written = Pick<Frame, 'type' | 'json' | 'agent' | 'bundle' | 'assigned'>;
 
@@ -71,12 +76,12 @@ function assignedBefore(type: string, json: Buffer, agent: unknown): Pick<Frame,
 function split(entry: Buffer): { readonly type: string; readonly json: Buffer; readonly rest: unknown[] } {
   const type = textAt(entry, 1);
   const json = textAt(entry, type.end);
-  const name = decode(entry.subarray(1, type.end));
+  const name = decoder.decode(entry.subarray(1, type.end));
   if (typeof name !== 'string') throw new RangeError('The type is no text.');
   return {
     type: name,
     json: entry.subarray(json.start, json.end),
-    rest: [...decodeMulti(entry.subarray(json.end))],
+    rest: [...decoder.decodeMulti(entry.subarray(json.end))],
   };
 }
 

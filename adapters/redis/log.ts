@@ -7,9 +7,9 @@ import { idempotencyMs } from '../../src/ports/broadcast.ts';
 import { type Answer, type Link, script } from './link.ts';
 
 export interface Retention {
-  /** How long frames are kept, in milliseconds; some for an eighth longer. */
+  /** How long frames are kept, in milliseconds. */
   readonly keepMs: number;
-  /** How many are kept per audience; at times an eighth more. */
+  /** How many are kept per audience. */
   readonly keepFrames: number;
   /** How many bytes are kept per audience. The newest frame is kept whatever its size. */
   readonly keepBytes: number;
@@ -36,61 +36,73 @@ end
 `;
 
 /**
- * KEYS: log, floor and tail of each audience. ARGV: keepMs, keepFrames, keepBytes, idleMs, idempotencyMs, then of each entry the number of its
+ * KEYS: log, floor and sizes of each audience. ARGV: keepMs, keepFrames, keepBytes, idleMs, idempotencyMs, then of each entry the number of its
  * audience, its body and its idempotency key or ''. An entry holds its body (b), the position before it (p, '' where none is known) and the bytes of
  * the log up to it (t), of those that were trimmed too: so what a log holds is known without counting.
  *
- * The tail says what the newest entry says (last, total), and of the oldest its position and the bytes before it (first, before), because Redis
- * hands a script whole entries only, and each may be a megabyte. A node of an earlier version writes none: then both are looked up.
+ * Redis hands a script whole entries only, and each may be a megabyte: so a list of their sizes stands beside the log, `<position> <t>` of the floor
+ * and of every entry. A node of an earlier version does not keep it. It is begun anew then, and what it lacks is looked up in the entries.
  */
 const appendScript = script(`${begin}
 local keep, most, bytes, idle, keysMs = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
-local tails = {}
+local function read(item)
+  local position, upTo = string.match(item, '^(%S*) (%d+)$')
+  return position, tonumber(upTo)
+end
+local last, total, added = {}, {}, {}
 for i = 1, #KEYS, 3 do
-  local log = KEYS[i]
-  local known = redis.call('HMGET', KEYS[i + 2], 'last', 'total', 'first', 'before')
-  local tail = { last = known[1], total = tonumber(known[2]), first = known[3], before = tonumber(known[4]) }
-  if not tail.last or #redis.call('XRANGE', log, '(' .. tail.last, '+', 'COUNT', 1) > 0 then
+  local log, sizes = KEYS[i], KEYS[i + 2]
+  local item = redis.call('LINDEX', sizes, -1)
+  if item then last[i], total[i] = read(item) end
+  if not item or #redis.call('XRANGE', log, '(' .. last[i], '+', 'COUNT', 1) > 0 then
     local floor = begin(log, KEYS[i + 1])
     local newest = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
-    tail = { last = newest and newest[1] or floor or '', total = newest and tonumber(newest[2][6]) or 0 }
+    last[i] = newest and newest[1] or floor or ''
+    total[i] = newest and tonumber(newest[2][6]) or 0
+    redis.call('DEL', sizes)
+    redis.call('RPUSH', sizes, last[i] .. ' ' .. string.format('%.0f', total[i]))
   end
-  tails[i] = tail
 end
 for i = 6, #ARGV, 3 do
   local at, body, key = tonumber(ARGV[i]) * 3 + 1, ARGV[i + 1], ARGV[i + 2]
-  local log, tail = KEYS[at], tails[at]
+  local log = KEYS[at]
   if key == '' or redis.call('SET', log .. ':once:' .. key, '1', 'NX', 'PX', keysMs) then
-    tail.total = tail.total + #body
-    tail.last = redis.call('XADD', log, '*', 'b', body, 'p', tail.last, 't', string.format('%.0f', tail.total))
-    tail.added = true
+    total[at] = total[at] + #body
+    local upTo = string.format('%.0f', total[at])
+    last[at] = redis.call('XADD', log, '*', 'b', body, 'p', last[at], 't', upTo)
+    redis.call('RPUSH', KEYS[at + 2], last[at] .. ' ' .. upTo)
+    added[at] = true
   end
 end
-for i, tail in pairs(tails) do
-  local log, floor = KEYS[i], nil
+for i = 1, #KEYS, 3 do
+  local log, sizes = KEYS[i], KEYS[i + 2]
+  local length, first, before, floor
   local function look()
-    local oldest = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
-    tail.first, floor = oldest[1], oldest[2][4]
-    tail.before = (tonumber(oldest[2][6]) or 0) - #oldest[2][2]
+    length = redis.call('XLEN', log)
+    local surplus = redis.call('LLEN', sizes) - length - 1
+    if surplus > 0 then redis.call('LTRIM', sizes, surplus, -1) end
+    if surplus >= 0 then
+      local items = redis.call('LRANGE', sizes, 0, 1)
+      floor, before = read(items[1])
+      first = read(items[2])
+    else
+      local oldest = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
+      first, floor = oldest[1], oldest[2][4]
+      before = (tonumber(oldest[2][6]) or 0) - #oldest[2][2]
+    end
   end
-  if tail.added then
-    local length, trimmed = redis.call('XLEN', log), false
-    if not tail.first then look() end
-    -- A few at a time: trimming one by one would look at the oldest with every frame.
-    if length > most + most / 8 or tonumber(string.match(tail.first, '^%d+')) < now - keep - keep / 8 then
-      redis.call('XTRIM', log, 'MAXLEN', '=', most)
-      redis.call('XTRIM', log, 'MINID', '=', string.format('%.0f-0', now - keep))
-      length, trimmed = redis.call('XLEN', log), true
+  if added[i] then
+    look()
+    local known = floor
+    local since = string.format('%.0f-0', now - keep)
+    if length > most then redis.call('XTRIM', log, 'MAXLEN', '=', most) end
+    if tonumber(string.match(first, '^%d+')) < now - keep then redis.call('XTRIM', log, 'MINID', '=', since) end
+    look()
+    while total[i] - before > bytes and length > 1 do
+      redis.call('XTRIM', log, 'MAXLEN', '=', length - 1)
       look()
     end
-    while tail.total - tail.before > bytes and length > 1 do
-      length, trimmed = length - 1, true
-      redis.call('XTRIM', log, 'MAXLEN', '=', length)
-      look()
-    end
-    if trimmed and floor ~= '' then redis.call('SET', KEYS[i + 1], floor) end
-    redis.call('HSET', KEYS[i + 2], 'last', tail.last, 'total', string.format('%.0f', tail.total),
-      'first', tail.first, 'before', string.format('%.0f', tail.before))
+    if floor ~= known and floor ~= '' then redis.call('SET', KEYS[i + 1], floor) end
   end
   for k = i, i + 2 do redis.call('PEXPIRE', KEYS[k], idle) end
 end
@@ -196,7 +208,7 @@ export function redisLogs(link: Link, replays: Link, prefix: string, retention: 
       ]);
       const { keepMs, keepFrames, keepBytes } = retention;
       const bounds = [keepMs, keepFrames, keepBytes, idleMs, idempotencyMs].map(String);
-      const keys = audiences.flatMap((audience) => [...keysOf(audience), `${keyOf(audience)}:tail`]);
+      const keys = audiences.flatMap((audience) => [...keysOf(audience), `${keyOf(audience)}:sizes`]);
       await link.run(appendScript, keys, [...bounds, ...words]);
     },
     async bounds(audience) {

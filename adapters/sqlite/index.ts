@@ -3,6 +3,8 @@ import { openInline } from './inline.ts';
 import type { SqliteStore } from './sync.ts';
 import { openThreads, type SqliteOptions } from './threads.ts';
 
+export { checkDatabase, copyDatabase, type Facts } from './copy.ts';
+export { lockStore } from './lock.ts';
 export type { SqliteStore } from './sync.ts';
 export type { SqliteOptions } from './threads.ts';
 

@@ -177,6 +177,37 @@ DROP TABLE outcomes;
 ALTER TABLE outcomes_by_key RENAME TO outcomes;
 `;
 
+// Values stand last in their rows: what is asked about them is read without them. Those of before have no environment and count in none.
+// The triggers keep the sums right, whoever writes.
+const valueQuotas = `
+ALTER TABLE session_values RENAME TO old_values;
+DROP INDEX session_values_expiry;
+CREATE TABLE session_values (
+  tenant_id TEXT NOT NULL, key TEXT NOT NULL, env TEXT NOT NULL, bytes INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+  value TEXT NOT NULL, PRIMARY KEY (tenant_id, key));
+INSERT INTO session_values SELECT tenant_id, key, '', octet_length(key) + octet_length(value), expires_at, value
+  FROM old_values;
+DROP TABLE old_values;
+CREATE INDEX session_values_expiry ON session_values (expires_at);
+CREATE TABLE value_usage (
+  tenant_id TEXT NOT NULL, env TEXT NOT NULL, bytes INTEGER NOT NULL, keys INTEGER NOT NULL,
+  PRIMARY KEY (tenant_id, env)) WITHOUT ROWID;
+CREATE TRIGGER session_value_added AFTER INSERT ON session_values BEGIN
+  INSERT INTO value_usage VALUES (NEW.tenant_id, NEW.env, NEW.bytes, 1)
+    ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes, keys = keys + 1;
+END;
+CREATE TRIGGER session_value_removed AFTER DELETE ON session_values BEGIN
+  UPDATE value_usage SET bytes = bytes - OLD.bytes, keys = keys - 1
+    WHERE tenant_id = OLD.tenant_id AND env = OLD.env;
+END;
+CREATE TRIGGER session_value_changed AFTER UPDATE OF env, bytes ON session_values BEGIN
+  UPDATE value_usage SET bytes = bytes - OLD.bytes, keys = keys - 1
+    WHERE tenant_id = OLD.tenant_id AND env = OLD.env;
+  INSERT INTO value_usage VALUES (NEW.tenant_id, NEW.env, NEW.bytes, 1)
+    ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes, keys = keys + 1;
+END;
+`;
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -186,10 +217,11 @@ const migrations: readonly string[] = [
   provenance,
   pages,
   keyScopes,
+  valueQuotas,
   outcomeKeys,
 ];
 
-const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);
+export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);
 
 const hasTable = (db: Database, name: string): boolean =>
   db.get(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name LIKE ?`, [name]) !== undefined;

@@ -93,6 +93,7 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteSto
     update: 'write',
     get: 'read',
     items: 'read',
+    enabledItems: 'read',
     list: 'read',
     automatic: 'read',
     remove: 'write',

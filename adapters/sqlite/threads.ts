@@ -1,5 +1,5 @@
 // The store on two threads, a writer and a reader, so that the event loop never waits for the disk.
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { EventBatch } from '../../src/ports/events.ts';
 import type { Log } from '../../src/ports/log.ts';
@@ -10,6 +10,7 @@ import { unavailable } from './failure.ts';
 import { checkIdentity, checkPresent, type HubIdFile, type Identity } from './hub-id.ts';
 import { storeMethods } from './inline.ts';
 import { createPrivate, lockStore } from './lock.ts';
+import { startWorker } from './start-worker.ts';
 import { kinds } from './stores.ts';
 import type { NounName, SqliteStore } from './sync.ts';
 import { openingError } from './trouble.ts';
@@ -39,18 +40,8 @@ const tunings = {
   reader: { cacheBytes: 64 << 20, checkpointPages: 32_000 },
 } as const;
 
-/** Loads TypeScript in a thread: tsx given by `--import` acts on main threads only. */
-const fromSource = (entry: URL): string =>
-  `import('tsx/esm/api').then(({ register }) => { register(); return import('${entry.href}'); });`;
-
-/** Starts the compiled entry, or the source through tsx when this module runs from source. */
-export function startThread(start: ThreadStart): Worker {
-  const options = { workerData: start, name: `store-${start.role}` };
-  const here = import.meta.url;
-  return here.endsWith('.ts')
-    ? new Worker(fromSource(new URL('./thread.ts', here)), { ...options, eval: true, execArgv: [] })
-    : new Worker(new URL('./thread.js', here), options);
-}
+export const startThread = (start: ThreadStart): Worker =>
+  startWorker('thread', `store-${start.role}`, start);
 
 /** Roughly the bytes of an argument: its texts and bytes, not deeper than records go. */
 function weigh(value: unknown, depth = 4): number {

@@ -40,7 +40,7 @@ const advice = {
   foreign: (path: string, _folder: string, cause: string) =>
     `${path} is not a database of Reeve (${cause}). Set DATA_DIR to another folder, or restore a back-up there.`,
   forbidden: (path: string, folder: string, cause: string) =>
-    `${path} cannot be opened (${cause}). The user that runs the hub must own ${folder} and be able to write there.`,
+    `${path} cannot be opened (${cause}). The user that runs this must own ${folder} and be able to write there.`,
   locked: (path: string, _folder: string, cause: string) =>
     `${path} is locked by another program (${cause}). Close that program, then start again.`,
   failing: (path: string, _folder: string, cause: string) =>

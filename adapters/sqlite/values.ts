@@ -1,10 +1,18 @@
 // Session values in SQLite.
 import { type ValueStore, valueTtlMs } from '../../src/ports/values.ts';
-import { type Database, givenText, storedText } from './database.ts';
+import { type Database, givenText } from './database.ts';
 import { diskFull } from './failure.ts';
 import type { Sync } from './sync.ts';
 
 const decimal = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
+
+interface Stored {
+  readonly env: string;
+  readonly bytes: number;
+  readonly expiresAt: number;
+}
+
+const bytesOf = (key: string, value: string): number => Buffer.byteLength(key) + Buffer.byteLength(value);
 
 /** @param mayGrow false while the disk has too little room for what can wait */
 export function valueStore(db: Database, mayGrow: () => boolean): Sync<ValueStore> {
@@ -16,26 +24,41 @@ export function valueStore(db: Database, mayGrow: () => boolean): Sync<ValueStor
     return row ? givenText(String(row[0])) : null;
   }
 
-  function set(tenantId: string, key: string, value: string, now: number): void {
-    db.run(
-      `INSERT INTO session_values (tenant_id, key, value, expires_at) VALUES (?, ?, ?, ?)
-         ON CONFLICT (tenant_id, key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`,
-      [tenantId, key, value, now + valueTtlMs],
-    );
-  }
-
-  /** True when the value takes more room than the one it replaces, expired or not. */
-  function grows(tenantId: string, key: string, value: string): boolean {
-    const row = db.get('SELECT octet_length(value) FROM session_values WHERE tenant_id = ? AND key = ?', [
+  /** What is stored under a key, expired or not, without its value. */
+  function stored(tenantId: string, key: string): Stored | null {
+    const row = db.get('SELECT env, bytes, expires_at FROM session_values WHERE tenant_id = ? AND key = ?', [
       tenantId,
       key,
     ]);
-    return row === undefined || Buffer.byteLength(storedText(value)) > Number(row[0]);
+    return row ? { env: String(row[0]), bytes: Number(row[1]), expiresAt: Number(row[2]) } : null;
+  }
+
+  function used(tenantId: string, env: string): { readonly bytes: number; readonly keys: number } {
+    const row = db.get('SELECT bytes, keys FROM value_usage WHERE tenant_id = ? AND env = ?', [
+      tenantId,
+      env,
+    ]);
+    return { bytes: Number(row?.[0] ?? 0), keys: Number(row?.[1] ?? 0) };
+  }
+
+  function put(tenantId: string, env: string, key: string, value: string, now: number): void {
+    db.run(
+      `INSERT INTO session_values (tenant_id, key, env, bytes, expires_at, value) VALUES (?, ?, ?, ?, ?, ?)
+         ON CONFLICT (tenant_id, key) DO UPDATE
+         SET env = excluded.env, bytes = excluded.bytes, expires_at = excluded.expires_at, value = excluded.value`,
+      [tenantId, key, env, bytesOf(key, value), now + valueTtlMs, value],
+    );
   }
 
   return {
     get,
-    getMany(tenantId, keys, now) {
+    getMany(tenantId, keys, now, maxBytes) {
+      let bytes = 0;
+      for (const key of keys) {
+        const known = stored(tenantId, key);
+        if (known && known.expiresAt > now) bytes += known.bytes - Buffer.byteLength(key);
+        if (bytes > maxBytes) return 'too_large';
+      }
       const found = new Map<string, string>();
       for (const key of keys) {
         const value = get(tenantId, key, now);
@@ -43,15 +66,30 @@ export function valueStore(db: Database, mayGrow: () => boolean): Sync<ValueStor
       }
       return found;
     },
-    set(tenantId, key, value, now) {
-      if (!mayGrow() && grows(tenantId, key, value)) throw diskFull();
-      set(tenantId, key, value, now);
+    set({ tenantId, env, quota }, key, value, now) {
+      const old = stored(tenantId, key);
+      const bytes = bytesOf(key, value);
+      if (old && bytes <= old.bytes && (old.expiresAt > now || old.env === env)) {
+        put(tenantId, old.env, key, value, now);
+        return 'set';
+      }
+      if (!mayGrow()) throw diskFull();
+      const before = used(tenantId, env);
+      const replaced = old?.env === env ? old.bytes : null;
+      if (before.bytes - (replaced ?? 0) + bytes > quota.maxBytes) return 'bytes_full';
+      if (replaced === null && before.keys >= quota.maxKeys) return 'keys_full';
+      put(tenantId, env, key, value, now);
+      return 'set';
     },
-    increment(tenantId, key, amount, now) {
-      const old = get(tenantId, key, now) ?? '0';
-      const sum = Number(old) + amount;
-      if (!decimal.test(old) || !Number.isFinite(sum)) return 'not_a_number';
-      set(tenantId, key, String(sum), now);
+    increment({ tenantId, env, quota }, key, amount, now) {
+      const old = stored(tenantId, key);
+      const lives = old !== null && old.expiresAt > now;
+      const text = (lives ? get(tenantId, key, now) : null) ?? '0';
+      const sum = Number(text) + amount;
+      if (!decimal.test(text) || !Number.isFinite(sum)) return 'not_a_number';
+      const isNew = !lives && old?.env !== env;
+      if (isNew && used(tenantId, env).keys >= 2 * quota.maxKeys) return 'keys_full';
+      put(tenantId, lives ? old.env : env, key, String(sum), now);
       return sum;
     },
     remove(tenantId, key) {

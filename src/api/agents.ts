@@ -6,7 +6,7 @@ import { routes } from './route.ts';
 /** A bundle's name, or nothing: null and the empty text both unassign. */
 const assignment = z.union([bundleName, z.literal('')]).nullable();
 
-const registration = z.object({
+export const registration = z.object({
   id: uuid,
   agent_id: z.string(),
   display_name: z.string().nullable(),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { text, uuid } from './fields.ts';
 import { routes, smallBody } from './route.ts';
 
-const message = z.object({ message: z.string() });
+export const message = z.object({ message: z.string() });
 
 export const authRoutes = routes({
   login: {

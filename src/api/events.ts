@@ -1,7 +1,6 @@
 // Routes of audit events. The schema of a batch is for readers and for the typed client: what is sent is judged event by event.
 import { z } from 'zod';
-import { contractTypes, modes } from '../domain/library.ts';
-import { env, instant, instantInput, intQuery, text, uuid } from './fields.ts';
+import { contractType, env, instant, instantInput, intQuery, mode, text, uuid } from './fields.ts';
 import { listed } from './listed.ts';
 import { routes } from './route.ts';
 
@@ -33,10 +32,10 @@ const manifest = z.object({
   contracts: z.array(
     z.object({
       id: name,
-      type: z.enum(contractTypes),
+      type: contractType,
       /** One name or several; a session contract may name none. */
       tool: z.union([name, z.array(name)]).nullish(),
-      mode: z.enum(modes).nullish(),
+      mode: mode.nullish(),
     }),
   ),
 });
@@ -47,7 +46,7 @@ export const eventBatch = z.object({
   agent_manifest: manifest.nullish(),
 });
 
-const rejected = z.object({
+export const rejected = z.object({
   /** In the list that was sent. */
   index: z.number().int(),
   call_id: z.string().nullable(),
@@ -56,7 +55,17 @@ const rejected = z.object({
   detail: z.string(),
 });
 
-const stored = z.object({
+export const outcome = z.object({
+  verdict: z.string(),
+  timestamp: instant,
+  decision_source: z.string().nullable(),
+  decision_name: z.string().nullable(),
+  reason: z.string().nullable(),
+  /** As the event's own. */
+  sent_by: z.string().nullable(),
+});
+
+export const stored = z.object({
   id: z.string(),
   /** Null when the event came without one. */
   call_id: z.string().nullable(),
@@ -73,24 +82,14 @@ const stored = z.object({
   /** What was cut to make the event fit, for example `payload.tool_args`; absent when nothing was. */
   truncated: z.array(z.string()).optional(),
   /** What repeats of the call id said, when they said something new. */
-  outcomes: z.array(
-    z.object({
-      verdict: z.string(),
-      timestamp: instant,
-      decision_source: z.string().nullable(),
-      decision_name: z.string().nullable(),
-      reason: z.string().nullable(),
-      /** As the event's own. */
-      sent_by: z.string().nullable(),
-    }),
-  ),
+  outcomes: z.array(outcome),
 });
 
 const filters = {
   agent_id: text(255, 1).optional(),
   tool_name: text(255, 1).optional(),
   verdict: text(255, 1).optional(),
-  mode: z.enum(modes).optional(),
+  mode: mode.optional(),
   env: env.optional(),
 };
 

@@ -5,8 +5,8 @@ import { instant } from './fields.ts';
 import { routes } from './route.ts';
 
 const status = z.enum(['ok', 'degraded']);
-const storageState = z.enum(storageStates);
-const link = z.object({ connected: z.boolean(), latency_ms: z.number().nullable() });
+export const storageState = z.enum(storageStates);
+export const link = z.object({ connected: z.boolean(), latency_ms: z.number().nullable() });
 
 export const healthRoutes = routes({
   health: {

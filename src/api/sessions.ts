@@ -16,11 +16,11 @@ export const sessionRoutes = routes({
     path: '/api/v1/sessions/batch',
     auth: ['key'],
     tag: 'sessions',
-    summary: 'Read up to 100 values; null for what does not exist',
+    summary: 'Read up to 100 values of at most 4 MiB together; null for what does not exist',
     body: z.object({ keys: z.array(key).max(100) }),
     status: 200,
     reply: z.object({ values: z.record(z.string(), z.string().nullable()) }),
-    errors: ['validation_failed'],
+    errors: ['response_too_large', 'validation_failed'],
   },
   getSession: {
     method: 'GET',
@@ -46,7 +46,7 @@ export const sessionRoutes = routes({
     bodyLimit: 6 * maxValue + 1024,
     status: 200,
     reply: z.object({ value: z.string() }),
-    errors: ['payload_too_large', 'validation_failed', 'disk_full'],
+    errors: ['payload_too_large', 'quota_exceeded', 'validation_failed', 'disk_full'],
   },
   incrementSession: {
     method: 'POST',
@@ -59,7 +59,7 @@ export const sessionRoutes = routes({
     optionalBody: true,
     status: 200,
     reply: z.object({ value: z.number() }),
-    errors: ['conflict', 'validation_failed'],
+    errors: ['conflict', 'quota_exceeded', 'validation_failed'],
   },
   deleteSession: {
     method: 'DELETE',

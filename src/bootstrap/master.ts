@@ -13,6 +13,16 @@ const where = ({ cluster, secretKey, dataDir }: Pick<Config, 'cluster' | 'secret
     ? 'Start it with the one that the store was first started with, the same on every node.'
     : `Put back the file secret.key that ${dataDir} was first started with, or set SECRET_KEY to what it held.`;
 
+/** True when the master secret opens what the first start sealed. */
+export function opensSeal(secrets: Pick<Secrets, 'unseal'>, kept: string): boolean {
+  try {
+    return Buffer.from(secrets.unseal('check', kept)).toString() === words;
+  } catch (error) {
+    if (!(error instanceof HubError)) throw error;
+    return false;
+  }
+}
+
 /**
  * @throws HubError conflict in one line when the store's secrets were sealed with another master secret; unavailable
  */
@@ -22,11 +32,7 @@ export async function checkMaster(
   config: Parameters<typeof where>[0],
 ): Promise<void> {
   const kept = await seals.first(name, secrets.seal('check', Buffer.from(words)));
-  try {
-    if (Buffer.from(secrets.unseal('check', kept)).toString() === words) return;
-  } catch (error) {
-    if (!(error instanceof HubError)) throw error;
-  }
+  if (opensSeal(secrets, kept)) return;
   throw new HubError(
     'conflict',
     `The secrets in this store were sealed with another SECRET_KEY than this process has. ${where(config)}`,

@@ -1,6 +1,9 @@
 // What a tenant may keep in one environment of what its agents send. Set by whoever runs the hub.
 
 export interface Quotas {
+  /** Bytes of session values, with their keys. */
+  readonly sessionBytes: number;
+  readonly sessionKeys: number;
   /** Bytes of approvals' arguments over 64 KiB. */
   readonly largeArgsBytes: number;
   /** Days after which such arguments are dropped; 0 keeps them. */

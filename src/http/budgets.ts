@@ -12,11 +12,14 @@ export interface Budgets {
   readonly unsent: ByteBudget;
   /** Bodies and WebSocket messages, from their first byte until they are dealt with, by the client's network. */
   readonly received: ByteBudget;
+  /** Half WebSocket messages, as many bytes as they may get to, by API key. */
+  readonly partial: ByteBudget;
 }
 
 export const createBudgets = (): Budgets => ({
   unsent: new ByteBudget({ total: 256 * mib, share: 32 * mib }),
   received: new ByteBudget({ total: 256 * mib, share: 128 * mib }),
+  partial: new ByteBudget({ total: 512 * mib, share: 64 * mib }),
 });
 
 /** Before an answer is made. @throws HubError rate_limited, overloaded when answers that wait leave no room for one more */

@@ -62,6 +62,16 @@ export interface Assembly {
   readonly problems: readonly string[];
 }
 
+/** Bytes of a bundle's YAML. */
+export const maxBundle = 1_048_576;
+
+/** What is assembled of more than a bundle may hold. */
+export const tooLargeAssembly: Assembly = {
+  yaml: '',
+  contracts: [],
+  problems: [`The assembled bundle is larger than ${maxBundle} bytes`],
+};
+
 /** Tenants take turns: what one of them asks for never takes all threads, nor all places of those that wait. */
 export interface Evaluator {
   /**

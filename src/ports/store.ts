@@ -9,6 +9,9 @@ import type { KeyCheckStore } from './key-check.ts';
 import type { CompositionStore, ContractStore } from './library.ts';
 import type { ValueStore } from './values.ts';
 
+/** All but session values, which a cluster keeps in Redis. */
+export type DocumentStore = Omit<Store, 'values'>;
+
 export interface Store {
   readonly tenants: TenantStore;
   readonly logins: LoginStore;

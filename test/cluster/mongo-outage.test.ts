@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openMongo } from '../../adapters/mongo/index.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
-import type { Store } from '../../src/ports/store.ts';
+import type { DocumentStore } from '../../src/ports/store.ts';
 import { anEvent, aUser, t0, uuid } from '../contract/fixtures.ts';
 import { until } from '../services/service.ts';
 import { type Service, startOwnMongo } from '../services/start.ts';
@@ -10,7 +10,7 @@ import { noLog } from './stage.ts';
 
 let mongo: Service;
 let stop: () => Promise<void>;
-let store: Store;
+let store: DocumentStore;
 
 beforeAll(async () => {
   ({ mongo, stop } = await startOwnMongo());
@@ -38,7 +38,6 @@ describe('mongo away', () => {
       () => store.tenants.addUser(aUser()),
       () => store.events.ingest(batch),
       () => store.events.search(tenantId, { env: null }, 10, null),
-      () => store.values.increment(tenantId, 'k', 1, t0),
       () => store.signing.active(tenantId),
       () => store.ping(),
     ];

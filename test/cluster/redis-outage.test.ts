@@ -5,7 +5,7 @@ import { openRedis, type RedisParts } from '../../adapters/redis/index.ts';
 import { dashboardsOf } from '../../src/domain/frame.ts';
 import type { Placed } from '../../src/ports/broadcast.ts';
 import { aFrame, collector, numbers } from '../contract/broadcast.ts';
-import { uuid } from '../contract/fixtures.ts';
+import { uuid, writerOf } from '../contract/fixtures.ts';
 import { until } from '../services/service.ts';
 import { type Service, startOwnRedis } from '../services/start.ts';
 import { noLog } from './stage.ts';
@@ -123,7 +123,7 @@ describe('redis killed and started again on its data', () => {
   it('values and epochs outlive it', () =>
     using(async (a) => {
       const tenantId = uuid();
-      await a.values.set(tenantId, 'k', 'v', 1000);
+      await a.values.set(writerOf(tenantId), 'k', 'v', 1000);
       const [before] = await a.leases.acquire(['x']);
       if (!before) throw new Error('no lease');
       await redis.kill9();

@@ -1,17 +1,20 @@
 // Limits, session values, leases and the broadcast on Redis keep every promise of their ports; what a log keeps, and what a reader that is late says.
+
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import { encode } from '@msgpack/msgpack';
 import { describe, expect, inject, it } from 'vitest';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { openBroadcast } from '../../adapters/redis/broadcast.ts';
+import { writeFrame } from '../../adapters/redis/entry.ts';
 import { openRedis, type RedisOptions } from '../../adapters/redis/index.ts';
 import { type Link, openLink } from '../../adapters/redis/link.ts';
-import { redisLogs } from '../../adapters/redis/log.ts';
+import { entriesOf, redisLogs } from '../../adapters/redis/log.ts';
 import { openReader } from '../../adapters/redis/reader.ts';
 import { dashboardsOf } from '../../src/domain/frame.ts';
 import type { Placed } from '../../src/ports/broadcast.ts';
-import type { Store } from '../../src/ports/store.ts';
 import { aFrame, broadcastContract, collector, numbers } from '../contract/broadcast.ts';
+import { t0, writerOf } from '../contract/fixtures.ts';
 import { leasesContract } from '../contract/leases.ts';
 import { limitsContract } from '../contract/limits.ts';
 import { valuesContract } from '../contract/values.ts';
@@ -34,7 +37,35 @@ limitsContract('redis', async () => {
   };
 });
 
-valuesContract('redis', async () => (await open(newPrefix())) as unknown as Store, false);
+valuesContract('redis', () => open(newPrefix()), false);
+
+it('session values that were stored before they were counted are read, added to and overwritten', async () => {
+  const prefix = newPrefix();
+  const parts = await open(prefix);
+  const link = await openLink({
+    url: inject('redisUrl'),
+    log: noLog,
+    clock: systemClock,
+    timeoutMs: 2000,
+    name: 'test',
+  });
+  for (const key of ['n', 'text']) {
+    await link.send(['SET', `${prefix}value:t/${key}`, `${t0 + 1000} 41`, 'PX', '60000']);
+  }
+  const writer = writerOf('t', { quota: { maxBytes: 10, maxKeys: 1 } });
+  expect(await parts.values.get('t', 'n', t0)).toBe('41');
+  expect(await parts.values.get('t', 'n', t0 + 1000)).toBeNull();
+  expect(await parts.values.increment(writer, 'n', 1, t0)).toBe(42);
+  expect(await parts.values.set(writer, 'text', '7', t0)).toBe('set');
+  expect(await parts.values.set(writer, 'text', '1234567', t0)).toBe('bytes_full');
+  expect(await parts.values.set(writer, 'text', '123456', t0)).toBe('set');
+  await parts.values.remove('t', 'n');
+  expect((await parts.values.getMany('t', ['n', 'text'], t0, 100)) as unknown).toEqual(
+    new Map([['text', '123456']]),
+  );
+  await link.close();
+  await parts.close();
+});
 
 leasesContract('redis', async () => {
   const prefix = newPrefix();
@@ -136,6 +167,63 @@ describe('redis: a log that is trimmed', () => {
     const asked = [0, 99, 100, 499, 500, 700, got.length - 1];
     const missed = await Promise.all(asked.map((i) => broadcast.since(audience, got[i]?.position ?? '')));
     expect(missed.map(ids)).toEqual(asked.map((i) => ids(got.slice(i + 1))));
+    await close();
+  });
+
+  it('keeps its bounds and its order also where a node of the version before writes, which keeps no list of sizes', async () => {
+    const prefix = newPrefix();
+    const { broadcast, close } = await open(prefix, { retention: { keepFrames: 4, keepBytes: 8000 } });
+    const link = await openLink({
+      url: inject('redisUrl'),
+      log: noLog,
+      clock: systemClock,
+      timeoutMs: 2000,
+      name: 't',
+    });
+    const audience = dashboardsOf(randomUUID());
+    const key = `${prefix}log:{${audience}}`;
+    const { deliver, reached, got } = collector<Placed>();
+    const losses: string[] = [];
+    await broadcast.follow(audience, deliver, (at) => losses.push(at));
+    let total = 0;
+    /** One frame as the version before adds it: the newest entry says what stands before it. */
+    const older = async (n: number) => {
+      const answer = await link.send(['XREVRANGE', key, '+', '-', 'COUNT', '1']);
+      const [newest] = entriesOf(answer);
+      const body = Buffer.from(encode(['event_created', JSON.stringify({ n }), null, null]));
+      total += body.length;
+      const before = newest?.position ?? '';
+      await link.send(['XADD', key, '*', 'b', body, 'p', before, 't', String(total)]);
+    };
+    const newer = async (n: number, length = 100) => {
+      const frame = large(audience, n, length);
+      total += writeFrame(frame).length;
+      await broadcast.publish([frame]);
+    };
+    for (let n = 0; n < 12; n += 3) {
+      await newer(n);
+      await older(n + 1);
+      await older(n + 2);
+    }
+    await newer(12);
+    await reached(13);
+    const kept = async (i: number) => {
+      const missed = await broadcast.since(audience, got[i]?.position ?? '');
+      return missed === 'gone' ? missed : numbers(missed);
+    };
+    expect(numbers(got)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    expect(await kept(8)).toEqual([9, 10, 11, 12]);
+    expect(await kept(7)).toBe('gone');
+    await newer(13, 7000);
+    expect(await kept(9)).toEqual([10, 11, 12, 13]);
+    await newer(14, 5000);
+    await reached(15);
+    expect(await kept(13)).toEqual([14]);
+    expect(await kept(12)).toBe('gone');
+    const [entry] = entriesOf(await link.send(['XREVRANGE', key, '+', '-', 'COUNT', '1']));
+    expect(entry?.before).toBe(got[13]?.position);
+    expect(losses).toEqual([]);
+    await link.close();
     await close();
   });
 

@@ -5,7 +5,7 @@ import { afterAll, inject } from 'vitest';
 import { openMongo } from '../../adapters/mongo/index.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
-import type { Store } from '../../src/ports/store.ts';
+import type { DocumentStore } from '../../src/ports/store.ts';
 
 const quiet = () => {};
 export const noLog: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
@@ -13,7 +13,7 @@ export const noLog: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet
 /** Opens stores on new databases (or on the one named) and drops them all after the file's tests. */
 export function mongoDatabases(url = () => inject('mongoUrl')): {
   newName(): string;
-  open(database?: string): Promise<Store>;
+  open(database?: string): Promise<DocumentStore>;
 } {
   const used = new Set<string>();
   const newName = () => {

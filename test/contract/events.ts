@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type EventInput, maxOutcomes } from '../../src/domain/event.ts';
 import { uuidPattern } from '../../src/domain/ids.ts';
 import type { EventBatch, EventFilter } from '../../src/ports/events.ts';
-import type { Store } from '../../src/ports/store.ts';
+import type { DocumentStore } from '../../src/ports/store.ts';
 import { anEvent, hostileTexts, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';
 
 export const aBatch = (
@@ -15,7 +15,7 @@ export const aBatch = (
 export const everything: EventFilter = { env: null };
 
 /** All events a filter finds, over as many pages as it takes. */
-export async function readAll(store: Store, tenantId: string, filter = everything, limit = 1000) {
+export async function readAll(store: DocumentStore, tenantId: string, filter = everything, limit = 1000) {
   const found = [];
   let cursor: string | null = null;
   do {

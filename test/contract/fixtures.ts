@@ -9,9 +9,10 @@ import type { Composition, CompositionItem, ContractVersion } from '../../src/do
 import type { ApiKey, KeySuccession, Login, SigningKey, Tenant, User } from '../../src/domain/tenant.ts';
 import type { NewBundle } from '../../src/ports/bundles.ts';
 import type { Page, PageRequest } from '../../src/ports/page.ts';
-import type { Store } from '../../src/ports/store.ts';
+import type { DocumentStore } from '../../src/ports/store.ts';
+import type { ValueWriter } from '../../src/ports/values.ts';
 
-export type Open = () => Promise<Store>;
+export type Open = () => Promise<DocumentStore>;
 
 export const uuid = (): string => randomUUID();
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -39,8 +40,10 @@ export const hostileTexts: readonly string[] = [
 ];
 
 /** Opens one store for a suite and closes it at its end. Each test takes a tenant of its own. */
-export function sharedStore(open: Open): { readonly get: () => Store } {
-  let store: Store | undefined;
+export function sharedStore<S extends { close(): Promise<void> }>(
+  open: () => Promise<S>,
+): { readonly get: () => S } {
+  let store: S | undefined;
   beforeAll(async () => {
     store = await open();
   });
@@ -59,6 +62,14 @@ export function sharedStore(open: Open): { readonly get: () => Store } {
 export const firstPage: PageRequest = { limit: 1000, offset: 0 };
 
 export const itemsOf = async <T>(page: Promise<Page<T>>): Promise<readonly T[]> => (await page).items;
+
+/** Who writes session values, with room for more than a test needs. */
+export const writerOf = (tenantId: string, over: Partial<ValueWriter> = {}): ValueWriter => ({
+  tenantId,
+  env: 'production',
+  quota: { maxBytes: 2 ** 40, maxKeys: 2 ** 40 },
+  ...over,
+});
 
 /** Runs `task` n times at once. */
 export const parallel = <T>(n: number, task: (index: number) => Promise<T>): Promise<T[]> =>

@@ -12,7 +12,6 @@ import { pagesContract } from './pages.ts';
 import { sealsContract } from './seals.ts';
 import { signingContract } from './signing.ts';
 import { bootstrapContract, keysContract, loginsContract, tenantsContract } from './tenants.ts';
-import { valuesContract } from './values.ts';
 
 /**
  * Runs all suites.
@@ -32,7 +31,6 @@ export function storeContract(name: string, open: Open): void {
   approvalsContract(name, open);
   agentsContract(name, open);
   rulesContract(name, open);
-  valuesContract(name, open);
   pagesContract(name, open);
   eventsContract(name, open);
   eventsSearchContract(name, open);

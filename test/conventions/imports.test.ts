@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { consoleAgentFrames, consoleDashboardFrames } from '../../src/api/frames.ts';
 
 const root = join(dirname(new URL(import.meta.url).pathname), '../..');
 
@@ -41,7 +42,8 @@ const allowed: { readonly [folder: string]: readonly string[] } = {
   demo: ['src/bootstrap', 'src/config.ts'],
 };
 const isRoot = (file: string): boolean =>
-  ['src/main.ts', 'src/client.ts', 'src/config.ts'].includes(file) || file.startsWith('src/bootstrap/');
+  ['src/main.ts', 'src/client.ts', 'src/config.ts'].includes(file) ||
+  /^src\/(bootstrap|commands)\//.test(file);
 
 /** What each adapter folder brings from outside; a package named for one folder may be imported nowhere else. */
 const vendors: { readonly [name: string]: readonly string[] } = {
@@ -69,20 +71,36 @@ const folderOf = (file: string): string => {
   }
   return parts[0] === 'src' ? parts.slice(0, 2).join('/') : (parts[0] ?? '');
 };
+/** The files of this repository that a file imports. */
+const ownImportsOf = (file: string): string[] =>
+  importsOf(file)
+    .filter((name) => name.startsWith('.'))
+    .map((name) => relative(root, join(root, dirname(file), name)).replaceAll('\\', '/'));
 const rulesOf = (folder: string): readonly string[] =>
   allowed[folder] ?? (folder.startsWith('adapters/') ? (allowed.adapters ?? []) : []);
 
 describe('import directions', () => {
   it.each(files.filter((file) => !isRoot(file)))('%s imports only what its folder may', (file) => {
     const folder = folderOf(file);
-    const wrong = importsOf(file)
-      .filter((name) => name.startsWith('.'))
-      .map((name) => relative(root, join(root, dirname(file), name)).replaceAll('\\', '/'))
+    const wrong = ownImportsOf(file)
       .map(folderOf)
       .filter(
         (target) => target !== 'src/concurrency' && target !== folder && !rulesOf(folder).includes(target),
       );
     expect(wrong).toEqual([]);
+  });
+
+  it('leads no file back to itself', () => {
+    const circles: string[] = [];
+    const done = new Set<string>();
+    const walk = (file: string, path: readonly string[]): void => {
+      if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' → '));
+      if (done.has(file)) return;
+      done.add(file);
+      for (const next of ownImportsOf(file)) if (files.includes(next)) walk(next, [...path, file]);
+    };
+    for (const file of files) walk(file, []);
+    expect(circles).toEqual([]);
   });
 
   it('keeps each vendor package in its own folder', () => {
@@ -110,6 +128,13 @@ describe('exclusive rights', () => {
     const owners = ['adapters/node/clock.ts', 'packages/agent/src/clock.ts'];
     const pattern = /\bDate\.now\(|\bsetTimeout\(|\bsetInterval\(|\bMath\.random\(/;
     expect(uses(pattern).filter((file) => !owners.includes(file))).toEqual([]);
+  });
+
+  it('names the events of the streams at the edge alone', () => {
+    const types = Object.keys({ ...consoleAgentFrames, ...consoleDashboardFrames });
+    const edge = ['src/api/', 'src/http/', 'adapters/', 'packages/agent/', 'demo/'];
+    const named = uses(new RegExp(`'(?:${types.join('|')})'`));
+    expect(named.filter((file) => !edge.some((folder) => file.startsWith(folder)))).toEqual([]);
   });
 
   it('writes to no console', () => {

@@ -133,7 +133,7 @@ describe('a database that cannot be used is told in one line', () => {
     for (const name of ['.', ...stopped]) chownSync(join(dir, name), nobody.uid ?? -1, nobody.gid ?? -1);
     forbid(dir);
     expect(await refused(dir, nobody)).toMatch(
-      /cannot be (used|opened) \(.*\)\. The user that runs the hub must own/,
+      /cannot be (used|opened) \(.*\)\. The user that runs this must own/,
     );
     chmodSync(dir, 0o700);
   });
@@ -148,9 +148,9 @@ describe('a database that cannot be used is told in one line', () => {
       rmSync(join(disk.folder, 'reeve.db'));
       writeFileSync(join(disk.folder, 'more'), '');
       disk.fill();
-      expect(await refused(disk.folder)).toMatch(/^The disk of .*is full/);
+      expect(await refused(disk.folder)).toMatch(/ is full/);
       const { code, text } = await run({ DATA_DIR: disk.folder });
-      expect(lines(text)).toEqual([expect.stringMatching(/^The disk of the data folder \S+ is full/)]);
+      expect(lines(text)).toEqual([expect.stringMatching(/^The data folder \S+ is on a disk that is full/)]);
       expect(code).toBe(1);
       disk.drain();
       await (await starts(disk.folder)).stop();

@@ -42,7 +42,7 @@ describe('a start', () => {
     [
       'with a file as its folder',
       () => ({ DATA_DIR: join(folder, 'file') }),
-      /^The data folder \S+file cannot be used \(.*\)\. Set DATA_DIR to a folder\.$/,
+      /^The data folder \S+file cannot be used \(.*\): it must be a folder\.$/,
     ],
   ])('%s is refused in one line', async (_what, env, words) => {
     writeFileSync(join(folder, 'file'), '');

@@ -195,7 +195,7 @@ it('show in the list whatever takes little room, and only the size of the rest',
 
 it('with large arguments are refused when those fill their quota, others are not', async () => {
   await t.close();
-  t = await makeHub({ quotas: { largeArgsBytes: 150_000, largeArgsDays: 30 } });
+  t = await makeHub({ quotas: { ...t.hub.settings.quotas, largeArgsBytes: 150_000, largeArgsDays: 30 } });
   user = await t.tenant();
   key = t.key(user);
   const tool_args = { text: 'x'.repeat(70_000) };

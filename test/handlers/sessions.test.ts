@@ -37,6 +37,55 @@ it('may have exactly 1 MiB, in bytes, however JSON writes them; a byte more is t
   expect(escaped.length).toBeLessThanOrEqual(api.setSession.bodyLimit);
 });
 
+it('that could not be read again, because of how JSON writes them, are refused', async () => {
+  const value = '\u0001'.repeat(1_048_576);
+  await expect(t.call('setSession', { params, body: { value } }, key)).rejects.toMatchObject({
+    code: 'payload_too_large',
+  });
+});
+
+it('are read in one batch up to 4 MiB, never in part', async () => {
+  const keys = ['a', 'b', 'c', 'd', 'e'];
+  for (const one of keys) {
+    await t.call('setSession', { params: { key: one }, body: { value: 'x'.repeat(1_000_000) } }, key);
+  }
+  const { values } = (await t.call('readSessions', { body: { keys: keys.slice(1) } }, key)).body;
+  expect(Object.values(values).map((value) => value?.length)).toEqual([1e6, 1e6, 1e6, 1e6]);
+  await expect(t.call('readSessions', { body: { keys } }, key)).rejects.toMatchObject({
+    code: 'response_too_large',
+    message: expect.stringContaining('fewer keys'),
+  });
+  // One that is named twice is read once.
+  const twice = { keys: ['a', 'a', 'a', 'a', 'a'] };
+  expect(Object.keys((await t.call('readSessions', { body: twice }, key)).body.values)).toEqual(['a']);
+});
+
+it('fill a quota of their environment; the refusal says what to do, and what goes on does', async () => {
+  await t.close();
+  t = await makeHub({ quotas: { ...t.hub.settings.quotas, sessionBytes: 100, sessionKeys: 2 } });
+  const user = await t.tenant();
+  key = t.key(user);
+  const set = (name: string, length: number, caller = key) =>
+    t.call('setSession', { params: { key: name }, body: { value: 'x'.repeat(length) } }, caller);
+  await set('a', 90);
+  await expect(set('b', 10)).rejects.toMatchObject({
+    code: 'quota_exceeded',
+    message: expect.stringMatching(/'production'.*100 bytes.*Delete some.*SESSION_VALUES_MAX_BYTES/),
+  });
+  await set('a', 80);
+  await set('b', 10);
+  await expect(set('c', 1)).rejects.toMatchObject({
+    code: 'quota_exceeded',
+    message: expect.stringMatching(/2 keys.*SESSION_VALUES_MAX_KEYS/),
+  });
+  const add = (name: string) => t.call('incrementSession', { params: { key: name } }, key);
+  for (const name of ['n1', 'n2']) expect((await add(name)).body).toEqual({ value: 1 });
+  await expect(add('n3')).rejects.toMatchObject({ code: 'quota_exceeded' });
+  expect((await add('n1')).body).toEqual({ value: 2 });
+  await set('c', 80, t.key(user, 'staging'));
+  await t.call('deleteSession', { params: { key: 'a' } }, key);
+});
+
 it('count from 0, by 1 by default, and read back as whole numbers', async () => {
   expect((await t.call('incrementSession', { params }, key)).body).toEqual({ value: 1 });
   expect((await t.call('incrementSession', { params, body: { amount: 2.5 } }, key)).body).toEqual({

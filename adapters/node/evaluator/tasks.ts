@@ -11,13 +11,15 @@ import {
   validateBundle,
 } from 'reeve-agent/rules';
 import { HubError } from '../../../src/domain/error.ts';
-import type {
-  Assembly,
-  AssemblyRequest,
-  BundleOutline,
-  BundleParts,
-  Evaluation,
-  EvaluationRequest,
+import {
+  type Assembly,
+  type AssemblyRequest,
+  type BundleOutline,
+  type BundleParts,
+  type Evaluation,
+  type EvaluationRequest,
+  maxBundle,
+  tooLargeAssembly,
 } from '../../../src/ports/evaluator.ts';
 import { systemClock } from '../clock.ts';
 
@@ -106,6 +108,8 @@ function assemble(request: AssemblyRequest, accepted: Accepted): Assembly {
       enabled: true,
     })),
   });
+  // Not sent to the caller's thread: indentation may make much of little.
+  if (yaml.length > maxBundle || Buffer.byteLength(yaml) > maxBundle) return tooLargeAssembly;
   // Each contract may stand there twice, the second time as a shadow.
   return {
     yaml,

@@ -114,12 +114,20 @@ export class HubSessionStore implements SessionStore {
           }),
         );
       } catch (failure) {
+        if (!(failure instanceof HubResponseError)) throw failure;
+        // Together they are more than one answer holds.
+        if (failure.status === 413 && keys.length > 1) return this.#halves(keys);
         // An older hub has no batch route.
-        if (!(failure instanceof HubResponseError) || (failure.status !== 404 && failure.status !== 405))
-          throw failure;
+        if (failure.status !== 404 && failure.status !== 405) throw failure;
         this.#hasBatch = false;
       }
     }
     return new Map(await Promise.all(keys.map(async (key) => [key, await this.get(key)] as const)));
+  }
+
+  async #halves(keys: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
+    const half = keys.length >> 1;
+    const first = await this.batch(keys.slice(0, half));
+    return new Map([...first, ...(await this.batch(keys.slice(half)))]);
   }
 }

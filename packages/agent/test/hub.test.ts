@@ -376,3 +376,19 @@ describe.each(['memory', 'hub', 'hub without batch'])('session values in %s', (k
     expect(await values.get('a/b')).toBeNull();
   });
 });
+
+it('session values that do not fit one answer are read in several', async () => {
+  const asked: number[] = [];
+  hub.on('POST /sessions/batch', ({ body }) => {
+    asked.push(body.keys.length);
+    if (body.keys.length > 2)
+      return { status: 413, body: { detail: 'too much', code: 'response_too_large' } };
+    return { body: { values: Object.fromEntries(body.keys.map((key: string) => [key, `value of ${key}`])) } };
+  });
+  const found = await client().sessions.batch(['a', 'b', 'c', 'd', 'e']);
+  expect([...found.keys()].sort()).toEqual(['a', 'b', 'c', 'd', 'e']);
+  expect(found.get('e')).toBe('value of e');
+  expect(asked).toEqual([5, 2, 3, 1, 2]);
+  hub.on('POST /sessions/batch', () => ({ status: 413, body: { detail: 'too much' } }));
+  await expect(client().sessions.batch(['a'])).rejects.toMatchObject({ status: 413 });
+});

@@ -31,6 +31,7 @@ import {
   itemsOf,
   t0,
   uuid,
+  writerOf,
 } from '../../contract/fixtures.ts';
 import { numberedBatch, numberedTenant } from './numbered.ts';
 import { startTestThread } from './start.ts';
@@ -98,7 +99,7 @@ async function fill(store: Store) {
     at: t0,
   });
   await store.rules.create(rule);
-  await store.values.increment(tenantId, 'n', 2, t0);
+  await store.values.increment(writerOf(tenantId), 'n', 2, t0);
   return async (from: Store) => ({
     tenants: await from.tenants.tenantIds(),
     user: await from.tenants.userByEmail(user.email),
@@ -163,7 +164,7 @@ describe('a store that another has open', () => {
         message: expect.stringMatching(/^The store .* is in use by another process; .*$/),
       });
     }
-    await first.values.set(uuid(), 'still', 'works', t0);
+    await first.values.set(writerOf(uuid()), 'still', 'works', t0);
     await first.close();
     await (await open()).close();
     await (await openInline()).close();
@@ -257,7 +258,7 @@ describe('a queue of writes that is full', () => {
     expect(await store.events.ingest(large())).toEqual({ accepted: 1, duplicates: 0 });
     const two = await Promise.allSettled([store.events.ingest(large()), store.events.ingest(large())]);
     expect(two.map((write) => write.status)).toEqual(['fulfilled', 'rejected']);
-    const value = store.values.set(tenantId, 'k', 'y'.repeat(80_000), t0);
+    const value = store.values.set(writerOf(tenantId), 'k', 'y'.repeat(80_000), t0);
     await expect(store.events.ingest(large())).rejects.toMatchObject({ code: 'overloaded' });
     await value;
   });
@@ -324,7 +325,10 @@ describe('a thread that dies', () => {
 
     // Reads go on meanwhile.
     expect((await readAll(store, tenantId, everything)).map((e) => e.call_id)).toContain(kept.call_id);
-    await vi.waitFor(() => store.values.set(tenantId, 'k', 'v', t0), { timeout: 15_000, interval: 20 });
+    await vi.waitFor(() => store.values.set(writerOf(tenantId), 'k', 'v', t0), {
+      timeout: 15_000,
+      interval: 20,
+    });
     expect(threads.writer).toHaveLength(2);
     expect(await store.events.ingest(aBatch(tenantId, [kept]))).toEqual({ accepted: 0, duplicates: 1 });
     const acknowledged = results.length - lost.length;
@@ -334,14 +338,14 @@ describe('a thread that dies', () => {
   it('fails the reads that wait while writes go on', async () => {
     const { store, threads } = await fragile();
     const tenantId = uuid();
-    await store.values.set(tenantId, 'k', 'v', t0);
+    await store.values.set(writerOf(tenantId), 'k', 'v', t0);
     const waiting = expect(store.values.get(tenantId, 'k', t0)).rejects.toMatchObject({
       code: 'unavailable',
     });
     await threads.reader[0]?.terminate();
     await waiting;
     await expect(store.ping()).rejects.toMatchObject({ code: 'unavailable' });
-    await store.values.set(tenantId, 'k', 'w', t0);
+    await store.values.set(writerOf(tenantId), 'k', 'w', t0);
     const read = () => store.values.get(tenantId, 'k', t0);
     expect(await vi.waitFor(read, { timeout: 15_000, interval: 20 })).toBe('w');
     expect(await store.ping()).toBeGreaterThanOrEqual(0);

@@ -7,7 +7,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Database } from '../../../adapters/sqlite/database.ts';
 import { openSqliteInline } from '../../../adapters/sqlite/index.ts';
 import { migrate } from '../../../adapters/sqlite/schema.ts';
-import { firstPage, itemsOf, t0, uuid } from '../../contract/fixtures.ts';
+import { valueTtlMs } from '../../../src/ports/values.ts';
+import { firstPage, itemsOf, t0, uuid, writerOf } from '../../contract/fixtures.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -44,5 +45,23 @@ it('arguments of approvals that stood in their rows: small ones stay, others are
   for (const [i, toolArgs] of args.entries()) {
     expect(await store.approvals.getWhole(tenantId, `id${i}`)).toMatchObject({ toolArgs });
   }
+  await store.close();
+});
+
+it('session values of before they were counted are there, and count when they get larger', async () => {
+  const tenantId = uuid();
+  const store = await opened(8, (db) => {
+    db.run('INSERT INTO session_values (tenant_id, key, value, expires_at) VALUES (?, ?, ?, ?)', [
+      tenantId,
+      'k',
+      'é'.repeat(50),
+      t0 + valueTtlMs,
+    ]);
+  });
+  const writer = writerOf(tenantId, { quota: { maxBytes: 60, maxKeys: 1 } });
+  expect(await store.values.get(tenantId, 'k', t0)).toBe('é'.repeat(50));
+  expect(await store.values.set(writer, 'k', 'x'.repeat(100), t0)).toBe('set');
+  expect(await store.values.set(writer, 'other', 'x'.repeat(55), t0)).toBe('set');
+  expect(await store.values.set(writer, 'k', 'x'.repeat(101), t0)).toBe('bytes_full');
   await store.close();
 });

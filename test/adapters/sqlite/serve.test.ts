@@ -8,7 +8,7 @@ import { serveWrites } from '../../../adapters/sqlite/serve.ts';
 import { nounsOf } from '../../../adapters/sqlite/stores.ts';
 import type { Call, Reply } from '../../../adapters/sqlite/wire.ts';
 import { aBatch } from '../../contract/events.ts';
-import { anEvent, t0, uuid } from '../../contract/fixtures.ts';
+import { anEvent, t0, uuid, writerOf } from '../../contract/fixtures.ts';
 
 /** The writer of a database in memory with room for so many pages more. */
 function writerWith(pages: number) {
@@ -46,7 +46,7 @@ const value = (id: number, bytes = 10): Call => [
   id,
   'values',
   'set',
-  [tenantId, `key-${id}`, 'x'.repeat(bytes), t0],
+  [writerOf(tenantId), `key-${id}`, 'x'.repeat(bytes), t0],
 ];
 const eventsOf = (count: number, bytes: number) =>
   Array.from({ length: count }, (_, i) =>

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import { openSqlite } from '../../../adapters/sqlite/index.ts';
 import { storeContract } from '../../contract/store.ts';
+import { valuesContract } from '../../contract/values.ts';
 import { startTestThread } from './start.ts';
 
-storeContract('sqlite on threads', async () => {
+async function opened() {
   const folder = await mkdtemp(join(tmpdir(), 'store-'));
   const store = await openSqlite({
     path: join(folder, 'hub.db'),
@@ -21,4 +22,7 @@ storeContract('sqlite on threads', async () => {
       await rm(folder, { recursive: true, force: true });
     },
   };
-});
+}
+
+storeContract('sqlite on threads', opened);
+valuesContract('sqlite on threads', opened);

@@ -1,0 +1,12 @@
+// Registrations and reported versions as documents of MongoDB.
+import type { Registration, Reported } from '../../src/domain/agent.ts';
+import type { Env } from '../../src/domain/ids.ts';
+import type { Fenced, Row } from './form.ts';
+
+export type AgentRow = Omit<Row<Registration>, 'tags' | 'manifest'> &
+  Fenced & {
+    readonly tags: string;
+    readonly manifest: string | null;
+  };
+
+export type ReportRow = Reported & { readonly _id: string; readonly tenantId: string; readonly env: Env };

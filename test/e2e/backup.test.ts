@@ -1,0 +1,384 @@
+// `reeve backup` and `reeve restore` with real processes: under load, over other hubs, on full disks, and what they refuse.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Database } from '../../adapters/sqlite/database.ts';
+import { migrate } from '../../adapters/sqlite/schema.ts';
+import { canMount, SmallDisk } from '../small-disk.ts';
+import { HubProcess, lines, mainFile, run } from './process.ts';
+import { SseClient } from './sse.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'reeve-backup-'));
+const hubs: HubProcess[] = [];
+const at = (name: string): string => join(folder, name);
+const hubIn = (dataDir: string, settings: { readonly [name: string]: string } = {}): HubProcess => {
+  const hub = new HubProcess({ DATA_DIR: dataDir, ...settings });
+  hubs.push(hub);
+  return hub;
+};
+const mode = (path: string): number => statSync(path).mode & 0o777;
+
+afterAll(async () => {
+  for (const hub of hubs) await hub.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A command that is to succeed; its result. */
+async function command(dataDir: string, ...args: string[]) {
+  const { code, text } = await run({ DATA_DIR: dataDir }, [...args, '--json']);
+  expect({ code, text }).toMatchObject({ code: 0 });
+  return JSON.parse(text.trim().split('\n').at(-1) ?? '');
+}
+
+/** A command that is to be refused; its one line. */
+async function refused(env: { readonly [name: string]: string }, ...args: string[]): Promise<string> {
+  const { code, text } = await run(env, args);
+  expect({ code, lines: lines(text) }).toEqual({ code: 1, lines: [expect.any(String)] });
+  return text.trim();
+}
+
+describe('a hub that is backed up under load', () => {
+  it('comes back with everything that was acknowledged before, and its logins and keys work', async () => {
+    const hub = hubIn(at('loaded'));
+    await hub.start();
+    const cookie = await hub.admin();
+    const { key } = await hub.key(cookie);
+    const running = new AbortController();
+    const acknowledged: string[] = [];
+    const sent: string[][] = [];
+    let increments = 0;
+    let n = 0;
+    const loop = async (task: () => Promise<void>): Promise<void> => {
+      while (!running.signal.aborted) await task();
+    };
+    const sender = () =>
+      loop(async () => {
+        const ids = Array.from({ length: 20 }, () => `call-${++n}`);
+        sent.push(ids);
+        const events = ids.map((call_id) => ({
+          call_id,
+          agent_id: 'a',
+          tool_name: 't',
+          verdict: 'call_allowed',
+          mode: 'enforce',
+          timestamp: '2026-01-01T00:00:00Z',
+          payload: { text: 'x'.repeat(500) },
+        }));
+        const { status } = await hub.call('POST', '/api/v1/events', { key, body: { events } });
+        if (status === 200) acknowledged.push(...ids);
+      });
+    const counter = () =>
+      loop(async () => {
+        if ((await hub.call('POST', '/api/v1/sessions/n/increment', { key, body: {} })).status === 200)
+          increments++;
+      });
+    const work = [sender(), sender(), sender(), counter()];
+    while (acknowledged.length < 2000) await new Promise((resolve) => setImmediate(resolve));
+    const ask = { tool_name: 'rm', message: 'may I?', timeout: 600 };
+    const approval = (await hub.call('POST', '/api/v1/approvals', { key, agent: 'a', body: ask })).body.id;
+    await hub.call('PUT', `/api/v1/approvals/${approval}`, { cookie, body: { approved: true } });
+
+    const before = { ids: [...acknowledged], increments };
+    const made = await command(at('loaded'), 'backup', at('loaded.backup'));
+    const during = acknowledged.length - before.ids.length;
+    running.abort();
+    await Promise.all(work);
+    expect(during).toBeGreaterThan(0);
+    expect(mode(at('loaded.backup'))).toBe(0o600);
+    expect(made).toMatchObject({
+      file: at('loaded.backup'),
+      bytes: statSync(at('loaded.backup')).size,
+      hub_id: readFileSync(join(at('loaded'), 'hub.id'), 'utf8').trim(),
+      master_secret: 'included',
+    });
+    await hub.kill();
+
+    const restored = await command(at('restored'), 'restore', at('loaded.backup'));
+    expect(restored).toMatchObject({
+      hub_id: made.hub_id,
+      data_dir: at('restored'),
+      master_secret: 'included',
+    });
+    for (const name of ['reeve.db', 'secret.key', 'hub.id'])
+      expect(mode(join(at('restored'), name))).toBe(0o600);
+    expect(mode(at('restored'))).toBe(0o700);
+    const again = hubIn(at('restored'));
+    await again.start();
+    expect((await again.call('GET', '/api/v1/auth/me', { cookie })).status).toBe(200);
+    const fresh = await again.login();
+    const stored = new Set<string>();
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const from: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+      const page = await again.call('GET', `/api/v1/events?limit=1000${from}`, { cookie: fresh });
+      for (const { call_id } of page.body) {
+        expect(stored.has(call_id)).toBe(false);
+        stored.add(call_id);
+      }
+      cursor = page.headers.get('x-next-cursor');
+    }
+    expect(before.ids.filter((id) => !stored.has(id))).toEqual([]);
+    // Batches are there as a whole or not at all.
+    expect(sent.filter((ids) => new Set(ids.map((id) => stored.has(id))).size > 1)).toEqual([]);
+    const { value } = (await again.call('GET', '/api/v1/sessions/n', { key })).body;
+    expect(Number(value)).toBeGreaterThanOrEqual(before.increments);
+    expect(Number(value)).toBeLessThanOrEqual(increments);
+    expect((await again.call('GET', `/api/v1/approvals/${approval}`, { cookie: fresh })).body.status).toBe(
+      'approved',
+    );
+    // What the agents still had arrives again and is stored once.
+    const repeat = sent[0]?.map((call_id) => ({
+      call_id,
+      agent_id: 'a',
+      tool_name: 't',
+      verdict: 'call_allowed',
+      mode: 'enforce',
+      timestamp: '2026-01-01T00:00:00Z',
+    }));
+    expect(
+      (await again.call('POST', '/api/v1/events', { key, body: { events: repeat } })).body,
+    ).toMatchObject({
+      accepted: 0,
+      duplicates: 20,
+    });
+    const stream = await SseClient.open(`${again.url}/api/v1/stream?env=production`, {
+      Authorization: `Bearer ${key}`,
+      'X-Service-Agent-Id': 'a',
+    });
+    expect(stream.status).toBe(200);
+    await again.stop();
+  }, 120_000);
+});
+
+describe('back-ups of a hub that is stopped', () => {
+  const data = at('stopped');
+  const file = at('stopped.backup');
+  let id = '';
+
+  beforeAll(async () => {
+    const hub = hubIn(data);
+    await hub.start();
+    await hub.admin();
+    await hub.stop();
+    id = (await command(data, 'backup', file)).hub_id;
+  }, 60_000);
+
+  it('leave the folder as it was', async () => {
+    expect(readdirSync(data).sort()).toEqual(['hub.id', 'reeve.db', 'reeve.db.lock', 'secret.key']);
+    expect(readdirSync(folder).filter((name) => name.includes('partial'))).toEqual([]);
+  });
+
+  it('get a name after the time in a folder that is named, and are never overwritten unasked', async () => {
+    mkdirSync(at('many'));
+    const made = await command(data, 'backup', at('many'));
+    expect(made.file).toMatch(/many\/reeve-\d{8}T\d{6}Z\.backup$/);
+    const before = readFileSync(made.file);
+    expect(await refused({ DATA_DIR: data }, 'backup', made.file)).toMatch(
+      /exists\. Name another file, or use --force\.$/,
+    );
+    expect(readFileSync(made.file).equals(before)).toBe(true);
+    expect((await command(data, 'backup', made.file, '--force')).file).toBe(made.file);
+    expect(readdirSync(at('many'))).toHaveLength(1);
+  });
+
+  it('can be checked without touching a folder', async () => {
+    const checked = await command(at('untouched'), 'restore', file, '--check');
+    expect(checked).toMatchObject({ ok: true, hub_id: id });
+    expect(existsSync(at('untouched'))).toBe(false);
+    const damaged = at('damaged.backup');
+    copyFileSync(file, damaged);
+    const bytes = readFileSync(damaged);
+    bytes[20_000] = (bytes[20_000] ?? 0) ^ 1;
+    writeFileSync(damaged, bytes);
+    for (const args of [['--check'], []]) {
+      expect(await refused({ DATA_DIR: at('untouched') }, 'restore', damaged, ...args)).toMatch(
+        /its digest differs/,
+      );
+    }
+    expect(readdirSync(at('untouched'))).toEqual(['reeve.db.lock']);
+    truncateSync(damaged, 5000);
+    expect(await refused({ DATA_DIR: data }, 'restore', damaged)).toMatch(/not a complete back-up of Reeve/);
+  });
+
+  it('are refused while the hub runs, and over another hub unless forced', async () => {
+    const other = at('other');
+    const hub = hubIn(other);
+    await hub.start();
+    await hub.admin('other@example.com');
+    expect(await refused({ DATA_DIR: other }, 'restore', file, '--force')).toMatch(
+      /in use by another process/,
+    );
+    await hub.kill();
+    expect(existsSync(join(other, 'reeve.db-wal'))).toBe(true);
+    const secret = readFileSync(join(other, 'secret.key'), 'utf8');
+    const taken = await refused({ DATA_DIR: other }, 'restore', file);
+    expect(taken).toMatch(/There is a hub in .*other \(reeve\.db, hub\.id, secret\.key\).* --force/);
+    expect(readFileSync(join(other, 'secret.key'), 'utf8')).toBe(secret);
+
+    await command(other, 'restore', file, '--force');
+    expect(readdirSync(other).sort()).toEqual([
+      'hub.id',
+      'reeve.db',
+      'reeve.db.lock',
+      'secret.key',
+      'secret.key.replaced',
+    ]);
+    expect(readFileSync(join(other, 'secret.key.replaced'), 'utf8')).toBe(secret);
+    await hub.start();
+    expect(await hub.login()).toContain('session');
+    expect(await hub.login('other@example.com')).toBe('');
+    await hub.stop();
+  }, 60_000);
+
+  it('need SECRET_KEY beside them when the folder does not keep it, and say so', async () => {
+    const env = { SECRET_KEY: 'a secret key of thirty-two characters' };
+    const hub = hubIn(at('own-secret'), env);
+    await hub.start();
+    await hub.admin();
+    await hub.stop();
+    const made = await run({ DATA_DIR: at('own-secret') }, ['backup', at('own-secret.backup')]);
+    expect(made.text).toMatch(/master secret is not in it.*keep SECRET_KEY apart/);
+    expect(readFileSync(at('own-secret.backup'), 'latin1')).not.toContain(env.SECRET_KEY);
+    const without = await run({ DATA_DIR: at('own-1') }, ['restore', at('own-secret.backup')]);
+    expect(without).toMatchObject({
+      code: 0,
+      text: expect.stringMatching(/start the hub with the SECRET_KEY that it had/),
+    });
+    const withIt = await run({ DATA_DIR: at('own-2'), ...env }, ['restore', at('own-secret.backup')]);
+    expect(withIt.text).toMatch(/SECRET_KEY that is set is the right one/);
+    const again = hubIn(at('own-2'), env);
+    await again.start();
+    expect(await again.login()).toContain('session');
+    await again.stop();
+  }, 60_000);
+
+  it('are refused on a disk without room for them, and leave nothing there', async () => {
+    if (!canMount) return;
+    const disk = new SmallDisk(1);
+    try {
+      disk.fill(100_000);
+      const target = join(disk.folder, 'x.backup');
+      expect(await refused({ DATA_DIR: data }, 'backup', target)).toMatch(
+        /disk of .* is full\. Free some space/,
+      );
+      expect(readdirSync(disk.folder)).toEqual(['filler']);
+      expect(await refused({ DATA_DIR: join(disk.folder, 'data') }, 'restore', file)).toMatch(
+        /has .* left; the database needs|is full/,
+      );
+      expect(existsSync(join(disk.folder, 'data', 'reeve.db'))).toBe(false);
+    } finally {
+      disk.remove();
+    }
+  });
+
+  it('of a damaged database are refused', async () => {
+    const bad = at('bad');
+    mkdirSync(bad);
+    const bytes = readFileSync(join(data, 'reeve.db'));
+    bytes.fill(0x5a, 8192, bytes.length - 4096);
+    writeFileSync(join(bad, 'reeve.db'), bytes);
+    expect(await refused({ DATA_DIR: bad }, 'backup', at('bad.backup'))).toMatch(/is damaged/);
+    expect(existsSync(at('bad.backup'))).toBe(false);
+  });
+
+  it('of a newer version are refused, those of an older one restored as they are and brought up by the start', async () => {
+    const newer = at('newer');
+    mkdirSync(newer);
+    copyFileSync(join(data, 'reeve.db'), join(newer, 'reeve.db'));
+    const changed = new Database(join(newer, 'reeve.db'));
+    changed.exec('PRAGMA user_version = 99');
+    changed.close();
+    expect(await refused({ DATA_DIR: newer }, 'backup', at('newer.backup'))).toMatch(
+      /made by a newer version/,
+    );
+
+    mkdirSync(at('older'));
+    const older = new Database(join(at('older'), 'reeve.db'));
+    migrate(older, 1);
+    older.close();
+    expect(await command(at('older'), 'backup', at('older.backup'))).toMatchObject({ schema: 1 });
+    await command(at('older-2'), 'restore', at('older.backup'));
+    const hub = hubIn(at('older-2'));
+    await hub.start();
+    await hub.admin();
+    expect(await hub.login()).toContain('session');
+    await hub.stop();
+  }, 60_000);
+
+  it.each([
+    [
+      'there is no hub',
+      { DATA_DIR: at('nowhere') },
+      ['backup', at('x.backup')],
+      /There is no hub in .*nowhere/,
+    ],
+    [
+      'the data is in MongoDB',
+      { MONGODB_URL: 'mongodb://x' },
+      ['backup'],
+      /MONGODB_URL is set: .* own tools/,
+    ],
+    ['the file is missing', {}, ['restore', at('none.backup')], /ENOENT.*none\.backup/],
+    ['the file is a folder', {}, ['restore', folder], /EISDIR/],
+    ['the target has no folder', { DATA_DIR: data }, ['backup', at('no/such/x.backup')], /ENOENT/],
+  ] as const)('are refused in one line when %s', async (_what, env, args, words) => {
+    expect(await refused({ ...env }, ...args)).toMatch(words);
+  });
+
+  it('tell programs of errors as JSON, and of wrong words how to call', async () => {
+    const failed = await run({ DATA_DIR: at('nowhere') }, ['backup', '--json']);
+    expect({ ...failed, text: JSON.parse(failed.text) }).toEqual({
+      code: 1,
+      text: { error: { code: 'not_found', message: expect.stringContaining('There is no hub') } },
+    });
+    for (const [args, words] of [
+      [['restore'], /Which back-up\?/],
+      [['restore', 'a', 'b'], /One file is expected/],
+      [['backup', '--forse'], /--forse.*reeve backup --help/s],
+      [['bakcup'], /Unknown command bakcup/],
+    ] as const) {
+      expect(await run({}, args)).toMatchObject({ code: 2, text: expect.stringMatching(words) });
+    }
+    for (const word of ['backup', 'restore', 'serve']) {
+      const help = await run({}, [word, '--help']);
+      expect(help).toMatchObject({
+        code: 0,
+        text: expect.stringContaining(`reeve ${word === 'serve' ? '' : word}`),
+      });
+    }
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('leave nothing behind when %s ends the command', async (signal) => {
+    // The command waits for a lock that another program holds.
+    const other = new Database(join(data, 'reeve.db'));
+    other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; DELETE FROM jobs');
+    try {
+      const child = spawn(process.execPath, [mainFile, 'backup', at(`${signal}.backup`)], {
+        env: { PATH: process.env.PATH ?? '', DATA_DIR: data },
+        stdio: 'ignore',
+      });
+      const ended = once(child, 'exit');
+      const begun = () => readdirSync(folder).filter((name) => name.startsWith(signal));
+      await vi.waitFor(() => expect(begun()).toHaveLength(1), { timeout: 10_000, interval: 10 });
+      child.kill(signal);
+      expect(await ended).toEqual([null, signal]);
+      expect(begun()).toEqual([]);
+    } finally {
+      other.exec('ROLLBACK');
+      other.close();
+    }
+  });
+});
