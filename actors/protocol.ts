@@ -50,6 +50,27 @@ export interface StatusEntry {
   readonly connected_at: number;
 }
 
+/** Where a stream stands in the order of the status list. */
+export interface StatusPlace {
+  readonly agentId: string;
+  readonly connectedAt: number;
+  readonly streamId: string;
+}
+
+export interface StatusRequest {
+  /** Streams that follow this bundle; null: all. */
+  readonly bundleName: string | null;
+  readonly limit: number;
+  /** What the page before ended with. */
+  readonly after: StatusPlace | null;
+}
+
+export interface StatusPage {
+  readonly entries: readonly StatusEntry[];
+  /** What this page ends with; null when nothing is left. */
+  readonly next: StatusPlace | null;
+}
+
 /** Key: tenant/env. Orders deployments and approvals of an environment; knows who is connected and who drifts. */
 export type EnvironmentMessages = {
   /**
@@ -119,16 +140,17 @@ export type EnvironmentMessages = {
   };
   /** The tenant's assignment rules changed: every connected agent is resolved again. `rest`: those of an earlier change that still are to be. */
   rulesChanged: { body: { readonly rest: true } | null; reply: null };
-  /** One entry per open stream, by agent id then time of connection. */
-  status: { body: { readonly bundleName: string | null }; reply: readonly StatusEntry[] };
+  /** A page of one entry per open stream, by agent id then time of connection. */
+  status: { body: StatusRequest; reply: StatusPage };
 };
 
 /** Key: tenant/env/agent. Owns an agent's streams, effective assignment and reported versions. */
 export type AgentMessages = {
-  /** Registers the agent if unknown and resolves its assignment. `requested` is the stream's bundle_name: it wins outright. */
+  /** Registers the agent if unknown, within the caps of its API key, and resolves its assignment. `requested` is the stream's bundle_name: it wins outright. */
   connect: {
     body: {
       readonly connectionId: string;
+      readonly keyId: string;
       readonly node: string;
       readonly requested: string | null;
       readonly policyVersion: string | null;

@@ -106,7 +106,9 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     approvals: guard.guarded(
       mongoApprovals(db.collection('approvals'), db.collection('approvalArgs'), arrival, clock),
     ),
-    agents: guard.guarded(mongoAgents(db.collection('agents'), db.collection('reports'))),
+    agents: guard.guarded(
+      mongoAgents(db.collection('agents'), db.collection('reports'), db.collection('leftOut')),
+    ),
     rules: guard.guarded(mongoRules(db.collection('rules'))),
     seals: guard.guarded(mongoSeals(db.collection('seals'))),
     ping,

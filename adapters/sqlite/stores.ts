@@ -134,7 +134,11 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteSto
     report: 'write',
     reports: 'read',
     count: 'read',
+    retire: 'write',
     forget: 'write',
+    addLeftOut: 'write',
+    leftOut: 'read',
+    forgetLeftOut: 'write',
   },
   rules: { list: 'read', create: 'write', update: 'write', remove: 'write' },
   values: {

@@ -25,7 +25,7 @@ export const eventInput = z.object({
   payload: z.looseObject({}).nullish(),
 });
 
-const manifest = z.object({
+export const manifest = z.object({
   /** Empty or absent: the events' agent. */
   agent_id: name.nullish(),
   policy_version: name.nullish(),

@@ -114,6 +114,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     jobs,
     limits,
     requestLimits: parts.requestLimits,
+    registrar: parts.registrar,
     ruleSets,
     clock,
     secrets,

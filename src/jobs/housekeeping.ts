@@ -24,7 +24,8 @@ interface Duty {
   readonly steps: readonly ((now: number) => Promise<number>)[];
 }
 
-/** Registrations without an explicit assignment are forgotten when they were not seen for so long. */
+/** Registrations without an explicit assignment are retired, and later forgotten, when they were not seen for so long. */
+export const idleMs = 7 * 24 * 3_600_000;
 export const unseenMs = 90 * 24 * 3_600_000;
 
 const queue = 'housekeeping';
@@ -47,6 +48,14 @@ const dutiesOf = ({ logins, values, agents, approvals }: Kept, argsDays: number)
     ],
   },
   { name: 'unseen', everyMs: 24 * 60 * minute, steps: [(now) => agents.forget(now - unseenMs, batch)] },
+  {
+    name: 'idle',
+    everyMs: 60 * minute,
+    steps: [
+      (now) => agents.retire(now - idleMs, now, batch),
+      (now) => agents.forgetLeftOut(Math.floor(now / (60 * minute)) - 1),
+    ],
+  },
   {
     name: 'large-arguments',
     everyMs: 60 * minute,

@@ -5,7 +5,7 @@ import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
 import { settled } from '../clock.ts';
 import { uuid } from '../contract/fixtures.ts';
-import { aHub, heads } from './hub.ts';
+import { aHub, allStreams, heads } from './hub.ts';
 
 let decisions = 0;
 const aDecision = () => ({
@@ -162,7 +162,7 @@ describe('timing out', () => {
     const other = hub.start();
     await hub.clock.advanceAsync(60_000);
     expect(await hub.announced()).toEqual([]);
-    await other.ask('environment', hub.keyOf(), 'status', { bundleName: null });
+    await other.ask('environment', hub.keyOf(), 'status', allStreams);
     await hub.clock.advanceAsync(1);
     expect(heads(await hub.announced())).toEqual(['dashboards approval_timeout']);
     await other.stop();

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RuleChange } from '../../actors/protocol.ts';
 import { settled } from '../clock.ts';
 import { aRule, t0 } from '../contract/fixtures.ts';
-import { aHub, heads } from './hub.ts';
+import { aHub, allStreams, heads } from './hub.ts';
 
 type Hub = Awaited<ReturnType<typeof aHub>>;
 const yaml = 'kind: ContractBundle\n';
@@ -88,7 +88,7 @@ describe('a report', () => {
     });
     await settled();
     expect(await hub.status()).toMatchObject([{ policy_version: 'v2' }]);
-    expect(await hub.store.agents.reports(hub.tenantId, 'production')).toEqual([
+    expect(await hub.store.agents.reports(hub.tenantId, 'production', 99)).toEqual([
       { agentId: 'a1', bundleName: 'mine', policyVersion: 'v2', at: t0 },
     ]);
   });
@@ -327,7 +327,7 @@ describe('what an agent is to follow', () => {
     await stream(hub, 'a1');
     await hub.actors.stop();
     const other = hub.start();
-    await other.ask('environment', hub.keyOf(), 'status', { bundleName: null });
+    await other.ask('environment', hub.keyOf(), 'status', allStreams);
     await hub.clock.advanceAsync(1);
     await hub.announced();
     // The edge has it from this on that the stream follows `base`, and will announce it so.

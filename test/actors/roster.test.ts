@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { StatusEntry, StatusPage, StatusPlace, StatusRequest } from '../../actors/protocol.ts';
 import { Roster } from '../../actors/roster.ts';
 import { settled } from '../clock.ts';
 import { t0 } from '../contract/fixtures.ts';
-import { aHub } from './hub.ts';
+import { aHub, allStreams } from './hub.ts';
 
 const yaml = 'kind: ContractBundle\n';
 const minute = 60_000;
@@ -44,6 +45,28 @@ describe('joining', () => {
 });
 
 describe('status', () => {
+  it('comes in pages that hold every stream once, also of one agent with many', async () => {
+    const hub = await aHub();
+    const ids = Array.from({ length: 40 }, (_, i) => `a${(i * 7) % 13}`);
+    for (const [i, agentId] of ids.entries()) {
+      await hub.join({ agentId, connectionId: `c${i}`, connectedAt: t0 + ((i * 5) % 3) });
+    }
+    const whole = await hub.status();
+    expect(whole).toHaveLength(40);
+    for (const limit of [1, 3, 13, 39, 40, 41]) {
+      const pages: StatusEntry[] = [];
+      let after: StatusPlace | null = null;
+      do {
+        const request: StatusRequest = { bundleName: null, limit, after };
+        const page: StatusPage = await hub.actors.ask('environment', hub.keyOf(), 'status', request);
+        expect(page.entries.length).toBeLessThanOrEqual(limit);
+        pages.push(...page.entries);
+        after = page.next;
+      } while (after !== null);
+      expect(pages).toEqual(whole);
+    }
+  });
+
   it('has one entry per stream, by agent then time, and follows joins and leaves', async () => {
     const hub = await aHub();
     await hub.join({ agentId: 'b', connectionId: '1' });
@@ -175,7 +198,7 @@ describe('status', () => {
       connectedAt: t0,
     };
     await other.ask('environment', hub.keyOf(), 'join', { ...notice, policyVersion: null });
-    expect(await other.ask('environment', hub.keyOf(), 'status', { bundleName: null })).toMatchObject([
+    expect((await other.ask('environment', hub.keyOf(), 'status', allStreams)).entries).toMatchObject([
       { policy_version: 'v7' },
     ]);
     await other.stop();
@@ -217,7 +240,8 @@ describe('the roster', () => {
       roster.join({ ...notice, connectedAt: i });
       roster.reportVersion({ agentId: `a${i}`, bundleName: 'b', policyVersion: 'v', at: i });
     }
-    expect(roster.status('production', new Map(), 'b')).toHaveLength(20_000);
+    const { entries } = roster.status('production', new Map(), { ...allStreams, bundleName: 'b' });
+    expect(entries).toHaveLength(20_000);
     expect(roster.assignable()).toHaveLength(20_000);
     for (let i = 0; i < 20_000; i++) roster.leave(`a${i}`, `c${i}`);
     expect(roster.empty).toBe(true);
@@ -243,7 +267,7 @@ describe('the roster', () => {
         connectedAt: 0,
       };
       roster.join(notice);
-      const [entry] = roster.status('production', new Map(), bundleName);
+      const [entry] = roster.status('production', new Map(), { ...allStreams, bundleName }).entries;
       roster.leave(agentId, bundleName);
       return entry?.policy_version;
     };

@@ -93,10 +93,10 @@ export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): P
   const reports = versionsRun(batch.events, now);
   const ingested = await storeAll(hub, caller, batch, now);
   try {
-    if (batch.manifest !== null && batch.manifest !== 'refused' && !refused.manifest) {
-      await hub.store.agents.putManifest(tenantId, env, batch.manifest, now, hub.secrets.uuid());
-    }
     await touchAgents(hub, caller, new Set([...agentIds].filter(isAgentId)));
+    if (batch.manifest !== null && batch.manifest !== 'refused' && !refused.manifest) {
+      await hub.store.agents.putManifest(tenantId, batch.manifest, now);
+    }
     if (reports.length > 0) {
       await hub.actors.tell('environment', environmentKey(tenantId, env), 'reportVersions', { reports });
     }

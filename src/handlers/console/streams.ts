@@ -79,6 +79,7 @@ async function admitAgent(
     env,
     agentId: actingAgent(caller),
     connectionId,
+    keyId: caller.keyId,
     requested,
     policyVersion: policyVersion === null ? null : node.versions.shared(policyVersion),
     tags: readTags(query.tags),
