@@ -166,7 +166,6 @@ UPDATE approvals SET tool_args = NULL WHERE args_bytes > 4096;
 CREATE INDEX contracts_newest ON contracts (tenant_id, created_at);
 `;
 
-<<<<<<< HEAD
 /** Outcomes of one call are told apart by verdict and the contract that decided: `key` is a JSON list of both. */
 const outcomeKeys = `
 CREATE TABLE outcomes_by_key (
@@ -176,7 +175,8 @@ INSERT INTO outcomes_by_key
   SELECT id, segment, position, json_array(verdict, json_extract(outcome, '$.decision_name')), outcome FROM outcomes;
 DROP TABLE outcomes;
 ALTER TABLE outcomes_by_key RENAME TO outcomes;
-=======
+`;
+
 // Partial indexes, because there may be many more retired registrations than living ones.
 const retirement = `
 ALTER TABLE registrations ADD COLUMN retired_at INTEGER;
@@ -184,7 +184,6 @@ CREATE INDEX registrations_live ON registrations (tenant_id, agent_id) WHERE ret
 CREATE INDEX registrations_idle ON registrations (last_seen_at) WHERE bundle_name IS NULL AND retired_at IS NULL;
 CREATE TABLE agents_left_out (
   tenant_id TEXT NOT NULL, hour INTEGER NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (tenant_id, hour)) WITHOUT ROWID;
->>>>>>> main
 `;
 
 // Values stand last in their rows: what is asked about them is read without them. Those of before have no environment and count in none.
@@ -228,11 +227,8 @@ const migrations: readonly string[] = [
   pages,
   keyScopes,
   valueQuotas,
-<<<<<<< HEAD
-  outcomeKeys,
-=======
   retirement,
->>>>>>> main
+  outcomeKeys,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);
