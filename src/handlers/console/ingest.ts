@@ -62,7 +62,7 @@ export async function readBatch(
     // What is nested too deep is not parsed at all.
     const [only] = group;
     if (group.length === 1 && only && only.depth > maxDepth) reader.add(undefined, only.depth);
-    else parseSpans(bytes, group).forEach((value, i) => reader.add(value, group[i]?.depth));
+    else for (const [i, value] of parseSpans(bytes, group).entries()) reader.add(value, group[i]?.depth);
   }
   const manifest = others.get('agent_manifest');
   return reader.batch(manifest && manifest.depth <= maxDepth ? parseSpans(bytes, [manifest])[0] : null);
