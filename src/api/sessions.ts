@@ -1,4 +1,4 @@
-// Routes of session values: a tenant's key-value store for agents (document 1, Session values; document 3 §11).
+// Routes of session values: a tenant's key-value store for agents.
 import { z } from 'zod';
 import { sessionKeyPattern } from '../domain/ids.ts';
 import { text } from './fields.ts';

@@ -193,7 +193,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
   function checkOrigin(caller: Caller, origin: string | undefined, host: string | undefined): void {
     // A browser sends cookies with any page's WebSocket, and always names the page. Between pages of one host there is nothing cross-origin
-    // for CORS_ORIGINS to allow (document 3 §1.6): the cookie itself is this host's.
+    // for CORS_ORIGINS to allow: the cookie itself is this host's.
     if (caller.kind !== 'user' || origin === undefined) return;
     if (cors.allows(origin) || cors.isOwn(origin, host)) return;
     throw new HubError('origin_refused', 'This origin is not among CORS_ORIGINS.');
