@@ -41,7 +41,7 @@ export function nounsOf(db: Database, calls: CallIndex, mayGrow: () => boolean):
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
       counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
     },
-    approvals: approvalStore(db),
+    approvals: approvalStore(db, mayGrow),
     agents: agentStore(db),
     rules: ruleStore(db),
     values: valueStore(db, mayGrow),
@@ -111,6 +111,7 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteSto
   events: { ingest: 'write', search: 'read', get: 'read', histogram: 'read', counts: 'read', purge: 'write' },
   approvals: {
     keepArgs: 'write',
+    dropArgs: 'write',
     dropLargeArgs: 'write',
     insert: 'write',
     getWhole: 'read',
