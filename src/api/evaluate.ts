@@ -1,4 +1,4 @@
-// Route of the playground: a dry run of YAML against one tool call (document 1, Evaluate request; document 3 §7).
+// Route of the playground: a dry run of YAML against one tool call.
 import { z } from 'zod';
 import { anyObject, line, text, yamlContent } from './fields.ts';
 import { documentBody, routes } from './route.ts';

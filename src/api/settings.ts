@@ -1,4 +1,4 @@
-// Routes of a tenant's settings: signing key and retention (document 1, Settings; document 3 §15).
+// Routes of a tenant's settings: signing key and retention.
 import { z } from 'zod';
 import { instant, intQuery } from './fields.ts';
 import { routes } from './route.ts';
