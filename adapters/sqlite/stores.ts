@@ -15,6 +15,7 @@ import { sealStore } from './key-check.ts';
 import { keyStore } from './keys.ts';
 import { loginStore } from './logins.ts';
 import { ruleStore } from './rules.ts';
+import { settingsStore } from './settings.ts';
 import { signingStore } from './signing.ts';
 import type { NounName, Nouns, SqliteStore } from './sync.ts';
 import { tenantStore } from './tenants.ts';
@@ -44,6 +45,7 @@ export function nounsOf(db: Database, calls: CallIndex, mayGrow: () => boolean):
     approvals: approvalStore(db, mayGrow),
     agents: agentStore(db),
     rules: ruleStore(db),
+    settings: settingsStore(db),
     values: valueStore(db, mayGrow),
     seals: sealStore(db),
     jobs: jobTable(db),
@@ -142,6 +144,7 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteSto
     forgetLeftOut: 'write',
   },
   rules: { list: 'read', create: 'write', update: 'write', remove: 'write' },
+  settings: { get: 'read', put: 'write' },
   values: {
     get: 'read',
     getMany: 'read',
