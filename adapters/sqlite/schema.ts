@@ -217,6 +217,12 @@ CREATE TRIGGER session_value_changed AFTER UPDATE OF env, bytes ON session_value
 END;
 `;
 
+const settings = `
+CREATE TABLE settings (
+  tenant_id TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, updated_at INTEGER NOT NULL, updated_by TEXT NOT NULL,
+  PRIMARY KEY (tenant_id, name)) WITHOUT ROWID;
+`;
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -229,6 +235,7 @@ const migrations: readonly string[] = [
   valueQuotas,
   retirement,
   outcomeKeys,
+  settings,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

@@ -24,6 +24,8 @@ export const evaluateRoutes = routes({
           claims: anyObject.nullable().default(null),
         })
         .nullish(),
+      /** The folder the tool runs in, for sandboxes; by default the first one that a sandbox names. */
+      cwd: text(4_096, 1).nullish(),
     }),
     status: 200,
     reply: z.object({

@@ -71,15 +71,15 @@ function dispatch(task: Task): TaskResult<Task> {
 
 const bounds = /^Invalid contract YAML: ((?:more than|expected at most) \d+ (?:documents|contracts)[^()]*)/;
 
-function evaluate({ yaml, call }: EvaluationRequest, accepted: Accepted): Evaluation {
+function evaluate({ yaml, call, toolArguments }: EvaluationRequest, accepted: Accepted): Evaluation {
   const start = systemClock.monotonic();
   try {
-    const result = evaluateYaml(yaml, call, { engine: accepted });
+    const result = evaluateYaml(yaml, call, { engine: { ...accepted, toolArguments } });
     return { ...result, elapsedMs: systemClock.monotonic() - start };
   } catch (error) {
     const exceeded = error instanceof RuleError ? bounds.exec(error.message)?.[1]?.trim() : undefined;
     if (exceeded === undefined) throw error;
-    // Document 1: too many documents or contracts is a validation error, as of any other field.
+    // Too many documents or contracts is a validation error, as of any other field.
     throw new HubError('validation_failed', exceeded, {
       problems: [{ loc: ['body', 'yaml_content'], msg: exceeded }],
     });
