@@ -45,9 +45,9 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
   },
 
   handlers: {
-    async connect(state, { connectionId, requested, policyVersion, tags, at }, { ports, now, epoch }) {
+    async connect(state, { connectionId, keyId, requested, policyVersion, tags, at }, { ports, now, epoch }) {
       const { tenantId, env, agentId } = readKey(state.key);
-      const registration = await ports.store.agents.seen(tenantId, agentId, env, now(), ports.secrets.uuid());
+      const registration = await ports.registrar.seen({ tenantId, env, keyId }, agentId);
       let resolution: Resolution;
       if (requested === null) {
         state.tags = Object.keys(tags).length === 0 ? noTags : tags;

@@ -18,6 +18,8 @@ type Context = ActorContext<ActorPorts>;
 
 /** Timed out in one go, so that many deadlines at once share the store's commits. */
 const atOnce = 200;
+/** Pending approvals of an environment: each has its deadline and timer in memory. */
+export const maxPending = 100_000;
 /** When the store could not be written, until the next try. */
 const againMs = 1000;
 
@@ -32,12 +34,18 @@ export async function loadPending(tenantId: string, env: Env, context: Context):
   return pending;
 }
 
-/** A repeat of the same id is announced again, and reaches clients once. */
+/** A repeat of the same id is announced again, and reaches clients once. @throws HubError quota_exceeded when too many are pending */
 export async function request(
   pending: Pending,
   approval: Approval,
   context: Context,
 ): Promise<Outcome<Approval>> {
+  if (pending.waiting.size >= maxPending && !pending.waiting.has(approval.id)) {
+    throw new HubError(
+      'quota_exceeded',
+      `${maxPending} approvals are pending in '${pending.env}', which is as many as may be. Decide some, or ask again when some have timed out.`,
+    );
+  }
   const stored = await context.ports.store.approvals.insert(approval);
   if (stored.status !== 'pending') return { reply: stored };
   wait(pending, stored.id, stored.deadline, context);

@@ -14,7 +14,7 @@ import {
 } from './approvals.ts';
 import type { ActorPorts } from './ports.ts';
 import { agentKey, type EnvironmentMessages, readKey, streamLifeMs, tellTo } from './protocol.ts';
-import { Roster } from './roster.ts';
+import { maxAbsent, Roster } from './roster.ts';
 import type { ActorContext, Effects } from './runtime/define.ts';
 import { actorKind } from './runtime/kind.ts';
 import { attestOlder, deployedYaml, signAndDeploy } from './signing.ts';
@@ -131,7 +131,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     const [current, pending, reports] = await Promise.all([
       store.deployments.current(tenantId, env),
       loadPending(tenantId, env, context),
-      store.agents.reports(tenantId, env),
+      store.agents.reports(tenantId, env, maxAbsent),
     ]);
     const roster = new Roster();
     for (const report of reports) roster.reportVersion(report);
@@ -242,8 +242,8 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: null, ...resolveSome(state, context) };
     },
 
-    async status({ env, roster, current }, { bundleName }, { ports }) {
-      return { reply: roster.status(env, current, bundleName, ports.isGone) };
+    async status({ env, roster, current }, request, { ports }) {
+      return { reply: roster.status(env, current, request, ports.isGone) };
     },
   },
 

@@ -1,5 +1,7 @@
 // What the hub's actors reach the world with. Holds no logic.
+import type { Registration } from '../src/domain/agent.ts';
 import type { RuleSets } from '../src/domain/assignment.ts';
+import type { Env } from '../src/domain/ids.ts';
 import type { Secrets } from '../src/ports/secrets.ts';
 import type { Store } from '../src/ports/store.ts';
 
@@ -8,6 +10,13 @@ export interface ActorPorts {
   readonly secrets: Pick<Secrets, 'uuid' | 'newSigningKey' | 'seal' | 'unseal' | 'sign'>;
   /** True for a node of the cluster that died: its streams are no more. Always false in one process. */
   readonly isGone: (node: string) => boolean;
+  /** Notes that an agent was seen, and registers it within its caps; null, or a retired one, when it is not registered. */
+  readonly registrar: {
+    seen(
+      source: { readonly tenantId: string; readonly env: Env; readonly keyId: string },
+      agentId: string,
+    ): Promise<Registration | null>;
+  };
   /** Assignment rules, compiled. */
   readonly ruleSets: Pick<RuleSets, 'of'>;
 }

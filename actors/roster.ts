@@ -1,8 +1,16 @@
 // Who is connected to an environment and which versions they run. In memory: edges announce their streams again to a new activation.
-import { type DriftStatus, driftOf, type Reported } from '../src/domain/agent.ts';
+import { FirstOf } from '../src/concurrency/first-of.ts';
+import { type DriftStatus, driftOf, maxReportedBundles, type Reported } from '../src/domain/agent.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
 import type { Env } from '../src/domain/ids.ts';
-import type { ResolvedAt, StatusEntry, StreamNotice } from './protocol.ts';
+import type {
+  ResolvedAt,
+  StatusEntry,
+  StatusPage,
+  StatusPlace,
+  StatusRequest,
+  StreamNotice,
+} from './protocol.ts';
 
 interface Stream {
   readonly id: string;
@@ -31,6 +39,9 @@ interface Agent {
     readonly resolvedAt: ResolvedAt | null;
   } | null;
 }
+
+/** Agents without a stream whose versions are remembered. */
+export const maxAbsent = 20_000;
 
 export interface RosterBounds {
   /** Agents without a stream whose versions are remembered; 20,000 by default. Those that left or reported longest ago go first. */
@@ -64,8 +75,8 @@ export class Roster {
   readonly #versionsCap: number;
 
   constructor(bounds: RosterBounds = {}) {
-    this.#absentCap = bounds.absent ?? 20_000;
-    this.#versionsCap = bounds.versions ?? 8;
+    this.#absentCap = bounds.absent ?? maxAbsent;
+    this.#versionsCap = bounds.versions ?? maxReportedBundles;
   }
 
   /** True when no stream is open. */
@@ -151,32 +162,45 @@ export class Roster {
     return ids;
   }
 
-  /** One entry per stream, by agent id then time of connection; none for a stream of a node that is gone. */
+  /**
+   * One entry per stream, by agent id then time of connection; none for a stream of a node that is gone. Takes little more time than to look at
+   * each agent once, whatever the page.
+   */
   status(
     env: Env,
     deployed: Deployed,
-    bundleName: string | null,
+    { bundleName, limit, after }: StatusRequest,
     isGone: IsGone = () => false,
-  ): StatusEntry[] {
-    const entries: StatusEntry[] = [];
+  ): StatusPage {
+    const first = new FirstOf<StatusPlace>(limit + 1, comparePlaces);
     for (const [agentId, agent] of this.#connected) {
+      if (after !== null && agentId < after.agentId) continue;
       for (const stream of agent.streams) {
         if (bundleName !== null && stream.bundleName !== bundleName) continue;
         if (isGone(stream.node)) continue;
-        const version = newest(agent.versions, stream.bundleName);
-        entries.push({
-          agent_id: agentId,
-          env,
-          bundle_name: stream.bundleName,
-          policy_version: version,
-          status: statusOf(version, stream.bundleName, deployed),
-          connected_at: stream.connectedAt,
-        });
+        const place = { agentId, connectedAt: stream.connectedAt, streamId: stream.id };
+        if (after !== null && comparePlaces(place, after) <= 0) continue;
+        first.add(place);
       }
     }
-    return entries.sort((a, b) =>
-      a.agent_id === b.agent_id ? a.connected_at - b.connected_at : a.agent_id < b.agent_id ? -1 : 1,
-    );
+    const found = first.sorted();
+    const shown = found.slice(0, limit);
+    const last = found.length > limit ? shown.at(-1) : undefined;
+    return { entries: shown.map((place) => this.#entry(env, deployed, place)), next: last ?? null };
+  }
+
+  #entry(env: Env, deployed: Deployed, { agentId, connectedAt, streamId }: StatusPlace): StatusEntry {
+    const agent = this.#connected.get(agentId);
+    const bundleName = agent?.streams.find(({ id }) => id === streamId)?.bundleName ?? null;
+    const version = newest(agent?.versions ?? [], bundleName);
+    return {
+      agentId,
+      env,
+      bundleName,
+      policyVersion: version,
+      status: statusOf(version, bundleName, deployed),
+      connectedAt,
+    };
   }
 
   #agent(agentId: string): Agent {
@@ -201,6 +225,13 @@ export class Roster {
   }
 }
 
+const comparePlaces = (one: StatusPlace, other: StatusPlace): number =>
+  compareTexts(one.agentId, other.agentId) ||
+  one.connectedAt - other.connectedAt ||
+  compareTexts(one.streamId, other.streamId);
+
+const compareTexts = (one: string, other: string): number => (one === other ? 0 : one < other ? -1 : 1);
+
 const newAgent = (): Agent => ({ streams: [], versions: [], assigned: null });
 
 /**
@@ -215,7 +246,7 @@ function newest(versions: readonly Version[], bundleName: string | null): string
   return found?.policyVersion ?? null;
 }
 
-/** Drift per bundle (DECISIONS 11); a stream that follows all is current when any deployed bundle has its version (document 3 §12.1). */
+/** Drift per bundle; a stream that follows all is current when any deployed bundle has its version. */
 function statusOf(version: string | null, bundleName: string | null, deployed: Deployed): DriftStatus {
   if (bundleName !== null) return driftOf(version, deployed.get(bundleName)?.revisionHash ?? null);
   let any: string | null = null;

@@ -20,6 +20,8 @@ export interface Config {
   readonly loginWindowMs: number;
   readonly approvalsPerMinute: number;
   readonly ingestEventsPerMinute: number;
+  readonly newAgentsPerMinute: number;
+  readonly maxAgents: number;
   readonly corsOrigins: readonly string[];
   readonly trustedProxies: readonly string[];
   readonly allowPrivateOutbound: boolean;
@@ -86,6 +88,16 @@ export const settings: readonly Setting[] = [
     'INGEST_EVENTS_PER_MINUTE',
     '6000000',
     "Audit events taken in a minute for a tenant's environment; above it 429 with Retry-After",
+  ),
+  setting(
+    'NEW_AGENTS_PER_MINUTE',
+    '20000',
+    'Agents that one API key may bring in a minute; above it agents are served but not registered',
+  ),
+  setting(
+    'MAX_AGENTS',
+    '200000',
+    'Agents of a tenant that are registered; those idle for 7 days without an assignment do not count',
   ),
   setting('CORS_ORIGINS', '', 'Browser origins beside BASE_URL that may call, comma separated; * is refused'),
   setting(
@@ -307,6 +319,8 @@ export function readConfig(env: Environment = process.env): Config {
     loginWindowMs: int('RATE_LIMIT_WINDOW_SECONDS', 1, 86_400) * 1000,
     approvalsPerMinute: int('APPROVALS_PER_MINUTE', 1, 1_000_000),
     ingestEventsPerMinute: int('INGEST_EVENTS_PER_MINUTE', 1, 999_999_999),
+    newAgentsPerMinute: int('NEW_AGENTS_PER_MINUTE', 1, 100_000_000),
+    maxAgents: int('MAX_AGENTS', 1, 100_000_000),
     corsOrigins: cors,
     trustedProxies: proxies,
     allowPrivateOutbound: flag('ALLOW_PRIVATE_OUTBOUND'),

@@ -16,6 +16,7 @@ import { type Api, api } from '../src/api/index.ts';
 import type { ReplyBody, RouteDeclaration } from '../src/api/route.ts';
 import { createApp } from '../src/app/index.ts';
 import type { AppPorts } from '../src/app/ports.ts';
+import { Registrar } from '../src/app/registrar.ts';
 import { RuleSets } from '../src/domain/assignment.ts';
 import type { Control } from '../src/domain/frame.ts';
 import type { Env } from '../src/domain/ids.ts';
@@ -112,7 +113,10 @@ export const makeEvaluator = (changed: Partial<EvaluatorOptions> = {}): Evaluato
   });
 
 /** @param changed settings other than the defaults @param shared an evaluator that the hub uses and does not close */
-export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluator): Promise<TestHub> {
+export async function makeHub(
+  changed: Partial<Settings> & { readonly newAgentsPerMinute?: number; readonly maxAgents?: number } = {},
+  shared?: Evaluator,
+): Promise<TestHub> {
   const clock = new ManualClock();
   const frames: ReadFrame[] = [];
   const controls: Control[] = [];
@@ -132,9 +136,19 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
     },
   };
   const full: Settings = { ...settings, ...changed };
+  const limits = createLocalLimits({ clock });
   const ruleSets = new RuleSets();
   const announcer = consoleAnnouncer(broadcast, full.wire.signatureEncoding);
-  const ports: ActorPorts = { store, secrets, ruleSets, isGone: () => false };
+  const registrar = new Registrar({
+    agents: store.agents,
+    limits,
+    clock,
+    secrets,
+    log: silentLog,
+    newPerMinute: changed.newAgentsPerMinute ?? 20_000,
+    maxLive: changed.maxAgents ?? 200_000,
+  });
+  const ports: ActorPorts = { store, secrets, ruleSets, registrar, isGone: () => false };
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
     ports,
@@ -145,7 +159,6 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
   });
   const evaluator = shared ?? makeEvaluator();
   const jobs = createLocalJobs({ table: store.jobs, clock, log: silentLog });
-  const limits = createLocalLimits({ clock });
   const appPorts: AppPorts = {
     store,
     actors,
@@ -155,6 +168,7 @@ export async function makeHub(changed: Partial<Settings> = {}, shared?: Evaluato
     jobs,
     limits,
     requestLimits: limits,
+    registrar,
     ruleSets,
     clock,
     secrets,

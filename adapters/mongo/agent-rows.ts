@@ -1,4 +1,4 @@
-// Registrations and reported versions as documents of MongoDB.
+// Registrations, reported versions and counts of agents that were left out, as documents of MongoDB.
 import type { Registration, Reported } from '../../src/domain/agent.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type { Fenced, Row } from './form.ts';
@@ -10,3 +10,11 @@ export type AgentRow = Omit<Row<Registration>, 'tags' | 'manifest'> &
   };
 
 export type ReportRow = Reported & { readonly _id: string; readonly tenantId: string; readonly env: Env };
+
+/** Agents of a tenant that were not registered in an hour. */
+export interface LeftOutRow {
+  readonly _id: string;
+  readonly tenantId: string;
+  readonly hour: number;
+  readonly count: number;
+}

@@ -1,47 +1,76 @@
 // Agent registrations and reported versions in MongoDB: a document per (tenant, agent), and one per (tenant, env, agent, bundle) reported.
 // Both only ever move forward in time; making and changing a registration are writes that may be repeated.
-import type { Collection } from 'mongodb';
+import type { Collection, Filter } from 'mongodb';
 import type { Registration, Tags } from '../../src/domain/agent.ts';
 import type { AgentManifest } from '../../src/domain/event.ts';
 import type { AgentStore } from '../../src/ports/agents.ts';
-import type { AgentRow, ReportRow } from './agent-rows.ts';
-import { stale } from './failure.ts';
-import { fromRow, fromText, notAfter, toText } from './form.ts';
+import type { AgentRow, LeftOutRow, ReportRow } from './agent-rows.ts';
+import { stale, unlessTaken } from './failure.ts';
+import { byTenant, fromRow, fromText, notAfter, toText } from './form.ts';
 import { lastReports, lastSeen } from './last-seen.ts';
+import { pageOf } from './page.ts';
 
+const leftOutId = (tenantId: string, hour: number): string => `${hour} ${tenantId}`;
+
+/** What earlier versions stored is not retired. */
 const record = ({ tags, manifest, fence: _fence, ...rest }: AgentRow): Registration =>
   fromRow<Registration>({
+    ...{ retiredAt: null },
     ...rest,
     tags: fromText<Tags>(tags) ?? {},
     manifest: fromText<AgentManifest & { readonly updatedAt: number }>(manifest),
   });
 
-export function mongoAgents(agents: Collection<AgentRow>, reports: Collection<ReportRow>): AgentStore {
+export function mongoAgents(
+  agents: Collection<AgentRow>,
+  reports: Collection<ReportRow>,
+  leftOut: Collection<LeftOutRow>,
+): AgentStore {
   const one = (tenantId: string, agentId: string) => ({
     tenantId,
     agentId,
   });
 
   const seen = lastSeen(agents);
-  const reported = lastReports(reports);
+  const reported = lastReports(agents, reports);
+
+  const oldest = (filter: Filter<AgentRow>, limit: number) =>
+    agents
+      .find(filter, { projection: { tenantId: 1, agentId: 1 } })
+      .sort({ lastSeenAt: 1 })
+      .limit(limit)
+      .toArray();
+
+  /** What an agent reported would otherwise stay for ever. */
+  async function dropReports(rows: readonly Pick<AgentRow, 'tenantId' | 'agentId'>[], before: number) {
+    await Promise.all(
+      byTenant(rows, ({ agentId }) => agentId).map(([tenantId, ids]) =>
+        reports.deleteMany({ tenantId, agentId: { $in: [...ids] }, at: { $lt: before } }),
+      ),
+    );
+  }
 
   return {
     async seen(tenantId, agentId, env, now, newId) {
-      return record(await seen({ tenantId, agentId, env, now, newId }));
+      const { row, made } = await seen({ tenantId, agentId, env, now, newId });
+      return { registration: row && record(row), made };
     },
     async get(tenantId, agentId) {
       const row = await agents.findOne(one(tenantId, agentId));
       return row && record(row);
     },
-    async list(tenantId) {
-      const rows = await agents.find({ tenantId }).sort({ agentId: 1 }).toArray();
-      return rows.map(record);
-    },
+    list: (tenantId, { limit, after }) =>
+      pageOf(
+        agents.find({ tenantId, retiredAt: null, agentId: { $gt: after ?? '' } }).sort({ agentId: 1 }),
+        { limit, offset: 0 },
+        record,
+      ),
     async update(tenantId, agentId, { displayName, tags, bundleName }) {
       const set = {
         ...(displayName === undefined ? {} : { displayName }),
         ...(tags === undefined ? {} : { tags: JSON.stringify(tags) }),
         ...(bundleName === undefined ? {} : { bundleName }),
+        ...(typeof bundleName === 'string' ? { retiredAt: null } : {}),
       };
       const row =
         Object.keys(set).length === 0
@@ -55,43 +84,56 @@ export function mongoAgents(agents: Collection<AgentRow>, reports: Collection<Re
       const registered = new Set(rows.map((row) => row.agentId));
       const { matchedCount } = await agents.updateMany(
         { tenantId, agentId: { $in: [...registered] }, ...notAfter(fence) },
-        { $set: { bundleName, fence } },
+        { $set: { bundleName, fence, ...(bundleName === null ? {} : { retiredAt: null }) } },
       );
       if (matchedCount < registered.size) throw stale();
       return [...new Set(agentIds)].filter((id) => registered.has(id));
     },
-    async putManifest(tenantId, env, manifest, now, newId) {
-      await seen({ tenantId, agentId: manifest.agent_id, env, now, newId });
-      const text = toText({ ...manifest, updatedAt: now });
-      await agents.updateOne(one(tenantId, manifest.agent_id), { $set: { manifest: text } });
+    async putManifest(tenantId, manifest, now) {
+      const live = { ...one(tenantId, manifest.agent_id), retiredAt: null };
+      await agents.updateOne(live, { $set: { manifest: toText({ ...manifest, updatedAt: now }) } });
     },
     async report(tenantId, env, report) {
       await reported({ tenantId, env, ...report });
     },
-    async reports(tenantId, env) {
-      const rows = await reports.find({ tenantId, env }).toArray();
-      return rows.map(({ agentId, bundleName, policyVersion, at }) => ({
+    async reports(tenantId, env, limit) {
+      const rows = await reports.find({ tenantId, env }).sort({ at: -1 }).limit(limit).toArray();
+      return rows.reverse().map(({ agentId, bundleName, policyVersion, at }) => ({
         agentId,
         bundleName,
         policyVersion,
         at,
       }));
     },
-    count: (tenantId) => agents.countDocuments({ tenantId }),
+    count: (tenantId) => agents.countDocuments({ tenantId, retiredAt: null }),
+    async retire(before, now, limit) {
+      const idle = { bundleName: null, retiredAt: null, lastSeenAt: { $lt: before } };
+      const rows = await oldest(idle, limit);
+      // Asked again at the write: one that was seen or assigned in between stays.
+      const named = { ...idle, _id: { $in: rows.map((row) => row._id) } };
+      const { matchedCount } = await agents.updateMany(named, { $set: { retiredAt: now } });
+      await dropReports(rows, before);
+      return matchedCount;
+    },
     async forget(before, limit) {
       const old = { bundleName: null, lastSeenAt: { $lt: before } };
-      const rows = await agents
-        .find(old, { projection: { tenantId: 1, agentId: 1 } })
-        .sort({ lastSeenAt: 1 })
-        .limit(limit)
-        .toArray();
-      if (rows.length === 0) return 0;
+      const rows = await oldest(old, limit);
       // Asked again at the removal: one that was seen in between stays.
       const { deletedCount } = await agents.deleteMany({ ...old, _id: { $in: rows.map((row) => row._id) } });
-      for (const { tenantId, agentId } of rows) {
-        await reports.deleteMany({ ...one(tenantId, agentId), at: { $lt: before } });
-      }
+      await dropReports(rows, before);
       return deletedCount;
+    },
+    async addLeftOut(tenantId, hour, count) {
+      const change = { $inc: { count }, $setOnInsert: { tenantId, hour } };
+      const _id = leftOutId(tenantId, hour);
+      if (await unlessTaken(leftOut.updateOne({ _id }, change, { upsert: true }))) return;
+      await leftOut.updateOne({ _id }, { $inc: { count } });
+    },
+    async leftOut(tenantId, hour) {
+      return (await leftOut.findOne({ _id: leftOutId(tenantId, hour) }))?.count ?? 0;
+    },
+    async forgetLeftOut(hour) {
+      return (await leftOut.deleteMany({ hour: { $lt: hour } })).deletedCount;
     },
   };
 }

@@ -1,8 +1,13 @@
 // Compositions in MongoDB: entries of the tenant's library head (library.ts), items included, so that pinning them to the latest versions
 // and saving them is one write.
 import type { Composition, CompositionItem } from '../../src/domain/library.ts';
-import type { CompositionStore, ItemView } from '../../src/ports/library.ts';
-import { toText } from './form.ts';
+import {
+  type CompositionStore,
+  type ItemSummary,
+  type ItemView,
+  maxDefinitions,
+} from '../../src/ports/library.ts';
+import { fromText, toText } from './form.ts';
 import {
   compositionIn,
   compositionPath,
@@ -13,11 +18,15 @@ import {
   pinItems,
   readLibrary,
   toComposition,
-  toContract,
   toEntry,
   usersOf,
 } from './library.ts';
 import { pageIn } from './page.ts';
+
+interface PlacedItem {
+  readonly item: ItemSummary;
+  readonly row: string;
+}
 
 /** How often a reading starts over because a removed composition's contracts vanished under it. */
 const readings = 3;
@@ -25,6 +34,25 @@ const readings = 3;
 export function mongoCompositions(library: Library): CompositionStore {
   const pin = (head: LibraryHead, items: readonly Omit<CompositionItem, 'version'>[]) =>
     pinItems(items, (contractId) => contractIn(head, contractId));
+  /** The items in the words of their pinned versions, each with the id of its contract's row. */
+  async function itemsOf(tenantId: string, name: string): Promise<readonly PlacedItem[]> {
+    for (let reading = 1; ; reading++) {
+      const head = await readLibrary(library, tenantId, ['contracts', compositionPath(name)]);
+      const entry = compositionIn(head, name);
+      if (!entry) return [];
+      const found = await library.rows
+        .find({ _id: { $in: entry.items.map((item) => item.row) } }, { projection: { name: 1, type: 1 } })
+        .toArray();
+      const rows = new Map(found.map((row) => [row._id, row]));
+      const items = entry.items.flatMap(({ row: id, ...pinned }): PlacedItem[] => {
+        const row = rows.get(id);
+        if (!row) return [];
+        const latestVersion = contractIn(head, pinned.contractId)?.version ?? pinned.version;
+        return [{ row: id, item: { ...pinned, name: row.name, type: row.type, latestVersion } }];
+      });
+      if (items.length === entry.items.length || reading === readings) return items;
+    }
+  }
   return {
     create: (wanted) =>
       decideLibrary<Composition | 'exists' | { readonly unknownContract: string }>(
@@ -69,23 +97,24 @@ export function mongoCompositions(library: Library): CompositionStore {
       return entry ? toComposition(tenantId, entry) : null;
     },
     async items(tenantId, name) {
-      for (let reading = 1; ; reading++) {
-        const head = await readLibrary(library, tenantId, ['contracts', compositionPath(name)]);
-        const entry = compositionIn(head, name);
-        if (!entry) return [];
-        const found = await library.rows
-          .find({ _id: { $in: entry.items.map((item) => item.row) } })
-          .toArray();
-        const rows = new Map(found.map((row) => [row._id, toContract(row)]));
-        const views = entry.items.flatMap(({ row, ...item }): ItemView[] => {
-          const contract = rows.get(row);
-          if (!contract) return [];
-          const { name: title, type, definition } = contract;
-          const latestVersion = contractIn(head, item.contractId)?.version ?? item.version;
-          return [{ ...item, name: title, type, definition, latestVersion }];
-        });
-        if (views.length === entry.items.length || reading === readings) return views;
+      return (await itemsOf(tenantId, name)).map(({ item }) => item);
+    },
+    async enabledItems(tenantId, name) {
+      const enabled = (await itemsOf(tenantId, name)).filter(({ item }) => item.enabled);
+      const definitions = new Map<string, string>();
+      let bytes = 0;
+      const rows = library.rows
+        .find({ _id: { $in: enabled.map(({ row }) => row) } }, { projection: { definition: 1 } })
+        .batchSize(8);
+      for await (const { _id, definition } of rows) {
+        bytes += Buffer.byteLength(definition);
+        if (bytes > maxDefinitions) return 'too_large';
+        definitions.set(_id, definition);
       }
+      return enabled.flatMap(({ item, row }): ItemView[] => {
+        const definition = fromText(definitions.get(row) ?? null);
+        return definition ? [{ ...item, definition }] : [];
+      });
     },
     async list(tenantId, page) {
       const head = await readLibrary(library, tenantId, ['compositions']);

@@ -31,8 +31,14 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
     { key: { unannouncedAt: 1 }, sparse: true },
   ],
   approvalArgs: [{ key: { tenantId: 1, env: 1, bytes: 1 } }, { key: { createdAt: 1 } }],
-  agents: [{ key: { tenantId: 1, agentId: 1 }, unique: true }, { key: { lastSeenAt: 1 } }],
-  reports: [{ key: { tenantId: 1, env: 1 } }, { key: { tenantId: 1, agentId: 1 } }],
+  agents: [
+    { key: { tenantId: 1, agentId: 1 }, unique: true },
+    { key: { tenantId: 1, retiredAt: 1, agentId: 1 } },
+    { key: { lastSeenAt: 1 } },
+    { key: { retiredAt: 1, bundleName: 1, lastSeenAt: 1 } },
+  ],
+  leftOut: [{ key: { hour: 1 } }],
+  reports: [{ key: { tenantId: 1, env: 1, at: -1 } }, { key: { tenantId: 1, agentId: 1 } }],
   rules: [{ key: { tenantId: 1, priority: 1 }, unique: true }],
 };
 

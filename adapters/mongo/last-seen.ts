@@ -2,7 +2,7 @@
 // writing them one by one would cost a commit each. What is asked for while the last bulk write is under way goes into the next.
 import type { Collection } from 'mongodb';
 import { createBatcher } from '../../src/concurrency/batcher.ts';
-import type { Reported } from '../../src/domain/agent.ts';
+import { maxReportedBundles, type Reported } from '../../src/domain/agent.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type { AgentRow, ReportRow } from './agent-rows.ts';
 import { takenAmong, unavailable } from './failure.ts';
@@ -14,7 +14,8 @@ interface Seen {
   readonly agentId: string;
   readonly env: Env;
   readonly now: number;
-  readonly newId: string;
+  /** Of the registration that is made when there is none; null: none is made. */
+  readonly newId: string | null;
 }
 
 type ReportOf = Reported & { readonly tenantId: string; readonly env: Env };
@@ -32,8 +33,8 @@ function newest<T>(items: readonly T[], keyOf: (item: T) => string, timeOf: (ite
   return [...byKey.values()];
 }
 
-const fresh = ({ tenantId, agentId, env, now, newId }: Seen): AgentRow => ({
-  _id: newId,
+const fresh = ({ tenantId, agentId, env, now }: Seen, _id: string): AgentRow => ({
+  _id,
   tenantId,
   agentId,
   displayName: null,
@@ -43,54 +44,116 @@ const fresh = ({ tenantId, agentId, env, now, newId }: Seen): AgentRow => ({
   lastEnv: env,
   lastSeenAt: now,
   createdAt: now,
+  retiredAt: null,
 });
 
-/** Makes registrations where missing and moves when they were last seen, which never goes back; gives them back. */
-export function lastSeen(agents: Collection<AgentRow>): (seen: Seen) => Promise<AgentRow> {
+interface SeenRow {
+  /** Retired, or null, when the agent is not registered. */
+  readonly row: AgentRow | null;
+  readonly made: boolean;
+}
+
+/** Moves when registrations were last seen, which never goes back; makes those that are missing, or retired, and may be made. */
+export function lastSeen(agents: Collection<AgentRow>): (seen: Seen) => Promise<SeenRow> {
   const keyOf = ({ tenantId, agentId }: Pick<Seen, 'tenantId' | 'agentId'>): string =>
     `${tenantId}/${agentId}`;
 
   async function find(wanted: readonly Seen[]): Promise<Map<string, AgentRow>> {
     const lists = await Promise.all(
       byTenant(wanted, ({ agentId }) => agentId).map(([tenantId, ids]) =>
-        agents.find({ tenantId, agentId: { $in: ids } }).toArray(),
+        agents.find({ tenantId, agentId: { $in: [...ids] } }).toArray(),
       ),
     );
     return new Map(lists.flat().map((row) => [keyOf(row), row]));
   }
 
-  return createBatcher<Seen, AgentRow>(async (items) => {
+  return createBatcher<Seen, SeenRow>(async (items) => {
     const latest = newest(items, keyOf, ({ now }) => now);
+    const newIds = new Map<string, string>();
+    for (const item of items) {
+      if (item.newId !== null && !newIds.has(keyOf(item))) newIds.set(keyOf(item), item.newId);
+    }
     const rows = await find(latest);
-    const missing = latest.filter((one) => !rows.has(keyOf(one)));
+    const made = new Set<string>();
+    const missing = latest.flatMap((one) => {
+      const id = newIds.get(keyOf(one));
+      return id === undefined || rows.has(keyOf(one)) ? [] : [{ one, row: fresh(one, id) }];
+    });
     if (missing.length > 0) {
-      const made = missing.map(fresh);
-      const refused = await takenAmong(agents.insertMany(made, { ordered: false }));
-      for (const [i, row] of made.entries()) if (!refused.includes(i)) rows.set(keyOf(row), row);
+      const inserted = agents.insertMany(
+        missing.map(({ row }) => row),
+        { ordered: false },
+      );
+      const refused = await takenAmong(inserted);
+      for (const [i, { row }] of missing.entries()) {
+        if (refused.includes(i)) continue;
+        rows.set(keyOf(row), row);
+        made.add(keyOf(row));
+      }
       // Another node was faster.
-      const others = missing.filter((_, i) => refused.includes(i));
+      const others = missing.flatMap(({ one }, i) => (refused.includes(i) ? [one] : []));
       if (others.length > 0) for (const [key, row] of await find(others)) rows.set(key, row);
     }
     const moves = latest.flatMap((one) => {
-      const row = rows.get(keyOf(one));
-      if (!row || (row.lastSeenAt ?? Number.NEGATIVE_INFINITY) >= one.now) return [];
-      const seen = { lastEnv: one.env, lastSeenAt: one.now };
-      rows.set(keyOf(one), { ...row, ...seen });
+      const key = keyOf(one);
+      const row = rows.get(key);
+      if (!row) return [];
+      const retired = typeof row.retiredAt === 'number';
+      if (retired ? !newIds.has(key) : (row.lastSeenAt ?? Number.NEGATIVE_INFINITY) >= one.now) return [];
+      if (retired) made.add(key);
+      const seen = { lastEnv: one.env, lastSeenAt: one.now, ...(retired ? { retiredAt: null } : {}) };
+      rows.set(key, { ...row, ...seen });
       const filter = { _id: row._id, lastSeenAt: { $not: { $gt: one.now } } };
       return [{ updateOne: { filter, update: { $set: seen } } }];
     });
     if (moves.length > 0) await agents.bulkWrite(moves, { ordered: false });
-    // One that is missing was removed in between.
-    return items.map((item) => rows.get(keyOf(item)) ?? unavailable());
+    return items.map((item) => {
+      const key = keyOf(item);
+      const row = rows.get(key) ?? null;
+      // One that is missing was removed in between.
+      if (row === null && item.newId !== null) return unavailable();
+      return { row, made: made.has(key) && item.newId === newIds.get(key) };
+    });
   }, most);
 }
 
-/** Keeps the newest report of each (tenant, env, agent, bundle), which is the document's id. */
-export function lastReports(reports: Collection<ReportRow>): (report: ReportOf) => Promise<true> {
+/** Keeps the newest report of each (tenant, env, agent, bundle), which is the document's id, of agents that are registered. */
+export function lastReports(
+  agents: Collection<AgentRow>,
+  reports: Collection<ReportRow>,
+): (report: ReportOf) => Promise<true> {
   const idOf = ({ tenantId, env, agentId, bundleName }: ReportOf): string =>
     JSON.stringify([tenantId, env, agentId, bundleName]);
+
+  async function registered(items: readonly ReportOf[]): Promise<ReadonlySet<string>> {
+    const lists = await Promise.all(
+      byTenant(items, ({ agentId }) => agentId).map(([tenantId, ids]) =>
+        agents
+          .find(
+            { tenantId, agentId: { $in: [...ids] }, retiredAt: null },
+            { projection: { tenantId: 1, agentId: 1 } },
+          )
+          .toArray(),
+      ),
+    );
+    return new Set(lists.flat().map(({ tenantId, agentId }) => `${tenantId}/${agentId}`));
+  }
+
+  /** Removes what an agent reported of more bundles than are kept. */
+  async function trim({ tenantId, env, agentId }: ReportOf): Promise<void> {
+    const surplus = await reports
+      .find({ tenantId, env, agentId }, { projection: { _id: 1 } })
+      .sort({ at: -1 })
+      .skip(maxReportedBundles)
+      .toArray();
+    if (surplus.length > 0) await reports.deleteMany({ _id: { $in: surplus.map(({ _id }) => _id) } });
+  }
+
   return createBatcher(async (items) => {
-    const latest = newest(items, idOf, ({ at }) => at);
+    const known = await registered(items);
+    const latest = newest(items, idOf, ({ at }) => at).filter(({ tenantId, agentId }) =>
+      known.has(`${tenantId}/${agentId}`),
+    );
     const writes = latest.map((report) => {
       const { policyVersion, at, ...place } = report;
       const filter = { _id: idOf(report), at: { $lte: at } };
@@ -98,10 +161,16 @@ export function lastReports(reports: Collection<ReportRow>): (report: ReportOf) 
         updateOne: { filter, update: { $set: { policyVersion, at }, $setOnInsert: place }, upsert: true },
       };
     });
-    const refused = await takenAmong(reports.bulkWrite(writes, { ordered: false }));
+    if (writes.length === 0) return items.map(() => true as const);
+    let added: readonly number[] = [];
+    const written = reports.bulkWrite(writes, { ordered: false }).then((result) => {
+      added = Object.keys(result.upsertedIds).map(Number);
+    });
+    const refused = await takenAmong(written);
     // What is there is newer, or another node made an older one at the same moment.
     const again = writes.filter((_, i) => refused.includes(i));
     if (again.length > 0) await takenAmong(reports.bulkWrite(again, { ordered: false }));
+    await Promise.all(latest.filter((_, i) => added.includes(i)).map(trim));
     return items.map(() => true as const);
   }, most);
 }

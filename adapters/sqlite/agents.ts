@@ -1,8 +1,9 @@
 // Agent registrations and reported versions in SQLite.
-import type { Registration, Reported } from '../../src/domain/agent.ts';
+import { maxReportedBundles, type Registration, type Reported } from '../../src/domain/agent.ts';
 import { type Env, environments } from '../../src/domain/ids.ts';
 import type { AgentStore } from '../../src/ports/agents.ts';
-import { type Database, givenText } from './database.ts';
+import { type Database, givenText, type Row, type SqlValue } from './database.ts';
+import { rowsOf } from './page.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';
 
@@ -17,6 +18,7 @@ const registrations = table<Registration>('registrations', {
   lastEnv: text('last_env'),
   lastSeenAt: number('last_seen_at'),
   createdAt: number('created_at'),
+  retiredAt: number('retired_at'),
 });
 
 const reports = table<Reported>('reports', {
@@ -35,16 +37,11 @@ export function agentStore(db: Database): Sync<AgentStore> {
       ]),
     );
 
-  function seen(tenantId: string, agentId: string, env: Env, now: number, newId: string): Registration {
-    const row = db.get(
-      `UPDATE registrations SET last_env = ?1, last_seen_at = ?2
-         WHERE tenant_id = ?3 AND agent_id = ?4 AND ifnull(last_seen_at, ?2) <= ?2 RETURNING ${registrations.columns}`,
-      [env, now, tenantId, agentId],
-    );
-    const known = row ? registrations.read(row) : get(tenantId, agentId);
-    if (known) return known;
+  const one = `SELECT ${registrations.columns} FROM registrations WHERE rowid = ?`;
+
+  function add(tenantId: string, agentId: string, env: Env, now: number, id: string): Registration {
     const made: Registration = {
-      id: newId,
+      id,
       tenantId,
       agentId,
       displayName: null,
@@ -54,87 +51,145 @@ export function agentStore(db: Database): Sync<AgentStore> {
       lastEnv: env,
       lastSeenAt: now,
       createdAt: now,
+      retiredAt: null,
     };
     db.run(registrations.insert, registrations.values(made));
     return made;
   }
 
+  /** What an agent reported would otherwise stay for ever. */
+  function dropReports(agents: readonly Row[]): void {
+    for (const [tenantId, agentId] of agents) {
+      for (const env of environments) {
+        db.run('DELETE FROM reports WHERE tenant_id = ? AND env = ? AND agent_id = ?', [
+          String(tenantId),
+          env,
+          givenText(String(agentId)),
+        ]);
+      }
+    }
+  }
+
   return {
-    seen,
+    seen(tenantId, agentId, env, now, newId) {
+      const row = db.get(
+        `UPDATE registrations SET last_env = ?1, last_seen_at = ?2 WHERE tenant_id = ?3 AND agent_id = ?4
+           AND retired_at IS NULL AND ifnull(last_seen_at, ?2) <= ?2 RETURNING ${registrations.columns}`,
+        [env, now, tenantId, agentId],
+      );
+      if (row) return { registration: registrations.read(row), made: false };
+      const known = get(tenantId, agentId);
+      if (newId === null || known?.retiredAt === null) return { registration: known, made: false };
+      if (known === null) return { registration: add(tenantId, agentId, env, now, newId), made: true };
+      const back = db.get(
+        `UPDATE registrations SET last_env = ?, last_seen_at = ?, retired_at = NULL WHERE id = ?
+           RETURNING ${registrations.columns}`,
+        [env, now, known.id],
+      );
+      return { registration: registrations.maybe(back), made: true };
+    },
     get,
-    list: (tenantId) =>
-      db
-        .all(`SELECT ${registrations.columns} FROM registrations WHERE tenant_id = ? ORDER BY agent_id`, [
-          tenantId,
-        ])
-        .map(registrations.read),
+    list: (tenantId, { limit, after }) =>
+      db.snapshot(() => {
+        const found = db.all(
+          `SELECT rowid FROM registrations WHERE tenant_id = ? AND retired_at IS NULL AND agent_id > ?
+             ORDER BY agent_id LIMIT ?`,
+          [tenantId, after ?? '', limit + 1],
+        );
+        const names = found.map(([rowid]) => rowid as SqlValue);
+        return rowsOf(db, names, limit, { row: one, read: registrations.read });
+      }),
     update(tenantId, agentId, patch) {
       const old = get(tenantId, agentId);
       if (!old) return null;
+      const bundleName = patch.bundleName === undefined ? old.bundleName : patch.bundleName;
       const next: Registration = {
         ...old,
         displayName: patch.displayName === undefined ? old.displayName : patch.displayName,
         tags: patch.tags ?? old.tags,
-        bundleName: patch.bundleName === undefined ? old.bundleName : patch.bundleName,
+        bundleName,
+        retiredAt: bundleName === null ? old.retiredAt : null,
       };
-      db.run('UPDATE registrations SET display_name = ?, tags = ?, bundle_name = ? WHERE id = ?', [
-        next.displayName,
-        JSON.stringify(next.tags),
-        next.bundleName,
-        old.id,
-      ]);
+      db.run(
+        'UPDATE registrations SET display_name = ?, tags = ?, bundle_name = ?, retired_at = ? WHERE id = ?',
+        [next.displayName, JSON.stringify(next.tags), next.bundleName, next.retiredAt, old.id],
+      );
       return next;
     },
     assign: (tenantId, agentIds, bundleName) =>
       agentIds.filter(
         (agentId) =>
-          db.run('UPDATE registrations SET bundle_name = ? WHERE tenant_id = ? AND agent_id = ?', [
-            bundleName,
-            tenantId,
-            agentId,
-          ]) > 0,
+          db.run(
+            `UPDATE registrations SET bundle_name = ?1, retired_at = CASE WHEN ?1 IS NULL THEN retired_at END
+               WHERE tenant_id = ?2 AND agent_id = ?3`,
+            [bundleName, tenantId, agentId],
+          ) > 0,
       ),
-    putManifest(tenantId, env, manifest, now, newId) {
-      const { id } = seen(tenantId, manifest.agent_id, env, now, newId);
-      db.run('UPDATE registrations SET manifest = ? WHERE id = ?', [
-        JSON.stringify({ ...manifest, updatedAt: now }),
-        id,
-      ]);
+    putManifest(tenantId, manifest, now) {
+      db.run(
+        'UPDATE registrations SET manifest = ? WHERE tenant_id = ? AND agent_id = ? AND retired_at IS NULL',
+        [JSON.stringify({ ...manifest, updatedAt: now }), tenantId, manifest.agent_id],
+      );
     },
     report(tenantId, env, { agentId, bundleName, policyVersion, at }) {
+      if (get(tenantId, agentId)?.retiredAt !== null) return;
       db.run(
         `INSERT INTO reports (tenant_id, env, agent_id, bundle_name, policy_version, at) VALUES (?, ?, ?, ?, ?, ?)
            ON CONFLICT (tenant_id, env, agent_id, bundle_name IS NULL, ifnull(bundle_name, ''))
            DO UPDATE SET policy_version = excluded.policy_version, at = excluded.at WHERE excluded.at >= at`,
         [tenantId, env, agentId, bundleName, policyVersion, at],
       );
+      db.run(
+        `DELETE FROM reports WHERE rowid IN (SELECT rowid FROM reports WHERE tenant_id = ? AND env = ? AND agent_id = ?
+           ORDER BY at DESC LIMIT -1 OFFSET ?)`,
+        [tenantId, env, agentId, maxReportedBundles],
+      );
     },
-    reports: (tenantId, env) =>
+    reports: (tenantId, env, limit) =>
       db
-        .all(`SELECT ${reports.columns} FROM reports WHERE tenant_id = ? AND env = ? ORDER BY agent_id, at`, [
-          tenantId,
-          env,
-        ])
-        .map(reports.read),
+        .all(
+          `SELECT ${reports.columns} FROM reports WHERE tenant_id = ? AND env = ? ORDER BY at DESC LIMIT ?`,
+          [tenantId, env, limit],
+        )
+        .map(reports.read)
+        .reverse(),
     count: (tenantId) =>
-      Number(db.get('SELECT count(*) FROM registrations WHERE tenant_id = ?', [tenantId])?.[0]),
+      Number(
+        db.get('SELECT count(*) FROM registrations WHERE tenant_id = ? AND retired_at IS NULL', [
+          tenantId,
+        ])?.[0],
+      ),
+    retire(before, now, limit) {
+      const retired = db.all(
+        `UPDATE registrations SET retired_at = ? WHERE rowid IN (SELECT rowid FROM registrations
+           WHERE bundle_name IS NULL AND retired_at IS NULL AND last_seen_at < ? ORDER BY last_seen_at LIMIT ?)
+           RETURNING tenant_id, agent_id`,
+        [now, before, limit],
+      );
+      dropReports(retired);
+      return retired.length;
+    },
     forget(before, limit) {
       const gone = db.all(
         `DELETE FROM registrations WHERE rowid IN (SELECT rowid FROM registrations
            WHERE bundle_name IS NULL AND last_seen_at < ? ORDER BY last_seen_at LIMIT ?) RETURNING tenant_id, agent_id`,
         [before, limit],
       );
-      // What a forgotten agent reported would otherwise stay for ever.
-      for (const [tenantId, agentId] of gone) {
-        for (const env of environments) {
-          db.run('DELETE FROM reports WHERE tenant_id = ? AND env = ? AND agent_id = ?', [
-            String(tenantId),
-            env,
-            givenText(String(agentId)),
-          ]);
-        }
-      }
+      dropReports(gone);
       return gone.length;
     },
+    addLeftOut(tenantId, hour, count) {
+      db.run(
+        `INSERT INTO agents_left_out (tenant_id, hour, count) VALUES (?, ?, ?)
+           ON CONFLICT (tenant_id, hour) DO UPDATE SET count = count + excluded.count`,
+        [tenantId, hour, count],
+      );
+    },
+    leftOut: (tenantId, hour) =>
+      Number(
+        db.get('SELECT count FROM agents_left_out WHERE tenant_id = ? AND hour = ?', [tenantId, hour])?.[0] ??
+          0,
+      ),
+    forgetLeftOut: (hour) => db.run('DELETE FROM agents_left_out WHERE hour < ?', [hour]),
   };
 }

@@ -1,6 +1,11 @@
 // Compositions in SQLite. Items are one JSON list; which contracts they name stands in a table of its own, for usage.
 import type { Composition, CompositionItem, ContractType, JsonObject } from '../../src/domain/library.ts';
-import type { CompositionStore, CompositionSummary } from '../../src/ports/library.ts';
+import {
+  type CompositionStore,
+  type CompositionSummary,
+  type ItemSummary,
+  maxDefinitions,
+} from '../../src/ports/library.ts';
 import { type Database, givenText } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
@@ -82,6 +87,26 @@ export function compositionStore(db: Database): Sync<CompositionStore> {
       ]),
     );
 
+  /** The items, each with the id of its contract's row and the bytes of the definition there. */
+  const contractsOf = (tenantId: string, name: string) =>
+    (get(tenantId, name)?.items ?? []).flatMap((item) => {
+      const row = db.get(
+        `SELECT name, type, (SELECT max(version) FROM contracts l
+             WHERE l.tenant_id = c.tenant_id AND l.contract_id = c.contract_id), id, octet_length(definition)
+           FROM contracts c WHERE tenant_id = ? AND contract_id = ? AND version = ?`,
+        [tenantId, item.contractId, item.version],
+      );
+      if (!row) return [];
+      const [contractName, type, latestVersion, id, bytes] = row;
+      const known: ItemSummary = {
+        ...item,
+        name: givenText(String(contractName)),
+        type: String(type) as ContractType,
+        latestVersion: Number(latestVersion),
+      };
+      return [{ item: known, row: String(id), bytes: Number(bytes) }];
+    });
+
   return {
     create(given) {
       if (get(given.tenantId, given.name)) return 'exists';
@@ -112,23 +137,13 @@ export function compositionStore(db: Database): Sync<CompositionStore> {
       return next;
     },
     get,
-    items(tenantId, name) {
-      return (get(tenantId, name)?.items ?? []).flatMap((item) => {
-        const row = db.get(
-          `SELECT name, type, definition, (SELECT max(version) FROM contracts l
-               WHERE l.tenant_id = c.tenant_id AND l.contract_id = c.contract_id)
-             FROM contracts c WHERE tenant_id = ? AND contract_id = ? AND version = ?`,
-          [tenantId, item.contractId, item.version],
-        );
-        if (!row) return [];
-        const [contractName, type, definition, latestVersion] = row;
-        return {
-          ...item,
-          name: givenText(String(contractName)),
-          type: String(type) as ContractType,
-          definition: JSON.parse(String(definition)) as JsonObject,
-          latestVersion: Number(latestVersion),
-        };
+    items: (tenantId, name) => contractsOf(tenantId, name).map(({ item }) => item),
+    enabledItems(tenantId, name) {
+      const enabled = contractsOf(tenantId, name).filter(({ item }) => item.enabled);
+      if (enabled.reduce((sum, { bytes }) => sum + bytes, 0) > maxDefinitions) return 'too_large';
+      return enabled.map(({ item, row }) => {
+        const definition = db.get('SELECT definition FROM contracts WHERE id = ?', [row])?.[0];
+        return { ...item, definition: JSON.parse(String(definition)) as JsonObject };
       });
     },
     list: (tenantId, page) =>

@@ -15,6 +15,7 @@ import { sealStore } from './key-check.ts';
 import { keyStore } from './keys.ts';
 import { loginStore } from './logins.ts';
 import { ruleStore } from './rules.ts';
+import { settingsStore } from './settings.ts';
 import { signingStore } from './signing.ts';
 import type { NounName, Nouns, SqliteStore } from './sync.ts';
 import { tenantStore } from './tenants.ts';
@@ -44,6 +45,7 @@ export function nounsOf(db: Database, calls: CallIndex, mayGrow: () => boolean):
     approvals: approvalStore(db),
     agents: agentStore(db),
     rules: ruleStore(db),
+    settings: settingsStore(db),
     values: valueStore(db, mayGrow),
     seals: sealStore(db),
     jobs: jobTable(db),
@@ -93,6 +95,7 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteSto
     update: 'write',
     get: 'read',
     items: 'read',
+    enabledItems: 'read',
     list: 'read',
     automatic: 'read',
     remove: 'write',
@@ -133,9 +136,14 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteSto
     report: 'write',
     reports: 'read',
     count: 'read',
+    retire: 'write',
     forget: 'write',
+    addLeftOut: 'write',
+    leftOut: 'read',
+    forgetLeftOut: 'write',
   },
   rules: { list: 'read', create: 'write', update: 'write', remove: 'write' },
+  settings: { get: 'read', put: 'write' },
   values: {
     get: 'read',
     getMany: 'read',

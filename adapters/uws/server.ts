@@ -1,6 +1,6 @@
 // The HTTP and WebSocket server on uWebSockets.js: listens, hands requests to the pipeline, sends what it answers. Knows no route.
 
-import type { HttpRequest, HttpResponse, us_listen_socket, us_socket_context_t } from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import { connect } from 'node:net';
 import { HubError } from '../../src/domain/error.ts';
 import type { Pipeline } from '../../src/http/pipeline.ts';
@@ -11,7 +11,7 @@ import { IncomingBody } from './body.ts';
 import { Exchange, isBlind, type Sending, watchAborted } from './exchange.ts';
 import { loadUws } from './load.ts';
 import { type CopiedRequest, copyRequest } from './request.ts';
-import { completeUpgrade, type Handshake, refuseHandshake, socketBehavior } from './sockets.ts';
+import { addSockets, type Contexts, completeUpgrade, type Handshake, refuseHandshake } from './sockets.ts';
 
 export interface ServerOptions {
   /** An address or name of this machine: `0.0.0.0`, `::`, `127.0.0.1`. */
@@ -85,7 +85,7 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
       const response = await pipeline.handle(raw);
       if (handshake && response.live && exchange.open) {
         unfinished.delete(exchange);
-        completeUpgrade(res, response, response.live, handshake);
+        completeUpgrade(res, response, response.live, handshake, pipeline.budgets.partial);
         return;
       }
       if (body && !response.live && !response.close) await body.pass(clock, quietBodyMs, passedBytes);
@@ -145,15 +145,15 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
   }
 
   /** Everything that touches the request happens here, before any await. */
-  function receive(res: HttpResponse, req: HttpRequest, context: us_socket_context_t | null): void {
+  function receive(res: HttpResponse, req: HttpRequest, contexts: Contexts | null): void {
     const exchange = new Exchange(res);
     watchAborted(res, exchange);
     try {
       const copied = copyRequest(res, req);
-      const handshake = context && {
+      const handshake = contexts && {
         key: req.getHeader('sec-websocket-key'),
         extensions: req.getHeader('sec-websocket-extensions'),
-        context,
+        contexts,
       };
       start(res, copied, exchange, handshake);
     } catch (error) {
@@ -176,10 +176,12 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
 
   app.any('/*', (res, req) => receive(res, req, null));
   // The filter below hears of the connection's start only, once it became a WebSocket.
-  app.ws(
-    '/*',
-    socketBehavior(uws.DISABLED, receive, () => connections--),
-  );
+  addSockets(app, {
+    disabledCompression: uws.DISABLED,
+    partial: pipeline.budgets.partial,
+    upgrade: receive,
+    closed: () => connections--,
+  });
   const count = (_res: HttpResponse, change: unknown): void => {
     connections += Number(change) > 0 ? 1 : -1;
   };

@@ -1,11 +1,6 @@
 // WebSocket connections on uWebSockets.js: the handshake goes through the pipeline like any request; then the socket is a session's sink.
-import type {
-  HttpRequest,
-  HttpResponse,
-  us_socket_context_t,
-  WebSocket,
-  WebSocketBehavior,
-} from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse, TemplatedApp, us_socket_context_t, WebSocket } from 'uWebSockets.js';
+import type { ByteBudget } from '../../src/concurrency/byte-budget.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { maxMessageBytes } from '../../src/http/live/inbox.ts';
 import { codecOf, type Session, type Sink } from '../../src/http/live/session.ts';
@@ -15,10 +10,28 @@ import type { RawResponse } from '../../src/http/raw.ts';
 export interface Carried {
   session?: Session;
   sink?: SocketSink;
+  /** Whose share of half messages it takes; absent when it takes none. */
+  large?: string;
   closed?: boolean;
 }
 
-const idleSeconds = 60;
+/**
+ * What a message may have, in bytes. The native server keeps what it has of a message until all of it is here, and tells nobody: so the sizes
+ * of all sockets together bound what half messages take. A stream that takes no messages still takes pings.
+ */
+const messageSizes = { none: 1024, small: 64 * 1024, large: maxMessageBytes } as const;
+type MessageSize = keyof typeof messageSizes;
+
+/**
+ * Where each size is at home. A socket has the size of the route that its handshake named to the native server, and any handshake may name
+ * any route: so each route fits every path that has a stream, and differs from the others, as two alike would be one.
+ */
+const patterns: { readonly [S in MessageSize]: string } = { none: '/*', small: '/:a/*', large: '/:a/:b/*' };
+
+/** Seconds without a byte from the client. Each is asked for a pong every 15 s. */
+const idleSeconds = 120;
+/** Asks that may go without an answer: a client in the middle of a frame cannot answer. */
+const maxUnanswered = 2;
 /** A frame of any size must fit: the stream itself writes nothing while the socket is full. */
 const maxBackpressure = 64 * 1024 * 1024;
 
@@ -29,6 +42,7 @@ const nothing: Carried = {};
 class SocketSink implements Sink {
   #ws: WebSocket<Carried> | null;
   readonly #binary: boolean;
+  #unanswered = 0;
 
   constructor(ws: WebSocket<Carried>, binary: boolean) {
     this.#ws = ws;
@@ -46,11 +60,12 @@ class SocketSink implements Sink {
     return status === 1;
   }
 
-  end(): void {
+  end(fault?: string): void {
     const ws = this.#ws;
     this.#ws = null;
-    // 1001: going away; the client is to connect again.
-    ws?.end(1001);
+    // 1001: going away, the client is to connect again. 1008: it broke the rules.
+    if (fault === undefined) ws?.end(1001);
+    else ws?.end(1008, fault);
   }
 
   cut(): void {
@@ -59,48 +74,89 @@ class SocketSink implements Sink {
     ws?.close();
   }
 
+  ping(): boolean {
+    if (this.#unanswered >= maxUnanswered) return false;
+    this.#unanswered++;
+    this.#ws?.ping();
+    return true;
+  }
+
+  /** False: nothing was asked. */
+  answered(): boolean {
+    const asked = this.#unanswered > 0;
+    this.#unanswered = 0;
+    return asked;
+  }
+
   gone(): void {
     this.#ws = null;
   }
 }
 
-/** The behaviour of every WebSocket route. `upgrade` answers the handshake, `closed` hears of every WebSocket that ended. */
-export function socketBehavior(
-  disabledCompression: number,
-  upgrade: (res: HttpResponse, req: HttpRequest, context: us_socket_context_t) => void,
-  closed: () => void,
-): WebSocketBehavior<Carried> {
-  return {
-    compression: disabledCompression,
-    maxPayloadLength: maxMessageBytes,
-    maxBackpressure,
-    idleTimeout: idleSeconds,
-    sendPingsAutomatically: true,
-    upgrade,
-    // A bound builtin and nothing of ours: see completeUpgrade.
-    open: opened.push.bind(opened) as unknown as (ws: WebSocket<Carried>) => void,
-    message(ws, message, isBinary) {
-      // The memory is only lent.
-      ws.getUserData().session?.received(new Uint8Array(message.slice(0)), isBinary);
-    },
-    drain(ws) {
-      if (ws.getBufferedAmount() === 0) ws.getUserData().session?.writable();
-    },
-    close(ws) {
-      const carried = ws.getUserData();
-      carried.closed = true;
-      carried.sink?.gone();
-      carried.session?.gone();
-      closed();
-    },
-  };
+export interface SocketOptions {
+  readonly disabledCompression: number;
+  /** Counts the sockets that take large messages, as the bytes that half of one may hold. */
+  readonly partial: ByteBudget;
+  /** Answers the handshake. */
+  upgrade(res: HttpResponse, req: HttpRequest, contexts: Contexts): void;
+  /** A WebSocket has ended. */
+  closed(): void;
+}
+
+/** The native side of each route. */
+export type Contexts = { readonly [S in MessageSize]: us_socket_context_t };
+
+/** Registers the WebSocket routes. */
+export function addSockets(app: TemplatedApp, options: SocketOptions): void {
+  const { disabledCompression, partial, upgrade, closed } = options;
+  const contexts: { [S in MessageSize]?: us_socket_context_t } = {};
+  for (const size of Object.keys(messageSizes) as MessageSize[]) {
+    app.ws<Carried>(patterns[size], {
+      compression: disabledCompression,
+      maxPayloadLength: messageSizes[size],
+      maxBackpressure,
+      idleTimeout: idleSeconds,
+      sendPingsAutomatically: false,
+      upgrade(res, req, context) {
+        contexts[size] = context;
+        const { none, small, large } = contexts;
+        // The first handshake goes from route to route until each has named its context.
+        if (none && small && large) upgrade(res, req, { none, small, large });
+        else req.setYield(true);
+      },
+      // A bound builtin and nothing of ours: see completeUpgrade.
+      open: opened.push.bind(opened) as unknown as (ws: WebSocket<Carried>) => void,
+      message(ws, message, isBinary) {
+        // The memory is only lent.
+        ws.getUserData().session?.received(new Uint8Array(message.slice(0)), isBinary);
+      },
+      ping(ws) {
+        ws.getUserData().session?.pinged(ws.getBufferedAmount() > 0);
+      },
+      pong(ws) {
+        const { session, sink } = ws.getUserData();
+        if (sink?.answered() === false) session?.pinged(false);
+      },
+      drain(ws) {
+        if (ws.getBufferedAmount() === 0) ws.getUserData().session?.writable();
+      },
+      close(ws) {
+        const carried = ws.getUserData();
+        carried.closed = true;
+        if (carried.large !== undefined) partial.give(carried.large, messageSizes.large);
+        carried.sink?.gone();
+        carried.session?.gone();
+        closed();
+      },
+    });
+  }
 }
 
 /** The handshake's headers that must be copied before the first await. */
 export interface Handshake {
   readonly key: string;
   readonly extensions: string;
-  readonly context: us_socket_context_t;
+  readonly contexts: Contexts;
 }
 
 /** Why a request that the native server took for a handshake is none; null when it is one. The native server looks for the key alone. */
@@ -127,23 +183,31 @@ export function refuseHandshake(headers: ReadonlyMap<string, string>): HubError 
   return null;
 }
 
-/** Completes a handshake that the pipeline admitted; when it cannot be, the session is gone. */
+/**
+ * Completes a handshake that the pipeline admitted; when it cannot be, the session is gone.
+ * @param partial room for half messages: without it, the socket takes small ones only, and the answer says so
+ */
 export function completeUpgrade(
   res: HttpResponse,
   response: RawResponse,
   session: Session,
-  { key, extensions, context }: Handshake,
+  { key, extensions, contexts }: Handshake,
+  partial: ByteBudget,
 ): void {
+  const { sender } = session;
+  const hasRoom = sender !== null && partial.exceeded(sender, messageSizes.large) === null;
+  const size: MessageSize = sender === null ? 'none' : hasRoom ? 'large' : 'small';
   // The upgrade shrinks the native socket in place, frees what held the HTTP state, and at its end cork() reads that state all the same:
   // when another allocation took the memory meanwhile, its bytes may say "close after the response", and the new WebSocket is cut right
   // after the 101 (often the first ones of a process: functions are compiled, hidden classes are laid out). So nothing of ours happens
   // from the upgrade to the end of the cork: both callbacks are bound native functions, there is no user data to copy, and the session
   // begins after.
-  const upgrade = res.upgrade.bind(res, nothing, key, session.protocol ?? '', extensions, context);
+  const upgrade = res.upgrade.bind(res, nothing, key, session.protocol ?? '', extensions, contexts[size]);
   try {
     res.cork(() => {
       res.writeStatus('101 Switching Protocols');
       for (const [name, value] of response.headers) if (name === 'X-Request-Id') res.writeHeader(name, value);
+      if (sender !== null) res.writeHeader('X-Max-Message-Bytes', String(messageSizes[size]));
     });
     res.cork(upgrade);
   } catch (error) {
@@ -156,6 +220,10 @@ export function completeUpgrade(
   if (!ws || !carried || carried.closed) {
     session.gone();
     return;
+  }
+  if (sender !== null && size === 'large') {
+    carried.large = sender;
+    partial.take(sender, messageSizes.large);
   }
   carried.session = session;
   carried.sink = new SocketSink(ws, codecOf(session.protocol) === 'msgpack');

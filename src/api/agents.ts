@@ -1,12 +1,16 @@
-// Routes of agents: who is connected, what they run, how they are registered (document 1, Agents; document 3 §12.1, §12.5).
+// Routes of agents: who is connected, what they run, how they are registered.
 import { z } from 'zod';
-import { bundleName, env, instant, line, tagMap, text, uuid } from './fields.ts';
+import { bundleName, env, instant, intQuery, line, tagMap, text, uuid } from './fields.ts';
+import { listed } from './listed.ts';
 import { routes } from './route.ts';
 
 /** A bundle's name, or nothing: null and the empty text both unassign. */
 const assignment = z.union([bundleName, z.literal('')]).nullable();
 
-const registration = z.object({
+/** Opaque; as X-Next-Cursor gave it. */
+const cursor = text(4096, 1);
+
+export const registration = z.object({
   id: uuid,
   agent_id: z.string(),
   display_name: z.string().nullable(),
@@ -24,8 +28,13 @@ export const agentRoutes = routes({
     path: '/api/v1/agents/status',
     auth: ['cookie'],
     tag: 'agents',
-    summary: 'One entry per open agent stream, with drift',
-    query: z.object({ bundle_name: text(128, 1).optional() }),
+    summary:
+      'One entry per open agent stream, with drift, by environment and agent id; Link names the next page',
+    query: z.object({
+      bundle_name: text(128, 1).optional(),
+      limit: intQuery(1, 2_000).default(2_000),
+      cursor: cursor.optional(),
+    }),
     status: 200,
     reply: z.object({
       agents: z.array(
@@ -39,7 +48,7 @@ export const agentRoutes = routes({
         }),
       ),
     }),
-    errors: ['validation_failed', 'unavailable'],
+    errors: ['bad_request', 'validation_failed', 'unavailable'],
   },
   reportVersion: {
     method: 'POST',
@@ -61,10 +70,23 @@ export const agentRoutes = routes({
     path: '/api/v1/agent-registrations',
     auth: ['cookie'],
     tag: 'agents',
-    summary: 'Registered agents, by agent id',
+    summary:
+      'Registered agents, by agent id; Link names the next page, X-Agents-Not-Registered says how many were left out in this hour',
+    query: z.object({ limit: intQuery(1, 10_000).default(10_000), cursor: cursor.optional() }),
     status: 200,
-    reply: z.array(registration),
-    errors: [],
+    reply: z.array(registration.extend({ tags: listed(registration.shape.tags) })),
+    errors: ['bad_request', 'validation_failed'],
+  },
+  getRegistration: {
+    method: 'GET',
+    path: '/api/v1/agent-registrations/{agent_id}',
+    auth: ['cookie'],
+    tag: 'agents',
+    summary: 'One registered agent, also one that no list shows because it was not seen for 7 days',
+    params: z.object({ agent_id: line(255) }),
+    status: 200,
+    reply: registration,
+    errors: ['not_found', 'validation_failed'],
   },
   updateRegistration: {
     method: 'PATCH',

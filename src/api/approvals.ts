@@ -1,13 +1,12 @@
-// Routes of approvals (document 1, Approval; document 3 §10; DECISIONS 4 and 14).
+// Routes of approvals.
 import { z } from 'zod';
-import { approvalStatuses } from '../domain/approval.ts';
-import { anyObject, env, instant, line, paging, text, uuid } from './fields.ts';
+import { anyObject, approvalStatus, env, instant, line, paging, text, uuid } from './fields.ts';
 import { listed } from './listed.ts';
 import { routes } from './route.ts';
 
-const approval = z.object({
+export const approval = z.object({
   id: uuid,
-  status: z.enum(approvalStatuses),
+  status: approvalStatus,
   agent_id: z.string(),
   tool_name: z.string(),
   /** Of large ones (over 64 KiB) only the size is left after LARGE_ARGUMENTS_DAYS. */
@@ -68,7 +67,7 @@ export const approvalRoutes = routes({
     tag: 'approvals',
     summary: 'Approvals, newest first',
     query: z.object({
-      status: z.enum(approvalStatuses).optional(),
+      status: approvalStatus.optional(),
       env: env.optional(),
       ...paging(1000, 100),
     }),

@@ -1,9 +1,9 @@
-// Routes of signing in and out (document 1, Authentication; document 3 §2.1-2.2).
+// Routes of signing in and out.
 import { z } from 'zod';
 import { text, uuid } from './fields.ts';
 import { routes, smallBody } from './route.ts';
 
-const message = z.object({ message: z.string() });
+export const message = z.object({ message: z.string() });
 
 export const authRoutes = routes({
   login: {

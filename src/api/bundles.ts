@@ -1,10 +1,10 @@
-// Routes of bundles and deployments (document 1, Bundles and deployments, Authentication rule 4; document 3 §6).
+// Routes of bundles and deployments.
 import { z } from 'zod';
-import { env, instant, paging, uuid, versionNumber, yamlContent } from './fields.ts';
+import { env, instant, paging, uuid, versionNumber, yamlDocument } from './fields.ts';
 import { documentBody, routes } from './route.ts';
 import { provenanceFields } from './signature.ts';
 
-const version = z.object({
+export const version = z.object({
   id: uuid,
   tenant_id: uuid,
   name: z.string(),
@@ -17,7 +17,7 @@ const version = z.object({
   created_at: instant,
 });
 
-const deployment = z.object({
+export const deployment = z.object({
   id: uuid,
   env,
   bundle_name: z.string(),
@@ -39,7 +39,7 @@ export const bundleRoutes = routes({
     auth: ['cookie'],
     tag: 'bundles',
     summary: 'Save YAML as the next version of the bundle that metadata.name names',
-    body: z.object({ yaml_content: yamlContent }),
+    body: yamlDocument,
     yamlField: 'yaml_content',
     status: 201,
     reply: version,

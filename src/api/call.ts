@@ -89,9 +89,18 @@ export class List<T> {
    * the edge sends no more of the items than one answer may hold.
    */
   readonly next: PageQuery | null | ((sent: number) => PageQuery | null);
+  /** The field of an object that holds the array; null: the answer is the array itself. */
+  readonly field: string | null;
+  readonly headers: { readonly [name: string]: string };
 
-  constructor(items: readonly T[], next: List<T>['next']) {
+  constructor(
+    items: readonly T[],
+    next: List<T>['next'],
+    more: { readonly field?: string; readonly headers?: { readonly [name: string]: string } } = {},
+  ) {
     this.items = items;
     this.next = next;
+    this.field = more.field ?? null;
+    this.headers = more.headers ?? {};
   }
 }

@@ -1,5 +1,6 @@
-// A client of the API whose calls and replies are typed by the route tables. Browser-safe; brings no fetch, no retries and no stream.
+// A client of the API whose calls, replies and events are typed by the route tables. Browser-safe; brings no fetch, no retries and no connection.
 import type { z } from 'zod';
+import type { EventOf, FrameTable } from './frames.ts';
 import type { RouteDeclaration, RouteTable } from './route.ts';
 
 /** What a request came back with when it was not a success. */
@@ -55,6 +56,22 @@ export type Api<T extends RouteTable> = {
     ? (input?: CallInput<T[N]>) => Promise<CallReply<T[N]>>
     : (input: CallInput<T[N]>) => Promise<CallReply<T[N]>>;
 };
+
+/** What a stream route sends: a union that `type` tells apart. */
+export type StreamEvent<R extends RouteDeclaration> = R['frames'] extends FrameTable
+  ? EventOf<R['frames']>
+  : never;
+
+/**
+ * The event in a message of a stream: the data of a server-sent event, or the text of a WebSocket message, which has the event's id beside
+ * its fields. Null for one that the route does not declare: a newer hub may send more, and clients pass it over.
+ * @throws SyntaxError for anything but JSON
+ */
+export function readEvent<R extends RouteDeclaration>(route: R, message: string): StreamEvent<R> | null {
+  const event: unknown = JSON.parse(message);
+  const type = typeof event === 'object' && event !== null && 'type' in event ? String(event.type) : '';
+  return Object.hasOwn(route.frames ?? {}, type) ? (event as StreamEvent<R>) : null;
+}
 
 /** The parts of fetch that are used. */
 export type Fetch = (

@@ -1,11 +1,12 @@
-// Routes of compositions (document 1, Compositions; document 3 §5).
+// Routes of compositions.
 import { z } from 'zod';
 import { reservedBundleNames } from '../domain/ids.ts';
-import { contractTypes, updateStrategies } from '../domain/library.ts';
+import { updateStrategies } from '../domain/library.ts';
 import {
   anyObject,
   bundleName,
   contractId,
+  contractType,
   env,
   instant,
   instantInput,
@@ -20,13 +21,13 @@ import { documentBody, routes } from './route.ts';
 /** Contracts of one composition. */
 export const maxItems = 100;
 
-const updateStrategy = z.enum(updateStrategies);
+export const updateStrategy = z.enum(updateStrategies);
 const smallObject = anyObject.refine(
   (value) => JSON.stringify(value).length <= 65_536,
   'must not be larger than 65536 characters of JSON',
 );
 
-const item = z.object({
+export const item = z.object({
   contract_id: contractId,
   position: z.number().int().min(-1_000_000_000).max(1_000_000_000),
   mode_override: mode.nullable().default(null),
@@ -60,14 +61,14 @@ const summary = z.object({
   created_by: z.string(),
 });
 
-const detail = summary.extend({
+export const detail = summary.extend({
   id: uuid,
   tenant_id: uuid,
   contracts: z.array(
     z.object({
       contract_id: z.string(),
       contract_name: z.string(),
-      contract_type: z.enum(contractTypes),
+      contract_type: contractType,
       contract_version: z.number().int(),
       position: z.number().int(),
       mode_override: mode.nullable(),

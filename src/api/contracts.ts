@@ -1,9 +1,9 @@
-// Routes of the contract library (document 1, Contracts; document 3 §4). The assistant's routes are not here.
+// Routes of the contract library. The assistant's routes are not here.
 import { z } from 'zod';
-import { contractTypes } from '../domain/library.ts';
 import {
   anyObject,
   contractId,
+  contractType,
   instant,
   line,
   paging,
@@ -11,7 +11,7 @@ import {
   text,
   uuid,
   versionNumber,
-  yamlContent,
+  yamlDocument,
 } from './fields.ts';
 import { listed } from './listed.ts';
 import { documentBody, routes } from './route.ts';
@@ -19,7 +19,6 @@ import { documentBody, routes } from './route.ts';
 /** Characters of a definition's JSON. A bundle may hold 1 MiB, so a quarter of it is a generous contract. */
 export const maxDefinition = 262_144;
 
-const type = z.enum(contractTypes);
 const definition = anyObject.refine(
   (value) => JSON.stringify(value).length <= maxDefinition,
   `must not be larger than ${maxDefinition} characters of JSON`,
@@ -28,7 +27,7 @@ const definition = anyObject.refine(
 const summary = z.object({
   contract_id: z.string(),
   name: z.string(),
-  type,
+  type: contractType,
   tags: z.array(z.string()),
   version: z.number().int(),
   description: z.string().nullable(),
@@ -36,7 +35,7 @@ const summary = z.object({
   usage_count: z.number().int(),
 });
 
-const detail = summary.extend({
+export const detail = summary.extend({
   id: uuid,
   tenant_id: uuid,
   definition: anyObject,
@@ -78,7 +77,7 @@ export const contractRoutes = routes({
       contract_id: contractId,
       name: line(255),
       description: text(2000).nullable().default(null),
-      type,
+      type: contractType,
       definition,
       tags: tags.default([]),
     }),
@@ -93,7 +92,7 @@ export const contractRoutes = routes({
     auth: ['cookie'],
     tag: 'contracts',
     summary: 'Take a YAML bundle apart into contracts, and a composition of its name unless there is one',
-    body: z.object({ yaml_content: yamlContent }),
+    body: yamlDocument,
     yamlField: 'yaml_content',
     status: 201,
     reply: z.object({

@@ -1,5 +1,6 @@
-// Fields that several declarations share: bounded texts, environments, times, names. Bounds from document 3 §1.8.
+// Fields that several declarations share: bounded texts, environments, times, names.
 import { z } from 'zod';
+import { approvalStatuses } from '../domain/approval.ts';
 import {
   bundleNamePattern,
   contractIdPattern,
@@ -8,6 +9,7 @@ import {
   isWellFormed,
 } from '../domain/ids.ts';
 import { parseInstant } from '../domain/instant.ts';
+import { contractTypes, modes } from '../domain/library.ts';
 
 const wellFormed = (text: string): boolean => isWellFormed(text) && !text.includes('\u0000');
 
@@ -29,7 +31,11 @@ export const uuid = z.uuid();
 export const instant = z.iso.datetime();
 export const bundleName = z.string().min(1).max(128).regex(bundleNamePattern);
 export const contractId = z.string().min(1).max(128).regex(contractIdPattern);
-export const mode = z.enum(['enforce', 'observe']);
+export const mode = z.enum(modes);
+export const contractType = z.enum(contractTypes);
+export const approvalStatus = z.enum(approvalStatuses);
+/** By what an agent follows its bundle. */
+export const assignmentSource = z.enum(['explicit', 'rule', 'agent_provided', 'none']);
 export const tags = z.array(line(64)).max(50);
 
 /** A version in a path: decimal digits, from 1. */
@@ -37,8 +43,10 @@ export const versionNumber = z
   .string()
   .regex(/^[1-9]\d{0,8}$/, 'must be a version number')
   .transform(Number);
-/** YAML as text: at most 1,048,576 characters (document 3 §1.3). */
+/** YAML as text: at most 1,048,576 characters. */
 export const yamlContent = text(1_048_576);
+/** A body that is a YAML document. */
+export const yamlDocument = z.object({ yaml_content: yamlContent });
 
 /** A JSON object of any content (depth and size are bounded by the body reader). */
 export const anyObject = z.record(z.string(), z.unknown());

@@ -1,8 +1,7 @@
 // The events of the live streams as data: one schema per event type, one table per stream. From the tables come what the hub may send, the
 // OpenAPI components, the clients' types and the table in docs/protocol.md. Browser-safe.
 import { z } from 'zod';
-import { approvalStatuses } from '../domain/approval.ts';
-import { bundleName, env, uuid } from './fields.ts';
+import { approvalStatus, assignmentSource, bundleName, env, uuid } from './fields.ts';
 import { provenanceFields } from './signature.ts';
 
 export interface FrameDeclaration {
@@ -36,7 +35,7 @@ const event = <const K extends string, S extends z.ZodRawShape>(type: K, summary
 
 const hex = (characters: number) => z.string().regex(new RegExp(`^[0-9a-f]{${characters}}$`));
 const version = z.number().int().min(1);
-const decided = z.enum(approvalStatuses).extract(['approved', 'denied']);
+const decided = approvalStatus.extract(['approved', 'denied']);
 
 const contractUpdate = event(
   'contract_update',
@@ -68,14 +67,12 @@ export type ResyncReason = z.output<typeof resyncReason>;
 
 const resync = event(
   'resync',
-  'Frames were missed and cannot be sent again. Read anew what the stream tells of; an agent is sent the deployments it lacks.',
+  'Frames were missed and cannot be sent again: read anew what the stream tells of.',
   {
     /** Absent where the hub itself lost frames. */
     reason: resyncReason.optional(),
   },
 );
-
-const source = z.enum(['explicit', 'rule', 'agent_provided', 'none']);
 
 /** The agent stream of the console API. */
 export const consoleAgentFrames = {
@@ -88,7 +85,7 @@ export const consoleAgentFrames = {
       agent_id: z.string(),
       /** Null when it is assigned nothing. */
       bundle_name: z.string().nullable(),
-      source,
+      source: assignmentSource,
     },
   ),
   resync,

@@ -1,12 +1,12 @@
-// Routes that say how the hub is (document 1, Health; document 3 §2.4).
+// Routes that say how the hub is.
 import { z } from 'zod';
 import { storageStates } from '../domain/storage.ts';
 import { instant } from './fields.ts';
 import { routes } from './route.ts';
 
 const status = z.enum(['ok', 'degraded']);
-const storageState = z.enum(storageStates);
-const link = z.object({ connected: z.boolean(), latency_ms: z.number().nullable() });
+export const storageState = z.enum(storageStates);
+export const link = z.object({ connected: z.boolean(), latency_ms: z.number().nullable() });
 
 export const healthRoutes = routes({
   health: {

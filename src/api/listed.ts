@@ -31,9 +31,10 @@ export function shortenedMap(map: { readonly [name: string]: unknown }): { [name
   return shown;
 }
 
+export const truncatedField = z.object({ _truncated: z.literal(true), bytes: z.number().int() });
+
 /** The schema of a field that a list may leave out. */
-export const listed = <T extends z.ZodType>(field: T) =>
-  z.union([field, z.object({ _truncated: z.literal(true), bytes: z.number().int() })]);
+export const listed = <T extends z.ZodType>(field: T) => z.union([field, truncatedField]);
 
 const utf8 = new TextEncoder();
 export const bytesOf = (text: string): number => utf8.encode(text).length;

@@ -1,6 +1,6 @@
-// Routes of assignment rules: which bundle agents get by their id and tags (document 1, Assignment rule; document 3 §12.6).
+// Routes of assignment rules: which bundle agents get by their id and tags.
 import { z } from 'zod';
-import { bundleName, env, instant, line, paging, tagMap, uuid } from './fields.ts';
+import { assignmentSource, bundleName, env, instant, line, paging, tagMap, uuid } from './fields.ts';
 import { bytesOf, listed, maxListedField } from './listed.ts';
 import { routes } from './route.ts';
 
@@ -14,7 +14,7 @@ const tagMatch = tagMap.refine(
   `must be at most ${maxListedField} bytes of JSON`,
 );
 
-const rule = z.object({
+export const rule = z.object({
   id: uuid,
   priority: z.number().int(),
   pattern: z.string(),
@@ -88,7 +88,7 @@ export const ruleRoutes = routes({
     status: 200,
     reply: z.object({
       bundle_name: z.string().nullable(),
-      source: z.enum(['explicit', 'rule', 'agent_provided', 'none']),
+      source: assignmentSource,
       rule_id: uuid.nullable(),
       rule_pattern: z.string().nullable(),
     }),

@@ -13,19 +13,19 @@ export type SignatureEncoding = VendorNames['signatureEncoding'];
 export const encodeSignature = (signature: string, encoding: SignatureEncoding): string =>
   encoding === 'hex' ? signature : Buffer.from(signature, 'hex').toString('base64');
 
+export const keySuccession = z.object({
+  previous_key: z.string(),
+  public_key: z.string(),
+  rotated_at: instant,
+  signature: z.string(),
+});
+
 /** What a client needs to check where a document stands in time and by which right its key signs. */
 export const provenanceFields = {
   sequence: z.number().int(),
   deployed_at: instant,
   attestation: z.string().nullable(),
-  key_succession: z.array(
-    z.object({
-      previous_key: z.string(),
-      public_key: z.string(),
-      rotated_at: instant,
-      signature: z.string(),
-    }),
-  ),
+  key_succession: z.array(keySuccession),
 };
 
 /** The fields of `provenanceFields`. @param successions the tenant's, oldest first */

@@ -1,15 +1,18 @@
 // A composition as the YAML that agents load. Writes nothing.
 import { HubError } from '../domain/error.ts';
 import type { Composition } from '../domain/library.ts';
-import type { Assembly, AssemblyItem } from '../ports/evaluator.ts';
-import type { ItemView } from '../ports/library.ts';
+import { type Assembly, type AssemblyItem, tooLargeAssembly } from '../ports/evaluator.ts';
+import { type ItemView, maxDefinitions } from '../ports/library.ts';
 import type { AppPorts } from './ports.ts';
+
+/** `too_large` when no bundle could hold their definitions. */
+type EnabledItems = readonly ItemView[] | 'too_large';
 
 export interface Assembler {
   /** Assembles the enabled items, in their order; with `observe_first` each newer version runs beside its pinned one, observing. */
-  assemble(composition: Composition, views: readonly ItemView[]): Promise<Assembly>;
+  assemble(composition: Composition, views: EnabledItems): Promise<Assembly>;
   /** The items as a save would pin them now. At most 100 look-ups. */
-  latestOf(tenantId: string, views: readonly ItemView[]): Promise<readonly ItemView[]>;
+  latestOf(tenantId: string, views: EnabledItems): Promise<EnabledItems>;
 }
 
 const noContracts: Assembly = {
@@ -23,32 +26,33 @@ export function createAssembler({
   evaluator,
   settings,
 }: Pick<AppPorts, 'store' | 'evaluator' | 'settings'>): Assembler {
-  const latestOf = (tenantId: string, views: readonly ItemView[]): Promise<readonly ItemView[]> =>
-    Promise.all(
-      views.map(async (view) => {
-        if (view.latestVersion <= view.version) return view;
-        const latest = await store.contracts.version(tenantId, view.contractId, view.latestVersion);
-        return latest
-          ? { ...view, version: latest.version, name: latest.name, definition: latest.definition }
-          : view;
-      }),
-    );
-
-  async function shadowsOf(tenantId: string, views: readonly ItemView[]): Promise<readonly AssemblyItem[]> {
-    const newer = await latestOf(
-      tenantId,
-      views.filter((view) => view.latestVersion > view.version),
-    );
-    return newer.map((view) => ({ ...itemOf(view), modeOverride: 'observe', shadow: true }));
+  async function latestOf(tenantId: string, views: EnabledItems): Promise<EnabledItems> {
+    if (views === 'too_large') return views;
+    const latest: ItemView[] = [];
+    let size = 0;
+    // One after another, so that no more is read than can be used.
+    for (const view of views) {
+      const isOld = view.latestVersion > view.version;
+      const newest = isOld
+        ? await store.contracts.version(tenantId, view.contractId, view.latestVersion)
+        : null;
+      const { version, name, definition } = newest ?? view;
+      if (newest) size += JSON.stringify(definition).length;
+      if (size > maxDefinitions) return 'too_large';
+      latest.push({ ...view, version, name, definition });
+    }
+    return latest;
   }
 
   return {
     latestOf,
     async assemble(composition, views) {
-      const enabled = views.filter((view) => view.enabled);
-      if (enabled.length === 0) return noContracts;
+      if (views === 'too_large') return tooLargeAssembly;
+      if (views.length === 0) return noContracts;
       const { tenantId, updateStrategy } = composition;
-      const shadows = updateStrategy === 'observe_first' ? await shadowsOf(tenantId, enabled) : [];
+      const outdated = views.filter((view) => view.latestVersion > view.version);
+      const newer = updateStrategy === 'observe_first' ? await latestOf(tenantId, outdated) : [];
+      if (newer === 'too_large') return tooLargeAssembly;
       const { name, description, defaultsMode, toolsConfig, observability } = composition;
       const { apiVersions, bundleKinds } = settings.wire;
       return evaluator.assemble(tenantId, {
@@ -59,9 +63,9 @@ export function createAssembler({
         observability,
         apiVersion: apiVersions[0] ?? 'service/v1',
         kind: bundleKinds[0] ?? 'ContractBundle',
-        items: enabled.flatMap((view) => [
+        items: views.flatMap((view) => [
           itemOf(view),
-          ...shadows.filter((shadow) => shadow.contractId === view.contractId),
+          ...newer.filter(({ contractId }) => contractId === view.contractId).map(shadowOf),
         ]),
       });
     },
@@ -75,6 +79,12 @@ const itemOf = ({ contractId, version, modeOverride, type, definition }: ItemVie
   type,
   definition,
   shadow: false,
+});
+
+const shadowOf = (view: ItemView): AssemblyItem => ({
+  ...itemOf(view),
+  modeOverride: 'observe',
+  shadow: true,
 });
 
 /** @throws HubError unprocessable that names the problems, when there are any */

@@ -4,7 +4,7 @@ import type { Env } from '../domain/ids.ts';
 import type { Composition, CompositionItem } from '../domain/library.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
 import type { Assembly } from '../ports/evaluator.ts';
-import type { CompositionPatch, CompositionSummary, ItemView } from '../ports/library.ts';
+import type { CompositionPatch, CompositionSummary, ItemSummary } from '../ports/library.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
 import { type Assembler, requireValid } from './assembly.ts';
@@ -19,7 +19,7 @@ export type NewComposition = Pick<
 /** A composition with what the library knows of its contracts. */
 export interface CompositionView {
   readonly composition: Composition;
-  readonly items: readonly ItemView[];
+  readonly items: readonly ItemSummary[];
 }
 
 export interface Compositions {
@@ -62,20 +62,18 @@ export function createCompositions({ store, clock, secrets, assembler, releases 
     items: await compositions.items(composition.tenantId, composition.name),
   });
 
-  async function get({ tenantId }: Principal, name: string): Promise<CompositionView> {
+  async function find({ tenantId }: Principal, name: string): Promise<Composition> {
     const composition = await compositions.get(tenantId, name);
     if (!composition) throw absent(name);
-    return viewOf(composition);
+    return composition;
   }
 
-  async function preview(principal: Principal, name: string): Promise<Assembly> {
-    const { composition, items } = await get(principal, name);
-    return assembler.assemble(composition, items);
-  }
+  const assemble = async (composition: Composition): Promise<Assembly> =>
+    assembler.assemble(composition, await compositions.enabledItems(composition.tenantId, composition.name));
 
   return {
-    get,
-    preview,
+    get: async (principal, name) => viewOf(await find(principal, name)),
+    preview: async (principal, name) => assemble(await find(principal, name)),
     list: ({ tenantId }, page) => compositions.list(tenantId, page),
 
     async create(principal, wanted) {
@@ -120,8 +118,8 @@ export function createCompositions({ store, clock, secrets, assembler, releases 
 
     async deploy(principal, name, env) {
       requireRole(principal, 'operator');
-      const { composition, items } = await get(principal, name);
-      const assembly = await assembler.assemble(composition, items);
+      const composition = await find(principal, name);
+      const assembly = await assemble(composition);
       requireValid(assembly);
       return {
         assembly,

@@ -13,6 +13,7 @@ import type { Log } from '../ports/log.ts';
 import type { NodeHealth } from '../ports/node-health.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
+import type { Registrar } from './registrar.ts';
 
 /** The settings that use cases need (src/config.ts reads them). */
 export interface Settings {
@@ -42,7 +43,9 @@ export interface AppPorts {
   readonly store: Store;
   readonly actors: HubActors;
   readonly announcer: Announcer;
+  /** Assignment rules, compiled. */
   readonly ruleSets: Pick<RuleSets, 'of'>;
+  readonly registrar: Pick<Registrar, 'seen' | 'leftOut'>;
   readonly broadcast: Pick<Broadcast, 'control'>;
   readonly evaluator: Evaluator;
   readonly jobs: Pick<Jobs, 'add'>;

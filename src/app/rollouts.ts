@@ -27,7 +27,7 @@ export function createRollouts({ store, clock, log, assembler, releases }: Ports
 
   async function rollOutOne(before: Composition, envs: readonly Env[]): Promise<void> {
     const { tenantId, name } = before;
-    const candidate = await assembler.latestOf(tenantId, await compositions.items(tenantId, name));
+    const candidate = await assembler.latestOf(tenantId, await compositions.enabledItems(tenantId, name));
     // Checked before it is pinned, so that what cannot run is not pinned either.
     requireValid(await assembler.assemble(before, candidate));
     const composition = await compositions.update(
@@ -41,7 +41,7 @@ export function createRollouts({ store, clock, log, assembler, releases }: Ports
       throw new HubError('conflict', 'It was changed meanwhile.');
     }
     // Assembled again from what was pinned: yet another version may have come between.
-    const assembly = await assembler.assemble(composition, await compositions.items(tenantId, name));
+    const assembly = await assembler.assemble(composition, await compositions.enabledItems(tenantId, name));
     requireValid(assembly);
     await releases.release(composition, assembly, envs, 'system:auto_deploy');
   }

@@ -17,7 +17,7 @@ import { leaseRenewMs } from '../ports/leases.ts';
 import { memberMs } from '../ports/membership.ts';
 import type { Store } from '../ports/store.ts';
 import { version } from '../version.ts';
-import { actorPorts, type Materials, type Parts } from './parts.ts';
+import { actorPorts, type Materials, type Parts, registrarOf } from './parts.ts';
 
 /** A loop that has not turned for so long is crashed; turns come every 1 to 2 s. */
 const loopMs = 6000;
@@ -85,9 +85,10 @@ export async function openCluster(
     return now - at > missedMs;
   }
 
+  const registrar = registrarOf(materials, store, redis.limits);
   const actors = createRemoteActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
-    ports: actorPorts(materials, store, isGone),
+    ports: actorPorts(materials, store, registrar, isGone),
     clock,
     log,
     announcer,
@@ -128,6 +129,7 @@ export async function openCluster(
     broadcast: redis.broadcast,
     limits: redis.limits,
     requestLimits: createLocalLimits({ clock }),
+    registrar,
     jobs,
     actors,
     keyValue: () => redis.ping(),
@@ -171,6 +173,7 @@ export async function openCluster(
     stopActors: () => actors.stop(),
     async close() {
       closed = true;
+      await registrar.close();
       await redis.close();
       await documents.close();
     },

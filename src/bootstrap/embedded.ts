@@ -12,7 +12,7 @@ import { openSqlite } from '../../adapters/sqlite/index.ts';
 import { shardCount } from '../domain/ids.ts';
 import { createAnnouncer } from '../http/live/announcer.ts';
 import { version } from '../version.ts';
-import { actorPorts, type Materials, type Parts } from './parts.ts';
+import { actorPorts, type Materials, type Parts, registrarOf } from './parts.ts';
 
 export async function openEmbedded(materials: Materials): Promise<Parts> {
   const { config, clock, log, secrets } = materials;
@@ -29,10 +29,11 @@ export async function openEmbedded(materials: Materials): Promise<Parts> {
   const broadcast = createLocalBroadcast({ clock, log });
   const announcer = createAnnouncer(broadcast, materials.streamApis);
   const limits = createLocalLimits({ clock });
+  const registrar = registrarOf(materials, store, limits);
   const jobs = createLocalJobs({ table: store.jobs, clock, log });
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
-    ports: actorPorts(materials, store, () => false),
+    ports: actorPorts(materials, store, registrar, () => false),
     clock,
     announcer,
     broadcast,
@@ -46,6 +47,7 @@ export async function openEmbedded(materials: Materials): Promise<Parts> {
     broadcast,
     limits,
     requestLimits: limits,
+    registrar,
     jobs,
     actors,
     keyValue: () => store.ping(),
@@ -65,6 +67,7 @@ export async function openEmbedded(materials: Materials): Promise<Parts> {
     control: () => {},
     stopActors: () => actors.stop(),
     async close() {
+      await registrar.close();
       await broadcast.close();
       await store.close();
     },

@@ -19,6 +19,7 @@ import { handlers } from '../handlers/console/index.ts';
 import { bootstrapFromEnvironment, ensureSigningKeys, printedSetupToken } from '../handlers/console/setup.ts';
 import { streamHandlers } from '../handlers/console/streams.ts';
 import { isLoopback } from '../http/address.ts';
+import { createBudgets } from '../http/budgets.ts';
 import { createCallers } from '../http/caller.ts';
 import { createCors } from '../http/headers.ts';
 import { consoleFrames } from '../http/live/console-frames.ts';
@@ -113,6 +114,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     jobs,
     limits,
     requestLimits: parts.requestLimits,
+    registrar: parts.registrar,
     ruleSets,
     clock,
     secrets,
@@ -141,7 +143,9 @@ export async function startHub(config: Config): Promise<RunningHub> {
         windowMs: config.loginWindowMs,
       }),
   });
+  const budgets = createBudgets();
   const live = createLive({
+    budgets,
     broadcast,
     api: consoleApi,
     handlers: streams,
@@ -178,6 +182,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     clock,
     log,
     trustedProxies: config.trustedProxies,
+    budgets,
     openApi,
     openApiPublic: config.openApiPublic,
   });

@@ -2,6 +2,7 @@
 import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubActors } from '../../actors/protocol.ts';
 import type { Tell } from '../../actors/runtime/define.ts';
+import { Registrar } from '../app/registrar.ts';
 import type { Config } from '../config.ts';
 import type { RuleSets } from '../domain/assignment.ts';
 import type { Audience, Control } from '../domain/frame.ts';
@@ -39,6 +40,7 @@ export interface Parts {
   readonly broadcast: Broadcast;
   /** Limits that hold over all nodes. */
   readonly limits: Limits;
+  readonly registrar: Registrar;
   /** Limits of a caller's requests, which must not need more than this process. */
   readonly requestLimits: Limits;
   readonly jobs: Jobs;
@@ -63,5 +65,21 @@ export interface Parts {
 export const actorPorts = (
   { secrets, ruleSets }: Materials,
   store: Store,
+  registrar: Registrar,
   isGone: ActorPorts['isGone'],
-): ActorPorts => ({ store, secrets, ruleSets, isGone });
+): ActorPorts => ({ store, secrets, ruleSets, registrar, isGone });
+
+export const registrarOf = (
+  { config, clock, log, secrets }: Materials,
+  { agents }: Store,
+  limits: Limits,
+): Registrar =>
+  new Registrar({
+    agents,
+    limits,
+    clock,
+    log,
+    secrets,
+    newPerMinute: config.newAgentsPerMinute,
+    maxLive: config.maxAgents,
+  });

@@ -1,7 +1,7 @@
 // Spreads heavy work over turns of the event loop: requests that arrive together are not parsed in one turn, so that others are served between.
 
 /** Bytes whose work is done in one turn; at least one piece of work, however large. */
-const bytesPerTurn = 64 * 1024;
+export const bytesPerTurn = 64 * 1024;
 
 export interface EventLoopBudget {
   /** Resolves in a turn that has room for work on so many bytes, in the order of asking; at once when nothing waits. */

@@ -16,7 +16,15 @@ export interface Registration {
   readonly lastEnv: Env | null;
   readonly lastSeenAt: number | null;
   readonly createdAt: number;
+  /**
+   * Since when it is retired: it had no assignment and was not seen for long. It keeps its id, names and tags, but no list shows it, and it
+   * counts as new when it is seen again. Null while it lives.
+   */
+  readonly retiredAt: number | null;
 }
+
+/** Bundles of which the version that an agent runs is remembered: the newest reports. */
+export const maxReportedBundles = 8;
 
 /** A policy version that an agent said it runs, newest per (tenant, env, agent, bundle). */
 export interface Reported {
@@ -43,7 +51,7 @@ export interface AssignmentRule {
 export type DriftStatus = 'current' | 'drift' | 'unknown';
 
 /**
- * Drift of an agent (DECISIONS 11): its reported version against the revision deployed for its bundle.
+ * Drift of an agent: its reported version against the revision deployed for its bundle.
  * @param deployed revision hash of (bundle, env), or null when nothing is deployed
  */
 export function driftOf(policyVersion: string | null, deployed: string | null): DriftStatus {

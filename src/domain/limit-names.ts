@@ -29,6 +29,7 @@ export const limitNames = {
   events: (tenantId: string, env: Env) => `events:${tenantId}/${env}`,
   /** @param agentId the header's, else the one of the first event */
   eventPosts: (caller: KeyHolder, agentId: string) => `event-posts:${together({ ...caller, agentId })}`,
+  newAgents: (keyId: string) => `new-agents:${keyId}`,
   approvalsOfAgent: (tenantId: string, env: Env, agentId: string) =>
     `approvals-agent:${tenantId}/${env}/${agentId}`,
   approvalsOfKey: ({ keyId, network }: KeyHolder) => `approvals-key:${keyId}/${network}`,

@@ -12,21 +12,24 @@ export interface Budgets {
   readonly unsent: ByteBudget;
   /** Bodies and WebSocket messages, from their first byte until they are dealt with, by the client's network. */
   readonly received: ByteBudget;
+  /** Half WebSocket messages, as many bytes as they may get to, by API key. */
+  readonly partial: ByteBudget;
 }
 
 export const createBudgets = (): Budgets => ({
   unsent: new ByteBudget({ total: 256 * mib, share: 32 * mib }),
   received: new ByteBudget({ total: 256 * mib, share: 128 * mib }),
+  partial: new ByteBudget({ total: 512 * mib, share: 64 * mib }),
 });
 
 /** Before an answer is made. @throws HubError rate_limited, overloaded when answers that wait leave no room for one more */
-export function checkRoom({ unsent }: Pick<Budgets, 'unsent'>, caller: string): void {
-  refuse(unsent.exceeded(caller, alwaysSent));
+export function checkRoom({ unsent }: Pick<Budgets, 'unsent'>, caller: () => string): void {
+  if (unsent.held > 0) refuse(unsent.exceeded(caller(), alwaysSent));
 }
 
 /** Before an answer of so many bytes is sent. @throws HubError rate_limited, overloaded */
-export function checkAnswer({ unsent }: Pick<Budgets, 'unsent'>, caller: string, bytes: number): void {
-  if (bytes > alwaysSent) refuse(unsent.exceeded(caller, bytes));
+export function checkAnswer({ unsent }: Pick<Budgets, 'unsent'>, caller: () => string, bytes: number): void {
+  if (bytes > alwaysSent) refuse(unsent.exceeded(caller(), bytes));
 }
 
 function refuse(exceeded: 'share' | 'total' | null): void {

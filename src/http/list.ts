@@ -19,9 +19,10 @@ export interface EncodedList {
 }
 
 /** At least one item is sent, so that each page gets further. */
-export function encodeList({ items, next }: List<object>, target: Target): EncodedList {
+export function encodeList({ items, next, field, headers }: List<object>, target: Target): EncodedList {
   const parts: string[] = [];
-  let bytes = 2;
+  const [open, close] = field === null ? ['[', ']'] : [`{${JSON.stringify(field)}:[`, ']}'];
+  let bytes = open.length + close.length;
   for (const item of items) {
     const whole = JSON.stringify(item);
     const shown = shortened(item, whole);
@@ -31,7 +32,8 @@ export function encodeList({ items, next }: List<object>, target: Target): Encod
     parts.push(json);
   }
   const after = typeof next === 'function' ? next(parts.length) : next;
-  return { json: `[${parts.join(',')}]`, headers: after === null ? [] : linkTo(target, after) };
+  const links = after === null ? [] : linkTo(target, after);
+  return { json: `${open}${parts.join(',')}${close}`, headers: [...Object.entries(headers), ...links] };
 }
 
 function linkTo({ path, query }: Target, next: PageQuery): HeaderList {

@@ -1,12 +1,10 @@
 // The OpenAPI 3.1 document, made from the route tables alone. Deterministic: the same tables give the same text.
-import { z } from 'zod';
 import type { AuthScheme, RouteDeclaration, RouteTable } from '../api/route.ts';
 import type { WireNames } from './caller.ts';
 import { subprotocols } from './live/session.ts';
+import { type Json, type Schemas, schemasOf } from './openapi-schemas.ts';
 import { statusOf } from './problem.ts';
 import { statusTexts } from './raw.ts';
-
-type Json = { [key: string]: unknown };
 
 export interface OpenApiOptions {
   readonly title: string;
@@ -62,19 +60,23 @@ function authWords({ auth, role }: RouteDeclaration): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
 
-/** The document as JSON text. @throws Error when two routes share a name */
+/** The document as JSON text. @throws Error when two routes share a name, or a schema without one */
 export function openApiText(tables: readonly RouteTable[], options: OpenApiOptions): string {
   const paths: { [path: string]: Json } = {};
   const tags = new Set<string>();
   const all = tables.flatMap((table) => Object.entries(table));
   all.sort(([, a], [, b]) => compare(a.path, b.path) || compare(a.method, b.method));
+  const schemas = schemasOf(all);
   const names = new Set<string>();
   for (const [name, route] of all) {
     if (names.has(name)) throw new Error(`two routes are named ${name}`);
     names.add(name);
     tags.add(route.tag);
     const path = route.path.replaceAll('+}', '}');
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(name, route, options.wire) };
+    paths[path] = {
+      ...paths[path],
+      [route.method.toLowerCase()]: operation(name, route, schemas, options.wire),
+    };
   }
   const [agentHeader = 'agent-id'] = options.wire.agentIdHeaders;
   const document = {
@@ -98,7 +100,7 @@ export function openApiText(tables: readonly RouteTable[], options: OpenApiOptio
         },
         operator: { type: 'http', scheme: 'bearer', description: 'The operator token of the configuration.' },
       },
-      schemas: { Error: errorSchema, Problem: problemSchema },
+      schemas: { Error: errorSchema, Problem: problemSchema, ...schemas.reachedBy(paths) },
     },
   };
   return `${JSON.stringify(document, null, 2)}\n`;
@@ -106,7 +108,7 @@ export function openApiText(tables: readonly RouteTable[], options: OpenApiOptio
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-function operation(name: string, route: RouteDeclaration, wire: WireNames): Json {
+function operation(name: string, route: RouteDeclaration, schemas: Schemas, wire: WireNames): Json {
   const stream = route.media === 'text/event-stream' && route.method === 'GET';
   return {
     operationId: name,
@@ -114,9 +116,9 @@ function operation(name: string, route: RouteDeclaration, wire: WireNames): Json
     description: [authWords(route), ...(stream ? streamWords(route) : [])].join(' '),
     tags: [route.tag],
     security: route.auth.map((scheme) => security[scheme]),
-    parameters: parameters(route, wire),
-    ...(route.body || route.parse === 'bytes' ? { requestBody: requestBody(route) } : {}),
-    responses: responses(route),
+    parameters: parameters(route, schemas, wire),
+    ...(route.body || route.parse === 'bytes' ? { requestBody: requestBody(route, schemas) } : {}),
+    responses: responses(route, schemas),
   };
 }
 
@@ -128,16 +130,16 @@ function streamWords(route: RouteDeclaration): string[] {
   ];
 }
 
-function parameters(route: RouteDeclaration, wire: WireNames): Json[] {
+function parameters(route: RouteDeclaration, schemas: Schemas, wire: WireNames): Json[] {
   const list: Json[] = [];
-  const declared = schemaOf(route.params, 'input');
   for (const [, parameter = ''] of route.path.matchAll(/\{([a-z_]+)\+?\}/g)) {
-    list.push({ name: parameter, in: 'path', required: true, schema: propertyOf(declared, parameter) });
+    const schema = schemas.parameter(route.params, parameter);
+    list.push({ name: parameter, in: 'path', required: true, schema });
   }
-  const query = schemaOf(route.query, 'input');
-  for (const parameter of Object.keys(objectAt(query, 'properties'))) {
-    const required = Array.isArray(query.required) && query.required.includes(parameter);
-    list.push({ name: parameter, in: 'query', required, schema: propertyOf(query, parameter) });
+  const needed = schemas.required(route.query);
+  for (const parameter of Object.keys(route.query?.shape ?? {})) {
+    const schema = schemas.parameter(route.query, parameter);
+    list.push({ name: parameter, in: 'query', required: needed.includes(parameter), schema });
   }
   const [agentHeader] = wire.agentIdHeaders;
   if (route.auth.includes('key') && agentHeader !== undefined) {
@@ -154,11 +156,24 @@ function parameters(route: RouteDeclaration, wire: WireNames): Json[] {
   return list;
 }
 
-function requestBody(route: RouteDeclaration): Json {
-  const schema = schemaOf(route.body, 'input');
+function requestBody(route: RouteDeclaration, schemas: Schemas): Json {
+  const schema = schemas.of(route.body);
   const yaml = route.yamlField ? { 'application/x-yaml': { schema: { type: 'string' } } } : {};
   return { required: route.optionalBody !== true, content: { 'application/json': { schema }, ...yaml } };
 }
+
+/** What the data of each event on a stream is: OpenAPI 3.1 has no word for it. */
+const eventsOf = ({ frames }: RouteDeclaration, schemas: Schemas): Json =>
+  frames
+    ? {
+        'x-events': Object.fromEntries(
+          Object.entries(frames).map(([type, { summary, data }]) => [
+            type,
+            { description: summary, data: schemas.of(data) },
+          ]),
+        ),
+      }
+    : {};
 
 /** True for a list that may be longer than its page. */
 const isPaged = ({ query }: RouteDeclaration): boolean =>
@@ -170,15 +185,15 @@ const linkHeader = {
   schema: { type: 'string' },
 };
 
-function responses(route: RouteDeclaration): Json {
+function responses(route: RouteDeclaration, schemas: Schemas): Json {
   const media = route.media ?? 'application/json';
-  const schema = route.reply ? schemaOf(route.reply, 'input') : { type: 'string' };
+  const schema = route.reply ? schemas.of(route.reply) : { type: 'string' };
   const hasBody = route.reply !== undefined || route.media !== undefined;
   const statuses: { [status: string]: Json } = {
     [route.status]: {
       description: statusTexts[route.status] ?? 'Success',
       ...(isPaged(route) ? { headers: { Link: linkHeader } } : {}),
-      ...(hasBody ? { content: { [media]: { schema } } } : {}),
+      ...(hasBody ? { content: { [media]: { schema, ...eventsOf(route, schemas) } } } : {}),
     },
   };
   const implied = route.auth.length === 0 ? [] : (['unauthenticated'] as const);
@@ -194,18 +209,3 @@ function responses(route: RouteDeclaration): Json {
   }
   return statuses;
 }
-
-/** The JSON Schema of a declaration's part; what zod cannot express becomes a free value. */
-function schemaOf(schema: z.ZodType | undefined, io: 'input' | 'output'): Json {
-  if (!schema) return {};
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Json;
-  return rest;
-}
-
-const objectAt = (schema: Json, key: string): Json => {
-  const value = schema[key];
-  return typeof value === 'object' && value !== null ? (value as Json) : {};
-};
-
-const propertyOf = (schema: Json, name: string): unknown =>
-  objectAt(schema, 'properties')[name] ?? { type: 'string' };

@@ -36,6 +36,7 @@ export async function openStream(
   if (caller.kind !== 'key' && caller.kind !== 'user') {
     throw new HubError('internal', 'A stream route must name a key or a cookie as its auth.');
   }
+  if (raw.upgrade) live.admit(caller);
   const admitted =
     caller.kind === 'key'
       ? await streams.admitAgent(caller, query, connectionId)

@@ -24,7 +24,8 @@ interface Duty {
   readonly steps: readonly ((now: number) => Promise<number>)[];
 }
 
-/** Registrations without an explicit assignment are forgotten when they were not seen for so long. */
+/** Registrations without an explicit assignment are retired, and later forgotten, when they were not seen for so long. */
+export const idleMs = 7 * 24 * 3_600_000;
 export const unseenMs = 90 * 24 * 3_600_000;
 
 const queue = 'housekeeping';
@@ -47,6 +48,14 @@ const dutiesOf = ({ logins, values, agents, approvals }: Kept, argsDays: number)
     ],
   },
   { name: 'unseen', everyMs: 24 * 60 * minute, steps: [(now) => agents.forget(now - unseenMs, batch)] },
+  {
+    name: 'idle',
+    everyMs: 60 * minute,
+    steps: [
+      (now) => agents.retire(now - idleMs, now, batch),
+      (now) => agents.forgetLeftOut(Math.floor(now / (60 * minute)) - 1),
+    ],
+  },
   {
     name: 'large-arguments',
     everyMs: 60 * minute,
@@ -83,8 +92,12 @@ export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(
       await jobs.add({ id: `${name}/${slot}`, queue, payload: name, runAt, maxAttempts: attempts });
     }
   };
+  let stopped = false;
   const planned = (due: (slot: number) => number): void => {
-    plan(due).catch((err: unknown) => log.warn({ err }, 'housekeeping is planned again in a moment'));
+    plan(due).catch((err: unknown) => {
+      // A hub that stops right after its start closes the store while its duties are planned.
+      if (!stopped) log.warn({ err }, 'housekeeping is planned again in a moment');
+    });
   };
 
   jobs.work(queue, handler);
@@ -92,5 +105,10 @@ export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(
   planned((slot) => slot);
   // Planned before its time comes, a turn cannot be planned again after it was done.
   const timer = clock.every(minute / 2, () => planned((slot) => slot + 1));
-  return { stop: () => timer.cancel() };
+  return {
+    stop() {
+      stopped = true;
+      timer.cancel();
+    },
+  };
 }

@@ -2,6 +2,7 @@
 import type { AssignmentRule, Registration, Reported, Tags } from '../domain/agent.ts';
 import type { AgentManifest } from '../domain/event.ts';
 import type { Env } from '../domain/ids.ts';
+import type { Page } from './page.ts';
 
 export interface RegistrationPatch {
   readonly displayName?: string | null;
@@ -9,15 +10,26 @@ export interface RegistrationPatch {
   readonly bundleName?: string | null;
 }
 
+export interface Seen {
+  /** Retired, or null, when the agent is not registered. */
+  readonly registration: Registration | null;
+  /** True when this call registered it, or brought it back from retirement. */
+  readonly made: boolean;
+}
+
 export interface AgentStore {
-  /** Makes the registration when missing (with `newId`); sets last env and last seen (never backwards). */
-  seen(tenantId: string, agentId: string, env: Env, now: number, newId: string): Promise<Registration>;
+  /**
+   * Sets last env and last seen (never backwards) of a registration that lives.
+   * @param newId the id of the registration that is made when there is none; a retired one comes back under its own. Null: neither happens
+   */
+  seen(tenantId: string, agentId: string, env: Env, now: number, newId: string | null): Promise<Seen>;
+  /** Retired ones, too. */
   get(tenantId: string, agentId: string): Promise<Registration | null>;
-  /** By agent id. */
-  list(tenantId: string): Promise<readonly Registration[]>;
+  /** Those that live, by agent id; `after`: those behind this one. */
+  list(tenantId: string, page: AgentPageRequest): Promise<Page<Registration>>;
   update(tenantId: string, agentId: string, patch: RegistrationPatch): Promise<Registration | null>;
   /**
-   * Assigns those that are registered; returns their ids.
+   * Assigns those that are registered; returns their ids. One that is assigned a bundle comes back from retirement.
    * @param fence the writer's epoch; where nodes share the store, what a later epoch has written stays, and the call throws HubError unavailable
    */
   assign(
@@ -26,15 +38,34 @@ export interface AgentStore {
     bundleName: string | null,
     fence?: number,
   ): Promise<readonly string[]>;
-  /** Replaces the manifest, making the registration when missing. */
-  putManifest(tenantId: string, env: Env, manifest: AgentManifest, now: number, newId: string): Promise<void>;
-  /** Keeps the newest report per (tenant, env, agent, bundle); an older one changes nothing. */
+  /** Replaces the manifest of an agent that is registered. */
+  putManifest(tenantId: string, manifest: AgentManifest, now: number): Promise<void>;
+  /**
+   * Keeps the newest report per (tenant, env, agent, bundle), of an agent that is registered, for its newest `maxReportedBundles` bundles; an
+   * older one changes nothing.
+   */
   report(tenantId: string, env: Env, reported: Reported): Promise<void>;
-  /** Reports of an environment, for its actor. */
-  reports(tenantId: string, env: Env): Promise<readonly Reported[]>;
+  /** The newest reports of an environment, for its actor, oldest first. */
+  reports(tenantId: string, env: Env, limit: number): Promise<readonly Reported[]>;
+  /** How many live. */
   count(tenantId: string): Promise<number>;
+  /** Retires those that were not seen since `before` and carry no explicit assignment, with their reports; returns how many. */
+  retire(before: number, now: number, limit: number): Promise<number>;
   /** Removes registrations not seen since `before`, unless they carry an explicit assignment; returns how many. */
   forget(before: number, limit: number): Promise<number>;
+  /** Adds to the agents of a tenant that were not registered in an hour (counted since 1970). */
+  addLeftOut(tenantId: string, hour: number, count: number): Promise<void>;
+  /** Agents that were not registered in this hour. */
+  leftOut(tenantId: string, hour: number): Promise<number>;
+  /** Forgets the counts of earlier hours; returns how many. */
+  forgetLeftOut(hour: number): Promise<number>;
+}
+
+export interface AgentPageRequest {
+  /** Items, at most. */
+  readonly limit: number;
+  /** The agent id that the page before ended with; null: the first page. */
+  readonly after: string | null;
 }
 
 /** `fence` is the writer's epoch: where nodes share the store, a rule that a later epoch has written throws HubError unavailable. */

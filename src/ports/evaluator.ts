@@ -1,12 +1,14 @@
 // Work on YAML that strangers wrote: dry runs, and reading and assembling bundles. Bounded in time, memory and number.
 
-import type { DryRun, ToolCall } from 'reeve-agent/rules';
+import type { DryRun, ToolArguments, ToolCall } from 'reeve-agent/rules';
 import type { AssembledContract } from '../domain/deployment.ts';
 import type { CompositionItem, ContractType, JsonObject, Mode } from '../domain/library.ts';
 
 export interface EvaluationRequest {
   readonly yaml: string;
   readonly call: ToolCall;
+  /** What the arguments of the tenant's tools hold, for sandboxes. */
+  readonly toolArguments: ToolArguments;
 }
 
 export interface Evaluation extends DryRun {
@@ -61,6 +63,16 @@ export interface Assembly {
   /** What the loader of an agent would refuse; empty when it loads. */
   readonly problems: readonly string[];
 }
+
+/** Bytes of a bundle's YAML. */
+export const maxBundle = 1_048_576;
+
+/** What is assembled of more than a bundle may hold. */
+export const tooLargeAssembly: Assembly = {
+  yaml: '',
+  contracts: [],
+  problems: [`The assembled bundle is larger than ${maxBundle} bytes`],
+};
 
 /** Tenants take turns: what one of them asks for never takes all threads, nor all places of those that wait. */
 export interface Evaluator {

@@ -20,6 +20,8 @@ export interface ContractPatch {
 /** A contract as lists show it. */
 export type ContractSummary = Omit<ContractVersion, 'definition'> & { readonly usageCount: number };
 
+/** Bytes of definitions' JSON, of which no bundle of 1 MiB could be made. */
+export const maxDefinitions = 2 * 1_048_576;
 /** Versions that a history lists. Older ones are read by their number. */
 export const maxHistory = 1000;
 /** Compositions that are named when a contract cannot be removed. */
@@ -90,11 +92,15 @@ export interface CompositionPatch {
 }
 
 /** An item with what the library knows of its contract. */
-export interface ItemView extends CompositionItem {
+export interface ItemSummary extends CompositionItem {
   readonly name: string;
   readonly type: ContractType;
-  readonly definition: JsonObject;
   readonly latestVersion: number;
+}
+
+/** The same with what assembling needs, which may be large. */
+export interface ItemView extends ItemSummary {
+  readonly definition: JsonObject;
 }
 
 /** A composition as lists show it. */
@@ -121,7 +127,9 @@ export interface CompositionStore {
   ): Promise<Composition | 'absent' | 'changed' | { readonly unknownContract: string }>;
   get(tenantId: string, name: string): Promise<Composition | null>;
   /** The items in order of position, then contract id, with the pinned version's words. */
-  items(tenantId: string, name: string): Promise<readonly ItemView[]>;
+  items(tenantId: string, name: string): Promise<readonly ItemSummary[]>;
+  /** Those that are enabled, with their definitions; `too_large`, and none is read, when these hold more than `maxDefinitions`. */
+  enabledItems(tenantId: string, name: string): Promise<readonly ItemView[] | 'too_large'>;
   /** Newest change first. */
   list(tenantId: string, page: PageRequest): Promise<Page<CompositionSummary>>;
   /** Names of the `auto_deploy` compositions that name the contract, in order. */

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { maxPending, request as requestOf } from '../../actors/approvals.ts';
 import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
 import { settled } from '../clock.ts';
 import { uuid } from '../contract/fixtures.ts';
-import { aHub, heads } from './hub.ts';
+import { aHub, allStreams, heads } from './hub.ts';
 
 let decisions = 0;
 const aDecision = () => ({
@@ -49,6 +50,23 @@ describe('requesting', () => {
     await hub.announced();
     expect(await request(hub, approval)).toEqual(decided);
     expect(await hub.announced()).toEqual([]);
+  });
+});
+
+it('more than 100,000 pending ones of an environment are refused, a repeat is not', async () => {
+  const hub = await aHub();
+  const approval = hub.approval(300);
+  const waiting = new Map(Array.from({ length: maxPending - 1 }, (_, i) => [`${i}`, 0]));
+  const pending = { tenantId: hub.tenantId, env: approval.env, waiting };
+  const context = {
+    ports: { store: hub.store },
+    setTimer: () => {},
+  } as unknown as Parameters<typeof requestOf>[2];
+  expect((await requestOf(pending, approval, context)).reply).toEqual(approval);
+  expect((await requestOf(pending, approval, context)).reply).toEqual(approval);
+  await expect(requestOf(pending, hub.approval(300), context)).rejects.toMatchObject({
+    code: 'quota_exceeded',
+    message: expect.stringContaining(`'${approval.env}'`),
   });
 });
 
@@ -144,7 +162,7 @@ describe('timing out', () => {
     const other = hub.start();
     await hub.clock.advanceAsync(60_000);
     expect(await hub.announced()).toEqual([]);
-    await other.ask('environment', hub.keyOf(), 'status', { bundleName: null });
+    await other.ask('environment', hub.keyOf(), 'status', allStreams);
     await hub.clock.advanceAsync(1);
     expect(heads(await hub.announced())).toEqual(['dashboards approval_timeout']);
     await other.stop();

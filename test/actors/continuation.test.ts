@@ -12,13 +12,13 @@ import { settled } from '../clock.ts';
 import { aRule } from '../contract/fixtures.ts';
 import { consoleAnnouncer } from '../frames.ts';
 import { memoryLog } from '../log.ts';
-import { aHub } from './hub.ts';
+import { aHub, allStreams, registrarOf } from './hub.ts';
 import { MemoryBus } from './runtime/memory-bus.ts';
 
 const yaml = 'kind: ContractBundle\n';
 const many = 20;
 
-/** A hub whose actors are nodes of a cluster. `sends` may refuse a envelope, `publishes` frames; both by node. */
+/** A hub whose actors are nodes of a cluster. `sends` may refuse an envelope, `publishes` frames; both by node. */
 async function aFleet() {
   const hub = await aHub();
   for (let i = 0; i < many; i++) {
@@ -47,6 +47,7 @@ async function aFleet() {
       ports: {
         store: hub.store,
         secrets: hub.secrets,
+        registrar: registrarOf(hub.store, hub.clock),
         ruleSets: new RuleSets(),
         isGone: () => false,
       },
@@ -108,6 +109,7 @@ it('after a change of rules every agent it concerns is assigned anew, though the
     const own = {
       agentId: `${i < 250 ? 'early' : 'late'}-${i}`,
       connectionId: `c${i}`,
+      keyId: 'key-1',
       tags: {},
       connectedAt: hub.clock.now(),
     };
@@ -137,6 +139,8 @@ it('after a change of rules every agent it concerns is assigned anew, though the
   await pass(2000);
   await settled();
   expect(streams.filter(({ follows }) => follows === 'b1')).toHaveLength(200);
-  expect(await actors.ask('environment', hub.keyOf(), 'status', { bundleName: 'b1' })).toHaveLength(200);
+  const followed = { ...allStreams, bundleName: 'b1' };
+  const { entries } = await actors.ask('environment', hub.keyOf(), 'status', followed);
+  expect(entries).toHaveLength(200);
   await actors.stop(0);
 });

@@ -24,6 +24,15 @@ export interface HubOptions {
   readonly wrap?: (store: Store) => ActorPorts['store'];
 }
 
+/** Every stream of an environment, on one page. */
+export const allStreams = { bundleName: null, limit: 100_000, after: null };
+
+/** Registers every agent that is seen. */
+export const registrarOf = ({ agents }: Store, clock: ManualClock): ActorPorts['registrar'] => ({
+  seen: async ({ tenantId, env }, agentId) =>
+    (await agents.seen(tenantId, agentId, env, clock.now(), uuid())).registration,
+});
+
 /** One tenant with a signing key; `env` production unless a test says otherwise. */
 export async function aHub(options: HubOptions = {}) {
   const clock = new ManualClock(t0);
@@ -40,6 +49,7 @@ export async function aHub(options: HubOptions = {}) {
       ports: {
         store: options.wrap?.(store) ?? store,
         secrets,
+        registrar: registrarOf(store, clock),
         ruleSets: new RuleSets(),
         isGone: () => false,
         ...options.ports,
@@ -126,7 +136,9 @@ export async function aHub(options: HubOptions = {}) {
       }),
 
     status: (bundleName: string | null = null, env?: Env) =>
-      actors.ask('environment', keyOf(env), 'status', { bundleName }),
+      actors
+        .ask('environment', keyOf(env), 'status', { ...allStreams, bundleName })
+        .then(({ entries }) => entries),
 
     /** A pending approval, due after `seconds`. */
     approval(seconds: number, over: Partial<Approval> = {}): Approval {
@@ -148,6 +160,7 @@ export async function aHub(options: HubOptions = {}) {
     ) =>
       actors.ask('agent', agentKey(tenantId, env, agentId), 'connect', {
         connectionId: `c-${agentId}`,
+        keyId: 'key-1',
         node: 'n1',
         requested: null,
         policyVersion: null,

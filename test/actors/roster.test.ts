@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { StatusEntry, StatusPage, StatusPlace, StatusRequest } from '../../actors/protocol.ts';
 import { Roster } from '../../actors/roster.ts';
 import { settled } from '../clock.ts';
 import { t0 } from '../contract/fixtures.ts';
-import { aHub } from './hub.ts';
+import { aHub, allStreams } from './hub.ts';
 
 const yaml = 'kind: ContractBundle\n';
 const minute = 60_000;
@@ -44,6 +45,28 @@ describe('joining', () => {
 });
 
 describe('status', () => {
+  it('comes in pages that hold every stream once, also of one agent with many', async () => {
+    const hub = await aHub();
+    const ids = Array.from({ length: 40 }, (_, i) => `a${(i * 7) % 13}`);
+    for (const [i, agentId] of ids.entries()) {
+      await hub.join({ agentId, connectionId: `c${i}`, connectedAt: t0 + ((i * 5) % 3) });
+    }
+    const whole = await hub.status();
+    expect(whole).toHaveLength(40);
+    for (const limit of [1, 3, 13, 39, 40, 41]) {
+      const pages: StatusEntry[] = [];
+      let after: StatusPlace | null = null;
+      do {
+        const request: StatusRequest = { bundleName: null, limit, after };
+        const page: StatusPage = await hub.actors.ask('environment', hub.keyOf(), 'status', request);
+        expect(page.entries.length).toBeLessThanOrEqual(limit);
+        pages.push(...page.entries);
+        after = page.next;
+      } while (after !== null);
+      expect(pages).toEqual(whole);
+    }
+  });
+
   it('has one entry per stream, by agent then time, and follows joins and leaves', async () => {
     const hub = await aHub();
     await hub.join({ agentId: 'b', connectionId: '1' });
@@ -51,7 +74,7 @@ describe('status', () => {
     await hub.join({ agentId: 'a', connectionId: '3', bundleName: 'x' });
     await hub.join({ agentId: 'a', connectionId: '2', bundleName: 'y', connectedAt: t0 });
     const brief = async (bundle: string | null = null) =>
-      (await hub.status(bundle)).map((e) => `${e.agent_id} ${e.bundle_name} ${e.connected_at - t0} ${e.env}`);
+      (await hub.status(bundle)).map((e) => `${e.agentId} ${e.bundleName} ${e.connectedAt - t0} ${e.env}`);
     expect(await brief()).toEqual(['a y 0 production', 'a x 10 production', 'b null 0 production']);
     expect(await brief('x')).toEqual(['a x 10 production']);
     await hub.actors.ask('environment', hub.keyOf(), 'leave', { agentId: 'a', connectionId: '3' });
@@ -71,9 +94,9 @@ describe('status', () => {
     const first = await hub.upload('base', yaml);
     const second = await hub.upload('base', `${yaml}# 2\n`);
     const of = async () =>
-      (await hub.status()).map(({ policy_version, status }) => ({ policy_version, status }));
+      (await hub.status()).map(({ policyVersion, status }) => ({ policyVersion, status }));
     await hub.join({ agentId: 'a', bundleName: 'base' });
-    expect(await of()).toEqual([{ policy_version: null, status: 'unknown' }]);
+    expect(await of()).toEqual([{ policyVersion: null, status: 'unknown' }]);
     const reportVersion = (policyVersion: string, at: number) =>
       hub.actors.ask('environment', hub.keyOf(), 'reportVersion', {
         agentId: 'a',
@@ -82,16 +105,16 @@ describe('status', () => {
         at,
       });
     await reportVersion(first.hash, t0);
-    expect(await of()).toEqual([{ policy_version: first.hash, status: 'unknown' }]);
+    expect(await of()).toEqual([{ policyVersion: first.hash, status: 'unknown' }]);
     await hub.deploy('base', 1);
-    expect(await of()).toEqual([{ policy_version: first.hash, status: 'current' }]);
+    expect(await of()).toEqual([{ policyVersion: first.hash, status: 'current' }]);
     await hub.deploy('base', 2);
-    expect(await of()).toEqual([{ policy_version: first.hash, status: 'drift' }]);
+    expect(await of()).toEqual([{ policyVersion: first.hash, status: 'drift' }]);
     hub.clock.advance(minute);
     await reportVersion(second.hash, t0 + 1000);
-    expect(await of()).toEqual([{ policy_version: second.hash, status: 'current' }]);
+    expect(await of()).toEqual([{ policyVersion: second.hash, status: 'current' }]);
     await reportVersion(first.hash, t0 + 999);
-    expect(await of()).toEqual([{ policy_version: second.hash, status: 'current' }]);
+    expect(await of()).toEqual([{ policyVersion: second.hash, status: 'current' }]);
   });
 
   it('compares per bundle, also where an agent has streams for two', async () => {
@@ -124,7 +147,7 @@ describe('status', () => {
       policyVersion: a.hash,
       at: t0,
     });
-    expect(await hub.status()).toMatchObject([{ status: 'drift', policy_version: a.hash }]);
+    expect(await hub.status()).toMatchObject([{ status: 'drift', policyVersion: a.hash }]);
   });
 
   it('of a stream that follows all is current when any deployed bundle has its version', async () => {
@@ -153,7 +176,7 @@ describe('status', () => {
     await reportVersion('wrong clock', t0 + 1e9);
     hub.clock.advance(1);
     await reportVersion('true', hub.clock.now());
-    expect(await hub.status()).toMatchObject([{ policy_version: 'true' }]);
+    expect(await hub.status()).toMatchObject([{ policyVersion: 'true' }]);
   });
 
   it('knows the reported versions again after the activation was lost', async () => {
@@ -175,8 +198,8 @@ describe('status', () => {
       connectedAt: t0,
     };
     await other.ask('environment', hub.keyOf(), 'join', { ...notice, policyVersion: null });
-    expect(await other.ask('environment', hub.keyOf(), 'status', { bundleName: null })).toMatchObject([
-      { policy_version: 'v7' },
+    expect((await other.ask('environment', hub.keyOf(), 'status', allStreams)).entries).toMatchObject([
+      { policyVersion: 'v7' },
     ]);
     await other.stop();
   });
@@ -217,7 +240,8 @@ describe('the roster', () => {
       roster.join({ ...notice, connectedAt: i });
       roster.reportVersion({ agentId: `a${i}`, bundleName: 'b', policyVersion: 'v', at: i });
     }
-    expect(roster.status('production', new Map(), 'b')).toHaveLength(20_000);
+    const { entries } = roster.status('production', new Map(), { ...allStreams, bundleName: 'b' });
+    expect(entries).toHaveLength(20_000);
     expect(roster.assignable()).toHaveLength(20_000);
     for (let i = 0; i < 20_000; i++) roster.leave(`a${i}`, `c${i}`);
     expect(roster.empty).toBe(true);
@@ -243,9 +267,9 @@ describe('the roster', () => {
         connectedAt: 0,
       };
       roster.join(notice);
-      const [entry] = roster.status('production', new Map(), bundleName);
+      const [entry] = roster.status('production', new Map(), { ...allStreams, bundleName }).entries;
       roster.leave(agentId, bundleName);
-      return entry?.policy_version;
+      return entry?.policyVersion;
     };
     expect(versionOf('a', 'x')).toBeNull();
     expect(versionOf('c', 'y')).toBe('y@5');

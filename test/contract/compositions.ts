@@ -61,7 +61,7 @@ export function compositionsContract(name: string, open: Open): void {
 
     it('a new contract version leaves the pin and shows as the latest one', async () => {
       const { compositions, contracts } = shared.get();
-      const { tenantId } = await library();
+      const { tenantId, b } = await library();
       const items = [anItem({ contractId: 'b', position: 1 }), anItem({ contractId: 'a', position: 1 })];
       await compositions.create(aComposition({ tenantId, items }));
       const meta = { id: uuid(), createdBy: 'bob@example.org', createdAt: t0 + 2 };
@@ -76,10 +76,31 @@ export function compositionsContract(name: string, open: Open): void {
         enabled: true,
         name: 'A two',
         type: 'pre',
-        definition: { v: 2 },
         latestVersion: 3,
       });
+      expect(await compositions.enabledItems(tenantId, 'base')).toEqual(
+        views.map((view, i) => ({ ...view, definition: i === 0 ? { v: 2 } : b.definition })),
+      );
       expect(views[1]).toMatchObject({ contractId: 'b', version: 1, latestVersion: 1 });
+    });
+
+    it('gives the definitions of enabled items, or none when they are too large together', async () => {
+      const { compositions, contracts } = shared.get();
+      const { tenantId } = await library();
+      const definition = { text: 'é'.repeat(100_000) };
+      const ids = Array.from({ length: 11 }, (_, i) => `large-${i}`);
+      for (const contractId of ids) await contracts.create(aContract({ tenantId, contractId, definition }));
+      const of = (contractIds: readonly string[], enabled: boolean) =>
+        contractIds.map((contractId, position) => anItem({ contractId, position, enabled }));
+      const items = [...of(ids.slice(0, 10), true), ...of(ids.slice(10), false)];
+      await compositions.create(aComposition({ tenantId, name: 'fits', items }));
+      const fits = await compositions.enabledItems(tenantId, 'fits');
+      expect(fits).toHaveLength(10);
+      expect(fits[0]).toMatchObject({ contractId: 'large-0', definition });
+      await compositions.create(aComposition({ tenantId, name: 'exceeds', items: of(ids, true) }));
+      expect(await compositions.enabledItems(tenantId, 'exceeds')).toBe('too_large');
+      expect(await compositions.items(tenantId, 'exceeds')).toHaveLength(11);
+      expect(await compositions.enabledItems(tenantId, 'absent')).toEqual([]);
     });
 
     it('an unknown contract stops the composition', async () => {

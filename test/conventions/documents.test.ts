@@ -12,6 +12,26 @@ describe('documents', () => {
     expect(read('docs/openapi.json')).toBe(openApiFor(readConfig({})));
   });
 
+  it('describes each schema once in docs/openapi.json, and refers to all it names', () => {
+    const { components, paths } = JSON.parse(read('docs/openapi.json'));
+    const places = new Map<string, string[]>();
+    const walk = (value: unknown, place: string): void => {
+      if (typeof value !== 'object' || value === null) return;
+      const { type, properties, enum: values } = value as { [key: string]: unknown };
+      if ((type === 'object' && properties) || (Array.isArray(values) && values.length > 2)) {
+        const text = JSON.stringify(value);
+        places.set(text, [...(places.get(text) ?? []), place]);
+      }
+      for (const [key, part] of Object.entries(value)) walk(part, `${place}/${key}`);
+    };
+    walk({ ...components.schemas, ...paths }, '');
+    expect([...places.values()].filter(({ length }) => length > 1)).toEqual([]);
+    const referred = new Set(
+      JSON.stringify({ components, paths }).match(/(?<="#\/components\/schemas\/)\w+/g),
+    );
+    expect([...referred].sort()).toEqual(Object.keys(components.schemas).sort());
+  });
+
   it('has one version', () => {
     expect(JSON.parse(read('package.json')).version).toBe(version);
   });

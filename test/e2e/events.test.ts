@@ -143,7 +143,14 @@ it('a repeat is a duplicate, and what it says anew is an outcome of the first; b
   const [stored] = (await search('?verdict=call_executed')).body;
   expect(stored).toMatchObject({ call_id: 'o1', verdict: 'call_allowed', env: 'production' });
   expect(stored.outcomes).toEqual([
-    { verdict: 'call_executed', timestamp: at(11), decision_source: 'hook', decision_name: 'h', reason: 'r' },
+    {
+      verdict: 'call_executed',
+      timestamp: at(11),
+      decision_source: 'hook',
+      decision_name: 'h',
+      reason: 'r',
+      sent_by: 'a',
+    },
   ]);
   expect(await ids(`?verdict=call_allowed&since=${at(10)}&until=${at(10)}`)).toEqual(['o1']);
 });

@@ -5,6 +5,8 @@ import { bytesOf, type OutgoingRequest } from './http.ts';
 
 /** The hub must have closed such a connection this long after its last byte. Milliseconds. */
 export const heldMs = 60_000;
+/** A client that does not read, does not read for so long. Milliseconds. */
+const deafMs = 20_000;
 
 export interface Attack {
   readonly shape: string;
@@ -12,6 +14,8 @@ export interface Attack {
   readonly pieces: readonly { readonly bytes: Uint8Array; readonly afterMs: number }[];
   /** After the last piece: keep waiting, say that nothing more comes, or stop reading for a while. */
   readonly then: 'wait' | 'finish' | 'rest' | 'reset';
+  /** From the beginning nothing is read. */
+  readonly isDeaf?: boolean;
   /** At least one answer is owed. */
   readonly isOwed: boolean;
 }
@@ -154,6 +158,11 @@ export function attackOf(request: OutgoingRequest, random: Random): Attack {
         withLines(good, (lines) => [...lines, 'Upgrade: h2c', 'Connection: Upgrade, HTTP2-Settings']),
       ),
     () => ({ ...once('an answer that nobody reads', good), then: 'rest' }),
+    () => ({
+      ...once('many answers that nobody reads', good),
+      pieces: Array.from({ length: 20 + random.int(100) }, () => piece(good, 20 + random.int(60))),
+      isDeaf: true,
+    }),
   ];
   return random.pick(shapes)();
 }
@@ -191,7 +200,11 @@ export class OpenSockets {
 const kept = 8 * 1024 * 1024;
 
 /** Plays an attack and waits until the hub has closed the connection. */
-export async function play(port: number, { pieces, then }: Attack, sockets: OpenSockets): Promise<Ending> {
+export async function play(
+  port: number,
+  { pieces, then, isDeaf }: Attack,
+  sockets: OpenSockets,
+): Promise<Ending> {
   const socket = sockets.connect(port);
   const received: Buffer[] = [];
   let bytes = 0;
@@ -206,23 +219,23 @@ export async function play(port: number, { pieces, then }: Attack, sockets: Open
       resolve();
     }),
   );
+  const rest = (ms: number): Promise<void> => Promise.race([ended, pause(ms)]);
+  if (isDeaf) socket.pause();
   for (const { bytes: sent, afterMs } of pieces) {
-    if (afterMs > 0) await pause(afterMs);
+    if (afterMs > 0) await rest(afterMs);
     if (closed) break;
     if (sent.length > 0) socket.write(sent);
   }
   if (then === 'finish') socket.end();
   else if (then === 'reset') socket.resetAndDestroy();
-  else if (then === 'rest') await restUntil(socket, 20_000);
-  await Promise.race([ended, pause(heldMs)]);
+  else if (then === 'rest' || isDeaf) {
+    socket.pause();
+    await rest(deafMs);
+    socket.resume();
+  }
+  await rest(heldMs);
   socket.destroy();
   return { received: Buffer.concat(received), bytes, closed: closed || sockets.ended };
-}
-
-async function restUntil(socket: Socket, ms: number): Promise<void> {
-  socket.pause();
-  await pause(ms);
-  socket.resume();
 }
 
 function pause(ms: number): Promise<void> {

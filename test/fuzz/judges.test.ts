@@ -7,10 +7,11 @@ import { OpenSockets } from './broken.ts';
 import { type Finding, Findings } from './findings.ts';
 import { clientFrame, StreamReader } from './frames.ts';
 import { bytesOf, HttpConnection } from './http.ts';
-import { formsOf, Leaks, markerOf } from './leaks.ts';
+import { formsOf, Leaks, markerIn, markerOf } from './leaks.ts';
 import { Player } from './player.ts';
 import { operations, requestOf } from './requests.ts';
 import type { Writer } from './schema.ts';
+import { noIds } from './seen.ts';
 import { type Credential, operator, strangers, type Tenant } from './world.ts';
 
 const markers = new Map([
@@ -21,10 +22,27 @@ const markers = new Map([
 const writer = (seed: string): Writer => ({
   random: random(seed),
   marker: markers.get('acme') ?? null,
+  env: null,
   large: false,
   known: () => undefined,
   thing: () => ({}),
 });
+
+const credential = (role: Credential['role']): Credential => ({
+  role,
+  tenant: 'acme',
+  env: role === 'key' ? 'production' : null,
+  headers: [],
+  renew: async () => {},
+});
+const acme: Tenant = {
+  name: 'acme',
+  id: '6070f771-fcb0-40bf-a7d1-871587a41441',
+  marker: markers.get('acme') ?? '',
+  email: 'a@example.com',
+  password: 'p',
+  credentials: [credential('admin'), credential('key')],
+};
 
 describe('requests', () => {
   const bodied = operations.filter(({ route }) => route.body && route.parse !== 'bytes');
@@ -72,6 +90,13 @@ describe('leaks', () => {
     expect(leaks.foreignText('acme', bytes)).toContain('bolt');
     expect(leaks.foreignText(null, bytes)).toContain('bolt');
     expect(leaks.foreignText('bolt', bytes)).toBeNull();
+  });
+
+  it("sees the text of another environment's key, and not that of people", () => {
+    const sent = Buffer.from(`{"a":"${markerIn(markers.get('acme') ?? '', 'staging')} mail"}`);
+    expect(leaks.foreignEnvironment('acme', 'production', sent)).toContain('staging');
+    expect(leaks.foreignEnvironment('acme', 'staging', sent)).toBeNull();
+    expect(leaks.foreignEnvironment('acme', 'production', Buffer.from(`${acme.marker} mail`))).toBeNull();
   });
 
   it('looks far enough back for a text that comes in two pieces', () => {
@@ -205,22 +230,6 @@ describe('streams', () => {
 });
 
 describe('a player', () => {
-  const credential = (role: Credential['role']): Credential => ({
-    role,
-    tenant: 'acme',
-    env: role === 'key' ? 'production' : null,
-    headers: [],
-    renew: async () => {},
-  });
-  const acme: Tenant = {
-    name: 'acme',
-    id: '6070f771-fcb0-40bf-a7d1-871587a41441',
-    marker: markers.get('acme') ?? '',
-    email: 'a@example.com',
-    password: 'p',
-    credentials: [credential('admin'), credential('key')],
-  };
-
   async function play(listener: RequestListener, tenant: Tenant | null, steps: number): Promise<Finding[]> {
     const findings = new Findings(null);
     const sockets = new OpenSockets();
@@ -233,7 +242,7 @@ describe('a player', () => {
           leaks: new Leaks(markers),
           findings,
           sockets,
-          ids: new Map(),
+          ids: noIds(),
           mayBeLarge: () => false,
           spend: () => {},
           counted: () => {},

@@ -9,6 +9,9 @@ export function markerOf(seed: string, tenant: string): string {
   return `mk${createHash('sha256').update(`${seed}/${tenant}`).digest('hex').slice(0, 20)}`;
 }
 
+/** The marker in texts that a key of this environment sends. Names are the same in all environments, and have the marker alone. */
+export const markerIn = (marker: string, env: string | null): string => marker + (env ?? '');
+
 /** The marker, and what base64 (at any offset) and hex make of it. */
 export function formsOf(marker: string): Buffer[] {
   const inBase64 = [0, 1, 2].map((offset) => {
@@ -23,13 +26,32 @@ export function formsOf(marker: string): Buffer[] {
   return [...forms].map((form) => Buffer.from(form));
 }
 
+const environments = ['production', 'staging', 'development'];
+
+/** The first of the forms in the bytes, with what stands around it; null when none is there. */
+function around(bytes: Buffer, forms: readonly Buffer[]): string | null {
+  for (const form of forms) {
+    const at = bytes.indexOf(form);
+    if (at >= 0)
+      return `…${JSON.stringify(bytes.subarray(Math.max(0, at - 60), at + 60).toString('latin1'))}…`;
+  }
+  return null;
+}
+
 export class Leaks {
   readonly #forms: ReadonlyMap<string, readonly Buffer[]>;
+  /** By tenant and environment. */
+  readonly #envForms: ReadonlyMap<string, readonly Buffer[]>;
   readonly #owners = new Map<string, string>();
 
   /** @param markers tenant → its marker */
   constructor(markers: ReadonlyMap<string, string>) {
     this.#forms = new Map([...markers].map(([tenant, marker]) => [tenant, formsOf(marker)]));
+    this.#envForms = new Map(
+      [...markers].flatMap(([tenant, marker]) =>
+        environments.map((env) => [`${tenant}/${env}`, formsOf(markerIn(marker, env))] as const),
+      ),
+    );
   }
 
   /** Bytes that must be looked at again together with what follows: a marker may come in two pieces. */
@@ -38,13 +60,17 @@ export class Leaks {
   /** Says whose text is in bytes that `reader` got; null is nobody's reader. Null when all is well. */
   foreignText(reader: string | null, bytes: Buffer): string | null {
     for (const [tenant, forms] of this.#forms) {
-      if (tenant === reader) continue;
-      for (const form of forms) {
-        const at = bytes.indexOf(form);
-        if (at < 0) continue;
-        const around = bytes.subarray(Math.max(0, at - 60), at + 60).toString('latin1');
-        return `text of ${tenant}: …${JSON.stringify(around)}…`;
-      }
+      const found = tenant === reader ? null : around(bytes, forms);
+      if (found !== null) return `text of ${tenant}: ${found}`;
+    }
+    return null;
+  }
+
+  /** Says which other environment's text is in bytes that a key of `env` got. Null when all is well. */
+  foreignEnvironment(tenant: string, env: string, bytes: Buffer): string | null {
+    for (const other of environments) {
+      const found = other === env ? null : around(bytes, this.#envForms.get(`${tenant}/${other}`) ?? []);
+      if (found !== null) return `text of ${other}: ${found}`;
     }
     return null;
   }

@@ -1,11 +1,14 @@
 // What requests are made of: names, texts, JSON, YAML, patterns. Drawn from a seeded source; every text carries its tenant's marker.
 import type { Random } from '../random.ts';
+import { markerIn } from './leaks.ts';
 
 /** Whose texts are written, and how large they may be. */
 export interface Pen {
   readonly random: Random;
   /** In every text that the pen writes; null for those who have no tenant. */
   readonly marker: string | null;
+  /** The environment of the key that sends the texts: said behind the marker. Null for people. */
+  readonly env: string | null;
   /** Large texts cost the run's budget: true when this step may write some. */
   readonly large: boolean;
 }
@@ -24,8 +27,8 @@ export function name(pen: Pen): string {
 }
 
 export function text(pen: Pen, max: number): string {
-  const { random, marker, large } = pen;
-  const parts = [marker ?? 'nobody', random.pick(words)];
+  const { random, marker, env, large } = pen;
+  const parts = [marker === null ? 'nobody' : markerIn(marker, env), random.pick(words)];
   if (random.next() < 0.3) parts.push(random.pick(odd));
   if (random.next() < 0.1) parts.push(random.pick(secrets));
   const said = parts.join(' ');

@@ -22,11 +22,11 @@ function start(path, profiled) {
   socket.on('error', () => {});
   socket.unref();
   const tell = (message) => socket.write(`${JSON.stringify(message)}\n`);
-  const waited = runQueueClock();
+  const spent = threadClock();
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc');
   let last = performance.now();
-  let lastWaited = waited();
+  let before = spent();
   let toldMemoryAt = last;
   let longestMs = 0;
 
@@ -37,26 +37,29 @@ function start(path, profiled) {
   };
   const reset = () => {
     last = performance.now();
-    lastWaited = waited();
+    before = spent();
   };
 
   const profiler = profiled ? startProfiler(reset) : null;
 
+  /** Of the time since: what the thread ran, and what it waited for a processor. All of it ran, where the system does not say. */
+  const since = (start, lateMs) => {
+    const now = spent();
+    if (!now || !start) return { ranMs: lateMs, waitedMs: 0 };
+    return { ranMs: now.ranMs - start.ranMs, waitedMs: now.waitedMs - start.waitedMs };
+  };
+
   setInterval(() => {
     const now = performance.now();
-    const nowWaited = waited();
-    // What the machine gave to other processes meanwhile is not the hub's doing.
     const lateMs = now - last - everyMs;
-    const busyMs = lateMs - (nowWaited - lastWaited);
-    last = now;
-    lastWaited = nowWaited;
-    longestMs = Math.max(longestMs, busyMs);
-    if (busyMs >= tellMs) {
-      const at = Date.now();
+    const { ranMs, waitedMs } = since(before, lateMs);
+    longestMs = Math.max(longestMs, ranMs);
+    if (lateMs - waitedMs >= tellMs) {
       const functions = profiler?.functions(lateMs + everyMs) ?? [];
-      tell({ kind: 'stall', at, lateMs: Math.round(lateMs), busyMs: Math.round(busyMs), functions });
-      reset();
+      const [late, ran, waited] = [lateMs, ranMs, waitedMs].map(Math.round);
+      tell({ kind: 'stall', at: Date.now(), lateMs: late, ranMs: ran, waitedMs: waited, functions });
     }
+    reset();
     if (now - toldMemoryAt >= memoryEveryMs) {
       toldMemoryAt = now;
       memory(false);
@@ -73,17 +76,18 @@ function start(path, profiled) {
   });
 }
 
-/** Milliseconds that the main thread was ready to run but had no processor; always 0 where the system does not say. */
-function runQueueClock() {
+/** What the main thread has run, and has been ready to run without a processor, in all. Null where the system does not say. */
+function threadClock() {
   try {
     const file = openSync('/proc/self/schedstat', 'r');
     const bytes = Buffer.alloc(96);
     return () => {
       const length = readSync(file, bytes, 0, bytes.length, 0);
-      return Number(bytes.toString('latin1', 0, length).split(' ')[1]) / 1e6;
+      const [ran, waited] = bytes.toString('latin1', 0, length).split(' ').map(Number);
+      return { ranMs: ran / 1e6, waitedMs: waited / 1e6 };
     };
   } catch {
-    return () => 0;
+    return () => null;
   }
 }
 

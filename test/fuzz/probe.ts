@@ -10,8 +10,9 @@ export interface Stall {
   readonly at: number;
   /** How late the event loop was. */
   readonly lateMs: number;
-  /** The same without the time in which other processes had the processor. */
-  readonly busyMs: number;
+  /** Of that: the main thread ran, or it was ready to run while others had the processors. The rest it waited for something else. */
+  readonly ranMs: number;
+  readonly waitedMs: number;
   /** What ran longest, when the hub is profiled. */
   readonly functions: readonly string[];
 }

@@ -12,6 +12,7 @@ Usage: npm run fuzz -- [options]
   --seconds N      how long [60]; connections that are left open may take 90 s more to be judged
   --seed S         what is played; any text [1]
   --rate N         steps a second that each of the 14 players may do [60]
+  --stall-ms N     how long the event loop may stand still [250]
   --only L         only these players, comma separated: acme0 to acme3, bolt0 to bolt3, core0 to core3, stranger0, stranger1
   --findings FILE  appends each new finding to FILE, a line of JSON
   --profile        names the functions that ran in a stall
@@ -27,6 +28,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '60' },
     seed: { type: 'string', default: '1' },
     rate: { type: 'string', default: '60' },
+    'stall-ms': { type: 'string', default: '250' },
     only: { type: 'string' },
     findings: { type: 'string' },
     profile: { type: 'boolean', default: false },
@@ -37,7 +39,7 @@ const { values } = parseArgs({
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
-function number(name: 'seconds' | 'rate', max: number): number {
+function number(name: 'seconds' | 'rate' | 'stall-ms', max: number): number {
   const value = Number(values[name]);
   if (Number.isInteger(value) && value >= 1 && value <= max) return value;
   process.stderr.write(`--${name} is a whole number from 1 to ${max}\n`);
@@ -64,6 +66,7 @@ if (values.help) {
     seed: values.seed,
     seconds: number('seconds', 86_400),
     rate: number('rate', 10_000),
+    stallMs: number('stall-ms', 60_000),
     file: values.findings ?? null,
     profiled: values.profile,
     only: values.only?.split(',') ?? null,

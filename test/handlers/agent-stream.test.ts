@@ -21,6 +21,7 @@ it('says until its environment has it that the agent is assigned anew, although 
     env: 'production',
     agentId: 'a1',
     connectionId: 'c1',
+    keyId: 'key-1',
     requested: null,
     policyVersion: null,
     tags: {},

@@ -175,3 +175,115 @@ it.each([
 ])('refuse the change %j', async (body) => {
   await expect(patch(body)).rejects.toMatchObject({ code: 'validation_failed' });
 });
+
+type Query = { readonly [name: string]: string };
+
+/** What all pages of a list hold. */
+async function walk<T>(
+  limit: string,
+  read: (query: Query) => Promise<readonly [readonly T[], Query]>,
+): Promise<T[]> {
+  const items: T[] = [];
+  for (let query: Query | null = { limit }; query !== null; ) {
+    const [page, headers]: readonly [readonly T[], Query] = await read(query);
+    expect(page.length).toBeLessThanOrEqual(Number(limit));
+    items.push(...page);
+    query = headers['X-Next-Cursor'] === undefined ? null : { limit, cursor: headers['X-Next-Cursor'] };
+  }
+  return items;
+}
+
+it('have a status in pages, over all environments', async () => {
+  for (const [env, agent] of [
+    ['staging', 'b'],
+    ['production', 'c'],
+    ['production', 'a'],
+    ['development', 'd'],
+  ] as const) {
+    await connect(t.key(user, env, agent));
+  }
+  const whole = (await status()).map(({ env, agent_id }) => `${env} ${agent_id}`);
+  expect(whole).toEqual(['production a', 'production c', 'staging b', 'development d']);
+  for (const limit of ['1', '2', '3', '4', '9']) {
+    const seen = await walk(limit, async (query) => {
+      const { body, headers } = await t.call('agentStatus', { query }, user);
+      return [body.agents, headers];
+    });
+    expect(seen.map(({ env, agent_id }) => `${env} ${agent_id}`)).toEqual(whole);
+  }
+  const stranger = await t.tenant();
+  const { headers } = await t.call('agentStatus', { query: { limit: '1' } }, user);
+  const cursor = headers['X-Next-Cursor'] ?? '';
+  for (const query of [{ cursor: 'made-up' }, { cursor }]) {
+    await expect(t.call('agentStatus', { query }, stranger)).rejects.toMatchObject({ code: 'bad_request' });
+  }
+});
+
+it('are registered in pages, with the bundle that the rules give each', async () => {
+  const rule = { priority: 1, pattern: 'a[0-4]', bundle_name: 'base', env: 'production' };
+  await t.call('createRule', { body: rule }, user);
+  for (const n of [7, 2, 9, 4, 0]) {
+    await t.hub.store.agents.seen(user.tenantId, `a${n}`, 'production', t.clock.now(), t.hub.secrets.uuid());
+  }
+  const all = await walk('2', async (query) => {
+    const { body, headers } = await t.call('listRegistrations', { query }, user);
+    return [body, headers];
+  });
+  const seen = all.map(({ agent_id, resolved_bundle }) => [agent_id, resolved_bundle]);
+  expect(seen).toEqual([
+    ['a0', 'base'],
+    ['a2', 'base'],
+    ['a4', 'base'],
+    ['a7', null],
+    ['a9', null],
+  ]);
+});
+
+it('beyond what a tenant may have are served all the same, and the list says how many they are', async () => {
+  await t.close();
+  t = await makeHub({ maxAgents: 2 });
+  user = await t.tenant();
+  key = t.key(user);
+  const rule = { priority: 1, pattern: 'agent-*', bundle_name: 'base', env: 'production' };
+  await t.call('createRule', { body: rule }, user);
+  for (const agent of ['agent-1', 'agent-2', 'agent-3']) {
+    expect((await connect(t.key(user, 'production', agent))).bundleName).toBe('base');
+  }
+  const agent_manifest = { agent_id: 'agent-4', policy_version: 'v1', contracts: [] };
+  const event = {
+    call_id: 'c1',
+    agent_id: 'agent-4',
+    tool_name: 'read_file',
+    verdict: 'call_allowed',
+    mode: 'enforce',
+    timestamp: new Date(t.clock.now()).toISOString(),
+  };
+  const stored = await t.call('ingestEvents', { body: { events: [event], agent_manifest } }, key);
+  expect(stored.body).toEqual({ accepted: 1, duplicates: 0 });
+  const report = { policy_version: 'v1' };
+  expect((await t.call('reportVersion', { body: report }, t.key(user, 'production', 'agent-5'))).status).toBe(
+    200,
+  );
+  const { body, headers } = await t.call('listRegistrations', {}, user);
+  expect(body.map(({ agent_id }) => agent_id)).toEqual(['agent-1', 'agent-2']);
+  expect(headers['X-Agents-Not-Registered']).toBe('3');
+  expect(await status()).toHaveLength(3);
+  const { tenantId } = user;
+  expect(await t.hub.store.agents.get(tenantId, 'agent-4')).toBeNull();
+  expect(await t.hub.store.agents.reports(tenantId, 'production', 9)).toEqual([]);
+});
+
+it('that are retired can still be read, and come back when they are assigned', async () => {
+  await connect();
+  await patch({ display_name: 'First' });
+  t.clock.advance(8 * 24 * 3_600_000);
+  await t.hub.store.agents.retire(t.clock.now(), t.clock.now(), 9);
+  const listed = async () =>
+    (await t.call('listRegistrations', {}, user)).body.map(({ agent_id }) => agent_id);
+  const get = (agent_id: string) => t.call('getRegistration', { params: { agent_id } }, user);
+  expect(await listed()).toEqual([]);
+  expect((await get('agent-1')).body).toMatchObject({ agent_id: 'agent-1', display_name: 'First' });
+  await expect(get('agent-2')).rejects.toMatchObject({ code: 'not_found' });
+  await patch({ bundle_name: 'base' });
+  expect(await listed()).toEqual(['agent-1']);
+});

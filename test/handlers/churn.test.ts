@@ -78,7 +78,8 @@ it('2,000 streams, ended in every way, leave nothing behind', async () => {
   expect(live.connectedAgents()).toBe(0);
   for (const env of ['production', 'staging'] as const) {
     const key = environmentKey(user.tenantId, env);
-    expect(await t.hub.actors.ask('environment', key, 'status', { bundleName: null })).toEqual([]);
+    const request = { bundleName: null, limit: 9, after: null };
+    expect((await t.hub.actors.ask('environment', key, 'status', request)).entries).toEqual([]);
   }
   await t.clock.advanceAsync(10 * 60_000, 15_000);
   expect((t.hub.actors as unknown as { readonly size: number }).size).toBe(0);

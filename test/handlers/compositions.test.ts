@@ -251,6 +251,27 @@ describe('assembly', () => {
     ],
   };
 
+  it('of more than a bundle can hold is not assembled, however it got large', async () => {
+    const large = { ...definition(), note: 'x'.repeat(260_000) };
+    for (let i = 0; i < 9; i++) await addContract(t, user, `large-${i}`, { definition: large });
+    const ids = Array.from({ length: 9 }, (_, i) => `large-${i}`);
+    await addComposition(t, user, 'many', ids);
+    // Indentation makes many times as much of it.
+    let deep: unknown = Array.from({ length: 50_000 }, () => 1);
+    for (let i = 0; i < 40; i++) deep = { a: deep };
+    await addContract(t, user, 'deep', { definition: { ...definition(), deep } });
+    await addComposition(t, user, 'nested', ['deep']);
+    const problem = 'The assembled bundle is larger than 1048576 bytes';
+    for (const name of ['many', 'nested']) {
+      expect(await preview(name)).toEqual({
+        yaml_content: '',
+        contracts_count: 0,
+        validation_errors: [problem],
+      });
+      await expect(deploy('staging', name)).rejects.toMatchObject({ code: 'unprocessable' });
+    }
+  });
+
   it('previews the YAML to the byte and writes nothing', async () => {
     await addComposition(t, user, 'team', [], full);
     t.newFrames();

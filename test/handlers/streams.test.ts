@@ -150,11 +150,9 @@ it('leave the roster when closed, also when the actors cannot be reached at firs
     'environment',
     environmentKey(user.tenantId, 'production'),
     'status',
-    {
-      bundleName: null,
-    },
+    { bundleName: null, limit: 9, after: null },
   );
-  expect(status).toEqual([]);
+  expect(status).toEqual({ entries: [], next: null });
   expect(await stream.catchUp()).toEqual([]);
 });
 

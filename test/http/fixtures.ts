@@ -13,7 +13,7 @@ import type { Announcement } from '../../src/domain/announcement.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { agentsOf, dashboardsOf } from '../../src/domain/frame.ts';
 import type { ApiKey, Login, User } from '../../src/domain/tenant.ts';
-import type { Budgets } from '../../src/http/budgets.ts';
+import { type Budgets, createBudgets } from '../../src/http/budgets.ts';
 import { createCallers } from '../../src/http/caller.ts';
 import { createCors } from '../../src/http/headers.ts';
 import { consoleFrames } from '../../src/http/live/console-frames.ts';
@@ -317,7 +317,9 @@ export function edge(
     operatorGuess: (network) => enforceLimit(operatorGuesses, { name: network, max: 3, windowMs: 300_000 }),
   });
   const streams = recordingStreams();
+  const budgets = options.budgets ?? createBudgets();
   const live = createLive({
+    budgets,
     broadcast,
     api: consoleFrames('hex'),
     handlers: streams.handlers,
@@ -361,7 +363,7 @@ export function edge(
     log,
     trustedProxies: ['10.0.0.0/8', '::1'],
     openApi: '{"openapi":"3.1.0"}',
-    ...(options.budgets === undefined ? {} : { budgets: options.budgets }),
+    budgets,
     ...(options.openApiPublic === undefined ? {} : { openApiPublic: options.openApiPublic }),
     ...(options.standardPerMinute === undefined ? {} : { standardPerMinute: options.standardPerMinute }),
   });

@@ -23,6 +23,21 @@ it('a list that fits is sent whole, and links to what the store has left', () =>
   expect(Object.fromEntries(url?.searchParams ?? [])).toEqual({ status: 'a b', offset: '5', limit: '9' });
 });
 
+it('a list may stand in a field of an object, beside headers of its own', () => {
+  const list = new List(
+    [{ a: 1 }, { b: 2 }],
+    { cursor: 'c' },
+    { field: 'agents', headers: { 'X-Left': '3' } },
+  );
+  const { json, headers } = encodeList(list, target);
+  expect(JSON.parse(json)).toEqual({ agents: [{ a: 1 }, { b: 2 }] });
+  expect(headers).toContainEqual(['X-Left', '3']);
+  expect(linkIn(headers)?.searchParams.get('cursor')).toBe('c');
+  expect(JSON.parse(encodeList(new List([], null, { field: 'agents' }), target).json)).toEqual({
+    agents: [],
+  });
+});
+
 it('a list that does not fit is cut, and its link begins where it was cut', () => {
   const fields = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`f${i}`, 'é'.repeat(1000)]));
   const items = Array.from({ length: 20 }, (_, id) => ({ id, ...fields }));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError, createApi } from '../../src/api/client.ts';
+import { ApiError, createApi, readEvent } from '../../src/api/client.ts';
 import { keyRoutes } from '../../src/api/keys.ts';
+import { streamRoutes } from '../../src/api/streams.ts';
 import { openApiText } from '../../src/http/openapi.ts';
 import { asUser, edge, raw, testRoutes, wire } from './fixtures.ts';
 
@@ -22,15 +23,28 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(revoke.responses)).toEqual(['204', '401', '404', '422']);
     expect(revoke.security).toEqual([{ cookie: [] }]);
     const create = document.paths['/api/v1/keys'].post;
-    expect(create.requestBody.content['application/json'].schema.properties.env.enum).toContain('staging');
-    expect(create.responses['201'].content['application/json'].schema.required).toContain('key');
+    const { schemas } = document.components;
+    const refer = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+    expect(create.requestBody.content['application/json'].schema).toEqual(refer('CreateKeyRequest'));
+    expect(schemas.CreateKeyRequest.properties.env).toEqual(refer('Environment'));
+    expect(schemas.Environment.enum).toContain('staging');
+    expect(create.responses['201'].content['application/json'].schema).toEqual(refer('CreateKeyReply'));
+    expect(schemas.CreateKeyReply.required).toContain('key');
     expect(document.paths['/api/v1/sessions/{key}'].get.operationId).toBe('getValue');
+  });
+
+  it('refuses two routes that share a schema without a name', () => {
+    const { createKey } = keyRoutes;
+    const again = { again: { ...createKey, path: '/api/v1/again' } };
+    expect(() => openApiText([keyRoutes, again], options)).toThrow('src/api/components.ts');
   });
 
   it('documents streams with their events', () => {
     const stream = document.paths['/api/v1/stream'].get;
-    expect(stream.responses['200'].content).toHaveProperty('text/event-stream');
+    const events = stream.responses['200'].content['text/event-stream']['x-events'];
     expect(stream.description).toContain('contract_update');
+    expect(events.assignment_changed.data.$ref).toBe('#/components/schemas/AgentAssignmentChangedEvent');
+    expect(document.components.schemas.ContractUpdateEvent.properties.type.const).toBe('contract_update');
     expect(stream.parameters.map(({ name }: { name: string }) => name)).toEqual([
       'env',
       'bundle_name',
@@ -83,5 +97,16 @@ describe('the typed client', () => {
       .catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(ApiError);
     expect(failed).toMatchObject({ status: 403, code: 'forbidden', message: 'Admin access required.' });
+  });
+
+  it('reads what streams send as one of the events that they declare', () => {
+    const data = { type: 'approval_decided', approval_id: 'x', status: 'denied', decided_by: null };
+    const event = readEvent(streamRoutes.agentStream, JSON.stringify(data));
+    expect(event).toEqual(data);
+    if (event?.type === 'approval_decided')
+      expect(event.status satisfies 'approved' | 'denied').toBe('denied');
+    expect(readEvent(streamRoutes.agentStream, '{"type":"of a newer hub"}')).toBeNull();
+    expect(readEvent(streamRoutes.agentStream, '{"type":"toString"}')).toBeNull();
+    expect(readEvent(streamRoutes.agentStream, 'null')).toBeNull();
   });
 });

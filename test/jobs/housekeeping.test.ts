@@ -46,6 +46,9 @@ async function end({ house, jobs }: { house: { stop(): void }; jobs: Jobs }): Pr
   await closing;
 }
 
+const listed = async (tenantId: string) =>
+  (await store.agents.list(tenantId, { limit: 99, after: null })).items.map(({ agentId }) => agentId);
+
 it('forgets agents that were not seen for 90 days, but not one that is assigned to a bundle', async () => {
   const tenantId = uuid();
   for (const id of ['gone', 'assigned', 'seen']) {
@@ -56,9 +59,29 @@ it('forgets agents that were not seen for 90 days, but not one that is assigned 
   await store.agents.seen(tenantId, 'seen', 'production', clock.now(), uuid());
   start();
   await settled();
-  expect(await store.agents.count(tenantId)).toBe(3);
+  expect(await store.agents.get(tenantId, 'gone')).not.toBeNull();
   await clock.advanceAsync(2 * day + minute, minute / 2);
-  expect((await store.agents.list(tenantId)).map(({ agentId }) => agentId)).toEqual(['assigned', 'seen']);
+  expect(await listed(tenantId)).toEqual(['assigned', 'seen']);
+  expect(await store.agents.get(tenantId, 'gone')).toBeNull();
+});
+
+it('retires agents that were not seen for 7 days, but not one that is assigned to a bundle', async () => {
+  const tenantId = uuid();
+  for (const id of ['idle', 'assigned', 'seen']) {
+    await store.agents.seen(tenantId, id, 'production', clock.now(), uuid());
+  }
+  await store.agents.update(tenantId, 'assigned', { bundleName: 'base' });
+  await store.agents.addLeftOut(tenantId, Math.floor(clock.now() / hour), 5);
+  const left = Math.floor(clock.now() / hour);
+  clock.advance(6 * day);
+  await store.agents.seen(tenantId, 'seen', 'production', clock.now(), uuid());
+  start();
+  await settled();
+  expect(await store.agents.count(tenantId)).toBe(3);
+  expect(await store.agents.leftOut(tenantId, left)).toBe(0);
+  await clock.advanceAsync(day + hour + minute, minute / 2);
+  expect(await listed(tenantId)).toEqual(['assigned', 'seen']);
+  expect(await store.agents.get(tenantId, 'idle')).toMatchObject({ retiredAt: expect.any(Number) });
 });
 
 it('drops large arguments of approvals after the days that were set, or never', async () => {

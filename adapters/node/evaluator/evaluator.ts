@@ -2,7 +2,7 @@
 // a busy playground never delays an upload. Decides nothing about bundles.
 import { HubError } from '../../../src/domain/error.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
-import type { AssemblyRequest, Evaluator } from '../../../src/ports/evaluator.ts';
+import type { Evaluator } from '../../../src/ports/evaluator.ts';
 import { createPool, type PoolOptions } from './pool.ts';
 import { type Accepted, perform, type Task, type TaskResult } from './tasks.ts';
 
@@ -21,9 +21,6 @@ export interface EvaluatorOptions {
  * Anchors make a short text expand to a long one.
  */
 const readAtOnce = 4096;
-/** Characters of JSON whose YAML could not fit into a bundle of 1 MiB. */
-const maxAssembly = 2 * 1_048_576;
-
 const reading = {
   refused: () =>
     new HubError('overloaded', 'Too many bundles are being read. Try again shortly.', { retryAfter: 2 }),
@@ -83,9 +80,6 @@ export function createEvaluator({
     outline: async (tenantId, yaml) => read(tenantId, { kind: 'outline', yaml }),
     takeApart: async (tenantId, yaml) => read(tenantId, { kind: 'takeApart', yaml, accepted }),
     async assemble(tenantId, request) {
-      if (tooLarge(request)) {
-        return { yaml: '', contracts: [], problems: ['The assembled bundle is larger than 1048576 bytes'] };
-      }
       const task = { kind: 'assemble', request, accepted } as const;
       return (await readings.run(task, tenantId)) as TaskResult<typeof task>;
     },
@@ -93,13 +87,4 @@ export function createEvaluator({
       await Promise.all([runs.close(), readings.close()]);
     },
   };
-}
-
-function tooLarge({ items }: AssemblyRequest): boolean {
-  let size = 0;
-  for (const { definition } of items) {
-    size += JSON.stringify(definition).length;
-    if (size > maxAssembly) return true;
-  }
-  return false;
 }

@@ -11,13 +11,15 @@ import {
   validateBundle,
 } from 'reeve-agent/rules';
 import { HubError } from '../../../src/domain/error.ts';
-import type {
-  Assembly,
-  AssemblyRequest,
-  BundleOutline,
-  BundleParts,
-  Evaluation,
-  EvaluationRequest,
+import {
+  type Assembly,
+  type AssemblyRequest,
+  type BundleOutline,
+  type BundleParts,
+  type Evaluation,
+  type EvaluationRequest,
+  maxBundle,
+  tooLargeAssembly,
 } from '../../../src/ports/evaluator.ts';
 import { systemClock } from '../clock.ts';
 
@@ -69,10 +71,10 @@ function dispatch(task: Task): TaskResult<Task> {
 
 const bounds = /^Invalid contract YAML: ((?:more than|expected at most) \d+ (?:documents|contracts)[^()]*)/;
 
-function evaluate({ yaml, call }: EvaluationRequest, accepted: Accepted): Evaluation {
+function evaluate({ yaml, call, toolArguments }: EvaluationRequest, accepted: Accepted): Evaluation {
   const start = systemClock.monotonic();
   try {
-    const result = evaluateYaml(yaml, call, { engine: accepted });
+    const result = evaluateYaml(yaml, call, { engine: { ...accepted, toolArguments } });
     return { ...result, elapsedMs: systemClock.monotonic() - start };
   } catch (error) {
     const exceeded = error instanceof RuleError ? bounds.exec(error.message)?.[1]?.trim() : undefined;
@@ -106,6 +108,8 @@ function assemble(request: AssemblyRequest, accepted: Accepted): Assembly {
       enabled: true,
     })),
   });
+  // Not sent to the caller's thread: indentation may make much of little.
+  if (yaml.length > maxBundle || Buffer.byteLength(yaml) > maxBundle) return tooLargeAssembly;
   // Each contract may stand there twice, the second time as a shadow.
   return {
     yaml,

@@ -1,21 +1,36 @@
 // Approvals from the agent's side: what a guard asks for and waits for, the hub's approvals, and an approval by a local function.
+import { randomUUID } from 'node:crypto';
 import { type Clock, sleep, systemClock, type Timer } from './clock.ts';
 import { HubResponseError } from './failure.ts';
 import type { HttpConnection } from './http.ts';
 
 export interface ApprovalRequest {
-  readonly tool_name: string;
-  readonly tool_args: { readonly [name: string]: unknown };
+  readonly tool: string;
+  /** As JSON: bytes and what cannot be written are named (`[BINARY 3 bytes]`). */
+  readonly args: { readonly [name: string]: unknown };
   readonly message: string;
   /** Seconds. */
   readonly timeout: number;
   /** What happens when nobody decides in time. */
-  readonly timeout_effect: 'deny' | 'allow';
-  readonly decision_source: string | null;
-  readonly contract_name: string | null;
-  /** Every contract that asks, in order; the first is `contract_name`. */
+  readonly timeoutEffect: 'deny' | 'allow';
+  readonly decisionSource: string | null;
+  readonly contractName: string | null;
+  /** Every contract that asks, in order; the first is `contractName`. */
   readonly contracts?: readonly { readonly name: string; readonly message: string }[];
 }
+
+/** A request in the words of the hub's API. */
+const bodyOf = (agentId: string, request: ApprovalRequest) => ({
+  agent_id: agentId,
+  tool_name: request.tool,
+  tool_args: request.args,
+  message: request.message,
+  timeout: request.timeout,
+  timeout_effect: request.timeoutEffect,
+  decision_source: request.decisionSource,
+  contract_name: request.contractName,
+  ...(request.contracts === undefined ? {} : { contracts: request.contracts }),
+});
 
 export interface ApprovalOutcome {
   readonly status: 'approved' | 'denied' | 'timeout';
@@ -64,8 +79,8 @@ const statuses: { readonly [status: string]: 'approved' | 'denied' | 'timeout' }
 export interface HubApproval {
   readonly id: string;
   readonly status: string;
-  readonly decided_by: string | null;
-  readonly decision_reason: string | null;
+  readonly decidedBy: string | null;
+  readonly reason: string | null;
 }
 
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
@@ -77,8 +92,8 @@ function approvalOf(body: unknown, status: number): HubApproval {
   return {
     id: record.id,
     status: textOrNull(record.status) ?? 'pending',
-    decided_by: textOrNull(record.decided_by),
-    decision_reason: textOrNull(record.decision_reason ?? record.reason),
+    decidedBy: textOrNull(record.decided_by),
+    reason: textOrNull(record.decision_reason ?? record.reason),
   };
 }
 
@@ -104,10 +119,11 @@ export class HubApprovals implements ApprovalBackend {
     this.#pollInterval = pollInterval;
   }
 
-  /** @throws HubResponseError, HubConnectionError; a repeat after a lost answer may leave a second approval behind */
+  /** Sent again after a lost answer under the same key, by which the hub knows it. @throws HubResponseError, HubConnectionError */
   async create(request: ApprovalRequest, signal?: AbortSignal): Promise<HubApproval> {
-    const body = { agent_id: this.#http.agentId, ...request };
-    return approvalOf(await this.#http.request('POST', '/approvals', { body, signal }), 201);
+    const body = bodyOf(this.#http.agentId, request);
+    const headers = { 'Idempotency-Key': randomUUID() };
+    return approvalOf(await this.#http.request('POST', '/approvals', { body, signal, headers }), 201);
   }
 
   async get(id: string, signal?: AbortSignal): Promise<HubApproval> {
@@ -121,7 +137,7 @@ export class HubApprovals implements ApprovalBackend {
     const looked = this.#looks;
     const { id } = await this.create(request, signal);
     const deadline = this.#http.clock.monotonic() + request.timeout * 1000;
-    return { id, outcome: (own) => this.#wait(id, deadline, request.timeout_effect, looked, own) };
+    return { id, outcome: (own) => this.#wait(id, deadline, request.timeoutEffect, looked, own) };
   }
 
   /** A decision that the stream told. Frames about unknown approvals are remembered for a while. */
@@ -202,10 +218,10 @@ export class HubApprovals implements ApprovalBackend {
       try {
         if (seen === this.#looks) await sleep(clock, Math.min(this.#pollInterval, left), stop);
         seen = this.#looks;
-        const { status, decided_by, decision_reason } = await this.get(id, stop);
+        const { status, decidedBy, reason } = await this.get(id, stop);
         const known = Object.hasOwn(statuses, status) ? statuses[status] : undefined;
         if (known === 'timeout') return timedOut(effect);
-        if (known) return decision(known === 'approved', decided_by, decision_reason);
+        if (known) return decision(known === 'approved', decidedBy, reason);
       } catch (failure) {
         if (signal.aborted) return null;
         if (woken.signal.aborted) continue;
@@ -235,9 +251,7 @@ export function localApproval(
         async outcome(signal) {
           const ended = new AbortController();
           const stop = signal ? AbortSignal.any([signal, ended.signal]) : ended.signal;
-          const late = sleep(clock, request.timeout * 1000, stop).then(() =>
-            timedOut(request.timeout_effect),
-          );
+          const late = sleep(clock, request.timeout * 1000, stop).then(() => timedOut(request.timeoutEffect));
           const asked = Promise.resolve(ask(request, stop)).then((answer) =>
             typeof answer === 'boolean'
               ? decision(answer, null, null)

@@ -19,12 +19,19 @@ export class HubResponseError extends Error {
 /** No answer came: refused, cut, or not in time. `cause` says which. */
 export class HubConnectionError extends Error {
   constructor(what: string, cause: unknown) {
-    super(`${what} got no answer: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    super(`the hub could not be reached: ${reasonOf(cause)} (${what})`, { cause });
     this.name = 'HubConnectionError';
   }
 }
 
-/** A setting, a key or a bundle that an agent cannot start with. */
+/** The system's word for it where there is one, such as ECONNREFUSED. */
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const { code } = cause as NodeJS.ErrnoException;
+  return typeof code === 'string' && /^E[A-Z]/.test(code) ? code : cause.message;
+}
+
+/** Contracts that cannot be used, or no bundle that an agent could start with. */
 export class ConfigurationError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { bodyParts } from './body.ts';
 import { type Clock, sleep, systemClock } from './clock.ts';
-import { ConfigurationError, HubConnectionError, HubResponseError } from './failure.ts';
-import { hasControl } from './rules/names.ts';
+import { HubConnectionError, HubResponseError } from './failure.ts';
+import { aFlag, aFunction, aPattern, aText, type Checks, having, milliseconds } from './options.ts';
 
 export interface HttpOptions {
   /** Base address, with a path prefix if there is one: `https://hub.example.com`. Plain http only to loopback. */
@@ -31,14 +31,29 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   /** False: any 2xx is success and its body is not looked at. Default true. */
   readonly parse?: boolean;
+  /** Besides those of every request; the same at every attempt. */
+  readonly headers?: { readonly [name: string]: string };
 }
+
+/** Agent ids, environments and bundle names as every client accepts them. */
+export const identifierPattern = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}$/;
+
+export const httpChecks: Checks<HttpOptions> = {
+  url: aText,
+  apiKey: aPattern(/^[\x21-\x7e]+$/, 'a key: printable characters without blanks'),
+  agentId: aPattern(identifierPattern, 'a name of letters, digits, dots, _ and -'),
+  env: aPattern(identifierPattern, 'the environment of the key'),
+  agentIdHeader: aPattern(/^[A-Za-z0-9-]{1,128}$/, "a header's name"),
+  pathPrefix: aPattern(/^(?:\/[^\s?#]*)?$/, 'a path'),
+  timeout: milliseconds,
+  allowInsecure: aFlag,
+  fetch: aFunction,
+  clock: having('now', 'after'),
+};
 
 const retryWaits = [500, 1000];
 const maxAnswer = 8 * 1024 * 1024;
 const maxErrorText = 64 * 1024;
-
-/** Agent ids, environments and bundle names as every client accepts them. */
-export const identifierPattern = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}$/;
 
 const isLoopback = (host: string): boolean =>
   host === 'localhost' ||
@@ -60,15 +75,9 @@ export class HttpConnection {
   readonly #prefix: string;
   readonly #timeout: number;
 
-  /** @throws ConfigurationError for an address, a key or a name that cannot work */
+  /** @param options checked already; the address is checked here @throws TypeError naming `url` */
   constructor(options: HttpOptions) {
     const { agentId = 'default', env = 'production', apiKey, agentIdHeader = 'X-Service-Agent-Id' } = options;
-    for (const [name, value] of Object.entries({ agentId, env })) {
-      if (!identifierPattern.test(value)) throw new ConfigurationError(`${name} is not a valid identifier`);
-    }
-    if (apiKey === '' || hasControl(apiKey) || /[^\x21-\x7e]/.test(apiKey)) {
-      throw new ConfigurationError('the API key is empty or has characters no key has');
-    }
     this.agentId = agentId;
     this.env = env;
     this.keyPrefix = /^[A-Za-z][A-Za-z0-9-]{1,15}_/.exec(apiKey)?.[0] ?? null;
@@ -130,7 +139,7 @@ export class HttpConnection {
         // A redirect could carry the key to another host.
         response = await this.fetch(this.address(path), {
           method,
-          headers: this.headers,
+          headers: { ...this.headers, ...options.headers },
           body,
           signal,
           redirect: 'error',
@@ -157,18 +166,16 @@ function addressOf(text: string, allowInsecure: boolean): string {
   try {
     url = new URL(text);
   } catch (failure) {
-    throw new ConfigurationError('the hub address is not a URL', failure);
+    throw new TypeError('option url must be a URL', { cause: failure });
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw new ConfigurationError('the hub address must start with https:// or http://');
+    throw new TypeError('option url must start with https:// or http://');
   }
   if (url.protocol === 'http:' && !allowInsecure && !isLoopback(url.hostname)) {
-    throw new ConfigurationError('plain http is only used to loopback; use https, or set allowInsecure');
+    throw new TypeError('option url: plain http is only used to loopback; use https, or set allowInsecure');
   }
   if (url.username !== '' || url.search !== '' || url.hash !== '') {
-    throw new ConfigurationError(
-      'the hub address has parts that do not belong there (user, query or fragment)',
-    );
+    throw new TypeError('option url must have no user, query or fragment');
   }
   return url.origin + url.pathname.replace(/\/+$/, '');
 }

@@ -1,8 +1,9 @@
 // The hub as an agent sees it: one client for approvals, session values, events, the current bundle and reports. Streams are stream/.
 import { HubApprovals } from './approvals.ts';
 import type { Succession } from './bundle/signature.ts';
-import { ConfigurationError, HubResponseError } from './failure.ts';
-import { HttpConnection, type HttpOptions, identifierPattern } from './http.ts';
+import { HubResponseError } from './failure.ts';
+import { HttpConnection, type HttpOptions, httpChecks, identifierPattern } from './http.ts';
+import { type Checks, checkOptions, milliseconds } from './options.ts';
 import type { WireEvent } from './record.ts';
 import { HubSessionStore } from './sessions.ts';
 import type { AgentManifest } from './sinks/server.ts';
@@ -11,6 +12,14 @@ export interface HubOptions extends HttpOptions {
   /** Milliseconds between two looks at a pending approval; default 2,000. */
   readonly approvalPollInterval?: number;
 }
+
+export const hubChecks: Checks<HubOptions> = { ...httpChecks, approvalPollInterval: milliseconds };
+
+/** Of options that are a hub's and more, those of the hub. */
+export const hubOptionsOf = (options: HubOptions): HubOptions =>
+  Object.fromEntries(
+    Object.entries(options).filter(([name]) => Object.hasOwn(hubChecks, name)),
+  ) as unknown as HubOptions;
 
 /** A bundle as it came from the hub, not yet checked. */
 export interface FetchedBundle {
@@ -57,8 +66,9 @@ export class HubClient {
   readonly sessions: HubSessionStore;
   #reports = true;
 
-  /** @throws ConfigurationError */
+  /** @throws TypeError naming an option that cannot be */
   constructor(options: HubOptions) {
+    checkOptions<HubOptions>(options, hubChecks, { required: ['url', 'apiKey'] });
     this.http = new HttpConnection(options);
     this.approvals = new HubApprovals(this.http, options.approvalPollInterval);
     this.sessions = new HubSessionStore(this.http);
@@ -74,7 +84,12 @@ export class HubClient {
 
   /** Delivers one batch of events. Any 2xx is success. */
   postEvents = async (events: readonly WireEvent[], manifest?: AgentManifest): Promise<void> => {
-    const body = manifest ? { events, agent_manifest: manifest } : { events };
+    const told = manifest && {
+      agent_id: manifest.agentId,
+      policy_version: manifest.policyVersion,
+      contracts: manifest.contracts,
+    };
+    const body = told ? { events, agent_manifest: told } : { events };
     await this.http.request('POST', '/events', { body, parse: false });
   };
 
@@ -94,7 +109,7 @@ export class HubClient {
   /** The bundle deployed under this name in this client's environment. @throws HubResponseError, HubConnectionError */
   async currentBundle(name: string, signal?: AbortSignal): Promise<FetchedBundle> {
     if (!identifierPattern.test(name))
-      throw new ConfigurationError('the bundle name is not a valid identifier');
+      throw new TypeError('the bundle name must be letters, digits, dots, _ and -');
     const path = `/bundles/${encodeURIComponent(name)}/current?env=${encodeURIComponent(this.env)}`;
     return readBundle(await this.http.request('GET', path, { signal }), name);
   }

@@ -22,11 +22,12 @@ export { type Clock, systemClock, type Timer } from './clock.ts';
 export { ConfigurationError, HubConnectionError, HubResponseError, type OnError } from './failure.ts';
 export { DeniedError, type RunOptions, type ToolArgs, type Warning } from './guard/call.ts';
 export type { CodeContract, RunCounts } from './guard/contract.ts';
-export { type EvaluateOptions, Guard } from './guard/guard.ts';
+export { Guard } from './guard/guard.ts';
 export type { BeforeHook, HookAnswer, HookCall } from './guard/hook.ts';
 export type { Dialect, Language, YamlSource } from './guard/language.ts';
-export type { ConnectOptions, GuardOptions } from './guard/options.ts';
-export type { DryRun } from './guard/policy.ts';
+export type { ConnectOptions, EvaluateOptions, GuardOptions } from './guard/options.ts';
+export { ResultReplacedError } from './guard/output.ts';
+export type { DryRun, DryRunContract } from './guard/policy.ts';
 export { type FetchedBundle, HubClient, type HubOptions, type Provenance } from './hub.ts';
 export {
   type AuditAction,

@@ -98,8 +98,8 @@ describe('an approved call', () => {
       {
         message: 'a\nb',
         timeout: 30,
-        timeout_effect: 'deny',
-        contract_name: 'a',
+        timeoutEffect: 'deny',
+        contractName: 'a',
         contracts: [
           { name: 'a', message: 'a' },
           { name: 'b', message: 'b' },

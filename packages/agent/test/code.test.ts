@@ -168,7 +168,7 @@ describe('a language of one’s own', () => {
       .replace('effect: deny', 'action: block');
     for (const text of [named, rules]) {
       const answer = Guard.fromYaml(text, names).evaluate('pay', { stop: true });
-      expect([answer.verdict, answer.deny_reasons]).toEqual(['deny', ['the document says no']]);
+      expect([answer.verdict, answer.denyReasons]).toEqual(['deny', ['the document says no']]);
       expect(() => Guard.fromYaml(text)).toThrow(ConfigurationError);
     }
     expect(() => Guard.fromYaml(yaml, names)).toThrow(ConfigurationError);
@@ -238,7 +238,7 @@ ${more}contracts:
     await expect(Guard.fromFile(paths)).rejects.toThrow('b.yaml cannot be read');
     await writeFile(paths[1] ?? '', layer('documented', 'from a file'));
     const guard = await Guard.fromFile(paths, { openTelemetry: null });
-    expect(guard.evaluate('pay', { stop: true }).deny_reasons).toEqual(['from a file']);
+    expect(guard.evaluate('pay', { stop: true }).denyReasons).toEqual(['from a file']);
     await rm(folder, { recursive: true });
   });
 });

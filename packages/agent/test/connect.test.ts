@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compiled } from '../../../test/compiled.ts';
 import { sha256 } from '../src/bundle/signature.ts';
-import { ConfigurationError, type ConnectOptions, DeniedError, Guard, HubClient } from '../src/index.ts';
+import { type ConnectOptions, DeniedError, Guard, HubClient } from '../src/index.ts';
 import { FakeHub } from './fake-hub.ts';
 import { until } from './manual-clock.ts';
 
@@ -215,7 +215,9 @@ describe('a connected guard', () => {
     [{ url: 'http://example.com' }],
     [{ transport: 'pigeon' } as object],
   ])('does not start with %j', async (extra) => {
-    await expect(connect(extra)).rejects.toThrow(ConfigurationError);
+    const started = connect(extra);
+    await expect(started).rejects.toThrow(TypeError);
+    await expect(started).rejects.toThrow(new RegExp(`option ${Object.keys(extra)[0]}\\b`));
   });
 
   it('does not start when nothing is deployed', async () => {

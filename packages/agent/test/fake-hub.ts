@@ -6,13 +6,13 @@ import { until } from './manual-clock.ts';
 
 /** A request that a contract makes. */
 export const approvalRequest = (extra: Partial<ApprovalRequest> = {}): ApprovalRequest => ({
-  tool_name: 'deploy',
-  tool_args: { target: 'x' },
+  tool: 'deploy',
+  args: { target: 'x' },
   message: 'may I?',
   timeout: 60,
-  timeout_effect: 'deny',
-  decision_source: 'yaml_precondition',
-  contract_name: 'ask-first',
+  timeoutEffect: 'deny',
+  decisionSource: 'yaml_precondition',
+  contractName: 'ask-first',
   ...extra,
 });
 

@@ -51,15 +51,14 @@ const denied = async (call: Promise<unknown>): Promise<DeniedError> => {
 const ok = (): string => 'ok';
 
 describe('a call', () => {
-  it('that no contract minds runs with a copy of its arguments, and is recorded before and after', async () => {
+  it('that no contract minds runs with its own arguments, and is recorded before and after', async () => {
     const guard = guardOf(noEnv, {
       sessionId: 'run-1',
       principal: { user_id: 'ann', claims: { token: 'x' } },
     });
     const args = { path: 'a.txt', list: [1] };
     const result = await guard.run('read_file', args, (seen) => {
-      expect(seen).toEqual(args);
-      expect(seen.list).not.toBe(args.list);
+      expect(seen).toBe(args);
       return steps(guard).join();
     });
     expect(result).toBe('call_allowed');
@@ -137,7 +136,7 @@ describe('a call', () => {
     });
   });
 
-  it('is judged on the arguments it was made with, whatever happens to them meanwhile', async () => {
+  it('is refused when its arguments are not those that were judged any more', async () => {
     const args = { path: 'a.txt' };
     const hook = {
       run: () => {
@@ -145,8 +144,17 @@ describe('a call', () => {
         return undefined;
       },
     };
-    const seen = await guardOf(noEnv, { hooks: [hook] }).run('read_file', args, (given) => given.path);
-    expect(seen).toBe('a.txt');
+    const guard = guardOf(noEnv, { hooks: [hook], sessionId: 's' });
+    const failure = await denied(guard.run('read_file', args, (given) => given.path));
+    expect(failure.contract).toBe('arguments_changed');
+    expect(failure.event).toMatchObject({
+      action: 'call_denied',
+      decision_source: 'arguments_changed',
+      tool_args: { path: 'a.txt' },
+    });
+    args.path = 'a.txt';
+    await guard.run('read_file', { path: 'a.txt' }, ok);
+    expect(guard.events.last().session_execution_count).toBe(1);
   });
 
   it('is judged to its end by the contracts it began with', async () => {
@@ -164,7 +172,7 @@ describe('a call', () => {
     ['a/b', {}],
     ['a\nb', {}],
     ['tool', [] as unknown as object],
-    ['tool', { f: () => {} }],
+    ['tool', null as unknown as object],
   ])('named %j with arguments %j is an error, not a verdict', async (tool, args) => {
     const guard = guardOf(noEnv);
     await expect(guard.run(tool, args, ok)).rejects.toThrow(TypeError);
@@ -370,13 +378,13 @@ describe('approvals', () => {
     );
     await guard.run('deploy', { target: 'x', token: 'full' }, ok);
     expect(shown).toEqual({
-      tool_name: 'deploy',
-      tool_args: { target: 'x', token: 'full' },
+      tool: 'deploy',
+      args: { target: 'x', token: 'full' },
       message: 'deploy?',
       timeout: 5,
-      timeout_effect: 'deny',
-      decision_source: 'yaml_precondition',
-      contract_name: 'ask',
+      timeoutEffect: 'deny',
+      decisionSource: 'yaml_precondition',
+      contractName: 'ask',
       contracts: [{ name: 'ask', message: 'deploy?' }],
     });
     expect(JSON.stringify(guard.events.events)).not.toContain('full');
@@ -408,7 +416,7 @@ describe('results', () => {
   });
 
   it('are suppressed whole', async () => {
-    const { got, last } = await run(post('deny'), 'find', { n: '555-1234' });
+    const { got, last } = await run(post('deny'), 'find', '555-1234');
     expect(got).toBe('[OUTPUT SUPPRESSED] has numbers');
     expect(last).toMatchObject({ action: 'call_executed', postconditions_passed: false });
   });
@@ -526,12 +534,12 @@ describe('a dry run', () => {
     const answer = guard.evaluate('read_file', { path: '.env' });
     expect(answer).toMatchObject({
       verdict: 'deny',
-      deciding_contract: 'no-env',
-      deny_reasons: ['.env is secret'],
-      warn_reasons: [],
-      policy_version: guard.policyVersion,
+      decidingContract: 'no-env',
+      denyReasons: ['.env is secret'],
+      warnReasons: [],
+      policyVersion: guard.policyVersion,
     });
-    expect(answer.contracts_evaluated.map((entry) => [entry.id, entry.matched, entry.observed])).toEqual([
+    expect(answer.contractsEvaluated.map((entry) => [entry.id, entry.matched, entry.observed])).toEqual([
       ['no-env', false, false],
       ['watched', false, true],
     ]);
@@ -551,9 +559,9 @@ describe('a dry run', () => {
 `);
     expect(guard.evaluate('t', {}, { output: 'x' })).toMatchObject({
       verdict: 'warn',
-      warn_reasons: ['has x'],
+      warnReasons: ['has x'],
     });
-    expect(guard.evaluate('t', {})).toMatchObject({ verdict: 'allow', contracts_evaluated: [] });
+    expect(guard.evaluate('t', {})).toMatchObject({ verdict: 'allow', contractsEvaluated: [] });
   });
 });
 
@@ -624,6 +632,8 @@ describe('what contracts see', () => {
     await denied(guard.run('read_file', { path: '.env' }, ok));
     expect(guard.bundleName).toBe('guardrails');
     await rm(folder, { recursive: true });
-    await expect(Guard.fromFile(path)).rejects.toThrow(ConfigurationError);
+    const missing = Guard.fromFile(path);
+    await expect(missing).rejects.toThrow(TypeError);
+    await expect(missing).rejects.toThrow(`${path} cannot be read (ENOENT)`);
   });
 });

@@ -1,7 +1,7 @@
 // The hub client against a loopback hub: headers, retries, errors, approvals, session values.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { localApproval } from '../src/approvals.ts';
-import { ConfigurationError, HubConnectionError, HubResponseError } from '../src/failure.ts';
+import { HubConnectionError, HubResponseError } from '../src/failure.ts';
 import { HubClient, type HubOptions, readBundle } from '../src/hub.ts';
 import { MemorySessionStore, type SessionStore } from '../src/sessions.ts';
 import { FakeHub, approvalRequest as request } from './fake-hub.ts';
@@ -120,7 +120,9 @@ describe('requests', () => {
     [{ agentId: 'no/slash' }],
     [{ env: '' }],
   ])('refuses to start with %j', (extra) => {
-    expect(() => client(extra)).toThrow(ConfigurationError);
+    const named = new RegExp(`option ${Object.keys(extra)[0]}\\b`);
+    expect(() => client(extra)).toThrow(TypeError);
+    expect(() => client(extra)).toThrow(named);
   });
 
   it('uses plain http to loopback, and elsewhere only when told', () => {
@@ -134,7 +136,7 @@ describe('events, reports and bundles', () => {
   it('takes any 2xx as success, an empty one too', async () => {
     hub.on('POST /events', { status: 204 });
     await client().postEvents([]);
-    await client().postEvents([], { agent_id: 'a', policy_version: 'v', contracts: [] });
+    await client().postEvents([], { agentId: 'a', policyVersion: 'v', contracts: [] });
     expect(hub.requests.map((request) => request.body)).toEqual([
       { events: [] },
       { events: [], agent_manifest: { agent_id: 'a', policy_version: 'v', contracts: [] } },
@@ -191,7 +193,20 @@ describe('approvals of the hub', () => {
   it('sends what deciders need', async () => {
     const pending = await client().approvals.request(request());
     expect(pending.id).toBe('a1');
-    expect(hub.requests[0]?.body).toEqual({ agent_id: 'agent-1', ...request() });
+    expect(hub.requests[0]?.body).toEqual({
+      agent_id: 'agent-1',
+      tool_name: 'deploy',
+      tool_args: { target: 'x' },
+      message: 'may I?',
+      timeout: 60,
+      timeout_effect: 'deny',
+      decision_source: 'yaml_precondition',
+      contract_name: 'ask-first',
+    });
+    await client().approvals.request(request());
+    const keys = hub.seen('POST /approvals').map(({ headers }) => headers['idempotency-key']);
+    expect(new Set(keys).size).toBe(2);
+    expect(keys).not.toContain(undefined);
   });
 
   it('resolves with a pushed decision, heard before or while it waits', async () => {
@@ -235,7 +250,7 @@ describe('approvals of the hub', () => {
     'applies the timeout effect %s by the deadline, though the hub is away',
     async (effect, proceed) => {
       const outcome = (
-        await client().approvals.request(request({ timeout: 3, timeout_effect: effect }))
+        await client().approvals.request(request({ timeout: 3, timeoutEffect: effect }))
       ).outcome();
       await hub.stop();
       clock.advance(3000);
@@ -316,7 +331,7 @@ describe('a local approval', () => {
       told = signal;
       return new Promise(() => {});
     }, clock);
-    const outcome = (await backend.request(request({ timeout: 5, timeout_effect: 'allow' }))).outcome();
+    const outcome = (await backend.request(request({ timeout: 5, timeoutEffect: 'allow' }))).outcome();
     clock.advance(5000);
     expect(await outcome).toMatchObject({ status: 'timeout', proceed: true });
     expect(told).toMatchObject({ aborted: true });

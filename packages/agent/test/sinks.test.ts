@@ -262,8 +262,8 @@ describe('the server sink', () => {
     const versions: (string | undefined)[] = [];
     let version = 'v1';
     const { sink } = setUp({
-      post: async (_events, manifest) => versions.push(manifest?.policy_version),
-      manifest: () => ({ agent_id: 'agent-1', policy_version: version, contracts: [] }),
+      post: async (_events, manifest) => versions.push(manifest?.policyVersion),
+      manifest: () => ({ agentId: 'agent-1', policyVersion: version, contracts: [] }),
     });
     for (const next of ['v1', 'v1', 'v2']) {
       version = next;

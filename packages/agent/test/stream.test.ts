@@ -230,6 +230,40 @@ describe('a live bundle', () => {
     expect(await started).toBeInstanceOf(ConfigurationError);
   });
 
+  it('says why nothing was assigned: the hub could not be reached', async () => {
+    const { url } = hub;
+    await hub.stop();
+    const { bundle, errors } = live({ bundleName: null }, url);
+    const started = bundle.start().catch((failure: unknown) => failure);
+    await until(() => errors.length > 0);
+    clock.advance(30_000);
+    const failure = await started;
+    expect(failure).toBeInstanceOf(ConfigurationError);
+    expect(String(failure)).toContain('the hub could not be reached: ECONNREFUSED');
+    await hub.start();
+  });
+
+  it('says why nothing was assigned: what was pushed cannot be used', async () => {
+    const { bundle, errors } = live({ bundleName: null });
+    const started = bundle.start().catch((failure: unknown) => failure);
+    (await hub.stream()).send('contract_update', update('broken'));
+    await until(() => errors.length > 0);
+    clock.advance(30_000);
+    expect(String(await started)).toContain('no bundle can be used: does not compile');
+  });
+
+  it('ends a start at once when the hub refuses it, also with a bundle on disk', async () => {
+    const first = live({ bundleName: null, cache: cacheFor(null) });
+    const started = first.bundle.start();
+    (await hub.stream()).send('contract_update', update('assigned'));
+    await started;
+    await first.bundle.close();
+    hub.on('GET /stream', { status: 401, body: { detail: 'revoked' } });
+    for (const cache of [null, cacheFor(null)]) {
+      await expect(live({ bundleName: null, cache }).bundle.start()).rejects.toThrow('revoked');
+    }
+  });
+
   it('fetches the bundle again on resync', async () => {
     serve('guardrails', 'one');
     const { bundle, runs } = live();

@@ -31,6 +31,8 @@ export interface Asked {
   readonly env: Env;
   readonly agentId: string;
   readonly connectionId: string;
+  /** Of the API key that opened it. */
+  readonly keyId: string;
   /** The bundle it asked for by name. */
   readonly requested: string | null;
   readonly policyVersion: string | null;
@@ -127,9 +129,10 @@ export class AgentStream implements AdmittedStream {
   }
 
   #connect(): Promise<Resolution & { readonly resolvedAt?: ResolvedAt | undefined }> {
-    const { connectionId, requested, policyVersion, tags, connectedAt } = this.#asked;
+    const { connectionId, keyId, requested, policyVersion, tags, connectedAt } = this.#asked;
     return this.#node.hub.actors.ask('agent', this.#agentKey, 'connect', {
       connectionId,
+      keyId,
       node: this.#node.id,
       requested,
       policyVersion,

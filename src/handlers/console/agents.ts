@@ -1,40 +1,66 @@
 // Agents: who is connected and drifts, what they report, how they are registered and assigned.
 
-import { agentKey, environmentKey, type StatusEntry } from '../../../actors/protocol.ts';
+import { agentKey, environmentKey, type StatusEntry, type StatusPlace } from '../../../actors/protocol.ts';
 import type { agentRoutes } from '../../api/agents.ts';
-import type { Caller } from '../../api/call.ts';
+import { type Caller, List } from '../../api/call.ts';
 import { actingAgent } from '../../app/acting-agent.ts';
+import { bytesPerTurn, turns } from '../../concurrency/event-loop-budget.ts';
 import type { Registration } from '../../domain/agent.ts';
-import type { Resolution, RuleSet } from '../../domain/assignment.ts';
+import { type Resolution, type RuleSet, unassigned } from '../../domain/assignment.ts';
 import { notFound } from '../../domain/error.ts';
-import { environments } from '../../domain/ids.ts';
+import { type Env, environments } from '../../domain/ids.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-
+import { openCursor, sealCursor } from './cursor.ts';
 import type { Handlers, Hub } from './hub.ts';
+import { touchAgents } from './last-seen.ts';
 import { iso, isoOrNull } from './render.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
 export const agents: Handlers<typeof agentRoutes> = {
-  async agentStatus(hub, { query }, caller) {
+  async agentStatus(hub, { query }, { tenantId }) {
+    const { limit, cursor } = query;
     const bundleName = query.bundle_name ?? null;
-    const lists = await Promise.all(
-      environments.map((env) =>
-        hub.actors.ask('environment', environmentKey(caller.tenantId, env), 'status', { bundleName }),
-      ),
-    );
-    return { agents: lists.flat().map(renderStatus) };
+    const start = cursor === undefined ? startOfStatus : readPlace(openCursor(hub, tenantId, cursor));
+    const entries: StatusEntry[] = [];
+    let rest: StatusStart | null = null;
+    for (const env of environments.slice(environments.indexOf(start.env))) {
+      rest = { env, after: env === start.env ? start.after : null };
+      if (entries.length >= limit) break;
+      const request = { bundleName, limit: limit - entries.length, after: rest.after };
+      const page = await hub.actors.ask('environment', environmentKey(tenantId, env), 'status', request);
+      entries.push(...page.entries);
+      rest = page.next === null ? null : { env, after: page.next };
+      if (rest !== null) break;
+    }
+    const next = rest === null ? null : { cursor: sealCursor(hub, tenantId, JSON.stringify(rest)), limit };
+    return new List(entries.map(renderStatus), next, { field: 'agents' });
   },
 
   reportVersion: (hub, { body }, caller) => reportVersion(hub, caller, body),
 
-  async listRegistrations(hub, _input, { tenantId }) {
-    const [registrations, rules] = await Promise.all([
-      hub.store.agents.list(tenantId),
+  async listRegistrations(hub, { query }, { tenantId }) {
+    const { limit, cursor } = query;
+    const after = cursor === undefined ? null : openCursor(hub, tenantId, cursor);
+    const [{ items, more }, rules, leftOut] = await Promise.all([
+      hub.store.agents.list(tenantId, { limit, after }),
       hub.store.rules.list(tenantId),
+      hub.registrar.leftOut(tenantId),
     ]);
-    const set = hub.ruleSets.of(tenantId, rules);
-    return registrations.map((registration) => render(registration, resolve(set, registration)));
+    const resolutions = await resolveAll(hub.ruleSets.of(tenantId, rules), items);
+    const rendered = items.map((registration, i) => render(registration, resolutions[i] ?? unassigned));
+    const next = (sent: number) => {
+      const last = sent < items.length || more ? items[sent - 1] : undefined;
+      return last === undefined ? null : { cursor: sealCursor(hub, tenantId, last.agentId), limit };
+    };
+    return new List(rendered, next, { headers: { 'X-Agents-Not-Registered': String(leftOut) } });
+  },
+
+  async getRegistration(hub, { params }, { tenantId }) {
+    const registration = await hub.store.agents.get(tenantId, params.agent_id);
+    if (!registration) throw unknown();
+    const rules = await hub.store.rules.list(tenantId);
+    return render(registration, resolve(hub.ruleSets.of(tenantId, rules), registration));
   },
 
   async updateRegistration(hub, { params, body }, caller) {
@@ -85,6 +111,8 @@ export async function reportVersion(
   const agentId = actingAgent(caller);
   const bundleName = body.bundle_name ?? null;
   const policyVersion = body.policy_version;
+  // A report is kept of an agent that is registered.
+  await touchAgents(hub, caller, new Set([agentId]));
   await hub.actors.ask('agent', agentKey(caller.tenantId, caller.env, agentId), 'report', {
     bundleName,
     policyVersion,
@@ -95,7 +123,14 @@ export async function reportVersion(
 
 const unknown = () => notFound('Agent not found.');
 
-const renderStatus = (entry: StatusEntry) => ({ ...entry, connected_at: iso(entry.connected_at) });
+const renderStatus = (entry: StatusEntry) => ({
+  agent_id: entry.agentId,
+  env: entry.env,
+  bundle_name: entry.bundleName,
+  policy_version: entry.policyVersion,
+  status: entry.status,
+  connected_at: iso(entry.connectedAt),
+});
 
 const render = (registration: Registration, { bundleName }: Resolution) => ({
   id: registration.id,
@@ -111,3 +146,27 @@ const render = (registration: Registration, { bundleName }: Resolution) => ({
 /** What the rules of its last environment give an agent that has no assignment. */
 const resolve = (rules: RuleSet, { agentId, lastEnv, bundleName, tags }: Registration): Resolution =>
   rules.resolve({ agentId, env: lastEnv, explicit: bundleName, tags });
+
+/** Matches of an agent with a rule that are worked out in one turn of the event loop: a hundred thousand rules may have to be tried for one list. */
+const matchesPerTurn = 2_000;
+
+async function resolveAll(rules: RuleSet, agents: readonly Registration[]): Promise<Resolution[]> {
+  const atOnce = Math.max(1, Math.floor(matchesPerTurn / Math.max(1, rules.rules.length)));
+  const resolutions: Resolution[] = [];
+  for (let i = 0; i < agents.length; i += atOnce) {
+    if (agents.length > atOnce) await turns.next(bytesPerTurn);
+    resolutions.push(...agents.slice(i, i + atOnce).map((agent) => resolve(rules, agent)));
+  }
+  return resolutions;
+}
+
+/** Where a page of the status list begins. */
+interface StatusStart {
+  readonly env: Env;
+  readonly after: StatusPlace | null;
+}
+
+const startOfStatus: StatusStart = { env: environments[0], after: null };
+
+/** A cursor was sealed by this hub: what it holds is what was written. */
+const readPlace = (text: string): StatusStart => JSON.parse(text) as StatusStart;

@@ -22,7 +22,11 @@ export type Handler<R extends RouteDeclaration> = (
 ) => Promise<ReplyBody<R> | Reply<ReplyBody<R>> | PageOf<ReplyBody<R>>>;
 
 /** A page of the list that a route declares. */
-type PageOf<B> = B extends readonly (infer T)[] ? List<T> : never;
+type PageOf<B> = B extends readonly (infer T)[]
+  ? List<T>
+  : B extends { readonly [field: string]: readonly (infer T)[] }
+    ? List<T>
+    : never;
 
 /** One handler for each route of a table that is not a stream; a missing one does not compile. */
 export type Handlers<T extends { readonly [name: string]: RouteDeclaration }> = {

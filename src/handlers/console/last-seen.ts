@@ -8,10 +8,10 @@ const maxRemembered = 50_000;
 /** Agent → when its registration was last written by this node; oldest first. */
 const writtenBy = new WeakMap<Hub, Map<string, number>>();
 
-/** Makes registrations that are missing and moves last_seen_at. */
+/** Makes registrations that are missing, within the caps of the API key, and moves last_seen_at. */
 export async function touchAgents(
   hub: Hub,
-  { tenantId, env }: Extract<Caller, { kind: 'key' }>,
+  { tenantId, env, keyId }: Extract<Caller, { kind: 'key' }>,
   agentIds: ReadonlySet<string>,
 ): Promise<void> {
   const written = writtenBy.get(hub) ?? new Map<string, number>();
@@ -21,9 +21,7 @@ export async function touchAgents(
     const last = written.get(`${tenantId}/${env}/${agentId}`);
     return last === undefined || now - last >= everyMs;
   });
-  await Promise.all(
-    due.map((agentId) => hub.store.agents.seen(tenantId, agentId, env, now, hub.secrets.uuid())),
-  );
+  await Promise.all(due.map((agentId) => hub.registrar.seen({ tenantId, env, keyId }, agentId)));
   for (const agentId of due) {
     const id = `${tenantId}/${env}/${agentId}`;
     // Deleted first, so that the order of the map is the order of writing.

@@ -1,65 +1,175 @@
-// Messages that agents send on their WebSockets: read, checked, handed over, answered with their `ref`.
+// Messages that agents send on their WebSockets: counted, read a few in a turn of the event loop, handed over, answered with their `ref`. Who
+// sends too many, or many that are wrong, loses the socket.
 import type { AgentMessage, StreamHandlers } from '../../api/stream.ts';
+import type { ByteBudget } from '../../concurrency/byte-budget.ts';
+import type { EventLoopBudget } from '../../concurrency/event-loop-budget.ts';
 import { HubError } from '../../domain/error.ts';
 import { readJson } from '../../domain/json.ts';
+import { limitNames } from '../../domain/limit-names.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { problemOf } from '../problem.ts';
 import { ResultPiece } from './encoded.ts';
-import type { Stream } from './stream.ts';
+import type { IncomingMessages, Message } from './incoming.ts';
+import { type Sender, Senders } from './senders.ts';
+import type { LiveCaller, Stream } from './stream.ts';
 import { unpack } from './unpack.ts';
 
-/** Messages of one socket that may be under way at once. */
-export const maxInFlight = 32;
 /** Bytes of one message. */
 export const maxMessageBytes = 1024 * 1024;
+/** Messages of one socket that are handled at once; others wait their turn. */
+const maxInFlight = 32;
+/** What waits on one socket: messages, and their bytes. */
+const maxWaiting = 1_000;
+const maxWaitingBytes = 4 * 1024 * 1024;
+/** What the smallest message counts of the bytes that are read in a turn of the event loop. */
+const minTurnBytes = 2 * 1024;
+
+export interface Inbox {
+  /** Before a WebSocket of this caller opens. @throws HubError rate_limited after too many mistakes */
+  admit(caller: LiveCaller): void;
+  /** Takes a message; the stream may have ended over it. */
+  received(stream: Stream, bytes: Uint8Array, binary: boolean): void;
+  /** A control frame. @param unread answers to earlier ones wait to be read */
+  pinged(stream: Stream, unread: boolean): void;
+  /** The stream has ended: what waits is forgotten. */
+  closed(stream: Stream): void;
+}
+
+export interface InboxOptions {
+  readonly handlers: Pick<StreamHandlers, 'message'>;
+  /** Counts the bytes of messages until they are dealt with. */
+  readonly received: ByteBudget;
+  readonly turns: EventLoopBudget;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function createInbox({ handlers, received, turns, clock, log }: InboxOptions): Inbox {
+  const senders = new Senders();
+
+  function incomingOf(stream: Stream): IncomingMessages {
+    stream.incoming ??= {
+      sender: senders.open(nameOf(stream.caller), clock.monotonic()),
+      waiting: [],
+      waitingBytes: 0,
+      inFlight: 0,
+      working: false,
+    };
+    return stream.incoming;
+  }
+
+  /** Hands over what waits, one message in a turn of the event loop, until enough are under way. */
+  async function work(stream: Stream, incoming: IncomingMessages): Promise<void> {
+    if (incoming.working) return;
+    incoming.working = true;
+    while (incoming.inFlight < maxInFlight) {
+      const message = incoming.waiting.shift();
+      if (!message) break;
+      const size = message.bytes.length;
+      incoming.waitingBytes -= size;
+      await turns.next(Math.max(minTurnBytes, size));
+      incoming.inFlight++;
+      void handle(stream, incoming.sender, message).finally(() => {
+        received.give(networkOf(stream.caller), size);
+        incoming.inFlight--;
+        void work(stream, incoming);
+      });
+    }
+    incoming.working = false;
+  }
+
+  /** Never throws. */
+  async function handle(stream: Stream, sender: Sender, message: Message): Promise<void> {
+    if (stream.ended) return;
+    let ref: Ref = null;
+    try {
+      if (stream.caller.kind !== 'key') throw new HubError('bad_request', 'This stream takes no messages.');
+      const given = read(stream, message);
+      ref = refOf(given);
+      const body = await handlers.message(stream.caller, checked(given, ref));
+      stream.send(new ResultPiece({ type: 'result', ref, status: 200, body }));
+    } catch (error) {
+      if (!(error instanceof HubError)) log.error({ err: error }, 'a stream message failed');
+      const { status, body } = problemOf(error);
+      stream.send(new ResultPiece({ type: 'result', ref, status, ...body }));
+      if (mistakes.has(status) && !sender.mistake(clock.monotonic())) stream.end('mistakes');
+    }
+  }
+
+  return {
+    admit(caller) {
+      if (senders.mayOpen(nameOf(caller), clock.monotonic())) return;
+      throw new HubError('rate_limited', 'Too many messages of this caller were wrong.', { retryAfter: 10 });
+    },
+
+    received(stream, bytes, binary) {
+      const incoming = incomingOf(stream);
+      const size = bytes.length;
+      const network = networkOf(stream.caller);
+      const fits =
+        incoming.sender.message(size, clock.monotonic()) &&
+        incoming.waiting.length < maxWaiting &&
+        incoming.waitingBytes + size <= maxWaitingBytes &&
+        received.exceeded(network, size) === null;
+      if (!fits) {
+        stream.end('flood');
+        return;
+      }
+      received.take(network, size);
+      incoming.waitingBytes += size;
+      incoming.waiting.push({ bytes, binary });
+      void work(stream, incoming);
+    },
+
+    pinged(stream, unread) {
+      const { sender } = incomingOf(stream);
+      const now = clock.monotonic();
+      if (!sender.message(0, now) || (unread && !sender.mistake(now))) stream.end('flood');
+    },
+
+    closed(stream) {
+      const { incoming } = stream;
+      if (!incoming) return;
+      received.give(networkOf(stream.caller), incoming.waitingBytes);
+      incoming.waitingBytes = 0;
+      incoming.waiting.length = 0;
+    },
+  };
+}
+
+/** Statuses of messages that are wrong whenever they are sent. */
+const mistakes: ReadonlySet<number> = new Set([400, 403, 413, 415, 422]);
+
+type Ref = string | number | null;
+
+const nameOf = (caller: LiveCaller): string =>
+  caller.kind === 'key' ? limitNames.requestsOfKey(caller) : limitNames.requestsOfUser(caller.userId);
+
+const networkOf = (caller: LiveCaller): string => (caller.kind === 'key' ? caller.network : caller.userId);
+
+/** @throws HubError payload_too_large, bad_request, invalid_json */
+function read(stream: Stream, { bytes, binary }: Message): object {
+  if (bytes.length > maxMessageBytes) {
+    throw new HubError('payload_too_large', 'Message too large. Maximum allowed: 1MB.');
+  }
+  if (binary !== (stream.codec === 'msgpack')) {
+    const kind = stream.codec === 'msgpack' ? 'binary' : 'text';
+    throw new HubError('bad_request', `This socket takes ${kind} messages.`);
+  }
+  const value = stream.codec === 'msgpack' ? unpack(bytes) : readJson(bytes);
+  return typeof value === 'object' && value !== null ? value : {};
+}
+
+function refOf(given: object): Ref {
+  const ref = 'ref' in given ? given.ref : null;
+  return typeof ref === 'number' || (typeof ref === 'string' && ref.length <= 128) ? ref : null;
+}
 
 const types: ReadonlySet<unknown> = new Set(['events', 'report', 'approval']);
 
-/** Handles one message and sends its result: `{type:"result", ref, status, body}` or `{…, detail, code}`. Never throws. */
-export async function receive(
-  stream: Stream,
-  bytes: Uint8Array,
-  binary: boolean,
-  handlers: Pick<StreamHandlers, 'message'>,
-  log: Log,
-): Promise<void> {
-  let ref: string | number | null = null;
-  try {
-    if (stream.caller.kind !== 'key') throw new HubError('bad_request', 'This stream takes no messages.');
-    if (bytes.length > maxMessageBytes) {
-      throw new HubError('payload_too_large', 'Message too large. Maximum allowed: 1MB.');
-    }
-    if (binary !== (stream.codec === 'msgpack')) {
-      throw new HubError(
-        'bad_request',
-        `This socket takes ${stream.codec === 'msgpack' ? 'binary' : 'text'} messages.`,
-      );
-    }
-    const value = stream.codec === 'msgpack' ? unpack(bytes) : readJson(bytes);
-    const given: object = typeof value === 'object' && value !== null ? value : {};
-    const candidate = 'ref' in given ? given.ref : null;
-    if (typeof candidate === 'number' || (typeof candidate === 'string' && candidate.length <= 128))
-      ref = candidate;
-    if (stream.inFlight >= maxInFlight) {
-      throw new HubError('too_busy', `More than ${maxInFlight} messages await their result.`);
-    }
-    const message = checked(given, ref);
-    stream.inFlight++;
-    try {
-      const body = await handlers.message(stream.caller, message);
-      stream.send(new ResultPiece({ type: 'result', ref, status: 200, body }));
-    } finally {
-      stream.inFlight--;
-    }
-  } catch (error) {
-    if (!(error instanceof HubError)) log.error({ err: error }, 'a stream message failed');
-    const { status, body } = problemOf(error);
-    stream.send(new ResultPiece({ type: 'result', ref, status, ...body }));
-  }
-}
-
 /** @throws HubError validation_failed */
-function checked(given: object, ref: string | number | null): AgentMessage {
+function checked(given: object, ref: Ref): AgentMessage {
   const type = 'type' in given ? given.type : undefined;
   if (!types.has(type)) {
     throw new HubError('validation_failed', 'Unknown message type.', {

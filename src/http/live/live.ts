@@ -1,14 +1,16 @@
 // The registry of live streams on this node: opens, finds, ends and counts them. Owns the feeds and the wheel; knows no socket.
 import type { AdmittedStream, StreamHandlers } from '../../api/stream.ts';
+import { turns } from '../../concurrency/event-loop-budget.ts';
 import { HubError } from '../../domain/error.ts';
 import { type Audience, agentsOf, type Control } from '../../domain/frame.ts';
 import type { Broadcast } from '../../ports/broadcast.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
+import { type Budgets, createBudgets } from '../budgets.ts';
 import { announceAll, announceEach } from './announce.ts';
 import type { ApiFrames } from './announcer.ts';
 import { Feed } from './feed.ts';
-import { receive } from './inbox.ts';
+import { createInbox } from './inbox.ts';
 import { createJoin } from './join.ts';
 import { createRecheck } from './recheck.ts';
 import type { Codec, Session } from './session.ts';
@@ -52,6 +54,8 @@ export interface LiveCounts {
 export interface Live {
   /** To be taken before the caller is identified: a revocation that comes in between then still ends the stream. */
   revocationSequence(): number;
+  /** Before a WebSocket of this caller opens. @throws HubError rate_limited after too many messages that were wrong */
+  admit(caller: LiveCaller): void;
   /** @throws HubError shutting_down, and what the broadcast throws */
   open(opening: Opening): Promise<Session>;
   /** Takes revocations, sign-outs and requests for the roster, of any node; when some may have been missed, asks the store about every caller and announces every agent stream. */
@@ -74,6 +78,8 @@ export interface LiveOptions {
   /** The frames of the API whose streams these are. */
   readonly api: ApiFrames;
   readonly handlers: Pick<StreamHandlers, 'message'>;
+  /** Default: its own. */
+  readonly budgets?: Pick<Budgets, 'received'>;
   readonly clock: Clock;
   readonly log: Log;
   /** Whether the store still knows the caller's key or login. @throws when it cannot be asked */
@@ -84,8 +90,10 @@ export interface LiveOptions {
 
 export function createLive(options: LiveOptions): Live {
   const { broadcast, api, handlers, clock, log, isStillValid, turned } = options;
+  const { received } = options.budgets ?? createBudgets();
   const feeds = new Map<Audience, Feed<Stream>>();
   const join = createJoin({ broadcast, api });
+  const inbox = createInbox({ handlers, received, turns, clock, log });
   const wheel = new Wheel<Stream>(slots);
   const blocked = new Set<Stream>();
   const endedBy: { [R in EndReason]?: number } = {};
@@ -133,6 +141,7 @@ export function createLive(options: LiveOptions): Live {
       stream.feed.remove(stream);
       wheel.remove(stream);
       blocked.delete(stream);
+      inbox.closed(stream);
       open--;
       endedBy[reason] = (endedBy[reason] ?? 0) + 1;
       release(stream.feed);
@@ -143,9 +152,8 @@ export function createLive(options: LiveOptions): Live {
       }
       if (draining && open === 0) for (const done of draining.done.splice(0)) done();
     },
-    received(stream, message, binary) {
-      void receive(stream, message, binary, handlers, log);
-    },
+    received: inbox.received,
+    pinged: inbox.pinged,
   };
 
   function release(feed: Feed<Stream>): void {
@@ -198,6 +206,7 @@ export function createLive(options: LiveOptions): Live {
   const timer = clock.every(slotMs, tick);
   return {
     revocationSequence: () => endingCount,
+    admit: inbox.admit,
     async open({ admitted, ...opening }) {
       const feed = feedOf(admitted.audience);
       open++;

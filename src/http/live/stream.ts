@@ -5,6 +5,7 @@ import { isAfter, type Position } from '../../domain/position.ts';
 import { Backlog } from './backlog.ts';
 import type { Piece, PlacedFrame } from './encoded.ts';
 import type { Feed, Follower } from './feed.ts';
+import type { IncomingMessages } from './incoming.ts';
 import type { Codec, Session, Sink } from './session.ts';
 
 /** Why a stream ended. */
@@ -15,7 +16,10 @@ export type EndReason =
   | 'revoked'
   | 'signed_out'
   | 'draining'
-  | 'failed'; // it could not be joined
+  | 'failed' // it could not be joined
+  | 'flood' // it sent more than it may
+  | 'mistakes' // it sent too many messages that were wrong
+  | 'silent'; // a WebSocket that answers no pings, or is in the middle of a frame
 
 /** What a stream needs of the registry it belongs to. */
 export interface StreamHome {
@@ -24,11 +28,18 @@ export interface StreamHome {
   unblocked(stream: Stream): void;
   ended(stream: Stream, reason: EndReason): void;
   received(stream: Stream, message: Uint8Array, binary: boolean): void;
+  pinged(stream: Stream, unread: boolean): void;
 }
 
 export type LiveCaller = Extract<Caller, { kind: 'user' | 'key' }>;
 
 const drained = ':\n\n';
+
+/** What a client is told that is not to do the same again. */
+const faults: { readonly [R in EndReason]?: string } = {
+  flood: 'Too many messages, or too large.',
+  mistakes: 'Too many messages that were wrong.',
+};
 
 export class Stream implements Session, Follower<Stream> {
   readonly home: StreamHome;
@@ -52,7 +63,8 @@ export class Stream implements Session, Follower<Stream> {
   blockedSince = -1;
   /** When it must end (monotonic ms). */
   endsAt = 0;
-  inFlight = 0;
+  /** What it sent; null until it sends something. */
+  incoming: IncomingMessages | null = null;
   backlog: Backlog | null = null;
   seen = 0;
   /** The last position replayed: the log may be ahead of what this node was sent of it. Null once that is passed. */
@@ -89,6 +101,10 @@ export class Stream implements Session, Follower<Stream> {
 
   get agentId(): string | null {
     return this.admitted.agentId;
+  }
+
+  get sender(): string | null {
+    return this.caller.kind === 'key' ? this.caller.keyId : null;
   }
 
   get isBlocked(): boolean {
@@ -151,8 +167,10 @@ export class Stream implements Session, Follower<Stream> {
 
   /** A keepalive, when the connection can take it. */
   keepalive(comment: Uint8Array): void {
-    if (this.ended || this.isBlocked || !this.sink || this.codec !== 'sse') return;
-    if (!this.sink.write(comment)) this.home.blocked(this);
+    if (this.ended || this.isBlocked || !this.sink) return;
+    if (this.codec !== 'sse') {
+      if (this.sink.ping?.() === false) this.end('silent');
+    } else if (!this.sink.write(comment)) this.home.blocked(this);
   }
 
   writable(): boolean {
@@ -170,6 +188,10 @@ export class Stream implements Session, Follower<Stream> {
     if (!this.ended) this.home.received(this, message, binary);
   }
 
+  pinged(unread: boolean): void {
+    if (!this.ended) this.home.pinged(this, unread);
+  }
+
   gone(): void {
     this.end('client');
   }
@@ -182,8 +204,8 @@ export class Stream implements Session, Follower<Stream> {
     this.sink = null;
     this.backlog = null;
     if (sink && reason !== 'client') {
-      if (reason === 'slow' || this.isBlocked) sink.cut();
-      else sink.end();
+      if (reason === 'slow' || reason === 'silent' || this.isBlocked) sink.cut();
+      else sink.end(faults[reason]);
     }
     this.home.ended(this, reason);
   }

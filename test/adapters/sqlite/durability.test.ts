@@ -113,8 +113,8 @@ async function fill(store: Store) {
     deployments: await itemsOf(from.deployments.list(tenantId, {}, firstPage)),
     events: await readAll(from, tenantId),
     approvals: await from.approvals.pending(tenantId, 'production'),
-    agents: await from.agents.list(tenantId),
-    reports: await from.agents.reports(tenantId, 'production'),
+    agents: await itemsOf(from.agents.list(tenantId, { limit: 99, after: null })),
+    reports: await from.agents.reports(tenantId, 'production', 99),
     rules: await from.rules.list(tenantId),
     value: await from.values.get(tenantId, 'n', t0),
   });

@@ -48,6 +48,8 @@ export class RawSocket {
   readonly opened: Promise<void>;
   text = '';
   closed = false;
+  /** Hears that more was read. */
+  onRead: (() => void) | null = null;
   readonly #socket: net.Socket;
   readonly #waiting = new Set<() => void>();
 
@@ -60,6 +62,7 @@ export class RawSocket {
     this.#socket.on('error', () => undefined);
     this.#socket.on('data', (chunk) => {
       this.text += chunk.toString('latin1');
+      this.onRead?.();
       this.#tell();
     });
     this.#socket.on('close', () => {

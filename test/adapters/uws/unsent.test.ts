@@ -21,6 +21,7 @@ const budgetsOf = (
 ): Budgets => ({
   unsent: new ByteBudget(unsent),
   received: new ByteBudget(received),
+  partial: new ByteBudget({ total: 0, share: 0 }),
 });
 
 /** A connection that asks and then reads nothing. */

@@ -22,9 +22,11 @@ async function greeting(text: string) {
       if (raw.refused) return { ...plain(400, [], raw.refused.message), close: true };
       const session: Session = {
         protocol: null,
+        sender: null,
         attach: (sink) => void sink.write(text),
         writable: () => true,
         received: () => undefined,
+        pinged: () => undefined,
         gone: () => void gone.push(session),
       };
       return { ...plain(200, [['X-Request-Id', 'r1']], null), live: session };
@@ -44,7 +46,9 @@ describe('a WebSocket that is opened after a wait', () => {
     for (let i = 0; i < 50; i++) {
       const socket = new WebSocketClient(hub.server.port);
       sockets.push(socket);
-      expect(await socket.handshake('/', {})).toMatch(/^HTTP\/1.1 101 .*\r\nX-Request-Id: r1\r\n/);
+      expect(await socket.handshake('/api/v1/stream', {})).toMatch(
+        /^HTTP\/1.1 101 .*\r\nX-Request-Id: r1\r\n/,
+      );
       expect(await socket.messages(1)).toEqual([Buffer.from('t'.repeat(64))]);
     }
     // An answer proves that the server has done with everything before it.
@@ -65,7 +69,7 @@ describe('a WebSocket that is opened after a wait', () => {
   ])('is refused with %s', async (_, headers) => {
     await using hub = await greeting('hello');
     const socket = new WebSocketClient(hub.server.port);
-    expect(await socket.handshake('/', headers)).toMatch(/^HTTP\/1.1 400 /);
+    expect(await socket.handshake('/api/v1/stream', headers)).toMatch(/^HTTP\/1.1 400 /);
     await socket.raw.untilClosed();
   });
 
@@ -86,7 +90,7 @@ describe('a WebSocket that is opened after a wait', () => {
     const socket = new RawSocket(hub.server.port);
     await socket.opened;
     socket.send(
-      'GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n' +
+      'GET /api/v1/stream HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n' +
         'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
     );
     expect(await socket.until((text) => text.endsWith('hello'))).toMatch(/^HTTP\/1.1 101 /);

@@ -4,6 +4,7 @@ import { createLocalBroadcast } from '../../../adapters/local/broadcast.ts';
 import type { Announcement } from '../../../src/domain/announcement.ts';
 import { agentsOf, dashboardsOf, type Frame, type FrameHeader } from '../../../src/domain/frame.ts';
 import type { Env } from '../../../src/domain/ids.ts';
+import { createBudgets } from '../../../src/http/budgets.ts';
 import type { ApiFrames } from '../../../src/http/live/announcer.ts';
 import { consoleFrames } from '../../../src/http/live/console-frames.ts';
 import { createLive } from '../../../src/http/live/live.ts';
@@ -58,6 +59,8 @@ export class FakeSocket implements Sink {
   readonly written: string[] = [];
   full = false;
   over: 'ended' | 'cut' | null = null;
+  /** What the client was told it did wrong. */
+  fault: string | null = null;
   readonly #codec: Codec;
   constructor(codec: Codec) {
     this.#codec = codec;
@@ -69,8 +72,9 @@ export class FakeSocket implements Sink {
     );
     return !this.full;
   }
-  end(): void {
+  end(fault?: string): void {
     this.over ??= 'ended';
+    this.fault = fault ?? null;
   }
   cut(): void {
     this.over ??= 'cut';
@@ -96,11 +100,13 @@ export function hub() {
   const log = memoryLog();
   const broadcast = createLocalBroadcast({ clock, log });
   const { seen, handlers } = recordingStreams();
+  const budgets = createBudgets();
   const standing = { asked: [] as string[], gone: new Set<string>(), away: false };
   const live = createLive({
     broadcast,
     api,
     handlers,
+    budgets,
     clock,
     log,
     async isStillValid(caller) {
@@ -171,5 +177,5 @@ export function hub() {
     return { session, socket, id };
   }
 
-  return { clock, log, broadcast, seen, live, open, standing };
+  return { clock, log, broadcast, seen, live, open, standing, budgets };
 }

@@ -444,19 +444,4 @@ describe('messages of an agent', () => {
       ]),
     );
   });
-
-  it('are at most 32 at a time, and dashboards send none', async () => {
-    const { open, seen } = hub();
-    seen.message = () => new Promise(() => undefined);
-    const { session, socket } = await open({ codec: 'json' });
-    for (let i = 0; i < 33; i++) session.received(text({ type: 'events', ref: i, body: {} }), false);
-    await settled();
-    expect(socket.written.map((t) => JSON.parse(t))).toMatchObject([
-      { ref: 32, status: 429, code: 'too_busy' },
-    ]);
-    const board = await open({ codec: 'json', dashboard: true });
-    board.session.received(text({ type: 'events', body: {} }), false);
-    await settled();
-    expect(JSON.parse(board.socket.written[0] ?? '')).toMatchObject({ status: 400 });
-  });
 });

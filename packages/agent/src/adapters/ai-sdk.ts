@@ -1,5 +1,7 @@
 // Tools of the Vercel AI SDK under a guard. Typed by shape: the SDK's package is not needed here.
 import { DeniedError, type Governs, type RunOptions } from '../guard/call.ts';
+import { ResultReplacedError } from '../guard/output.ts';
+import { aFunction, type Checks, checkOptions, oneOf } from '../options.ts';
 
 /** A tool object of the AI SDK. Tools without `execute` run elsewhere and are left as they are. */
 export interface AiTool {
@@ -15,17 +17,21 @@ export interface AiGuardOptions {
   readonly onDeny?: 'return' | 'throw';
 }
 
+const checks: Checks<AiGuardOptions> = { call: aFunction, onDeny: oneOf('return', 'throw') };
+
 type Execute = (input: unknown, options: unknown) => unknown;
 
 /**
  * The same tools, each call governed. A tool that yields preliminary results gives its last one only, because post contracts
  * see whole results.
+ * @throws TypeError naming an option that cannot be
  */
 export function guardTools<T extends { readonly [name: string]: AiTool }>(
   guard: Governs,
   tools: T,
   options: AiGuardOptions = {},
 ): T {
+  checkOptions(options, checks);
   const entries = Object.entries(tools).map(([name, tool]): [string, AiTool] => {
     if (!tool.execute) return [name, tool];
     return [name, { ...tool, execute: governed(guard, name, tool.execute.bind(tool) as Execute, options) }];
@@ -44,6 +50,8 @@ function governed(guard: Governs, name: string, execute: Execute, options: AiGua
       }
       return await guard.run(name, input, async (args) => whole(await execute(args, own)), given);
     } catch (failure) {
+      // A model reads text as well as anything else.
+      if (failure instanceof ResultReplacedError) return failure.text;
       if (!(failure instanceof DeniedError) || options.onDeny === 'throw') throw failure;
       return `Denied: ${failure.message}`;
     }

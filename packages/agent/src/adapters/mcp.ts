@@ -1,5 +1,6 @@
 // Tools of an MCP server under a guard. Typed by shape: the SDK's package is not needed here.
 import { DeniedError, type Governs, type RunOptions } from '../guard/call.ts';
+import { aFunction, type Checks, checkOptions } from '../options.ts';
 
 /** The part of an MCP server that registers tools. */
 export interface McpServerLike {
@@ -22,6 +23,8 @@ export interface McpGuardOptions {
   readonly call?: (args: object, extra: unknown) => RunOptions<McpResult>;
 }
 
+const checks: Checks<McpGuardOptions> = { call: aFunction };
+
 type Handler = (...given: unknown[]) => unknown;
 
 /**
@@ -33,6 +36,7 @@ export function guardServer<S extends McpServerLike>(
   server: S,
   options: McpGuardOptions = {},
 ): S {
+  checkOptions(options, checks);
   const registerTool = (
     name: string,
     config: { readonly inputSchema?: unknown },

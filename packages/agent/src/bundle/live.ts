@@ -51,7 +51,9 @@ export class LiveBundle<T> {
   #wanted: string | null;
   #tail: Promise<unknown> = Promise.resolve();
   #whenApplied: () => void = () => {};
-  #whenFailed: () => void = () => {};
+  #whenFailed: (failure: unknown) => void = () => {};
+  /** What went wrong last, for a start that ends without a bundle. */
+  #lastFailure: unknown = null;
 
   constructor(options: LiveBundleOptions<T>) {
     this.#options = options;
@@ -71,8 +73,8 @@ export class LiveBundle<T> {
         hub.approvals.look();
       },
       onError: (failure, what) => {
-        options.onError(failure, what);
-        this.#whenFailed();
+        this.#failed(failure, what);
+        this.#whenFailed(failure);
       },
       ...(options.idleTimeout === undefined ? {} : { idleTimeout: options.idleTimeout }),
     });
@@ -108,9 +110,8 @@ export class LiveBundle<T> {
     try {
       await this.#refetch(name, tooLong.signal);
     } catch (failure) {
-      const refused = failure instanceof HubResponseError && failure.status < 500 && failure.status !== 429;
-      if (!cached || refused) {
-        throw new ConfigurationError(`bundle ${name} cannot be used: ${String(failure)}`, failure);
+      if (!cached || isRefusal(failure)) {
+        throw new ConfigurationError(`bundle ${name} cannot be used: ${messageOf(failure)}`, failure);
       }
       this.#options.onError(failure, 'fetching the bundle; the one on disk is used');
       cached();
@@ -121,9 +122,12 @@ export class LiveBundle<T> {
 
   async #startAssigned(cached: (() => void) | null): Promise<void> {
     let timer: Timer | null = null;
-    const outcome = await new Promise<'applied' | 'failed' | 'late'>((resolve) => {
+    const outcome = await new Promise<'applied' | 'failed' | 'late' | 'refused'>((resolve) => {
       this.#whenApplied = () => resolve('applied');
-      if (cached) this.#whenFailed = () => resolve('failed');
+      this.#whenFailed = (failure) => {
+        if (isRefusal(failure)) resolve('refused');
+        else if (cached) resolve('failed');
+      };
       timer = this.#clock.after(cached ? patience : assignmentWait, () => resolve('late'), true);
       this.#follower.start();
     });
@@ -131,11 +135,11 @@ export class LiveBundle<T> {
     this.#whenApplied = () => {};
     this.#whenFailed = () => {};
     if (outcome === 'applied' || this.#current) return;
-    if (!cached) {
-      await this.close();
-      throw new ConfigurationError('the hub assigned no bundle within 30 seconds');
-    }
-    cached();
+    if (cached && outcome !== 'refused') return cached();
+    const failure = this.#lastFailure;
+    await this.close();
+    if (failure === null) throw new ConfigurationError('the hub assigned no bundle within 30 seconds');
+    throw new ConfigurationError(`no bundle can be used: ${messageOf(failure)}`, failure);
   }
 
   /** A function that puts the bundle on disk in use, or null when there is none that passes the checks. */
@@ -241,7 +245,19 @@ export class LiveBundle<T> {
   /** One change at a time, in the order of their frames. */
   #inTurn(what: string, task: () => Promise<void>): void {
     this.#tail = this.#tail.then(task).catch((failure: unknown) => {
-      if (!this.#closed.signal.aborted) this.#options.onError(failure, what);
+      if (!this.#closed.signal.aborted) this.#failed(failure, what);
     });
   }
+
+  #failed(failure: unknown, what: string): void {
+    this.#lastFailure = failure;
+    this.#options.onError(failure, what);
+  }
 }
+
+/** The hub answered, and will answer so again: the bundle on disk must not stand in for that. */
+const isRefusal = (failure: unknown): boolean =>
+  failure instanceof HubResponseError && failure.status < 500 && failure.status !== 429;
+
+const messageOf = (failure: unknown): string =>
+  failure instanceof Error ? failure.message : String(failure);

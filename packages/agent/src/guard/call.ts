@@ -41,13 +41,16 @@ export interface RunOptions<R> {
   readonly success?: (result: R) => boolean;
   /** The result as `output.text`. Default: text as it is, anything else as JSON. */
   readonly outputText?: (result: R) => string | null;
-  /** The result with its text replaced. Default: the text itself, read as JSON again when the result was no text. */
-  readonly replaceText?: (result: R, text: string) => R | string;
+  /**
+   * The result with its text replaced. Default: the text itself, read as JSON again when the result was no text; one that does not have the
+   * result's form any more is thrown as ResultReplacedError.
+   */
+  readonly replaceText?: (result: R, text: string) => R;
   /** Told of every post contract that fired, after the call. */
   readonly onWarning?: (warnings: readonly Warning[]) => void;
 }
 
-/** Arguments are plain data. */
+/** Arguments as contracts see them. */
 export type ToolArgs = { readonly [name: string]: unknown };
 
 /** The part of a guard that adapters need. */
@@ -57,5 +60,5 @@ export interface Governs {
     args: A,
     fn: (args: A) => R | PromiseLike<R>,
     options?: RunOptions<R>,
-  ): Promise<R | string>;
+  ): Promise<R>;
 }

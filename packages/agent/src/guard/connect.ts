@@ -3,10 +3,8 @@ import { dirname, join } from 'node:path';
 import { BundleCache } from '../bundle/cache.ts';
 import { LiveBundle } from '../bundle/live.ts';
 import { Pins } from '../bundle/pins.ts';
-import { isPublicKey } from '../bundle/signature.ts';
 import { ConfigurationError } from '../failure.ts';
-import { identifierPattern } from '../http.ts';
-import { HubClient } from '../hub.ts';
+import { HubClient, hubOptionsOf } from '../hub.ts';
 import { type StreamTransport, sseTransport } from '../stream/transport.ts';
 import { webSocketTransport } from '../stream/websocket.ts';
 import { compilePolicy } from './language.ts';
@@ -24,8 +22,7 @@ export async function connectGuard<G>(
   options: ConnectOptions,
   make: (policy: Policy, options: GuardOptions) => Made<G>,
 ): Promise<G> {
-  checkOptions(options);
-  const hub = new HubClient(options);
+  const hub = new HubClient(hubOptionsOf(options));
   const { bundleName = null, tags = {}, signing = 'if-signed', cacheFile, onError = () => {} } = options;
   const scope = { url: hub.http.address(''), env: hub.env, configured: bundleName };
   let made: Made<G> | null = null;
@@ -67,22 +64,4 @@ export async function connectGuard<G>(
 function transportOf({ transport = 'sse' }: ConnectOptions, hub: HubClient): StreamTransport {
   if (transport === 'sse') return sseTransport(hub.http.fetch);
   return webSocketTransport(transport === 'websocket' ? 'json' : 'msgpack');
-}
-
-const transports: readonly unknown[] = [undefined, 'sse', 'websocket', 'websocket-msgpack'];
-
-function checkOptions({ bundleName, tags = {}, signing = 'off', transport }: ConnectOptions): void {
-  if (!transports.includes(transport)) throw new ConfigurationError('there is no such transport');
-  if (bundleName !== undefined && !identifierPattern.test(bundleName)) {
-    throw new ConfigurationError('bundleName is not a valid identifier');
-  }
-  const entries = Object.entries(tags);
-  const fits = ([key, value]: [string, unknown]): boolean =>
-    key.length <= 128 && typeof value === 'string' && value.length <= 256;
-  if (entries.length > 64 || !entries.every(fits)) {
-    throw new ConfigurationError('tags are at most 64, keys at most 128 and values at most 256 characters');
-  }
-  if (typeof signing !== 'string' && (signing.length === 0 || !signing.every(isPublicKey))) {
-    throw new ConfigurationError('signing needs public keys of 64 hex characters');
-  }
 }

@@ -3,8 +3,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { systemClock } from '../clock.ts';
-import { ConfigurationError, type OnError } from '../failure.ts';
-import type { GuardMode, Principal } from '../record.ts';
+import type { OnError } from '../failure.ts';
+import type { GuardMode } from '../record.ts';
 import { toolNameProblem } from '../rules/evaluate/call.ts';
 import { globMatch } from '../rules/evaluate/glob.ts';
 import { createRedaction, type Redaction } from '../rules/redact.ts';
@@ -14,28 +14,21 @@ import { FileSink, StdoutSink } from '../sinks/line.ts';
 import { ServerSink } from '../sinks/server.ts';
 import { CompositeSink, type Sink } from '../sinks/sink.ts';
 import { installedTelemetry, noTelemetry, type Telemetry, telemetryOf } from '../telemetry.ts';
+import { judgedCopy } from './arguments.ts';
 import type { Governs, RunOptions, ToolArgs } from './call.ts';
+import { checkConnectOptions, checkEvaluateOptions, checkGuardOptions, checkRunOptions } from './checks.ts';
 import { connectGuard } from './connect.ts';
 import { compilePolicy, type YamlSource } from './language.ts';
-import type { ConnectOptions, GuardOptions } from './options.ts';
+import type { ConnectOptions, EvaluateOptions, GuardOptions } from './options.ts';
 import type { DryRun, Policy } from './policy.ts';
 import { GovernedCall } from './run.ts';
-
-/** What a dry run is asked with, besides tool and arguments. */
-export interface EvaluateOptions {
-  readonly principal?: Principal | null;
-  readonly environment?: string;
-  readonly metadata?: { readonly [name: string]: unknown };
-  /** The folder the tool would run in, for sandboxes. Over the guard's. */
-  readonly cwd?: string;
-  /** The tool's result; without it, post contracts are not asked. */
-  readonly output?: unknown;
-}
 
 /** Where a guard says what its owner should know, unless the owner wants to hear it elsewhere. */
 const notice = (message: string): void =>
   process.emitWarning(message, { type: 'ReeveWarning', code: 'REEVE_BUILT_IN_LIMIT' });
 
+/** Records a guard keeps in memory, unless it is told how many. */
+const maxEvents = 1000;
 /** A guard keeps the counts of this many runs for `call_index`. */
 const maxRuns = 10_000;
 
@@ -65,7 +58,7 @@ export class Guard implements Governs {
       ...options.redaction,
     });
     this.sessionId = options.sessionId ?? randomUUID();
-    this.events = new CollectingSink(options.maxEvents);
+    this.events = new CollectingSink(options.maxEvents ?? maxEvents);
     this.#sessions = options.sessions ?? new MemorySessionStore();
     this.#sink = new CompositeSink([this.events, ...this.#sinksOf(options, remote)]);
     const { openTelemetry } = options;
@@ -75,24 +68,36 @@ export class Guard implements Governs {
 
   /**
    * A guard over one YAML document, or over several in layers: later ones win, `observe_alongside` ones only record.
-   * @throws ConfigurationError naming every problem
+   * @throws TypeError naming an option that cannot be; ConfigurationError naming every problem of the contracts
    */
   static fromYaml(yaml: YamlSource | readonly YamlSource[], options: GuardOptions = {}): Guard {
+    checkGuardOptions(options);
     return new Guard(compilePolicy(yaml, options), options, false);
   }
 
-  /** A guard over a YAML file, or over several in layers, read once. @throws ConfigurationError */
+  /**
+   * A guard over a YAML file, or over several in layers, read once.
+   * @throws TypeError naming a file that cannot be read, or an option that cannot be; ConfigurationError naming every problem of the contracts
+   */
   static async fromFile(path: string | readonly string[], options: GuardOptions = {}): Promise<Guard> {
-    const layers = [path].flat().map((one) =>
-      readFile(one).catch((failure: unknown) => {
-        throw new ConfigurationError(`the contracts in ${one} cannot be read`, failure);
-      }),
-    );
+    checkGuardOptions(options);
+    const layers = [path].flat().map(async (one) => {
+      if (typeof one !== 'string' || one === '') throw new TypeError('path must be the path of a YAML file');
+      return readFile(one).catch((failure: NodeJS.ErrnoException) => {
+        throw new TypeError(`path: ${one} cannot be read (${failure.code ?? failure.message})`, {
+          cause: failure,
+        });
+      });
+    });
     return Guard.fromYaml(await Promise.all(layers), options);
   }
 
-  /** A guard over the bundle that a hub deploys, kept up to date by it. Must be closed. @throws ConfigurationError */
+  /**
+   * A guard over the bundle that a hub deploys, kept up to date by it. Must be closed.
+   * @throws TypeError naming an option that cannot be; ConfigurationError when there is no bundle that can be used
+   */
   static async connect(options: ConnectOptions): Promise<Guard> {
+    checkConnectOptions(options);
     return connectGuard(options, (policy, own) => {
       const guard = new Guard(policy, own, true);
       return {
@@ -125,18 +130,22 @@ export class Guard implements Governs {
   }
 
   /**
-   * Puts one call of a tool through the contracts and, when they allow it, calls `fn` with a copy of the arguments.
-   * @returns what `fn` returned, or its text as post contracts left it
-   * @throws DeniedError when the call is denied; whatever `fn` throws; TypeError for a tool name or arguments no rule can judge;
-   * storage failures of the counters
+   * Puts one call of a tool through the contracts and, when they allow it, calls `fn` with the arguments. They may hold anything: bytes,
+   * signals and functions reach `fn` as they are. A call whose arguments do not say what was judged any more is denied (`arguments_changed`).
+   * @returns what `fn` returned, as post contracts left it
+   * @throws DeniedError when the call is denied; whatever `fn` throws; ResultReplacedError when post contracts left only text of a result that
+   * was none; TypeError for a tool name, arguments or options that cannot be; storage failures of the counters
    */
   async run<A extends object, R>(
     tool: string,
     args: A,
     fn: (args: A) => R | PromiseLike<R>,
     options: RunOptions<R> = {},
-  ): Promise<R | string> {
-    const seen = plainCopy(tool, args);
+  ): Promise<R> {
+    checkTool(tool);
+    if (typeof fn !== 'function') throw new TypeError('fn must be a function: the tool itself');
+    checkRunOptions(options);
+    const judged = judgedCopy(args);
     const runId = options.sessionId ?? this.sessionId;
     const own = this.#options;
     const place = {
@@ -165,7 +174,7 @@ export class Guard implements Governs {
       onNotice: own.onNotice ?? notice,
       strict: own.strictAudit ?? false,
     };
-    return new GovernedCall<A, R>(parts, place, tool, seen, options).run(fn);
+    return new GovernedCall<A, R>(parts, place, { tool, args, judged }, options).run(fn);
   }
 
   /**
@@ -173,9 +182,11 @@ export class Guard implements Governs {
    * Hooks and contracts as code are not asked. @throws TypeError as `run`
    */
   evaluate(tool: string, args: ToolArgs, options: EvaluateOptions = {}): DryRun {
+    checkTool(tool);
+    checkEvaluateOptions(options);
     const call = {
       tool,
-      args: plainCopy(tool, args),
+      args: judgedCopy(args),
       environment: options.environment ?? this.#environment,
       principal: options.principal !== undefined ? options.principal : (this.#options.principal ?? null),
       metadata: options.metadata ?? {},
@@ -231,16 +242,8 @@ export class Guard implements Governs {
   }
 }
 
-/** A copy that nobody can change while the call waits. @throws TypeError */
-function plainCopy<A extends object>(tool: string, args: A): A {
+/** @throws TypeError */
+function checkTool(tool: string): void {
   const problem = toolNameProblem(tool);
   if (problem) throw new TypeError(problem);
-  if (typeof args !== 'object' || args === null || Array.isArray(args)) {
-    throw new TypeError('the arguments must be an object');
-  }
-  try {
-    return structuredClone(args);
-  } catch (failure) {
-    throw new TypeError('the arguments must be plain data', { cause: failure });
-  }
 }

@@ -2,7 +2,7 @@
 import type { HookEvaluated, Principal } from '../record.ts';
 import type { ToolArgs } from './call.ts';
 
-/** The call as hooks see it; the arguments are those the tool will get. */
+/** The call as hooks see it. The arguments are a frozen copy of those that the tool will get. */
 export interface HookCall {
   readonly tool: string;
   readonly args: ToolArgs;

@@ -45,12 +45,10 @@ export interface Language extends Dialect {
 /**
  * Compiles one document, or several: later ones replace contracts of earlier ones by id, and those with `observe_alongside` become
  * shadow copies that only record (document 5 §1.11). The version is the hash of the bytes; of several, of their hashes (§1.12).
- * @throws ConfigurationError that names every problem of every document
+ * @throws ConfigurationError that names every problem of every document; TypeError for what is no document
  */
 export function compilePolicy(yaml: YamlSource | readonly YamlSource[], language: Language = {}): Policy {
-  const sources = (typeof yaml === 'string' || yaml instanceof Uint8Array ? [yaml] : yaml).map((source) =>
-    typeof source === 'string' ? Buffer.from(source, 'utf8') : source,
-  );
+  const sources = (Array.isArray(yaml) ? yaml : [yaml]).map(bytesOf);
   if (sources.length === 0 || sources.length > maxLayers) {
     throw new ConfigurationError(`contracts come in 1 to ${maxLayers} documents`);
   }
@@ -75,6 +73,16 @@ export function compilePolicy(yaml: YamlSource | readonly YamlSource[], language
   const [first = '', ...others] = sources.map(sha256);
   const version = others.length === 0 ? first : sha256(Buffer.from([first, ...others].join(':')));
   return new Policy(compiled.bundle, version);
+}
+
+/** @throws TypeError for what is no YAML, such as the path of a file */
+function bytesOf(source: unknown): Uint8Array {
+  if (source instanceof Uint8Array) return source;
+  if (typeof source !== 'string') throw new TypeError('yaml must be the text or the bytes of a document');
+  if (/^[^\n:]+\.ya?ml$/.test(source)) {
+    throw new TypeError(`yaml must be the document itself; Guard.fromFile reads ${source}`);
+  }
+  return Buffer.from(source, 'utf8');
 }
 
 function engineOptions(language: Language): EngineOptions {

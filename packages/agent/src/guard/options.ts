@@ -27,7 +27,7 @@ export interface GuardOptions extends Language {
   readonly contracts?: readonly CodeContract[];
   /** Besides the collecting sink, which is always first. */
   readonly sinks?: readonly Sink[];
-  /** Records kept in memory; default 50,000. */
+  /** Records kept in memory (`guard.events`); default 1,000. */
   readonly maxEvents?: number;
   readonly redaction?: RedactionPolicy;
   /** Default: the hub's, when there is a hub; else none, and calls that need approval are denied. */
@@ -73,4 +73,15 @@ export interface ConnectOptions extends Omit<GuardOptions, 'hub' | 'environment'
     readonly version: number | null;
     readonly policyVersion: string;
   }) => void;
+}
+
+/** What a dry run is asked with, besides tool and arguments. */
+export interface EvaluateOptions {
+  readonly principal?: Principal | null;
+  readonly environment?: string;
+  readonly metadata?: { readonly [name: string]: unknown };
+  /** The folder the tool would run in, for sandboxes. Over the guard's. */
+  readonly cwd?: string;
+  /** The tool's result; without it, post contracts are not asked. */
+  readonly output?: unknown;
 }

@@ -8,12 +8,38 @@ export function looksSuccessful(result: unknown): boolean {
   return !is_error && !isError;
 }
 
-/** The replaced text in the form the result had, if it still has that form; else the text. */
-export function replaceText<R>(result: R, text: string): R | string {
-  if (typeof result === 'string') return text;
-  try {
-    return JSON.parse(text) as R;
-  } catch {
-    return text;
+/** The tool ran, but contracts took something out of its result, and what is left does not have the result's form any more. */
+export class ResultReplacedError extends Error {
+  /** What may be shown instead of the result. */
+  readonly text: string;
+
+  constructor(text: string) {
+    super(`contracts replaced the tool's result by text: ${text}`);
+    this.name = 'ResultReplacedError';
+    this.text = text;
   }
+}
+
+/**
+ * The replaced text in the form that the result had: as text, or as plain data read from JSON again.
+ * @throws ResultReplacedError when it does not have that form
+ */
+export function replaceText<R>(result: R, text: string): R {
+  if (typeof result === 'string') return text as R;
+  let read: unknown;
+  try {
+    read = JSON.parse(text);
+  } catch {
+    throw new ResultReplacedError(text);
+  }
+  if (!sameForm(result, read)) throw new ResultReplacedError(text);
+  return read as R;
+}
+
+/** Both are lists, both are plain objects, or both are values of one type. */
+function sameForm(result: unknown, read: unknown): boolean {
+  if (typeof result !== typeof read || Array.isArray(result) !== Array.isArray(read)) return false;
+  if (typeof result !== 'object' || result === null || read === null) return result !== null;
+  const kind: unknown = Object.getPrototypeOf(result);
+  return Array.isArray(result) || kind === Object.prototype || kind === null;
 }

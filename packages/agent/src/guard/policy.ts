@@ -6,7 +6,7 @@ import { type ToolCall, textOf } from '../rules/evaluate/call.ts';
 import type { CompiledBundle } from '../rules/evaluate/compile.ts';
 import type { Counters } from '../rules/evaluate/limits.ts';
 import { attemptDecision, type Decision, evaluateCall } from '../rules/evaluate/live.ts';
-import { dryRun, type DryRun as EngineDryRun } from '../rules/evaluate/playground.ts';
+import { dryRun, type DryRun as EngineDryRun, type EvaluatedContract } from '../rules/evaluate/playground.ts';
 import { evaluatePost, type PostResult } from '../rules/evaluate/post.ts';
 import { sideEffectOf } from '../rules/evaluate/tools.ts';
 import type { AgentManifest } from '../sinks/server.ts';
@@ -20,11 +20,27 @@ export interface AfterCall {
   readonly text: string | null;
 }
 
+type Camel<S> = S extends `${infer A}_${infer B}` ? `${A}${Capitalize<Camel<B>>}` : S;
+/** The same fields under names of JavaScript. */
+type CamelFields<T> = { readonly [K in keyof T as Camel<K>]: T[K] };
+
+/** A contract that looked at the call. */
+export type DryRunContract = CamelFields<EvaluatedContract>;
+
 /** A dry run: every contract that looks at the call, and the reasons of those that would have denied or warned. */
-export interface DryRun extends EngineDryRun {
-  readonly deny_reasons: readonly string[];
-  readonly warn_reasons: readonly string[];
-}
+export type DryRun = Omit<CamelFields<EngineDryRun>, 'contractsEvaluated'> & {
+  readonly contractsEvaluated: readonly DryRunContract[];
+  readonly denyReasons: readonly string[];
+  readonly warnReasons: readonly string[];
+};
+
+const camelFields = <T extends object>(fields: T): CamelFields<T> =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      value,
+    ]),
+  ) as CamelFields<T>;
 
 /** A compiled bundle in use. Immutable. */
 export class Policy {
@@ -81,7 +97,12 @@ export class Policy {
           ? [entry.message]
           : [],
       );
-    return { ...run, deny_reasons: reasons(false), warn_reasons: reasons(true) };
+    return {
+      ...camelFields(run),
+      contractsEvaluated: run.contracts_evaluated.map(camelFields),
+      denyReasons: reasons(false),
+      warnReasons: reasons(true),
+    };
   }
 
   /** Where the document itself wants records written. */
@@ -100,6 +121,6 @@ export class Policy {
         tool: rule.type === 'session' ? '*' : rule.tools.length === 1 ? (rule.tools[0] ?? '*') : rule.tools,
         mode: rule.mode,
       }));
-    return { agent_id: agentId, policy_version: this.version, contracts };
+    return { agentId, policyVersion: this.version, contracts };
   }
 }

@@ -12,9 +12,11 @@ import {
 import type { Decision } from '../rules/evaluate/live.ts';
 import type { SessionStore } from '../sessions.ts';
 import type { CallSpan } from '../telemetry.ts';
+import { sayTheSame, shownToPeople } from './arguments.ts';
 import { DeniedError, type RunOptions, type ToolArgs } from './call.ts';
 import { askAfter, askContract, type CodeContract, type ContractType } from './contract.ts';
 import { RunCounters } from './counters.ts';
+import { argumentsChanged, type Denial, denialOf, refusedByPeople } from './denial.ts';
 import { askHooks, type BeforeHook, type HookCall } from './hook.ts';
 import { Journal, type JournalPorts } from './journal.ts';
 import { looksSuccessful, replaceText } from './output.ts';
@@ -45,17 +47,21 @@ export interface CallPlace {
   readonly principal: Principal | null;
 }
 
-interface Denial {
-  readonly source: string;
-  readonly name: string | null;
-  readonly reason: string;
-  readonly policyError?: boolean;
+interface Asked<A> {
+  readonly tool: string;
+  /** What the tool gets. */
+  readonly args: A;
+  /** What is judged: a copy of the arguments, which nobody can change while the call waits. */
+  readonly judged: ToolArgs;
 }
 
 /** Everything one call needs while it runs. It is judged by the policy it began with; after an approval by the one in force then. */
 export class GovernedCall<A extends object, R> {
   readonly #parts: RunParts;
+  readonly #args: A;
   readonly #input: HookCall;
+  /** The arguments for people and records. */
+  readonly #shown: ToolArgs;
   readonly #options: RunOptions<R>;
   readonly #journal: Journal;
   readonly #counters: RunCounters;
@@ -67,14 +73,15 @@ export class GovernedCall<A extends object, R> {
   #policyError = false;
   #policy: Policy;
 
-  constructor(parts: RunParts, place: CallPlace, tool: string, args: A, options: RunOptions<R>) {
+  constructor(parts: RunParts, place: CallPlace, { tool, args, judged }: Asked<A>, options: RunOptions<R>) {
     this.#parts = parts;
     this.#policy = parts.policy;
     this.#options = options;
     const { environment, principal } = place;
-    const seen = args as ToolArgs;
     const { metadata = {}, cwd = null } = options;
-    this.#input = { tool, args: seen, environment, principal, metadata, cwd };
+    this.#args = args;
+    this.#shown = shownToPeople(judged);
+    this.#input = { tool, args: judged, environment, principal, metadata, cwd };
     const side_effect = parts.policy.sideEffect(this.#input);
     this.#journal = new Journal(parts, {
       run_id: place.runId,
@@ -82,7 +89,7 @@ export class GovernedCall<A extends object, R> {
       call_index: place.callIndex,
       parent_call_id: place.parentCallId,
       tool_name: tool,
-      tool_args: args,
+      tool_args: this.#shown,
       side_effect,
       environment,
       principal,
@@ -100,10 +107,14 @@ export class GovernedCall<A extends object, R> {
     this.#span.set({ 'reeve.policy_version': parts.policy.version });
   }
 
-  /** @throws DeniedError; whatever the tool throws; storage failures, before the tool runs */
-  async run(fn: (args: A) => R | PromiseLike<R>): Promise<R | string> {
+  /** @throws DeniedError; whatever the tool throws; ResultReplacedError; storage failures, before the tool runs */
+  async run(fn: (args: A) => R | PromiseLike<R>): Promise<R> {
     try {
       await this.#decide();
+      if (!sayTheSame(this.#input.args, this.#args)) {
+        await this.#counters.withdraw();
+        await this.#deny(argumentsChanged);
+      }
     } catch (failure) {
       const message = failure instanceof Error ? failure.message : String(failure);
       this.#span.set({ 'governance.reason': message });
@@ -191,13 +202,13 @@ export class GovernedCall<A extends object, R> {
     try {
       const pending = await approvals.request(
         {
-          tool_name: this.#input.tool,
-          tool_args: this.#input.args,
+          tool: this.#input.tool,
+          args: this.#shown,
           message: asked.reason,
           timeout: terms.timeout,
-          timeout_effect: terms.timeoutEffect,
-          decision_source: asked.source,
-          contract_name: asked.name,
+          timeoutEffect: terms.timeoutEffect,
+          decisionSource: asked.source,
+          contractName: asked.name,
           contracts: decision.asks,
         },
         this.#options.signal,
@@ -209,14 +220,9 @@ export class GovernedCall<A extends object, R> {
         `Approval could not be had: ${failure instanceof Error ? failure.message : String(failure)}`,
       );
     }
-    const by = outcome.decidedBy === null ? '' : ` by ${outcome.decidedBy}`;
-    const why = outcome.reason === null ? '' : `: ${outcome.reason}`;
     if (!outcome.proceed) {
-      const denied = outcome.status === 'denied';
-      const reason = denied
-        ? `${asked.reason} (denied${by}${why})`
-        : `${asked.reason} (nobody decided in time)`;
-      return this.#deny({ ...asked, reason }, denied ? 'call_approval_denied' : 'call_approval_timeout');
+      const action = outcome.status === 'denied' ? 'call_approval_denied' : 'call_approval_timeout';
+      return this.#deny(refusedByPeople(asked, outcome), action);
     }
     const action = outcome.status === 'approved' ? 'call_approval_granted' : 'call_approval_timeout';
     await this.#record(action, told);
@@ -282,12 +288,11 @@ export class GovernedCall<A extends object, R> {
     this.#counts = { ...this.#counts, ...(await this.#counters.execution()) };
   }
 
-  async #execute(fn: (args: A) => R | PromiseLike<R>): Promise<R | string> {
+  async #execute(fn: (args: A) => R | PromiseLike<R>): Promise<R> {
     const { within } = this.#parts;
     let result: R;
     try {
-      const args = this.#input.args as unknown as A;
-      result = await this.#span.within(() => within(this.#callId, async () => fn(args)));
+      result = await this.#span.within(() => within(this.#callId, async () => fn(this.#args)));
     } catch (failure) {
       const message = failure instanceof Error ? failure.message : String(failure);
       const text = await this.#finish(false, message, message);
@@ -387,10 +392,3 @@ const shadowSources: { readonly [type: string]: string } = {
   session_contract: 'yaml_session',
   postcondition: 'yaml_postcondition',
 };
-
-const denialOf = (decision: Decision): Denial => ({
-  source: decision.source ?? 'yaml_precondition',
-  name: decision.name,
-  reason: decision.reason ?? 'Denied.',
-  policyError: decision.policyError,
-});

@@ -5,14 +5,20 @@ export const maxDepth = 64;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
+export interface MessagePackBounds {
+  /** Byte strings are taken, too: as a Uint8Array; default false. */
+  readonly binary?: boolean;
+  /** Items of all lists and maps together; default unbounded. A value may take a hundred times its byte in memory. */
+  readonly maxValues?: number;
+}
+
 /**
  * The one value these bytes hold. Whole numbers beyond 2^53 lose precision; a `__proto__` becomes a key of its own.
- * @param binary byte strings are taken, too: as a Uint8Array
  * @throws RangeError that says why: bytes that end too soon or go on too long, nesting deeper than JSON may, keys that are no texts, texts
  * that are not UTF-8, a type that JSON has not
  */
-export function readMessagePack(bytes: Uint8Array, binary = false): unknown {
-  const reader = new Reader(bytes, binary);
+export function readMessagePack(bytes: Uint8Array, bounds: MessagePackBounds = {}): unknown {
+  const reader = new Reader(bytes, bounds);
   const value = reader.value(0);
   if (!reader.ended) throw new RangeError('bytes follow the value');
   return value;
@@ -22,11 +28,17 @@ class Reader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   readonly #binary: boolean;
+  readonly #maxValues: number;
+  #values = 0;
   #at = 0;
 
-  constructor(bytes: Uint8Array, binary: boolean) {
+  constructor(
+    bytes: Uint8Array,
+    { binary = false, maxValues = Number.POSITIVE_INFINITY }: MessagePackBounds,
+  ) {
     this.#bytes = bytes;
     this.#binary = binary;
+    this.#maxValues = maxValues;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
@@ -108,14 +120,14 @@ class Reader {
   }
 
   #list(length: number, depth: number): unknown[] {
-    this.#enter(length, depth);
+    this.#enter(length, length, depth);
     const list: unknown[] = [];
     for (let i = 0; i < length; i++) list.push(this.value(depth + 1));
     return list;
   }
 
   #map(length: number, depth: number): { [name: string]: unknown } {
-    this.#enter(length * 2, depth);
+    this.#enter(length, length * 2, depth);
     const entries: [string, unknown][] = [];
     for (let i = 0; i < length; i++) {
       const key = this.value(depth + 1);
@@ -125,9 +137,11 @@ class Reader {
     return Object.fromEntries(entries);
   }
 
-  /** Every item takes a byte at least. */
-  #enter(items: number, depth: number): void {
-    if (items > this.#bytes.length - this.#at) throw tooShort();
+  /** Before a list or map is made. @param bytes it takes at least */
+  #enter(items: number, bytes: number, depth: number): void {
+    this.#values += items;
+    if (this.#values > this.#maxValues) throw new RangeError(`it holds more than ${this.#maxValues} values`);
+    if (bytes > this.#bytes.length - this.#at) throw tooShort();
     if (depth >= maxDepth) throw new RangeError(`it is nested deeper than ${maxDepth} levels`);
   }
 

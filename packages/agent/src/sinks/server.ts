@@ -9,8 +9,8 @@ import { Spool } from './spool.ts';
 
 /** What an agent that brings its own contracts tells the hub about them. */
 export interface AgentManifest {
-  readonly agent_id: string;
-  readonly policy_version: string;
+  readonly agentId: string;
+  readonly policyVersion: string;
   readonly contracts: readonly {
     readonly id: string;
     readonly type: string;
@@ -25,7 +25,7 @@ export interface ServerSinkOptions {
   readonly agentId: string;
   /** The bundle that decided, at the time of the record. */
   readonly bundleName?: () => string | null;
-  /** Sent with the next batch whenever its policy_version has changed. */
+  /** Sent with the next batch whenever its policy version has changed. */
   readonly manifest?: () => AgentManifest | null;
   /** Default 50. */
   readonly batchSize?: number;
@@ -198,9 +198,9 @@ export class ServerSink implements Sink {
   async #post(events: readonly WireEvent[]): Promise<void> {
     if (events.length === 0) return;
     const manifest = this.#options.manifest?.() ?? null;
-    if (manifest && manifest.policy_version !== this.#manifestSent) {
+    if (manifest && manifest.policyVersion !== this.#manifestSent) {
       await this.#options.post(events, manifest);
-      this.#manifestSent = manifest.policy_version;
+      this.#manifestSent = manifest.policyVersion;
     } else await this.#options.post(events);
   }
 }

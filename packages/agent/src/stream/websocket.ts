@@ -127,7 +127,9 @@ function converse(socket: Duplex, head: Buffer, request: StreamRequest): Promise
       if (message.type === 'ping') socket.write(clientFrame(opcodes.pong, message.bytes));
       else {
         const frame = frameOf(
-          message.type === 'text' ? JSON.parse(message.text) : readMessagePack(message.bytes, true),
+          message.type === 'text'
+            ? JSON.parse(message.text)
+            : readMessagePack(message.bytes, { binary: true }),
         );
         if (frame) request.frame(frame);
       }

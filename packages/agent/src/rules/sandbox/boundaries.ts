@@ -2,7 +2,7 @@
 
 import { compileGlob } from '../evaluate/glob.ts';
 import { climbs, type Files, lexicalPath, liesWithin, readingsOf } from './path.ts';
-import type { ShellWord } from './shell.ts';
+import { hasWildcard, type ShellWord } from './shell.ts';
 import { filePathOf, isFileUrl } from './url.ts';
 
 /** Links and folders that are looked up to follow one glob. */
@@ -104,6 +104,7 @@ export class Boundaries {
     const steps = stepsOf(word);
     if (steps.some(({ text, wild }) => text === '..' || (wild && text.startsWith('.')))) return true;
     const first = steps.findIndex(({ wild }) => wild);
+    if (first < 0) return false;
     const fixed = steps.slice(0, first).map(({ text }) => text);
     const tilde = word.live.startsWith('~');
     if (tilde && first === 0) return true;
@@ -170,7 +171,7 @@ function stepsOf({ text, live }: ShellWord): GlobStep[] {
     const meaning = live.slice(from, from + part.length);
     from += part.length + 1;
     if (part === '' || part === '.') continue;
-    const wild = /[*?[]/.test(meaning);
+    const wild = hasWildcard({ live: meaning });
     if (wild) {
       const fits = compileGlob(patternOf(part, meaning));
       // A wildcard at the start does not match a dot there.

@@ -5,7 +5,8 @@ import type { NamedCommand } from './arguments.ts';
 import { type Boundaries, isHarmless } from './boundaries.ts';
 import { expandBraces } from './brace.ts';
 import { hostsOfProgram } from './network.ts';
-import { literalWord, readCommand, type ShellCommand, type ShellWord } from './shell.ts';
+import { hasWildcard, literalWord, readCommand, type ShellCommand, type ShellWord } from './shell.ts';
+import { textWords } from './texts.ts';
 import { hostsInText } from './url.ts';
 
 /** What one sandbox asks of the commands of one call. */
@@ -86,20 +87,22 @@ class CommandJudge {
   #judge(words: readonly ShellWord[], read: ShellCommand, depth: number): boolean {
     const { commands } = this.#rules;
     const [first] = words;
-    const listed = first !== undefined && commands?.has(first.text) === true && !isGlob(first);
+    const listed = first !== undefined && commands?.has(first.text) === true && !hasWildcard(first);
     if (commands && !listed) return true;
-    const judged = [...(listed ? words.slice(1) : words), ...read.remarks];
-    if (judged.some((word) => this.#pathLeaves(word))) return true;
+    const texts = textWords(words.map(({ text }) => text));
+    const named = words.filter((word, i) => !texts.has(i) || hasWildcard(word));
+    const judged = [...(listed ? named.slice(1) : named), ...read.remarks];
     // Not every shell knows braces: to others they are part of the name.
-    if (read.words.some((word) => word.live.includes('{') && this.#pathLeaves(word))) return true;
-    return this.#hostLeaves(words, read) || this.#inner(words, depth);
+    judged.push(...read.words.filter((word) => word.live.includes('{')));
+    if (judged.some((word) => this.#pathLeaves(word))) return true;
+    return this.#hostLeaves(named, read) || this.#inner(words, depth);
   }
 
   #pathLeaves(word: ShellWord): boolean {
     const { boundaries, cwds } = this.#rules;
     if (boundaries === null) return false;
     return cwds.some((cwd) => {
-      if (isGlob(word) && boundaries.globLeaves(word, cwd)) return true;
+      if (hasWildcard(word) && boundaries.globLeaves(word, cwd)) return true;
       if (boundaries.wordLeaves(word.text, cwd, word.live.startsWith('~'))) return true;
       for (const part of partsOf(word.text)) {
         if (part === null) return true;
@@ -127,7 +130,8 @@ class CommandJudge {
     for (const [i, word] of words.entries()) {
       if (!shells.has(baseName(word.text))) continue;
       const inner = commandString(words.slice(i + 1));
-      if (inner && (isGlob(inner) || this.leaves({ line: inner.text, words: [] }, depth + 1))) return true;
+      if (inner && (hasWildcard(inner) || this.leaves({ line: inner.text, words: [] }, depth + 1)))
+        return true;
     }
     const first = words[0]?.text;
     if (first !== 'eval' && first !== 'trap') return false;
@@ -137,7 +141,6 @@ class CommandJudge {
   }
 }
 
-const isGlob = (word: ShellWord): boolean => /[*?[]/.test(word.live);
 const baseName = (word: string): string => word.slice(word.lastIndexOf('/') + 1);
 
 /** The word that a shell runs as a command; undefined when none of its options is `-c`. */

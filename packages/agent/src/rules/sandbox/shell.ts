@@ -25,6 +25,13 @@ export interface ShellCommand {
 /** A word whose every character is literal. */
 export const literalWord = (text: string): ShellWord => ({ text, live: '\0'.repeat(text.length) });
 
+/** Whether a shell would look for names that match the word, or the component of it: `*`, `?`, or a set in brackets. */
+export function hasWildcard({ live }: Pick<ShellWord, 'live'>): boolean {
+  if (live.includes('*') || live.includes('?')) return true;
+  const open = live.indexOf('[');
+  return open >= 0 && live.includes(']', open + 2);
+}
+
 /**
  * Reads a command line. Null when it is more, or other, than one simple command whose words are known without running it: it chains,
  * groups or substitutes, expands a variable, holds a here-document or a NUL, or is no valid syntax.

@@ -1,0 +1,32 @@
+// Why a call does not run, in the words of its record. Decides nothing.
+import type { ApprovalOutcome } from '../approvals.ts';
+import type { Decision } from '../rules/evaluate/live.ts';
+
+export interface Denial {
+  readonly source: string;
+  readonly name: string | null;
+  readonly reason: string;
+  readonly policyError?: boolean;
+}
+
+export const denialOf = (decision: Decision): Denial => ({
+  source: decision.source ?? 'yaml_precondition',
+  name: decision.name,
+  reason: decision.reason ?? 'Denied.',
+  policyError: decision.policyError,
+});
+
+/** What was asked, and that it was refused or that nobody decided. */
+export function refusedByPeople(asked: Denial, { status, decidedBy, reason }: ApprovalOutcome): Denial {
+  if (status !== 'denied') return { ...asked, reason: `${asked.reason} (nobody decided in time)` };
+  const by = decidedBy === null ? '' : ` by ${decidedBy}`;
+  const why = reason === null ? '' : `: ${reason}`;
+  return { ...asked, reason: `${asked.reason} (denied${by}${why})` };
+}
+
+/** The arguments are not those that were judged: somebody changed them while the call waited. */
+export const argumentsChanged: Denial = {
+  source: 'arguments_changed',
+  name: 'arguments_changed',
+  reason: 'The arguments were changed after they were judged. Make the call again.',
+};

@@ -1,0 +1,83 @@
+// The schemas that have a name of their own: the OpenAPI document describes each once and refers to it wherever it occurs. What is used by one
+// route alone needs no name here.
+import type { z } from 'zod';
+import { registration } from './agents.ts';
+import { approval } from './approvals.ts';
+import { message } from './auth.ts';
+import { version as bundleVersion, deployment } from './bundles.ts';
+import { detail as composition, item, updateStrategy } from './compositions.ts';
+import { detail as contract } from './contracts.ts';
+import { eventBatch, eventInput, manifest, outcome, rejected, stored } from './events.ts';
+import {
+  anyObject,
+  approvalStatus,
+  assignmentSource,
+  bundleName,
+  contractId,
+  contractType,
+  env,
+  instant,
+  mode,
+  tagMap,
+  tags,
+  uuid,
+  yamlDocument,
+} from './fields.ts';
+import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './frames.ts';
+import { link, storageState } from './health.ts';
+import { truncatedField } from './listed.ts';
+import { rule } from './rules.ts';
+import { toolArguments, toolSettings } from './settings.ts';
+import { keySuccession } from './signature.ts';
+
+const pascal = (name: string): string =>
+  name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** `ContractUpdateEvent` for `contract_update`. */
+const eventNames = (table: FrameTable) =>
+  Object.fromEntries(Object.entries(table).map(([type, { data }]) => [`${pascal(type)}Event`, data]));
+
+const { assignment_changed: agentAssignment, ...agentFrames } = consoleAgentFrames;
+const { assignment_changed: dashboardAssignment, ...dashboardFrames } = consoleDashboardFrames;
+
+export const components: { readonly [name: string]: z.ZodType } = {
+  Environment: env,
+  Uuid: uuid,
+  Instant: instant,
+  JsonObject: anyObject,
+  Mode: mode,
+  Truncated: truncatedField,
+  Message: message,
+  BundleName: bundleName,
+  BundleVersion: bundleVersion,
+  Deployment: deployment,
+  KeySuccession: keySuccession,
+  ContractId: contractId,
+  ContractType: contractType,
+  Contract: contract,
+  ContractTags: tags,
+  CompositionItem: item,
+  Composition: composition,
+  UpdateStrategy: updateStrategy,
+  YamlDocument: yamlDocument,
+  Approval: approval,
+  ApprovalStatus: approvalStatus,
+  AuditEventInput: eventInput,
+  AuditEventBatch: eventBatch,
+  AuditEvent: stored,
+  AuditEventOutcome: outcome,
+  RejectedEvent: rejected,
+  AgentManifest: manifest,
+  AgentRegistration: registration,
+  AgentTags: tagMap,
+  AssignmentRule: rule,
+  AssignmentSource: assignmentSource,
+  ToolArguments: toolArguments,
+  ToolSettings: toolSettings,
+  StorageState: storageState,
+  StoreConnection: link,
+  ...eventNames(agentFrames),
+  ...eventNames(dashboardFrames),
+  AgentAssignmentChangedEvent: agentAssignment.data,
+  DashboardAssignmentChangedEvent: dashboardAssignment.data,
+};

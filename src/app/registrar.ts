@@ -1,0 +1,234 @@
+// Which agents become registered: whoever was seen, within two caps that one API key, or one tenant, cannot get over by inventing agents. Above
+// them nothing is refused: the agent is served, it is only not registered.
+import { BoundedMap } from '../concurrency/bounded-map.ts';
+import type { Registration } from '../domain/agent.ts';
+import { type Env, hash32 } from '../domain/ids.ts';
+import { limitNames } from '../domain/limit-names.ts';
+import type { AgentStore } from '../ports/agents.ts';
+import type { Clock, Timer } from '../ports/clock.ts';
+import type { Limits } from '../ports/limits.ts';
+import type { Log } from '../ports/log.ts';
+import type { Secrets } from '../ports/secrets.ts';
+
+export interface RegistrarParts {
+  readonly agents: Pick<AgentStore, 'seen' | 'count' | 'addLeftOut' | 'leftOut'>;
+  readonly limits: Limits;
+  readonly clock: Clock;
+  readonly secrets: Pick<Secrets, 'uuid'>;
+  readonly log: Log;
+  /** Agents that one API key may bring in a minute. */
+  readonly newPerMinute: number;
+  /** Agents of a tenant that live: retired ones do not count. */
+  readonly maxLive: number;
+}
+
+/** Who brought an agent. */
+export interface Source {
+  readonly tenantId: string;
+  readonly env: Env;
+  /** Of the API key. */
+  readonly keyId: string;
+}
+
+/** What a key may still bring, taken from its limit in portions, so that a fleet does not ask the limiter for each agent. */
+interface Portion {
+  left: number;
+  until: number;
+  closedUntil: number;
+  refilling: Promise<void> | null;
+}
+
+/** What is known of a tenant's living agents. */
+interface Living {
+  count: number;
+  /** Registrations under way. */
+  pending: number;
+  readAt: number;
+  reading: Promise<void> | null;
+}
+
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+/** Until living agents are counted again: others may have registered or retired some. Sooner near the cap. */
+const countedMs = 30_000;
+const countedNearMs = 5_000;
+/** Until a limit that refused is asked again. */
+const closedMs = 1_000;
+const maxKeys = 10_000;
+/** Agents left out that are told apart within an hour. */
+const maxLeftOut = 50_000;
+const saveMs = 5_000;
+
+export class Registrar {
+  readonly #parts: RegistrarParts;
+  readonly #portions = new BoundedMap<Portion>(maxKeys);
+  readonly #living = new BoundedMap<Living>(maxKeys);
+  readonly #warned = new BoundedMap<true>(maxKeys);
+  /** The hour that `leftOut` is of. */
+  #hour = 0;
+  /** Hashes of agents that were left out. */
+  #leftOut = new Set<number>();
+  #unsaved = new Map<string, number>();
+  #timer: Timer | null = null;
+
+  constructor(parts: RegistrarParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Notes that an agent was seen, and registers it when it is new, or retired.
+   * @returns its registration; null, or a retired one, when it is not registered
+   */
+  async seen(source: Source, agentId: string): Promise<Registration | null> {
+    const { agents, clock, secrets } = this.#parts;
+    const { tenantId, env } = source;
+    const place = await this.#reserve(source);
+    const newId = place.granted ? secrets.uuid() : null;
+    let made = false;
+    try {
+      const seen = await agents.seen(tenantId, agentId, env, clock.now(), newId);
+      made = seen.made;
+      if (!place.granted && seen.registration?.retiredAt !== null) this.#leave(source, agentId, place.reason);
+      return seen.registration;
+    } finally {
+      if (place.granted) place.settle(made);
+    }
+  }
+
+  /** About how many agents of the tenant were not registered in this hour, or in the one before if those were more. */
+  async leftOut(tenantId: string): Promise<number> {
+    const hour = this.#thisHour();
+    const { agents } = this.#parts;
+    const [before, saved] = await Promise.all([
+      agents.leftOut(tenantId, hour - 1),
+      agents.leftOut(tenantId, hour),
+    ]);
+    return Math.max(before, saved + (this.#unsaved.get(tenantId) ?? 0));
+  }
+
+  async close(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = null;
+    await this.#save();
+  }
+
+  /** A place for one agent more, to be settled once it is known whether it was new. */
+  async #reserve({ tenantId, keyId }: Source) {
+    const living = await this.#livingOf(tenantId);
+    if (living.count + living.pending >= this.#parts.maxLive) {
+      return { granted: false, reason: 'the tenant has too many agents' } as const;
+    }
+    living.pending++;
+    const portion = this.#portionOf(keyId);
+    if (!(await this.#take(portion, keyId))) {
+      living.pending--;
+      return { granted: false, reason: 'the API key brings too many new agents a minute' } as const;
+    }
+    return {
+      granted: true,
+      settle(made: boolean): void {
+        living.pending--;
+        if (made) living.count++;
+        else portion.left++;
+      },
+    } as const;
+  }
+
+  async #livingOf(tenantId: string): Promise<Living> {
+    const { agents, clock, maxLive } = this.#parts;
+    const now = clock.now();
+    const known = this.#living.get(tenantId, now);
+    const living = known ?? { count: 0, pending: 0, readAt: Number.NEGATIVE_INFINITY, reading: null };
+    if (!known) this.#living.set(tenantId, living, Number.POSITIVE_INFINITY);
+    const near = living.count + living.pending > maxLive * 0.9;
+    if (now - living.readAt < (near ? countedNearMs : countedMs)) return living;
+    living.reading ??= agents
+      .count(tenantId)
+      .then((count) => {
+        living.count = count;
+        living.readAt = now;
+      })
+      .finally(() => {
+        living.reading = null;
+      });
+    await living.reading;
+    return living;
+  }
+
+  #portionOf(keyId: string): Portion {
+    const known = this.#portions.get(keyId, 0);
+    if (known) return known;
+    const portion = { left: 0, until: 0, closedUntil: 0, refilling: null };
+    this.#portions.set(keyId, portion, Number.POSITIVE_INFINITY);
+    return portion;
+  }
+
+  async #take(portion: Portion, keyId: string): Promise<boolean> {
+    const { clock } = this.#parts;
+    for (;;) {
+      const now = clock.now();
+      if (now >= portion.until) portion.left = 0;
+      if (portion.left > 0) {
+        portion.left--;
+        return true;
+      }
+      if (now < portion.closedUntil) return false;
+      portion.refilling ??= this.#refill(portion, keyId).finally(() => {
+        portion.refilling = null;
+      });
+      await portion.refilling;
+    }
+  }
+
+  async #refill(portion: Portion, keyId: string): Promise<void> {
+    const { clock, limits, newPerMinute } = this.#parts;
+    const name = limitNames.newAgents(keyId);
+    for (let size = Math.max(1, Math.floor(newPerMinute / 200)); size >= 1; size = Math.floor(size / 2)) {
+      if (!(await limits.hit(name, newPerMinute, minuteMs, size)).ok) continue;
+      portion.left = size;
+      portion.until = clock.now() + minuteMs;
+      return;
+    }
+    portion.closedUntil = clock.now() + closedMs;
+  }
+
+  #thisHour(): number {
+    const hour = Math.floor(this.#parts.clock.now() / hourMs);
+    if (hour === this.#hour) return hour;
+    this.#hour = hour;
+    this.#leftOut = new Set();
+    return hour;
+  }
+
+  #leave({ tenantId, env, keyId }: Source, agentId: string, reason: string): void {
+    const { clock, log } = this.#parts;
+    const now = clock.now();
+    if (!this.#warned.get(keyId, now)) {
+      this.#warned.set(keyId, true, now + minuteMs);
+      log.warn({ key_id: keyId, tenant_id: tenantId, env, reason }, 'agents are served but not registered');
+    }
+    this.#thisHour();
+    const hash = hash32(`${tenantId}/${agentId}`);
+    if (this.#leftOut.has(hash) || this.#leftOut.size >= maxLeftOut) return;
+    this.#leftOut.add(hash);
+    this.#unsaved.set(tenantId, (this.#unsaved.get(tenantId) ?? 0) + 1);
+    if (this.#timer) return;
+    void this.#save();
+    this.#timer = clock.after(saveMs, () => {
+      this.#timer = null;
+      void this.#save();
+    });
+  }
+
+  async #save(): Promise<void> {
+    const { agents, log } = this.#parts;
+    const hour = this.#thisHour();
+    const counts = [...this.#unsaved];
+    this.#unsaved = new Map();
+    const saved = await Promise.allSettled(
+      counts.map(([tenantId, count]) => agents.addLeftOut(tenantId, hour, count)),
+    );
+    const failed = saved.find((one) => one.status === 'rejected');
+    if (failed) log.warn({ err: failed.reason }, 'how many agents were not registered could not be kept');
+  }
+}
