@@ -41,13 +41,13 @@ export interface ResolvedAt {
 }
 
 export interface StatusEntry {
-  readonly agent_id: string;
+  readonly agentId: string;
   readonly env: Env;
-  readonly bundle_name: string | null;
-  readonly policy_version: string | null;
+  readonly bundleName: string | null;
+  readonly policyVersion: string | null;
   readonly status: DriftStatus;
   /** Epoch milliseconds. */
-  readonly connected_at: number;
+  readonly connectedAt: number;
 }
 
 /** Where a stream stands in the order of the status list. */
@@ -74,7 +74,7 @@ export interface StatusPage {
 /** Key: tenant/env. Orders deployments and approvals of an environment; knows who is connected and who drifts. */
 export type EnvironmentMessages = {
   /**
-   * Signs the version with the active key and deploys it; announces contract_update and bundle_deployed. `id` makes a repeat harmless.
+   * Signs the version with the active key, deploys it and announces that. `id` makes a repeat harmless.
    * Throws not_found (no such bundle version).
    */
   deploy: {
@@ -88,11 +88,11 @@ export type EnvironmentMessages = {
   };
   /** Announces every current deployment again (after a rotation of the signing key). It tells itself to go on `after` a bundle's name. */
   reannounce: { body: { readonly after: string } | null; reply: null };
-  /** Stores a pending approval, arms its timer, announces approval_created. `approval.id` makes a repeat harmless. */
+  /** Stores a pending approval, sets its timer and announces it. `approval.id` makes a repeat harmless. */
   requestApproval: { body: { readonly approval: Approval }; reply: Approval };
-  /** Decides; announces approval_decided to the agent and the dashboards. Throws not_found (unknown id) or conflict (not pending, or past its deadline). */
+  /** Decides, and announces that. Throws not_found (unknown id) or conflict (not pending, or past its deadline). */
   decideApproval: { body: { readonly id: string; readonly decision: Decision }; reply: Approval };
-  /** Times out a due approval; announces approval_timeout once. The reply says whether this call did it. */
+  /** Times out a due approval, and announces that once. The reply says whether this call did it. */
   expireApproval: { body: { readonly id: string }; reply: boolean };
   /** Announces again what an approval came to, unless that was announced: its owner may have died between write and announcement. */
   announceApproval: { body: { readonly id: string }; reply: null };
@@ -126,7 +126,7 @@ export type EnvironmentMessages = {
     };
     reply: null;
   };
-  /** Many `ran` in one message, as an ingested batch yields them. */
+  /** Many `reportVersion` in one message, as an ingested batch yields them. */
   reportVersions: {
     body: {
       readonly reports: readonly {
@@ -146,7 +146,7 @@ export type EnvironmentMessages = {
 
 /** Key: tenant/env/agent. Owns an agent's streams, effective assignment and reported versions. */
 export type AgentMessages = {
-  /** Registers the agent if unknown, within the caps of its API key, and resolves its assignment. `requested` is the stream's bundle_name: it wins outright. */
+  /** Registers the agent if unknown, within the caps of its API key, and resolves its assignment. `requested` is the bundle that the stream asks for: it wins outright. */
   connect: {
     body: {
       readonly connectionId: string;
@@ -161,7 +161,7 @@ export type AgentMessages = {
   };
   disconnect: { body: { readonly connectionId: string }; reply: null };
   /**
-   * Registration or rules changed: resolves again; when the result changed, announces assignment_changed to the agent and retargets its
+   * Registration or rules changed: resolves again; when the result changed, announces that to the agent and retargets its
    * streams. `onward`: tells the environment then that it may have the next agents resolved.
    */
   resolve: { body: { readonly onward: true } | null; reply: Resolution };
@@ -185,9 +185,9 @@ export type RuleChange =
 
 /** Key: tenant. Orders changes of assignment rules and signing keys, and tells the environments. */
 export type TenantMessages = {
-  /** Throws conflict (priority taken) or not_found. Announces assignment_changed {rule_id, action} to dashboards. */
+  /** Throws conflict (priority taken) or not_found. Announces the change. */
   changeRule: { body: RuleChange; reply: AssignmentRule };
-  /** Explicit assignment of registered agents (null: unassign); announces and pushes as document 3 §12.5. The reply: ids that were registered. */
+  /** Explicit assignment of registered agents (null: unassign); announces it, and has each agent resolved again. The reply: ids that were registered. */
   assign: {
     body: {
       readonly agentIds: readonly string[];
@@ -197,7 +197,7 @@ export type TenantMessages = {
     reply: readonly string[];
   };
   /**
-   * Makes `newKeyId` the active signing key and signs every current deployment with it; announces signing_key_rotated and every deployment
+   * Makes `newKeyId` the active signing key and signs every current deployment with it; announces the key and every deployment
    * again. `compromised`: the old key does not vouch for the new one, and no agent that pinned it follows (`followed` is false).
    */
   rotateSigningKey: {
@@ -231,5 +231,5 @@ const teller =
 /** A tell to one of the hub's actors, with its body held to the protocol. */
 export const tellTo = teller<HubKinds>();
 
-/** A stream ends within an hour and its jitter (DECISIONS 13); one known for longer has gone without a word (its node died). */
+/** A stream ends within an hour and its jitter; one known for longer has gone without a word (its node died). */
 export const streamLifeMs = 75 * 60_000;

@@ -194,12 +194,12 @@ export class Roster {
     const bundleName = agent?.streams.find(({ id }) => id === streamId)?.bundleName ?? null;
     const version = newest(agent?.versions ?? [], bundleName);
     return {
-      agent_id: agentId,
+      agentId,
       env,
-      bundle_name: bundleName,
-      policy_version: version,
+      bundleName,
+      policyVersion: version,
       status: statusOf(version, bundleName, deployed),
-      connected_at: connectedAt,
+      connectedAt,
     };
   }
 
@@ -246,7 +246,7 @@ function newest(versions: readonly Version[], bundleName: string | null): string
   return found?.policyVersion ?? null;
 }
 
-/** Drift per bundle (DECISIONS 11); a stream that follows all is current when any deployed bundle has its version (document 3 §12.1). */
+/** Drift per bundle; a stream that follows all is current when any deployed bundle has its version. */
 function statusOf(version: string | null, bundleName: string | null, deployed: Deployed): DriftStatus {
   if (bundleName !== null) return driftOf(version, deployed.get(bundleName)?.revisionHash ?? null);
   let any: string | null = null;

@@ -14,7 +14,7 @@ import { median, round } from './numbers.ts';
 import { startServices } from './services.ts';
 
 const inFlight = 64;
-const letterBytes = 300;
+const envelopeBytes = 300;
 
 const { values } = parseArgs({
   options: {
@@ -68,7 +68,7 @@ function counter(wanted: number): { readonly done: Promise<void>; hit(): void } 
   };
 }
 
-const body = { text: 'x'.repeat(letterBytes) };
+const body = { text: 'x'.repeat(envelopeBytes) };
 let delivered = counter(1);
 const reader: RedisParts = nodes[1];
 reader.bus.onDelivery((delivery) => {
@@ -77,7 +77,7 @@ reader.bus.onDelivery((delivery) => {
 reader.bus.onReply(() => {});
 for (let shard = 0; shard < shardCount; shard++) await reader.bus.open(shard);
 
-/** Envelopes a second from node a, delivered to node b and settled. */
+/** Envelopes a second from node a, delivered to node b and acknowledged. */
 async function envelopes(shards: number): Promise<number> {
   delivered = counter(count);
   return rate((i) => {
@@ -99,7 +99,7 @@ async function frames(): Promise<number> {
   return rate(() => nodes[0].broadcast.publish([frame()]), heard.done);
 }
 
-/** Entries a second that the bare driver writes and deletes: what a envelope costs at least. */
+/** Entries a second that the bare driver writes and deletes: what an envelope costs at least. */
 const writeAndDelete = (bytes: number): Promise<number> => {
   const text = 'z'.repeat(bytes);
   return rate(async () => {
@@ -144,7 +144,7 @@ async function writeAndRead(bytes: number): Promise<number> {
 interface Round {
   readonly oneShard: number;
   readonly allShards: number;
-  readonly bareLetters: number;
+  readonly bareEnvelopes: number;
   readonly frames: number;
   readonly bareFrames: number;
   readonly bareFramesRead: number;
@@ -155,7 +155,7 @@ for (let i = 0; i <= repeats; i++) {
   rounds.push({
     oneShard: await envelopes(1),
     allShards: await envelopes(shardCount),
-    bareLetters: await writeAndDelete(letterBytes),
+    bareEnvelopes: await writeAndDelete(envelopeBytes),
     frames: await frames(),
     bareFrames: await writeAndDelete(frameBytes),
     bareFramesRead: await writeAndRead(frameBytes),
@@ -175,9 +175,9 @@ await services.stop();
 const middle = (of: keyof Round): number => median(rounds.map((one) => one[of]));
 const result = {
   benchmark: 'bus',
-  letters_one_shard_per_s: round(middle('oneShard'), 0),
-  letters_all_shards_per_s: round(middle('allShards'), 0),
-  bare_letters_per_s: round(middle('bareLetters'), 0),
+  envelopes_one_shard_per_s: round(middle('oneShard'), 0),
+  envelopes_all_shards_per_s: round(middle('allShards'), 0),
+  bare_envelopes_per_s: round(middle('bareEnvelopes'), 0),
   frames_to_3_nodes_per_s: round(middle('frames'), 0),
   bare_frames_per_s: round(middle('bareFrames'), 0),
   bare_frames_read_by_3_per_s: round(middle('bareFramesRead'), 0),
@@ -195,8 +195,8 @@ else {
     );
   };
   process.stdout.write(`${count} envelopes or frames a repeat, ${inFlight} at once\n`);
-  line('envelopes to one shard, settled', 'oneShard', 'bareLetters');
-  line(`envelopes to ${shardCount} shards, settled`, 'allShards', 'bareLetters');
+  line('envelopes to one shard, acknowledged', 'oneShard', 'bareEnvelopes');
+  line(`envelopes to ${shardCount} shards, acknowledged`, 'allShards', 'bareEnvelopes');
   line(`frames of ${frameBytes} bytes to three nodes`, 'frames', 'bareFrames');
   process.stdout.write(
     `    and ${ratio('frames', 'bareFramesRead')} of bare XADD read by three connections (${round(middle('bareFramesRead'), 0)}/s)\n`,

@@ -31,7 +31,7 @@ export interface ActorRuntime<Ports> extends ActorEnvironment<Ports> {
   emit(effects: Effects): Promise<void>;
   /** False when the key is another node's by now. */
   mayAct(key: string): boolean;
-  /** The key was lost while a handler reportVersion: what the handler wrote is not known to the new owner. */
+  /** The key was lost while a handler ran: what the handler wrote is not known to the new owner. */
   lost(kind: string, key: string): void;
   /** A message waits here although its key is another node's by now; its handler did not begin. In the order in which they came. */
   forward(message: Tell, ask: Ask | null): void;
@@ -64,7 +64,7 @@ const leavesDoubt = (error: HubError): boolean => error.code === 'internal' || e
 export class Activation<Ports> implements TimerSink {
   readonly key: string;
   readonly #kind: ActorKind<Messages, Ports>;
-  readonly #host: ActorRuntime<Ports>;
+  readonly #runtime: ActorRuntime<Ports>;
   /** Null while nothing waits: most actors sleep. */
   #mailbox: Mailbox<Envelope | Alarm> | null = null;
   #incarnation: Incarnation<Ports> | null = null;
@@ -72,20 +72,20 @@ export class Activation<Ports> implements TimerSink {
   #stopped: HubError | null = null;
   #usedAt: number;
 
-  constructor(kind: ActorKind<Messages, Ports>, key: string, host: ActorRuntime<Ports>) {
+  constructor(kind: ActorKind<Messages, Ports>, key: string, runtime: ActorRuntime<Ports>) {
     this.#kind = kind;
     this.key = key;
-    this.#host = host;
-    this.#usedAt = host.clock.now();
+    this.#runtime = runtime;
+    this.#usedAt = runtime.clock.now();
   }
 
   /** False when the mailbox is full. The envelope is handled later, never inside this call. */
-  bus(envelope: Envelope): boolean {
+  enqueue(envelope: Envelope): boolean {
     if (this.#stopped) {
       this.#refuse(envelope, this.#stopped);
       return true;
     }
-    this.#mailbox ??= new Mailbox(this.#host.mailboxCap);
+    this.#mailbox ??= new Mailbox(this.#runtime.mailboxCap);
     if (!this.#mailbox.push(envelope)) return false;
     this.#start();
     return true;
@@ -111,7 +111,7 @@ export class Activation<Ports> implements TimerSink {
 
   /** An alarm's time has come: it waits its turn among the envelopes. */
   due(alarm: Alarm): void {
-    this.#mailbox ??= new Mailbox(this.#host.mailboxCap);
+    this.#mailbox ??= new Mailbox(this.#runtime.mailboxCap);
     this.#mailbox.pushAnyway(alarm);
     this.#start();
   }
@@ -122,7 +122,7 @@ export class Activation<Ports> implements TimerSink {
 
   async #drain(): Promise<void> {
     for (let item = this.#mailbox?.shift(); item; item = this.#mailbox?.shift()) {
-      this.#usedAt = this.#host.clock.now();
+      this.#usedAt = this.#runtime.clock.now();
       await ('name' in item ? this.#ring(item) : this.#handle(item));
     }
     this.#mailbox = null;
@@ -134,7 +134,7 @@ export class Activation<Ports> implements TimerSink {
       envelope.ask.reject(new HubError('unavailable', 'Nobody waits for the answer any more.'));
       return;
     }
-    if (!this.#host.mayAct(this.key)) return this.#refuse(envelope, moved());
+    if (!this.#runtime.mayAct(this.key)) return this.#refuse(envelope, moved());
     if (envelope.type === rebuildMessage) this.#forget();
     let live: Live;
     try {
@@ -169,7 +169,7 @@ export class Activation<Ports> implements TimerSink {
   async #ring(alarm: Alarm): Promise<void> {
     const incarnation = this.#incarnation;
     // Cleared, moved or forgotten while it waited in the mailbox.
-    if (!incarnation?.context.rings(alarm) || !this.#host.mayAct(this.key)) return;
+    if (!incarnation?.context.rings(alarm) || !this.#runtime.mayAct(this.key)) return;
     try {
       const effects = await incarnation.live.ring(alarm.name);
       this.#stillOurs();
@@ -181,7 +181,7 @@ export class Activation<Ports> implements TimerSink {
   }
 
   async #wake(): Promise<Incarnation<Ports>> {
-    const context = new Context(this.key, this.#host, this);
+    const context = new Context(this.key, this.#runtime, this);
     try {
       const live = await this.#kind.wake(context);
       await this.#emit(live.onActivate());
@@ -199,8 +199,8 @@ export class Activation<Ports> implements TimerSink {
   #stillOurs(): void {
     // Its node may own the key again: then another activation has it, which does not know what this one wrote.
     const released = this.#stopped instanceof Unhandled;
-    if (!released && this.#host.mayAct(this.key)) return;
-    this.#host.lost(this.#kind.kind, this.key);
+    if (!released && this.#runtime.mayAct(this.key)) return;
+    this.#runtime.lost(this.#kind.kind, this.key);
     throw takenOver();
   }
 
@@ -215,7 +215,7 @@ export class Activation<Ports> implements TimerSink {
       return;
     }
     try {
-      await this.#host.emit(effects);
+      await this.#runtime.emit(effects);
     } catch (error) {
       this.#report(error, 'effects', 'effects of an actor could not leave');
       throw new HubError('unavailable', 'Stored, but not announced. Try again shortly.', { retryAfter: 1 });
@@ -236,12 +236,12 @@ export class Activation<Ports> implements TimerSink {
   #refuse(envelope: Envelope, reason: HubError): void {
     const { type, body, ask } = envelope;
     if (reason instanceof Unhandled && !ask?.kept) {
-      this.#host.forward({ kind: this.#kind.kind, key: this.key, type, body }, ask);
+      this.#runtime.forward({ kind: this.#kind.kind, key: this.key, type, body }, ask);
     } else if (ask) ask.reject(reason);
     else this.#report(reason, envelope.type, 'a message to an actor was lost');
   }
 
   #report(err: unknown, type: string, message: string): void {
-    this.#host.log.error({ err, kind: this.#kind.kind, actor: this.key, type }, message);
+    this.#runtime.log.error({ err, kind: this.#kind.kind, actor: this.key, type }, message);
   }
 }

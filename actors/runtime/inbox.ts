@@ -18,9 +18,9 @@ export interface InboxOptions {
 
 /** Replies kept per shard, for envelopes that come again. */
 const remembered = 1000;
-/** Until a envelope without an asker is tried again, when the mailbox was full or the store away. */
+/** Until an envelope without an asker is tried again, when the mailbox was full or the store away. */
 const againMs = 250;
-/** From then on such a envelope is given up. */
+/** From then on such an envelope is given up. */
 const giveUpMs = 3_600_000;
 
 interface Shard {
@@ -71,7 +71,7 @@ export function createInbox(options: InboxOptions): Inbox {
     bus
       .acknowledge(delivery, back)
       .catch((err: unknown) => {
-        log.debug({ err, shard: delivery.shard }, 'a envelope could not be acknowledged: it comes again');
+        log.debug({ err, shard: delivery.shard }, 'an envelope could not be acknowledged: it comes again');
       })
       .finally(() => {
         shard?.atWork.delete(delivery.position);

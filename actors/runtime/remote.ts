@@ -185,7 +185,7 @@ export function createRemoteActors<K extends Kinds, Ports>(
   return {
     ...actorsOver<K>(receive, send),
     receive,
-    // Also when the key lives here: a envelope is kept until its actor could be built, a message in a mailbox is not.
+    // Also when the key lives here: an envelope is kept until its actor could be built, a message in a mailbox is not.
     wake: (kind, key) => byPost({ kind, key, type: wakeMessage, body: null }, false),
     owns: (key) => owns(shardOfKey(key)),
     get shards() {

@@ -46,7 +46,7 @@ export interface ActorSystem<K extends Kinds> extends Actors<K> {
   handle(message: Tell, abandoned: () => boolean): Promise<unknown>;
   /** Resolves when nothing is at work or waits at these keys, or after `ms`. */
   quiet(which: (key: string) => boolean, ms: number): Promise<void>;
-  /** Forgets the activations that `keep` refuses (their shard went to another node); what waits there is forward. */
+  /** Forgets the activations that `keep` refuses (their shard went to another node); what waits there is forwarded. */
   release(keep: (kind: string, key: string) => boolean): void;
   /** How many activations are in memory. */
   readonly size: number;
@@ -95,16 +95,17 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
       throw new HubError('internal', `No actor takes ${name}.${type}.`);
     let found = known.get(key);
     if (!found) {
-      found = new Activation(kind, key, host);
+      found = new Activation(kind, key, runtime);
       known.set(key, found);
     }
     return found;
   };
 
-  const bus = (tell: Tell): boolean => activation(tell).bus({ type: tell.type, body: tell.body, ask: null });
+  const enqueue = (tell: Tell): boolean =>
+    activation(tell).enqueue({ type: tell.type, body: tell.body, ask: null });
 
   const carryHere = (tell: Tell, tries = 0): void => {
-    if (!stopped && bus(tell)) return;
+    if (!stopped && enqueue(tell)) return;
     if (stopped || tries >= retries || retrying >= retriesAtOnce) {
       const why = stopped ? 'shut down' : 'mailbox full';
       log.error({ kind: tell.kind, actor: tell.key, type: tell.type, why }, 'a message to an actor was lost');
@@ -154,7 +155,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
     if (effects.onSent) note(effects.onSent());
   };
 
-  const host: ActorRuntime<Ports> = {
+  const runtime: ActorRuntime<Ports> = {
     ports: options.ports,
     clock,
     now: () => clock.now(),
@@ -193,7 +194,7 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
     if (stopping) throw shuttingDown();
     const target = activation(message);
     return asks.wait((ask) => {
-      if (!target.bus({ type: message.type, body: message.body, ask })) ask.reject(overloaded());
+      if (!target.enqueue({ type: message.type, body: message.body, ask })) ask.reject(overloaded());
     });
   };
 
@@ -208,12 +209,12 @@ export function createActors<K extends Kinds, Ports>(options: ActorsOptions<K, P
         resolve,
         reject,
       };
-      if (!activation(message).bus({ type: message.type, body: message.body, ask })) reject(overloaded());
+      if (!activation(message).enqueue({ type: message.type, body: message.body, ask })) reject(overloaded());
     });
 
   const send = async (tell: Tell): Promise<void> => {
     if (stopping) throw shuttingDown();
-    if (!bus(tell)) throw overloaded();
+    if (!enqueue(tell)) throw overloaded();
   };
 
   return {

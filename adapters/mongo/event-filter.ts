@@ -3,7 +3,7 @@ import type { Filter } from 'mongodb';
 import { HubError } from '../../src/domain/error.ts';
 import type { EventInput, Outcome, StoredEvent } from '../../src/domain/event.ts';
 import type { EventFilter } from '../../src/ports/events.ts';
-import { fromText, literalPattern, toText } from './form.ts';
+import { fromBsonText, fromText, literalPattern, toBsonText, toText } from './form.ts';
 
 export interface EventRow {
   /** Rises with arrival (arrival.ts). */
@@ -24,6 +24,9 @@ export interface EventRow {
   /** payload.decision_name, when it is a text. */
   readonly decisionName: string | null;
   readonly outcomes: readonly Outcome[];
+  /** The call id is made of the content. */
+  readonly unnamed?: true;
+  readonly truncated?: readonly string[];
   readonly receivedAt: number;
 }
 
@@ -37,17 +40,19 @@ export function toEventRow(
     _id: id,
     tenantId: batch.tenantId,
     env: batch.env,
-    callId: event.call_id,
-    agentId: event.agent_id,
-    ...(event.sent_by === undefined ? {} : { sentBy: event.sent_by }),
-    toolName: event.tool_name,
-    verdicts: [event.verdict],
-    verdict: event.verdict,
-    mode: event.mode,
+    callId: toBsonText(event.call_id),
+    agentId: toBsonText(event.agent_id),
+    ...(event.sent_by === undefined ? {} : { sentBy: toBsonText(event.sent_by) }),
+    toolName: toBsonText(event.tool_name),
+    verdicts: [toBsonText(event.verdict)],
+    verdict: toBsonText(event.verdict),
+    mode: toBsonText(event.mode),
     ts: event.timestamp,
     payload: toText(event.payload),
-    decisionName: typeof name === 'string' ? name : null,
+    decisionName: typeof name === 'string' ? toBsonText(name) : null,
     outcomes: [],
+    ...(event.unnamed ? { unnamed: true as const } : {}),
+    ...(event.truncated ? { truncated: event.truncated } : {}),
     receivedAt: batch.receivedAt,
   };
 }
@@ -55,17 +60,25 @@ export function toEventRow(
 export const toEvent = (row: EventRow): StoredEvent => ({
   id: row._id,
   env: row.env,
-  call_id: row.callId,
-  agent_id: row.agentId,
-  ...(row.sentBy === undefined ? {} : { sent_by: row.sentBy }),
-  tool_name: row.toolName,
-  verdict: row.verdict,
-  mode: row.mode,
+  call_id: fromBsonText(row.callId),
+  agent_id: fromBsonText(row.agentId),
+  ...(row.sentBy === undefined ? {} : { sent_by: fromBsonText(row.sentBy) }),
+  ...(row.unnamed ? { unnamed: true as const } : {}),
+  ...(row.truncated ? { truncated: row.truncated } : {}),
+  tool_name: fromBsonText(row.toolName),
+  verdict: fromBsonText(row.verdict),
+  mode: fromBsonText(row.mode),
   timestamp: row.ts,
   payload: fromText(row.payload),
   createdAt: row.receivedAt,
-  outcomes: row.outcomes,
+  outcomes: row.outcomes.map((outcome) => mapTexts(outcome, fromBsonText)),
 });
+
+/** An outcome with its texts in the form of documents, or back. */
+export const mapTexts = (outcome: Outcome, map: (text: string) => string): Outcome =>
+  Object.fromEntries(
+    Object.entries(outcome).map(([key, value]) => [key, typeof value === 'string' ? map(value) : value]),
+  ) as unknown as Outcome;
 
 /** @param untilExclusive whether an event at `until` is left out */
 export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive = false): Filter<EventRow> {
@@ -75,10 +88,10 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
     // Written with `$eq`: one server of this protocol loses the first event of a range when it walks a descending index by plain equality.
     tenantId: { $eq: tenantId },
     ...(env === null ? {} : { env: { $eq: env } }),
-    ...(agentId === undefined ? {} : { agentId: { $eq: agentId } }),
-    ...(toolName === undefined ? {} : { toolName: { $eq: toolName } }),
-    ...(verdict === undefined ? {} : { verdicts: { $eq: verdict } }),
-    ...(mode === undefined ? {} : { mode: { $eq: mode } }),
+    ...(agentId === undefined ? {} : { agentId: { $eq: toBsonText(agentId) } }),
+    ...(toolName === undefined ? {} : { toolName: { $eq: toBsonText(toolName) } }),
+    ...(verdict === undefined ? {} : { verdicts: { $eq: toBsonText(verdict) } }),
+    ...(mode === undefined ? {} : { mode: { $eq: toBsonText(mode) } }),
     ...(since === undefined && until === undefined
       ? {}
       : {

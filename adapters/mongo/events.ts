@@ -5,11 +5,29 @@
 import type { Collection } from 'mongodb';
 import { createSemaphore } from '../../src/concurrency/semaphore.ts';
 import { HubError } from '../../src/domain/error.ts';
-import { type EventInput, maxOutcomes, maxSearchMs, outcomeOf, verdictsOf } from '../../src/domain/event.ts';
+import {
+  type EventInput,
+  keyAsOutcome,
+  maxOutcomes,
+  maxSearchMs,
+  outcomeKey,
+  outcomeOf,
+  outcomeText,
+  verdictsOf,
+} from '../../src/domain/event.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { EventCounts, EventStore, HistogramBucket } from '../../src/ports/events.ts';
-import { afterCursor, cursorAfter, type EventRow, eventQuery, toEvent, toEventRow } from './event-filter.ts';
+import {
+  afterCursor,
+  cursorAfter,
+  type EventRow,
+  eventQuery,
+  mapTexts,
+  toEvent,
+  toEventRow,
+} from './event-filter.ts';
 import { takenAmong } from './failure.ts';
+import { fromBsonText, toBsonText } from './form.ts';
 import { pageOf } from './page.ts';
 import type { Arrivals } from './uuidv7.ts';
 
@@ -29,6 +47,18 @@ const count = (condition: object) => ({ $sum: { $cond: [condition, 1, 0] } });
 const and = (...conditions: object[]) => ({ $and: conditions });
 const not = (condition: object) => ({ $not: [condition] });
 
+/** What a stored call says already. */
+const keysOf = ({
+  verdict,
+  decisionName,
+  outcomes,
+}: Pick<EventRow, 'verdict' | 'decisionName' | 'outcomes'>) => [
+  outcomeKey(fromBsonText(verdict), outcomeText(decisionName === null ? null : fromBsonText(decisionName))),
+  ...outcomes
+    .map((outcome) => mapTexts(outcome, fromBsonText))
+    .map((outcome) => outcomeKey(outcome.verdict, outcome.decision_name)),
+];
+
 export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clock: Clock): EventStore {
   // A burst of ingest must neither take every connection nor pile up in memory.
   const enter = createSemaphore({
@@ -44,21 +74,30 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
   /** Reads first: most repeats have nothing to add, and a read takes no turn from the inserts. */
   async function addOutcomes(tenantId: string, repeats: readonly EventInput[]): Promise<void> {
     if (repeats.length === 0) return;
-    const callIds = [...new Set(repeats.map((repeat) => repeat.call_id))];
-    const rows = await events
-      .find({ tenantId, callId: { $in: callIds } }, { projection: { callId: 1, verdicts: 1 } })
-      .toArray();
-    const stored = new Map(rows.map((row) => [row.callId, row]));
+    const callIds = [...new Set(repeats.map((repeat) => toBsonText(repeat.call_id)))];
+    const projection = { callId: 1, verdict: 1, decisionName: 1, outcomes: 1 };
+    const rows = await events.find({ tenantId, callId: { $in: callIds } }, { projection }).toArray();
+    const stored = new Map(rows.map((row) => [fromBsonText(row.callId), row]));
     const told = new Set<string>();
     const writes = repeats.flatMap((repeat) => {
       const row = stored.get(repeat.call_id);
-      const word = JSON.stringify([repeat.call_id, repeat.verdict]);
-      if (row?.verdicts.includes(repeat.verdict) || told.has(word)) return [];
+      const key = keyAsOutcome(repeat);
+      const word = JSON.stringify([repeat.call_id, key]);
+      if ((row && keysOf(row).includes(key)) || told.has(word)) return [];
       told.add(word);
+      const outcome = mapTexts(outcomeOf(repeat), toBsonText);
+      const { verdict, decision_name: decisionName } = outcome;
       // One that the read does not see is not yet on a majority: the write waits for that.
-      const which = row ? { _id: row._id } : { tenantId, callId: repeat.call_id };
-      const filter = { ...which, verdicts: { $ne: repeat.verdict }, [lastOutcome]: { $exists: false } };
-      const update = { $push: { outcomes: outcomeOf(repeat), verdicts: repeat.verdict } };
+      const which = row ? { _id: row._id } : { tenantId, callId: toBsonText(repeat.call_id) };
+      const filter = {
+        ...which,
+        $nor: [
+          { verdict, decisionName },
+          { outcomes: { $elemMatch: { verdict, decision_name: decisionName } } },
+        ],
+        [lastOutcome]: { $exists: false },
+      };
+      const update = { $push: { outcomes: outcome }, $addToSet: { verdicts: verdict } };
       return [{ updateOne: { filter, update } }];
     });
     // In order: the outcomes of one call stay in the order they were told.

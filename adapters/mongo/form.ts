@@ -1,5 +1,6 @@
 // How records take the form of documents: ids as _id, JSON as text (so that no key or operator in it means anything to the server),
 // and names as field names.
+import { isWellFormed } from '../../src/domain/ids.ts';
 import type { JsonObject } from '../../src/domain/library.ts';
 
 /** A record with its id as `_id`. */
@@ -56,3 +57,13 @@ export const literalPattern = (text: string): string =>
   text.replace(/[\0\\^$.*+?()[\]{}|/#\s-]/g, (c) =>
     c.charCodeAt(0) < 0x80 ? `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}` : c,
   );
+
+/** Marks a text that is kept as a JSON string. */
+const escaped = '\u0001';
+
+/** A text as BSON can hold it: half of a surrogate pair would become another character. */
+export const toBsonText = (text: string): string =>
+  isWellFormed(text) && !text.startsWith(escaped) ? text : escaped + JSON.stringify(text);
+
+export const fromBsonText = (text: string): string =>
+  text.startsWith(escaped) ? (JSON.parse(text.slice(1)) as string) : text;

@@ -21,6 +21,7 @@ import { mongoKeys } from './keys.ts';
 import type { Library } from './library.ts';
 import { mongoLogins } from './logins.ts';
 import { mongoRules } from './rules.ts';
+import { mongoSettings } from './settings.ts';
 import { mongoSigning } from './signing.ts';
 import { mongoTenants, settle, type TenantCollections } from './tenants.ts';
 import { arrivals } from './uuidv7.ts';
@@ -110,6 +111,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
       mongoAgents(db.collection('agents'), db.collection('reports'), db.collection('leftOut')),
     ),
     rules: guard.guarded(mongoRules(db.collection('rules'))),
+    settings: guard.guarded(mongoSettings(db.collection('settings'))),
     seals: guard.guarded(mongoSeals(db.collection('seals'))),
     ping,
     storage: guard.storage,

@@ -1,4 +1,4 @@
-// EventLoopBudget a batch into what the writer stores without parsing: JSON bytes and small summaries. Runs on the caller's thread.
+// Turns a batch into what the writer stores without parsing: JSON bytes and small summaries. Runs on the caller's thread.
 import { type EventInput, type Outcome, outcomeOf } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type { EventBatch } from '../../src/ports/events.ts';
@@ -104,16 +104,20 @@ const encoder = new TextEncoder();
 
 const bodyOf = (events: readonly EventInput[]): string =>
   JSON.stringify(
-    events.map(({ call_id, agent_id, tool_name, verdict, mode, timestamp, payload, sent_by }) => ({
-      call_id,
-      agent_id,
-      tool_name,
-      verdict,
-      mode,
-      timestamp,
-      payload,
-      sent_by,
-    })),
+    events.map(
+      ({ call_id, agent_id, tool_name, verdict, mode, timestamp, payload, sent_by, unnamed, truncated }) => ({
+        call_id,
+        agent_id,
+        tool_name,
+        verdict,
+        mode,
+        timestamp,
+        payload,
+        sent_by,
+        unnamed,
+        truncated,
+      }),
+    ),
   );
 
 /** Groups by agent and hour, in order of first appearance; a group that is full gives way to a new one. */

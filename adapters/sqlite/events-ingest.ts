@@ -2,8 +2,10 @@
 import {
   type EventInput,
   type Ingested,
+  keyAsOutcome,
   maxOutcomes,
   type Outcome,
+  outcomeKey,
   outcomeOf,
 } from '../../src/domain/event.ts';
 import { type CallIndex, codeOfEntry, placeOfEntry } from './calls.ts';
@@ -24,18 +26,23 @@ export function eventWriter(db: Database, calls: CallIndex) {
   const numberOf = (tenantId: string): number =>
     tenantNumber(db, tenantId) ?? db.insert('INSERT INTO tenant_numbers (tenant_id) VALUES (?)', [tenantId]);
 
-  function storedVerdict(entry: number): string | null {
-    const known = verdictOfCode(codeOfEntry(entry));
-    if (known !== null) return known;
-    const place = placeOfEntry(entry);
-    const text = bodyText(db, segmentOf(place));
-    return text === null ? null : (bodyEvents(text)[positionOf(place)]?.verdict ?? null);
+  /** The segment that was read last: a batch that is sent again repeats one event of it after the other. */
+  let last: { readonly segment: number; readonly events: readonly (EventInput | null)[] } | null = null;
+
+  function storedKey(place: number): string | null {
+    const segment = segmentOf(place);
+    if (last?.segment !== segment) last = { segment, events: bodyEvents(bodyText(db, segment) ?? '[]') };
+    const event = last.events[positionOf(place)];
+    return event ? keyAsOutcome(event) : null;
   }
 
-  /** Adds what a repeat says to the stored event, unless its verdict is known. */
+  /** Adds what a repeat says to the stored event, unless it was said before. */
   function addOutcome(entry: number, outcome: Outcome): void {
-    if (storedVerdict(entry) === outcome.verdict) return;
     const place = placeOfEntry(entry);
+    const key = outcomeKey(outcome.verdict, outcome.decision_name);
+    const known = verdictOfCode(codeOfEntry(entry));
+    // Only a repeat with the stored verdict needs the stored event.
+    if ((known === null || known === outcome.verdict) && storedKey(place) === key) return;
     const segment = segmentOf(place);
     const [count] = db.get('SELECT count(*) FROM outcomes WHERE segment = ? AND position = ?', [
       segment,
@@ -43,8 +50,8 @@ export function eventWriter(db: Database, calls: CallIndex) {
     ]) ?? [0];
     if (Number(count) >= maxOutcomes) return;
     const added = db.run(
-      'INSERT OR IGNORE INTO outcomes (segment, position, verdict, outcome) VALUES (?, ?, ?, ?)',
-      [segment, positionOf(place), outcome.verdict, JSON.stringify(outcome)],
+      'INSERT OR IGNORE INTO outcomes (segment, position, key, outcome) VALUES (?, ?, ?, ?)',
+      [segment, positionOf(place), key, JSON.stringify(outcome)],
     );
     if (added === 0) return;
     const later = db.get('SELECT later FROM segments WHERE id = ?', [segment])?.[0];
@@ -119,6 +126,7 @@ export function eventWriter(db: Database, calls: CallIndex) {
     ingest(batch: EncodedBatch): Ingested {
       if (batch.events === 0) return { accepted: 0, duplicates: 0 };
       const tenant = numberOf(batch.tenantId);
+      last = null;
       let accepted = 0;
       let first: number | null = null;
       for (const group of batch.groups) {

@@ -166,6 +166,17 @@ UPDATE approvals SET tool_args = NULL WHERE args_bytes > 4096;
 CREATE INDEX contracts_newest ON contracts (tenant_id, created_at);
 `;
 
+/** Outcomes of one call are told apart by verdict and the contract that decided: `key` is a JSON list of both. */
+const outcomeKeys = `
+CREATE TABLE outcomes_by_key (
+  id INTEGER PRIMARY KEY, segment INTEGER NOT NULL, position INTEGER NOT NULL, key TEXT NOT NULL,
+  outcome TEXT NOT NULL, UNIQUE (segment, position, key));
+INSERT INTO outcomes_by_key
+  SELECT id, segment, position, json_array(verdict, json_extract(outcome, '$.decision_name')), outcome FROM outcomes;
+DROP TABLE outcomes;
+ALTER TABLE outcomes_by_key RENAME TO outcomes;
+`;
+
 // Partial indexes, because there may be many more retired registrations than living ones.
 const retirement = `
 ALTER TABLE registrations ADD COLUMN retired_at INTEGER;
@@ -206,6 +217,12 @@ CREATE TRIGGER session_value_changed AFTER UPDATE OF env, bytes ON session_value
 END;
 `;
 
+const settings = `
+CREATE TABLE settings (
+  tenant_id TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, updated_at INTEGER NOT NULL, updated_by TEXT NOT NULL,
+  PRIMARY KEY (tenant_id, name)) WITHOUT ROWID;
+`;
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -217,6 +234,8 @@ const migrations: readonly string[] = [
   keyScopes,
   valueQuotas,
   retirement,
+  outcomeKeys,
+  settings,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

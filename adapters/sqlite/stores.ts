@@ -15,6 +15,7 @@ import { sealStore } from './key-check.ts';
 import { keyStore } from './keys.ts';
 import { loginStore } from './logins.ts';
 import { ruleStore } from './rules.ts';
+import { settingsStore } from './settings.ts';
 import { signingStore } from './signing.ts';
 import type { NounName, Nouns, SqliteStore } from './sync.ts';
 import { tenantStore } from './tenants.ts';
@@ -41,9 +42,10 @@ export function nounsOf(db: Database, calls: CallIndex, mayGrow: () => boolean):
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
       counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
     },
-    approvals: approvalStore(db),
+    approvals: approvalStore(db, mayGrow),
     agents: agentStore(db),
     rules: ruleStore(db),
+    settings: settingsStore(db),
     values: valueStore(db, mayGrow),
     seals: sealStore(db),
     jobs: jobTable(db),
@@ -111,6 +113,7 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteSto
   events: { ingest: 'write', search: 'read', get: 'read', histogram: 'read', counts: 'read', purge: 'write' },
   approvals: {
     keepArgs: 'write',
+    dropArgs: 'write',
     dropLargeArgs: 'write',
     insert: 'write',
     getWhole: 'read',
@@ -141,6 +144,7 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteSto
     forgetLeftOut: 'write',
   },
   rules: { list: 'read', create: 'write', update: 'write', remove: 'write' },
+  settings: { get: 'read', put: 'write' },
   values: {
     get: 'read',
     getMany: 'read',

@@ -1,4 +1,4 @@
-// Routes of agents: who is connected, what they run, how they are registered (document 1, Agents; document 3 §12.1, §12.5).
+// Routes of agents: who is connected, what they run, how they are registered.
 import { z } from 'zod';
 import { bundleName, env, instant, intQuery, line, tagMap, text, uuid } from './fields.ts';
 import { listed } from './listed.ts';

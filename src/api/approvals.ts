@@ -1,4 +1,4 @@
-// Routes of approvals (document 1, Approval; document 3 §10; DECISIONS 4 and 14).
+// Routes of approvals.
 import { z } from 'zod';
 import { anyObject, approvalStatus, env, instant, line, paging, text, uuid } from './fields.ts';
 import { listed } from './listed.ts';

@@ -1,4 +1,4 @@
-// Routes of signing in and out (document 1, Authentication; document 3 §2.1-2.2).
+// Routes of signing in and out.
 import { z } from 'zod';
 import { text, uuid } from './fields.ts';
 import { routes, smallBody } from './route.ts';

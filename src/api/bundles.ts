@@ -1,4 +1,4 @@
-// Routes of bundles and deployments (document 1, Bundles and deployments, Authentication rule 4; document 3 §6).
+// Routes of bundles and deployments.
 import { z } from 'zod';
 import { env, instant, paging, uuid, versionNumber, yamlDocument } from './fields.ts';
 import { documentBody, routes } from './route.ts';

@@ -27,6 +27,7 @@ import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './f
 import { link, storageState } from './health.ts';
 import { truncatedField } from './listed.ts';
 import { rule } from './rules.ts';
+import { toolArguments, toolSettings } from './settings.ts';
 import { keySuccession } from './signature.ts';
 
 const pascal = (name: string): string =>
@@ -71,6 +72,8 @@ export const components: { readonly [name: string]: z.ZodType } = {
   AgentTags: tagMap,
   AssignmentRule: rule,
   AssignmentSource: assignmentSource,
+  ToolArguments: toolArguments,
+  ToolSettings: toolSettings,
   StorageState: storageState,
   StoreConnection: link,
   ...eventNames(agentFrames),

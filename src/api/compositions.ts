@@ -1,4 +1,4 @@
-// Routes of compositions (document 1, Compositions; document 3 §5).
+// Routes of compositions.
 import { z } from 'zod';
 import { reservedBundleNames } from '../domain/ids.ts';
 import { updateStrategies } from '../domain/library.ts';

@@ -1,4 +1,4 @@
-// Routes of the contract library (document 1, Contracts; document 3 §4). The assistant's routes are not here.
+// Routes of the contract library. The assistant's routes are not here.
 import { z } from 'zod';
 import {
   anyObject,

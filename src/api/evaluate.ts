@@ -1,4 +1,4 @@
-// Route of the playground: a dry run of YAML against one tool call (document 1, Evaluate request; document 3 §7).
+// Route of the playground: a dry run of YAML against one tool call.
 import { z } from 'zod';
 import { anyObject, line, text, yamlContent } from './fields.ts';
 import { documentBody, routes } from './route.ts';
@@ -24,6 +24,8 @@ export const evaluateRoutes = routes({
           claims: anyObject.nullable().default(null),
         })
         .nullish(),
+      /** The folder the tool runs in, for sandboxes; by default the first one that a sandbox names. */
+      cwd: text(4_096, 1).nullish(),
     }),
     status: 200,
     reply: z.object({

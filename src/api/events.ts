@@ -1,55 +1,56 @@
-// Routes of audit events (document 1, Audit event; document 3 §9). The ingest schema is written in what JSON Schema can say, because
-// handlers/ingest.ts compiles its check from it; what JSON Schema cannot say (bytes, depth, real dates) is checked there.
+// Routes of audit events. The schema of a batch is for readers and for the typed client: what is sent is judged event by event.
 import { z } from 'zod';
-import { instantPattern } from '../domain/instant.ts';
 import { contractType, env, instant, instantInput, intQuery, mode, text, uuid } from './fields.ts';
 import { listed } from './listed.ts';
 import { routes } from './route.ts';
 
-/** No control characters, no lone surrogates. */
-const plain = /^[^\p{Cc}\p{Surrogate}\u2028\u2029]*$/u;
-const name = z.string().min(1).max(255).regex(plain);
+const name = z.string();
 
-/** An audit event as agents send it. Fields beyond these are ignored. */
+/**
+ * An audit event as agents send it. Fields beyond these are ignored. What does not fit is repaired rather than refused: names over 255
+ * characters keep 200 and a digest, other types become texts or defaults, a payload over 64 KiB is cut; `truncated` says what was.
+ */
 export const eventInput = z.object({
-  call_id: name,
-  agent_id: name,
-  tool_name: name,
+  /** Absent or empty: events of the same content are one. */
+  call_id: name.nullish(),
+  /** Default: the agent-id header's. */
+  agent_id: name.nullish(),
+  tool_name: name.nullish(),
   /** Without one, a field `decision` counts (newer clients write it so). */
-  verdict: name,
-  mode: mode,
-  /** ISO 8601, any offset; microseconds are kept. */
-  timestamp: z.string().max(40).regex(instantPattern),
-  /** At most 64 KiB serialized, 32 levels deep. `environment` is ignored: the key's environment counts. */
+  verdict: name.nullish(),
+  mode: name.nullish(),
+  /** ISO 8601, any offset; microseconds are kept. Missing or odd: the time of receipt. */
+  timestamp: name.nullish(),
+  /** `environment` is ignored: the key's environment counts. */
   payload: z.looseObject({}).nullish(),
 });
 
 export const manifest = z.object({
-  agent_id: name,
-  policy_version: z.string().max(255).regex(plain),
-  contracts: z
-    .array(
-      z.object({
-        id: name,
-        type: contractType,
-        /** One name or several; a session contract may name none. */
-        tool: z.union([z.string().max(4096).regex(plain), z.array(name).max(100)]).nullish(),
-        mode: mode,
-      }),
-    )
-    .max(1000),
+  /** Empty or absent: the events' agent. */
+  agent_id: name.nullish(),
+  policy_version: name.nullish(),
+  contracts: z.array(
+    z.object({
+      id: name,
+      type: contractType,
+      /** One name or several; a session contract may name none. */
+      tool: z.union([name, z.array(name)]).nullish(),
+      mode: mode.nullish(),
+    }),
+  ),
 });
 
 export const eventBatch = z.object({
-  events: z.array(eventInput).min(1).max(1000),
+  /** At most 10,000, in 16 MiB, with 2,000,000 values, each nested at most 64 deep. */
+  events: z.array(eventInput).max(10_000),
   agent_manifest: manifest.nullish(),
 });
 
 export const rejected = z.object({
   /** In the list that was sent. */
   index: z.number().int(),
-  call_id: z.string(),
-  /** `forbidden`: the API key is not bound to the event's agent. */
+  call_id: z.string().nullable(),
+  /** `not_an_object`, `too_deep`, or `forbidden`: the API key is not bound to the event's agent. */
   code: z.string(),
   detail: z.string(),
 });
@@ -66,7 +67,8 @@ export const outcome = z.object({
 
 export const stored = z.object({
   id: z.string(),
-  call_id: z.string(),
+  /** Null when the event came without one. */
+  call_id: z.string().nullable(),
   agent_id: z.string(),
   /** The agent id of the request that brought it (`default` without the header), when that is another than `agent_id`. */
   sent_by: z.string().nullable(),
@@ -77,6 +79,8 @@ export const stored = z.object({
   payload: z.record(z.string(), z.unknown()).nullable(),
   env: z.string(),
   created_at: instant,
+  /** What was cut to make the event fit, for example `payload.tool_args`; absent when nothing was. */
+  truncated: z.array(z.string()).optional(),
   /** What repeats of the call id said, when they said something new. */
   outcomes: z.array(outcome),
 });
@@ -95,16 +99,18 @@ export const eventRoutes = routes({
     path: '/api/v1/events',
     auth: ['key'],
     tag: 'events',
-    summary: 'Store a batch of 1 to 1,000 audit events; durable when answered, safe to repeat',
+    summary:
+      'Store a batch of up to 10,000 audit events; durable when answered, safe to repeat. One bad event never costs the others',
     body: eventBatch,
     parse: 'bytes',
+    bodyLimit: 16 * 1024 * 1024,
     status: 200,
     reply: z.object({
       accepted: z.number().int(),
       duplicates: z.number().int(),
       /** Events that were not stored, the others were; absent when there is none. */
       rejected: z.array(rejected).optional(),
-      /** When the key is not bound to the manifest's agent. */
+      /** When the manifest is of another agent than the events, of one that the key is not bound to, or cannot be read. */
       manifest: z.literal('refused').optional(),
     }),
     errors: [

@@ -1,4 +1,4 @@
-// Routes that say how the hub is (document 1, Health; document 3 §2.4).
+// Routes that say how the hub is.
 import { z } from 'zod';
 import { storageStates } from '../domain/storage.ts';
 import { instant } from './fields.ts';

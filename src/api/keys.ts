@@ -1,4 +1,4 @@
-// Routes of API keys (document 1, API key; document 3 §3).
+// Routes of API keys.
 import { z } from 'zod';
 import { env, instant, instantInput, line, paging, text, uuid } from './fields.ts';
 import { routes } from './route.ts';

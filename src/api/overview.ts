@@ -1,4 +1,4 @@
-// Route of the figures on the first page (document 1, Statistics; document 3 §17).
+// Route of the figures on the first page.
 import { z } from 'zod';
 import { routes } from './route.ts';
 

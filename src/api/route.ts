@@ -59,6 +59,8 @@ export interface RouteDeclaration {
   readonly download?: boolean;
   /** True for a question whose answer may need much of what is stored to be read: few of a caller run at once. */
   readonly search?: boolean;
+  /** True for a question that is asked with POST, because it is long. */
+  readonly reads?: boolean;
   readonly errors: readonly ErrorCode[];
   readonly limit?: LimitClass;
   /**

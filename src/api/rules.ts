@@ -1,4 +1,4 @@
-// Routes of assignment rules: which bundle agents get by their id and tags (document 1, Assignment rule; document 3 §12.6).
+// Routes of assignment rules: which bundle agents get by their id and tags.
 import { z } from 'zod';
 import { assignmentSource, bundleName, env, instant, line, paging, tagMap, uuid } from './fields.ts';
 import { bytesOf, listed, maxListedField } from './listed.ts';

@@ -1,4 +1,4 @@
-// Routes of session values: a tenant's key-value store for agents (document 1, Session values; document 3 §11).
+// Routes of session values: a tenant's key-value store for agents.
 import { z } from 'zod';
 import { sessionKeyPattern } from '../domain/ids.ts';
 import { text } from './fields.ts';
@@ -18,6 +18,7 @@ export const sessionRoutes = routes({
     tag: 'sessions',
     summary: 'Read up to 100 values of at most 4 MiB together; null for what does not exist',
     body: z.object({ keys: z.array(key).max(100) }),
+    reads: true,
     status: 200,
     reply: z.object({ values: z.record(z.string(), z.string().nullable()) }),
     errors: ['response_too_large', 'validation_failed'],

@@ -1,7 +1,25 @@
-// Routes of a tenant's settings: signing key and retention (document 1, Settings; document 3 §15).
+// Routes of a tenant's settings: signing key, what tools' arguments hold, retention.
+import { argumentKinds } from 'reeve-agent/rules';
 import { z } from 'zod';
-import { instant, intQuery } from './fields.ts';
+import { instant, intQuery, line } from './fields.ts';
 import { routes } from './route.ts';
+
+/** Arguments of all tools together. */
+const maxDeclarations = 2_000;
+
+/** What the arguments of tools hold, by tool (a name or a glob) and argument (`a.b`: the argument `b` in the mapping `a`). */
+export const toolArguments = z
+  .record(line(255), z.record(line(255), z.enum(argumentKinds)))
+  .refine(
+    (tools) =>
+      Object.values(tools).reduce((sum, kinds) => sum + 1 + Object.keys(kinds).length, 0) <= maxDeclarations,
+    `must not hold more than ${maxDeclarations} tools and arguments`,
+  );
+export const toolSettings = z.object({
+  tool_arguments: toolArguments,
+  updated_at: instant.nullable(),
+  updated_by: z.string().nullable(),
+});
 
 export const settingRoutes = routes({
   rotateSigningKey: {
@@ -23,6 +41,29 @@ export const settingRoutes = routes({
       warning: z.string().nullable(),
     }),
     errors: ['validation_failed', 'overloaded', 'unavailable'],
+  },
+  toolSettings: {
+    method: 'GET',
+    path: '/api/v1/settings/tools',
+    auth: ['cookie'],
+    tag: 'settings',
+    summary: 'What the arguments of tools hold, for sandboxes in the playground',
+    status: 200,
+    reply: toolSettings,
+    errors: [],
+  },
+  putToolSettings: {
+    method: 'PUT',
+    path: '/api/v1/settings/tools',
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'settings',
+    summary:
+      'Say what the arguments of tools hold (path, url, command, content or cwd). Give agents the same as the option toolArguments of their guard',
+    body: z.object({ tool_arguments: toolArguments }),
+    status: 200,
+    reply: toolSettings,
+    errors: ['validation_failed'],
   },
   purgeEvents: {
     method: 'DELETE',

@@ -1,4 +1,4 @@
-// Route of the first start: the first tenant and its admin (document 1, Authentication rule 3; document 3 §2.3).
+// Route of the first start: the first tenant and its admin.
 import { z } from 'zod';
 import { line, text, uuid } from './fields.ts';
 import { routes, smallBody } from './route.ts';

@@ -7,6 +7,7 @@ import { createDeployments, type Deployments } from './deployments.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
+import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
 /** The use cases, a name per noun. */
 export interface App {
@@ -14,6 +15,7 @@ export interface App {
   readonly compositions: Compositions;
   readonly contracts: Contracts;
   readonly deployments: Deployments;
+  readonly toolSettings: ToolSettings;
 }
 
 export function createApp(ports: AppPorts): App {
@@ -26,5 +28,6 @@ export function createApp(ports: AppPorts): App {
     bundles: createBundles(ports),
     compositions: createCompositions({ ...ports, assembler, releases }),
     contracts: createContracts({ ...ports, rollouts }),
+    toolSettings: createToolSettings(ports),
   };
 }

@@ -51,7 +51,7 @@ export interface AssignmentRule {
 export type DriftStatus = 'current' | 'drift' | 'unknown';
 
 /**
- * Drift of an agent (DECISIONS 11): its reported version against the revision deployed for its bundle.
+ * Drift of an agent: its reported version against the revision deployed for its bundle.
  * @param deployed revision hash of (bundle, env), or null when nothing is deployed
  */
 export function driftOf(policyVersion: string | null, deployed: string | null): DriftStatus {

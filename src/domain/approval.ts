@@ -1,4 +1,4 @@
-// Approvals: the record and its state machine (document 1, States; DECISIONS 14). Pure: time is an argument.
+// Approvals: the record and its state machine. Pure: time is an argument.
 import type { Env } from './ids.ts';
 import type { JsonObject } from './library.ts';
 

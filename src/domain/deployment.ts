@@ -1,4 +1,4 @@
-// Bundle versions and deployments: records as the store keeps them (document 1, Bundle and deployment; document 3 §6).
+// Bundle versions and deployments: records as the store keeps them.
 import type { Env } from './ids.ts';
 
 /** One saved version of a bundle. Composed and uploaded bundles share one name and version space. */

@@ -12,6 +12,10 @@ export interface EventInput {
   /** Epoch milliseconds, fractions allowed (microseconds survive). */
   readonly timestamp: number;
   readonly payload: JsonObject | null;
+  /** The event came without a call id: `call_id` is made of its content, and readers get null. */
+  readonly unnamed?: true;
+  /** What was cut to make it fit, for example `tool_name` or `payload.tool_args`. */
+  readonly truncated?: readonly string[];
   /** The agent id of the request that brought it, when that is another than its own. */
   readonly sent_by?: string;
 }
@@ -86,7 +90,8 @@ export const maxOutcomes = 50;
 /** Characters of a text that an outcome keeps. */
 const maxOutcomeText = 1000;
 
-const text = (value: unknown): string | null =>
+/** A text as an outcome keeps it; null for anything else. */
+export const outcomeText = (value: unknown): string | null =>
   // The cut may leave half of a surrogate pair.
   typeof value === 'string' ? value.slice(0, maxOutcomeText).replace(/[\ud800-\udbff]$/, '') : null;
 
@@ -95,22 +100,36 @@ export function outcomeOf(event: EventInput): Outcome {
   return {
     verdict: event.verdict,
     timestamp: event.timestamp,
-    decision_source: text(event.payload?.decision_source),
-    decision_name: text(event.payload?.decision_name),
-    reason: text(event.payload?.reason),
+    decision_source: outcomeText(event.payload?.decision_source),
+    decision_name: outcomeText(event.payload?.decision_name),
+    reason: outcomeText(event.payload?.reason),
     sent_by: event.sent_by ?? event.agent_id,
   };
 }
 
-/** True when a repeat says something new: its verdict is neither the stored one nor already among the outcomes, and there is room. */
+/**
+ * What a repeat of a call is told apart by: two contracts that only observe report the same verdict for one call, each with its own name.
+ */
+export const outcomeKey = (verdict: string, decisionName: string | null): string =>
+  JSON.stringify([verdict, decisionName]);
+
+/** The key of an event as an outcome. */
+export const keyAsOutcome = (event: EventInput): string =>
+  outcomeKey(event.verdict, outcomeText(event.payload?.decision_name));
+
+/** True when a repeat says something new: neither the stored event nor an outcome has its key, and there is room. */
 export const addsOutcome = (
-  storedVerdict: string,
+  stored: EventInput,
   outcomes: readonly Outcome[],
   repeat: EventInput,
-): boolean =>
-  repeat.verdict !== storedVerdict &&
-  outcomes.length < maxOutcomes &&
-  !outcomes.some((known) => known.verdict === repeat.verdict);
+): boolean => {
+  const key = keyAsOutcome(repeat);
+  return (
+    key !== keyAsOutcome(stored) &&
+    outcomes.length < maxOutcomes &&
+    !outcomes.some((known) => outcomeKey(known.verdict, known.decision_name) === key)
+  );
+};
 
 /** A search, or a count over events, that takes longer is ended. Milliseconds. */
 export const maxSearchMs = 6000;

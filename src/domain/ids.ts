@@ -27,7 +27,7 @@ export function hash32(text: string): number {
   return h >>> 0;
 }
 
-/** The number of shards that actors are spread over (design §3). */
+/** The number of shards that actors are spread over. */
 export const shardCount = 256;
 
 /** The shard of a tenant or tenant/env key. */

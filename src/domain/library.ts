@@ -1,4 +1,4 @@
-// The contract library and compositions: records as the store keeps them (document 1, Contract and Composition; document 3 §4-5).
+// The contract library and compositions: records as the store keeps them.
 
 export const contractTypes = ['pre', 'post', 'session', 'sandbox'] as const;
 export type ContractType = (typeof contractTypes)[number];

@@ -23,13 +23,13 @@ export const createBudgets = (): Budgets => ({
 });
 
 /** Before an answer is made. @throws HubError rate_limited, overloaded when answers that wait leave no room for one more */
-export function checkRoom({ unsent }: Pick<Budgets, 'unsent'>, caller: string): void {
-  refuse(unsent.exceeded(caller, alwaysSent));
+export function checkRoom({ unsent }: Pick<Budgets, 'unsent'>, caller: () => string): void {
+  if (unsent.held > 0) refuse(unsent.exceeded(caller(), alwaysSent));
 }
 
 /** Before an answer of so many bytes is sent. @throws HubError rate_limited, overloaded */
-export function checkAnswer({ unsent }: Pick<Budgets, 'unsent'>, caller: string, bytes: number): void {
-  if (bytes > alwaysSent) refuse(unsent.exceeded(caller, bytes));
+export function checkAnswer({ unsent }: Pick<Budgets, 'unsent'>, caller: () => string, bytes: number): void {
+  if (bytes > alwaysSent) refuse(unsent.exceeded(caller(), bytes));
 }
 
 function refuse(exceeded: 'share' | 'total' | null): void {

@@ -1,4 +1,4 @@
-// Headers that do not depend on the route: security headers and CORS (document 3 §1.5, §1.6).
+// Headers that do not depend on the route: security headers and CORS.
 
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 

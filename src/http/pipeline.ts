@@ -2,6 +2,7 @@
 import type { Caller, Request } from '../api/call.ts';
 import { defaultBody, type RouteDeclaration, type RouteTable } from '../api/route.ts';
 import type { StreamHandlers } from '../api/stream.ts';
+import { turns } from '../concurrency/event-loop-budget.ts';
 import { HubError } from '../domain/error.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -18,6 +19,8 @@ import type { Metrics } from './metrics.ts';
 import { parse } from './parse.ts';
 import { allowOf, problemOf } from './problem.ts';
 import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
+import { createReads } from './reads.ts';
+import { roughBytes } from './rough-bytes.ts';
 import { createRouter } from './router.ts';
 import { createSearches } from './searches.ts';
 import { openStream } from './streams.ts';
@@ -88,6 +91,8 @@ export interface Pipeline {
 }
 
 const minuteMs = 60_000;
+/** Bytes of an answer that is written at once. */
+const smallBytes = 16 * 1024;
 /** Streams opened a minute, counted as requests are: replicas of an agent share its id and may reconnect at once. */
 const streamsPerMinute = 60_000;
 
@@ -97,6 +102,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const budgets = options.budgets ?? createBudgets();
   const router = createRouter(options.tables);
   const searches = createSearches(clock);
+  const reads = createReads(clock);
   const behindProxies = clientAddress(options.trustedProxies);
   const networkFrom = ({ remote, headers }: Pick<RawRequest, 'remote' | 'headers'>): string =>
     networkOf(behindProxies(remote, headers.get('x-forwarded-for') ?? ''));
@@ -135,7 +141,6 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const revocationSequence = live.revocationSequence();
     const { caller, cookie } = await callers.find(declaration, raw.headers, network);
     seen.caller = caller;
-    checkRoom(budgets, nameOf(caller, network));
     await checkLimit(declaration, caller, network);
     const handler = serve[name];
     if (!handler) {
@@ -152,9 +157,16 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       local: isLocal(raw.remote, raw.headers),
       header: (key) => raw.headers.get(key) ?? null,
     };
-    const run = () => handler(input, caller, request);
-    const result = await (declaration.search === true ? searches(caller, run) : run());
-    return encode(declaration, result, cookie, raw);
+    const answer = async (): Promise<RawResponse> => {
+      checkRoom(budgets, () => nameOf(caller, network));
+      const result = await handler(input, caller, request);
+      const bytes = roughBytes(result);
+      // The store hands over many answers in one turn of the event loop: they are written one after the other.
+      if (bytes > smallBytes) await turns.next(bytes);
+      return encode(declaration, result, cookie, raw);
+    };
+    if (declaration.search === true) return searches(caller, answer);
+    return declaration.method === 'GET' || declaration.reads === true ? reads(caller, answer) : answer();
   }
 
   function preflight(raw: RawRequest, origin: string | undefined): RawResponse {
@@ -193,7 +205,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
   function checkOrigin(caller: Caller, origin: string | undefined, host: string | undefined): void {
     // A browser sends cookies with any page's WebSocket, and always names the page. Between pages of one host there is nothing cross-origin
-    // for CORS_ORIGINS to allow (document 3 §1.6): the cookie itself is this host's.
+    // for CORS_ORIGINS to allow: the cookie itself is this host's.
     if (caller.kind !== 'user' || origin === undefined) return;
     if (cors.allows(origin) || cors.isOwn(origin, host)) return;
     throw new HubError('origin_refused', 'This origin is not among CORS_ORIGINS.');
@@ -222,7 +234,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       let response: RawResponse;
       try {
         response = await respond(raw, network, id, seen);
-        checkAnswer(budgets, nameOf(seen.caller, network), sizeOf(response.body));
+        checkAnswer(budgets, () => nameOf(seen.caller, network), sizeOf(response.body));
       } catch (error) {
         if (error instanceof TransportGone) throw error;
         if (!(error instanceof HubError) || error.code === 'internal') {
@@ -255,7 +267,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       return {
         ...response,
         headers: [...response.headers, ...shared, ...fromCors],
-        caller: nameOf(seen.caller, network),
+        caller: response.body === null ? '' : nameOf(seen.caller, network),
       };
     },
   };

@@ -92,8 +92,12 @@ export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(
       await jobs.add({ id: `${name}/${slot}`, queue, payload: name, runAt, maxAttempts: attempts });
     }
   };
+  let stopped = false;
   const planned = (due: (slot: number) => number): void => {
-    plan(due).catch((err: unknown) => log.warn({ err }, 'housekeeping is planned again in a moment'));
+    plan(due).catch((err: unknown) => {
+      // A hub that stops right after its start closes the store while its duties are planned.
+      if (!stopped) log.warn({ err }, 'housekeeping is planned again in a moment');
+    });
   };
 
   jobs.work(queue, handler);
@@ -101,5 +105,10 @@ export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(
   planned((slot) => slot);
   // Planned before its time comes, a turn cannot be planned again after it was done.
   const timer = clock.every(minute / 2, () => planned((slot) => slot + 1));
-  return { stop: () => timer.cancel() };
+  return {
+    stop() {
+      stopped = true;
+      timer.cancel();
+    },
+  };
 }

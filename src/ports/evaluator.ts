@@ -1,12 +1,14 @@
 // Work on YAML that strangers wrote: dry runs, and reading and assembling bundles. Bounded in time, memory and number.
 
-import type { DryRun, ToolCall } from 'reeve-agent/rules';
+import type { DryRun, ToolArguments, ToolCall } from 'reeve-agent/rules';
 import type { AssembledContract } from '../domain/deployment.ts';
 import type { CompositionItem, ContractType, JsonObject, Mode } from '../domain/library.ts';
 
 export interface EvaluationRequest {
   readonly yaml: string;
   readonly call: ToolCall;
+  /** What the arguments of the tenant's tools hold, for sandboxes. */
+  readonly toolArguments: ToolArguments;
 }
 
 export interface Evaluation extends DryRun {

@@ -1,4 +1,4 @@
-// The bus between nodes: envelopes to the actors of a shard, and replies to the node that asked. Knows no actor: a envelope is data.
+// The bus between nodes: envelopes to the actors of a shard, and replies to the node that asked. Knows no actor: an envelope is data.
 import type { ErrorCode, ErrorDetail } from '../domain/error.ts';
 
 /** Place in a shard's stream, `<ms>-<n>`: rises within a shard. */
@@ -43,7 +43,7 @@ export interface ShardLag {
 
 export interface MessageBus {
   /**
-   * Appends a envelope to a shard's stream; envelopes of one node stand there in the order of these calls. Answers its position. It stays until
+   * Appends an envelope to a shard's stream; envelopes of one node stand there in the order of these calls. Answers its position. It stays until
    * it is acknowledged, whoever reads it meanwhile, for up to a day.
    * @throws HubError overloaded (the stream holds all it may; the envelope is not in it), unavailable (it may be in it all the same)
    */

@@ -7,6 +7,7 @@ import type { EventStore } from './events.ts';
 import type { KeyStore, LoginStore, SigningStore, TenantStore } from './identity.ts';
 import type { KeyCheckStore } from './key-check.ts';
 import type { CompositionStore, ContractStore } from './library.ts';
+import type { SettingsStore } from './settings.ts';
 import type { ValueStore } from './values.ts';
 
 /** All but session values, which a cluster keeps in Redis. */
@@ -25,6 +26,7 @@ export interface Store {
   readonly approvals: ApprovalStore;
   readonly agents: AgentStore;
   readonly rules: RuleStore;
+  readonly settings: SettingsStore;
   readonly values: ValueStore;
   readonly seals: KeyCheckStore;
   /** Round trip to the store in milliseconds. Throws `unavailable` when it does not answer within 2 s. */

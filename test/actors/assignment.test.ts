@@ -73,7 +73,7 @@ describe('connecting', () => {
     const hub = await aHub();
     const { bundleName } = await hub.connect('a1', { requested: 'mine', policyVersion: 'v1' });
     await hub.join({ agentId: 'a1', bundleName });
-    expect(await hub.status()).toMatchObject([{ policy_version: 'v1' }]);
+    expect(await hub.status()).toMatchObject([{ policyVersion: 'v1' }]);
   });
 });
 
@@ -87,7 +87,7 @@ describe('a report', () => {
       at: t0,
     });
     await settled();
-    expect(await hub.status()).toMatchObject([{ policy_version: 'v2' }]);
+    expect(await hub.status()).toMatchObject([{ policyVersion: 'v2' }]);
     expect(await hub.store.agents.reports(hub.tenantId, 'production', 99)).toEqual([
       { agentId: 'a1', bundleName: 'mine', policyVersion: 'v2', at: t0 },
     ]);
@@ -111,7 +111,7 @@ describe('an explicit assignment', () => {
     expect(frames[0]?.data).toEqual(data);
     expect(frames[1]).toMatchObject({ data, agent: 'a1' });
     expect(frames[2]).toMatchObject({ agent: 'a1', bundle: 'base', data: { version: 1 } });
-    expect(await hub.status()).toMatchObject([{ bundle_name: 'base' }]);
+    expect(await hub.status()).toMatchObject([{ bundleName: 'base' }]);
   });
 
   it('of many is one event for the dashboards', async () => {
@@ -135,7 +135,7 @@ describe('an explicit assignment', () => {
     await assign(hub, ['a1'], null);
     const frame = (await hub.announced()).find((f) => f.agent === 'a1');
     expect(frame?.data).toMatchObject({ bundle_name: null, source: 'none' });
-    expect(await hub.status()).toMatchObject([{ bundle_name: null }]);
+    expect(await hub.status()).toMatchObject([{ bundleName: null }]);
   });
 
   it('of nobody that is registered announces nothing', async () => {
@@ -151,7 +151,7 @@ describe('an explicit assignment', () => {
     await hub.join({ agentId: 'a1', connectionId: 'free', connectedAt: hub.clock.now() + 1 });
     await assign(hub, ['a1'], 'base');
     await settled();
-    expect((await hub.status()).map((e) => e.bundle_name)).toEqual(['mine', 'base']);
+    expect((await hub.status()).map((e) => e.bundleName)).toEqual(['mine', 'base']);
   });
 
   // Document 1, Agent stream events: "assignment_changed: bundle assignment changes (bulk assign or rule update)", with no exception for a
@@ -175,7 +175,7 @@ describe('an explicit assignment', () => {
           source: bundleName === null ? 'none' : 'explicit',
         },
       ]);
-      expect(await hub.status()).toMatchObject([{ bundle_name: 'mine' }]);
+      expect(await hub.status()).toMatchObject([{ bundleName: 'mine' }]);
     }
   });
 
@@ -189,7 +189,7 @@ describe('an explicit assignment', () => {
     await settled();
     const { catchUp } = await hub.join({ agentId: 'a1', bundleName, connectedAt });
     expect(catchUp).toMatchObject([{ bundleName: 'base' }]);
-    expect(await hub.status()).toMatchObject([{ bundle_name: 'base' }]);
+    expect(await hub.status()).toMatchObject([{ bundleName: 'base' }]);
   });
 });
 
@@ -235,7 +235,7 @@ describe('a change of rules', () => {
       bundle_name: 'base',
       source: 'rule',
     });
-    expect((await hub.status()).map((e) => e.bundle_name)).toEqual(['base', null]);
+    expect((await hub.status()).map((e) => e.bundleName)).toEqual(['base', null]);
 
     await change(hub, { action: 'update', id: given.id, patch: { env: 'staging' } });
     const moved = await hub.announced();
@@ -295,7 +295,7 @@ describe('a change of rules', () => {
     await settled();
     await hub.join({ agentId: 'a1', bundleName, connectedAt });
     await settled();
-    expect(await hub.status('base')).toMatchObject([{ agent_id: 'a1' }]);
+    expect(await hub.status('base')).toMatchObject([{ agentId: 'a1' }]);
     expect(heads(await hub.announced())).toContain('agents/production assignment_changed');
   });
 });
@@ -364,13 +364,13 @@ describe('what an agent is to follow', () => {
     await retarget(hub, 'other', 2);
     await retarget(hub, 'base', 1);
     expect(await updates(hub)).toEqual(['a1 other production']);
-    expect(await hub.status()).toMatchObject([{ bundle_name: 'other' }]);
+    expect(await hub.status()).toMatchObject([{ bundleName: 'other' }]);
     await hub.actors.ask('environment', hub.keyOf(), 'retarget', {
       agentId: 'a1',
       bundleName: 'base',
       resolvedAt: { epoch: 1, at: 1 },
     });
-    expect(await hub.status()).toMatchObject([{ bundle_name: 'base' }]);
+    expect(await hub.status()).toMatchObject([{ bundleName: 'base' }]);
   });
 
   it('is sent where the agent is connected, not to its other environments', async () => {

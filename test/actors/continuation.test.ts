@@ -18,7 +18,7 @@ import { MemoryBus } from './runtime/memory-bus.ts';
 const yaml = 'kind: ContractBundle\n';
 const many = 20;
 
-/** A hub whose actors are nodes of a cluster. `sends` may refuse a envelope, `publishes` frames; both by node. */
+/** A hub whose actors are nodes of a cluster. `sends` may refuse an envelope, `publishes` frames; both by node. */
 async function aFleet() {
   const hub = await aHub();
   for (let i = 0; i < many; i++) {

@@ -74,7 +74,7 @@ describe('status', () => {
     await hub.join({ agentId: 'a', connectionId: '3', bundleName: 'x' });
     await hub.join({ agentId: 'a', connectionId: '2', bundleName: 'y', connectedAt: t0 });
     const brief = async (bundle: string | null = null) =>
-      (await hub.status(bundle)).map((e) => `${e.agent_id} ${e.bundle_name} ${e.connected_at - t0} ${e.env}`);
+      (await hub.status(bundle)).map((e) => `${e.agentId} ${e.bundleName} ${e.connectedAt - t0} ${e.env}`);
     expect(await brief()).toEqual(['a y 0 production', 'a x 10 production', 'b null 0 production']);
     expect(await brief('x')).toEqual(['a x 10 production']);
     await hub.actors.ask('environment', hub.keyOf(), 'leave', { agentId: 'a', connectionId: '3' });
@@ -94,9 +94,9 @@ describe('status', () => {
     const first = await hub.upload('base', yaml);
     const second = await hub.upload('base', `${yaml}# 2\n`);
     const of = async () =>
-      (await hub.status()).map(({ policy_version, status }) => ({ policy_version, status }));
+      (await hub.status()).map(({ policyVersion, status }) => ({ policyVersion, status }));
     await hub.join({ agentId: 'a', bundleName: 'base' });
-    expect(await of()).toEqual([{ policy_version: null, status: 'unknown' }]);
+    expect(await of()).toEqual([{ policyVersion: null, status: 'unknown' }]);
     const reportVersion = (policyVersion: string, at: number) =>
       hub.actors.ask('environment', hub.keyOf(), 'reportVersion', {
         agentId: 'a',
@@ -105,16 +105,16 @@ describe('status', () => {
         at,
       });
     await reportVersion(first.hash, t0);
-    expect(await of()).toEqual([{ policy_version: first.hash, status: 'unknown' }]);
+    expect(await of()).toEqual([{ policyVersion: first.hash, status: 'unknown' }]);
     await hub.deploy('base', 1);
-    expect(await of()).toEqual([{ policy_version: first.hash, status: 'current' }]);
+    expect(await of()).toEqual([{ policyVersion: first.hash, status: 'current' }]);
     await hub.deploy('base', 2);
-    expect(await of()).toEqual([{ policy_version: first.hash, status: 'drift' }]);
+    expect(await of()).toEqual([{ policyVersion: first.hash, status: 'drift' }]);
     hub.clock.advance(minute);
     await reportVersion(second.hash, t0 + 1000);
-    expect(await of()).toEqual([{ policy_version: second.hash, status: 'current' }]);
+    expect(await of()).toEqual([{ policyVersion: second.hash, status: 'current' }]);
     await reportVersion(first.hash, t0 + 999);
-    expect(await of()).toEqual([{ policy_version: second.hash, status: 'current' }]);
+    expect(await of()).toEqual([{ policyVersion: second.hash, status: 'current' }]);
   });
 
   it('compares per bundle, also where an agent has streams for two', async () => {
@@ -147,7 +147,7 @@ describe('status', () => {
       policyVersion: a.hash,
       at: t0,
     });
-    expect(await hub.status()).toMatchObject([{ status: 'drift', policy_version: a.hash }]);
+    expect(await hub.status()).toMatchObject([{ status: 'drift', policyVersion: a.hash }]);
   });
 
   it('of a stream that follows all is current when any deployed bundle has its version', async () => {
@@ -176,7 +176,7 @@ describe('status', () => {
     await reportVersion('wrong clock', t0 + 1e9);
     hub.clock.advance(1);
     await reportVersion('true', hub.clock.now());
-    expect(await hub.status()).toMatchObject([{ policy_version: 'true' }]);
+    expect(await hub.status()).toMatchObject([{ policyVersion: 'true' }]);
   });
 
   it('knows the reported versions again after the activation was lost', async () => {
@@ -199,7 +199,7 @@ describe('status', () => {
     };
     await other.ask('environment', hub.keyOf(), 'join', { ...notice, policyVersion: null });
     expect((await other.ask('environment', hub.keyOf(), 'status', allStreams)).entries).toMatchObject([
-      { policy_version: 'v7' },
+      { policyVersion: 'v7' },
     ]);
     await other.stop();
   });
@@ -269,7 +269,7 @@ describe('the roster', () => {
       roster.join(notice);
       const [entry] = roster.status('production', new Map(), { ...allStreams, bundleName }).entries;
       roster.leave(agentId, bundleName);
-      return entry?.policy_version;
+      return entry?.policyVersion;
     };
     expect(versionOf('a', 'x')).toBeNull();
     expect(versionOf('c', 'y')).toBe('y@5');

@@ -205,18 +205,58 @@ export function eventsContract(name: string, open: Open): void {
       expect(stored.map((e) => e.call_id)).toEqual(events.map((e) => e.call_id).reverse());
     });
 
-    it('a repeat with another verdict adds an outcome, once per verdict', async () => {
+    it('a repeat with another verdict or deciding contract adds an outcome, once', async () => {
       const store = shared.get();
       const tenantId = uuid();
-      const event = anEvent();
+      const event = withVerdict(anEvent(), 'call_would_deny', t0);
       const one = (...events: EventInput[]) => store.events.ingest(aBatch(tenantId, events));
       await one(anEvent({ timestamp: t0 - 1 }), event);
       expect(await one(withVerdict(event, 'call_executed', t0 + 5))).toEqual({ accepted: 0, duplicates: 1 });
       await one(withVerdict(event, 'call_executed', t0 + 6), withVerdict(event, event.verdict));
       await one(withVerdict(event, 'call_failed', t0 + 7), anEvent({ timestamp: t0 - 2 }));
+      // Two contracts that only observe report one call with one verdict.
+      const other = { ...event, payload: { ...event.payload, decision_name: 'other' } };
+      await one(other, other);
+      await one(other);
       const stored = (await readAll(store, tenantId)).find((e) => e.call_id === event.call_id);
       expect(stored).toMatchObject(event);
-      expect(stored?.outcomes).toEqual([outcome('call_executed', t0 + 5), outcome('call_failed', t0 + 7)]);
+      expect(stored?.outcomes).toEqual([
+        outcome('call_executed', t0 + 5),
+        outcome('call_failed', t0 + 7),
+        { ...outcome('call_would_deny', t0), decision_name: 'other' },
+      ]);
+    });
+
+    it('an event without a call id, and one that was cut, come back as such', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const events = [
+        anEvent({ unnamed: true, timestamp: t0 + 1 }),
+        anEvent({ truncated: ['payload.a'], timestamp: t0 }),
+      ];
+      await store.events.ingest(aBatch(tenantId, events));
+      expect(await readAll(store, tenantId)).toMatchObject(events);
+    });
+
+    it('names come back as they were, whatever characters they hold', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const odd = ['a\u0000b', 'half \ud800', '\u0001x', '../..\\', '__proto__', '\u202e'];
+      const events = odd.map((text, i) =>
+        anEvent({
+          call_id: text,
+          agent_id: text,
+          tool_name: text,
+          verdict: text,
+          mode: text,
+          timestamp: t0 - i,
+          payload: { [text]: text, decision_name: text },
+        }),
+      );
+      expect(await store.events.ingest(aBatch(tenantId, events))).toMatchObject({ accepted: odd.length });
+      expect(await readAll(store, tenantId)).toMatchObject(events);
+      expect(await store.events.ingest(aBatch(tenantId, events))).toMatchObject({ accepted: 0 });
+      expect((await readAll(store, tenantId)).map(({ outcomes }) => outcomes)).toEqual(odd.map(() => []));
     });
 
     it('an outcome can stand in the same batch as its event', async () => {

@@ -71,7 +71,7 @@ export function postContract(name: string, open: () => Promise<PostStage>): void
     });
     afterEach(() => stage.close());
 
-    it('brings a envelope whole to the reader of its shard', async () => {
+    it('brings an envelope whole to the reader of its shard', async () => {
       await b.bus.open(7);
       await a.bus.send(7, envelope('1'));
       await b.until(() => b.deliveries.length === 1);

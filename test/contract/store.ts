@@ -10,6 +10,7 @@ import type { Open } from './fixtures.ts';
 import { contractsContract } from './library.ts';
 import { pagesContract } from './pages.ts';
 import { sealsContract } from './seals.ts';
+import { settingsContract } from './settings.ts';
 import { signingContract } from './signing.ts';
 import { bootstrapContract, keysContract, loginsContract, tenantsContract } from './tenants.ts';
 
@@ -24,6 +25,7 @@ export function storeContract(name: string, open: Open): void {
   keysContract(name, open);
   signingContract(name, open);
   sealsContract(name, open);
+  settingsContract(name, open);
   contractsContract(name, open);
   compositionsContract(name, open);
   bundlesContract(name, open);

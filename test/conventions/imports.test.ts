@@ -54,7 +54,6 @@ const vendors: { readonly [name: string]: readonly string[] } = {
   bullmq: ['adapters/bullmq'],
   pino: ['adapters/node'],
   tweetnacl: ['adapters/node'],
-  ajv: ['src/handlers'],
   yaml: ['packages/agent/src/rules'],
 };
 

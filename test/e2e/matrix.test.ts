@@ -69,6 +69,7 @@ async function furnish(cookie: string): Promise<Side> {
       agent_manifest: { agent_id: 'theirs', policy_version: 'x', contracts: [] },
     },
   });
+  const events = await hub.call('GET', '/api/v1/events', { cookie });
   return {
     cookie,
     key,
@@ -79,6 +80,7 @@ async function furnish(cookie: string): Promise<Side> {
       version: '1',
       rule_id: rule.id,
       approval_id: approval.body.id,
+      event_id: events.body[0].id,
       key: 'theirs',
       agent_id: 'theirs',
     },
@@ -114,6 +116,7 @@ const absent: { [param: string]: string } = {
   key_id: '00000000-0000-4000-8000-000000000000',
   rule_id: '00000000-0000-4000-8000-000000000000',
   approval_id: '00000000-0000-4000-8000-000000000000',
+  event_id: '00000000-0000-4000-8000-000000000000',
   contract_id: 'absent',
   name: 'absent',
   version: '1',

@@ -73,6 +73,44 @@ describe('a start', () => {
   });
 });
 
+describe('a start that other machines can reach, before anybody set the hub up', () => {
+  const hub = new HubProcess({ HOST: '0.0.0.0' });
+  afterAll(() => hub.remove());
+  const tokenOf = () => /X-Setup-Token: (\S+)/.exec(hub.output)?.[1];
+  const setUp = (headers: { [name: string]: string }) =>
+    hub.call('POST', '/api/v1/setup', {
+      body: { email: 'first@example.com', password: 'at least twelve characters' },
+      headers,
+    });
+
+  it('prints a token and asks for it whoever is not on this machine, until there is an admin', async () => {
+    await hub.start();
+    const token = tokenOf();
+    expect(hub.output).toContain('WARNING: nobody has set this hub up yet');
+    expect(token).toMatch(/^[\w-]{24}$/);
+    const forwarded = { 'X-Forwarded-For': '127.0.0.1' };
+    expect((await setUp(forwarded)).status).toBe(403);
+    expect((await setUp({ ...forwarded, 'X-Setup-Token': 'x'.repeat(24) })).status).toBe(403);
+    await hub.stop();
+    await hub.start();
+    expect(tokenOf()).toBe(token);
+    expect((await setUp({ ...forwarded, 'X-Setup-Token': token ?? '' })).status).toBe(201);
+    await hub.stop();
+    await hub.start();
+    expect(tokenOf()).toBeUndefined();
+  });
+
+  it('asks for none on this machine', async () => {
+    const other = new HubProcess({ HOST: '0.0.0.0' });
+    try {
+      await other.start();
+      await other.admin();
+    } finally {
+      await other.remove();
+    }
+  });
+});
+
 describe('a stop', () => {
   it('on SIGTERM finishes what is under way, ends streams over the window, and exits with 0', async () => {
     const hub = new HubProcess({ DRAIN_SECONDS: '1' });

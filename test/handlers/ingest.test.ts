@@ -1,9 +1,19 @@
-// The compiled check of event batches: what it lets through, what it refuses and in which words; it agrees with the declaration.
+// Reading a batch of events: what is kept, repaired and rejected; one bad event never costs the others.
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { eventBatch } from '../../src/api/events.ts';
-import { HubError } from '../../src/domain/error.ts';
-import { checkBatch, readBatch } from '../../src/handlers/console/ingest.ts';
+import { createEventLoopBudget } from '../../src/concurrency/event-loop-budget.ts';
+import { maxPayload } from '../../src/domain/event-repair.ts';
+import { maxBatchEvents, readBatch, readParsedBatch } from '../../src/handlers/console/ingest.ts';
+
+const now = Date.UTC(2026, 0, 2);
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const context = { agentId: 'sender', now, sha256 };
+const budget = createEventLoopBudget((task) => setImmediate(task));
+
+const bytes = (value: unknown) =>
+  new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value));
+const read = (value: unknown) => readBatch(bytes(value), context, budget);
 
 const event = {
   call_id: 'c1',
@@ -13,125 +23,193 @@ const event = {
   mode: 'enforce',
   timestamp: '2026-01-02T03:04:05.123456+00:00',
 };
+const kept = { ...event, timestamp: Date.UTC(2026, 0, 2, 3, 4, 5) + 123.456, payload: null };
+const one = async (changed: object) => (await read({ events: [{ ...event, ...changed }] })).events[0];
 
-const bytes = (value: unknown) =>
-  new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value));
+describe('a batch', () => {
+  it('becomes domain events with microseconds and without unknown fields', async () => {
+    const batch = await read({ events: [{ ...event, payload: { a: 1 }, extra: true }], more: 1 });
+    expect(batch).toEqual({
+      events: [{ ...kept, payload: { a: 1 } }],
+      places: [0],
+      rejected: [],
+      manifest: null,
+    });
+  });
 
-/** The error of reading; fails when there is none. */
-function refusal(value: unknown): HubError {
-  try {
-    readBatch(bytes(value));
-  } catch (error) {
-    if (error instanceof HubError) return error;
-    throw error;
-  }
-  throw new Error('was not refused');
-}
+  it.each([
+    ['no JSON', '{"events":[}', 'invalid_json'],
+    ['a list', '[]', 'invalid_json'],
+    ['two values', '{"events":[]} {}', 'invalid_json'],
+    ['an element that is no JSON', '{"events":[{"a":}]}', 'invalid_json'],
+    ['a comma too many', '{"events":[{},]}', 'invalid_json'],
+    ['a text without an end', '{"events":["a]}', 'invalid_json'],
+    ['no list of events', '{"event":[]}', 'validation_failed'],
+    ['a mapping of events', '{"events":{}}', 'validation_failed'],
+    ['too many events', { events: Array.from({ length: maxBatchEvents + 1 }, () => 0) }, 'validation_failed'],
+    ['too many values', `{"events":[[${'0,'.repeat(2_000_000)}0]]}`, 'invalid_json'],
+  ])('is refused whole for %s', async (_what, text, code) => {
+    await expect(read(text)).rejects.toMatchObject({ code });
+  });
 
-const places = (value: unknown) => refusal(value).detail.problems?.map(({ loc }) => loc.join('.'));
+  it('is refused whole when it is not UTF-8', async () => {
+    const bad = Uint8Array.of(...bytes('{"events":["'), 0xff, ...bytes('"]}'));
+    await expect(readBatch(bad, context, budget)).rejects.toMatchObject({ code: 'invalid_json' });
+  });
 
-describe('a batch of events', () => {
-  it('becomes domain events with microseconds and without unknown fields', () => {
-    const { events, manifest } = readBatch(
-      bytes({ events: [{ ...event, payload: { a: 1 }, extra: true }], more: 1 }),
-    );
-    const { timestamp: _text, ...rest } = event;
-    expect(events).toEqual([
-      { ...rest, timestamp: Date.UTC(2026, 0, 2, 3, 4, 5) + 123.456, payload: { a: 1 } },
+  it('may be empty', async () => {
+    expect((await read({ events: [] })).events).toEqual([]);
+  });
+
+  it('loses nothing but the events that are none, and says which', async () => {
+    const deep = `${'['.repeat(70)}${']'.repeat(70)}`;
+    const text = `{"events":[${JSON.stringify(event)}, 7, null, "x", [], {"call_id":"deep","payload":${deep}}, ${JSON.stringify({ ...event, call_id: 'c2' })}]}`;
+    const { events, places, rejected } = await read(text);
+    expect(events.map(({ call_id }) => call_id)).toEqual(['c1', 'c2']);
+    expect(places).toEqual([0, 6]);
+    expect(rejected.map(({ index, code }) => [index, code])).toEqual([
+      [1, 'not_an_object'],
+      [2, 'not_an_object'],
+      [3, 'not_an_object'],
+      [4, 'not_an_object'],
+      [5, 'too_deep'],
     ]);
-    expect(manifest).toBeNull();
   });
 
+  it('takes NaN and Infinity for null, and leaves texts with these words alone', async () => {
+    const text = `{"events":[{"call_id":"NaN","payload":{"a":NaN,"b":-Infinity,"c":"NaN \\" Infinity","d":Infinity}}]}`;
+    expect((await read(text)).events[0]).toMatchObject({
+      call_id: 'NaN',
+      payload: { a: null, b: null, c: 'NaN " Infinity', d: null },
+    });
+  });
+});
+
+describe('an event', () => {
   it.each([
-    ['an empty batch', { events: [] }, ['body.events']],
-    ['1,001 events', { events: Array.from({ length: 1001 }, () => event) }, ['body.events']],
-    ['a missing field', { events: [event, { ...event, call_id: undefined }] }, ['body.events.1.call_id']],
-    ['an empty id', { events: [{ ...event, call_id: '' }] }, ['body.events.0.call_id']],
-    ['a long name', { events: [{ ...event, tool_name: 'x'.repeat(256) }] }, ['body.events.0.tool_name']],
-    ['a line end in a name', { events: [{ ...event, agent_id: 'a\nb' }] }, ['body.events.0.agent_id']],
-    ['an unknown mode', { events: [{ ...event, mode: 'shadow' }] }, ['body.events.0.mode']],
-    ['a time that is none', { events: [{ ...event, timestamp: 'today' }] }, ['body.events.0.timestamp']],
-    ['a day that is none', { events: [{ ...event, timestamp: '2026-02-30' }] }, ['body.events.0.timestamp']],
-    ['a payload that is a list', { events: [{ ...event, payload: [] }] }, ['body.events.0.payload']],
+    ['a number for a name', { tool_name: 7 }, { tool_name: '7' }],
+    ['a name that is missing', { tool_name: undefined }, { tool_name: 'unknown' }],
+    ['a name of a wrong type', { agent_id: ['a'] }, { agent_id: 'sender' }],
+    ['an odd tool name', { tool_name: '../a b\\c\n' }, { tool_name: '../a b\\c\n' }],
+    ['control characters and half characters', { agent_id: 'a\u0000\ud800' }, { agent_id: 'a\u0000\ud800' }],
+    ['an unknown mode', { mode: 'shadow' }, { mode: 'shadow' }],
+    ['an unknown verdict', { verdict: 'maybe' }, { verdict: 'maybe' }],
     [
-      'a payload over 64 KiB',
-      { events: [{ ...event, payload: { a: 'x'.repeat(65_536) } }] },
-      ['body.events.0.payload'],
+      'no verdict but a decision',
+      { verdict: undefined, decision: 'call_denied' },
+      { verdict: 'call_denied' },
     ],
-    [
-      "a manifest of another agent's",
-      { events: [event], agent_manifest: { agent_id: 'a2', policy_version: '', contracts: [] } },
-      ['body.agent_manifest.agent_id'],
-    ],
-    ['no object', [], ['body']],
-  ])('is refused with %s', (_what, value, wanted) => {
-    expect(refusal(value).code).toBe('validation_failed');
-    expect(places(value)).toEqual(wanted);
+    ['a time that is none', { timestamp: 'today' }, { timestamp: now }],
+    ['a day that is none', { timestamp: '2026-02-30' }, { timestamp: now }],
+    ['no time', { timestamp: undefined }, { timestamp: now }],
+    ['a payload that is a list', { payload: [1] }, { payload: { value: [1] }, truncated: ['payload'] }],
+  ])('with %s is kept', async (_what, changed, expected) => {
+    expect(await one(changed)).toMatchObject(expected);
   });
 
-  it.each([
-    ['broken JSON', '{"events":'],
-    ['nothing', ''],
-    ['deep nesting', `{"events":[],"x":${'['.repeat(70)}${']'.repeat(70)}}`],
-    [
-      'a key that reaches into a prototype',
-      `{"events":[${JSON.stringify(event).slice(0, -1)},"payload":{"__proto__":{}}}]}`,
-    ],
-    ['half of a surrogate pair', '{"events":[],"x":"\\ud800"}'],
-    ['a number out of range', '{"events":[],"x":1e999}'],
-  ])('is refused as invalid JSON: %s', (_what, text) => {
-    expect(refusal(text).code).toBe('invalid_json');
-  });
-
-  it('is refused as invalid JSON when it is not UTF-8', () => {
-    expect(() => readBatch(Uint8Array.of(0x22, 0xff, 0x22))).toThrow(/not UTF-8/);
-  });
-
-  it('takes a payload of exactly 64 KiB', () => {
-    const payload = { a: 'x'.repeat(65_536 - '{"a":""}'.length) };
-    expect(readBatch(bytes({ events: [{ ...event, payload }] })).events).toHaveLength(1);
-  });
-
-  it('takes a manifest with one tool, several or none', () => {
-    const contracts = [
-      { id: 'a', type: 'pre', tool: 'x', mode: 'enforce' },
-      { id: 'b', type: 'post', tool: ['x', 'y'], mode: 'observe' },
-      { id: 'c', type: 'session', mode: 'enforce' },
-    ];
-    const batch = { events: [event], agent_manifest: { agent_id: 'a1', policy_version: 'v', contracts } };
-    expect(checkBatch(batch).manifest?.contracts.map(({ tool }) => tool)).toEqual(['x', ['x', 'y'], []]);
-  });
-
-  it('is judged alike by the compiled check and the declaration', () => {
-    const odd = fc.oneof(
-      fc.string({ unit: 'binary' }),
-      fc.constant(null),
-      fc.integer(),
-      fc.constant('x'.repeat(300)),
+  it('keeps __proto__ and constructor as plain data', async () => {
+    const { events } = await read(
+      '{"events":[{"call_id":"c","payload":{"__proto__":{"a":1},"constructor":{"prototype":2}}}]}',
     );
-    const field = fc.option(odd, { nil: undefined });
-    const mutation = fc.record(
-      {
-        call_id: field,
-        agent_id: field,
-        verdict: field,
-        mode: fc.constantFrom('observe', 'other'),
-        payload: fc.oneof(fc.dictionary(fc.string(), fc.string()), odd),
-      },
-      { requiredKeys: [] },
+    expect(JSON.stringify(events[0]?.payload)).toBe('{"__proto__":{"a":1},"constructor":{"prototype":2}}');
+    expect(({} as { a?: number }).a).toBeUndefined();
+  });
+
+  it('with a name over 255 characters keeps 200 of them and a digest', async () => {
+    const long = 'x'.repeat(1_000_000);
+    expect(await one({ call_id: long, agent_id: long })).toMatchObject({
+      call_id: `${'x'.repeat(200)}~${sha256(long).slice(0, 16)}`,
+      agent_id: `${'x'.repeat(200)}~${sha256(long).slice(0, 16)}`,
+      truncated: ['call_id', 'agent_id'],
+    });
+  });
+
+  it('without a call id is known by its content', async () => {
+    const { events } = await read(
+      '{"events":[{"agent_id":"a","payload":{"x":1,"y":2}},{"call_id":"","agent_id":"a"},{"payload":{"y":2,"x":1},"agent_id":"a"}]}',
     );
-    fc.assert(
-      fc.property(fc.array(mutation, { minLength: 1, maxLength: 3 }), (mutations) => {
-        const value = JSON.parse(JSON.stringify({ events: mutations.map((m) => ({ ...event, ...m })) }));
-        let code = 'taken';
-        try {
-          checkBatch(value);
-        } catch (error) {
-          code = error instanceof HubError ? error.code : 'crash';
+    expect(events.map(({ unnamed }) => unnamed)).toEqual([true, true, true]);
+    expect(events[0]?.call_id).toBe(events[2]?.call_id);
+    expect(events[0]?.call_id).not.toBe(events[1]?.call_id);
+  });
+
+  it('with a payload over 64 KiB has its texts cut, and says which', async () => {
+    const stored = await one({
+      payload: { tool_args: { text: 'é'.repeat(200_000), path: 'a' }, reason: 'short' },
+    });
+    expect(stored?.truncated).toEqual(['payload.tool_args']);
+    expect(stored?.payload).toMatchObject({ reason: 'short', tool_args: { path: 'a' } });
+    expect(Buffer.byteLength(JSON.stringify(stored?.payload))).toBeLessThanOrEqual(maxPayload);
+  });
+
+  it('with a payload of too many values gives up its largest field', async () => {
+    const stored = await one({ payload: { list: Array.from({ length: 50_000 }, (_, i) => i), reason: 'r' } });
+    expect(stored?.payload).toMatchObject({ reason: 'r', list: { _truncated: true } });
+  });
+});
+
+describe('a manifest', () => {
+  const contracts = [{ id: 'a', type: 'pre', tool: 'x', mode: 'enforce' }];
+  const manifest = (given: unknown) => read({ events: [event], agent_manifest: given });
+
+  it('without an agent id is of the agent of the events', async () => {
+    const expected = { agent_id: 'a1', policy_version: '', contracts };
+    expect((await manifest({ agent_id: '', contracts })).manifest).toEqual(expected);
+    expect((await manifest({ contracts })).manifest).toEqual(expected);
+  });
+
+  it('of another agent, or that cannot be read, is refused, and the events are kept', async () => {
+    for (const given of [{ agent_id: 'other', contracts }, 'x', { agent_id: 'a1' }]) {
+      const batch = await manifest(given);
+      expect([batch.manifest, batch.events.length]).toEqual(['refused', 1]);
+    }
+  });
+
+  it('keeps the contracts that can be read', async () => {
+    const given = [contracts[0], 7, { id: 'b', type: 'odd' }, { id: 's', type: 'session', tool: ['x', 7] }];
+    expect((await manifest({ contracts: given })).manifest).toMatchObject({
+      contracts: [{ id: 'a' }, { id: 's', tool: ['x'], mode: 'enforce' }],
+    });
+  });
+});
+
+describe('random batches', () => {
+  const hostile = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('\u0000', '\ud800', '__proto__', 'constructor', '../..', 'NaN', 'x'.repeat(300), '"\\'),
+    fc.integer(),
+    fc.boolean(),
+    fc.constant(null),
+    fc.array(fc.string(), { maxLength: 2 }),
+    fc.dictionary(fc.constantFrom('__proto__', 'a', '\u0000'), fc.string({ unit: 'binary' })),
+  );
+  const names = ['call_id', 'agent_id', 'tool_name', 'verdict', 'mode', 'timestamp', 'payload'];
+  const odd = fc.oneof(
+    fc.dictionary(fc.constantFrom(...names), hostile).map((map) => ({ ...map })),
+    hostile,
+  );
+
+  it('keep every good event as it was sent, wherever the bad ones stand', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.option(odd, { nil: undefined }), { maxLength: 40 }), async (list) => {
+        const sent = list.map((bad, i) =>
+          bad === undefined ? { ...event, call_id: `good-${i}`, payload: { text: 'a\u0000\ud800', i } } : bad,
+        );
+        const { events, places, rejected } = await read(JSON.stringify({ events: sent }));
+        expect(events.length + rejected.length).toBe(sent.length);
+        const at = new Map(places.map((place, i) => [place, events[i]]));
+        for (const [i, bad] of list.entries()) {
+          if (bad === undefined)
+            expect(at.get(i)).toEqual({
+              ...kept,
+              call_id: `good-${i}`,
+              payload: { text: 'a\u0000\ud800', i },
+            });
         }
-        if (code === 'invalid_json') return;
-        expect(code).toBe(eventBatch.safeParse(value).success ? 'taken' : 'validation_failed');
+        // A socket's message is read the same way.
+        expect(readParsedBatch(JSON.parse(JSON.stringify({ events: sent })), context).events).toEqual(events);
       }),
+      { numRuns: 300 },
     );
   });
 });

@@ -139,3 +139,48 @@ it('leaves to a job what a request has no time for, and says so', async () => {
   expect(answer).toEqual({ deleted_count: 2, cutoff: new Date(cutoff).toISOString(), complete: false });
   expect(added).toMatchObject([{ queue: 'purge', payload: { tenantId: user.tenantId, before: cutoff } }]);
 });
+
+it('keeps what the arguments of tools hold, and judges by it in the playground', async () => {
+  const nothing = { tool_arguments: {}, updated_at: null, updated_by: null };
+  expect((await t.call('toolSettings', {}, user)).body).toEqual(nothing);
+  const toolArguments = { 'run_*': { input: 'command', 'options.at': 'cwd' }, search: { where: 'path' } };
+  const written = {
+    tool_arguments: toolArguments,
+    updated_at: new Date(t.clock.now()).toISOString(),
+    updated_by: user.email,
+  };
+  const yaml = `apiVersion: service/v1
+kind: ContractBundle
+metadata: { name: a }
+defaults: { mode: enforce }
+contracts:
+  - { id: box, type: sandbox, tools: ["*"], within: [/w], message: out }
+`;
+  const tryOut = async (tool_args: object, cwd?: string, caller = user) => {
+    const body = { yaml_content: yaml, tool_name: 'run_it', tool_args, ...(cwd ? { cwd } : {}) };
+    return (await t.call('evaluateBundle', { body }, caller)).body.verdict;
+  };
+  expect(await tryOut({ input: 'cat ../x' })).toBe('allow');
+  expect((await t.call('putToolSettings', { body: { tool_arguments: toolArguments } }, user)).body).toEqual(
+    written,
+  );
+  expect((await t.call('toolSettings', {}, user)).body).toEqual(written);
+  expect(await tryOut({ input: 'cat ../x' })).toBe('deny');
+  expect(await tryOut({ input: 'cat ../x' }, '/w/a')).toBe('allow');
+  expect(await tryOut({ input: 'cat ../x', options: { at: '/w/a' } })).toBe('allow');
+  const other = await t.tenant();
+  expect((await t.call('toolSettings', {}, other)).body).toEqual(nothing);
+  expect(await tryOut({ input: 'cat ../x' }, undefined, other)).toBe('allow');
+});
+
+it.each([
+  [{ shell: { input: 'program' } }],
+  [{ '': { input: 'path' } }],
+  [{ shell: 'command' }],
+  [Object.fromEntries(Array.from({ length: 2_001 }, (_, i) => [`t${i}`, {}]))],
+])('refuses settings of tools that no guard would take', async (tool_arguments) => {
+  const body = { tool_arguments };
+  await expect(t.call('putToolSettings', { body }, user)).rejects.toMatchObject({
+    code: 'validation_failed',
+  });
+});

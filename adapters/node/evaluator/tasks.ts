@@ -71,10 +71,10 @@ function dispatch(task: Task): TaskResult<Task> {
 
 const bounds = /^Invalid contract YAML: ((?:more than|expected at most) \d+ (?:documents|contracts)[^()]*)/;
 
-function evaluate({ yaml, call }: EvaluationRequest, accepted: Accepted): Evaluation {
+function evaluate({ yaml, call, toolArguments }: EvaluationRequest, accepted: Accepted): Evaluation {
   const start = systemClock.monotonic();
   try {
-    const result = evaluateYaml(yaml, call, { engine: accepted });
+    const result = evaluateYaml(yaml, call, { engine: { ...accepted, toolArguments } });
     return { ...result, elapsedMs: systemClock.monotonic() - start };
   } catch (error) {
     const exceeded = error instanceof RuleError ? bounds.exec(error.message)?.[1]?.trim() : undefined;

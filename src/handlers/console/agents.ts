@@ -123,7 +123,14 @@ export async function reportVersion(
 
 const unknown = () => notFound('Agent not found.');
 
-const renderStatus = (entry: StatusEntry) => ({ ...entry, connected_at: iso(entry.connected_at) });
+const renderStatus = (entry: StatusEntry) => ({
+  agent_id: entry.agentId,
+  env: entry.env,
+  bundle_name: entry.bundleName,
+  policy_version: entry.policyVersion,
+  status: entry.status,
+  connected_at: iso(entry.connectedAt),
+});
 
 const render = (registration: Registration, { bundleName }: Resolution) => ({
   id: registration.id,

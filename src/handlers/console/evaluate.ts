@@ -3,17 +3,21 @@
 import { defaultEnvironment } from 'reeve-agent/rules';
 import type { evaluateRoutes } from '../../api/evaluate.ts';
 import type { Handlers } from './hub.ts';
+import { principalOf } from './principal.ts';
 
 export const evaluate: Handlers<typeof evaluateRoutes> = {
-  async evaluateBundle(hub, { body }, { tenantId }) {
-    const result = await hub.evaluator.evaluate(tenantId, {
+  async evaluateBundle(hub, { body }, caller) {
+    const tools = await hub.app.toolSettings.get(principalOf(caller));
+    const result = await hub.evaluator.evaluate(caller.tenantId, {
       yaml: body.yaml_content,
       call: {
         tool: body.tool_name,
         args: body.tool_args,
         environment: body.environment ?? defaultEnvironment,
         principal: body.principal ?? null,
+        cwd: body.cwd ?? null,
       },
+      toolArguments: tools?.value.toolArguments ?? {},
     });
     return {
       verdict: result.verdict,

@@ -7,16 +7,17 @@ import { agentOf, outsideScope, requireAgent } from '../../app/acting-agent.ts';
 import { enforceLimit } from '../../app/rate-limit.ts';
 import { turns } from '../../concurrency/event-loop-budget.ts';
 import { scopeTest } from '../../domain/agent-scope.ts';
-import { type ErrorCode, HubError, notFound } from '../../domain/error.ts';
+import { HubError, notFound } from '../../domain/error.ts';
 import type { EventInput, Ingested, StoredEvent } from '../../domain/event.ts';
-import { hasControl } from '../../domain/ids.ts';
+import type { RepairContext } from '../../domain/event-repair.ts';
+import { hasControl, isWellFormed } from '../../domain/ids.ts';
 import { renderInstant } from '../../domain/instant.ts';
 import { limitNames } from '../../domain/limit-names.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { EventFilter } from '../../ports/events.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import type { Handlers, Hub } from './hub.ts';
-import { type Batch, readBatch } from './ingest.ts';
+import { type Batch, type Rejection, readBatch } from './ingest.ts';
 import { touchAgents } from './last-seen.ts';
 import { iso } from './render.ts';
 import { envSeen } from './scope.ts';
@@ -29,9 +30,12 @@ const fewEvents = 10;
 const minuteMs = 60_000;
 const maxBuckets = 11_000;
 
+/** Events stored in one go: a large batch is stored in several, so that others are served between. */
+const storedAtOnce = 1000;
+
 /** What of a batch is not stored, while the rest is. */
 interface Refused {
-  readonly rejected?: { index: number; call_id: string; code: ErrorCode; detail: string }[];
+  readonly rejected?: Rejection[];
   readonly manifest?: 'refused';
 }
 
@@ -40,7 +44,7 @@ type Accepted = Ingested & Refused;
 export const events: Handlers<typeof eventRoutes> = {
   async ingestEvents(hub, { body }, caller) {
     await turns.next(body.byteLength);
-    return acceptEvents(hub, caller, readBatch(body));
+    return acceptEvents(hub, caller, await readBatch(body, repairContext(hub, caller), turns));
   },
 
   async searchEvents(hub, { query }, caller) {
@@ -87,18 +91,10 @@ export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): P
   if (batch.events.length === 0) return { accepted: 0, duplicates: 0, ...refused };
   const agentIds = new Set(batch.events.map(({ agent_id }) => agent_id));
   const reports = versionsRun(batch.events, now);
-  const storing = hub.store.events.ingest({
-    tenantId,
-    env,
-    receivedAt: now,
-    events: sentBy(agentOf(caller), batch.events),
-  });
-  // Else the events of every request would stay in memory until the disk has answered.
-  batch.events = [];
-  const ingested = await storing;
+  const ingested = await storeAll(hub, caller, batch, now);
   try {
-    await touchAgents(hub, caller, agentIds);
-    if (batch.manifest && !refused.manifest) {
+    await touchAgents(hub, caller, new Set([...agentIds].filter(isAgentId)));
+    if (batch.manifest !== null && batch.manifest !== 'refused' && !refused.manifest) {
       await hub.store.agents.putManifest(tenantId, batch.manifest, now);
     }
     if (reports.length > 0) {
@@ -112,17 +108,58 @@ export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): P
   return { ...ingested, ...refused };
 }
 
-/** Takes out of the batch what is of agents that the key is not bound to, and says so. */
+/** What an event of this caller is repaired with. */
+export const repairContext = (
+  { clock, secrets }: Pick<Hub, 'clock' | 'secrets'>,
+  caller: KeyCaller,
+): RepairContext => ({
+  agentId: agentOf(caller),
+  now: clock.now(),
+  sha256: (text) => secrets.sha256(text),
+});
+
+/** Stores the events of a batch, a thousand at a time. When it throws, part of them may be stored: the repeat finds them as duplicates. */
+async function storeAll(hub: Hub, caller: KeyCaller, batch: Batch, receivedAt: number): Promise<Ingested> {
+  const { tenantId, env } = caller;
+  const events = sentBy(agentOf(caller), batch.events);
+  // Else the events of every request would stay in memory until the disk has answered.
+  batch.events = [];
+  let accepted = 0;
+  let duplicates = 0;
+  for (let from = 0; from < events.length; from += storedAtOnce) {
+    const part = events.slice(from, from + storedAtOnce);
+    if (from > 0) await turns.next(Number.POSITIVE_INFINITY);
+    const ingested = await hub.store.events.ingest({ tenantId, env, receivedAt, events: part });
+    accepted += ingested.accepted;
+    duplicates += ingested.duplicates;
+  }
+  return { accepted, duplicates };
+}
+
+/** Takes out of the batch what is of agents that the key is not bound to, and says what is not stored. */
 function takeOutOfScope(caller: KeyCaller, batch: Batch): Refused {
-  if (caller.agentPattern === null) return {};
-  const isInScope = scopeTest(caller);
-  const rejected = batch.events.flatMap(({ call_id, agent_id }, index) =>
-    isInScope(agent_id)
-      ? []
-      : [{ index, call_id, code: 'forbidden' as const, detail: outsideScope(caller, agent_id) }],
-  );
-  if (rejected.length > 0) batch.events = batch.events.filter(({ agent_id }) => isInScope(agent_id));
-  const refused = batch.manifest !== null && !isInScope(batch.manifest.agent_id);
+  const isInScope = caller.agentPattern === null ? () => true : scopeTest(caller);
+  const rejected = [...batch.rejected];
+  if (caller.agentPattern !== null) {
+    const { events, places } = batch;
+    const kept = events.flatMap((event, i) => (isInScope(event.agent_id) ? [i] : []));
+    for (const [i, { call_id, unnamed, agent_id }] of events.entries()) {
+      if (isInScope(agent_id)) continue;
+      rejected.push({
+        index: places[i] ?? i,
+        call_id: unnamed ? null : call_id,
+        code: 'forbidden',
+        detail: outsideScope(caller, agent_id),
+      });
+    }
+    if (kept.length < events.length) {
+      batch.events = kept.flatMap((i) => events[i] ?? []);
+      batch.places = kept.flatMap((i) => places[i] ?? []);
+      rejected.sort((one, other) => one.index - other.index);
+    }
+  }
+  const { manifest } = batch;
+  const refused = manifest === 'refused' || (manifest !== null && !isInScope(manifest.agent_id));
   return {
     ...(rejected.length > 0 ? { rejected } : {}),
     ...(refused ? { manifest: 'refused' as const } : {}),
@@ -177,6 +214,9 @@ async function announce(hub: Hub, tenantId: string, accepted: number): Promise<v
     throw error;
   }
 }
+
+/** Whether an agent can connect under this name: only then is it registered. */
+const isAgentId = (text: string): boolean => text.length <= 255 && !hasControl(text) && isWellFormed(text);
 
 interface VersionRun {
   readonly agentId: string;
@@ -268,7 +308,7 @@ const isSeen = ({ env, agent_id }: StoredEvent, caller: Extract<Caller, { kind: 
 
 const render = (event: StoredEvent) => ({
   id: event.id,
-  call_id: event.call_id,
+  call_id: event.unnamed ? null : event.call_id,
   agent_id: event.agent_id,
   sent_by: event.sent_by ?? null,
   tool_name: event.tool_name,
@@ -278,6 +318,7 @@ const render = (event: StoredEvent) => ({
   payload: event.payload,
   env: event.env,
   created_at: iso(event.createdAt),
+  ...(event.truncated ? { truncated: [...event.truncated] } : {}),
   outcomes: event.outcomes.map((outcome) => ({
     ...outcome,
     timestamp: renderInstant(outcome.timestamp),

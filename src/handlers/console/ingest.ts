@@ -1,105 +1,182 @@
-// The check of an event batch: bytes or a parsed value in, domain events out. Compiled once from the declaration of src/api/events.ts,
-// because the declaration itself is twenty times slower to run. Stores nothing.
-import { Ajv } from 'ajv';
-import { z } from 'zod';
-import { eventBatch } from '../../api/events.ts';
-import type { HubError, Problem } from '../../domain/error.ts';
+// Batches of events as the console API's clients send them: from bytes, or a value read before, to events that can be stored. One bad event
+// never costs the others. Stores nothing.
+import type { EventLoopBudget } from '../../concurrency/event-loop-budget.ts';
+import { HubError } from '../../domain/error.ts';
 import type { AgentManifest, EventInput } from '../../domain/event.ts';
-import { parseInstant } from '../../domain/instant.ts';
-import { measureJson, parseJson } from '../../domain/json.ts';
-import { problemsOf, validationFailed } from './problems.ts';
+import { depthOf, type RepairContext, repairEvent, shortName } from '../../domain/event-repair.ts';
+import { parseSpans, type Span, scanList } from '../../domain/json-scan.ts';
+import { contractTypes, modes } from '../../domain/library.ts';
 
-type BatchInput = z.input<typeof eventBatch>;
+/** Bytes of a batch over HTTP: after trouble clients post their whole buffer at once. */
+export const maxBatchBytes = 16 * 1024 * 1024;
+export const maxBatchEvents = 10_000;
+const maxBatchValues = 2_000_000;
+/** Events parsed in one go, and their bytes. */
+const atOnce = 64;
+const bytesAtOnce = 64 * 1024;
+const maxContracts = 1000;
+
+export interface Rejection {
+  /** In the list that was sent. */
+  readonly index: number;
+  readonly call_id: string | null;
+  readonly code: string;
+  readonly detail: string;
+}
 
 export interface Batch {
   events: readonly EventInput[];
-  readonly manifest: AgentManifest | null;
+  /** The place of each event in the list that was sent. */
+  places: readonly number[];
+  readonly rejected: readonly Rejection[];
+  readonly manifest: AgentManifest | null | 'refused';
 }
 
-/** Bytes of a serialized payload. */
-export const maxPayload = 65_536;
+const limits = { maxValues: maxBatchValues, maxElements: maxBatchEvents };
 
-// `unicode: false` counts UTF-16 units as zod does; deprecated, not to be removed in this major version.
-const ajv = new Ajv({ unicode: false, logger: false });
-const fits = ajv.compile<BatchInput>(z.toJSONSchema(eventBatch, { io: 'input', target: 'draft-7' }));
-
-/** @throws HubError invalid_json, validation_failed */
-export function readBatch(bytes: Uint8Array): Batch {
-  const { value, suspect } = parseJson(bytes);
-  return checkBatch(value, suspect);
-}
+const noList = (): HubError =>
+  new HubError('validation_failed', 'A batch has a list of events.', {
+    problems: [{ loc: ['body', 'events'], msg: 'must be a list' }],
+  });
 
 /**
- * The events of a parsed batch.
- * @param suspect whether its texts may hold half of a surrogate pair (domain/json)
- * @throws HubError invalid_json, validation_failed
+ * Reads a batch a few events at a time, so that other requests are served meanwhile.
+ * @throws HubError invalid_json; validation_failed without a list of events, or for more than 10,000
  */
-export function checkBatch(value: unknown, suspect = true): Batch {
-  const size = measureJson(value, suspect);
-  takeNewerWords(value);
-  if (!fits(value)) throw refused(value);
-  const problems: Problem[] = [];
-  const events: EventInput[] = [];
-  for (const [i, event] of value.events.entries()) {
-    const timestamp = parseInstant(event.timestamp);
-    const payload = event.payload ?? null;
-    if (timestamp === null) problems.push(problem(['events', i, 'timestamp'], 'must be an ISO 8601 time'));
-    if (payload !== null && size * 6 > maxPayload && isTooLarge(payload)) {
-      problems.push(problem(['events', i, 'payload'], `must serialize to at most ${maxPayload} bytes`));
+export async function readBatch(
+  bytes: Uint8Array,
+  context: RepairContext,
+  budget: EventLoopBudget,
+): Promise<Batch> {
+  const scan = scanList(bytes, 'events', limits);
+  let step = scan.next();
+  while (!step.done) {
+    await budget.next(bytesAtOnce);
+    step = scan.next();
+  }
+  const { elements, others } = step.value;
+  if (elements === null) throw noList();
+  const reader = new BatchReader(context);
+  for (const group of groupsOf(elements)) {
+    await budget.next(sizeOf(group));
+    // What is nested too deep is not parsed at all.
+    const [only] = group;
+    if (group.length === 1 && only && only.depth > maxDepth) reader.add(undefined, only.depth);
+    else for (const [i, value] of parseSpans(bytes, group).entries()) reader.add(value, group[i]?.depth);
+  }
+  const manifest = others.get('agent_manifest');
+  return reader.batch(manifest && manifest.depth <= maxDepth ? parseSpans(bytes, [manifest])[0] : null);
+}
+
+/** A batch that was parsed before (a message of at most 1 MiB). @throws HubError validation_failed */
+export function readParsedBatch(value: unknown, context: RepairContext): Batch {
+  const map = isMapping(value) ? value : {};
+  if (!Array.isArray(map.events)) throw noList();
+  if (map.events.length > maxBatchEvents) {
+    throw new HubError('validation_failed', `At most ${maxBatchEvents} events are taken at once.`, {
+      problems: [{ loc: ['body', 'events'], msg: `must hold at most ${maxBatchEvents} items` }],
+    });
+  }
+  const reader = new BatchReader(context);
+  for (const event of map.events) reader.add(event);
+  return reader.batch(map.agent_manifest);
+}
+
+const maxDepth = 64;
+
+/** Spans next to each other, a few at a time; one that is too deep stands alone. */
+function* groupsOf(spans: readonly Span[]): Generator<readonly Span[]> {
+  let group: Span[] = [];
+  let bytes = 0;
+  for (const span of spans) {
+    const isDeep = span.depth > maxDepth;
+    if (group.length > 0 && (isDeep || group.length >= atOnce || bytes >= bytesAtOnce)) {
+      yield group;
+      group = [];
+      bytes = 0;
     }
-    const { call_id, agent_id, tool_name, verdict, mode } = event;
-    events.push({ call_id, agent_id, tool_name, verdict, mode, timestamp: timestamp ?? 0, payload });
-  }
-  const manifest = manifestOf(value);
-  if (manifest && events.some(({ agent_id }) => agent_id !== manifest.agent_id)) {
-    problems.push(problem(['agent_manifest', 'agent_id'], "must be the events' agent_id"));
-  }
-  if (problems.length > 0) throw validationFailed(problems);
-  return { events, manifest };
-}
-
-/** Newer clients call an event's verdict `decision`: it counts where there is no verdict. */
-function takeNewerWords(value: unknown): void {
-  const events = isObject(value) ? value.events : null;
-  if (!Array.isArray(events)) return;
-  for (const event of events) {
-    if (isObject(event) && event.verdict === undefined && event.decision !== undefined) {
-      event.verdict = event.decision;
+    group.push(span);
+    bytes += span.end - span.start;
+    if (isDeep) {
+      yield group;
+      group = [];
+      bytes = 0;
     }
   }
+  if (group.length > 0) yield group;
 }
 
-const isObject = (value: unknown): value is { [name: string]: unknown } =>
-  typeof value === 'object' && value !== null;
+const sizeOf = (group: readonly Span[]): number => (group.at(-1)?.end ?? 0) - (group[0]?.start ?? 0);
 
-const isTooLarge = (payload: object): boolean =>
-  measureJson(payload, false) * 6 > maxPayload && Buffer.byteLength(JSON.stringify(payload)) > maxPayload;
+class BatchReader {
+  readonly #context: RepairContext;
+  readonly #events: EventInput[] = [];
+  readonly #places: number[] = [];
+  readonly #rejected: Rejection[] = [];
+  #index = 0;
 
-function manifestOf({ agent_manifest: manifest }: BatchInput): AgentManifest | null {
-  if (!manifest) return null;
-  const { agent_id, policy_version } = manifest;
-  const contracts = manifest.contracts.map(({ id, type, tool, mode }) => ({
-    id,
-    type,
-    tool: tool ?? [],
-    mode,
-  }));
-  return { agent_id, policy_version, contracts };
+  constructor(context: RepairContext) {
+    this.#context = context;
+  }
+
+  add(value: unknown, depth = depthOf(value)): void {
+    const index = this.#index++;
+    const repaired =
+      value === undefined && depth > maxDepth
+        ? repairEvent({}, this.#context, depth)
+        : repairEvent(value, this.#context, depth);
+    if ('event' in repaired) {
+      this.#events.push(repaired.event);
+      this.#places.push(index);
+      return;
+    }
+    const id = isMapping(value) && typeof value.call_id === 'string' ? value.call_id.slice(0, 255) : null;
+    this.#rejected.push({ index, call_id: id, code: repaired.code, detail: repaired.detail });
+  }
+
+  batch(manifest: unknown): Batch {
+    return {
+      events: this.#events,
+      places: this.#places,
+      rejected: this.#rejected,
+      manifest: manifestOf(manifest, this.#events, this.#context),
+    };
+  }
 }
 
-const problem = (path: readonly (string | number)[], msg: string): Problem => ({
-  loc: ['body', ...path],
-  msg,
-});
+const isMapping = (value: unknown): value is { readonly [key: string]: unknown } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A refused batch is read again by the declaration, for the same words as on every other route. */
-function refused(value: unknown): HubError {
-  const { error } = eventBatch.safeParse(value);
-  if (error) return validationFailed(problemsOf(error, 'body'));
-  const compiled = fits.errors ?? [];
-  return validationFailed(
-    compiled.map(({ instancePath, message }) =>
-      problem(instancePath.split('/').slice(1), message ?? 'does not fit'),
-    ),
-  );
+/** The contracts that an agent runs of its own. One that is of another agent than the events, or that cannot be read, is refused alone. */
+function manifestOf(
+  value: unknown,
+  events: readonly EventInput[],
+  context: RepairContext,
+): AgentManifest | null | 'refused' {
+  if (value === undefined || value === null) return null;
+  if (!isMapping(value) || !Array.isArray(value.contracts)) return 'refused';
+  const ofEvents = events[0]?.agent_id ?? context.agentId;
+  const agentId = typeof value.agent_id === 'string' && value.agent_id !== '' ? value.agent_id : ofEvents;
+  if (events.some((event) => event.agent_id !== agentId)) return 'refused';
+  const { policy_version: version } = value;
+  const contracts = value.contracts.slice(0, maxContracts).flatMap((contract) => {
+    if (!isMapping(contract) || typeof contract.id !== 'string' || contract.id === '') return [];
+    const type = contractTypes.find((one) => one === contract.type);
+    const mode = modes.find((one) => one === contract.mode) ?? 'enforce';
+    return type ? [{ id: shortened(contract.id, context), type, tool: toolsOf(contract.tool), mode }] : [];
+  });
+  return {
+    agent_id: agentId,
+    policy_version: typeof version === 'string' ? version.slice(0, 255) : '',
+    contracts,
+  };
+}
+
+const shortened = (text: string, { sha256 }: RepairContext): string =>
+  text.length <= 255 ? text : shortName(text, sha256);
+
+/** One name or several; a session contract may name none. */
+function toolsOf(tool: unknown): string | readonly string[] {
+  if (typeof tool === 'string') return tool.slice(0, 4096);
+  return Array.isArray(tool) ? tool.filter((name) => typeof name === 'string').slice(0, 100) : [];
 }

@@ -1,7 +1,9 @@
-// A tenant's settings: rotation of the signing key, removal of old events.
+// A tenant's settings: rotation of the signing key, what tools' arguments hold, removal of old events.
 import type { settingRoutes } from '../../api/settings.ts';
+import type { Setting } from '../../domain/settings.ts';
 import { purgeLater, purgeSlices } from '../../jobs/purge.ts';
 import type { Handlers } from './hub.ts';
+import { principalOf } from './principal.ts';
 import { iso } from './render.ts';
 
 const dayMs = 24 * 3_600_000;
@@ -29,6 +31,11 @@ export const settings: Handlers<typeof settingRoutes> = {
     };
   },
 
+  toolSettings: async ({ app }, _input, caller) => render(await app.toolSettings.get(principalOf(caller))),
+
+  putToolSettings: async ({ app }, { body }, caller) =>
+    render(await app.toolSettings.put(principalOf(caller), body.tool_arguments)),
+
   async purgeEvents(hub, { query }, caller) {
     const { clock, jobs, store } = hub;
     const now = clock.now();
@@ -44,3 +51,9 @@ export const settings: Handlers<typeof settingRoutes> = {
     return { deleted_count: deleted, cutoff: iso(cutoff), complete };
   },
 };
+
+const render = (setting: Setting<'tools'> | null) => ({
+  tool_arguments: setting?.value.toolArguments ?? {},
+  updated_at: setting ? iso(setting.updatedAt) : null,
+  updated_by: setting?.updatedBy ?? null,
+});

@@ -13,9 +13,9 @@ import { limitNames } from '../../domain/limit-names.ts';
 import { AgentStream, type Node } from './agent-stream.ts';
 import { reportVersion } from './agents.ts';
 import { requestApproval } from './approvals.ts';
-import { acceptEvents } from './events.ts';
+import { acceptEvents, repairContext } from './events.ts';
 import type { Hub } from './hub.ts';
-import { checkBatch } from './ingest.ts';
+import { readParsedBatch } from './ingest.ts';
 import { checked, validationFailed } from './problems.ts';
 import { SharedTexts } from './shared-texts.ts';
 import { Updates } from './updates.ts';
@@ -51,7 +51,7 @@ export function streamHandlers(hub: Hub, node: string): StreamHandlers {
       if (type !== 'events') await withinLimit(hub, caller);
       switch (type) {
         case 'events':
-          return acceptEvents(hub, caller, checkBatch(body));
+          return acceptEvents(hub, caller, readParsedBatch(body, repairContext(hub, caller)));
         case 'report':
           return reportVersion(hub, caller, checked(agentRoutes.reportVersion.body, body));
         case 'approval':

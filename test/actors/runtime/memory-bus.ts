@@ -46,7 +46,7 @@ export class MemoryBus {
     return found;
   }
 
-  /** Puts a envelope in a stream as any node might. */
+  /** Puts an envelope in a stream as any node might. */
   put(shard: number, envelope: Envelope): string {
     const position = `${this.clock.now()}-${++this.#count}`;
     this.stream(shard).entries.push({ position, envelope, at: this.clock.now(), takenBy: null });

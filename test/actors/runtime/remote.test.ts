@@ -61,7 +61,7 @@ describe('shards', () => {
   });
 });
 
-describe('a envelope', () => {
+describe('an envelope', () => {
   it('reaches the owner from any node, and its reply comes back', async () => {
     const { a, b } = await two();
     const key = keyOf(b.actors);

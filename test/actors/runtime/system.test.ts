@@ -26,7 +26,7 @@ describe('one message at a time', () => {
   });
 });
 
-it('a envelope is handled later, never inside the call that sends it', async () => {
+it('an envelope is handled later, never inside the call that sends it', async () => {
   const { actors, ports } = aSystem();
   await actors.ask('counter', 'a', 'read', null);
   const asked = actors.ask('counter', 'a', 'add', { n: 1 });
@@ -207,7 +207,7 @@ describe('bounds', () => {
     expect(await actors.ask('counter', 'a', 'read', null)).toBe(1001);
   });
 
-  it('an asker is told unavailable after 5 s; a envelope not begun by then is not handled any more', async () => {
+  it('an asker is told unavailable after 5 s; an envelope not begun by then is not handled any more', async () => {
     const { actors, clock, gate, ports } = aSystem();
     const open = gate('g');
     const asked = Promise.allSettled([

@@ -42,6 +42,7 @@ export {
 export { createRedaction, looksSecret, type Redaction, type RedactionPolicy } from './redact.ts';
 export { patternProblem } from './regex/regex.ts';
 export { maxPatternLength } from './regex/syntax.ts';
+export { type ArgumentKind, argumentKinds, type ToolArguments } from './sandbox/names.ts';
 export {
   type Case,
   type CaseFile,

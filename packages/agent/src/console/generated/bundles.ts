@@ -67,6 +67,7 @@ export interface EvaluateBundleRequest {
     readonly role?: string | null | undefined;
     readonly claims?: JsonObject | null | undefined;
   } | null | undefined;
+  readonly cwd?: string | null | undefined;
 }
 
 export type ListBundleVersionsReply = readonly ({

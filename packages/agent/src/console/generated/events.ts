@@ -2,19 +2,19 @@
 import type { ContractType, Environment, Instant, Mode, Truncated } from './shared.ts';
 
 export interface AgentManifest {
-  readonly agent_id: string;
-  readonly policy_version: string;
+  readonly agent_id?: string | null | undefined;
+  readonly policy_version?: string | null | undefined;
   readonly contracts: readonly ({
     readonly id: string;
     readonly type: ContractType;
     readonly tool?: string | readonly string[] | null | undefined;
-    readonly mode: Mode;
+    readonly mode?: Mode | null | undefined;
   })[];
 }
 
 export interface AuditEvent {
   readonly id: string;
-  readonly call_id: string;
+  readonly call_id: string | null;
   readonly agent_id: string;
   readonly sent_by: string | null;
   readonly tool_name: string;
@@ -24,6 +24,7 @@ export interface AuditEvent {
   readonly payload: { readonly [name: string]: unknown } | null;
   readonly env: string;
   readonly created_at: Instant;
+  readonly truncated?: readonly string[] | undefined;
   readonly outcomes: readonly AuditEventOutcome[];
 }
 
@@ -33,12 +34,12 @@ export interface AuditEventBatch {
 }
 
 export interface AuditEventInput {
-  readonly call_id: string;
-  readonly agent_id: string;
-  readonly tool_name: string;
-  readonly verdict: string;
-  readonly mode: Mode;
-  readonly timestamp: string;
+  readonly call_id?: string | null | undefined;
+  readonly agent_id?: string | null | undefined;
+  readonly tool_name?: string | null | undefined;
+  readonly verdict?: string | null | undefined;
+  readonly mode?: string | null | undefined;
+  readonly timestamp?: string | null | undefined;
   readonly payload?: { readonly [name: string]: unknown } | null | undefined;
 }
 
@@ -68,14 +69,14 @@ export interface IngestEventsReply {
 
 export interface RejectedEvent {
   readonly index: number;
-  readonly call_id: string;
+  readonly call_id: string | null;
   readonly code: string;
   readonly detail: string;
 }
 
 export type SearchEventsReply = readonly ({
   readonly id: string;
-  readonly call_id: string;
+  readonly call_id: string | null;
   readonly agent_id: string;
   readonly sent_by: string | null;
   readonly tool_name: string;
@@ -85,11 +86,12 @@ export type SearchEventsReply = readonly ({
   readonly payload: { readonly [name: string]: unknown } | null | Truncated;
   readonly env: string;
   readonly created_at: Instant;
+  readonly truncated?: readonly string[] | undefined;
   readonly outcomes: readonly AuditEventOutcome[] | Truncated;
 })[];
 
 export interface EventsOperations {
-  /** Store a batch of 1 to 1,000 audit events; durable when answered, safe to repeat. An API key. */
+  /** Store a batch of up to 10,000 audit events; durable when answered, safe to repeat. One bad event never costs the others. An API key. */
   readonly ingestEvents: {
     readonly input: {
       readonly body: AuditEventBatch;

@@ -7,6 +7,10 @@ export interface PurgeEventsReply {
   readonly complete: boolean;
 }
 
+export interface PutToolSettingsRequest {
+  readonly tool_arguments: ToolArguments;
+}
+
 export interface RotateSigningKeyReply {
   readonly public_key: string;
   readonly rotated_at: Instant;
@@ -19,6 +23,14 @@ export interface RotateSigningKeyRequest {
   readonly compromised?: boolean | undefined;
 }
 
+export type ToolArguments = { readonly [name: string]: { readonly [name: string]: "path" | "url" | "command" | "content" | "cwd" } };
+
+export interface ToolSettings {
+  readonly tool_arguments: ToolArguments;
+  readonly updated_at: Instant | null;
+  readonly updated_by: string | null;
+}
+
 export interface SettingsOperations {
   /** Make a new signing key and sign every current deployment with it; agents get the new signatures. With compromised, the old key does not vouch for the new one, and agents that pinned it must be pinned again. A signed-in admin. */
   readonly rotateSigningKey: {
@@ -26,6 +38,18 @@ export interface SettingsOperations {
       readonly body?: RotateSigningKeyRequest | undefined;
     };
     readonly reply: RotateSigningKeyReply;
+  };
+  /** What the arguments of tools hold, for sandboxes in the playground. A signed-in user. */
+  readonly toolSettings: {
+    readonly input: { readonly [name: string]: never };
+    readonly reply: ToolSettings;
+  };
+  /** Say what the arguments of tools hold (path, url, command, content or cwd). Give agents the same as the option toolArguments of their guard. A signed-in admin. */
+  readonly putToolSettings: {
+    readonly input: {
+      readonly body: PutToolSettingsRequest;
+    };
+    readonly reply: ToolSettings;
   };
   /** Remove events received more than N days ago; complete is false when more are left, which are removed in the background. A signed-in admin. */
   readonly purgeEvents: {
@@ -38,5 +62,7 @@ export interface SettingsOperations {
 
 export const settingsRoutes = {
   rotateSigningKey: { method: "POST", path: "/api/v1/settings/rotate-signing-key" },
+  toolSettings: { method: "GET", path: "/api/v1/settings/tools" },
+  putToolSettings: { method: "PUT", path: "/api/v1/settings/tools" },
   purgeEvents: { method: "DELETE", path: "/api/v1/settings/purge-events" },
 } as const;

@@ -1,0 +1,35 @@
+// A tenant's settings in MongoDB: one document under tenant and name.
+import type { Collection } from 'mongodb';
+import type { Setting } from '../../src/domain/settings.ts';
+import type { SettingsStore } from '../../src/ports/settings.ts';
+import { unlessTaken } from './failure.ts';
+import { fromText, toText } from './form.ts';
+
+export interface SettingRow extends Omit<Setting, 'value'> {
+  /** Tenant and name. */
+  readonly _id: string;
+  readonly value: string | null;
+}
+
+export function mongoSettings(settings: Collection<SettingRow>): SettingsStore {
+  const idOf = (tenantId: string, name: string): string => JSON.stringify([tenantId, name]);
+  return {
+    async get(tenantId, name) {
+      const row = await settings.findOne({ _id: idOf(tenantId, name) });
+      if (row === null) return null;
+      const { _id, value, ...rest } = row;
+      return {
+        ...rest,
+        name,
+        value: fromText<Setting<typeof name>['value']>(value) ?? { toolArguments: {} },
+      };
+    },
+    async put({ value, ...rest }) {
+      const _id = idOf(rest.tenantId, rest.name);
+      const row = { ...rest, value: toText(value) };
+      // Two first writes may both find nothing: the second then replaces.
+      const write = () => settings.replaceOne({ _id }, row, { upsert: true });
+      if (!(await unlessTaken(write()))) await write();
+    },
+  };
+}

@@ -1,0 +1,30 @@
+// A tenant's settings in SQLite.
+import type { Setting } from '../../src/domain/settings.ts';
+import type { SettingsStore } from '../../src/ports/settings.ts';
+import type { Database } from './database.ts';
+import type { Sync } from './sync.ts';
+import { json, number, table, text } from './table.ts';
+
+const settings = table<Setting>('settings', {
+  tenantId: text('tenant_id'),
+  name: text('name'),
+  value: json('value'),
+  updatedAt: number('updated_at'),
+  updatedBy: text('updated_by'),
+});
+
+export function settingsStore(db: Database): Sync<SettingsStore> {
+  return {
+    get: (tenantId: string, name: string) =>
+      settings.maybe(
+        db.get(`SELECT ${settings.columns} FROM settings WHERE tenant_id = ? AND name = ?`, [tenantId, name]),
+      ),
+    put(setting) {
+      db.run(
+        `${settings.insert} ON CONFLICT (tenant_id, name) DO UPDATE SET value = excluded.value,
+           updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
+        settings.values(setting),
+      );
+    },
+  };
+}

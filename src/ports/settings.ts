@@ -1,0 +1,9 @@
+// Store port of a tenant's settings: one small record under each name.
+import type { Setting, SettingName } from '../domain/settings.ts';
+
+export interface SettingsStore {
+  /** Null when it was never set. */
+  get<N extends SettingName>(tenantId: string, name: N): Promise<Setting<N> | null>;
+  /** Replaces the whole record; of parallel writes one stands. A repeat is safe. */
+  put(setting: Setting): Promise<void>;
+}

@@ -1,0 +1,48 @@
+// What every store promises of a tenant's settings (ports/settings).
+import { describe, expect, it } from 'vitest';
+import type { Setting } from '../../src/domain/settings.ts';
+import { hostileTexts, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';
+
+const setting = (tenantId: string, argument: string, more: Partial<Setting> = {}): Setting => ({
+  tenantId,
+  name: 'tools',
+  value: { toolArguments: { shell: { [argument]: 'command' } } },
+  updatedAt: t0,
+  updatedBy: 'ann@example.com',
+  ...more,
+});
+
+export function settingsContract(name: string, open: Open): void {
+  describe(`${name}: settings`, () => {
+    const shared = sharedStore(open);
+
+    it('gives back what was written last, to the tenant that wrote it', async () => {
+      const { settings } = shared.get();
+      const [tenantId, other] = [uuid(), uuid()];
+      expect(await settings.get(tenantId, 'tools')).toBeNull();
+      await settings.put(setting(tenantId, 'one'));
+      const second = setting(tenantId, 'two', { updatedAt: t0 + 1, updatedBy: 'bob@example.com' });
+      await settings.put(second);
+      await settings.put(second);
+      expect(await settings.get(tenantId, 'tools')).toEqual(second);
+      expect(await settings.get(other, 'tools')).toBeNull();
+    });
+
+    it('of 20 parallel first writes one stands', async () => {
+      const { settings } = shared.get();
+      const tenantId = uuid();
+      const written = Array.from({ length: 20 }, (_, i) => setting(tenantId, `a${i}`));
+      await parallel(20, (i) => settings.put(written[i] as Setting));
+      expect(written).toContainEqual(await settings.get(tenantId, 'tools'));
+    });
+
+    it('keeps every name of a tool and an argument', async () => {
+      const { settings } = shared.get();
+      const tenantId = uuid();
+      const kinds = Object.fromEntries(hostileTexts.map((text) => [`x${text}`, 'path' as const]));
+      const toolArguments = Object.fromEntries(hostileTexts.map((text) => [`x${text}`, kinds]));
+      await settings.put(setting(tenantId, 'a', { value: { toolArguments } }));
+      expect((await settings.get(tenantId, 'tools'))?.value).toEqual({ toolArguments });
+    });
+  });
+}
