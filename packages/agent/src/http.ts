@@ -1,4 +1,4 @@
-// Requests to the hub: address, headers, timeouts and retries (document 1, Client library behavior; document 5 §2.1). Knows no route.
+// Requests to the hub: address, headers, timeouts and retries. Knows no route.
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { bodyParts } from './body.ts';
