@@ -153,7 +153,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     };
   },
 
-  activated: ({ tenantId, env }) => ({ control: [{ kind: 'roster_wanted', tenantId, env }] }),
+  onActivate: ({ tenantId, env }) => ({ control: [{ kind: 'roster_wanted', tenantId, env }] }),
 
   handlers: {
     async deploy({ tenantId, env, current }, { id, bundleName, version, deployedBy }, context) {

@@ -52,7 +52,7 @@ export interface ActorDefinition<M extends Messages, State, Ports> {
   /** Builds the state from the store. Runs before the first message; a throw fails the messages waiting (`unavailable`) and is tried again by the next. */
   activate(context: ActorContext<Ports>): Promise<State>;
   /** Effects of an activation (for example asking edges for their streams). */
-  activated?(state: State, context: ActorContext<Ports>): Effects;
+  onActivate?(state: State, context: ActorContext<Ports>): Effects;
   readonly handlers: {
     readonly [T in keyof M]: (
       state: State,

@@ -33,7 +33,7 @@ class Awake<M extends Messages, State, Ports> implements Live {
   }
 
   onActivate(): Effects {
-    return this.#definition.activated?.(this.#state, this.#context) ?? nothing;
+    return this.#definition.onActivate?.(this.#state, this.#context) ?? nothing;
   }
 
   async receive(type: string, body: unknown): Promise<Outcome<unknown>> {

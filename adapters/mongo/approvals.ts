@@ -165,6 +165,9 @@ export function mongoApprovals(
       await unlessTaken(args.insertOne({ _id: id, ...rest }));
       return 'kept';
     },
+    async dropArgs(tenantId, id) {
+      await args.deleteOne({ _id: id, tenantId });
+    },
     async dropLargeArgs(before, limit) {
       const old = { createdAt: { $lt: before }, bytes: { $gt: largeArgs } };
       const rows = await args

@@ -4,6 +4,7 @@ import type { Env } from '../../src/domain/ids.ts';
 import type { JsonObject } from '../../src/domain/library.ts';
 import type { ApprovalPlace, ApprovalStore } from '../../src/ports/approvals.ts';
 import type { Database, Row } from './database.ts';
+import { diskFull } from './failure.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';
@@ -48,7 +49,8 @@ const place = ([tenantId, env, id]: Row): ApprovalPlace => ({
   id: String(id),
 });
 
-export function approvalStore(db: Database): Sync<ApprovalStore> {
+/** @param mayGrow false while the disk has too little room for what can wait */
+export function approvalStore(db: Database, mayGrow: () => boolean): Sync<ApprovalStore> {
   const get = (tenantId: string, id: string) =>
     approvals.maybe(db.get(`${select} WHERE tenant_id = ? AND id = ?`, [tenantId, id]));
 
@@ -68,6 +70,7 @@ export function approvalStore(db: Database): Sync<ApprovalStore> {
     },
     keepArgs({ tenantId, env, id, json, bytes, createdAt }, quota) {
       if (bytes > largeArgs) {
+        if (!mayGrow()) throw diskFull();
         const large = `SELECT ifnull(sum(bytes), 0) FROM approval_args
           WHERE tenant_id = ? AND env = ? AND bytes > ${largeArgs}`;
         if (Number(db.get(large, [tenantId, env])?.[0]) + bytes > quota) return 'full';
@@ -78,6 +81,9 @@ export function approvalStore(db: Database): Sync<ApprovalStore> {
         [tenantId, id, env, bytes, createdAt, json],
       );
       return 'kept';
+    },
+    dropArgs(tenantId, id) {
+      db.run('DELETE FROM approval_args WHERE tenant_id = ? AND id = ?', [tenantId, id]);
     },
     dropLargeArgs: (before, limit) =>
       db.run(

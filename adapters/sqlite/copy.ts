@@ -57,7 +57,8 @@ export function inspect(path: string, thorough: boolean): Facts {
   const db = new Database(path);
   try {
     checkOurs(db, path);
-    if (versionOf(db) === 0) throw new Error('it is empty');
+    if (versionOf(db) === 0)
+      throw new HubError('not_found', `${path} is empty: no hub was ever started on it.`);
     const [found] = thorough ? (db.get('PRAGMA integrity_check(1)') ?? []) : ['ok'];
     if (found !== 'ok') throw new Error(String(found).slice(0, 200));
     const hasSeals = db.get(`SELECT 1 FROM sqlite_master WHERE name = 'seals'`) !== undefined;

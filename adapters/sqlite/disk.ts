@@ -1,5 +1,5 @@
-// How much room the store's disk has and whether commits succeed. The system is asked once a second, never per request: between two
-// looks the bytes that were let through are counted.
+// How much room the store's disk has and whether commits succeed. The system is asked once a second, not per request: between two looks the
+// bytes that were let through are counted.
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Storage, StorageState } from '../../src/domain/storage.ts';
@@ -16,8 +16,8 @@ const floorBytes = mebibyte;
 const usualReserve = { part: 0.05, min: 4 * mebibyte, max: 512 * mebibyte };
 /** An event's bytes go into the write-ahead log and then into the file. */
 const bytesPerByte = 2;
-/** Emptying the log is a burst of writes: not more often than this. */
-const emptyEveryMs = 2000;
+/** When the counted bytes run out the system is asked again at once, but not more often than this. */
+const lookAgainMs = 100;
 
 /** What the disk's keeper asks of the store. */
 export interface DiskWork {
@@ -58,10 +58,10 @@ export class Disk {
   /** What the last commit failed for. */
   #fault: 'full' | 'failing' | null = null;
   #damaged = false;
-  #emptiedAt = Number.NEGATIVE_INFINITY;
+  #lookedAt = Number.NEGATIVE_INFINITY;
   #told: StorageState = 'ok';
   #timer: Timer | null = null;
-  #looking = false;
+  #looking: Promise<void> | null = null;
 
   constructor(options: DiskOptions) {
     this.#options = options;
@@ -82,9 +82,16 @@ export class Disk {
     return { state: this.#state(), freeBytes: free, reserveBytes: reserve };
   }
 
+  /** @throws HubError('disk_full') while nothing may grow */
+  check(): void {
+    if (!this.#grows()) throw diskFull();
+  }
+
   /** Counts bytes that only grow the store. @throws HubError('disk_full') when they would use up the reserve */
-  take(bytes: number): void {
+  async take(bytes: number): Promise<void> {
     const needed = bytes * bytesPerByte;
+    if (needed > this.#left && this.#options.clock.monotonic() - this.#lookedAt >= lookAgainMs)
+      await this.#look();
     if (!this.#grows() || needed > this.#left) throw diskFull();
     this.#left -= needed;
   }
@@ -107,16 +114,23 @@ export class Disk {
     return this.#room?.reserve === 0 || (state !== 'reserved' && state !== 'full');
   }
 
-  async #look(): Promise<void> {
-    if (this.#looking) return;
-    this.#looking = true;
-    const { work, log } = this.#options;
+  /** One look at a time: who asks meanwhile waits for that one. */
+  #look(): Promise<void> {
+    this.#looking ??= this.#lookOnce().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  async #lookOnce(): Promise<void> {
+    const { work, log, clock } = this.#options;
     try {
       let room = await this.#measure();
       if (await this.#makeRoom(room)) room = await this.#measure();
       this.#room = room;
       this.#left = room.reserve === 0 ? Number.POSITIVE_INFINITY : room.left;
       this.#level = this.#levelOf(room);
+      this.#lookedAt = clock.monotonic();
     } catch (err) {
       log?.warn({ err }, 'the room on the disk of the store could not be read');
     }
@@ -130,7 +144,6 @@ export class Disk {
       );
     }
     this.#tell(null);
-    this.#looking = false;
   }
 
   async #measure(): Promise<Room & { readonly logBytes: number }> {
@@ -154,11 +167,8 @@ export class Disk {
 
   /** Empties the log when it is a large part of what is left. @returns whether it tried */
   async #makeRoom({ free, reserve, logBytes }: Room & { readonly logBytes: number }): Promise<boolean> {
-    const { clock, work } = this.#options;
-    const large = logBytes > mebibyte && free - reserve < 2 * logBytes;
-    if (!large || clock.monotonic() - this.#emptiedAt < emptyEveryMs) return false;
-    await work.emptyLog().catch(() => {});
-    this.#emptiedAt = clock.monotonic();
+    if (logBytes <= mebibyte || free - reserve >= 2 * logBytes) return false;
+    await this.#options.work.emptyLog().catch(() => {});
     return true;
   }
 

@@ -1,6 +1,6 @@
 // Errors on their way between threads: a HubError stays one; what SQLite and the disk say becomes one, and is told to the log alone.
 import { type ErrorCode, type ErrorDetail, HubError } from '../../src/domain/error.ts';
-import { type Trouble, troubleOf } from './trouble.ts';
+import { isUncertain, type Trouble, troubleOf } from './trouble.ts';
 
 export interface Failure {
   readonly code: ErrorCode;
@@ -16,11 +16,9 @@ export const unavailable = (): HubError =>
   new HubError('unavailable', 'The store cannot be reached. Try again shortly.', { retryAfter: 1 });
 
 export const diskFull = (): HubError =>
-  new HubError(
-    'disk_full',
-    "The disk of the hub's store is full: nothing of this was stored. Try again when it has room.",
-    { retryAfter: 10 },
-  );
+  new HubError('disk_full', "The disk of the hub's store is full. Try again when it has room.", {
+    retryAfter: 10,
+  });
 
 const damaged = (): HubError =>
   new HubError('unavailable', "The hub's database is damaged. The log of the hub says more.", {
@@ -38,7 +36,7 @@ export function failureOf(error: unknown): Failure {
     return { code, message, detail, trouble: null, cause: null };
   }
   const trouble = troubleOf(error);
-  const { code, message, detail } = errorOfTrouble(trouble);
+  const { code, message, detail } = isUncertain(error) ? unavailable() : errorOfTrouble(trouble);
   const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { code, message, detail, trouble, cause };
 }

@@ -42,7 +42,7 @@ export function nounsOf(db: Database, calls: CallIndex, mayGrow: () => boolean):
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
       counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
     },
-    approvals: approvalStore(db),
+    approvals: approvalStore(db, mayGrow),
     agents: agentStore(db),
     rules: ruleStore(db),
     settings: settingsStore(db),
@@ -113,6 +113,7 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteSto
   events: { ingest: 'write', search: 'read', get: 'read', histogram: 'read', counts: 'read', purge: 'write' },
   approvals: {
     keepArgs: 'write',
+    dropArgs: 'write',
     dropLargeArgs: 'write',
     insert: 'write',
     getWhole: 'read',

@@ -120,9 +120,9 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
     if (noun === 'events' && method === 'ingest') {
       // Before the work of encoding, not after it.
       writer.check(0);
-      disk.take(0);
+      disk.check();
       const batch = encodeBatch(args[0] as EventBatch);
-      disk.take(batch.bytes);
+      await disk.take(batch.bytes);
       return writer.call(noun, method, [batch], batch.bytes, buffersOf(batch));
     }
     if (noun === 'tenants' && hubId && (method === 'bootstrap' || method === 'create')) {

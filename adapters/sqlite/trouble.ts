@@ -21,6 +21,13 @@ const ofResult: { readonly [code: number]: Trouble } = {
 /** SQLITE_IOERR_SHMSIZE: the shared memory beside the file could not grow, for want of room. */
 const noRoomForMemory = 4874;
 
+/**
+ * True when a failed commit may be there after all once the process has died: it was in the log, and only the index of the log had no room. What
+ * is committed next overwrites it.
+ */
+export const isUncertain = (error: unknown): boolean =>
+  (error as { readonly rawCode?: unknown } | null)?.rawCode === noRoomForMemory;
+
 /** The trouble that an error stands for; null for any other error. */
 export function troubleOf(error: unknown): Trouble | null {
   if (!(error instanceof Error)) return null;

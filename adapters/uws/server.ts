@@ -3,11 +3,13 @@
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import { connect } from 'node:net';
 import { HubError } from '../../src/domain/error.ts';
+import { canonicalAddress, networkOf } from '../../src/http/address.ts';
 import type { Pipeline } from '../../src/http/pipeline.ts';
 import { type RawRequest, TransportGone } from '../../src/http/raw.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { IncomingBody } from './body.ts';
+import { Connections } from './connections.ts';
 import { Exchange, isBlind, type Sending, watchAborted } from './exchange.ts';
 import { loadUws } from './load.ts';
 import { type CopiedRequest, copyRequest } from './request.ts';
@@ -21,6 +23,10 @@ export interface ServerOptions {
   readonly pipeline: Pipeline;
   readonly clock: Clock;
   readonly log: Log;
+  /** Connections at once; infinite by default. */
+  readonly maxConnections?: number;
+  /** Whether many clients come from this address; none do by default. */
+  readonly isProxy?: (address: string) => boolean;
 }
 
 export interface Server {
@@ -53,7 +59,8 @@ const passedBytes = 16 * 1024 * 1024;
 const quietBodyMs = 1_000;
 
 /** @throws Error when the native server does not load, or the port is taken */
-export async function startServer({ host, port, pipeline, clock, log }: ServerOptions): Promise<Server> {
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const { host, port, pipeline, clock, log } = options;
   const uws = await loadUws();
   const app = uws.App();
   /** Requests that are not answered whole, and when they must be (monotonic ms). */
@@ -61,7 +68,10 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
   /** Blind answers since the last sweep, by network. */
   const blind = new Map<string, number>();
   let stopping = false;
-  let connections = 0;
+  const connections = new Connections(
+    options.maxConnections ?? Number.POSITIVE_INFINITY,
+    options.isProxy ?? (() => false),
+  );
 
   /** Counts a blind answer. False: so many are not sent to one network. */
   function maySendBlind(network: string): boolean {
@@ -164,6 +174,9 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
 
   const sweep = clock.every(sweepMs, () => {
     blind.clear();
+    const refused = connections.turn();
+    if (refused > 0)
+      log.warn({ refused, open: connections.count }, 'connections were refused: too many are open');
     const now = clock.monotonic();
     for (const [exchange, due] of unfinished) {
       const late = exchange.isReading ? due - maxHandlingMs <= now : due <= now;
@@ -180,10 +193,11 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
     disabledCompression: uws.DISABLED,
     partial: pipeline.budgets.partial,
     upgrade: receive,
-    closed: () => connections--,
+    closed: () => connections.closed(),
   });
-  const count = (_res: HttpResponse, change: unknown): void => {
-    connections += Number(change) > 0 ? 1 : -1;
+  const count = (res: HttpResponse, change: unknown): void => {
+    if (Number(change) < 0) connections.closed();
+    else if (!connections.opened(() => peerOf(res))) res.close();
   };
   app.filter(count);
 
@@ -215,7 +229,7 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
   };
   return {
     port: uws.us_socket_local_port(listening),
-    connections: () => connections,
+    connections: () => connections.count,
     stopListening,
     close() {
       stopListening();
@@ -223,6 +237,13 @@ export async function startServer({ host, port, pipeline, clock, log }: ServerOp
       app.close();
     },
   };
+}
+
+/** Who is at the other end of a connection that has just been opened. */
+function peerOf(res: HttpResponse): { readonly address: string; readonly network: string } {
+  const text = Buffer.from(res.getRemoteAddressAsText()).toString();
+  const address = canonicalAddress(text) ?? text;
+  return { address, network: networkOf(address) };
 }
 
 function watchBody(res: HttpResponse, body: IncomingBody): void {

@@ -2,6 +2,7 @@
 import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
+import { maxConnections } from '../../adapters/node/descriptors.ts';
 import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
 import { createLog } from '../../adapters/node/log.ts';
 import { masterSecret } from '../../adapters/node/master.ts';
@@ -18,7 +19,7 @@ import type { Hub, NodeHealth, SetupToken } from '../handlers/console/hub.ts';
 import { handlers } from '../handlers/console/index.ts';
 import { bootstrapFromEnvironment, ensureSigningKeys, printedSetupToken } from '../handlers/console/setup.ts';
 import { streamHandlers } from '../handlers/console/streams.ts';
-import { isLoopback } from '../http/address.ts';
+import { isLoopback, proxyTest } from '../http/address.ts';
 import { createBudgets } from '../http/budgets.ts';
 import { createCallers } from '../http/caller.ts';
 import { createCors } from '../http/headers.ts';
@@ -209,7 +210,15 @@ export async function startHub(config: Config): Promise<RunningHub> {
     if (config.admin) await bootstrapFromEnvironment(hub, config.admin);
     await ensureSigningKeys(hub);
     await parts.begin();
-    server = await startServer({ host: config.host, port: config.port, pipeline, clock, log });
+    server = await startServer({
+      host: config.host,
+      port: config.port,
+      pipeline,
+      clock,
+      log,
+      maxConnections: maxConnections(),
+      isProxy: proxyTest(config.trustedProxies),
+    });
   } catch (error) {
     // A process that exits while the store's threads run may crash in their native code.
     await stop(0);

@@ -90,11 +90,11 @@ async function write(dataDir: string, target: string, overwrite: boolean): Promi
     new HubError('conflict', `${target} exists. Name another file, or use --force.`);
   if (!overwrite && existsSync(target)) throw taken();
   const draft = `${target}.${process.pid}.partial`;
+  const progress = createProgress(systemClock);
   return withDraft(draft, async () => {
     try {
       closeSync(openSync(draft, 'wx', 0o600));
       const createdAt = new Date(systemClock.now()).toISOString();
-      const progress = createProgress(systemClock);
       const facts = await copy(database, draft, progress.report);
       const { hubId, schema } = facts;
       const masterSecret = secretOf(dataDir, facts);
@@ -102,13 +102,14 @@ async function write(dataDir: string, target: string, overwrite: boolean): Promi
       const archive = await sealArchive(draft, manifest, (done, total) =>
         progress.report('Computing the digest', done, total),
       );
-      progress.end();
       if (overwrite) renameSync(draft, target);
       else if (!publishFirst(draft, target)) throw taken();
       syncFolder(dirname(target));
       return archive;
     } catch (error) {
       throw folderFailure(error, dirname(target));
+    } finally {
+      progress.end();
     }
   });
 }

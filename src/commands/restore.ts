@@ -59,9 +59,12 @@ export async function restore(args: readonly string[]): Promise<void> {
     const progress = createProgress(systemClock);
     const what = `hub ${hubId} of ${createdAt} (${inWords(databaseBytes)})`;
     if (has('check')) {
-      await openArchive(file, archive, null, (done, total) => progress.report('Comparing', done, total));
-      await check(file, archive, file);
-      progress.end();
+      try {
+        await openArchive(file, archive, null, (done, total) => progress.report('Comparing', done, total));
+        await check(file, archive, file);
+      } finally {
+        progress.end();
+      }
       return { result: { ...result, ok: true }, words: [`${file} is a complete back-up of ${what}.`] };
     }
     const settings = readFolderSettings();
@@ -140,11 +143,11 @@ async function write(
         await openArchive(file, archive, draft, (done, total) => progress.report('Copying', done, total));
         progress.report('Checking', databaseBytes, databaseBytes);
         const facts = await check(draft, archive, file);
-        progress.end();
         replace(dataDir, draft, archive, facts.isSetUp);
         return secretState(settings, archive, facts);
       });
     } finally {
+      progress.end();
       lock.release();
     }
   } catch (error) {

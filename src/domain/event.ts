@@ -1,5 +1,4 @@
-// Audit events: the ingest form, the stored form, outcomes of repeated call ids, and how verdicts are counted
-// (document 1, Audit event; DECISIONS 1; document 3 §9). Pure.
+// Audit events: the ingest form, the stored form, outcomes of repeated call ids, and how verdicts are counted. Pure.
 import { HubError } from './error.ts';
 import type { JsonObject } from './library.ts';
 
@@ -20,7 +19,7 @@ export interface EventInput {
   readonly sent_by?: string;
 }
 
-/** What a repeat of a call id adds to the stored event (DECISIONS 1). */
+/** What a repeat of a call id adds to the stored event. */
 export interface Outcome {
   readonly verdict: string;
   readonly timestamp: number;
@@ -67,7 +66,7 @@ const classes: { readonly [verdict: string]: VerdictClass } = {
   pending_approval: 'pending',
 };
 
-/** The class a verdict is counted in; unknown verdicts count as allowed (document 3 §9). */
+/** The class a verdict is counted in; unknown verdicts count as allowed. */
 export const verdictClass = (verdict: string): VerdictClass =>
   Object.hasOwn(classes, verdict) ? (classes[verdict] ?? 'allowed') : 'allowed';
 
@@ -75,7 +74,7 @@ export const verdictClass = (verdict: string): VerdictClass =>
 export const verdictsOf = (wanted: VerdictClass): readonly string[] =>
   Object.keys(classes).filter((verdict) => classes[verdict] === wanted);
 
-/** The column of the statistics an event stands in: a denial that was only observed counts as observed (document 3 §9). */
+/** The column of the statistics an event stands in: a denial that was only observed counts as observed. */
 export type CountedAs = 'allowed' | 'denied' | 'pending' | 'observed';
 
 /** How a stored event is counted: by its first verdict and its mode; outcomes are not counted again. */

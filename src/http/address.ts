@@ -61,10 +61,10 @@ export function isLocal(remote: string, headers: ReadonlyMap<string, string>): b
 export const isLoopback = (text: string): boolean => loopback.test(canonicalAddress(text) ?? '');
 
 /**
- * Makes the function that finds the client's address.
- * @param trusted addresses or CIDR ranges of proxies whose X-Forwarded-For is believed; @throws Error for an entry that is neither
+ * Makes the test whether an address is a trusted proxy's.
+ * @param trusted addresses or CIDR ranges; @throws Error for an entry that is neither
  */
-export function clientAddress(trusted: readonly string[]): (remote: string, forwarded: string) => string {
+export function proxyTest(trusted: readonly string[]): (address: string) => boolean {
   const proxies = new BlockList();
   for (const entry of trusted) {
     const [host = '', bits, more] = entry.trim().split('/');
@@ -77,9 +77,15 @@ export function clientAddress(trusted: readonly string[]): (remote: string, forw
     }
     proxies.addSubnet(address, prefix, family);
   }
-  const isProxy = (address: string): boolean =>
-    trusted.length > 0 && proxies.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  return (address) => trusted.length > 0 && proxies.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+}
 
+/**
+ * Makes the function that finds the client's address.
+ * @param trusted as of `proxyTest`: the proxies whose X-Forwarded-For is believed
+ */
+export function clientAddress(trusted: readonly string[]): (remote: string, forwarded: string) => string {
+  const isProxy = proxyTest(trusted);
   return (remote, forwarded) => {
     let address = canonicalAddress(remote) ?? remote;
     if (!forwarded || !isProxy(address)) return address;

@@ -154,8 +154,7 @@ describe('an explicit assignment', () => {
     expect((await hub.status()).map((e) => e.bundleName)).toEqual(['mine', 'base']);
   });
 
-  // Document 1, Agent stream events: "assignment_changed: bundle assignment changes (bulk assign or rule update)", with no exception for a
-  // stream that named its bundle (document 3 §12.5: "to each listed agent"); its bundle "wins outright" (§12.6), so it gets no other one.
+  // Every listed agent hears of a bulk assignment, also one whose stream named its bundle; that bundle wins, so the stream follows no other.
   it('is heard by an agent that named the bundle of all its streams, every time, and moves none of them', async () => {
     const hub = await aHub();
     await hub.upload('base', yaml);
@@ -247,7 +246,7 @@ describe('a change of rules', () => {
     expect(await hub.store.rules.list(hub.tenantId)).toEqual([]);
   });
 
-  // Document 3 §0 row 13: "those whose result changed"; with a bundle_name in the query there is "no resolution" (§12.6).
+  // Rules tell the agents whose result changed; for a stream that named its bundle nothing is resolved.
   it('is not told to an agent whose streams all named their bundle: no rule concerns it', async () => {
     const hub = await aHub();
     await stream(hub, 'a1', 'mine');

@@ -155,6 +155,17 @@ export function pagesContract(name: string, open: Open): void {
       expect((await ask(uuid(), largeArgs, {}, quota)).kept).toBe('kept');
     });
 
+    it('are dropped when their approval was refused', async () => {
+      const { approvals } = shared.get();
+      const tenantId = uuid();
+      const { approval } = await ask(tenantId, largeArgs, {}, 1.5 * largeArgs);
+      await approvals.dropArgs(uuid(), approval.id);
+      expect((await ask(tenantId, largeArgs, {}, 1.5 * largeArgs)).kept).toBe('full');
+      await approvals.dropArgs(tenantId, approval.id);
+      await approvals.dropArgs(tenantId, approval.id);
+      expect((await ask(tenantId, largeArgs, {}, 1.5 * largeArgs)).kept).toBe('kept');
+    });
+
     it('are dropped when they are large and old, which makes room again', async () => {
       const { approvals } = shared.get();
       const tenantId = uuid();

@@ -2,11 +2,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { random } from '../random.ts';
 import { canMount, SmallDisk } from '../small-disk.ts';
 import { HubProcess } from './process.ts';
 import { SocketClient } from './socket.ts';
 
 const mebibyte = 1 << 20;
+const seed = process.env.SEED ?? '1';
 const disks: SmallDisk[] = [];
 const hubs: HubProcess[] = [];
 
@@ -49,6 +51,18 @@ const state = async ({ hub }: Made) => {
 /** Until the hub has noticed. */
 const becomes = (made: Made, wanted: readonly unknown[]) =>
   vi.waitFor(async () => expect(await state(made)).toEqual(wanted), { timeout: 5000, interval: 50 });
+
+/** The call ids of all events, in pages. */
+async function storedIds({ hub, cookie }: Made): Promise<string[]> {
+  const ids: string[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const from: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+    const page = await hub.call('GET', `/api/v1/events?limit=100${from}`, { cookie });
+    ids.push(...page.body.map(({ call_id }: { call_id: string }) => call_id));
+    cursor = page.headers.get('x-next-cursor');
+  }
+  return ids;
+}
 
 const refused = {
   status: 503,
@@ -130,12 +144,11 @@ describe.skipIf(!canMount)('a disk with nothing left but the reserve', () => {
       if (last.status === 200) accepted++;
     }
     expect(last).toMatchObject(refused);
-    await vi.waitFor(async () => expect(await state(made)).toEqual([200, 'ready', 'reserved']), {
-      timeout: 5000,
-    });
-    expect(made.disk.free).toBeGreaterThan(4 * mebibyte);
+    const [status, , room] = await state(made);
+    expect({ status, room }).toEqual({ status: 200, room: expect.stringMatching(/^(low|reserved)$/) });
+    expect(made.disk.free).toBeGreaterThan(7 * mebibyte);
     // Most of the disk holds events, not the log.
-    expect(accepted * 0.4).toBeGreaterThan(24);
+    expect(accepted * 0.4).toBeGreaterThan(28);
   }, 60_000);
 });
 
@@ -173,7 +186,7 @@ describe.skipIf(!canMount)('a disk without any room', () => {
 
   it('without a reserve loses nothing acknowledged, and goes on by itself when there is room', async () => {
     const made = await hubOn(40, { DISK_RESERVE_BYTES: '0' });
-    const { hub, disk, cookie } = made;
+    const { hub, disk } = made;
     disk.fill(16 * mebibyte);
     const acknowledged: string[] = [];
     const refusedBatches: object[][] = [];
@@ -187,36 +200,75 @@ describe.skipIf(!canMount)('a disk without any room', () => {
           acknowledged.push(...events.map(({ call_id }) => call_id));
         } else {
           refusals.add(`${answer.status} ${answer.body.code}`);
-          refusedBatches.push(events);
+          if (answer.body.code === 'disk_full') refusedBatches.push(events);
         }
       }
     };
     await Promise.all(Array.from({ length: 6 }, sender));
-    expect([...refusals]).toEqual(['503 disk_full']);
+    // Where nobody knows what a death would leave, it is said so.
+    expect([...refusals].filter((one) => one !== '503 unavailable')).toEqual(['503 disk_full']);
     expect((await state(made))[1]).toBe('not_ready');
 
-    const stored = async () => {
-      const ids: string[] = [];
-      for (let cursor: string | null = ''; cursor !== null; ) {
-        const from: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-        const page = await hub.call('GET', `/api/v1/events?limit=100${from}`, { cookie });
-        ids.push(...page.body.map(({ call_id }: { call_id: string }) => call_id));
-        cursor = page.headers.get('x-next-cursor');
-      }
-      return ids.sort();
-    };
-    expect(await stored()).toEqual([...acknowledged].sort());
+    const stored = async () => (await storedIds(made)).sort();
+    const before = new Set(await stored());
+    expect(acknowledged.filter((id) => !before.has(id))).toEqual([]);
 
     disk.drain();
     await becomes(made, [200, 'ready', 'ok']);
-    // What was refused was not stored, not even in part.
+    // A batch is stored as a whole or not at all: all of a repeat is new, or (when only the agent's last contact had no room) nothing is.
     for (const events of refusedBatches.slice(0, 20)) {
-      expect((await send(made, events)).body).toEqual({ accepted: 10, duplicates: 0 });
+      expect([0, 10]).toContain((await send(made, events)).body.accepted);
       acknowledged.push(...(events as { call_id: string }[]).map(({ call_id }) => call_id));
     }
-    expect(await stored()).toEqual([...acknowledged].sort());
+    const after = await stored();
+    expect(new Set(after).size).toBe(after.length);
+    expect(acknowledged.filter((id) => !after.includes(id))).toEqual([]);
     await hub.kill();
     await hub.start();
-    expect(await stored()).toEqual([...acknowledged].sort());
+    expect(await stored()).toEqual(after);
   }, 60_000);
+
+  it(`is filled, emptied and killed again and again, and keeps what it acknowledged, each batch whole and once (SEED=${seed})`, async () => {
+    const made = await hubOn(96, { DISK_RESERVE_BYTES: '0' });
+    const { hub, disk } = made;
+    const chance = random(seed);
+    const acknowledged: string[] = [];
+    const batches: string[][] = [];
+    let refusals = 0;
+
+    const attempt = async (): Promise<void> => {
+      const events = Array.from({ length: 1 + chance.int(8) }, () => anEvent(chance.int(30_000)));
+      const ids = events.map(({ call_id }) => call_id);
+      batches.push(ids);
+      const answer = await send(made, events).catch(() => null);
+      if (answer?.status === 200) acknowledged.push(...ids);
+      else if (answer) {
+        expect(answer.status).toBe(503);
+        refusals++;
+      }
+    };
+    for (let round = 0; round < 6; round++) {
+      disk.fill(chance.int(2 * mebibyte));
+      const senders = Array.from({ length: 5 }, async () => {
+        for (let i = 0; i < 8; i++) await attempt();
+      });
+      if (round % 2 === 1) {
+        for (let i = 0; i < 10; i++) await attempt();
+        await hub.kill();
+      }
+      await Promise.all(senders);
+      disk.drain();
+      if (round % 2 === 1) await hub.start();
+      await becomes(made, [200, 'ready', 'ok']);
+    }
+    const ids = await storedIds(made);
+    const stored = new Set(ids);
+    const sent = new Set(batches.flat());
+    expect(stored.size).toBe(ids.length);
+    expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
+    expect(ids.filter((id) => !sent.has(id))).toEqual([]);
+    expect(batches.filter((batch) => new Set(batch.map((id) => stored.has(id))).size > 1)).toEqual([]);
+    expect(refusals).toBeGreaterThan(10);
+    expect(acknowledged.length).toBeGreaterThan(50);
+  }, 120_000);
 });

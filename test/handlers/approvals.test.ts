@@ -1,6 +1,9 @@
 // Approvals: asked for within limits, read by those who may, decided once.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type ErrorCode, HubError } from '../../src/domain/error.ts';
 import { limitNames } from '../../src/domain/limit-names.ts';
+import { requestApproval } from '../../src/handlers/console/approvals.ts';
+import type { Hub } from '../../src/handlers/console/hub.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
@@ -208,6 +211,25 @@ it('with large arguments are refused when those fill their quota, others are not
   await expect(ask({ tool_args })).rejects.toMatchObject(refused);
   expect((await ask({ tool_args: { text: 'x'.repeat(60_000) } })).status).toBe('pending');
   expect((await ask({ tool_args }, t.key(user, 'staging'))).status).toBe('pending');
+});
+
+it('that are refused leave no arguments behind', async () => {
+  const quotas = { ...t.hub.settings.quotas, largeArgsBytes: 100_000 };
+  const refusing = (code: ErrorCode): Hub => ({
+    ...t.hub,
+    settings: { ...t.hub.settings, quotas },
+    actors: { ...t.hub.actors, ask: () => Promise.reject(new HubError(code, 'no')) },
+  });
+  const large = { ...body, tool_args: { text: 'x'.repeat(70_000) } };
+  const refused = (code: ErrorCode) =>
+    expect(requestApproval(refusing(code), key, large)).rejects.toMatchObject({ code });
+  await refused('overloaded');
+  await refused('quota_exceeded');
+  // It may be that this one is there, so its arguments stay and fill the quota.
+  await refused('unavailable');
+  await expect(requestApproval(refusing('overloaded'), key, large)).rejects.toMatchObject({
+    code: 'quota_exceeded',
+  });
 });
 
 it('are refused when their arguments would take more room than a body may have', async () => {

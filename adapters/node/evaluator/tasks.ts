@@ -79,7 +79,7 @@ function evaluate({ yaml, call, toolArguments }: EvaluationRequest, accepted: Ac
   } catch (error) {
     const exceeded = error instanceof RuleError ? bounds.exec(error.message)?.[1]?.trim() : undefined;
     if (exceeded === undefined) throw error;
-    // Document 1: too many documents or contracts is a validation error, as of any other field.
+    // Too many documents or contracts is a validation error, as of any other field.
     throw new HubError('validation_failed', exceeded, {
       problems: [{ loc: ['body', 'yaml_content'], msg: exceeded }],
     });

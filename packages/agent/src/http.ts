@@ -1,4 +1,4 @@
-// Requests to the hub: address, headers, timeouts and retries (document 1, Client library behavior; document 5 §2.1). Knows no route.
+// Requests to the hub: address, headers, timeouts and retries. Knows no route.
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { bodyParts } from './body.ts';
@@ -161,7 +161,8 @@ export class HttpConnection {
   }
 }
 
-function addressOf(text: string, allowInsecure: boolean): string {
+/** The address without a slash at its end. @throws TypeError naming `url` */
+export function addressOf(text: string, allowInsecure: boolean): string {
   let url: URL;
   try {
     url = new URL(text);

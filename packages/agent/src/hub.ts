@@ -57,7 +57,7 @@ export const noProvenance: Provenance = {
 /** Successions that are looked at: as many as a hub keeps. */
 const maxSuccessions = 16;
 
-/** Decoded bytes of a bundle may not be more than this (document 5 §1.1). */
+/** Decoded bytes of a bundle may not be more than this. */
 export const maxBundle = 1_048_576;
 
 export class HubClient {

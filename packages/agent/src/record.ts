@@ -1,4 +1,4 @@
-// The audit event record 0.3.0 (document 1, Audit event record): its fields, actions and defaults. Not its journey (sinks/).
+// The audit event record 0.3.0: its fields, actions and defaults. Not its journey (sinks/).
 
 export const schemaVersion = '0.3.0';
 
@@ -30,7 +30,7 @@ export interface Principal {
   readonly claims?: { readonly [name: string]: unknown };
 }
 
-/** A principal as records name it: with all six keys (document 1, Audit event record). */
+/** A principal as records name it: with all six keys. */
 const principalOf = (principal: Principal | null): Principal | null =>
   principal && {
     user_id: principal.user_id ?? null,
@@ -122,7 +122,7 @@ export const auditRecord = (given: Given & Partial<AuditRecord>): AuditRecord =>
   principal: principalOf(given.principal ?? null),
 });
 
-/** The form of an event on the wire (document 5 §2.2, nested form): `verdict` carries the action. */
+/** The form of an event on the wire: `verdict` carries the action. */
 export interface WireEvent {
   readonly call_id: string;
   readonly agent_id: string;

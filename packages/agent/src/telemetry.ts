@@ -1,4 +1,4 @@
-// Enforcement spans and counters for OpenTelemetry (document 5 §3.5), when its API is there; nothing at all otherwise.
+// Enforcement spans and counters for OpenTelemetry, when its API is there; nothing at all otherwise.
 // Brings no exporter and no provider: what the process has configured is used.
 import type { AuditRecord } from './record.ts';
 

@@ -131,33 +131,35 @@ export async function requestApproval(hub: Hub, caller: KeyCaller, body: NewAppr
   const id = hub.secrets.uuid();
   const toolArgs = body.tool_args ?? null;
   const argsBytes = await keepArgs(hub, caller, id, toolArgs, now);
-  const approval = await hub.actors.ask('environment', environmentKey(tenantId, env), 'requestApproval', {
-    approval: {
-      id,
-      tenantId,
-      status: 'pending',
-      agentId,
-      toolName: body.tool_name,
-      toolArgs: argsBytes > maxInlineArgs ? null : toolArgs,
-      argsBytes,
-      message: body.message,
-      env,
-      timeoutSeconds: body.timeout,
-      timeoutEffect: body.timeout_effect ?? (body.timeout_action === 'allow' ? 'allow' : 'deny'),
-      decisionSource: body.decision_source ?? null,
-      contractName: body.contract_name ?? null,
-      decidedBy: null,
-      decidedAt: null,
-      decisionReason: null,
-      decidedVia: null,
-      createdAt: now,
-      deadline: now + body.timeout * 1000,
-    },
-  });
-  return render({ ...approval, toolArgs });
+  const approval: Approval = {
+    id,
+    tenantId,
+    status: 'pending',
+    agentId,
+    toolName: body.tool_name,
+    toolArgs: argsBytes > maxInlineArgs ? null : toolArgs,
+    argsBytes,
+    message: body.message,
+    env,
+    timeoutSeconds: body.timeout,
+    timeoutEffect: body.timeout_effect ?? (body.timeout_action === 'allow' ? 'allow' : 'deny'),
+    decisionSource: body.decision_source ?? null,
+    contractName: body.contract_name ?? null,
+    decidedBy: null,
+    decidedAt: null,
+    decisionReason: null,
+    decidedVia: null,
+    createdAt: now,
+    deadline: now + body.timeout * 1000,
+  };
+  const key = environmentKey(tenantId, env);
+  const stored = await hub.actors
+    .ask('environment', key, 'requestApproval', { approval })
+    .catch((error: unknown) => forgetArgs(hub, approval, error));
+  return render({ ...stored, toolArgs });
 }
 
-/** Keeps arguments that do not go with their approval; returns the bytes of any. @throws HubError payload_too_large, quota_exceeded */
+/** Keeps arguments that do not go with their approval; returns the bytes of any. @throws HubError payload_too_large, quota_exceeded, disk_full */
 async function keepArgs(
   hub: Hub,
   { tenantId, env }: KeyCaller,
@@ -182,6 +184,17 @@ async function keepArgs(
     `Large tool_args of approvals (over ${largeArgs} bytes) fill the ${quota} bytes that they may take in '${env}'. ` +
       `${room}. Ask with smaller ones, or have LARGE_ARGUMENTS_MAX_BYTES raised.`,
   );
+}
+
+/** Drops what was kept for an approval that was refused. Of one that nobody answered for, it is not known whether it was. @throws the refusal */
+async function forgetArgs(hub: Hub, { tenantId, id, argsBytes }: Approval, refusal: unknown): Promise<never> {
+  const isRefused = refusal instanceof HubError && refusal.code !== 'unavailable';
+  if (isRefused && argsBytes > maxInlineArgs) {
+    await hub.store.approvals.dropArgs(tenantId, id).catch((err: unknown) => {
+      hub.log.warn({ err, id }, 'the arguments of a refused approval are left');
+    });
+  }
+  throw refusal;
 }
 
 function limit({ limits }: Hub, name: string, max: number): Promise<void> {

@@ -6,7 +6,9 @@ import type { Clock } from '../../../src/ports/clock.ts';
 import { edge } from '../../http/fixtures.ts';
 
 /** @param options.serverClock what the server's own deadlines go by; default real time */
-export async function serve(options: Parameters<typeof edge>[0] & { serverClock?: Clock } = {}) {
+export async function serve(
+  options: Parameters<typeof edge>[0] & { serverClock?: Clock; maxConnections?: number } = {},
+) {
   const parts = edge({ clock: systemClock, ...options });
   const server = await startServer({
     host: '127.0.0.1',
@@ -14,6 +16,7 @@ export async function serve(options: Parameters<typeof edge>[0] & { serverClock?
     pipeline: parts.pipeline,
     clock: options.serverClock ?? systemClock,
     log: parts.log,
+    ...(options.maxConnections === undefined ? {} : { maxConnections: options.maxConnections }),
   });
   const sockets: RawSocket[] = [];
   return {

@@ -1,4 +1,4 @@
-// Before-hooks: code of the agent's own that may deny a call before any contract is asked (document 5 §1.9, step 2).
+// Before-hooks: code of the agent's own that may deny a call before any contract is asked.
 import type { HookEvaluated, Principal } from '../record.ts';
 import type { ToolArgs } from './call.ts';
 

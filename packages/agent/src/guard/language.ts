@@ -44,7 +44,7 @@ export interface Language extends Dialect {
 
 /**
  * Compiles one document, or several: later ones replace contracts of earlier ones by id, and those with `observe_alongside` become
- * shadow copies that only record (document 5 §1.11). The version is the hash of the bytes; of several, of their hashes (§1.12).
+ * shadow copies that only record. The version is the hash of the bytes; of several, of their hashes.
  * @throws ConfigurationError that names every problem of every document; TypeError for what is no document
  */
 export function compilePolicy(yaml: YamlSource | readonly YamlSource[], language: Language = {}): Policy {

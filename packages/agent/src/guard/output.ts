@@ -1,4 +1,4 @@
-// A tool's result as a guard reads it: success, and the result with its text replaced (document 5 §1.9). Its text is domain/evaluate's.
+// A tool's result as a guard reads it: success, and the result with its text replaced. Its text is made by rules/evaluate.
 
 /** False for a result with a truthy `is_error` or `isError`, and for text starting with `error:` or `fatal:` in any case. */
 export function looksSuccessful(result: unknown): boolean {

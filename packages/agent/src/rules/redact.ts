@@ -1,4 +1,4 @@
-// Redaction: the six rules of document 1 applied to arguments, results and whole records. Pure; bounded in depth, nodes and text.
+// Redaction: six rules applied to arguments, results and whole records. Pure; bounded in depth, nodes and text.
 // Does not write anything anywhere: the guard redacts before a record reaches a sink.
 
 import { type NameTest, nameTest } from './redact/key.ts';

@@ -46,7 +46,7 @@ export interface YamlBounds {
   readonly maxTokens?: number;
 }
 
-/** The largest YAML text accepted anywhere, in bytes (rule language §1.1). */
+/** The largest YAML text accepted anywhere, in bytes. */
 export const maxYamlBytes = 1_048_576;
 
 const refusedKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);

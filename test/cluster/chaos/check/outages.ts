@@ -14,7 +14,7 @@ export interface Outage {
 }
 
 const recoverMs = 10_000;
-/** Without Redis the limits let nothing through: 429 with this Retry-After (document 3 §1.7). Deploys have no such limit. */
+/** Without Redis the limits let nothing through: 429 with this Retry-After. Deploys have no such limit. */
 const closedSeconds = 30;
 /** A request may be under way for longer than this nowhere. */
 const answerMs = 12_000;

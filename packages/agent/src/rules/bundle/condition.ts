@@ -1,4 +1,4 @@
-// `when` expressions: their shape, operators and operands (rule language §1.3-1.5). Reading only; evaluation is elsewhere.
+// `when` expressions: their shape, operators and operands. Reading only; evaluation is elsewhere.
 
 import { RuleError } from '../error.ts';
 import { compileRegex } from '../regex/regex.ts';

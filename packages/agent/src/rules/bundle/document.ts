@@ -1,4 +1,4 @@
-// A parsed YAML document to a rule document, in either vocabulary, with all its problems at once (rule language §1.1).
+// A parsed YAML document to a rule document, in either vocabulary, with all its problems at once.
 
 import { RuleError } from '../error.ts';
 import { type Json, type JsonObject, parseYaml, type YamlDocument } from '../yaml.ts';

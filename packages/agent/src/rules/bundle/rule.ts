@@ -12,7 +12,7 @@ export type Effect = 'deny' | 'approve' | 'warn' | 'redact';
 
 export type SideEffect = 'pure' | 'read' | 'write' | 'irreversible';
 
-/** A `when` expression (rule language §1.3). */
+/** A `when` expression. */
 export type Condition =
   | { readonly kind: 'all' | 'any'; readonly nodes: readonly Condition[] }
   | { readonly kind: 'not'; readonly node: Condition }

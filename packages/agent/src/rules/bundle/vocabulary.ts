@@ -10,7 +10,7 @@ export interface AcceptedKinds {
   readonly rulesetKinds?: readonly string[];
 }
 
-/** What the hub writes when nothing else is configured (rule language §1.1). */
+/** What the hub writes when nothing else is configured. */
 export const defaultApiVersion = 'service/v1';
 
 export interface Vocabulary {

@@ -1,4 +1,4 @@
-// Several documents as one: later ones win, observe-alongside ones become shadow copies (rule language §1.11).
+// Several documents as one: later ones win, observe-alongside ones become shadow copies.
 
 import type { Rule, RuleDocument } from '../bundle/rule.ts';
 

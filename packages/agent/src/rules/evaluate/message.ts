@@ -1,4 +1,4 @@
-// Messages with {selector} placeholders, compiled once (rule language §1.8). What counts as a secret is told by the caller.
+// Messages with {selector} placeholders, compiled once. What counts as a secret is told by the caller.
 
 import type { View } from './call.ts';
 import { type CustomSelector, compileSelector, type Getter } from './selector.ts';

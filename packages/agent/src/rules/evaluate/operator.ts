@@ -1,4 +1,4 @@
-// Operators: what is asked of a selected value, compiled to functions (rule language §1.5).
+// Operators: what is asked of a selected value, compiled to functions.
 
 import type { OperatorName } from '../bundle/condition.ts';
 import { type Budget, compileRegex, spend } from '../regex/regex.ts';

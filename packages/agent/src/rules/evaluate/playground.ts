@@ -1,4 +1,4 @@
-// Dry runs: every rule that looks at a call, none of them deciding alone, no session and no event (console §7).
+// Dry runs: every rule that looks at a call, none of them deciding alone, no session and no event.
 
 import type { Effect, Mode } from '../bundle/rule.ts';
 import { RuleError } from '../error.ts';

@@ -9,7 +9,7 @@ import { fault, no } from './operator.ts';
 
 export type RecordType = 'precondition' | 'sandbox' | 'session_contract' | 'postcondition';
 
-/** An entry of `rules_evaluated` in an audit event (rule language §1.9). */
+/** An entry of `rules_evaluated` in an audit event. */
 export interface EvaluatedRecord {
   readonly name: string;
   readonly type: RecordType;

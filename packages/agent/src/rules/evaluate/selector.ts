@@ -1,4 +1,4 @@
-// Selectors: the left side of a condition and the names in message placeholders, compiled to functions (rule language §1.4).
+// Selectors: the left side of a condition and the names in message placeholders, compiled to functions.
 
 import { defaultEnvironment, type ToolCall, type View } from './call.ts';
 

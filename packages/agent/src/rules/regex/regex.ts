@@ -8,7 +8,7 @@ import { parsePattern } from './syntax.ts';
 
 export { type Budget, BudgetSpent, spend } from './automaton.ts';
 
-/** A test reads this many UTF-16 units of the text (rule language §1.5). */
+/** A test reads this many UTF-16 units of the text. */
 export const maxSearchLength = 10_000;
 
 /** A budget for callers without one of their own: about a fifth of a second. */
