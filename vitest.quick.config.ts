@@ -8,7 +8,7 @@ export default mergeConfig(
     test: {
       exclude: [
         'test/e2e/library/**',
-        'test/e2e/{answers,approvals,backup,bounds-*,churn,data-folder,events,frames,full-disk,kill,kinds,matrix,playground,secret,secrets,start}.test.ts',
+        'test/e2e/{answers,approvals,backup,bounds-*,churn,console-client,data-folder,events,frames,full-disk,kill,kinds,matrix,playground,secret,secrets,start}.test.ts',
         'test/adapters/local/jobs.test.ts',
         'test/adapters/sqlite/{durability,threads}.test.ts',
         'test/demo/**',

@@ -12,11 +12,10 @@ import { pageOf } from './page.ts';
 
 const leftOutId = (tenantId: string, hour: number): string => `${hour} ${tenantId}`;
 
-/** What earlier versions stored is not retired. */
-const record = ({ tags, manifest, fence: _fence, ...rest }: AgentRow): Registration =>
+const record = ({ tags, manifest, retiredAt = null, fence: _fence, ...rest }: AgentRow): Registration =>
   fromRow<Registration>({
-    ...{ retiredAt: null },
     ...rest,
+    retiredAt,
     tags: fromText<Tags>(tags) ?? {},
     manifest: fromText<AgentManifest & { readonly updatedAt: number }>(manifest),
   });

@@ -132,7 +132,8 @@ export function agentStore(db: Database): Sync<AgentStore> {
       );
     },
     report(tenantId, env, { agentId, bundleName, policyVersion, at }) {
-      if (get(tenantId, agentId)?.retiredAt !== null) return;
+      const lives = 'SELECT 1 FROM registrations WHERE tenant_id = ? AND agent_id = ? AND retired_at IS NULL';
+      if (!db.get(lives, [tenantId, agentId])) return;
       db.run(
         `INSERT INTO reports (tenant_id, env, agent_id, bundle_name, policy_version, at) VALUES (?, ?, ?, ?, ?, ?)
            ON CONFLICT (tenant_id, env, agent_id, bundle_name IS NULL, ifnull(bundle_name, ''))

@@ -72,7 +72,7 @@ export const agentRoutes = routes({
     tag: 'agents',
     summary:
       'Registered agents, by agent id; Link names the next page, X-Agents-Not-Registered says how many were left out in this hour',
-    query: z.object({ limit: intQuery(1, 10_000).default(10_000), cursor: cursor.optional() }),
+    query: z.object({ limit: intQuery(1, 2_000).default(2_000), cursor: cursor.optional() }),
     status: 200,
     reply: z.array(registration.extend({ tags: listed(registration.shape.tags) })),
     errors: ['bad_request', 'validation_failed'],

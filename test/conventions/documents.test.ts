@@ -1,6 +1,8 @@
 // Documents that must say what the code says: the OpenAPI document, the version, the map of promises.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { consoleClientFiles, generatedFolder } from '../../scripts/console-client.ts';
 import { openApiFor } from '../../src/bootstrap/hub.ts';
 import { readConfig } from '../../src/config.ts';
 import { version } from '../../src/version.ts';
@@ -30,6 +32,15 @@ describe('documents', () => {
       JSON.stringify({ components, paths }).match(/(?<="#\/components\/schemas\/)\w+/g),
     );
     expect([...referred].sort()).toEqual(Object.keys(components.schemas).sort());
+  });
+
+  it('holds the typed client of the console API up to date (npm run openapi writes it)', () => {
+    const there = new Map(
+      readdirSync(generatedFolder).map((name) => [name, readFileSync(join(generatedFolder, name), 'utf8')]),
+    );
+    const wanted = consoleClientFiles();
+    expect([...there.keys()].sort()).toEqual([...wanted.keys()].sort());
+    for (const [name, text] of wanted) expect(there.get(name)).toBe(text);
   });
 
   it('has one version', () => {

@@ -56,7 +56,7 @@ export function createPool(options: PoolOptions): Pool {
 
   /** Starts whatever may run. */
   const next = (): void => {
-    while (!closed && (idle.length > 0 || alive.size < options.size)) {
+    while (!closed && (isAnyIdle() || alive.size < options.size)) {
       const taken = queue.take();
       if (!taken) return;
       const { owner, item: job } = taken;
@@ -71,13 +71,17 @@ export function createPool(options: PoolOptions): Pool {
       });
     }
   };
+  /** A thread may end while it is idle. */
+  const isAnyIdle = (): boolean => {
+    while (idle.at(-1)?.ended) idle.pop();
+    return idle.length > 0;
+  };
   const free = (): Thread => {
     const waiting = idle.pop();
     if (waiting) return waiting;
     const started = new Thread(options, (gone) => {
       alive.delete(gone);
-      const at = idle.indexOf(gone);
-      if (at >= 0) idle.splice(at, 1);
+      next();
     });
     alive.add(started);
     return started;
@@ -150,6 +154,10 @@ class Thread {
       );
     });
     this.#worker.on('exit', () => void this.end(new HubError('internal', 'A worker stopped unexpectedly.')));
+  }
+
+  get ended(): boolean {
+    return this.#ended;
   }
 
   /** Runs a job. Resolves when the thread is free again (true) or gone (false). */

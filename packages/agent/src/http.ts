@@ -161,7 +161,8 @@ export class HttpConnection {
   }
 }
 
-function addressOf(text: string, allowInsecure: boolean): string {
+/** The address without a slash at its end. @throws TypeError naming `url` */
+export function addressOf(text: string, allowInsecure: boolean): string {
   let url: URL;
   try {
     url = new URL(text);
