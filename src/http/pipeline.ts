@@ -74,7 +74,7 @@ export interface PipelineOptions {
   readonly openApi: string;
   /** Whether it is served without a login or key; default true. */
   readonly openApiPublic?: boolean;
-  /** Default: the node's own. */
+  /** Shared with the live streams of the node; default: its own. */
   readonly budgets?: Budgets;
   /** Requests a minute per user, or per API key, agent id and client address together; default 6,000. */
   readonly standardPerMinute?: number;

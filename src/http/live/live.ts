@@ -78,7 +78,7 @@ export interface LiveOptions {
   /** The frames of the API whose streams these are. */
   readonly api: ApiFrames;
   readonly handlers: Pick<StreamHandlers, 'message'>;
-  /** Default: its own. */
+  /** Shared with the node's requests; default: its own. */
   readonly budgets?: Pick<Budgets, 'received'>;
   readonly clock: Clock;
   readonly log: Log;
