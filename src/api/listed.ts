@@ -17,16 +17,24 @@ export const truncated = (bytes: number): Truncated => ({ _truncated: true, byte
  * A map whose largest values give way to their size, one after another, until the whole fits a list; the map itself when it does. One of very
  * many values may still not fit.
  */
-export function shortenedMap(map: { readonly [name: string]: unknown }): { [name: string]: unknown } {
-  const shown = { ...map };
+export function shortenedMap(map: { readonly [name: string]: unknown }): {
+  readonly [name: string]: unknown;
+} {
+  const json = JSON.stringify(map);
+  if (!isTooLarge(json)) return map;
   const sizes = Object.entries(map).map(([name, value]) => ({
     name,
-    bytes: utf8.encode(JSON.stringify(value) ?? '').length,
+    bytes: bytesOf(JSON.stringify(value) ?? ''),
   }));
   sizes.sort((a, b) => b.bytes - a.bytes);
+  const shown = { ...map };
+  let left = bytesOf(json);
   for (const { name, bytes } of sizes) {
-    if (!isTooLarge(JSON.stringify(shown))) break;
-    shown[name] = truncated(bytes);
+    const instead = truncated(bytes);
+    const gained = bytes - bytesOf(JSON.stringify(instead));
+    if (left <= maxListedField || gained <= 0) break;
+    shown[name] = instead;
+    left -= gained;
   }
   return shown;
 }

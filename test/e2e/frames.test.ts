@@ -408,7 +408,7 @@ describe('agents', () => {
       await call('PUT', `/approvals/${made.body.id}`, { approved: true });
       expect((await socket.next('approval_decided')).data.approval_id).toBe(made.body.id);
 
-      expect(await socket.ask('events', 'bad', { events: [{}] })).toMatchObject({
+      expect(await socket.ask('events', 'bad', {})).toMatchObject({
         ref: 'bad',
         status: 422,
         code: 'validation_failed',

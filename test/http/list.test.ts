@@ -1,7 +1,8 @@
 // Lists as they go out: bounded in bytes, large fields shortened, the next page linked.
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { List } from '../../src/api/call.ts';
-import { maxListedField } from '../../src/api/listed.ts';
+import { maxListedField, shortenedMap } from '../../src/api/listed.ts';
 import { encodeList, maxAnswer } from '../../src/http/list.ts';
 import { asKey, asUser, edge, headerOf, jsonOf, raw } from './fixtures.ts';
 
@@ -66,6 +67,27 @@ it('a field over 4 KiB is replaced by its size, whatever it is made of', () => {
     deep: { _truncated: true, bytes: JSON.stringify(item.deep).length },
     none: null,
   });
+});
+
+it('of a map the largest values give way, no more than need to, until it fits', () => {
+  const value = fc.oneof(
+    fc.string({ maxLength: 20 }),
+    fc.integer(),
+    fc.string({ minLength: 500, maxLength: 3000 }),
+  );
+  fc.assert(
+    fc.property(fc.dictionary(fc.string({ maxLength: 10 }), value, { maxKeys: 12 }), (map) => {
+      const shown = shortenedMap(map);
+      const sizeOf = (one: unknown) => Buffer.byteLength(JSON.stringify(one));
+      expect(sizeOf(shown)).toBeLessThanOrEqual(maxListedField);
+      const gone = Object.keys(map).filter((name) => shown[name] !== map[name]);
+      for (const name of gone) expect(shown[name]).toEqual({ _truncated: true, bytes: sizeOf(map[name]) });
+      const last = gone.sort((a, b) => sizeOf(map[a]) - sizeOf(map[b]))[0];
+      if (last !== undefined) expect(sizeOf({ ...shown, [last]: map[last] })).toBeGreaterThan(maxListedField);
+    }),
+  );
+  const many = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`k${i}`, i]));
+  expect(shortenedMap(many)).toEqual(many);
 });
 
 it('an odd path makes no odd link', () => {
