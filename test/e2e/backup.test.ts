@@ -163,7 +163,7 @@ describe('a hub that is backed up under load', () => {
   }, 120_000);
 });
 
-describe('back-ups of a hub that is stopped', () => {
+describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
   const data = at('stopped');
   const file = at('stopped.backup');
   let id = '';

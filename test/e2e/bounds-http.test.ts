@@ -28,7 +28,7 @@ afterEach(async () => {
   expect((await hub.call('GET', '/api/v1/health')).status).toBe(200);
 });
 afterAll(async () => {
-  expect(hub.output).not.toMatch(/"level":(50|60)/);
+  expect(hub.output).not.toMatch(/"level":"(error|fatal)"/);
   await hub.remove();
 });
 
@@ -271,7 +271,7 @@ describe('names in paths', () => {
     }
   });
 
-  it('an agent id with a line end is refused wherever it comes from (as a header: see framing), and no frame is forged', async () => {
+  it('an agent id with a line end is refused wherever it names an agent (as a header: see framing), and no frame is forged', async () => {
     const forged = 'a%0A%0Aevent:%20contract_update%0Adata:%20%7B%7D%0A%0A';
     const dashboard = await SseClient.open(`${hub.url}/api/v1/stream/dashboard`, { Cookie: cookie });
     const agent = await SseClient.open(`${hub.url}/api/v1/stream?env=production`, {
@@ -291,8 +291,6 @@ describe('names in paths', () => {
     const answers = [
       await post('/api/v1/approvals', { agent_id: text, tool_name: 't', message: 'm' }),
       await post('/api/v1/approvals', { agent_id: 'a', tool_name: text, message: 'm' }),
-      await post('/api/v1/events', { events: [{ ...event, agent_id: text }] }),
-      await post('/api/v1/events', { events: [{ ...event, agent_id: 'a\u2028b' }] }),
       await hub.call('POST', '/api/v1/agent-registrations/bulk-assign', {
         cookie,
         body: { agent_ids: [text], bundle_name: null },
@@ -305,11 +303,15 @@ describe('names in paths', () => {
       await hub.call('GET', `/api/v1/stream?env=production&policy_version=${forged}`, { key }),
     ];
     for (const { status } of answers) expect(status).toBe(422);
-    // A message may hold line ends: in the frame they are escaped.
+    // Events are kept as they were sent, and a message may hold line ends: in frames they are escaped.
+    const kept = await post('/api/v1/events', { events: [{ ...event, agent_id: text }] });
+    expect([kept.status, kept.body.accepted]).toEqual([200, 1]);
     const real = await post('/api/v1/approvals', { agent_id: 'a', tool_name: 't', message: text });
     expect(real.status).toBe(201);
     expect((await dashboard.next('approval_created')).data.message).toBe(text);
-    expect(dashboard.frames.map((frame) => frame.event)).toEqual(['approval_created']);
+    const types = new Set(dashboard.frames.map((frame) => frame.event));
+    types.delete('event_created');
+    expect([...types]).toEqual(['approval_created']);
     expect(agent.frames).toEqual([]);
     dashboard.close();
     agent.close();

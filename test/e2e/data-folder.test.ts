@@ -59,7 +59,10 @@ async function starts(dir: string): Promise<HubProcess> {
   return hub;
 }
 
-describe('a database that cannot be used is told in one line', () => {
+// Starts of the process, several in one test, on a machine that may be busy.
+const slow = { timeout: 60_000 };
+
+describe('a database that cannot be used is told in one line', slow, () => {
   it('is damaged', async () => {
     const { dir, db } = copy();
     const bytes = readFileSync(db);
@@ -160,7 +163,7 @@ describe('a database that cannot be used is told in one line', () => {
   });
 });
 
-describe('a folder and its database', () => {
+describe('a folder and its database', slow, () => {
   it('are marked with the same id at set-up, and a stop leaves no write-ahead log', () => {
     expect([...stopped].sort()).toEqual(['hub.id', 'reeve.db', 'reeve.db.lock']);
     const id = readFileSync(join(dataDir, 'hub.id'), 'utf8').trim();

@@ -238,7 +238,7 @@ function watch(hub: HubProcess, findings: Findings, isPlaying: () => boolean): v
     const lines = (text + chunk.toString()).split('\n');
     text = lines.pop() ?? '';
     for (const line of lines) {
-      if (!/"level":(50|60)/.test(line)) continue;
+      if (!/"level":"(error|fatal)"/.test(line)) continue;
       const { msg = '', err } = JSON.parse(line) as {
         msg?: string;
         err?: { message: string; stack?: string };

@@ -615,6 +615,27 @@ describe('what contracts see', () => {
     await rm(folder, { recursive: true });
   });
 
+  it('take relative words from the folder of the call, else of the guard, and arguments as they are declared', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sandbox-'));
+    const work = join(folder, 'work');
+    await mkdir(join(work, 'sub'), { recursive: true });
+    await symlink('..', join(work, 'up'));
+    const box = `  - {id: box, type: sandbox, tool: "*", within: [${JSON.stringify(work)}], message: outside}`;
+    const guard = Guard.fromYaml(bundle(box), {
+      openTelemetry: null,
+      cwd: work,
+      toolArguments: { shell: { input: 'command' } },
+    });
+    const run = (input: string, cwd?: string) => guard.run('shell', { input }, ok, cwd ? { cwd } : {});
+    expect(await run('cat sub/../a')).toBe('ok');
+    expect(await run('cat ../a', join(work, 'sub'))).toBe('ok');
+    expect(guard.evaluate('shell', { input: 'cat ../a' }, { cwd: join(work, 'sub') }).verdict).toBe('allow');
+    for (const input of ['cat ../a', 'cat up', 'touch up/new', 'cat u*', 'cat {up,a}/b'])
+      await denied(run(input));
+    await denied(run('ls', folder));
+    await rm(folder, { recursive: true });
+  });
+
   it('must be a document without problems, all of which are named', () => {
     const broken = bundle(noEnv.replace('deny', 'perhaps') + few('max_tool_calls: 0'));
     const make = () => Guard.fromYaml(broken);

@@ -21,7 +21,8 @@ export const agents: Handlers<typeof agentRoutes> = {
   async agentStatus(hub, { query }, { tenantId }) {
     const { limit, cursor } = query;
     const bundleName = query.bundle_name ?? null;
-    const start = cursor === undefined ? startOfStatus : readPlace(openCursor(hub, tenantId, cursor));
+    const scope = { tenantId, list: 'agent_status' } as const;
+    const start = cursor === undefined ? startOfStatus : readPlace(openCursor(hub, scope, cursor));
     const entries: StatusEntry[] = [];
     let rest: StatusStart | null = null;
     for (const env of environments.slice(environments.indexOf(start.env))) {
@@ -33,7 +34,7 @@ export const agents: Handlers<typeof agentRoutes> = {
       rest = page.next === null ? null : { env, after: page.next };
       if (rest !== null) break;
     }
-    const next = rest === null ? null : { cursor: sealCursor(hub, tenantId, JSON.stringify(rest)), limit };
+    const next = rest === null ? null : { cursor: sealCursor(hub, scope, JSON.stringify(rest)), limit };
     return new List(entries.map(renderStatus), next, { field: 'agents' });
   },
 
@@ -41,7 +42,8 @@ export const agents: Handlers<typeof agentRoutes> = {
 
   async listRegistrations(hub, { query }, { tenantId }) {
     const { limit, cursor } = query;
-    const after = cursor === undefined ? null : openCursor(hub, tenantId, cursor);
+    const scope = { tenantId, list: 'registrations' } as const;
+    const after = cursor === undefined ? null : openCursor(hub, scope, cursor);
     const [{ items, more }, rules, leftOut] = await Promise.all([
       hub.store.agents.list(tenantId, { limit, after }),
       hub.store.rules.list(tenantId),
@@ -51,7 +53,7 @@ export const agents: Handlers<typeof agentRoutes> = {
     const rendered = items.map((registration, i) => render(registration, resolutions[i] ?? unassigned));
     const next = (sent: number) => {
       const last = sent < items.length || more ? items[sent - 1] : undefined;
-      return last === undefined ? null : { cursor: sealCursor(hub, tenantId, last.agentId), limit };
+      return last === undefined ? null : { cursor: sealCursor(hub, scope, last.agentId), limit };
     };
     return new List(rendered, next, { headers: { 'X-Agents-Not-Registered': String(leftOut) } });
   },

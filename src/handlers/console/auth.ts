@@ -3,10 +3,10 @@
 import type { authRoutes } from '../../api/auth.ts';
 import { Reply } from '../../api/call.ts';
 import { cookieOf } from '../../api/cookie.ts';
+import { admitAttempt } from '../../app/login-attempts.ts';
 import { HubError } from '../../domain/error.ts';
 import { deviceCookie, deviceIn } from './devices.ts';
 import type { Handlers, Hub } from './hub.ts';
-import { admitAttempt } from './login-attempts.ts';
 
 export const auth: Handlers<typeof authRoutes> = {
   async login(hub, { body }, _caller, request) {

@@ -1,15 +1,24 @@
-// Cursors as clients hold them: sealed for their tenant, so that one that was changed, made up or taken from elsewhere is refused.
+// Cursors as clients hold them: sealed for their tenant and list, so that one that was changed, made up or taken from elsewhere is refused.
 import { HubError } from '../../domain/error.ts';
 import type { Hub } from './hub.ts';
 
+/** Whose list it is, and which. */
+export interface CursorScope {
+  readonly tenantId: string;
+  /** One word. */
+  readonly list: 'events' | 'agent_status' | 'registrations';
+}
+
+const prefixOf = ({ tenantId, list }: CursorScope): string => `${tenantId} ${list} `;
+
 /** The cursor of the store as opaque text, safe in a URL. */
-export function sealCursor({ secrets }: Pick<Hub, 'secrets'>, tenantId: string, cursor: string): string {
-  const sealed = secrets.seal('cursor', new TextEncoder().encode(`${tenantId} ${cursor}`));
+export function sealCursor({ secrets }: Pick<Hub, 'secrets'>, scope: CursorScope, cursor: string): string {
+  const sealed = secrets.seal('cursor', new TextEncoder().encode(prefixOf(scope) + cursor));
   return Buffer.from(sealed, 'base64').toString('base64url');
 }
 
 /** The store's cursor inside. @throws HubError bad_request */
-export function openCursor({ secrets }: Pick<Hub, 'secrets'>, tenantId: string, text: string): string {
+export function openCursor({ secrets }: Pick<Hub, 'secrets'>, scope: CursorScope, text: string): string {
   // The same bytes in another spelling are not ours either.
   if (Buffer.from(text, 'base64url').toString('base64url') !== text) throw invalid();
   let plain: string;
@@ -18,8 +27,9 @@ export function openCursor({ secrets }: Pick<Hub, 'secrets'>, tenantId: string, 
   } catch {
     throw invalid();
   }
-  if (!plain.startsWith(`${tenantId} `)) throw invalid();
-  return plain.slice(tenantId.length + 1);
+  const prefix = prefixOf(scope);
+  if (!plain.startsWith(prefix)) throw invalid();
+  return plain.slice(prefix.length);
 }
 
 const invalid = () => new HubError('bad_request', 'The cursor is not valid. Start again without one.');

@@ -1,13 +1,8 @@
 // The device cookie: a browser that signed in to an account before brings it, so that strangers who guess at the account's password do not
 // lock its owner out. It gives no access to anything.
 import { cookieOf } from '../../api/cookie.ts';
+import type { Device } from '../../app/login-attempts.ts';
 import type { Hub } from './hub.ts';
-
-export interface Device {
-  readonly id: string;
-  /** Who signed in with it last. */
-  readonly userId: string;
-}
 
 /** How long a device is remembered after a sign-in. */
 const deviceMs = 90 * 24 * 3_600_000;

@@ -50,9 +50,10 @@ export const events: Handlers<typeof eventRoutes> = {
   async searchEvents(hub, { query }, caller) {
     const filter = filterOf(query, caller);
     const { tenantId } = caller;
-    const from = query.cursor === undefined ? null : openCursor(hub, tenantId, query.cursor);
+    const scope = { tenantId, list: 'events' } as const;
+    const from = query.cursor === undefined ? null : openCursor(hub, scope, query.cursor);
     const page = await hub.store.events.search(tenantId, filter, query.limit, from);
-    const next = page.next === null ? null : { cursor: sealCursor(hub, tenantId, page.next) };
+    const next = page.next === null ? null : { cursor: sealCursor(hub, scope, page.next) };
     return new List(page.events.map(renderListed), next);
   },
 

@@ -10,6 +10,9 @@ export const maxMatches = 1_000;
 /** Names that are read to find them. */
 export const maxListed = 10_000;
 
+/** Words of one call that are looked up among the files. */
+export const maxLookups = 10_000;
+
 /** What the shell and its programs may always name: nothing is kept or told there. */
 const harmless = new Set(['/dev/null', '/dev/stdin', '/dev/stdout', '/dev/stderr']);
 export const isHarmless = (path: string): boolean => harmless.has(path);
@@ -21,6 +24,7 @@ export class Boundaries {
   readonly #files: Files | null;
   /** Canonical forms of the folders that words are taken from. */
   readonly #starts = new Map<string, string>();
+  #lookups = 0;
 
   constructor(within: readonly string[], notWithin: readonly string[], files: Files | null) {
     this.#files = files;
@@ -84,6 +88,7 @@ export class Boundaries {
     const byText = lexicalPath(`${start}/${word}`);
     const files = this.#files;
     if (!files) return word.includes('/') && this.#isExcluded(byText);
+    if (++this.#lookups > maxLookups) return true;
     const canonical = files.canonical(`${start}/${word}`, start);
     if (canonical !== byText) return this.#isOut(canonical);
     if (!this.#isOut(canonical)) return false;

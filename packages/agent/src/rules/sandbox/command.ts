@@ -7,7 +7,7 @@ import { expandBraces } from './brace.ts';
 import { hostsOfProgram } from './network.ts';
 import { hasWildcard, literalWord, readCommand, type ShellCommand, type ShellWord } from './shell.ts';
 import { textWords } from './texts.ts';
-import { hostsInText } from './url.ts';
+import { hostsInText, workOfHost } from './url.ts';
 
 /** What one sandbox asks of the commands of one call. */
 export interface CommandRules {
@@ -119,9 +119,12 @@ class CommandJudge {
     const texts = words.map(({ text }) => text);
     for (const text of [...texts, ...read.remarks.map((word) => word.text)]) {
       if (!text.includes(':')) continue;
+      spend(this.#budget, workOfHost + text.length);
       for (const host of hostsInText(text)) if (refusesHost(host)) return true;
     }
-    for (const host of hostsOfProgram(texts)) if (refusesHost(host)) return true;
+    const hosts = hostsOfProgram(texts);
+    spend(this.#budget, hosts.size * workOfHost);
+    for (const host of hosts) if (refusesHost(host)) return true;
     return false;
   }
 
@@ -129,7 +132,7 @@ class CommandJudge {
   #inner(words: readonly ShellWord[], depth: number): boolean {
     for (const [i, word] of words.entries()) {
       if (!shells.has(baseName(word.text))) continue;
-      const inner = commandString(words.slice(i + 1));
+      const inner = commandString(words, i + 1);
       if (inner && (hasWildcard(inner) || this.leaves({ line: inner.text, words: [] }, depth + 1)))
         return true;
     }
@@ -144,9 +147,9 @@ class CommandJudge {
 const baseName = (word: string): string => word.slice(word.lastIndexOf('/') + 1);
 
 /** The word that a shell runs as a command; undefined when none of its options is `-c`. */
-function commandString(words: readonly ShellWord[]): ShellWord | undefined {
+function commandString(words: readonly ShellWord[], from: number): ShellWord | undefined {
   let found = false;
-  for (let i = 0; i < words.length; i++) {
+  for (let i = from; i < words.length; i++) {
     const word = words[i] as ShellWord;
     if (word.text === '--') return found ? words[i + 1] : undefined;
     if (word.text === '--rcfile' || word.text === '--init-file') i++;

@@ -11,7 +11,7 @@ import { Boundaries } from './boundaries.ts';
 import { type CommandRules, commandLeaves } from './command.ts';
 import { compileDeclarations, type ToolArguments } from './names.ts';
 import type { Files } from './path.ts';
-import { hostsInText, hostsOfUrl } from './url.ts';
+import { hostsInText, hostsOfUrl, workOfHosts } from './url.ts';
 
 export interface SandboxOptions {
   /** What is known about files; null: paths are judged by text alone. */
@@ -101,11 +101,13 @@ function hostsLeave(
   budget: Budget,
 ): boolean {
   for (const text of urls) {
-    spend(budget, 8 + (text.length >> 2));
+    spend(budget, workOfHosts(text));
     for (const host of hostsOfUrl(text)) if (refuses(host, budget)) return true;
   }
   for (const text of texts) {
     spend(budget, text.length >> 2);
+    if (!text.includes(':')) continue;
+    spend(budget, workOfHosts(text));
     for (const host of hostsInText(text)) if (refuses(host, budget)) return true;
   }
   return false;

@@ -1,5 +1,12 @@
 // Hosts that a text names: every reading a parser could make of it, so that the worst one counts.
 
+/** Work of finding one host: a parser is asked several times. */
+export const workOfHost = 500;
+
+/** What it costs to look for hosts in a text, in steps. */
+export const workOfHosts = (text: string): number =>
+  text.length + workOfHost * text.split(/[\s"'<>`,;|(){}]+/).length;
+
 /** A scheme with slashes, or one of those that browsers take with any number of slashes of either kind, or none. */
 const schemeAtStart = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|wss?|ftps?):)/i;
 const secureShell = /^(?:[^\s@/:]+@)?([^\s@/:]+):(?!\/\/)/;

@@ -284,6 +284,9 @@ describe('sandboxes', () => {
     expect(judged({ command: 'cat many/*' })).toBe(true);
     expect(judged({ command: 'cat many/l1?' })).toBe(false);
     expect(judged({ command: "cat 'l*'" })).toBe(false);
+    expect(judged({ command: `ls ${'a '.repeat(9_000)}` })).toBe(false);
+    // More names than are looked up.
+    expect(judged({ command: `ls ${'a '.repeat(10_001)}` })).toBe(true);
   });
 
   it('fits the tools it names and asks where it says so', () => {

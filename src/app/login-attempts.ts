@@ -1,16 +1,22 @@
 // Who may try a password: attempts are limited per client address and per e-mail. What anybody can see is the same for an e-mail that is known
 // and one that is not. No attempt is held back in time: it is tried, or refused at once.
-import { requireRoom } from '../../app/rate-limit.ts';
-import { HubError } from '../../domain/error.ts';
-import { limitNames } from '../../domain/limit-names.ts';
-import { familiarMs, type User } from '../../domain/tenant.ts';
-import type { LimitAnswer } from '../../ports/limits.ts';
-import type { Device } from './devices.ts';
-import type { Hub } from './hub.ts';
+import { HubError } from '../domain/error.ts';
+import { limitNames } from '../domain/limit-names.ts';
+import { familiarMs, type User } from '../domain/tenant.ts';
+import type { LimitAnswer } from '../ports/limits.ts';
+import type { AppPorts } from './ports.ts';
+import { requireRoom } from './rate-limit.ts';
 
 /** Failures within the window from which on strangers are not tried. */
 const maxFailures = 20;
 const failuresMs = 15 * 60_000;
+
+/** A browser that somebody signed in with. */
+export interface Device {
+  readonly id: string;
+  /** Who signed in with it last. */
+  readonly userId: string;
+}
 
 interface Attempt {
   /** Lower-cased. */
@@ -31,8 +37,16 @@ interface Admitted {
  * only addresses that signed in to it within 30 days and browsers with its device cookie are tried: 20 attempts in 15 minutes each.
  * @throws HubError rate_limited; bad_request when the address is unknown
  */
-export async function admitAttempt(hub: Hub, { email, network, device }: Attempt): Promise<Admitted> {
-  const { limits, settings, store, secrets, clock } = hub;
+export async function admitAttempt(
+  {
+    limits,
+    settings,
+    store,
+    secrets,
+    clock,
+  }: Pick<AppPorts, 'limits' | 'settings' | 'store' | 'secrets' | 'clock'>,
+  { email, network, device }: Attempt,
+): Promise<Admitted> {
   if (network === '') throw new HubError('bad_request', 'The client address is unknown.');
   // Of an address every attempt counts, also one that succeeds.
   refuse(await limits.hit(limitNames.login(network), settings.loginAttempts, settings.loginWindowMs));

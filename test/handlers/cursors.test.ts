@@ -1,0 +1,51 @@
+// Cursors of all lists that have them: a list takes its own alone.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { api } from '../../src/api/index.ts';
+import type { RouteDeclaration } from '../../src/api/route.ts';
+import { streamHandlers } from '../../src/handlers/console/streams.ts';
+import { makeHub, type Operation, type TestHub, type UserCaller } from '../harness.ts';
+
+const lists = Object.entries(api)
+  .filter(([, { query }]: [string, RouteDeclaration]) => query && 'cursor' in query.shape)
+  .map(([name]) => name as Operation);
+
+let t: TestHub;
+let user: UserCaller;
+beforeEach(async () => {
+  t = await makeHub();
+  user = await t.tenant();
+  // Two of everything that is listed.
+  const streams = streamHandlers(t.hub, 'node-1');
+  for (const agentId of ['a1', 'a2']) {
+    const key = t.key(user, 'production', agentId);
+    const stream = await streams.admitAgent(key, { env: 'production' }, agentId);
+    await stream.catchUp();
+    const event = { call_id: agentId, agent_id: agentId, tool_name: 't', verdict: 'v', mode: 'enforce' };
+    const events = [{ ...event, timestamp: '2026-01-01T00:00:00Z' }];
+    await t.call('ingestEvents', { body: { events } }, key);
+  }
+});
+afterEach(() => t.close());
+
+const list = (name: Operation, query: { [name: string]: string }) =>
+  t.call(name, { query: { limit: '1', ...query } }, user);
+
+async function cursorOf(name: Operation): Promise<string> {
+  const { headers } = await list(name, {});
+  const cursor = headers['X-Next-Cursor'];
+  if (cursor === undefined) throw new Error(`${name} has no second page`);
+  return cursor;
+}
+
+it('has several lists', () => {
+  expect(lists.length).toBeGreaterThan(2);
+});
+
+it.each(lists)('%s goes on from its own cursor, and refuses those of the others', async (name) => {
+  await list(name, { cursor: await cursorOf(name) });
+  for (const other of lists) {
+    if (other === name) continue;
+    const cursor = await cursorOf(other);
+    await expect(list(name, { cursor }), other).rejects.toMatchObject({ code: 'bad_request' });
+  }
+});
