@@ -112,7 +112,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     ),
     rules: guard.guarded(mongoRules(db.collection('rules'))),
     settings: guard.guarded(mongoSettings(db.collection('settings'))),
-    seals: guard.guarded(mongoSeals(db.collection('seals'))),
+    keyCheck: guard.guarded(mongoSeals(db.collection('seals'))),
     ping,
     storage: guard.storage,
     async close() {

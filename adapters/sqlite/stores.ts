@@ -47,7 +47,7 @@ export function nounsOf(db: Database, calls: CallIndex, mayGrow: () => boolean):
     rules: ruleStore(db),
     settings: settingsStore(db),
     values: valueStore(db, mayGrow),
-    seals: sealStore(db),
+    keyCheck: sealStore(db),
     jobs: jobTable(db),
   };
 }
@@ -153,7 +153,7 @@ export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteSto
     remove: 'write',
     sweep: 'write',
   },
-  seals: { first: 'write' },
+  keyCheck: { first: 'write' },
   jobs: {
     add: 'write',
     take: 'write',

@@ -59,12 +59,12 @@ const pushMs = 5_000;
 /** The token of the first set-up: SETUP_TOKEN, or one of the hub's own while it is not set up and listens to other machines. */
 async function setupTokenOf(
   { setupToken, host }: Config,
-  { tenants, seals }: Store,
+  { tenants, keyCheck }: Store,
   secrets: Secrets,
 ): Promise<SetupToken | null> {
   if (setupToken !== null) return { value: setupToken, made: false };
   const onlyLocal = host === 'localhost' || isLoopback(host);
-  return onlyLocal || (await tenants.anyUser()) ? null : printedSetupToken(seals, secrets);
+  return onlyLocal || (await tenants.anyUser()) ? null : printedSetupToken(keyCheck, secrets);
 }
 
 /** @throws HubError or Error in plain words when the store, the secrets or the port cannot be had */

@@ -27,11 +27,11 @@ export function opensSeal(secrets: Pick<Secrets, 'unseal'>, kept: string): boole
  * @throws HubError conflict in one line when the store's secrets were sealed with another master secret; unavailable
  */
 export async function checkMaster(
-  { seals }: Pick<Store, 'seals'>,
+  { keyCheck }: Pick<Store, 'keyCheck'>,
   secrets: Pick<Secrets, 'seal' | 'unseal'>,
   config: Parameters<typeof where>[0],
 ): Promise<void> {
-  const kept = await seals.first(name, secrets.seal('check', Buffer.from(words)));
+  const kept = await keyCheck.first(name, secrets.seal('check', Buffer.from(words)));
   if (opensSeal(secrets, kept)) return;
   throw new HubError(
     'conflict',

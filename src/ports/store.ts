@@ -28,7 +28,7 @@ export interface Store {
   readonly rules: RuleStore;
   readonly settings: SettingsStore;
   readonly values: ValueStore;
-  readonly seals: KeyCheckStore;
+  readonly keyCheck: KeyCheckStore;
   /** Round trip to the store in milliseconds. Throws `unavailable` when it does not answer within 2 s. */
   ping(): Promise<number>;
   /** What is known of the room for writes; asks nobody, and is at most about a second old. */

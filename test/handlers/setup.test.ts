@@ -65,9 +65,9 @@ it('looks at no more setup tokens of one address than logins, right ones neither
 
 it('asks callers on other machines for the token that it made itself', async () => {
   t = await makeHub();
-  const made = await printedSetupToken(t.hub.store.seals, t.hub.secrets);
+  const made = await printedSetupToken(t.hub.store.keyCheck, t.hub.secrets);
   expect(made).toEqual({ value: expect.stringMatching(/^[\w-]{24}$/), made: true });
-  expect(await printedSetupToken(t.hub.store.seals, t.hub.secrets)).toEqual(made);
+  expect(await printedSetupToken(t.hub.store.keyCheck, t.hub.secrets)).toEqual(made);
   await t.close();
   t = await makeHub({ setupToken: made });
   await expect(t.call('setup', { body }, undefined, { local: false })).rejects.toMatchObject({

@@ -64,11 +64,11 @@ async function checkSetupToken(hub: Hub, fromBody: string | undefined, request: 
  * every start until the hub is set up, has the same.
  */
 export async function printedSetupToken(
-  seals: Pick<KeyCheckStore, 'first'>,
+  keyCheck: Pick<KeyCheckStore, 'first'>,
   secrets: Pick<Secrets, 'token' | 'seal' | 'unseal'>,
 ): Promise<SetupToken> {
   const sealed = secrets.seal('setup-token', Buffer.from(secrets.token(18)));
-  const kept = await seals.first('setup-token', sealed);
+  const kept = await keyCheck.first('setup-token', sealed);
   return { value: Buffer.from(secrets.unseal('setup-token', kept)).toString(), made: true };
 }
 
