@@ -1,24 +1,24 @@
-// What every store promises of the check on the master secret (ports/seals).
+// What every store promises of the check on the master secret (ports/keyCheck).
 import { describe, expect, it } from 'vitest';
 import { hostileTexts, type Open, parallel, sharedStore, uuid } from './fixtures.ts';
 
-export function sealsContract(name: string, open: Open): void {
-  describe(`${name}: seals`, () => {
+export function keyCheckContract(name: string, open: Open): void {
+  describe(`${name}: keyCheck`, () => {
     const shared = sharedStore(open);
 
     it('of 20 parallel first values one is kept, and all are told which', async () => {
-      const { seals } = shared.get();
-      const answers = await parallel(20, (i) => seals.first('master', `value ${i}`));
+      const { keyCheck } = shared.get();
+      const answers = await parallel(20, (i) => keyCheck.first('master', `value ${i}`));
       expect(new Set(answers).size).toBe(1);
       expect(answers[0]).toMatch(/^value \d+$/);
-      expect(await seals.first('master', 'later')).toBe(answers[0]);
+      expect(await keyCheck.first('master', 'later')).toBe(answers[0]);
     });
 
     it('names and values are apart, whatever they hold', async () => {
-      const { seals } = shared.get();
+      const { keyCheck } = shared.get();
       const lead = uuid();
-      for (const text of hostileTexts) expect(await seals.first(`${lead}${text}`, text)).toBe(text);
-      for (const text of hostileTexts) expect(await seals.first(`${lead}${text}`, 'other')).toBe(text);
+      for (const text of hostileTexts) expect(await keyCheck.first(`${lead}${text}`, text)).toBe(text);
+      for (const text of hostileTexts) expect(await keyCheck.first(`${lead}${text}`, 'other')).toBe(text);
     });
   });
 }

@@ -7,7 +7,7 @@ import { eventsContract } from './events.ts';
 import { eventsModelContract } from './events-model.ts';
 import { eventsSearchContract } from './events-search.ts';
 import type { Open } from './fixtures.ts';
-import { sealsContract } from './key-check.ts';
+import { keyCheckContract } from './key-check.ts';
 import { contractsContract } from './library.ts';
 import { pagesContract } from './pages.ts';
 import { settingsContract } from './settings.ts';
@@ -24,7 +24,7 @@ export function storeContract(name: string, open: Open): void {
   loginsContract(name, open);
   keysContract(name, open);
   signingContract(name, open);
-  sealsContract(name, open);
+  keyCheckContract(name, open);
   settingsContract(name, open);
   contractsContract(name, open);
   compositionsContract(name, open);
