@@ -3,6 +3,21 @@ import { z } from 'zod';
 import { anyObject, line, text, yamlContent } from './fields.ts';
 import { documentBody, routes } from './route.ts';
 
+const count = z.number().int().min(0).max(1_000_000_000);
+
+/** Something that a careful reader of a document would ask about. */
+export const lintFinding = z.object({
+  /** An error stops nothing here. */
+  severity: z.enum(['error', 'warning']),
+  code: z.string(),
+  contract: z.string().nullable(),
+  path: z.string(),
+  line: z.number().int(),
+  column: z.number().int(),
+  message: z.string(),
+  suggestion: z.string().nullable(),
+});
+
 export const evaluateRoutes = routes({
   evaluateBundle: {
     method: 'POST',
@@ -26,9 +41,23 @@ export const evaluateRoutes = routes({
         .nullish(),
       /** The folder the tool runs in, for sandboxes; by default the first one that a sandbox names. */
       cwd: text(4_096, 1).nullish(),
+      /** Read by `metadata.*` selectors. */
+      metadata: anyObject.nullish(),
+      /** The tool's result: with it, post contracts are evaluated. */
+      output: z.unknown().optional(),
+      /** Counters before this call: with them, session contracts and limits are evaluated. */
+      session: z
+        .object({
+          attempts: count.default(0),
+          calls: count.default(0),
+          /** Calls of this tool. */
+          calls_of_tool: count.default(0),
+        })
+        .nullish(),
     }),
     status: 200,
     reply: z.object({
+      /** `allow`, `deny`, `approve` (nothing refuses, and a person would be asked) or `warn` (a post contract fired). */
       verdict: z.string(),
       mode: z.string(),
       contracts_evaluated: z.array(
@@ -37,15 +66,21 @@ export const evaluateRoutes = routes({
           type: z.string(),
           /** True when the call passed the contract; false when it fired. */
           matched: z.boolean(),
+          /** The opposite of `matched`. */
+          fired: z.boolean(),
           effect: z.string().nullable(),
           message: z.string().nullable(),
           observed: z.boolean(),
           tags: z.array(z.string()),
+          /** Each condition with the value it saw, secrets replaced; null for sandboxes and session contracts. */
+          trace: anyObject.nullable(),
         }),
       ),
       deciding_contract: z.string().nullable(),
       policy_version: z.string(),
       evaluation_time_ms: z.number(),
+      /** What the linter finds in the document: contracts that can never match, what released clients read otherwise. */
+      warnings: z.array(lintFinding),
     }),
     errors: ['validation_failed', 'unprocessable', 'too_busy'],
     bodyLimit: documentBody,

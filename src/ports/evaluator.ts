@@ -1,6 +1,6 @@
 // Work on YAML that strangers wrote: dry runs, and reading and assembling bundles. Bounded in time, memory and number.
 
-import type { DryRun, ToolArguments, ToolCall } from 'reeve-agent/rules';
+import type { Counters, DryRun, LintFinding, ToolArguments, ToolCall } from 'reeve-agent/rules';
 import type { AssembledContract } from '../domain/deployment.ts';
 import type { CompositionItem, ContractType, JsonObject, Mode } from '../domain/library.ts';
 
@@ -9,11 +9,17 @@ export interface EvaluationRequest {
   readonly call: ToolCall;
   /** What the arguments of the tenant's tools hold, for sandboxes. */
   readonly toolArguments: ToolArguments;
+  /** The tool's result; undefined: post contracts are not evaluated. */
+  readonly output?: unknown;
+  /** Counters before the call; without them session contracts and limits are not evaluated. */
+  readonly session?: Counters;
 }
 
 export interface Evaluation extends DryRun {
   /** Milliseconds of the run itself: no waiting, no start of a worker. */
   readonly elapsedMs: number;
+  /** What the linter finds in the text. */
+  readonly warnings: readonly LintFinding[];
 }
 
 /** What an upload needs to know of a text. */

@@ -38,16 +38,46 @@ describe('an evaluation', () => {
           id: 'block-etc',
           type: 'precondition',
           matched: false,
+          fired: true,
           effect: 'deny',
           message: 'Not that file.',
           observed: false,
           tags: [],
+          trace: expect.objectContaining({ selector: 'args.path', value: '/etc/passwd', outcome: 'yes' }),
         },
       ],
+      warnings: [],
       deciding_contract: 'block-etc',
       policy_version: t.hub.secrets.sha256(yaml).slice(0, 12),
       evaluation_time_ms: expect.any(Number),
     });
+  });
+
+  it('evaluates results, counters and metadata when it gets them, and lints the document', async () => {
+    const yaml_content = `apiVersion: service/v1
+kind: ContractBundle
+metadata: {name: more}
+defaults: {mode: enforce}
+contracts:
+  - {id: few, type: session, limits: {max_tool_calls: 3}, then: {effect: deny, message: enough}}
+  - {id: hide, type: post, tool: read_file, when: {output.text: {contains: secret}}, then: {effect: warn, message: hidden}}
+  - {id: ticket, type: pre, tool: read_file, when: {metadata.ticket: {equals: none}}, then: {effect: deny, message: no}}
+  - {id: dead, type: pre, tool: read_file, when: {arg.path: {exists: true}}, then: {effect: deny, message: never}}
+`;
+    const more = (given: object) => evaluate({ yaml_content, tool_args: { path: '/x' }, ...given });
+    expect(await more({})).toMatchObject({
+      verdict: 'allow',
+      warnings: [
+        { severity: 'error', code: 'unknown-root', contract: 'dead', line: 9, suggestion: 'args' },
+        {},
+      ],
+    });
+    expect(await more({ output: 'a secret' })).toMatchObject({ verdict: 'warn', deciding_contract: 'hide' });
+    expect(await more({ session: { calls: 3 } })).toMatchObject({
+      verdict: 'deny',
+      deciding_contract: 'few',
+    });
+    expect(await more({ metadata: { ticket: 'none' } })).toMatchObject({ deciding_contract: 'ticket' });
   });
 
   it('allows what no contract fires on', async () => {

@@ -5,7 +5,9 @@ import {
   decomposeBundle,
   evaluateYaml,
   type JsonObject,
+  lintBundle,
   maxContracts,
+  maxEvaluateDocuments,
   RuleError,
   readBundleHeader,
   validateBundle,
@@ -71,11 +73,22 @@ function dispatch(task: Task): TaskResult<Task> {
 
 const bounds = /^Invalid contract YAML: ((?:more than|expected at most) \d+ (?:documents|contracts)[^()]*)/;
 
-function evaluate({ yaml, call, toolArguments }: EvaluationRequest, accepted: Accepted): Evaluation {
+function evaluate(request: EvaluationRequest, accepted: Accepted): Evaluation {
+  const { yaml, call, toolArguments, output, session } = request;
   const start = systemClock.monotonic();
   try {
-    const result = evaluateYaml(yaml, call, { engine: { ...accepted, toolArguments } });
-    return { ...result, elapsedMs: systemClock.monotonic() - start };
+    const result = evaluateYaml(yaml, call, {
+      engine: { ...accepted, toolArguments },
+      trace: true,
+      ...(output === undefined ? {} : { output }),
+      ...(session === undefined ? {} : { session }),
+    });
+    const elapsedMs = systemClock.monotonic() - start;
+    return {
+      ...result,
+      elapsedMs,
+      warnings: lintBundle(yaml, { ...accepted, maxDocuments: maxEvaluateDocuments }),
+    };
   } catch (error) {
     const exceeded = error instanceof RuleError ? bounds.exec(error.message)?.[1]?.trim() : undefined;
     if (exceeded === undefined) throw error;

@@ -16,7 +16,19 @@ export const evaluate: Handlers<typeof evaluateRoutes> = {
         environment: body.environment ?? defaultEnvironment,
         principal: body.principal ?? null,
         cwd: body.cwd ?? null,
+        metadata: body.metadata ?? null,
       },
+      ...(body.output === undefined ? {} : { output: body.output }),
+      ...(body.session
+        ? {
+            session: {
+              // This call is an attempt as well.
+              attempts: body.session.attempts + 1,
+              executions: body.session.calls,
+              toolExecutions: body.session.calls_of_tool,
+            },
+          }
+        : {}),
       toolArguments: tools?.value.toolArguments ?? {},
     });
     return {
@@ -25,10 +37,12 @@ export const evaluate: Handlers<typeof evaluateRoutes> = {
       contracts_evaluated: result.contracts_evaluated.map((contract) => ({
         ...contract,
         tags: [...contract.tags],
+        trace: contract.trace ? { ...contract.trace } : null,
       })),
       deciding_contract: result.deciding_contract,
       policy_version: hub.secrets.sha256(body.yaml_content).slice(0, 12),
       evaluation_time_ms: Math.round(result.elapsedMs * 100) / 100,
+      warnings: result.warnings.map((finding) => ({ ...finding })),
     };
   },
 };

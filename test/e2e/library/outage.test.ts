@@ -107,7 +107,7 @@ describe('a hub that is away', () => {
     await (await setting.guard(options)).close();
     await setting.hub.kill();
     const program = `
-      import { Guard } from '${pathToFileURL(new URL('../../../src/client/index.ts', import.meta.url).pathname).href}';
+      import { Guard } from '${pathToFileURL(new URL('../../../packages/agent/src/index.ts', import.meta.url).pathname).href}';
       const guard = await Guard.connect(${JSON.stringify({
         ...options,
         url: setting.hub.url,

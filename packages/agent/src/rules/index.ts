@@ -27,6 +27,7 @@ export { RuleError } from './error.ts';
 export { defaultEnvironment, type ToolCall } from './evaluate/call.ts';
 export { compileBundle } from './evaluate/compile.ts';
 export { compileGlob, globMatch } from './evaluate/glob.ts';
+export type { Counters } from './evaluate/limits.ts';
 export { evaluateCall } from './evaluate/live.ts';
 export { type DryRun, dryRun, evaluateYaml, maxEvaluateDocuments } from './evaluate/playground.ts';
 export { type ConditionTrace, leavesOf, type TraceOutcome, traceCondition } from './evaluate/trace.ts';

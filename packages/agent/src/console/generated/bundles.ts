@@ -46,14 +46,26 @@ export interface EvaluateBundleReply {
     readonly id: string;
     readonly type: string;
     readonly matched: boolean;
+    readonly fired: boolean;
     readonly effect: string | null;
     readonly message: string | null;
     readonly observed: boolean;
     readonly tags: readonly string[];
+    readonly trace: JsonObject | null;
   })[];
   readonly deciding_contract: string | null;
   readonly policy_version: string;
   readonly evaluation_time_ms: number;
+  readonly warnings: readonly ({
+    readonly severity: "error" | "warning";
+    readonly code: string;
+    readonly contract: string | null;
+    readonly path: string;
+    readonly line: number;
+    readonly column: number;
+    readonly message: string;
+    readonly suggestion: string | null;
+  })[];
 }
 
 export interface EvaluateBundleRequest {
@@ -68,6 +80,13 @@ export interface EvaluateBundleRequest {
     readonly claims?: JsonObject | null | undefined;
   } | null | undefined;
   readonly cwd?: string | null | undefined;
+  readonly metadata?: JsonObject | null | undefined;
+  readonly output?: unknown | undefined;
+  readonly session?: {
+    readonly attempts?: number | undefined;
+    readonly calls?: number | undefined;
+    readonly calls_of_tool?: number | undefined;
+  } | null | undefined;
 }
 
 export type ListBundleVersionsReply = readonly ({

@@ -1,23 +1,30 @@
-// Dry runs: every rule that looks at a call, none of them deciding alone, no session and no event.
+// Dry runs: every rule that looks at a call, none of them deciding alone; nothing is counted and no event is made.
 
 import type { Effect, Mode } from '../bundle/rule.ts';
 import { RuleError } from '../error.ts';
 import { type Budget, newBudget } from '../regex/regex.ts';
-import { type ToolCall, toolNameProblem } from './call.ts';
+import { type ToolCall, toolNameProblem, type View } from './call.ts';
 import { type CompiledBundle, type CompiledRule, compileBundle, type EngineOptions } from './compile.ts';
+import type { Counters } from './limits.ts';
+import { evaluateCall } from './live.ts';
 import { type EvaluatedRecord, recordOf, viewOf } from './record.ts';
+import { type ConditionTrace, traceCondition } from './trace.ts';
 
 /** One entry of `contracts_evaluated`. */
 export interface EvaluatedContract {
   readonly id: string;
-  readonly type: 'precondition' | 'sandbox' | 'postcondition';
-  /** True when the call passed the contract: false means that it fired. */
+  readonly type: 'precondition' | 'sandbox' | 'session_contract' | 'postcondition';
+  /** True when the call passed the contract. Its name is the specification's; `fired` is what it does not say. */
   readonly matched: boolean;
+  /** True when the contract fired: the opposite of `matched`. */
+  readonly fired: boolean;
   readonly effect: Effect;
   readonly message: string | null;
   /** It fired, but only observes. */
   readonly observed: boolean;
   readonly tags: readonly string[];
+  /** Each condition with the value it saw, secrets replaced; only where a trace was asked for, null for contracts without conditions. */
+  readonly trace?: ConditionTrace | null;
 }
 
 /** The evaluate response of the console, without `evaluation_time_ms`, which the caller measures. */
@@ -35,6 +42,10 @@ export interface DryRunOptions {
   readonly policyVersion?: string;
   /** A tool result; post contracts are evaluated only with one. */
   readonly output?: unknown;
+  /** Counters before the call; session contracts and limits are evaluated only with them. */
+  readonly session?: Counters;
+  /** Whether entries carry a trace of their conditions. Default false. */
+  readonly trace?: boolean;
   /** Work allowed; below zero afterwards when it was too little, and then contracts fired for that reason. */
   readonly budget?: Budget;
 }
@@ -45,28 +56,36 @@ const workOfRun = 10_000_000_000;
 /** Documents in one evaluate request. */
 export const maxEvaluateDocuments = 10;
 
-/** Evaluates a call against every matching contract: all pre, all sandbox, and all post if there is an output. Never throws. */
+/**
+ * Evaluates a call against every matching contract: all pre and sandbox, all session contracts and limits if there are counters, and all
+ * post contracts if there is an output. Never throws.
+ */
 export function dryRun(bundle: CompiledBundle, call: ToolCall, options: DryRunOptions = {}): DryRun {
   const budget = options.budget ?? newBudget();
   // Callers check the name; an unreadable one is looked at by the rules for every tool only.
   const rules = bundle.rulesFor(typeof call.tool === 'string' ? call.tool : '');
   const before = viewOf(bundle, call, undefined, budget);
-  const entries = rules.before.map((compiled) => entryOf(compiled, recordOf(compiled, before)));
-  const enforced = entries.filter((entry) => !entry.matched && !entry.observed);
+  const entry = (compiled: CompiledRule, view: View): EvaluatedContract => {
+    const made = entryOf(compiled, recordOf(compiled, view));
+    return options.trace ? { ...made, trace: traceOf(compiled, view) } : made;
+  };
+  const entries = rules.before.map((compiled) => entry(compiled, before));
+  const limit = options.session ? sessionEntries(bundle, call, options.session, entries) : null;
+  const enforced = entries.filter((one) => one.fired && !one.observed);
   const refusing = enforced.find(({ effect }) => effect !== 'approve');
   const deciding = refusing ?? enforced[0];
   let warned: EvaluatedContract | undefined;
   if (options.output !== undefined) {
     const after = viewOf(bundle, call, options.output, budget);
-    const posts = rules.post.map((compiled) => entryOf(compiled, recordOf(compiled, after)));
+    const posts = rules.post.map((compiled) => entry(compiled, after));
     entries.push(...posts);
-    warned = posts.find((entry) => !entry.matched && !entry.observed);
+    warned = posts.find((one) => one.fired && !one.observed);
   }
   return {
-    verdict: refusing ? 'deny' : deciding ? 'approve' : warned ? 'warn' : 'allow',
+    verdict: refusing || limit !== null ? 'deny' : deciding ? 'approve' : warned ? 'warn' : 'allow',
     mode: bundle.mode,
     contracts_evaluated: entries,
-    deciding_contract: (deciding ?? warned)?.id ?? null,
+    deciding_contract: refusing?.id ?? limit ?? (deciding ?? warned)?.id ?? null,
     policy_version: options.policyVersion ?? '',
   };
 }
@@ -98,9 +117,43 @@ function entryOf({ rule }: CompiledRule, record: EvaluatedRecord): EvaluatedCont
     id: rule.id,
     type: record.type as EvaluatedContract['type'],
     matched: record.passed,
+    fired: !record.passed,
     effect: rule.effect,
     message: record.message,
     observed: record.observed === true,
     tags: rule.tags,
   };
+}
+
+/** Null for a sandbox, whose words are not conditions. */
+const traceOf = ({ rule }: CompiledRule, view: View): ConditionTrace | null =>
+  rule.type === 'sandbox' ? null : traceCondition(rule.when, view);
+
+/** Adds the session contracts; answers the name of a built-in or per-tool limit that refuses the call, null when none does. */
+function sessionEntries(
+  bundle: CompiledBundle,
+  call: ToolCall,
+  counters: Counters,
+  entries: EvaluatedContract[],
+): string | null {
+  // With what asks passed over, a refusal that is left comes from a contract above, from a session contract, or from a limit.
+  const decision = evaluateCall(bundle, call, { counters, approved: true });
+  const isLimit = decision.source === 'operation_limit' || decision.source === 'attempt_limit';
+  for (const rule of bundle.sessions) {
+    if (rule.shadow) continue;
+    const fired = decision.source === 'yaml_session' && decision.name === rule.id;
+    const { id, effect, tags } = rule;
+    const message = fired ? decision.reason : null;
+    entries.push({
+      id,
+      type: 'session_contract',
+      matched: !fired,
+      fired,
+      effect,
+      message,
+      observed: false,
+      tags,
+    });
+  }
+  return isLimit ? decision.name : null;
 }

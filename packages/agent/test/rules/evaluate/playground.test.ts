@@ -18,6 +18,7 @@ describe('dryRun', () => {
           id: 'a',
           type: 'precondition',
           matched: false,
+          fired: true,
           effect: 'deny',
           message: 'a says v',
           observed: true,
@@ -27,6 +28,7 @@ describe('dryRun', () => {
           id: 'b',
           type: 'precondition',
           matched: false,
+          fired: true,
           effect: 'approve',
           message: 'b says v',
           observed: false,
@@ -36,6 +38,7 @@ describe('dryRun', () => {
           id: 'box',
           type: 'sandbox',
           matched: true,
+          fired: false,
           effect: 'deny',
           message: null,
           observed: false,
@@ -44,6 +47,63 @@ describe('dryRun', () => {
       ],
       deciding_contract: 'b',
       policy_version: 'abc',
+    });
+  });
+
+  it('evaluates session contracts and limits when it is told what was counted', () => {
+    const bundle = compiled(
+      bundleOf(
+        `  - {id: s, type: session, limits: {max_tool_calls: 3, max_calls_per_tool: {t: 2}}, then: {effect: deny, message: spent}}`,
+      ),
+    );
+    const counted = (calls: number, ofTool = 0) =>
+      dryRun(bundle, call, { session: { attempts: calls + 1, executions: calls, toolExecutions: ofTool } });
+    expect(dryRun(bundle, call)).toMatchObject({ verdict: 'allow', contracts_evaluated: [] });
+    expect(counted(1)).toMatchObject({ verdict: 'allow', contracts_evaluated: [{ id: 's', fired: false }] });
+    expect(counted(3)).toMatchObject({
+      verdict: 'deny',
+      deciding_contract: 's',
+      contracts_evaluated: [{ id: 's', type: 'session_contract', fired: true, message: 'spent' }],
+    });
+    expect(counted(2, 2)).toMatchObject({ verdict: 'deny', deciding_contract: 'max_calls_per_tool:t' });
+  });
+
+  it('traces each condition with the value it saw, without secrets', () => {
+    const when =
+      '{any: [{all: [{args.x: {equals: hello}}, {args.api_key: {exists: true}}, {args.n: {gt: 1}}]}, {args.never: {equals: 1}}]}';
+    const bundle = compiled(
+      bundleOf(`  - {id: a, type: pre, tool: t, when: ${when}, then: {effect: deny, message: m}}`),
+    );
+    const args = { x: 'hello', api_key: 'secret', n: 'text' };
+    expect(dryRun(bundle, { tool: 't', args }, { trace: true }).contracts_evaluated[0]?.trace).toEqual({
+      kind: 'any',
+      outcome: 'fault',
+      conditions: [
+        {
+          kind: 'all',
+          outcome: 'fault',
+          conditions: [
+            {
+              kind: 'leaf',
+              selector: 'args.x',
+              operator: 'equals',
+              operand: 'hello',
+              value: 'hello',
+              outcome: 'yes',
+            },
+            {
+              kind: 'leaf',
+              selector: 'args.api_key',
+              operator: 'exists',
+              operand: true,
+              value: '[REDACTED]',
+              outcome: 'yes',
+            },
+            { kind: 'leaf', selector: 'args.n', operator: 'gt', operand: 1, value: 'text', outcome: 'fault' },
+          ],
+        },
+        { kind: 'leaf', selector: 'args.never', operator: 'equals', operand: 1, outcome: 'skipped' },
+      ],
     });
   });
 
