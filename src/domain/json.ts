@@ -46,8 +46,17 @@ export function readJson(bytes: Uint8Array): unknown {
   return value;
 }
 
+/**
+ * Parses a body whose number of values is bounded before it is parsed, and looks no further: texts, keys and nesting may be anything.
+ * @throws HubError invalid_json
+ */
+export function readLooseJson(bytes: Uint8Array): unknown {
+  checkShape(bytes, Number.POSITIVE_INFINITY);
+  return parseJson(bytes).value;
+}
+
 /** Bounds nesting and size without parsing: counts brackets and commas outside strings. */
-function checkShape(bytes: Uint8Array): void {
+function checkShape(bytes: Uint8Array, maxDepth = maxJsonDepth): void {
   let depth = 0;
   let commas = 0;
   let inString = false;
@@ -58,7 +67,7 @@ function checkShape(bytes: Uint8Array): void {
       else if (c === 0x22) inString = false;
     } else if (c === 0x22) inString = true;
     else if (c === 0x5b || c === 0x7b) {
-      if (++depth > maxJsonDepth) throw invalid(`it is nested deeper than ${maxJsonDepth} levels`);
+      if (++depth > maxDepth) throw invalid(`it is nested deeper than ${maxDepth} levels`);
     } else if (c === 0x5d || c === 0x7d) depth--;
     else if (c === 0x2c && ++commas >= maxValues) throw invalid(`it holds more than ${maxValues} values`);
   }

@@ -271,7 +271,9 @@ describe('wrong types in every field of every route', () => {
           schema,
         ],
       ),
-    );
+    )
+    // A manifest that cannot be read is refused alone.
+    .filter(([operation, field]) => operation !== 'ingestEvents' || field !== 'agent_manifest');
 
   it('covers routes with bodies', () => {
     expect(cases.length).toBeGreaterThan(30);

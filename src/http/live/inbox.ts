@@ -4,7 +4,7 @@ import type { AgentMessage, StreamHandlers } from '../../api/stream.ts';
 import type { ByteBudget } from '../../concurrency/byte-budget.ts';
 import type { EventLoopBudget } from '../../concurrency/event-loop-budget.ts';
 import { HubError } from '../../domain/error.ts';
-import { readJson } from '../../domain/json.ts';
+import { measureJson, readLooseJson } from '../../domain/json.ts';
 import { limitNames } from '../../domain/limit-names.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -13,7 +13,7 @@ import { ResultPiece } from './encoded.ts';
 import type { IncomingMessages, Message } from './incoming.ts';
 import { type Sender, Senders } from './senders.ts';
 import type { LiveCaller, Stream } from './stream.ts';
-import { unpack } from './unpack.ts';
+import { unpackLoosely } from './unpack.ts';
 
 /** Bytes of one message. */
 export const maxMessageBytes = 1024 * 1024;
@@ -157,8 +157,11 @@ function read(stream: Stream, { bytes, binary }: Message): object {
     const kind = stream.codec === 'msgpack' ? 'binary' : 'text';
     throw new HubError('bad_request', `This socket takes ${kind} messages.`);
   }
-  const value = stream.codec === 'msgpack' ? unpack(bytes) : readJson(bytes);
-  return typeof value === 'object' && value !== null ? value : {};
+  const value = stream.codec === 'msgpack' ? unpackLoosely(bytes) : readLooseJson(bytes);
+  const given: object = typeof value === 'object' && value !== null ? value : {};
+  // Events are judged one by one: an odd text in one of them must not refuse the others.
+  if (!('type' in given && given.type === 'events')) measureJson(value);
+  return given;
 }
 
 function refOf(given: object): Ref {
