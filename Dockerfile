@@ -19,8 +19,9 @@ FROM node:20-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY packages/agent/package.json packages/agent/
+COPY scripts/without-optional-peers.mjs scripts/
 # The server's binaries for other systems and other Nodes are left out.
-RUN npm ci --omit=dev \
+RUN node scripts/without-optional-peers.mjs && npm ci --omit=dev \
   && find node_modules/uWebSockets.js -name 'uws_*.node' ! -name 'uws_linux_*_115.node' -delete
 
 FROM node:20-bookworm-slim

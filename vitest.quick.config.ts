@@ -11,6 +11,7 @@ export default mergeConfig(
         'test/e2e/{answers,approvals,backup,bounds-*,churn,console-client,data-folder,events,frames,full-disk,kill,kinds,matrix,playground,secret,secrets,start}.test.ts',
         'test/adapters/local/jobs.test.ts',
         'test/adapters/sqlite/{durability,threads}.test.ts',
+        'packages/agent/test/package/**',
         'test/demo/**',
         'test/fuzz/fuzz.test.ts',
       ],

@@ -67,10 +67,7 @@ contracts:
     const more = (given: object) => evaluate({ yaml_content, tool_args: { path: '/x' }, ...given });
     expect(await more({})).toMatchObject({
       verdict: 'allow',
-      warnings: [
-        { severity: 'error', code: 'unknown-root', contract: 'dead', line: 9, suggestion: 'args' },
-        {},
-      ],
+      warnings: [{ severity: 'error', code: 'unknown-root', contract: 'dead', line: 9, suggestion: 'args' }],
     });
     expect(await more({ output: 'a secret' })).toMatchObject({ verdict: 'warn', deciding_contract: 'hide' });
     expect(await more({ session: { calls: 3 } })).toMatchObject({

@@ -1,17 +1,17 @@
-// The library's own WebSocket: frames however they are cut, handshakes that do not fit, pings and ends.
+// The stream over a WebSocket, by `ws`: both encodings, handshakes that do not fit, pings, refusals and ends.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { encode } from '@msgpack/msgpack';
-import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HubConnectionError, HubResponseError } from '../src/failure.ts';
 import type { ReceivedFrame } from '../src/stream/transport.ts';
 import { webSocketTransport } from '../src/stream/websocket.ts';
-import { clientFrame, opcodes, WebSocketReader } from '../src/stream/websocket-frame.ts';
 import { until } from './manual-clock.ts';
+
+const opcodes = { text: 1, binary: 2, close: 8, ping: 9 };
 
 /** A frame as a server writes it: not masked. */
 const serverFrame = (opcode: number, payload: Uint8Array, final = true): Buffer => {
@@ -23,92 +23,6 @@ const serverFrame = (opcode: number, payload: Uint8Array, final = true): Buffer 
   return Buffer.concat([head, payload]);
 };
 const text = (value: string): Buffer => serverFrame(opcodes.text, Buffer.from(value));
-
-describe('a reader of WebSocket frames', () => {
-  const long = 'ü'.repeat(40_000);
-  const bytes = Buffer.concat([
-    text('one'),
-    serverFrame(opcodes.text, Buffer.from('t'), false),
-    serverFrame(opcodes.ping, Buffer.from('still there?')),
-    serverFrame(opcodes.continuation, Buffer.from('w'), false),
-    serverFrame(opcodes.continuation, Buffer.from('o')),
-    serverFrame(opcodes.pong, Buffer.alloc(0)),
-    serverFrame(opcodes.binary, Buffer.alloc(200, 7)),
-    text(long),
-    text(''),
-    serverFrame(opcodes.close, Buffer.from([0x03, 0xe9, 0x62, 0x79, 0x65])),
-  ]);
-  const messages = [
-    { type: 'text', text: 'one' },
-    { type: 'ping', bytes: Buffer.from('still there?') },
-    { type: 'text', text: 'two' },
-    { type: 'binary', bytes: Buffer.alloc(200, 7) },
-    { type: 'text', text: long },
-    { type: 'text', text: '' },
-    { type: 'close', code: 1001, reason: 'bye' },
-  ];
-
-  it('reads the same messages however the bytes are cut', () => {
-    const cuts = fc.array(fc.oneof(fc.nat(400), fc.nat(bytes.length)), { maxLength: 12 });
-    fc.assert(
-      fc.property(cuts, (chosen) => {
-        const at = [0, ...chosen.sort((a, b) => a - b), bytes.length];
-        const reader = new WebSocketReader();
-        expect(at.slice(1).flatMap((end, i) => reader.push(bytes.subarray(at[i], end)))).toEqual(messages);
-      }),
-      { numRuns: 50 },
-    );
-  });
-
-  it('takes three megabytes in small pieces in little time', () => {
-    const reader = new WebSocketReader();
-    const whole = serverFrame(opcodes.binary, Buffer.alloc(3_000_000, 1));
-    const got = [];
-    for (let at = 0; at < whole.length; at += 500) got.push(...reader.push(whole.subarray(at, at + 500)));
-    expect(got).toHaveLength(1);
-  });
-
-  it.each([
-    ['a masked frame', clientFrame(opcodes.text, Buffer.from('x'))],
-    ['reserved bits', Buffer.from([0xc1, 0])],
-    ['an unknown opcode', Buffer.from([0x83, 0])],
-    ['an unknown control opcode', Buffer.from([0x8b, 0])],
-    ['a continuation of nothing', serverFrame(opcodes.continuation, Buffer.from('x'))],
-    [
-      'a message inside a message',
-      Buffer.concat([serverFrame(opcodes.text, Buffer.from('x'), false), text('y')]),
-    ],
-    ['a ping in parts', serverFrame(opcodes.ping, Buffer.from('x'), false)],
-    ['a long ping', serverFrame(opcodes.ping, Buffer.alloc(126))],
-    ['half a close code', serverFrame(opcodes.close, Buffer.alloc(1))],
-    ['text that is not UTF-8', serverFrame(opcodes.text, Buffer.from([0xff]))],
-    [
-      'a message above the limit, by its head alone',
-      serverFrame(opcodes.text, Buffer.alloc(2000)).subarray(0, 4),
-    ],
-    [
-      'parts above the limit together',
-      Buffer.concat([
-        serverFrame(opcodes.text, Buffer.alloc(900), false),
-        serverFrame(opcodes.continuation, Buffer.alloc(900)),
-      ]),
-    ],
-  ])('refuses %s', (_, wrong) => {
-    expect(() => new WebSocketReader(1000).push(wrong)).toThrow(/^WebSocket: /);
-  });
-
-  it('never fails otherwise, whatever comes', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 64 }), (noise) => {
-        try {
-          new WebSocketReader(1000).push(Buffer.from(noise));
-        } catch (failure) {
-          expect((failure as Error).name).toBe('WebSocketProtocolError');
-        }
-      }),
-    );
-  });
-});
 
 describe('a stream over a WebSocket', () => {
   let server: Server;
@@ -188,7 +102,7 @@ describe('a stream over a WebSocket', () => {
     peer.write(serverFrame(opcodes.ping, Buffer.from('hi')));
     await until(() => heard.length > 0, 'a pong');
     expect(heard[0]?.[0]).toBe(0x8a);
-    peer.write(serverFrame(opcodes.close, Buffer.from([0x03, 0xe9])));
+    peer.end(serverFrame(opcodes.close, Buffer.from([0x03, 0xe9])));
     await ended;
     expect(frames).toEqual([{ id: '1-0', event: 'a', data: { type: 'a', x: 1 } }]);
 

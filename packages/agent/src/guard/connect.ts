@@ -6,7 +6,7 @@ import { Pins } from '../bundle/pins.ts';
 import { ConfigurationError } from '../failure.ts';
 import { HubClient, hubOptionsOf } from '../hub.ts';
 import { type StreamTransport, sseTransport } from '../stream/transport.ts';
-import { webSocketTransport } from '../stream/websocket.ts';
+import { loadWebSocket, webSocketTransport } from '../stream/websocket.ts';
 import { compilePolicy } from './language.ts';
 import type { ConnectOptions, GuardOptions } from './options.ts';
 import type { Policy } from './policy.ts';
@@ -23,6 +23,8 @@ export async function connectGuard<G>(
   make: (policy: Policy, options: GuardOptions) => Made<G>,
 ): Promise<G> {
   const hub = new HubClient(hubOptionsOf(options));
+  // Said at once: a stream that cannot open would be tried again and again.
+  if (options.transport?.startsWith('websocket')) await loadWebSocket();
   const { bundleName = null, tags = {}, signing = 'if-signed', cacheFile, onError = () => {} } = options;
   const scope = { url: hub.http.address(''), env: hub.env, configured: bundleName };
   let made: Made<G> | null = null;

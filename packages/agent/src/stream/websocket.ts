@@ -1,21 +1,38 @@
-// The agent stream over a WebSocket of its own (RFC 6455 on node:http): handshake, messages, pings, end. Does not reconnect (follower.ts does).
-import { createHash, randomBytes } from 'node:crypto';
-import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
-import { request as secureRequest } from 'node:https';
-import type { Duplex } from 'node:stream';
+// The agent stream over a WebSocket, by the package `ws`, which an agent installs beside this one when it wants it. Does not reconnect
+// (follower.ts does).
+import type { IncomingMessage } from 'node:http';
 import { HubConnectionError, HubResponseError } from '../failure.ts';
 import { readMessagePack } from '../rules/msgpack.ts';
 import type { ReceivedFrame, StreamRequest, StreamTransport } from './transport.ts';
-import { clientFrame, opcodes, type SocketMessage, WebSocketReader } from './websocket-frame.ts';
+
+/** The part of a `ws` client that is used. */
+interface Socket {
+  readonly protocol: string;
+  on(event: 'open' | 'ping', listener: () => void): this;
+  on(event: 'message', listener: (data: Buffer, isBinary: boolean) => void): this;
+  on(event: 'close', listener: (code: number) => void): this;
+  on(event: 'error', listener: (failure: Error) => void): this;
+  on(event: 'unexpected-response', listener: (request: unknown, response: IncomingMessage) => void): this;
+  close(code: number): void;
+  terminate(): void;
+}
+
+type SocketClass = new (
+  url: string,
+  protocols: readonly string[],
+  options: { readonly headers: object; readonly maxPayload: number; readonly perMessageDeflate: false },
+) => Socket;
 
 /** The subprotocol of messages in this encoding. */
 const subprotocolOf = (encoding: 'json' | 'msgpack'): string => `reeve.v1.${encoding}`;
 
-/** Joined to the key of a handshake and hashed, this proves that the server speaks WebSocket (RFC 6455 §1.3). */
-const handshakeProof = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+/** Bytes of one message: a bundle of a megabyte in base64, with room. */
+const maxMessage = 4 * 1024 * 1024;
 const maxRefusal = 64 * 1024;
 const normalClosure = 1000;
 const protocolError = 1002;
+/** A connection that ended without a closing handshake. */
+const abnormalClosure = 1006;
 
 /**
  * Messages over a WebSocket; each is a frame's data with `type` and `id` in it.
@@ -24,64 +41,78 @@ const protocolError = 1002;
 export const webSocketTransport =
   (encoding: 'json' | 'msgpack' = 'json'): StreamTransport =>
   async (request) => {
+    const WebSocket = await loadWebSocket();
     try {
-      const { socket, head } = await handshake(request, subprotocolOf(encoding));
-      await converse(socket, head, request);
+      await converse(WebSocket, request, subprotocolOf(encoding));
     } catch (failure) {
       if (failure instanceof HubResponseError) throw failure;
       throw new HubConnectionError('the WebSocket', request.signal.aborted ? request.signal.reason : failure);
     }
   };
 
-interface Opened {
-  readonly socket: Duplex;
-  /** The first bytes after the handshake, when they came with it. */
-  readonly head: Buffer;
+/** @throws TypeError when `ws` is not installed */
+export async function loadWebSocket(): Promise<SocketClass> {
+  // Not a literal, so that no bundler insists on the package.
+  const name: string = 'ws';
+  try {
+    return ((await import(name)) as { readonly default: SocketClass }).default;
+  } catch (failure) {
+    throw new TypeError("option transport: 'websocket' needs the package ws (npm install ws)", {
+      cause: failure,
+    });
+  }
 }
 
-function handshake(
-  { url, headers, lastEventId, signal }: StreamRequest,
-  subprotocol: string,
-): Promise<Opened> {
-  const key = randomBytes(16).toString('base64');
-  const target = new URL(url);
+/** Resolves when the hub closes. @throws the signal's reason; what the hub refuses; what breaks the connection or its protocol */
+function converse(WebSocket: SocketClass, request: StreamRequest, subprotocol: string): Promise<void> {
+  const { url, headers, lastEventId, signal } = request;
+  const target = new URL(url.replace(/^http/, 'ws'));
   if (lastEventId !== null) target.searchParams.set('last_event_id', lastEventId);
-  const send = target.protocol === 'https:' ? secureRequest : plainRequest;
   return new Promise((resolve, reject) => {
-    const request: ClientRequest = send(target, {
-      headers: {
-        ...headers,
-        Connection: 'Upgrade',
-        Upgrade: 'websocket',
-        'Sec-WebSocket-Version': '13',
-        'Sec-WebSocket-Key': key,
-        'Sec-WebSocket-Protocol': subprotocol,
-      },
-      // A pooled connection could carry what others sent; a proxy in between sees one handshake per connection.
-      agent: false,
-      signal,
+    if (signal.aborted) return reject(signal.reason);
+    const socket = new WebSocket(target.href, [subprotocol], {
+      headers,
+      maxPayload: maxMessage,
+      perMessageDeflate: false,
     });
-    request.once('error', reject);
-    request.once('response', (response) => refusal(response).then(reject, reject));
-    request.once('upgrade', (response, socket, head) => {
-      // Until it is conversed with, an error of the socket has no other listener.
-      socket.once('error', reject);
-      const problem = handshakeProblem(response, key, subprotocol);
-      if (problem === null) return resolve({ socket, head });
-      socket.destroy();
-      reject(new Error(problem));
-    });
-    request.end();
+    const leave = (code: number, failure: unknown): void => {
+      reject(failure);
+      socket.close(code);
+      // Whatever the other side still wants to say, nobody listens.
+      socket.terminate();
+    };
+    const abort = (): void => leave(normalClosure, signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    socket
+      .on('open', () => {
+        if (!signal.aborted) request.opened();
+      })
+      .on('ping', () => request.alive())
+      .on('message', (data, isBinary) => {
+        if (signal.aborted) return;
+        request.alive();
+        try {
+          const frame = frameOf(
+            isBinary ? readMessagePack(data, { binary: true }) : JSON.parse(data.toString('utf8')),
+          );
+          if (frame) request.frame(frame);
+        } catch (failure) {
+          leave(protocolError, failure);
+        }
+      })
+      .on('unexpected-response', (_request, response) => {
+        refusal(response)
+          .then(reject, reject)
+          .finally(() => socket.terminate());
+      })
+      // An error comes before the end of its connection.
+      .on('error', reject)
+      .on('close', (code) => {
+        signal.removeEventListener('abort', abort);
+        if (code === abnormalClosure) reject(new Error('the connection was cut'));
+        else resolve();
+      });
   });
-}
-
-function handshakeProblem({ headers }: IncomingMessage, key: string, subprotocol: string): string | null {
-  const proof = createHash('sha1')
-    .update(key + handshakeProof)
-    .digest('base64');
-  if (headers['sec-websocket-accept'] !== proof) return 'the answer to the handshake does not fit it';
-  if (headers['sec-websocket-protocol'] !== subprotocol) return `the hub does not speak ${subprotocol}`;
-  return headers['sec-websocket-extensions'] ? 'the hub uses an extension that was not offered' : null;
 }
 
 async function refusal(response: IncomingMessage): Promise<HubResponseError> {
@@ -96,62 +127,6 @@ async function refusal(response: IncomingMessage): Promise<HubResponseError> {
   const seconds = Number(response.headers['retry-after'] ?? Number.NaN);
   const retryAfter = Number.isFinite(seconds) && seconds >= 0 ? seconds : null;
   return new HubResponseError(response.statusCode ?? 0, text, 'GET /stream', retryAfter);
-}
-
-/** Resolves when the hub closes. @throws the signal's reason; what breaks the connection or its protocol */
-function converse(socket: Duplex, head: Buffer, request: StreamRequest): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const reader = new WebSocketReader();
-    const leave = (code: number): void => {
-      const payload = Buffer.alloc(2);
-      payload.writeUInt16BE(code);
-      // Whatever the other side still wants to say, nobody listens.
-      socket.end(clientFrame(opcodes.close, payload), () => socket.destroy());
-    };
-    const finish = (end: () => void): void => {
-      request.signal.removeEventListener('abort', abort);
-      socket.off('data', take);
-      socket.on('error', () => {});
-      end();
-    };
-    const abort = (): void => {
-      leave(normalClosure);
-      finish(() => reject(request.signal.reason));
-    };
-    const hear = (message: SocketMessage): boolean => {
-      if (message.type === 'close') {
-        leave(normalClosure);
-        finish(resolve);
-        return false;
-      }
-      if (message.type === 'ping') socket.write(clientFrame(opcodes.pong, message.bytes));
-      else {
-        const frame = frameOf(
-          message.type === 'text'
-            ? JSON.parse(message.text)
-            : readMessagePack(message.bytes, { binary: true }),
-        );
-        if (frame) request.frame(frame);
-      }
-      return true;
-    };
-    const take = (bytes: Buffer): void => {
-      request.alive();
-      try {
-        reader.push(bytes).every(hear);
-      } catch (failure) {
-        leave(protocolError);
-        finish(() => reject(failure));
-      }
-    };
-    socket.once('error', (failure) => finish(() => reject(failure)));
-    socket.once('close', () => finish(() => reject(new Error('the connection was cut'))));
-    socket.on('data', take);
-    request.signal.addEventListener('abort', abort, { once: true });
-    request.opened();
-    if (request.signal.aborted) abort();
-    else if (head.length > 0) take(head);
-  });
 }
 
 /** Null for what is no frame, such as an answer to an agent's message. */
