@@ -10,7 +10,7 @@ import type { RawRequest } from './raw.ts';
 
 /**
  * Admits the caller and opens a session.
- * @param revocationSequence the registry's revocationSequence from before the caller was identified
+ * @param revocationSequence the count of revocations from before the caller was identified
  * @throws HubError of the admission; bad_request for subprotocols that are not ours
  */
 export async function openStream(

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { createEventLoopBudget } from '../../src/concurrency/event-loop-budget.ts';
 
-/** EventLoopBudget whose event loop is moved by hand. */
+/** A budget whose event loop is moved by hand. */
 function manual() {
   let tasks: (() => void)[] = [];
   const turns = createEventLoopBudget((task) => tasks.push(task));

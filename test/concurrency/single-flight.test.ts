@@ -1,8 +1,8 @@
-// SingleFlight: one at a time, once more when asked for meanwhile, and none once it has ended.
+// One at a time, once more when asked for meanwhile, and none once it has ended.
 import { expect, it } from 'vitest';
 import { singleFlight } from '../../src/concurrency/single-flight.ts';
 
-/** SingleFlight that end when they are let go. */
+/** Work that ends when it is let go. */
 function held() {
   const gates: (() => void)[] = [];
   let ended = false;

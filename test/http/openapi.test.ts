@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError, createApi, readEvent } from '../../src/api/client.ts';
 import { keyRoutes } from '../../src/api/keys.ts';
-import { streamRoutes } from '../../src/api/streams.ts';
 import { openApiText } from '../../src/http/openapi.ts';
-import { asUser, edge, raw, testRoutes, wire } from './fixtures.ts';
+import { testRoutes, wire } from './fixtures.ts';
 
 const options = { title: 'Reeve', version: '0.1.0', baseUrl: 'http://localhost:8000', wire };
 
@@ -51,62 +49,5 @@ describe('the OpenAPI document', () => {
       'x-service-agent-id',
       'last-event-id',
     ]);
-  });
-});
-
-describe('the typed client', () => {
-  /** A fetch that goes through a pipeline instead of a socket. */
-  function clientOf(headers: { [name: string]: string }) {
-    const { pipeline } = edge();
-    return createApi(
-      { ...testRoutes, ...keyRoutes },
-      {
-        baseUrl: '',
-        headers,
-        async fetch(url, init) {
-          const lower = Object.fromEntries(
-            Object.entries(init.headers).map(([k, v]) => [k.toLowerCase(), v]),
-          );
-          const {
-            status,
-            headers: sent,
-            body,
-          } = await pipeline.handle(raw(init.method, url, lower, init.body ?? ''));
-          return {
-            ok: status < 400,
-            status,
-            headers: { get: (name) => sent.find(([k]) => k.toLowerCase() === name)?.[1] ?? null },
-            text: async () => String(body ?? ''),
-          };
-        },
-      },
-    );
-  }
-
-  it('calls routes by name and types what comes back', async () => {
-    const api = clientOf({ authorization: 'Bearer svk_production_0123456789' });
-    const value: { key: string } = await api.getValue({ params: { key: 'a/b c' } });
-    expect(value).toEqual({ key: 'a/b c' });
-    const keys = await clientOf({ cookie: asUser.cookie }).listKeys();
-    expect(keys satisfies { prefix: string }[]).toEqual([]);
-  });
-
-  it('throws an error with status, code and detail', async () => {
-    const failed = await clientOf({ cookie: asUser.cookie })
-      .createKey({ body: { env: 'staging' } })
-      .catch((error: unknown) => error);
-    expect(failed).toBeInstanceOf(ApiError);
-    expect(failed).toMatchObject({ status: 403, code: 'forbidden', message: 'Admin access required.' });
-  });
-
-  it('reads what streams send as one of the events that they declare', () => {
-    const data = { type: 'approval_decided', approval_id: 'x', status: 'denied', decided_by: null };
-    const event = readEvent(streamRoutes.agentStream, JSON.stringify(data));
-    expect(event).toEqual(data);
-    if (event?.type === 'approval_decided')
-      expect(event.status satisfies 'approved' | 'denied').toBe('denied');
-    expect(readEvent(streamRoutes.agentStream, '{"type":"of a newer hub"}')).toBeNull();
-    expect(readEvent(streamRoutes.agentStream, '{"type":"toString"}')).toBeNull();
-    expect(readEvent(streamRoutes.agentStream, 'null')).toBeNull();
   });
 });
