@@ -48,11 +48,20 @@ describe('documents', () => {
   });
 
   it('names only tests and pages that exist', () => {
-    const named = ['ARCHITECTURE.md', 'README.md', 'CONTRIBUTING.md'].flatMap((file) => [
+    const files = readdirSync(new URL('../../docs/', import.meta.url)).filter((name) => name.endsWith('.md'));
+    const documents = [
+      'ARCHITECTURE.md',
+      'README.md',
+      'CONTRIBUTING.md',
+      ...files.map((name) => `docs/${name}`),
+    ];
+    const named = documents.flatMap((file) => [
       ...[...read(file).matchAll(/`((?:test|docs|src|bench|actors|adapters)\/[\w./-]+)`/g)].map(
         (match) => match[1] ?? '',
       ),
-      ...[...read(file).matchAll(/\]\((?!http)([\w./-]+)\)/g)].map((match) => match[1] ?? ''),
+      ...[...read(file).matchAll(/\]\((?!http)([\w./-]+)(?:#[\w-]+)?\)/g)].map((match) =>
+        join(file, '..', match[1] ?? ''),
+      ),
     ]);
     expect(named.filter((path) => !existsSync(new URL(`../../${path}`, import.meta.url)))).toEqual([]);
   });

@@ -10,6 +10,7 @@ import {
   maxEvaluateDocuments,
   RuleError,
   readBundleHeader,
+  traceCondition,
   validateBundle,
 } from 'reeve-agent/rules';
 import { HubError } from '../../../src/domain/error.ts';
@@ -79,7 +80,7 @@ function evaluate(request: EvaluationRequest, accepted: Accepted): Evaluation {
   try {
     const result = evaluateYaml(yaml, call, {
       engine: { ...accepted, toolArguments },
-      trace: true,
+      trace: traceCondition,
       ...(output === undefined ? {} : { output }),
       ...(session === undefined ? {} : { session }),
     });

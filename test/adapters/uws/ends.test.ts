@@ -51,12 +51,13 @@ async function open(hub: Served, transport: Transport, side: Side) {
       'Sec-WebSocket-Protocol': transport,
     });
     expect(head).toContain('101 Switching Protocols');
-    // A turn of the wheel at a time: each asks for a pong.
+    // A turn of the wheel at a time: each asks for a pong, and the next begins when the server has read it.
     pass = async (ms) => {
+      socket.echoes = true;
       for (let left = ms; left > 0 && hub.live.counts().streams > 0; left -= 15_000) {
-        const { pongs } = socket;
+        const { heard } = socket;
         hub.clock.advance(Math.min(left, 15_000));
-        await eventually(() => socket.pongs > pongs || left < 15_000 || hub.live.counts().streams === 0);
+        await eventually(() => socket.heard > heard || left < 15_000 || hub.live.counts().streams === 0);
       }
     };
     closing = () => raw.closed || socket.frames().some(({ opcode }) => opcode === 8);

@@ -5,6 +5,10 @@ export class WebSocketClient {
   readonly raw: RawSocket;
   /** Pings answered. */
   pongs = 0;
+  /** Pongs received. */
+  heard = 0;
+  /** Whether each ping is answered by a ping as well, so that `heard` counts the answers that the server has read. */
+  echoes = false;
   #head = 0;
   /** Where the first frame begins that was not whole when it was last looked for pings. */
   #looked = 0;
@@ -47,9 +51,12 @@ export class WebSocketClient {
     const { found, end } = framesIn(Buffer.from(this.raw.text.slice(this.#looked), 'latin1'));
     this.#looked += end;
     for (const { opcode, payload } of found) {
+      if (opcode === 10) this.heard++;
       if (opcode !== 9) continue;
       this.pongs++;
       this.raw.send(clientFrame(10, payload));
+      // The server answers in turn, when it has read the pong before.
+      if (this.echoes) this.raw.send(clientFrame(9, payload));
     }
   }
 

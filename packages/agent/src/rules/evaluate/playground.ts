@@ -8,7 +8,7 @@ import { type CompiledBundle, type CompiledRule, compileBundle, type EngineOptio
 import type { Counters } from './limits.ts';
 import { evaluateCall } from './live.ts';
 import { type EvaluatedRecord, recordOf, viewOf } from './record.ts';
-import { type ConditionTrace, traceCondition } from './trace.ts';
+import type { ConditionTrace, traceCondition } from './trace.ts';
 
 /** One entry of `contracts_evaluated`. */
 export interface EvaluatedContract {
@@ -44,8 +44,8 @@ export interface DryRunOptions {
   readonly output?: unknown;
   /** Counters before the call; session contracts and limits are evaluated only with them. */
   readonly session?: Counters;
-  /** Whether entries carry a trace of their conditions. Default false. */
-  readonly trace?: boolean;
+  /** `traceCondition`, for entries with a trace of their conditions. Handed in, so that programs that do not trace need not carry it. */
+  readonly trace?: typeof traceCondition;
   /** Work allowed; below zero afterwards when it was too little, and then contracts fired for that reason. */
   readonly budget?: Budget;
 }
@@ -67,7 +67,10 @@ export function dryRun(bundle: CompiledBundle, call: ToolCall, options: DryRunOp
   const before = viewOf(bundle, call, undefined, budget);
   const entry = (compiled: CompiledRule, view: View): EvaluatedContract => {
     const made = entryOf(compiled, recordOf(compiled, view));
-    return options.trace ? { ...made, trace: traceOf(compiled, view) } : made;
+    if (!options.trace) return made;
+    const { rule } = compiled;
+    // The words of a sandbox are not conditions.
+    return { ...made, trace: rule.type === 'sandbox' ? null : options.trace(rule.when, view) };
   };
   const entries = rules.before.map((compiled) => entry(compiled, before));
   const limit = options.session ? sessionEntries(bundle, call, options.session, entries) : null;
@@ -124,10 +127,6 @@ function entryOf({ rule }: CompiledRule, record: EvaluatedRecord): EvaluatedCont
     tags: rule.tags,
   };
 }
-
-/** Null for a sandbox, whose words are not conditions. */
-const traceOf = ({ rule }: CompiledRule, view: View): ConditionTrace | null =>
-  rule.type === 'sandbox' ? null : traceCondition(rule.when, view);
 
 /** Adds the session contracts; answers the name of a built-in or per-tool limit that refuses the call, null when none does. */
 function sessionEntries(

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dryRun, evaluateYaml } from '../../../src/rules/evaluate/playground.ts';
+import { traceCondition } from '../../../src/rules/evaluate/trace.ts';
 import { always, bundleOf, call, compiled, pre, preOf } from './rules.ts';
 
 describe('dryRun', () => {
@@ -75,7 +76,9 @@ describe('dryRun', () => {
       bundleOf(`  - {id: a, type: pre, tool: t, when: ${when}, then: {effect: deny, message: m}}`),
     );
     const args = { x: 'hello', api_key: 'secret', n: 'text' };
-    expect(dryRun(bundle, { tool: 't', args }, { trace: true }).contracts_evaluated[0]?.trace).toEqual({
+    expect(
+      dryRun(bundle, { tool: 't', args }, { trace: traceCondition }).contracts_evaluated[0]?.trace,
+    ).toEqual({
       kind: 'any',
       outcome: 'fault',
       conditions: [
