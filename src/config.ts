@@ -1,25 +1,17 @@
 // The settings, read from environment variables: the one reader of process.env. All errors are told at once, in plain words.
 import { isIP } from 'node:net';
-import type { Quotas } from './domain/quota.ts';
-import type { VendorNames } from './domain/vendor-names.ts';
+import type { Settings } from './app/ports.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-export interface Config {
+export interface Config extends Omit<Settings, 'version' | 'setupToken'> {
   readonly host: string;
   readonly port: number;
-  readonly baseUrl: string;
   readonly dataDir: string;
   /** Null: made and kept in dataDir (embedded mode only). */
   readonly secretKey: string | null;
   readonly admin: { readonly email: string; readonly password: string } | null;
   readonly setupToken: string | null;
-  readonly operatorToken: string | null;
-  readonly sessionTtlMs: number;
-  readonly loginAttempts: number;
-  readonly loginWindowMs: number;
-  readonly approvalsPerMinute: number;
-  readonly ingestEventsPerMinute: number;
   readonly newAgentsPerMinute: number;
   readonly maxAgents: number;
   readonly corsOrigins: readonly string[];
@@ -37,8 +29,6 @@ export interface Config {
     /** Begins every key in Redis. */
     readonly name: string;
   } | null;
-  readonly wire: VendorNames;
-  readonly quotas: Quotas;
 }
 
 interface Setting {

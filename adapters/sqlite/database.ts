@@ -38,7 +38,7 @@ export class TransactionLost extends Error {
   }
 }
 
-/** How long a statement waits for another connection, unless told. */
+/** How long a statement waits for another connection; the default. */
 export const busyMs = 5000;
 
 export class Database {

@@ -6,21 +6,21 @@ import { encodeBatch } from './events-encode.ts';
 import { errorOf, failureOf } from './failure.ts';
 import { createPrivate, lockStore } from './lock.ts';
 import { openFile } from './open.ts';
-import { kinds, nounsOf } from './stores.ts';
-import { finish, type NounName, type OfStore, type SqliteStore } from './sync.ts';
+import { kinds, storesOf } from './stores.ts';
+import { finish, type OfStore, type SqliteStore, type StoreName } from './sync.ts';
 
 type AnyMethod = (...args: readonly unknown[]) => unknown;
 
 /** The methods of the port, each answered by `call`. Complete, because `kinds` is. */
 export function storeMethods(
-  call: (noun: NounName, method: string, args: readonly unknown[]) => Promise<unknown>,
+  call: (store: StoreName, method: string, args: readonly unknown[]) => Promise<unknown>,
 ): Omit<SqliteStore, OfStore> {
-  const stores = Object.entries(kinds).map(([noun, methods]) => [
-    noun,
+  const stores = Object.entries(kinds).map(([store, methods]) => [
+    store,
     Object.fromEntries(
       Object.keys(methods).map((method) => [
         method,
-        (...args: readonly unknown[]) => call(noun as NounName, method, args),
+        (...args: readonly unknown[]) => call(store as StoreName, method, args),
       ]),
     ),
   ]);
@@ -35,16 +35,16 @@ export async function openInline(path: string): Promise<SqliteStore> {
   const db = openFile(path, { cacheBytes: 32 << 20, checkpointPages: 4000 });
   const calls = new CallIndex(db);
   calls.load();
-  const stores = nounsOf(db, calls, () => true) as unknown as {
-    readonly [noun: string]: { readonly [method: string]: AnyMethod };
+  const stores = storesOf(db, calls, () => true) as unknown as {
+    readonly [store: string]: { readonly [method: string]: AnyMethod };
   };
   let closed = false;
 
-  async function call(noun: NounName, method: string, args: readonly unknown[]): Promise<unknown> {
+  async function call(store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> {
     if (closed) throw new HubError('unavailable', 'The store is closed.');
-    const given = noun === 'events' && method === 'ingest' ? [encodeBatch(args[0] as EventBatch)] : args;
-    const run = () => stores[noun]?.[method]?.(...given);
-    const writes = (kinds[noun] as { readonly [method: string]: string })[method] === 'write';
+    const given = store === 'events' && method === 'ingest' ? [encodeBatch(args[0] as EventBatch)] : args;
+    const run = () => stores[store]?.[method]?.(...given);
+    const writes = (kinds[store] as { readonly [method: string]: string })[method] === 'write';
     try {
       if (!writes) return finish(run());
       return db.atomically(() => {

@@ -3,7 +3,7 @@ import { maxSearchMs, searchTimeout } from '../../src/domain/event.ts';
 import { busyMs, type Database, TransactionLost } from './database.ts';
 import { failureOf } from './failure.ts';
 import { identityOf } from './hub-id.ts';
-import { isSteps, type Nouns, type Steps } from './sync.ts';
+import { isSteps, type Steps, type Stores } from './sync.ts';
 import type { Call, Reply } from './wire.ts';
 
 /** Calls that one commit takes, at most. */
@@ -18,7 +18,7 @@ export interface Server {
 /** A connection and the way back to the callers. */
 export interface Connection {
   readonly db: Database;
-  readonly stores: Nouns;
+  readonly stores: Stores;
   readonly answer: (replies: readonly Reply[]) => void;
   /** Runs a task after calls that have arrived meanwhile were accepted. */
   readonly later: (task: () => void) => unknown;
@@ -53,15 +53,15 @@ function checkpoint(db: Database): unknown {
   }
 }
 
-const isIngest = ([, noun, method]: Call): boolean => noun === 'events' && method === 'ingest';
-const isCheckpoint = ([, noun, method]: Call): boolean => noun === 'store' && method === 'checkpoint';
+const isIngest = ([, store, method]: Call): boolean => store === 'events' && method === 'ingest';
+const isCheckpoint = ([, store, method]: Call): boolean => store === 'store' && method === 'checkpoint';
 
-function run({ db, stores }: Connection, [, noun, method, args]: Call): unknown {
-  if (noun === 'store') return ofConnection[method]?.(db);
-  const found = (stores as unknown as { readonly [n: string]: { readonly [m: string]: AnyMethod } })[noun]?.[
+function run({ db, stores }: Connection, [, store, method, args]: Call): unknown {
+  if (store === 'store') return ofConnection[method]?.(db);
+  const found = (stores as unknown as { readonly [n: string]: { readonly [m: string]: AnyMethod } })[store]?.[
     method
   ];
-  if (!found) throw new TypeError(`no method ${noun}.${method}`);
+  if (!found) throw new TypeError(`no method ${store}.${method}`);
   return found(...args);
 }
 

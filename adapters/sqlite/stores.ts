@@ -17,7 +17,7 @@ import { loginStore } from './logins.ts';
 import { ruleStore } from './rules.ts';
 import { settingsStore } from './settings.ts';
 import { signingStore } from './signing.ts';
-import type { NounName, Nouns, SqliteStore } from './sync.ts';
+import type { SqliteStore, StoreName, Stores } from './sync.ts';
 import { tenantStore } from './tenants.ts';
 import { valueStore } from './values.ts';
 
@@ -25,7 +25,7 @@ import { valueStore } from './values.ts';
  * @param calls loaded on the connection that writes; others never ask it
  * @param mayGrow false while the disk has too little room for what can wait
  */
-export function nounsOf(db: Database, calls: CallIndex, mayGrow: () => boolean): Nouns {
+export function storesOf(db: Database, calls: CallIndex, mayGrow: () => boolean): Stores {
   return {
     tenants: tenantStore(db),
     logins: loginStore(db),
@@ -55,7 +55,7 @@ export function nounsOf(db: Database, calls: CallIndex, mayGrow: () => boolean):
 export type Kind = 'read' | 'write';
 
 /** Where each method runs. The compiler asks for every method of the port. */
-export const kinds: { readonly [N in NounName]: { readonly [M in keyof SqliteStore[N]]: Kind } } = {
+export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteStore[N]]: Kind } } = {
   tenants: {
     anyUser: 'read',
     bootstrap: 'write',

@@ -23,11 +23,11 @@ export interface SqliteStore extends Store {
 /** What belongs to the store as a whole, not to one of its parts. */
 export type OfStore = 'ping' | 'storage' | 'close';
 
-export type NounName = Exclude<keyof SqliteStore, OfStore>;
+export type StoreName = Exclude<keyof SqliteStore, OfStore>;
 
-/** Every noun on one connection. Batches arrive encoded, because the caller's thread does that. */
-export type Nouns = {
-  readonly [N in Exclude<NounName, 'events'>]: Sync<SqliteStore[N]>;
+/** Every store on one connection. Batches arrive encoded, because the caller's thread does that. */
+export type Stores = {
+  readonly [N in Exclude<StoreName, 'events'>]: Sync<SqliteStore[N]>;
 } & {
   readonly events: Omit<Sync<EventStore>, 'ingest'> & { ingest(batch: EncodedBatch): Ingested };
 };

@@ -5,7 +5,7 @@ import { failureOf } from './failure.ts';
 import { openFile } from './open.ts';
 import { checkVital } from './schema.ts';
 import { serveReads, serveWrites } from './serve.ts';
-import { nounsOf } from './stores.ts';
+import { storesOf } from './stores.ts';
 import { openingError } from './trouble.ts';
 import type { FromThread, Reply, ThreadStart, ToThread } from './wire.ts';
 
@@ -22,7 +22,7 @@ try {
   const calls = new CallIndex(db, callLimits);
   const line = {
     db,
-    stores: nounsOf(db, calls, () => Atomics.load(short, 0) === 0),
+    stores: storesOf(db, calls, () => Atomics.load(short, 0) === 0),
     answer: (replies: readonly Reply[]) => post({ kind: 'replies', replies }),
     later: setImmediate,
   };

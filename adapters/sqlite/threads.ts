@@ -12,7 +12,7 @@ import { storeMethods } from './inline.ts';
 import { createPrivate, lockStore } from './lock.ts';
 import { startWorker } from './start-worker.ts';
 import { kinds } from './stores.ts';
-import type { NounName, SqliteStore } from './sync.ts';
+import type { SqliteStore, StoreName } from './sync.ts';
 import { openingError } from './trouble.ts';
 import type { Role, ThreadStart } from './wire.ts';
 
@@ -116,22 +116,22 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
     throw openingError(error, path);
   }
 
-  async function call(noun: NounName, method: string, args: readonly unknown[]): Promise<unknown> {
-    if (noun === 'events' && method === 'ingest') {
+  async function call(store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> {
+    if (store === 'events' && method === 'ingest') {
       // Before the work of encoding, not after it.
       writer.check(0);
       disk.check();
       const batch = encodeBatch(args[0] as EventBatch);
       await disk.take(batch.bytes);
-      return writer.call(noun, method, [batch], batch.bytes, buffersOf(batch));
+      return writer.call(store, method, [batch], batch.bytes, buffersOf(batch));
     }
-    if (noun === 'tenants' && hubId && (method === 'bootstrap' || method === 'create')) {
-      const answer = await writer.call(noun, method, args, weigh(args));
+    if (store === 'tenants' && hubId && (method === 'bootstrap' || method === 'create')) {
+      const answer = await writer.call(store, method, args, weigh(args));
       if (answer === 'created' && hubId.read() === null) await markFolder(hubId);
       return answer;
     }
-    const kind = (kinds[noun] as { readonly [method: string]: string })[method];
-    return (kind === 'write' ? writer : reader).call(noun, method, args, weigh(args));
+    const kind = (kinds[store] as { readonly [method: string]: string })[method];
+    return (kind === 'write' ? writer : reader).call(store, method, args, weigh(args));
   }
 
   let closing: Promise<void> | null = null;

@@ -1,4 +1,5 @@
 // Errors as replies: the one table from error code to HTTP status. Logs nothing.
+import { maxProblems } from '../api/validation.ts';
 import { type ErrorCode, HubError } from '../domain/error.ts';
 
 /** Error code → status. */
@@ -36,9 +37,6 @@ export interface Problem {
   readonly headers: readonly (readonly [string, string])[];
   readonly body: { readonly detail: unknown; readonly code: ErrorCode };
 }
-
-/** The most problems that one reply lists. */
-export const maxProblems = 50;
 
 /** The reply of an error. Errors that are not HubErrors say nothing of themselves. */
 export function problemOf(error: unknown): Problem {

@@ -2,8 +2,8 @@
 import type { z } from 'zod';
 import type { Caller } from '../api/call.ts';
 import type { RouteDeclaration } from '../api/route.ts';
+import { problemsOf, validationFailed } from '../api/validation.ts';
 import { HubError, type Problem } from '../domain/error.ts';
-import { maxProblems } from './problem.ts';
 
 export interface Parts {
   readonly params: unknown;
@@ -20,26 +20,21 @@ const nothing = Object.freeze({});
  */
 export function validate(declaration: RouteDeclaration, parts: Parts): Parts {
   const problems: Problem[] = [];
-  const check = (schema: z.ZodType | undefined, value: unknown, place: string): unknown => {
+  const check = (
+    schema: z.ZodType | undefined,
+    value: unknown,
+    place: 'body' | 'query' | 'path',
+  ): unknown => {
     if (!schema) return nothing;
     const result = schema.safeParse(value);
     if (result.success) return result.data;
-    for (const { path, message } of result.error.issues) {
-      if (problems.length < maxProblems) {
-        problems.push({
-          loc: [place, ...path.map((p) => (typeof p === 'number' ? p : String(p)))],
-          msg: message,
-        });
-      }
-    }
+    problems.push(...problemsOf(result.error, place));
     return nothing;
   };
   const params = check(declaration.params, parts.params, 'path');
   const query = check(declaration.query, parts.query, 'query');
   const body = declaration.parse === 'bytes' ? parts.body : check(declaration.body, parts.body, 'body');
-  if (problems.length > 0) {
-    throw new HubError('validation_failed', 'The request does not fit its declaration.', { problems });
-  }
+  if (problems.length > 0) throw validationFailed(problems);
   return { params, query, body };
 }
 

@@ -4,6 +4,7 @@ import { environmentKey } from '../../../actors/protocol.ts';
 import type { approvalRoutes } from '../../api/approvals.ts';
 import { type Caller, List } from '../../api/call.ts';
 import { truncated } from '../../api/listed.ts';
+import { validationFailed } from '../../api/validation.ts';
 import { requireAgent } from '../../app/acting-agent.ts';
 import { enforceLimit } from '../../app/rate-limit.ts';
 import { scopeTest } from '../../domain/agent-scope.ts';
@@ -13,7 +14,6 @@ import type { JsonObject } from '../../domain/library.ts';
 import { limitNames } from '../../domain/limit-names.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { Handlers, Hub } from './hub.ts';
-import { validationFailed } from './problems.ts';
 import { iso, isoOrNull } from './render.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;

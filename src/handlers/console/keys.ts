@@ -1,10 +1,10 @@
 // API keys: made, listed, revoked. Decides nothing about who may: the declaration does.
 import type { keyRoutes } from '../../api/keys.ts';
+import { validationFailed } from '../../api/validation.ts';
 import { notFound } from '../../domain/error.ts';
 import type { ApiKey } from '../../domain/tenant.ts';
 import type { Handlers } from './hub.ts';
 import { listOf } from './pages.ts';
-import { validationFailed } from './problems.ts';
 import { iso, isoOrNull } from './render.ts';
 
 export const keys: Handlers<typeof keyRoutes> = {

@@ -4,6 +4,7 @@ import { approvalRoutes } from '../../api/approvals.ts';
 import type { Caller } from '../../api/call.ts';
 import { bundleName as bundleField, line, tagMap } from '../../api/fields.ts';
 import type { AdmittedStream, StreamHandlers, StreamQuery } from '../../api/stream.ts';
+import { checked, validationFailed } from '../../api/validation.ts';
 import { actingAgent } from '../../app/acting-agent.ts';
 import { enforceLimit } from '../../app/rate-limit.ts';
 import type { Tags } from '../../domain/agent.ts';
@@ -16,7 +17,6 @@ import { requestApproval } from './approvals.ts';
 import { acceptEvents, repairContext } from './events.ts';
 import type { Hub } from './hub.ts';
 import { readParsedBatch } from './ingest.ts';
-import { checked, validationFailed } from './problems.ts';
 import { SharedTexts } from './shared-texts.ts';
 import { Updates } from './updates.ts';
 

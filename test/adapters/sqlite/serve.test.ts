@@ -5,7 +5,7 @@ import type { Database } from '../../../adapters/sqlite/database.ts';
 import { encodeBatch } from '../../../adapters/sqlite/events-encode.ts';
 import { openFile } from '../../../adapters/sqlite/open.ts';
 import { serveWrites } from '../../../adapters/sqlite/serve.ts';
-import { nounsOf } from '../../../adapters/sqlite/stores.ts';
+import { storesOf } from '../../../adapters/sqlite/stores.ts';
 import type { Call, Reply } from '../../../adapters/sqlite/wire.ts';
 import { aBatch } from '../../contract/events.ts';
 import { anEvent, t0, uuid, writerOf } from '../../contract/fixtures.ts';
@@ -25,7 +25,7 @@ function writerWith(pages: number) {
   const writer = serveWrites(
     {
       db,
-      stores: nounsOf(db, calls, () => true),
+      stores: storesOf(db, calls, () => true),
       answer: (given) => void replies.push(...given),
       later: (task) => tasks.push(task),
     },

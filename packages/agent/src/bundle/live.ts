@@ -4,6 +4,7 @@ import type { Clock, Timer } from '../clock.ts';
 import { ConfigurationError, HubResponseError, type OnError } from '../failure.ts';
 import { identifierPattern } from '../http.ts';
 import { type FetchedBundle, type HubClient, readBundle } from '../hub.ts';
+import { Serial } from '../serial.ts';
 import { StreamFollower } from '../stream/follower.ts';
 import type { StreamTransport } from '../stream/transport.ts';
 import type { BundleCache } from './cache.ts';
@@ -49,7 +50,7 @@ export class LiveBundle<T> {
   #current: AppliedBundle<T> | null = null;
   /** The bundle to run: the configured name, later the assigned one. */
   #wanted: string | null;
-  #tail: Promise<unknown> = Promise.resolve();
+  readonly #serial = new Serial();
   #whenApplied: () => void = () => {};
   #whenFailed: (failure: unknown) => void = () => {};
   /** What went wrong last, for a start that ends without a bundle. */
@@ -99,7 +100,7 @@ export class LiveBundle<T> {
   async close(): Promise<void> {
     this.#closed.abort(new Error('closed'));
     await this.#follower.close();
-    await this.#tail;
+    await this.#serial.idle();
   }
 
   async #startNamed(name: string, cached: (() => void) | null): Promise<void> {
@@ -172,10 +173,10 @@ export class LiveBundle<T> {
   }
 
   #take(event: string, data: { readonly [name: string]: unknown }): void {
-    if (event === 'contract_update') this.#inTurn('a pushed bundle', () => this.#pushed(data));
-    else if (event === 'assignment_changed') this.#inTurn('a new assignment', () => this.#assigned(data));
+    if (event === 'contract_update') this.#queue('a pushed bundle', () => this.#pushed(data));
+    else if (event === 'assignment_changed') this.#queue('a new assignment', () => this.#assigned(data));
     else if (event === 'resync') {
-      this.#inTurn('taking up the stream again', () =>
+      this.#queue('taking up the stream again', () =>
         this.#refetch(this.#wanted ?? this.#current?.bundleName ?? null),
       );
     } else if (event === 'approval_decided') {
@@ -202,7 +203,7 @@ export class LiveBundle<T> {
   /** After a connection opened: an assignment whose bundle could not be fetched is tried again. */
   #catchUp(): void {
     if (this.#wanted === null || this.#current === null || this.#wanted === this.#current.bundleName) return;
-    this.#inTurn('an earlier assignment', () => this.#refetch(this.#wanted));
+    this.#queue('an earlier assignment', () => this.#refetch(this.#wanted));
   }
 
   async #refetch(name: string | null, signal?: AbortSignal): Promise<void> {
@@ -243,8 +244,8 @@ export class LiveBundle<T> {
   }
 
   /** One change at a time, in the order of their frames. */
-  #inTurn(what: string, task: () => Promise<void>): void {
-    this.#tail = this.#tail.then(task).catch((failure: unknown) => {
+  #queue(what: string, task: () => Promise<void>): void {
+    this.#serial.run(task).catch((failure: unknown) => {
       if (!this.#closed.signal.aborted) this.#failed(failure, what);
     });
   }

@@ -3,6 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { stdout } from 'node:process';
 import type { AuditRecord } from '../record.ts';
 import { capPayload } from '../rules/redact.ts';
+import { Serial } from '../serial.ts';
 import type { Sink } from './sink.ts';
 
 const lineOf = (record: AuditRecord): string => `${JSON.stringify(capPayload(record))}\n`;
@@ -24,7 +25,7 @@ export class StdoutSink implements Sink {
 export class FileSink implements Sink {
   readonly path: string;
   #file: Promise<FileHandle> | null = null;
-  #tail: Promise<unknown> = Promise.resolve();
+  readonly #serial = new Serial();
 
   constructor(path: string) {
     this.path = path;
@@ -32,7 +33,7 @@ export class FileSink implements Sink {
 
   emit(record: AuditRecord): Promise<void> {
     const line = lineOf(record);
-    return this.#inTurn(async () => {
+    return this.#serial.run(async () => {
       this.#file ??= open(this.path, 'a', 0o600);
       this.#file.catch(() => {
         this.#file = null;
@@ -42,16 +43,10 @@ export class FileSink implements Sink {
   }
 
   close(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#serial.run(async () => {
       const file = this.#file;
       this.#file = null;
       await (await file)?.close();
     });
-  }
-
-  #inTurn(task: () => Promise<void>): Promise<void> {
-    const done = this.#tail.then(task);
-    this.#tail = done.catch(() => {});
-    return done;
   }
 }

@@ -2,6 +2,7 @@
 // At least once: a crash between an answer and its acknowledgement sends again; the hub knows the call ids. One process per file.
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { Serial } from '../serial.ts';
 
 interface Waiting {
   readonly bytes: Buffer;
@@ -19,7 +20,7 @@ export class Spool {
   /** Lengths of the lines in the file that are not acknowledged, oldest first. */
   #lengths: number[] = [];
   #acknowledged = 0;
-  #tail: Promise<unknown> = Promise.resolve();
+  readonly #serial = new Serial();
   #queued = false;
 
   constructor(path: string) {
@@ -28,7 +29,7 @@ export class Spool {
 
   /** Opens or makes the file. Gives its whole lines, oldest first; a torn last line is cut off. */
   open(): Promise<string[]> {
-    return this.#inTurn(async () => {
+    return this.#serial.run(async () => {
       const file = await open(this.path, 'a+', 0o600);
       this.#file = file;
       const text = await file.readFile('utf8');
@@ -47,13 +48,13 @@ export class Spool {
       this.#waiting.push({ bytes: Buffer.from(`${line}\n`), done, failed });
       if (this.#queued) return;
       this.#queued = true;
-      void this.#inTurn(() => this.#write());
+      void this.#serial.run(() => this.#write());
     });
   }
 
   /** The oldest `count` lines need not be kept. They leave the file when all are acknowledged, or when they have grown large. */
   acknowledge(count: number): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#serial.run(async () => {
       for (const length of this.#lengths.splice(0, count)) this.#acknowledged += length;
       if (!this.#file || this.#acknowledged === 0) return;
       if (this.#lengths.length === 0) {
@@ -65,11 +66,11 @@ export class Spool {
 
   /** Resolves when everything asked for so far has been done. */
   settled(): Promise<void> {
-    return this.#inTurn(async () => {});
+    return this.#serial.idle();
   }
 
   close(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#serial.run(async () => {
       const file = this.#file;
       this.#file = null;
       await file?.close();
@@ -114,11 +115,5 @@ export class Spool {
     const folder = await open(dirname(this.path), 'r');
     await folder.sync().catch(() => {});
     await folder.close();
-  }
-
-  #inTurn<T>(task: () => Promise<T>): Promise<T> {
-    const done = this.#tail.then(task);
-    this.#tail = done.catch(() => {});
-    return done;
   }
 }

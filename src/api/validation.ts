@@ -1,17 +1,19 @@
-// Values that come another way than through the pipeline (ingest, WebSocket), checked with the same words.
+// What does not fit a declaration, in the specification's words: for requests, and for values that come another way.
 import type { z } from 'zod';
-import { HubError, type Problem } from '../../domain/error.ts';
+import { HubError, type Problem } from '../domain/error.ts';
 
-const maxProblems = 50;
+/** The most problems that one reply lists. */
+export const maxProblems = 50;
 
-/** The error of a request that does not fit its declaration. */
+/** The error of a request that does not fit its declaration; it keeps the first 50 problems. */
 export const validationFailed = (problems: readonly Problem[]): HubError =>
   new HubError('validation_failed', 'The request does not fit its declaration.', {
     problems: problems.slice(0, maxProblems),
   });
 
+/** The problems of one part, the first 50. */
 export const problemsOf = (error: z.ZodError, where: 'body' | 'query' | 'path'): readonly Problem[] =>
-  error.issues.map(({ path, message }) => ({
+  error.issues.slice(0, maxProblems).map(({ path, message }) => ({
     loc: [where, ...path.map((key) => (typeof key === 'number' ? key : String(key)))],
     msg: message,
   }));
