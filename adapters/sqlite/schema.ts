@@ -223,6 +223,10 @@ CREATE TABLE settings (
   PRIMARY KEY (tenant_id, name)) WITHOUT ROWID;
 `;
 
+const people = `
+CREATE INDEX users_of_tenant ON users (tenant_id, email);
+`;
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -236,6 +240,7 @@ const migrations: readonly string[] = [
   retirement,
   outcomeKeys,
   settings,
+  people,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

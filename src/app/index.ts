@@ -4,6 +4,7 @@ import { type Bundles, createBundles } from './bundles.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
+import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
@@ -15,6 +16,7 @@ export interface App {
   readonly compositions: Compositions;
   readonly contracts: Contracts;
   readonly deployments: Deployments;
+  readonly people: People;
   readonly toolSettings: ToolSettings;
 }
 
@@ -28,6 +30,7 @@ export function createApp(ports: AppPorts): App {
     bundles: createBundles(ports),
     compositions: createCompositions({ ...ports, assembler, releases }),
     contracts: createContracts({ ...ports, rollouts }),
+    people: createPeople(ports),
     toolSettings: createToolSettings(ports),
   };
 }
