@@ -7,6 +7,7 @@ import { createActors } from '../actors/runtime/system.ts';
 import { createLocalBroadcast } from '../adapters/local/broadcast.ts';
 import { createLocalJobs } from '../adapters/local/jobs.ts';
 import { createLocalLimits } from '../adapters/local/limits.ts';
+import { createMessengers } from '../adapters/messengers/messengers.ts';
 import { systemClock } from '../adapters/node/clock.ts';
 import { createEvaluator, type EvaluatorOptions } from '../adapters/node/evaluator/evaluator.ts';
 import { createOutbound } from '../adapters/node/outbound/outbound.ts';
@@ -26,6 +27,7 @@ import type { Hub, Settings } from '../src/handlers/console/hub.ts';
 import { handlers } from '../src/handlers/console/index.ts';
 import { encodeList } from '../src/http/list.ts';
 import { checkOwnEnvironment } from '../src/http/validate.ts';
+import { workNotifications } from '../src/jobs/notifications.ts';
 import type { Broadcast } from '../src/ports/broadcast.ts';
 import type { Evaluator } from '../src/ports/evaluator.ts';
 import { ManualClock } from './clock.ts';
@@ -94,11 +96,14 @@ const settings: Settings = {
     sessionCookie: 'service_session',
     signatureHeader: 'X-Service-Signature',
     keyPrefix: 'svk_',
+    actionPrefix: 'reeve',
     apiVersions: ['service/v1'],
     bundleKinds: ['ContractBundle'],
     rulesetKinds: ['Ruleset'],
     signatureEncoding: 'hex',
   },
+  chatBotUrl: 'http://127.0.0.1:9',
+  chatBotSecretHeaders: ['x-chat-bot-secret-token', 'x-telegram-bot-api-secret-token'],
   quotas: { sessionBytes: 1 << 28, sessionKeys: 1_000_000, largeArgsBytes: 1 << 30, largeArgsDays: 90 },
 };
 
@@ -150,7 +155,9 @@ export async function makeHub(
     maxLive: changed.maxAgents ?? 200_000,
   });
   const ports: ActorPorts = { store, secrets, ruleSets, registrar, isGone: () => false };
+  const jobs = createLocalJobs({ table: store.jobs, clock, log: silentLog });
   const actors = createActors<HubKinds, ActorPorts>({
+    jobs,
     definitions: hubKinds,
     ports,
     clock,
@@ -159,7 +166,17 @@ export async function makeHub(
     log: silentLog,
   });
   const evaluator = shared ?? makeEvaluator();
-  const jobs = createLocalJobs({ table: store.jobs, clock, log: silentLog });
+  // Other services are played on loopback; how long they take is real time.
+  const outbound = createOutbound({ clock: systemClock, allowPrivate: true, allow: [] });
+  const messengers = createMessengers({
+    workspaceChatUrl: full.chatBotUrl,
+    communityChatUrl: full.chatBotUrl,
+    ...full,
+    ...full.wire,
+    outbound,
+    clock,
+    version: full.version,
+  });
   const appPorts: AppPorts = {
     store,
     actors,
@@ -171,8 +188,8 @@ export async function makeHub(
     requestLimits: limits,
     registrar,
     ruleSets,
-    // Other services are played on loopback; how long they take is real time.
-    outbound: createOutbound({ clock: systemClock, allowPrivate: true, allow: [] }),
+    outbound,
+    messengers,
     clock,
     secrets,
     log: silentLog,
@@ -194,7 +211,9 @@ export async function makeHub(
       draining: () => false,
     },
   };
-  const hub: Hub = { ...appPorts, app: createApp(appPorts), openApi: () => '{}' };
+  const app = createApp(appPorts);
+  workNotifications(jobs, app);
+  const hub: Hub = { ...appPorts, app, openApi: () => '{}' };
   let told = 0;
   let tenants = 0;
 
@@ -281,12 +300,12 @@ function validated(declaration: RouteDeclaration, input: CallInput): { readonly 
     ['query', 'query'],
     ['body', 'body'],
   ] as const) {
-    const schema = declaration[part];
-    if (!schema) continue;
     if (part === 'body' && declaration.parse === 'bytes') {
       parts.body = input.body instanceof Uint8Array ? input.body : Buffer.from(JSON.stringify(input.body));
       continue;
     }
+    const schema = declaration[part];
+    if (!schema) continue;
     const result = schema.safeParse(
       input[part] ?? (part === 'body' && !declaration.optionalBody ? undefined : {}),
     );

@@ -10,8 +10,10 @@ import type { DocumentStore } from '../../src/ports/store.ts';
 import { mongoAgents } from './agents.ts';
 import { mongoApprovals } from './approvals.ts';
 import { type BundleCollections, bundleHasVersion, mongoBundles } from './bundles.ts';
+import { mongoChannels } from './channels.ts';
 import { mongoCompositions } from './compositions.ts';
 import { mongoContracts } from './contracts.ts';
+import { mongoDeliveries } from './deliveries.ts';
 import { mongoDeployments } from './deployments.ts';
 import { mongoEvents } from './events.ts';
 import { asHubError, guardStore, unavailable } from './failure.ts';
@@ -112,6 +114,8 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     ),
     rules: guard.guarded(mongoRules(db.collection('rules'))),
     settings: guard.guarded(mongoSettings(db.collection('settings'))),
+    channels: guard.guarded(mongoChannels(db.collection('channels'))),
+    deliveries: guard.guarded(mongoDeliveries(db.collection('deliveries'))),
     keyCheck: guard.guarded(mongoSeals(db.collection('seals'))),
     ping,
     storage: guard.storage,

@@ -40,6 +40,12 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
   ],
   leftOut: [{ key: { hour: 1 } }],
   reports: [{ key: { tenantId: 1, env: 1, at: -1 } }, { key: { tenantId: 1, agentId: 1 } }],
+  channels: [{ key: { tenantId: 1, createdAt: -1 } }, { key: { kind: 1, enabled: 1, createdAt: -1 } }],
+  deliveries: [
+    { key: { tenantId: 1, channelId: 1, createdAt: -1 } },
+    { key: { approvalId: 1 } },
+    { key: { updatedAt: 1 } },
+  ],
   rules: [{ key: { tenantId: 1, priority: 1 }, unique: true }],
 };
 

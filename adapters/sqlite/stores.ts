@@ -3,9 +3,11 @@ import { agentStore } from './agents.ts';
 import { approvalStore } from './approvals.ts';
 import { bundleStore } from './bundles.ts';
 import type { CallIndex } from './calls.ts';
+import { channelStore } from './channels.ts';
 import { compositionStore } from './compositions.ts';
 import { contractStore } from './contracts.ts';
 import type { Database } from './database.ts';
+import { deliveryStore } from './deliveries.ts';
 import { deploymentStore } from './deployments.ts';
 import { counts, histogram } from './events-count.ts';
 import { eventWriter } from './events-ingest.ts';
@@ -46,6 +48,8 @@ export function storesOf(db: Database, calls: CallIndex, mayGrow: () => boolean)
     agents: agentStore(db),
     rules: ruleStore(db),
     settings: settingsStore(db),
+    channels: channelStore(db),
+    deliveries: deliveryStore(db),
     values: valueStore(db, mayGrow),
     keyCheck: sealStore(db),
     jobs: jobTable(db),
@@ -149,6 +153,28 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   },
   rules: { list: 'read', create: 'write', update: 'write', remove: 'write' },
   settings: { get: 'read', put: 'write' },
+  channels: {
+    insert: 'write',
+    list: 'read',
+    get: 'read',
+    byId: 'read',
+    enabled: 'read',
+    anyEnabled: 'read',
+    enabledOfKind: 'read',
+    update: 'write',
+    disable: 'write',
+    tested: 'write',
+    remove: 'write',
+  },
+  deliveries: {
+    add: 'write',
+    get: 'read',
+    replace: 'write',
+    ofApproval: 'read',
+    list: 'read',
+    removeOfChannel: 'write',
+    forget: 'write',
+  },
   values: {
     get: 'read',
     getMany: 'read',

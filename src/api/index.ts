@@ -3,6 +3,8 @@ import { agentRoutes } from './agents.ts';
 import { approvalRoutes } from './approvals.ts';
 import { authRoutes } from './auth.ts';
 import { bundleRoutes } from './bundles.ts';
+import { callbackRoutes } from './callbacks.ts';
+import { channelRoutes } from './channels.ts';
 import { compositionRoutes } from './compositions.ts';
 import { contractRoutes } from './contracts.ts';
 import { evaluateRoutes } from './evaluate.ts';
@@ -37,6 +39,8 @@ export const api = routes({
   ...ruleRoutes,
   ...settingRoutes,
   ...overviewRoutes,
+  ...channelRoutes,
+  ...callbackRoutes,
   ...streamRoutes,
 });
 

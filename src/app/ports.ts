@@ -10,6 +10,7 @@ import type { Evaluator } from '../ports/evaluator.ts';
 import type { Jobs } from '../ports/jobs.ts';
 import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
+import type { Messengers } from '../ports/messengers.ts';
 import type { NodeHealth } from '../ports/node-health.ts';
 import type { Outbound } from '../ports/outbound.ts';
 import type { Secrets } from '../ports/secrets.ts';
@@ -31,6 +32,10 @@ export interface Settings {
   /** Of a tenant's environment. */
   readonly ingestEventsPerMinute: number;
   readonly wire: VendorNames;
+  /** Base address of the API of bot chats. */
+  readonly chatBotUrl: string;
+  /** Lower-case header names in which a bot chat may present its secret. */
+  readonly chatBotSecretHeaders: readonly string[];
   readonly quotas: Quotas;
 }
 
@@ -56,6 +61,7 @@ export interface AppPorts {
   readonly requestLimits: Limits;
   /** Every call to another service. */
   readonly outbound: Outbound;
+  readonly messengers: Messengers;
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly log: Log;

@@ -1,6 +1,7 @@
 // The composition root: joins the parts (wire/) to handlers and the edge, and starts and stops them in order. Decides nothing.
 import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
+import { createMessengers } from '../../adapters/messengers/messengers.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { maxConnections } from '../../adapters/node/descriptors.ts';
 import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
@@ -30,6 +31,7 @@ import { createMetrics } from '../http/metrics.ts';
 import { openApiText } from '../http/openapi.ts';
 import { bind, createPipeline } from '../http/pipeline.ts';
 import { startHousekeeping } from '../jobs/housekeeping.ts';
+import { workNotifications } from '../jobs/notifications.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
 import { version } from '../version.ts';
@@ -107,6 +109,11 @@ export async function startHub(config: Config): Promise<RunningHub> {
     cluster: () => parts.cluster(),
     draining: () => draining,
   };
+  const outbound = createOutbound({
+    clock,
+    allowPrivate: config.allowPrivateOutbound,
+    allow: config.outboundAllow,
+  });
   const ports: AppPorts = {
     store,
     actors,
@@ -118,18 +125,16 @@ export async function startHub(config: Config): Promise<RunningHub> {
     requestLimits: parts.requestLimits,
     registrar: parts.registrar,
     ruleSets,
-    outbound: createOutbound({
-      clock,
-      allowPrivate: config.allowPrivateOutbound,
-      allow: config.outboundAllow,
-    }),
+    outbound,
+    messengers: createMessengers({ ...config, ...config.wire, outbound, clock, version }),
     clock,
     secrets,
     log,
     health,
     settings: { ...config, version, setupToken },
   };
-  const hub: Hub = { ...ports, app: createApp(ports), openApi: () => openApi };
+  const app = createApp(ports);
+  const hub: Hub = { ...ports, app, openApi: () => openApi };
   const streams = streamHandlers(hub, parts.node);
   const callers = createCallers({
     keys: store.keys,
@@ -193,6 +198,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     openApi,
     openApiPublic: config.openApiPublic,
   });
+  workNotifications(jobs, app);
   const house = startHousekeeping(jobs, { store, clock, log, largeArgsDays: config.quotas.largeArgsDays });
 
   let server: Server | null = null;

@@ -14,6 +14,8 @@ export interface KeyHolder {
 const together = ({ keyId, network, agentId }: KeyHolder): string => `${keyId}/${network}/${agentId ?? ''}`;
 
 export const limitNames = {
+  channelTests: (channelId: string) => `channel-tests:${channelId}`,
+  callbacks: (channelId: string) => `callbacks:${channelId}`,
   login: (network: string) => `login:${network}`,
   /** @param emailHash of the lower-cased e-mail, whether or not it is known */
   loginOfEmail: (emailHash: string) => `login-email:${emailHash}`,

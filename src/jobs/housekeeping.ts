@@ -1,5 +1,6 @@
 // What the hub clears away by itself, as jobs: expired logins and values, agents not seen for long, large arguments
 // of old approvals, and what a purge left. Any node may do it.
+import { keptDeliveriesMs } from '../domain/delivery.ts';
 import { familiarMs } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { JobHandler, Jobs } from '../ports/jobs.ts';
@@ -7,7 +8,7 @@ import type { Log } from '../ports/log.ts';
 import type { Store } from '../ports/store.ts';
 import { workPurges } from './purge.ts';
 
-type Kept = Pick<Store, 'logins' | 'values' | 'agents' | 'events' | 'approvals'>;
+type Kept = Pick<Store, 'logins' | 'values' | 'agents' | 'events' | 'approvals' | 'deliveries'>;
 
 export interface HousekeepingParts {
   readonly store: Kept;
@@ -36,7 +37,10 @@ const batch = 1000;
 const fewer = 20;
 const attempts = 5;
 
-const dutiesOf = ({ logins, values, agents, approvals }: Kept, argsDays: number): readonly Duty[] => [
+const dutiesOf = (
+  { logins, values, agents, approvals, deliveries }: Kept,
+  argsDays: number,
+): readonly Duty[] => [
   {
     name: 'expired',
     everyMs: minute,
@@ -55,6 +59,11 @@ const dutiesOf = ({ logins, values, agents, approvals }: Kept, argsDays: number)
       (now) => agents.retire(now - idleMs, now, batch),
       (now) => agents.forgetLeftOut(Math.floor(now / (60 * minute)) - 1),
     ],
+  },
+  {
+    name: 'deliveries',
+    everyMs: 60 * minute,
+    steps: [(now) => deliveries.forget(now - keptDeliveriesMs, batch)],
   },
   {
     name: 'large-arguments',

@@ -3,6 +3,7 @@ import type { Storage } from '../domain/storage.ts';
 import type { AgentStore, RuleStore } from './agents.ts';
 import type { ApprovalStore } from './approvals.ts';
 import type { BundleStore, DeploymentStore } from './bundles.ts';
+import type { ChannelStore, DeliveryStore } from './channels.ts';
 import type { EventStore } from './events.ts';
 import type { KeyStore, LoginStore, SigningStore, TenantStore } from './identity.ts';
 import type { KeyCheckStore } from './key-check.ts';
@@ -27,6 +28,8 @@ export interface Store {
   readonly agents: AgentStore;
   readonly rules: RuleStore;
   readonly settings: SettingsStore;
+  readonly channels: ChannelStore;
+  readonly deliveries: DeliveryStore;
   readonly values: ValueStore;
   readonly keyCheck: KeyCheckStore;
   /** Round trip to the store in milliseconds. Throws `unavailable` when it does not answer within 2 s. */

@@ -2,6 +2,7 @@
 import { agentsContract, rulesContract } from './agents.ts';
 import { approvalsContract } from './approvals.ts';
 import { bundlesContract, deploymentsContract } from './bundles.ts';
+import { channelsContract } from './channels.ts';
 import { compositionsContract } from './compositions.ts';
 import { eventsContract } from './events.ts';
 import { eventsModelContract } from './events-model.ts';
@@ -35,6 +36,7 @@ export function storeContract(name: string, open: Open): void {
   approvalsContract(name, open);
   agentsContract(name, open);
   rulesContract(name, open);
+  channelsContract(name, open);
   pagesContract(name, open);
   eventsContract(name, open);
   eventsSearchContract(name, open);

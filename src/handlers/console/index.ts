@@ -4,6 +4,8 @@ import { agents } from './agents.ts';
 import { approvals } from './approvals.ts';
 import { auth } from './auth.ts';
 import { bundles } from './bundles.ts';
+import { callbacks } from './callbacks.ts';
+import { channels } from './channels.ts';
 import { compositions } from './compositions.ts';
 import { contracts } from './contracts.ts';
 import { evaluate } from './evaluate.ts';
@@ -37,4 +39,6 @@ export const handlers: Handlers<typeof api> = {
   ...rules,
   ...settings,
   ...overview,
+  ...channels,
+  ...callbacks,
 };
