@@ -14,6 +14,7 @@ const columns = {
   tenantId: text('tenant_id'),
   status: text<Approval['status']>('status'),
   agentId: text('agent_id'),
+  sessionId: text<string | null>('session_id'),
   toolName: text('tool_name'),
   toolArgs: json<Approval['toolArgs']>('tool_args'),
   argsBytes: number('args_bytes'),
@@ -31,7 +32,7 @@ const columns = {
   deadline: number('deadline'),
 };
 
-const approvals = table<Approval>('approvals', columns);
+export const approvals = table<Approval>('approvals', columns);
 /** With the mark: since when it is not announced. */
 const marked = table<Approval & { readonly unannouncedAt: number }>('approvals', {
   ...columns,

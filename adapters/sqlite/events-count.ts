@@ -30,6 +30,11 @@ export function* histogram(
   /** True when the summary alone says what the segment adds to which bucket. */
   const suffices = (s: Summary) =>
     filter.search === undefined &&
+    filter.verdicts === undefined &&
+    filter.sessionId === undefined &&
+    filter.parentSessionId === undefined &&
+    filter.fromSeq === undefined &&
+    filter.toSeq === undefined &&
     (filter.verdict === undefined || s.outcomes === 0) &&
     s.minTs >= since &&
     s.maxTs < until &&
@@ -41,6 +46,7 @@ export function* histogram(
       yield;
       continue;
     }
+    if (segment.sample) continue;
     if (suffices(segment)) {
       for (const [tool, verdict, mode, count] of tallies(segment)) {
         if (filter.toolName !== undefined && tool !== filter.toolName) continue;
@@ -82,6 +88,7 @@ export function* counts(
       yield;
       continue;
     }
+    if (segment.sample) continue;
     if (segment.minTs >= since) {
       for (const [, verdict, mode, count] of tallies(segment)) add(verdict, mode, count);
       for (const name of JSON.parse(segment.names) as string[]) names.add(name);

@@ -1,4 +1,5 @@
 // Pages of events, newest first: merges segments that overlap in time. Runs on the reader, in steps.
+import { callIdOf, isWanted, parentSessionOf, sessionOf } from '../../src/domain/decision-event.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { type EventInput, maxSearchMs, type Outcome, type StoredEvent } from '../../src/domain/event.ts';
 import type { EventFilter, EventPage } from '../../src/ports/events.ts';
@@ -8,8 +9,8 @@ import { walk } from './events-walk.ts';
 import {
   bodyEvents,
   bodyText,
-  eventId,
   outcomesOf,
+  placeOf,
   placeOfId,
   readSummary,
   type Summary,
@@ -55,13 +56,26 @@ function readCursor(cursor: string): Key {
   throw new HubError('bad_request', 'The cursor is not valid. Start again without one.');
 }
 
-/** True when the event, with its outcomes, fits. */
-export function fits(event: EventInput, outcomes: readonly Outcome[], filter: EventFilter): boolean {
-  const { toolName, verdict, mode, since, until, search } = filter;
+/** True when the event, with its outcomes, fits. @param seq its place in the order of arrival */
+export function fits(
+  event: EventInput,
+  outcomes: readonly Outcome[],
+  filter: EventFilter,
+  seq: number,
+): boolean {
+  const { toolName, verdict, verdicts, mode, since, until, search } = filter;
+  const { sessionId, parentSessionId, fromSeq, toSeq } = filter;
   return (
     (toolName === undefined || event.tool_name === toolName) &&
     (verdict === undefined || event.verdict === verdict || outcomes.some((o) => o.verdict === verdict)) &&
+    (verdicts === undefined ||
+      isWanted(verdicts, event.verdict) ||
+      outcomes.some((o) => isWanted(verdicts, o.verdict))) &&
     (mode === undefined || event.mode === mode) &&
+    (sessionId === undefined || sessionOf(event) === sessionId) &&
+    (parentSessionId === undefined || parentSessionOf(event) === parentSessionId) &&
+    (fromSeq === undefined || seq >= fromSeq) &&
+    (toSeq === undefined || seq <= toSeq) &&
     (since === undefined || event.timestamp >= since) &&
     (until === undefined || event.timestamp <= until) &&
     (search === undefined || mentions(event, search.toLowerCase()))
@@ -70,8 +84,8 @@ export function fits(event: EventInput, outcomes: readonly Outcome[], filter: Ev
 
 function mentions(event: EventInput, needle: string): boolean {
   const name = event.payload?.decision_name;
-  return [event.agent_id, event.tool_name, event.call_id, typeof name === 'string' ? name : ''].some((text) =>
-    text.toLowerCase().includes(needle),
+  return [event.agent_id, event.tool_name, callIdOf(event) ?? event.call_id, name].some(
+    (text) => typeof text === 'string' && text.toLowerCase().includes(needle),
   );
 }
 
@@ -83,24 +97,29 @@ export function* fitting(
 ): Generator<{ event: EventInput; outcomes: readonly Outcome[]; position: number }, void, undefined> {
   const text = bodyText(db, segment.id);
   if (text === null) return;
+  // Cheaper than parsing, and never wrong: whatever holds a text holds its JSON form.
   if (filter.search !== undefined) {
-    // Cheaper than parsing, and never wrong: whatever holds the text holds its JSON form.
     const needle = JSON.stringify(filter.search).slice(1, -1).toLowerCase();
     if (!text.toLowerCase().includes(needle)) return;
+  }
+  for (const session of [filter.sessionId, filter.parentSessionId]) {
+    if (session !== undefined && !text.includes(JSON.stringify(session))) return;
   }
   const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
   for (const [position, event] of bodyEvents(text).entries()) {
     if (!event) continue;
     const said = outcomes?.get(position) ?? [];
-    if (fits(event, said, filter)) yield { event, outcomes: said, position };
+    if (fits(event, said, filter, placeOf(segment.id, position))) yield { event, outcomes: said, position };
   }
 }
 
-const markOf = (db: Database): string => String(db.get('SELECT mark FROM store')?.[0]);
+/** The store's own mark, which the ids of its events hold. */
+export const markOf = (db: Database): string => String(db.get('SELECT mark FROM store')?.[0]);
 
 /** The event of this id. */
 export function eventOf(db: Database, tenantId: string, id: string): StoredEvent | null {
-  const place = placeOfId(markOf(db), id);
+  const mark = markOf(db);
+  const place = placeOfId(mark, id);
   const tenant = tenantNumber(db, tenantId);
   if (!place || tenant === null) return null;
   const row = db.get(`SELECT ${summaryColumns} FROM segments WHERE id = ? AND tenant = ?`, [
@@ -110,7 +129,7 @@ export function eventOf(db: Database, tenantId: string, id: string): StoredEvent
   const event = row && bodyEvents(bodyText(db, place.segment) ?? '[]')[place.position];
   if (!event) return null;
   const outcomes = outcomesOf(db, place.segment).get(place.position) ?? [];
-  return storedEvent(event, id, readSummary(row), outcomes);
+  return storedEvent(event, mark, place.position, readSummary(row), outcomes);
 }
 
 /** @param now milliseconds of a clock that never jumps */
@@ -166,7 +185,7 @@ export function eventSearch(db: Database, now = () => performance.now()) {
         if (below && compare(key, below) >= 0) continue;
         waiting.push({
           key,
-          event: storedEvent(event, eventId(mark, segment.id, position), segment, outcomes),
+          event: storedEvent(event, mark, position, segment, outcomes),
         });
       }
       waiting.sort((a, b) => compare(a.key, b.key));

@@ -1,7 +1,14 @@
 // Walks segments backwards in time, in windows, skipping those whose summary shows that nothing fits. Reads no bodies.
 import type { EventFilter } from '../../src/ports/events.ts';
 import type { Database, SqlValue } from './database.ts';
-import { readSummary, type Summary, segmentSpanMs, summaryColumns, tenantNumber } from './segment.ts';
+import {
+  readSummary,
+  type Summary,
+  segmentOf,
+  segmentSpanMs,
+  summaryColumns,
+  tenantNumber,
+} from './segment.ts';
 
 /** Segments looked at in one query, at most: bounds how long other reads wait. */
 const largestWindow = 4096;
@@ -26,6 +33,14 @@ function mayFit(filter: EventFilter, hi: number): Clause {
     const verdict = JSON.stringify(filter.verdict);
     add('(instr(tallies, ?) > 0 OR instr(later, ?) > 0)', verdict, verdict);
   }
+  const { verdicts, fromSeq, toSeq } = filter;
+  if (verdicts !== undefined && !verdicts.others) {
+    const words = verdicts.any.map((word) => JSON.stringify(word));
+    const either = words.map(() => 'instr(tallies, ?) > 0 OR instr(later, ?) > 0').join(' OR ');
+    add(`(${either || '0'})`, ...words.flatMap((word) => [word, word]));
+  }
+  if (fromSeq !== undefined) add('id >= ?', segmentOf(fromSeq));
+  if (toSeq !== undefined) add('id <= ?', segmentOf(toSeq));
   return { sql: parts.join(' AND '), params };
 }
 

@@ -44,6 +44,8 @@ export const approvalRoutes = routes({
       timeout_effect: z.enum(['deny', 'allow']).optional(),
       /** The same in the words of newer clients; counts when timeout_effect is absent. */
       timeout_action: z.enum(['block', 'deny', 'allow']).optional(),
+      /** The session of the agent that the call belongs to. */
+      session_id: line(255).nullish(),
       decision_source: line(255).nullish(),
       contract_name: line(255).nullish(),
     }),

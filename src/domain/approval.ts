@@ -11,6 +11,8 @@ export interface Approval {
   readonly tenantId: string;
   readonly status: ApprovalStatus;
   readonly agentId: string;
+  /** The session of the agent that the call belongs to; null when the agent did not say. */
+  readonly sessionId: string | null;
   readonly toolName: string;
   /** Null also where they were left out: `argsBytes` tells. */
   readonly toolArgs: JsonObject | null;

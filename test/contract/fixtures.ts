@@ -230,6 +230,7 @@ export function anApproval(over: Partial<Approval> = {}): Approval {
     tenantId: uuid(),
     status: 'pending',
     agentId: 'agent-1',
+    sessionId: null,
     toolName: 'send_mail',
     toolArgs,
     argsBytes: toolArgs === null ? 0 : Buffer.byteLength(JSON.stringify(toolArgs)),

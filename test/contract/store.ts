@@ -10,6 +10,8 @@ import type { Open } from './fixtures.ts';
 import { keyCheckContract } from './key-check.ts';
 import { contractsContract } from './library.ts';
 import { pagesContract } from './pages.ts';
+import { runsContract } from './runs.ts';
+import { runEventsContract } from './runs-events.ts';
 import { settingsContract } from './settings.ts';
 import { signingContract } from './signing.ts';
 import { bootstrapContract, keysContract, loginsContract, tenantsContract } from './tenants.ts';
@@ -37,4 +39,6 @@ export function storeContract(name: string, open: Open): void {
   eventsContract(name, open);
   eventsSearchContract(name, open);
   eventsModelContract(name, open);
+  runsContract(name, open);
+  runEventsContract(name, open);
 }

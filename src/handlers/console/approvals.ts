@@ -143,6 +143,7 @@ export async function requestApproval(hub: Hub, caller: KeyCaller, body: NewAppr
     env,
     timeoutSeconds: body.timeout,
     timeoutEffect: body.timeout_effect ?? (body.timeout_action === 'allow' ? 'allow' : 'deny'),
+    sessionId: body.session_id ?? null,
     decisionSource: body.decision_source ?? null,
     contractName: body.contract_name ?? null,
     decidedBy: null,

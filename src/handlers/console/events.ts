@@ -7,6 +7,7 @@ import { agentOf, outsideScope, requireAgent } from '../../app/acting-agent.ts';
 import { enforceLimit } from '../../app/rate-limit.ts';
 import { turns } from '../../concurrency/event-loop-budget.ts';
 import { scopeTest } from '../../domain/agent-scope.ts';
+import { actionOf, callIdOf, consoleVerdict } from '../../domain/decision-event.ts';
 import { HubError, notFound } from '../../domain/error.ts';
 import type { EventInput, Ingested, StoredEvent } from '../../domain/event.ts';
 import type { RepairContext } from '../../domain/event-repair.ts';
@@ -285,13 +286,21 @@ const filterOf = (query: Query, caller: Extract<Caller, { kind: 'user' | 'key' }
   ...omitUndefined({
     agentId: agentSeen(caller, query.agent_id),
     toolName: query.tool_name,
-    verdict: query.verdict,
+    ...(query.verdict === undefined ? {} : wordsOf(query.verdict)),
     mode: query.mode,
     since: query.since,
     until: query.until,
     search: query.search,
   }),
 });
+
+/** Words of the console that newer clients have another for: a filter finds both. */
+function wordsOf(verdict: string): Pick<EventFilter, 'verdict' | 'verdicts'> {
+  const action = actionOf(verdict);
+  return consoleVerdict(action) === verdict && action !== verdict
+    ? { verdicts: { any: [verdict, action], others: false } }
+    : { verdict };
+}
 
 /** The agent whose events a caller sees; absent: every one's. @throws HubError forbidden when a key that is bound to agents names none of them */
 function agentSeen(
@@ -309,17 +318,18 @@ const isSeen = ({ env, agent_id }: StoredEvent, caller: Extract<Caller, { kind: 
 
 const render = (event: StoredEvent) => ({
   id: event.id,
-  call_id: event.unnamed ? null : event.call_id,
+  call_id: callIdOf(event),
   agent_id: event.agent_id,
   sent_by: event.sent_by ?? null,
   tool_name: event.tool_name,
-  verdict: event.verdict,
+  verdict: event.flat ? consoleVerdict(event.verdict) : event.verdict,
   mode: event.mode,
   timestamp: renderInstant(event.timestamp),
   payload: event.payload,
   env: event.env,
   created_at: iso(event.createdAt),
   ...(event.truncated ? { truncated: [...event.truncated] } : {}),
+  ...(event.sample ? { sample: true as const } : {}),
   outcomes: event.outcomes.map((outcome) => ({
     ...outcome,
     timestamp: renderInstant(outcome.timestamp),

@@ -30,6 +30,7 @@ export interface CreateApprovalRequest {
   readonly timeout?: number | undefined;
   readonly timeout_effect?: "deny" | "allow" | undefined;
   readonly timeout_action?: "block" | "deny" | "allow" | undefined;
+  readonly session_id?: string | null | undefined;
   readonly decision_source?: string | null | undefined;
   readonly contract_name?: string | null | undefined;
 }
