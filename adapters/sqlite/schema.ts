@@ -223,6 +223,11 @@ CREATE TABLE settings (
   PRIMARY KEY (tenant_id, name)) WITHOUT ROWID;
 `;
 
+/** Which tally of its segment an event is counted in, and when it was (segment.ts): what is counted needs no bodies. */
+const eventMarks = `
+ALTER TABLE segments ADD COLUMN marks BLOB;
+`;
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -236,6 +241,7 @@ const migrations: readonly string[] = [
   retirement,
   outcomeKeys,
   settings,
+  eventMarks,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

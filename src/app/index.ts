@@ -4,6 +4,7 @@ import { type Bundles, createBundles } from './bundles.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
+import { createEventExports, type EventExports } from './event-exports.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
@@ -15,6 +16,7 @@ export interface App {
   readonly compositions: Compositions;
   readonly contracts: Contracts;
   readonly deployments: Deployments;
+  readonly eventExports: EventExports;
   readonly toolSettings: ToolSettings;
 }
 
@@ -27,6 +29,7 @@ export function createApp(ports: AppPorts): App {
     deployments,
     bundles: createBundles(ports),
     compositions: createCompositions({ ...ports, assembler, releases }),
+    eventExports: createEventExports(ports),
     contracts: createContracts({ ...ports, rollouts }),
     toolSettings: createToolSettings(ports),
   };
