@@ -10,6 +10,7 @@ import { eventRoutes } from './events.ts';
 import { healthRoutes } from './health.ts';
 import { keyRoutes } from './keys.ts';
 import { operatorRoutes } from './operator.ts';
+import { operatorTokenRoutes } from './operator-tokens.ts';
 import { overviewRoutes } from './overview.ts';
 import { routes } from './route.ts';
 import { ruleRoutes } from './rules.ts';
@@ -22,6 +23,7 @@ export const api = routes({
   ...setupRoutes,
   ...authRoutes,
   ...operatorRoutes,
+  ...operatorTokenRoutes,
   ...healthRoutes,
   ...keyRoutes,
   ...contractRoutes,

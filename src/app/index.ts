@@ -4,6 +4,8 @@ import { type Bundles, createBundles } from './bundles.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
+import { createKeys, type Keys } from './keys.ts';
+import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
@@ -15,6 +17,8 @@ export interface App {
   readonly compositions: Compositions;
   readonly contracts: Contracts;
   readonly deployments: Deployments;
+  readonly keys: Keys;
+  readonly operatorTokens: OwnTokens;
   readonly toolSettings: ToolSettings;
 }
 
@@ -28,6 +32,8 @@ export function createApp(ports: AppPorts): App {
     bundles: createBundles(ports),
     compositions: createCompositions({ ...ports, assembler, releases }),
     contracts: createContracts({ ...ports, rollouts }),
+    keys: createKeys(ports),
+    operatorTokens: createOperatorTokens({ ...ports, provider: null }),
     toolSettings: createToolSettings(ports),
   };
 }
