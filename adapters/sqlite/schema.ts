@@ -223,6 +223,10 @@ CREATE TABLE settings (
   PRIMARY KEY (tenant_id, name)) WITHOUT ROWID;
 `;
 
+const people = `
+CREATE INDEX users_of_tenant ON users (tenant_id, email);
+`;
+
 // A key may be for every environment. Keys are few: copying them is cheaper than a word that stands for none.
 const workspaceKeys = `
 CREATE TABLE keys_of_workspaces (
@@ -249,6 +253,7 @@ const migrations: readonly string[] = [
   retirement,
   outcomeKeys,
   settings,
+  people,
   workspaceKeys,
 ];
 

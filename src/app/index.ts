@@ -6,6 +6,7 @@ import { type Contracts, createContracts } from './contracts.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
+import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
@@ -17,6 +18,7 @@ export interface App {
   readonly compositions: Compositions;
   readonly contracts: Contracts;
   readonly deployments: Deployments;
+  readonly people: People;
   readonly keys: Keys;
   readonly operatorTokens: OwnTokens;
   readonly toolSettings: ToolSettings;
@@ -32,6 +34,7 @@ export function createApp(ports: AppPorts): App {
     bundles: createBundles(ports),
     compositions: createCompositions({ ...ports, assembler, releases }),
     contracts: createContracts({ ...ports, rollouts }),
+    people: createPeople(ports),
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: null }),
     toolSettings: createToolSettings(ports),

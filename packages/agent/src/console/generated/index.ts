@@ -19,3 +19,4 @@ export type * from './setup.ts';
 export type * from './shared.ts';
 export type * from './stats.ts';
 export type * from './streams.ts';
+export type * from './users.ts';

@@ -17,6 +17,7 @@ import { type SettingsOperations, settingsRoutes } from './settings.ts';
 import { type SetupOperations, setupRoutes } from './setup.ts';
 import { type StatsOperations, statsRoutes } from './stats.ts';
 import { type StreamsOperations, streamsRoutes } from './streams.ts';
+import { type UsersOperations, usersRoutes } from './users.ts';
 
 export interface ConsoleOperations
   extends AgentsOperations,
@@ -36,7 +37,8 @@ export interface ConsoleOperations
     SettingsOperations,
     SetupOperations,
     StatsOperations,
-    StreamsOperations {}
+    StreamsOperations,
+    UsersOperations {}
 
 export const consoleRoutes = {
   ...agentsRoutes,
@@ -57,4 +59,5 @@ export const consoleRoutes = {
   ...setupRoutes,
   ...statsRoutes,
   ...streamsRoutes,
+  ...usersRoutes,
 } as const;
