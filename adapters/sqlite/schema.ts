@@ -1,6 +1,7 @@
 // The tables and how an older file becomes a current one. Each migration runs once, in its own transaction; published ones never change.
 import { HubError } from '../../src/domain/error.ts';
 import type { Database } from './database.ts';
+import { eventMarks } from './schema-events.ts';
 
 const control = `
 CREATE TABLE tenants (id TEXT PRIMARY KEY, name TEXT NOT NULL, created_at INTEGER NOT NULL);
@@ -223,9 +224,21 @@ CREATE TABLE settings (
   PRIMARY KEY (tenant_id, name)) WITHOUT ROWID;
 `;
 
-/** Which tally of its segment an event is counted in, and when it was (segment.ts): what is counted needs no bodies. */
-const eventMarks = `
-ALTER TABLE segments ADD COLUMN marks BLOB;
+const people = `
+CREATE INDEX users_of_tenant ON users (tenant_id, email);
+`;
+
+// A key may be for every environment. Keys are few: copying them is cheaper than a word that stands for none.
+const workspaceKeys = `
+CREATE TABLE keys_of_workspaces (
+  id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, env TEXT, label TEXT, prefix TEXT NOT NULL,
+  hash TEXT NOT NULL UNIQUE, created_by TEXT NOT NULL, created_at INTEGER NOT NULL, last_used_at INTEGER,
+  revoked_at INTEGER, agent_pattern TEXT, expires_at INTEGER);
+INSERT INTO keys_of_workspaces SELECT id, tenant_id, env, label, prefix, hash, created_by, created_at, last_used_at,
+  revoked_at, agent_pattern, expires_at FROM keys ORDER BY rowid;
+DROP TABLE keys;
+ALTER TABLE keys_of_workspaces RENAME TO keys;
+CREATE INDEX keys_live ON keys (tenant_id, created_at) WHERE revoked_at IS NULL;
 `;
 
 const migrations: readonly string[] = [
@@ -241,6 +254,8 @@ const migrations: readonly string[] = [
   retirement,
   outcomeKeys,
   settings,
+  people,
+  workspaceKeys,
   eventMarks,
 ];
 

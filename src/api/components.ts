@@ -26,9 +26,11 @@ import {
 import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './frames.ts';
 import { link, storageState } from './health.ts';
 import { truncatedField } from './listed.ts';
+import { givenToken } from './operator-tokens.ts';
 import { rule } from './rules.ts';
 import { toolArguments, toolSettings } from './settings.ts';
 import { keySuccession } from './signature.ts';
+import { user } from './users.ts';
 
 const pascal = (name: string): string =>
   name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
@@ -48,6 +50,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   Mode: mode,
   Truncated: truncatedField,
   Message: message,
+  User: user,
   BundleName: bundleName,
   BundleVersion: bundleVersion,
   Deployment: deployment,
@@ -72,6 +75,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   AgentTags: tagMap,
   AssignmentRule: rule,
   AssignmentSource: assignmentSource,
+  OperatorTokenGiven: givenToken,
   ToolArguments: toolArguments,
   ToolSettings: toolSettings,
   StorageState: storageState,

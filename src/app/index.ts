@@ -5,6 +5,9 @@ import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createEventExports, type EventExports } from './event-exports.ts';
+import { createKeys, type Keys } from './keys.ts';
+import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
+import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
@@ -16,6 +19,9 @@ export interface App {
   readonly compositions: Compositions;
   readonly contracts: Contracts;
   readonly deployments: Deployments;
+  readonly people: People;
+  readonly keys: Keys;
+  readonly operatorTokens: OwnTokens;
   readonly eventExports: EventExports;
   readonly toolSettings: ToolSettings;
 }
@@ -31,6 +37,9 @@ export function createApp(ports: AppPorts): App {
     compositions: createCompositions({ ...ports, assembler, releases }),
     eventExports: createEventExports(ports),
     contracts: createContracts({ ...ports, rollouts }),
+    people: createPeople(ports),
+    keys: createKeys(ports),
+    operatorTokens: createOperatorTokens({ ...ports, provider: null }),
     toolSettings: createToolSettings(ports),
   };
 }

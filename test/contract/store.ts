@@ -13,6 +13,7 @@ import { pagesContract } from './pages.ts';
 import { settingsContract } from './settings.ts';
 import { signingContract } from './signing.ts';
 import { bootstrapContract, keysContract, loginsContract, tenantsContract } from './tenants.ts';
+import { usersContract } from './users.ts';
 
 /**
  * Runs all suites.
@@ -22,6 +23,7 @@ export function storeContract(name: string, open: Open): void {
   bootstrapContract(name, open);
   tenantsContract(name, open);
   loginsContract(name, open);
+  usersContract(name, open);
   keysContract(name, open);
   signingContract(name, open);
   keyCheckContract(name, open);
