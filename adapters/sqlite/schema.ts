@@ -223,6 +223,12 @@ CREATE TABLE settings (
   PRIMARY KEY (tenant_id, name)) WITHOUT ROWID;
 `;
 
+// What is gone keeps its row, so that its numbers and hashes are not given again.
+const takingAway = `
+ALTER TABLE deployments ADD COLUMN forced INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE bundles ADD COLUMN deleted_at INTEGER;
+`;
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -236,6 +242,7 @@ const migrations: readonly string[] = [
   retirement,
   outcomeKeys,
   settings,
+  takingAway,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

@@ -4,6 +4,7 @@ import { type Bundles, createBundles } from './bundles.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
+import { createInspector, type Inspector } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
@@ -15,18 +16,21 @@ export interface App {
   readonly compositions: Compositions;
   readonly contracts: Contracts;
   readonly deployments: Deployments;
+  readonly inspector: Inspector;
   readonly toolSettings: ToolSettings;
 }
 
 export function createApp(ports: AppPorts): App {
-  const deployments = createDeployments(ports);
+  const inspector = createInspector(ports);
+  const deployments = createDeployments({ ...ports, inspector });
   const assembler = createAssembler(ports);
-  const releases = createReleases({ ...ports, deployments });
-  const rollouts = createRollouts({ ...ports, assembler, releases });
+  const releases = createReleases({ ...ports, deployments, inspector });
+  const rollouts = createRollouts({ ...ports, assembler, releases, inspector });
   return {
     deployments,
-    bundles: createBundles(ports),
-    compositions: createCompositions({ ...ports, assembler, releases }),
+    inspector,
+    bundles: createBundles({ ...ports, inspector }),
+    compositions: createCompositions({ ...ports, assembler, releases, inspector }),
     contracts: createContracts({ ...ports, rollouts }),
     toolSettings: createToolSettings(ports),
   };

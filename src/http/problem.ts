@@ -1,6 +1,7 @@
 // Errors as replies: the one table from error code to HTTP status. Logs nothing.
 import { maxProblems } from '../api/validation.ts';
 import { type ErrorCode, HubError } from '../domain/error.ts';
+import type { Finding } from '../domain/finding.ts';
 
 /** Error code → status. */
 export const statusOf: { readonly [C in ErrorCode]: number } = {
@@ -35,7 +36,11 @@ export const statusOf: { readonly [C in ErrorCode]: number } = {
 export interface Problem {
   readonly status: number;
   readonly headers: readonly (readonly [string, string])[];
-  readonly body: { readonly detail: unknown; readonly code: ErrorCode };
+  readonly body: {
+    readonly detail: unknown;
+    readonly code: ErrorCode;
+    readonly problems?: readonly Finding[];
+  };
 }
 
 /** The reply of an error. Errors that are not HubErrors say nothing of themselves. */
@@ -54,7 +59,8 @@ export function problemOf(error: unknown): Problem {
   if (detail.allow) headers.push(['Allow', allowOf(detail.allow)]);
   const listed = code === 'validation_failed' && detail.problems && detail.problems.length > 0;
   const problems = detail.problems?.slice(0, maxProblems).map(({ loc, msg }) => ({ loc, msg }));
-  return { status, headers, body: { detail: listed ? problems : message, code } };
+  const found = detail.findings ? { problems: detail.findings } : {};
+  return { status, headers, body: { detail: listed ? problems : message, code, ...found } };
 }
 
 /** An Allow header: what the table names, and what follows from it. */
