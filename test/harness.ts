@@ -9,6 +9,7 @@ import { createLocalJobs } from '../adapters/local/jobs.ts';
 import { createLocalLimits } from '../adapters/local/limits.ts';
 import { systemClock } from '../adapters/node/clock.ts';
 import { createEvaluator, type EvaluatorOptions } from '../adapters/node/evaluator/evaluator.ts';
+import { createOutbound } from '../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../adapters/node/secrets.ts';
 import { openSqliteInline } from '../adapters/sqlite/index.ts';
 import { type Caller, List, Reply, type Request } from '../src/api/call.ts';
@@ -170,6 +171,8 @@ export async function makeHub(
     requestLimits: limits,
     registrar,
     ruleSets,
+    // Other services are played on loopback; how long they take is real time.
+    outbound: createOutbound({ clock: systemClock, allowPrivate: true, allow: [] }),
     clock,
     secrets,
     log: silentLog,

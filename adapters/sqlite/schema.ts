@@ -223,6 +223,10 @@ CREATE TABLE settings (
   PRIMARY KEY (tenant_id, name)) WITHOUT ROWID;
 `;
 
+const people = `
+CREATE INDEX users_of_tenant ON users (tenant_id, email);
+`;
+
 // What is gone keeps its row, so that its numbers and hashes are not given again.
 const takingAway = `
 ALTER TABLE deployments ADD COLUMN forced INTEGER NOT NULL DEFAULT 0;
@@ -242,6 +246,7 @@ const migrations: readonly string[] = [
   retirement,
   outcomeKeys,
   settings,
+  people,
   takingAway,
 ];
 

@@ -63,6 +63,10 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     addUser: 'write',
     userByEmail: 'read',
     userById: 'read',
+    users: 'read',
+    setAdmin: 'write',
+    removeUser: 'write',
+    setPassword: 'write',
     tenantIds: 'read',
   },
   logins: {

@@ -30,6 +30,7 @@ import { truncatedField } from './listed.ts';
 import { rule } from './rules.ts';
 import { toolArguments, toolSettings } from './settings.ts';
 import { keySuccession } from './signature.ts';
+import { user } from './users.ts';
 
 const pascal = (name: string): string =>
   name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
@@ -49,6 +50,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   Mode: mode,
   Truncated: truncatedField,
   Message: message,
+  User: user,
   BundleName: bundleName,
   BundleVersion: bundleVersion,
   Deployment: deployment,

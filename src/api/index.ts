@@ -17,10 +17,12 @@ import { sessionRoutes } from './sessions.ts';
 import { settingRoutes } from './settings.ts';
 import { setupRoutes } from './setup.ts';
 import { streamRoutes } from './streams.ts';
+import { userRoutes } from './users.ts';
 
 export const api = routes({
   ...setupRoutes,
   ...authRoutes,
+  ...userRoutes,
   ...operatorRoutes,
   ...healthRoutes,
   ...keyRoutes,

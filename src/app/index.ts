@@ -5,6 +5,7 @@ import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createInspector, type Inspector } from './inspection.ts';
+import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
@@ -16,6 +17,7 @@ export interface App {
   readonly compositions: Compositions;
   readonly contracts: Contracts;
   readonly deployments: Deployments;
+  readonly people: People;
   readonly inspector: Inspector;
   readonly toolSettings: ToolSettings;
 }
@@ -32,6 +34,7 @@ export function createApp(ports: AppPorts): App {
     bundles: createBundles({ ...ports, inspector }),
     compositions: createCompositions({ ...ports, assembler, releases, inspector }),
     contracts: createContracts({ ...ports, rollouts }),
+    people: createPeople(ports),
     toolSettings: createToolSettings(ports),
   };
 }

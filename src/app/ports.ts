@@ -11,6 +11,7 @@ import type { Jobs } from '../ports/jobs.ts';
 import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
 import type { NodeHealth } from '../ports/node-health.ts';
+import type { Outbound } from '../ports/outbound.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
 import type { Registrar } from './registrar.ts';
@@ -53,6 +54,8 @@ export interface AppPorts {
   readonly limits: Limits;
   /** Limits of a caller's requests, which must not need more than this process. */
   readonly requestLimits: Limits;
+  /** Every call to another service. */
+  readonly outbound: Outbound;
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly log: Log;

@@ -6,6 +6,7 @@ import { maxConnections } from '../../adapters/node/descriptors.ts';
 import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
 import { createLog } from '../../adapters/node/log.ts';
 import { masterSecret } from '../../adapters/node/master.ts';
+import { createOutbound } from '../../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { type Server, startServer } from '../../adapters/uws/server.ts';
 import { api } from '../api/index.ts';
@@ -117,6 +118,11 @@ export async function startHub(config: Config): Promise<RunningHub> {
     requestLimits: parts.requestLimits,
     registrar: parts.registrar,
     ruleSets,
+    outbound: createOutbound({
+      clock,
+      allowPrivate: config.allowPrivateOutbound,
+      allow: config.outboundAllow,
+    }),
     clock,
     secrets,
     log,

@@ -18,6 +18,8 @@ export const limitNames = {
   /** @param emailHash of the lower-cased e-mail, whether or not it is known */
   loginOfEmail: (emailHash: string) => `login-email:${emailHash}`,
   loginOfDevice: (deviceId: string) => `login-device:${deviceId}`,
+  /** Wrong old passwords where a user changes the password. */
+  passwordOfUser: (userId: string) => `password-user:${userId}`,
   setup: (network: string) => `setup:${network}`,
   operator: (network: string) => `operator:${network}`,
   requestsOfKey: (caller: KeyHolder) => `requests-key:${together(caller)}`,

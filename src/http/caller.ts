@@ -202,7 +202,8 @@ export function createCallers(options: CallersOptions): Callers {
 
     async isStillValid(caller) {
       if (caller.kind === 'user') {
-        return (await options.logins.get(caller.tokenHash, options.clock.now())) !== null;
+        const login = await options.logins.get(caller.tokenHash, options.clock.now());
+        return login !== null && (await options.users.userById(login.userId)) !== null;
       }
       const key = await options.keys.byHash(caller.keyHash);
       return key !== null && key.revokedAt === null && !isExpired(key, options.clock.now());

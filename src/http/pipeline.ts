@@ -263,10 +263,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         'request',
       );
       const shared: HeaderList = [['X-Request-Id', id], ...securityHeaders];
+      // A browser's clock may be wrong, and what a page counts down was timed by this one.
+      const time: HeaderList =
+        seen.caller.kind === 'user' ? [['X-Server-Time', new Date(clock.now()).toISOString()]] : [];
       const fromCors = raw.method === 'OPTIONS' ? [] : cors.reply(raw.headers.get('origin'));
       return {
         ...response,
-        headers: [...response.headers, ...shared, ...fromCors],
+        headers: [...response.headers, ...shared, ...time, ...fromCors],
         caller: response.body === null ? '' : nameOf(seen.caller, network),
       };
     },

@@ -14,6 +14,7 @@ import { settingsContract } from './settings.ts';
 import { signingContract } from './signing.ts';
 import { takingAwayContract } from './taking-away.ts';
 import { bootstrapContract, keysContract, loginsContract, tenantsContract } from './tenants.ts';
+import { usersContract } from './users.ts';
 
 /**
  * Runs all suites.
@@ -23,6 +24,7 @@ export function storeContract(name: string, open: Open): void {
   bootstrapContract(name, open);
   tenantsContract(name, open);
   loginsContract(name, open);
+  usersContract(name, open);
   keysContract(name, open);
   signingContract(name, open);
   keyCheckContract(name, open);

@@ -196,12 +196,23 @@ describe('login cookies', () => {
     const create = () =>
       pipeline.handle(raw('POST', '/api/v1/keys', asUser, '{"env":"staging"}')).then(({ status }) => status);
     expect(await create()).toBe(403);
-    people.user = { ...people.user, isAdmin: true };
+    if (people.user) people.user = { ...people.user, isAdmin: true };
     clock.advance(5_000);
     expect(await create()).toBe(201);
     logins.clear();
     await broadcast.control({ kind: 'login_ended', tokenHash: hashOf('token') });
     expect(await create()).toBe(401);
+  });
+});
+
+describe('the login of a user who was removed', () => {
+  it('is not valid any more, although the store has it still', async () => {
+    const { callers, people } = edge();
+    const { caller } = await callers.find({ auth: ['cookie'] }, new Map(Object.entries(asUser)), '');
+    const login = caller as Extract<Caller, { kind: 'user' }>;
+    expect(await callers.isStillValid(login)).toBe(true);
+    people.user = null;
+    expect(await callers.isStillValid(login)).toBe(false);
   });
 });
 

@@ -278,7 +278,7 @@ export function edge(
     createdAt: clock.now(),
     expiresAt: clock.now() + sessionTtlMs,
   });
-  const people = { user };
+  const people: { user: User | null } = { user };
   const operatorGuesses = createLocalLimits({ clock });
   const callers = createCallers({
     keys: {

@@ -17,10 +17,12 @@ import { rules } from './rules.ts';
 import { sessions } from './sessions.ts';
 import { settings } from './settings.ts';
 import { setup } from './setup.ts';
+import { users } from './users.ts';
 
 export const handlers: Handlers<typeof api> = {
   ...setup,
   ...auth,
+  ...users,
   ...operator,
   ...health,
   ...keys,

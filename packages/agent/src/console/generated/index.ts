@@ -18,3 +18,4 @@ export type * from './setup.ts';
 export type * from './shared.ts';
 export type * from './stats.ts';
 export type * from './streams.ts';
+export type * from './users.ts';

@@ -16,6 +16,7 @@ import { type SettingsOperations, settingsRoutes } from './settings.ts';
 import { type SetupOperations, setupRoutes } from './setup.ts';
 import { type StatsOperations, statsRoutes } from './stats.ts';
 import { type StreamsOperations, streamsRoutes } from './streams.ts';
+import { type UsersOperations, usersRoutes } from './users.ts';
 
 export interface ConsoleOperations
   extends AgentsOperations,
@@ -34,7 +35,8 @@ export interface ConsoleOperations
     SettingsOperations,
     SetupOperations,
     StatsOperations,
-    StreamsOperations {}
+    StreamsOperations,
+    UsersOperations {}
 
 export const consoleRoutes = {
   ...agentsRoutes,
@@ -54,4 +56,5 @@ export const consoleRoutes = {
   ...setupRoutes,
   ...statsRoutes,
   ...streamsRoutes,
+  ...usersRoutes,
 } as const;
