@@ -27,6 +27,7 @@ import {
 import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './frames.ts';
 import { link, storageState } from './health.ts';
 import { truncatedField } from './listed.ts';
+import { givenToken } from './operator-tokens.ts';
 import { rule } from './rules.ts';
 import { toolArguments, toolSettings } from './settings.ts';
 import { keySuccession } from './signature.ts';
@@ -76,6 +77,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   AgentTags: tagMap,
   AssignmentRule: rule,
   AssignmentSource: assignmentSource,
+  OperatorTokenGiven: givenToken,
   ToolArguments: toolArguments,
   ToolSettings: toolSettings,
   StorageState: storageState,

@@ -143,7 +143,7 @@ export const consoleDashboardFrames = {
   ),
   api_key_created: event('api_key_created', 'An API key is created.', {
     key_id: uuid,
-    env,
+    env: env.nullable(),
     label: z.string().nullable(),
   }),
   api_key_revoked: event('api_key_revoked', 'An API key is revoked.', { key_id: uuid }),

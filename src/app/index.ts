@@ -5,6 +5,8 @@ import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createInspector, type Inspector } from './inspection.ts';
+import { createKeys, type Keys } from './keys.ts';
+import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
@@ -18,6 +20,8 @@ export interface App {
   readonly contracts: Contracts;
   readonly deployments: Deployments;
   readonly people: People;
+  readonly keys: Keys;
+  readonly operatorTokens: OwnTokens;
   readonly inspector: Inspector;
   readonly toolSettings: ToolSettings;
 }
@@ -35,6 +39,8 @@ export function createApp(ports: AppPorts): App {
     compositions: createCompositions({ ...ports, assembler, releases, inspector }),
     contracts: createContracts({ ...ports, rollouts }),
     people: createPeople(ports),
+    keys: createKeys(ports),
+    operatorTokens: createOperatorTokens({ ...ports, provider: null }),
     toolSettings: createToolSettings(ports),
   };
 }

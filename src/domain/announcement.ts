@@ -76,7 +76,7 @@ export interface Announcements {
   apiKeyCreated: {
     readonly tenantId: string;
     readonly keyId: string;
-    readonly env: Env;
+    readonly env: Env | null;
     readonly label: string | null;
   };
   apiKeyRevoked: { readonly tenantId: string; readonly keyId: string };

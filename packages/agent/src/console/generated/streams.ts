@@ -11,7 +11,7 @@ export interface AgentAssignmentChangedEvent {
 export interface ApiKeyCreatedEvent {
   readonly type: "api_key_created";
   readonly key_id: Uuid;
-  readonly env: Environment;
+  readonly env: Environment | null;
   readonly label: string | null;
 }
 
