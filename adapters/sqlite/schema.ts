@@ -241,6 +241,12 @@ ALTER TABLE keys_of_workspaces RENAME TO keys;
 CREATE INDEX keys_live ON keys (tenant_id, created_at) WHERE revoked_at IS NULL;
 `;
 
+// What is gone keeps its row, so that its numbers and hashes are not given again.
+const takingAway = `
+ALTER TABLE deployments ADD COLUMN forced INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE bundles ADD COLUMN deleted_at INTEGER;
+`;
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -256,6 +262,7 @@ const migrations: readonly string[] = [
   settings,
   people,
   workspaceKeys,
+  takingAway,
   eventMarks,
 ];
 

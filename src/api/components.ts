@@ -7,6 +7,7 @@ import { message } from './auth.ts';
 import { version as bundleVersion, deployment } from './bundles.ts';
 import { detail as composition, item, updateStrategy } from './compositions.ts';
 import { detail as contract } from './contracts.ts';
+import { lintFinding } from './evaluate.ts';
 import { eventBatch, eventInput, manifest, outcome, rejected, stored } from './events.ts';
 import {
   anyObject,
@@ -54,6 +55,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   BundleName: bundleName,
   BundleVersion: bundleVersion,
   Deployment: deployment,
+  Finding: lintFinding,
   KeySuccession: keySuccession,
   ContractId: contractId,
   ContractType: contractType,
