@@ -39,8 +39,6 @@ export function createApp(ports: AppPorts): App {
     inspector,
     bundles: createBundles({ ...ports, inspector }),
     compositions: createCompositions({ ...ports, assembler, releases, inspector }),
-    bundles: createBundles(ports),
-    compositions: createCompositions({ ...ports, assembler, releases }),
     eventExports: createEventExports(ports),
     contracts: createContracts({ ...ports, rollouts }),
     people: createPeople(ports),
