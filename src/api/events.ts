@@ -102,7 +102,7 @@ const filters = {
 const range = { since: instantInput.optional(), until: instantInput.optional() };
 
 /** Counts of one field's values: the 50 most frequent, and the others together. */
-const facet = z.object({
+export const facet = z.object({
   top: z.array(z.object({ value: z.string(), count: z.number().int() })),
   rest: z.object({ values: z.number().int(), count: z.number().int() }),
 });

@@ -52,69 +52,26 @@ export interface AuditEventOutcome {
   readonly sent_by: string | null;
 }
 
+export interface EventFacet {
+  readonly top: readonly {
+    readonly value: string;
+    readonly count: number;
+  }[];
+  readonly rest: {
+    readonly values: number;
+    readonly count: number;
+  };
+}
+
 export interface EventFacetsReply {
   readonly total: number;
   readonly facets: {
-    readonly agent_id: {
-      readonly top: readonly {
-        readonly value: string;
-        readonly count: number;
-      }[];
-      readonly rest: {
-        readonly values: number;
-        readonly count: number;
-      };
-    };
-    readonly tool_name: {
-      readonly top: readonly {
-        readonly value: string;
-        readonly count: number;
-      }[];
-      readonly rest: {
-        readonly values: number;
-        readonly count: number;
-      };
-    };
-    readonly verdict: {
-      readonly top: readonly {
-        readonly value: string;
-        readonly count: number;
-      }[];
-      readonly rest: {
-        readonly values: number;
-        readonly count: number;
-      };
-    };
-    readonly mode: {
-      readonly top: readonly {
-        readonly value: string;
-        readonly count: number;
-      }[];
-      readonly rest: {
-        readonly values: number;
-        readonly count: number;
-      };
-    };
-    readonly decision_name: {
-      readonly top: readonly {
-        readonly value: string;
-        readonly count: number;
-      }[];
-      readonly rest: {
-        readonly values: number;
-        readonly count: number;
-      };
-    };
-    readonly env: {
-      readonly top: readonly {
-        readonly value: string;
-        readonly count: number;
-      }[];
-      readonly rest: {
-        readonly values: number;
-        readonly count: number;
-      };
-    };
+    readonly agent_id: EventFacet;
+    readonly tool_name: EventFacet;
+    readonly verdict: EventFacet;
+    readonly mode: EventFacet;
+    readonly decision_name: EventFacet;
+    readonly env: EventFacet;
   };
 }
 
