@@ -227,6 +227,13 @@ const people = `
 CREATE INDEX users_of_tenant ON users (tenant_id, email);
 `;
 
+const approvalContext = `
+ALTER TABLE approvals ADD COLUMN contracts TEXT;
+ALTER TABLE approvals ADD COLUMN principal TEXT;
+ALTER TABLE approvals ADD COLUMN session_id TEXT;
+ALTER TABLE approvals ADD COLUMN call_id TEXT;
+`;
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -241,6 +248,7 @@ const migrations: readonly string[] = [
   outcomeKeys,
   settings,
   people,
+  approvalContext,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);
