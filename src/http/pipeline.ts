@@ -1,6 +1,6 @@
 // From a raw request to a raw response: match → caller → limit → parse → handle → encode. The only catch. Knows no socket and no noun.
 import type { Caller, Request } from '../api/call.ts';
-import { defaultBody, type RouteDeclaration, type RouteTable } from '../api/route.ts';
+import { type ApiFamily, defaultBody, type RouteDeclaration } from '../api/route.ts';
 import type { StreamHandlers } from '../api/stream.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
 import { HubError } from '../domain/error.ts';
@@ -17,11 +17,11 @@ import { type Cors, type HeaderList, securityHeaders } from './headers.ts';
 import type { Live } from './live/live.ts';
 import type { Metrics } from './metrics.ts';
 import { parse } from './parse.ts';
-import { allowOf, problemOf } from './problem.ts';
+import { allowOf, errorReply } from './problem.ts';
 import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
 import { createReads } from './reads.ts';
 import { roughBytes } from './rough-bytes.ts';
-import { createRouter } from './router.ts';
+import { createRouter, families } from './router.ts';
 import { createSearches } from './searches.ts';
 import { openStream } from './streams.ts';
 import { checkOwnEnvironment, validate } from './validate.ts';
@@ -57,7 +57,7 @@ export function bind<Hub>(
 }
 
 export interface PipelineOptions {
-  readonly tables: readonly RouteTable[];
+  readonly families: readonly ApiFamily[];
   readonly serve: Serve;
   readonly callers: Callers;
   readonly limits: Limits;
@@ -100,7 +100,8 @@ const streamsPerMinute = 60_000;
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { serve, callers, limits, live, cors, metrics, secrets, clock, log } = options;
   const budgets = options.budgets ?? createBudgets();
-  const router = createRouter(options.tables);
+  const router = createRouter(options.families.map(({ routes }) => routes));
+  const familyOf = families(options.families);
   const searches = createSearches(clock);
   const reads = createReads(clock);
   const behindProxies = clientAddress(options.trustedProxies);
@@ -191,13 +192,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   async function checkLimit(declaration: RouteDeclaration, caller: Caller, network: string): Promise<void> {
     const limit = declaration.limit ?? (isStream(declaration) ? 'stream' : 'standard');
     if (limit === 'stream') {
-      if (caller.kind === 'key') await within(limitNames.streamsOfKey(caller), streamsPerMinute);
-      else if (caller.kind === 'user')
-        await within(limitNames.streamsOfUser(caller.userId), streamsPerMinute);
+      const name = limitNames.streamsOf(caller);
+      if (name !== null) await within(name, streamsPerMinute);
     } else if (limit === 'standard') {
       const max = options.standardPerMinute ?? 6_000;
-      if (caller.kind === 'key') await within(limitNames.requestsOfKey(caller), max);
-      else if (caller.kind === 'user') await within(limitNames.requestsOfUser(caller.userId), max);
+      const name = limitNames.requestsOf(caller);
+      if (name !== null) await within(name, max);
       // Routes that anybody may call are not limited unless they say so.
       else if (declaration.limit !== undefined) await within(limitNames.requestsOfNetwork(network), max);
     }
@@ -240,10 +240,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         if (!(error instanceof HubError) || error.code === 'internal') {
           log.error({ err: error, request_id: id, route: seen.route }, 'request failed');
         }
-        const { status, headers, body } = problemOf(error);
-        const json: HeaderList = [['Content-Type', 'application/json'], ...noStore];
+        const { status, headers, json } = errorReply(error, familyOf(raw.path).errors, id);
         response = {
-          ...plain(status, [...headers, ...json], JSON.stringify(body)),
+          ...plain(status, [...headers, ...noStore], json),
           close: raw.refused !== null,
         };
       }
@@ -292,17 +291,14 @@ const streamHeaders: HeaderList = [
 ];
 
 /** Who waits for an answer. */
-function nameOf(caller: Caller, network: string): string {
-  if (caller.kind === 'key') return limitNames.requestsOfKey(caller);
-  return caller.kind === 'user'
-    ? limitNames.requestsOfUser(caller.userId)
-    : limitNames.requestsOfNetwork(network);
-}
+const nameOf = (caller: Caller, network: string): string =>
+  limitNames.requestsOf(caller) ?? limitNames.requestsOfNetwork(network);
 
 /** Keys and ids only: never a hash, an address of a mailbox or a credential. */
 function callerFields(caller: Caller): object {
-  if (caller.kind === 'key') return { caller: 'key', caller_id: caller.keyId };
+  if (caller.kind === 'key' || caller.kind === 'hostedKey') return { caller: 'key', caller_id: caller.keyId };
   if (caller.kind === 'user') return { caller: 'user', caller_id: caller.userId };
+  if (caller.kind === 'hostedOperator') return { caller: 'operator_token', caller_id: caller.subject };
   return { caller: caller.kind };
 }
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { api } from '../../src/api/index.ts';
 import type { RouteDeclaration } from '../../src/api/route.ts';
+import { bundleYaml } from '../handlers/library.ts';
 import { HubProcess } from './process.ts';
 
 const operatorToken = 'operator-token-of-at-least-32-characters';
@@ -39,7 +40,7 @@ async function furnish(cookie: string): Promise<Side> {
     name: 'theirs',
     contracts: [{ contract_id: 'theirs', position: 10 }],
   });
-  await post('/api/v1/bundles', { yaml_content: 'metadata: {name: theirs}\ncontracts: []\n' });
+  await post('/api/v1/bundles', { yaml_content: bundleYaml('theirs') });
   const rule = await post('/api/v1/assignment-rules', {
     priority: 1,
     pattern: 'x*',
