@@ -4,6 +4,9 @@ import { anyObject, approvalStatus, env, instant, instantInput, line, paging, te
 import { listed } from './listed.ts';
 import { routes } from './route.ts';
 
+/** A contract that asks a person, with what it says. */
+export const askingContract = z.object({ name: z.string(), message: z.string() });
+
 export const approval = z.object({
   id: uuid,
   status: approvalStatus,
@@ -18,7 +21,7 @@ export const approval = z.object({
   decision_source: z.string().nullable(),
   contract_name: z.string().nullable(),
   /** Every contract that asks, in order; null when the agent did not say. */
-  contracts: listed(z.array(z.object({ name: z.string(), message: z.string() }))).nullable(),
+  contracts: listed(z.array(askingContract)).nullable(),
   /** On whose behalf the agent calls; of one over 16 KiB only the size is kept. */
   principal: listed(anyObject).nullable(),
   session_id: z.string().nullable(),

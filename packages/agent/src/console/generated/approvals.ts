@@ -13,10 +13,7 @@ export interface Approval {
   readonly timeout_effect: "deny" | "allow";
   readonly decision_source: string | null;
   readonly contract_name: string | null;
-  readonly contracts: readonly {
-    readonly name: string;
-    readonly message: string;
-  }[] | Truncated | null;
+  readonly contracts: readonly AskingContract[] | Truncated | null;
   readonly principal: JsonObject | Truncated | null;
   readonly session_id: string | null;
   readonly call_id: string | null;
@@ -29,6 +26,11 @@ export interface Approval {
 }
 
 export type ApprovalStatus = "pending" | "approved" | "denied" | "timeout";
+
+export interface AskingContract {
+  readonly name: string;
+  readonly message: string;
+}
 
 export interface CreateApprovalRequest {
   readonly agent_id?: string | null | undefined;
@@ -67,10 +69,7 @@ export type ListApprovalsReply = readonly ({
   readonly timeout_effect: "deny" | "allow";
   readonly decision_source: string | null;
   readonly contract_name: string | null;
-  readonly contracts: readonly {
-    readonly name: string;
-    readonly message: string;
-  }[] | Truncated | null;
+  readonly contracts: readonly AskingContract[] | Truncated | null;
   readonly principal: JsonObject | Truncated | null;
   readonly session_id: string | null;
   readonly call_id: string | null;
