@@ -4,6 +4,7 @@ import { type Db, type IndexDescription, MongoServerError } from 'mongodb';
 const indexes: { readonly [collection: string]: readonly IndexDescription[] } = {
   users: [
     { key: { email: 1 }, unique: true },
+    { key: { tenantId: 1, email: 1 } },
     { key: { first: 1 }, unique: true, sparse: true },
     { key: { 'founding.tenant._id': 1 }, sparse: true },
   ],

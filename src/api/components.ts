@@ -7,6 +7,7 @@ import { message } from './auth.ts';
 import { version as bundleVersion, deployment } from './bundles.ts';
 import { detail as composition, item, updateStrategy } from './compositions.ts';
 import { detail as contract } from './contracts.ts';
+import { lintFinding } from './evaluate.ts';
 import { eventBatch, eventInput, manifest, outcome, rejected, stored } from './events.ts';
 import {
   anyObject,
@@ -26,9 +27,11 @@ import {
 import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './frames.ts';
 import { link, storageState } from './health.ts';
 import { truncatedField } from './listed.ts';
+import { givenToken } from './operator-tokens.ts';
 import { rule } from './rules.ts';
 import { toolArguments, toolSettings } from './settings.ts';
 import { keySuccession } from './signature.ts';
+import { user } from './users.ts';
 
 const pascal = (name: string): string =>
   name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
@@ -48,9 +51,11 @@ export const components: { readonly [name: string]: z.ZodType } = {
   Mode: mode,
   Truncated: truncatedField,
   Message: message,
+  User: user,
   BundleName: bundleName,
   BundleVersion: bundleVersion,
   Deployment: deployment,
+  Finding: lintFinding,
   KeySuccession: keySuccession,
   ContractId: contractId,
   ContractType: contractType,
@@ -72,6 +77,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   AgentTags: tagMap,
   AssignmentRule: rule,
   AssignmentSource: assignmentSource,
+  OperatorTokenGiven: givenToken,
   ToolArguments: toolArguments,
   ToolSettings: toolSettings,
   StorageState: storageState,

@@ -1,6 +1,6 @@
 // From a raw request to a raw response: match → caller → limit → parse → handle → encode. The only catch. Knows no socket and no noun.
 import type { Caller, Request } from '../api/call.ts';
-import { defaultBody, type RouteDeclaration, type RouteTable } from '../api/route.ts';
+import { type ApiFamily, defaultBody, type RouteDeclaration } from '../api/route.ts';
 import type { StreamHandlers } from '../api/stream.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
 import { HubError } from '../domain/error.ts';
@@ -18,11 +18,11 @@ import type { Live } from './live/live.ts';
 import type { Metrics } from './metrics.ts';
 import { createOpenings } from './openings.ts';
 import { parse } from './parse.ts';
-import { allowOf, problemOf } from './problem.ts';
+import { allowOf, errorReply } from './problem.ts';
 import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
 import { createReads } from './reads.ts';
 import { roughBytes } from './rough-bytes.ts';
-import { createRouter } from './router.ts';
+import { createRouter, families } from './router.ts';
 import { createSearches } from './searches.ts';
 import { openStream } from './streams.ts';
 import { checkOwnEnvironment, validate } from './validate.ts';
@@ -58,7 +58,7 @@ export function bind<Hub>(
 }
 
 export interface PipelineOptions {
-  readonly tables: readonly RouteTable[];
+  readonly families: readonly ApiFamily[];
   readonly serve: Serve;
   readonly callers: Callers;
   readonly limits: Limits;
@@ -101,7 +101,8 @@ const streamsPerMinute = 60_000;
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { serve, callers, limits, live, cors, metrics, secrets, clock, log } = options;
   const budgets = options.budgets ?? createBudgets();
-  const router = createRouter(options.tables);
+  const router = createRouter(options.families.map(({ routes }) => routes));
+  const familyOf = families(options.families);
   const searches = createSearches(clock);
   const reads = createReads(clock);
   const openings = createOpenings(clock);
@@ -193,13 +194,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   async function checkLimit(declaration: RouteDeclaration, caller: Caller, network: string): Promise<void> {
     const limit = declaration.limit ?? (isStream(declaration) ? 'stream' : 'standard');
     if (limit === 'stream') {
-      if (caller.kind === 'key') await within(limitNames.streamsOfKey(caller), streamsPerMinute);
-      else if (caller.kind === 'user')
-        await within(limitNames.streamsOfUser(caller.userId), streamsPerMinute);
+      const name = limitNames.streamsOf(caller);
+      if (name !== null) await within(name, streamsPerMinute);
     } else if (limit === 'standard') {
       const max = options.standardPerMinute ?? 6_000;
-      if (caller.kind === 'key') await within(limitNames.requestsOfKey(caller), max);
-      else if (caller.kind === 'user') await within(limitNames.requestsOfUser(caller.userId), max);
+      const name = limitNames.requestsOf(caller);
+      if (name !== null) await within(name, max);
       // Routes that anybody may call are not limited unless they say so.
       else if (declaration.limit !== undefined) await within(limitNames.requestsOfNetwork(network), max);
     }
@@ -242,10 +242,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         if (!(error instanceof HubError) || error.code === 'internal') {
           log.error({ err: error, request_id: id, route: seen.route }, 'request failed');
         }
-        const { status, headers, body } = problemOf(error);
-        const json: HeaderList = [['Content-Type', 'application/json'], ...noStore];
+        const { status, headers, json } = errorReply(error, familyOf(raw.path).errors, id);
         response = {
-          ...plain(status, [...headers, ...json], JSON.stringify(body)),
+          ...plain(status, [...headers, ...noStore], json),
           close: raw.refused !== null,
         };
       }
@@ -265,10 +264,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         'request',
       );
       const shared: HeaderList = [['X-Request-Id', id], ...securityHeaders];
+      // A browser's clock may be wrong, and what a page counts down was timed by this one.
+      const time: HeaderList =
+        seen.caller.kind === 'user' ? [['X-Server-Time', new Date(clock.now()).toISOString()]] : [];
       const fromCors = raw.method === 'OPTIONS' ? [] : cors.reply(raw.headers.get('origin'));
       return {
         ...response,
-        headers: [...response.headers, ...shared, ...fromCors],
+        headers: [...response.headers, ...shared, ...time, ...fromCors],
         caller: response.body === null ? '' : nameOf(seen.caller, network),
       };
     },
@@ -291,17 +293,14 @@ const streamHeaders: HeaderList = [
 ];
 
 /** Who waits for an answer. */
-function nameOf(caller: Caller, network: string): string {
-  if (caller.kind === 'key') return limitNames.requestsOfKey(caller);
-  return caller.kind === 'user'
-    ? limitNames.requestsOfUser(caller.userId)
-    : limitNames.requestsOfNetwork(network);
-}
+const nameOf = (caller: Caller, network: string): string =>
+  limitNames.requestsOf(caller) ?? limitNames.requestsOfNetwork(network);
 
 /** Keys and ids only: never a hash, an address of a mailbox or a credential. */
 function callerFields(caller: Caller): object {
-  if (caller.kind === 'key') return { caller: 'key', caller_id: caller.keyId };
+  if (caller.kind === 'key' || caller.kind === 'hostedKey') return { caller: 'key', caller_id: caller.keyId };
   if (caller.kind === 'user') return { caller: 'user', caller_id: caller.userId };
+  if (caller.kind === 'hostedOperator') return { caller: 'operator_token', caller_id: caller.subject };
   return { caller: caller.kind };
 }
 

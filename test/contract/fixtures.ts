@@ -216,6 +216,7 @@ export const aDeployment = (over: Partial<Deployment> = {}): Deployment => {
     attestation: hex128(`attested ${id}`),
     deployedBy: 'ada@example.org',
     createdAt: t0,
+    forced: false,
     ...over,
   };
 };
