@@ -247,6 +247,13 @@ ALTER TABLE deployments ADD COLUMN forced INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE bundles ADD COLUMN deleted_at INTEGER;
 `;
 
+const approvalContext = `
+ALTER TABLE approvals ADD COLUMN contracts TEXT;
+ALTER TABLE approvals ADD COLUMN principal TEXT;
+ALTER TABLE approvals ADD COLUMN session_id TEXT;
+ALTER TABLE approvals ADD COLUMN call_id TEXT;
+`;
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -263,6 +270,7 @@ const migrations: readonly string[] = [
   people,
   workspaceKeys,
   takingAway,
+  approvalContext,
   eventMarks,
 ];
 

@@ -2,7 +2,7 @@
 // route alone needs no name here.
 import type { z } from 'zod';
 import { registration } from './agents.ts';
-import { approval } from './approvals.ts';
+import { approval, askingContract } from './approvals.ts';
 import { message } from './auth.ts';
 import { version as bundleVersion, deployment } from './bundles.ts';
 import { detail as composition, item, updateStrategy } from './compositions.ts';
@@ -66,6 +66,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   UpdateStrategy: updateStrategy,
   YamlDocument: yamlDocument,
   Approval: approval,
+  AskingContract: askingContract,
   ApprovalStatus: approvalStatus,
   AuditEventInput: eventInput,
   AuditEventBatch: eventBatch,

@@ -17,6 +17,7 @@ import { encode, noStore, plain } from './encode.ts';
 import { type Cors, type HeaderList, securityHeaders } from './headers.ts';
 import type { Live } from './live/live.ts';
 import type { Metrics } from './metrics.ts';
+import { createOpenings } from './openings.ts';
 import { parse } from './parse.ts';
 import { allowOf, errorReply } from './problem.ts';
 import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
@@ -105,6 +106,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const familyOf = families(options.families);
   const searches = createSearches(clock);
   const reads = createReads(clock);
+  const openings = createOpenings(clock);
   const behindProxies = clientAddress(options.trustedProxies);
   const networkFrom = ({ remote, headers }: Pick<RawRequest, 'remote' | 'headers'>): string =>
     networkOf(behindProxies(remote, headers.get('x-forwarded-for') ?? ''));
@@ -148,7 +150,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     if (!handler) {
       if (head) return plain(200, streamHeaders, null);
       if (raw.upgrade) checkOrigin(caller, origin, raw.headers.get('host'));
-      const session = await openStream(raw, caller, revocationSequence, options);
+      const session = await openings(caller, () => openStream(raw, caller, revocationSequence, options));
       return { ...plain(200, streamHeaders, null), live: session };
     }
     const input = validate(declaration, await parse(raw, match));
