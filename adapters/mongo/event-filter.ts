@@ -30,6 +30,8 @@ export interface EventRow {
   readonly payload: string | null;
   /** payload.decision_name, when it is a text. */
   readonly decisionName: string | null;
+  /** payload.run_id, when it is a text; absent in what earlier versions stored. */
+  readonly runId?: string;
   readonly outcomes: readonly Outcome[];
   /** The call id is made of the content. */
   readonly unnamed?: true;
@@ -56,6 +58,7 @@ export function toEventRow(
 ): EventRow {
   const name = event.payload?.decision_name;
   const [session, parentSession] = [sessionOf(event), parentSessionOf(event)];
+  const run = event.payload?.run_id;
   return {
     _id: id,
     tenantId: batch.tenantId,
@@ -70,6 +73,7 @@ export function toEventRow(
     ts: event.timestamp,
     payload: toText(event.payload),
     decisionName: typeof name === 'string' ? toBsonText(name) : null,
+    ...(typeof run === 'string' ? { runId: toBsonText(run) } : {}),
     outcomes: [],
     ...(event.unnamed ? { unnamed: true as const } : {}),
     ...(event.flat ? { flat: true as const } : {}),
@@ -114,6 +118,25 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
   const { env, agentId, toolName, verdict, verdicts, mode, since, until, search } = filter;
   const { sessionId, parentSessionId, fromSeq, toSeq } = filter;
   const pattern = search && { $regex: literalPattern(search), $options: 'i' };
+  const name = filter.decisionName === undefined ? null : toBsonText(filter.decisionName);
+  const choices: Filter<EventRow>[] = [
+    ...(verdicts === undefined ? [] : [wordsWanted(verdicts)]),
+    ...(filter.callId === undefined ? [] : [callWanted(toBsonText(filter.callId))]),
+    ...(name === null ? [] : [{ $or: [{ decisionName: name }, { 'outcomes.decision_name': name }] }]),
+    ...(pattern
+      ? [
+          {
+            $or: [
+              { agentId: pattern },
+              { toolName: pattern },
+              { givenCallId: pattern },
+              { givenCallId: { $exists: false }, callId: pattern },
+              { decisionName: pattern },
+            ],
+          },
+        ]
+      : []),
+  ];
   return {
     // Written with `$eq`: one server of this protocol loses the first event of a range when it walks a descending index by plain equality.
     tenantId: { $eq: tenantId },
@@ -121,7 +144,6 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
     ...(agentId === undefined ? {} : { agentId: { $eq: toBsonText(agentId) } }),
     ...(toolName === undefined ? {} : { toolName: { $eq: toBsonText(toolName) } }),
     ...(verdict === undefined ? {} : { verdicts: { $eq: toBsonText(verdict) } }),
-    ...(verdicts === undefined ? {} : { $and: [wordsWanted(verdicts)] }),
     ...(sessionId === undefined ? {} : { session: { $eq: toBsonText(sessionId) } }),
     ...(parentSessionId === undefined ? {} : { parentSession: { $eq: toBsonText(parentSessionId) } }),
     ...(fromSeq === undefined && toSeq === undefined
@@ -141,19 +163,15 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
             ...(until === undefined ? {} : untilExclusive ? { $lt: until } : { $lte: until }),
           },
         }),
-    ...(pattern
-      ? {
-          $or: [
-            { agentId: pattern },
-            { toolName: pattern },
-            { givenCallId: pattern },
-            { givenCallId: { $exists: false }, callId: pattern },
-            { decisionName: pattern },
-          ],
-        }
-      : {}),
+    ...(filter.runId === undefined ? {} : { runId: { $eq: toBsonText(filter.runId) } }),
+    ...(choices.length > 0 ? { $and: choices } : {}),
   };
 }
+
+/** Of this call id, whatever the event is told apart by. */
+const callWanted = (callId: string): Filter<EventRow> => ({
+  $or: [{ callId: { $eq: callId }, givenCallId: { $exists: false } }, { givenCallId: { $eq: callId } }],
+});
 
 /** One of the words, or one that the hub does not know. */
 const wordsWanted = ({ any, others }: VerdictFilter): Filter<EventRow> => {

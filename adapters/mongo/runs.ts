@@ -203,12 +203,12 @@ export function mongoRuns(
         status: 'pending',
         deadline: { $gt: now },
         agentId: { $in: [...new Set(rows.map((row) => fromBsonText(row.agentId)))] },
-        sessionId: { $in: [...new Set(rows.map((row) => fromBsonText(row.sessionId)))] },
+        'context.sessionId': { $in: [...new Set(rows.map((row) => fromBsonText(row.sessionId)))] },
       })
       .sort({ createdAt: 1, arrival: 1 })
       .toArray();
     for (const row of found) {
-      const id = runId(tenantId, row.agentId, row.sessionId ?? '');
+      const id = runId(tenantId, row.agentId, row.context?.sessionId ?? '');
       byRun.set(id, [...(byRun.get(id) ?? []), row]);
     }
     return byRun;
@@ -237,12 +237,12 @@ export function mongoRuns(
   async function waiting(tenantId: string, now: number): Promise<readonly string[]> {
     const rows = await approvals
       .find(
-        { tenantId, status: 'pending', deadline: { $gt: now }, sessionId: { $type: 'string' } },
-        { projection: { agentId: 1, sessionId: 1 } },
+        { tenantId, status: 'pending', deadline: { $gt: now }, 'context.sessionId': { $type: 'string' } },
+        { projection: { agentId: 1, context: 1 } },
       )
       .limit(maxPending)
       .toArray();
-    return [...new Set(rows.map((row) => runId(tenantId, row.agentId, row.sessionId ?? '')))];
+    return [...new Set(rows.map((row) => runId(tenantId, row.agentId, row.context?.sessionId ?? '')))];
   }
 
   async function queryOf(

@@ -9,6 +9,10 @@ import { walk } from './events-walk.ts';
 import {
   bodyEvents,
   bodyText,
+  type Counted,
+  countedIn,
+  countedOf,
+  decisionName,
   outcomesOf,
   placeOf,
   placeOfId,
@@ -56,6 +60,30 @@ function readCursor(cursor: string): Key {
   throw new HubError('bad_request', 'The cursor is not valid. Start again without one.');
 }
 
+/** True when what is counted of an event, with its outcomes, fits. */
+function countsFit(event: Counted, outcomes: readonly Outcome[], filter: EventFilter): boolean {
+  const { toolName, verdict, verdicts, mode, since, until, decisionName: name } = filter;
+  return (
+    (toolName === undefined || event.tool === toolName) &&
+    (verdict === undefined || event.verdict === verdict || outcomes.some((o) => o.verdict === verdict)) &&
+    (verdicts === undefined ||
+      isWanted(verdicts, event.verdict) ||
+      outcomes.some((o) => isWanted(verdicts, o.verdict))) &&
+    (mode === undefined || event.mode === mode) &&
+    (since === undefined || event.ts >= since) &&
+    (until === undefined || event.ts <= until) &&
+    (name === undefined || event.name === name || outcomes.some((o) => o.decision_name === name))
+  );
+}
+
+/** True for a filter that the tallies and marks of a segment cannot tell about. */
+export const needsBodies = (filter: EventFilter): boolean => {
+  const { search, runId, callId, sessionId, parentSessionId, fromSeq, toSeq } = filter;
+  return [search, runId, callId, sessionId, parentSessionId, fromSeq, toSeq].some(
+    (asked) => asked !== undefined,
+  );
+};
+
 /** True when the event, with its outcomes, fits. @param seq its place in the order of arrival */
 export function fits(
   event: EventInput,
@@ -63,29 +91,32 @@ export function fits(
   filter: EventFilter,
   seq: number,
 ): boolean {
-  const { toolName, verdict, verdicts, mode, since, until, search } = filter;
-  const { sessionId, parentSessionId, fromSeq, toSeq } = filter;
+  const { runId, callId, search, sessionId, parentSessionId, fromSeq, toSeq } = filter;
   return (
-    (toolName === undefined || event.tool_name === toolName) &&
-    (verdict === undefined || event.verdict === verdict || outcomes.some((o) => o.verdict === verdict)) &&
-    (verdicts === undefined ||
-      isWanted(verdicts, event.verdict) ||
-      outcomes.some((o) => isWanted(verdicts, o.verdict))) &&
-    (mode === undefined || event.mode === mode) &&
+    (callId === undefined || (callIdOf(event) ?? event.call_id) === callId) &&
+    (runId === undefined || event.payload?.run_id === runId) &&
     (sessionId === undefined || sessionOf(event) === sessionId) &&
     (parentSessionId === undefined || parentSessionOf(event) === parentSessionId) &&
     (fromSeq === undefined || seq >= fromSeq) &&
     (toSeq === undefined || seq <= toSeq) &&
-    (since === undefined || event.timestamp >= since) &&
-    (until === undefined || event.timestamp <= until) &&
-    (search === undefined || mentions(event, search.toLowerCase()))
+    (search === undefined || mentions(event, search.toLowerCase())) &&
+    countsFit(countedOf(event), outcomes, filter)
   );
 }
 
-function mentions(event: EventInput, needle: string): boolean {
-  const name = event.payload?.decision_name;
-  return [event.agent_id, event.tool_name, callIdOf(event) ?? event.call_id, name].some(
-    (text) => typeof text === 'string' && text.toLowerCase().includes(needle),
+const mentions = (event: EventInput, needle: string): boolean =>
+  [event.agent_id, event.tool_name, callIdOf(event) ?? event.call_id, decisionName(event) ?? ''].some(
+    (text) => text.toLowerCase().includes(needle),
+  );
+
+const inJson = (text: string): string => JSON.stringify(text).slice(1, -1);
+
+/** False when the body cannot hold an event that fits. Cheaper than parsing it: whatever holds a text holds its JSON form. */
+function mayHold(body: string, filter: EventFilter): boolean {
+  const { search, runId, callId, sessionId, parentSessionId } = filter;
+  if (search !== undefined && !body.toLowerCase().includes(inJson(search).toLowerCase())) return false;
+  return [runId, callId, sessionId, parentSessionId].every(
+    (text) => text === undefined || body.includes(inJson(text)),
   );
 }
 
@@ -96,20 +127,32 @@ export function* fitting(
   filter: EventFilter,
 ): Generator<{ event: EventInput; outcomes: readonly Outcome[]; position: number }, void, undefined> {
   const text = bodyText(db, segment.id);
-  if (text === null) return;
-  // Cheaper than parsing, and never wrong: whatever holds a text holds its JSON form.
-  if (filter.search !== undefined) {
-    const needle = JSON.stringify(filter.search).slice(1, -1).toLowerCase();
-    if (!text.toLowerCase().includes(needle)) return;
-  }
-  for (const session of [filter.sessionId, filter.parentSessionId]) {
-    if (session !== undefined && !text.includes(JSON.stringify(session))) return;
-  }
+  if (text === null || !mayHold(text, filter)) return;
   const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
   for (const [position, event] of bodyEvents(text).entries()) {
     if (!event) continue;
     const said = outcomes?.get(position) ?? [];
     if (fits(event, said, filter, placeOf(segment.id, position))) yield { event, outcomes: said, position };
+  }
+}
+
+/** The same with what is counted of the events alone; reads no body where it need not. */
+export function* fittingCounts(
+  db: Database,
+  segment: Summary,
+  filter: EventFilter,
+): Generator<{ event: Counted; outcomes: readonly Outcome[] }, void, undefined> {
+  const counted = needsBodies(filter) ? null : countedIn(db, segment);
+  if (counted === null) {
+    for (const { event, outcomes } of fitting(db, segment, filter)) {
+      yield { event: countedOf(event), outcomes };
+    }
+    return;
+  }
+  const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
+  for (const [position, event] of counted.entries()) {
+    const said = outcomes?.get(position) ?? [];
+    if (event && countsFit(event, said, filter)) yield { event, outcomes: said };
   }
 }
 

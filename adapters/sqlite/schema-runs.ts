@@ -3,7 +3,6 @@
 export const runTables = `
 ALTER TABLE segments ADD COLUMN sample INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX segments_sample ON segments (tenant) WHERE sample = 1;
-ALTER TABLE approvals ADD COLUMN session_id TEXT;
 CREATE INDEX approvals_of_session ON approvals (tenant_id, agent_id, session_id) WHERE status = 'pending';
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY, tenant_id TEXT NOT NULL, agent TEXT NOT NULL, session TEXT NOT NULL, env TEXT NOT NULL,

@@ -8,7 +8,7 @@ import { contractStore } from './contracts.ts';
 import type { Database } from './database.ts';
 import { deploymentStore } from './deployments.ts';
 import { arrivals, newestOf, newestSeq } from './events-arrival.ts';
-import { counts, histogram } from './events-count.ts';
+import { counts, facets, histogram } from './events-count.ts';
 import { eventWriter } from './events-ingest.ts';
 import { eventOf, eventSearch } from './events-search.ts';
 import { jobTable } from './jobs.ts';
@@ -41,6 +41,7 @@ export function storesOf(db: Database, calls: CallIndex, mayGrow: () => boolean)
       ...eventWriter(db, calls),
       search: eventSearch(db),
       get: (tenantId, id) => eventOf(db, tenantId, id),
+      facets: (tenantId, filter, limit) => facets(db, tenantId, filter, limit),
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
       counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
       arrivals: (tenantId, after, limit) => arrivals(db, tenantId, after, limit),
@@ -69,6 +70,10 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     addUser: 'write',
     userByEmail: 'read',
     userById: 'read',
+    users: 'read',
+    setAdmin: 'write',
+    removeUser: 'write',
+    setPassword: 'write',
     tenantIds: 'read',
   },
   logins: {
@@ -106,11 +111,20 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     automatic: 'read',
     remove: 'write',
   },
-  bundles: { addVersion: 'write', version: 'read', versions: 'read', yaml: 'read', summaries: 'read' },
+  bundles: {
+    addVersion: 'write',
+    version: 'read',
+    versions: 'read',
+    yaml: 'read',
+    summaries: 'read',
+    remove: 'write',
+  },
   deployments: {
     lastSequence: 'read',
     add: 'write',
     attest: 'write',
+    undeploy: 'write',
+    wasDeployed: 'read',
     current: 'read',
     currentOf: 'read',
     currentAll: 'read',
@@ -120,6 +134,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     ingest: 'write',
     search: 'read',
     get: 'read',
+    facets: 'read',
     arrivals: 'read',
     newestSeq: 'read',
     newestOf: 'read',

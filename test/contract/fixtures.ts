@@ -216,6 +216,7 @@ export const aDeployment = (over: Partial<Deployment> = {}): Deployment => {
     attestation: hex128(`attested ${id}`),
     deployedBy: 'ada@example.org',
     createdAt: t0,
+    forced: false,
     ...over,
   };
 };
@@ -230,7 +231,6 @@ export function anApproval(over: Partial<Approval> = {}): Approval {
     tenantId: uuid(),
     status: 'pending',
     agentId: 'agent-1',
-    sessionId: null,
     toolName: 'send_mail',
     toolArgs,
     argsBytes: toolArgs === null ? 0 : Buffer.byteLength(JSON.stringify(toolArgs)),
@@ -239,6 +239,10 @@ export function anApproval(over: Partial<Approval> = {}): Approval {
     timeoutEffect: 'deny',
     decisionSource: 'contract',
     contractName: null,
+    contracts: [{ name: 'ask-first', message: 'Is it urgent?' }],
+    principal: { user_id: 'ada', claims: { $gt: '' } },
+    sessionId: 'session-1',
+    callId: 'call-1',
     decidedBy: null,
     decidedAt: null,
     decisionReason: null,

@@ -244,7 +244,7 @@ export function runsContract(name: string, open: Open): void {
         anApproval({ tenantId, sessionId: 's', env: 'staging', createdAt, timeoutSeconds: 10 });
       const [first, second] = [asked(t0 + 5), asked(t0 + 3)];
       for (const approval of [first, second, first]) await store.approvals.insert(approval);
-      await store.approvals.insert(anApproval({ tenantId }));
+      await store.approvals.insert(anApproval({ tenantId, sessionId: null }));
       expect(await runsOf(store, tenantId)).toMatchObject([
         {
           sessionId: 's',
