@@ -2,6 +2,7 @@
 import { HubError } from '../../src/domain/error.ts';
 import type { Database } from './database.ts';
 import { auditTables } from './schema-audit.ts';
+import { eventMarks } from './schema-events.ts';
 
 const control = `
 CREATE TABLE tenants (id TEXT PRIMARY KEY, name TEXT NOT NULL, created_at INTEGER NOT NULL);
@@ -241,6 +242,19 @@ ALTER TABLE keys_of_workspaces RENAME TO keys;
 CREATE INDEX keys_live ON keys (tenant_id, created_at) WHERE revoked_at IS NULL;
 `;
 
+// What is gone keeps its row, so that its numbers and hashes are not given again.
+const takingAway = `
+ALTER TABLE deployments ADD COLUMN forced INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE bundles ADD COLUMN deleted_at INTEGER;
+`;
+
+const approvalContext = `
+ALTER TABLE approvals ADD COLUMN contracts TEXT;
+ALTER TABLE approvals ADD COLUMN principal TEXT;
+ALTER TABLE approvals ADD COLUMN session_id TEXT;
+ALTER TABLE approvals ADD COLUMN call_id TEXT;
+`;
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -256,6 +270,9 @@ const migrations: readonly string[] = [
   settings,
   people,
   workspaceKeys,
+  takingAway,
+  approvalContext,
+  eventMarks,
   auditTables,
 ];
 

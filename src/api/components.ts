@@ -2,12 +2,13 @@
 // route alone needs no name here.
 import type { z } from 'zod';
 import { registration } from './agents.ts';
-import { approval } from './approvals.ts';
+import { approval, askingContract } from './approvals.ts';
 import { message } from './auth.ts';
 import { version as bundleVersion, deployment } from './bundles.ts';
 import { detail as composition, item, updateStrategy } from './compositions.ts';
 import { detail as contract } from './contracts.ts';
-import { eventBatch, eventInput, manifest, outcome, rejected, stored } from './events.ts';
+import { lintFinding } from './evaluate.ts';
+import { eventBatch, eventInput, facet, manifest, outcome, rejected, stored } from './events.ts';
 import {
   anyObject,
   approvalStatus,
@@ -54,6 +55,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   BundleName: bundleName,
   BundleVersion: bundleVersion,
   Deployment: deployment,
+  Finding: lintFinding,
   KeySuccession: keySuccession,
   ContractId: contractId,
   ContractType: contractType,
@@ -64,11 +66,13 @@ export const components: { readonly [name: string]: z.ZodType } = {
   UpdateStrategy: updateStrategy,
   YamlDocument: yamlDocument,
   Approval: approval,
+  AskingContract: askingContract,
   ApprovalStatus: approvalStatus,
   AuditEventInput: eventInput,
   AuditEventBatch: eventBatch,
   AuditEvent: stored,
   AuditEventOutcome: outcome,
+  EventFacet: facet,
   RejectedEvent: rejected,
   AgentManifest: manifest,
   AgentRegistration: registration,

@@ -1,4 +1,5 @@
 // The closed list of errors. Every failure a caller can see is one of these codes; only the transport turns a code into a status.
+import type { Finding } from './finding.ts';
 
 /** Error codes, in the order of their status. Documented with cause and fix in docs/errors.md. */
 export const errorCodes = [
@@ -66,6 +67,8 @@ export interface Problem {
 export interface ErrorDetail {
   /** For `validation_failed`: every problem found (at most 50). */
   readonly problems?: readonly Problem[];
+  /** For a document that is not deployed: everything found in it. */
+  readonly findings?: readonly Finding[];
   /** Seconds, for a `Retry-After` header. */
   readonly retryAfter?: number;
   /** For `method_not_allowed`: the methods the path has. */

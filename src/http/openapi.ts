@@ -26,6 +26,11 @@ const errorSchema = {
       ],
     },
     code: { type: 'string', enum: Object.keys(statusOf).sort() },
+    problems: {
+      description: 'Of a document that is not deployed: everything found in it',
+      type: 'array',
+      items: { $ref: '#/components/schemas/Finding' },
+    },
   },
 };
 

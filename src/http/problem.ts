@@ -2,6 +2,7 @@
 import type { ErrorFormat } from '../api/route.ts';
 import { maxProblems } from '../api/validation.ts';
 import { type ErrorCode, type ErrorReason, HubError } from '../domain/error.ts';
+import type { Finding } from '../domain/finding.ts';
 import type { HeaderList } from './headers.ts';
 import { statusTexts } from './raw.ts';
 
@@ -39,7 +40,11 @@ export const statusOf: { readonly [C in ErrorCode]: number } = {
 export interface Problem {
   readonly status: number;
   readonly headers: HeaderList;
-  readonly body: { readonly detail: unknown; readonly code: ErrorCode };
+  readonly body: {
+    readonly detail: unknown;
+    readonly code: ErrorCode;
+    readonly problems?: readonly Finding[];
+  };
 }
 
 /** A problem document (RFC 9457). Its `type` is about:blank: `title` says what the status means, `code` tells problems apart. */
@@ -50,6 +55,8 @@ export interface ProblemDocument {
   readonly detail: string;
   readonly code: ErrorCode | ErrorReason;
   readonly errors?: readonly { readonly loc: readonly (string | number)[]; readonly msg: string }[];
+  /** Of a document that is not deployed: everything found in it. */
+  readonly problems?: readonly Finding[];
   readonly request_id: string;
 }
 
@@ -69,7 +76,8 @@ export function problemOf(error: unknown): Problem {
   if (detail.allow) headers.push(['Allow', allowOf(detail.allow)]);
   const listed = code === 'validation_failed' && detail.problems && detail.problems.length > 0;
   const problems = detail.problems?.slice(0, maxProblems).map(({ loc, msg }) => ({ loc, msg }));
-  return { status, headers, body: { detail: listed ? problems : message, code } };
+  const found = detail.findings ? { problems: detail.findings } : {};
+  return { status, headers, body: { detail: listed ? problems : message, code, ...found } };
 }
 
 /** The media type of errors of each form. */
@@ -90,6 +98,7 @@ function documentOf(error: unknown, requestId: string): ProblemDocument {
     detail: known?.message ?? String(body.detail),
     code: known?.detail.reason ?? body.code,
     ...(errors && errors.length > 0 ? { errors } : {}),
+    ...(body.problems ? { problems: body.problems } : {}),
     request_id: requestId,
   };
 }
