@@ -8,7 +8,7 @@ import { version as bundleVersion, deployment } from './bundles.ts';
 import { detail as composition, item, updateStrategy } from './compositions.ts';
 import { detail as contract } from './contracts.ts';
 import { lintFinding } from './evaluate.ts';
-import { eventBatch, eventInput, manifest, outcome, rejected, stored } from './events.ts';
+import { eventBatch, eventInput, facet, manifest, outcome, rejected, stored } from './events.ts';
 import {
   anyObject,
   approvalStatus,
@@ -72,6 +72,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   AuditEventBatch: eventBatch,
   AuditEvent: stored,
   AuditEventOutcome: outcome,
+  EventFacet: facet,
   RejectedEvent: rejected,
   AgentManifest: manifest,
   AgentRegistration: registration,

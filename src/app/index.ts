@@ -4,6 +4,7 @@ import { type Bundles, createBundles } from './bundles.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
+import { createEventExports, type EventExports } from './event-exports.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { createInspector, type Inspector } from './inspection.ts';
 import { createKeys, type Keys } from './keys.ts';
@@ -25,6 +26,7 @@ export interface App {
   readonly keys: Keys;
   readonly operatorTokens: OwnTokens;
   readonly inspector: Inspector;
+  readonly eventExports: EventExports;
   readonly toolSettings: ToolSettings;
 }
 
@@ -39,6 +41,7 @@ export function createApp(ports: AppPorts): App {
     inspector,
     bundles: createBundles({ ...ports, inspector }),
     compositions: createCompositions({ ...ports, assembler, releases, inspector }),
+    eventExports: createEventExports(ports),
     contracts: createContracts({ ...ports, rollouts }),
     fleet: createFleet(ports),
     people: createPeople(ports),

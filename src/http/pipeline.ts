@@ -1,5 +1,5 @@
 // From a raw request to a raw response: match → caller → limit → parse → handle → encode. The only catch. Knows no socket and no noun.
-import type { Caller, Request } from '../api/call.ts';
+import { type Caller, Reply, type Request, Streamed } from '../api/call.ts';
 import { type ApiFamily, defaultBody, type RouteDeclaration } from '../api/route.ts';
 import type { StreamHandlers } from '../api/stream.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
@@ -12,6 +12,7 @@ import type { Secrets } from '../ports/secrets.ts';
 import { clientAddress, isLocal, networkOf } from './address.ts';
 import { type Budgets, checkAnswer, checkRoom, createBudgets } from './budgets.ts';
 import type { Callers } from './caller.ts';
+import { createDownload } from './download.ts';
 import { encode, noStore, plain } from './encode.ts';
 import { type Cors, type HeaderList, securityHeaders } from './headers.ts';
 import type { Live } from './live/live.ts';
@@ -163,6 +164,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const answer = async (): Promise<RawResponse> => {
       checkRoom(budgets, () => nameOf(caller, network));
       const result = await handler(input, caller, request);
+      if (result instanceof Streamed) return download(declaration, result, cookie, raw);
       const bytes = roughBytes(result);
       // The store hands over many answers in one turn of the event loop: they are written one after the other.
       if (bytes > smallBytes) await turns.next(bytes);
@@ -170,6 +172,21 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     };
     if (declaration.search === true) return searches(caller, answer);
     return declaration.method === 'GET' || declaration.reads === true ? reads(caller, answer) : answer();
+  }
+
+  /** The head of a body that is sent piece by piece; a HEAD request gets no more than that. */
+  function download(
+    declaration: RouteDeclaration,
+    streamed: Streamed,
+    cookie: string | null,
+    raw: RawRequest,
+  ): RawResponse {
+    const session = createDownload(streamed, { clock, log });
+    if (raw.method === 'HEAD' || raw.upgrade) session.gone();
+    if (raw.upgrade)
+      throw new HubError('bad_request', 'This download is no stream: ask for it without an upgrade.');
+    const head = encode(declaration, new Reply('', { headers: streamed.headers }), cookie, raw);
+    return { ...head, body: null, live: raw.method === 'HEAD' ? null : session };
   }
 
   function preflight(raw: RawRequest, origin: string | undefined): RawResponse {
