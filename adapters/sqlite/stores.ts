@@ -155,6 +155,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     seen: 'write',
     get: 'read',
     list: 'read',
+    find: 'read',
     update: 'write',
     assign: 'write',
     putManifest: 'write',
