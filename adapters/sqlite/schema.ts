@@ -1,6 +1,7 @@
 // The tables and how an older file becomes a current one. Each migration runs once, in its own transaction; published ones never change.
 import { HubError } from '../../src/domain/error.ts';
 import type { Database } from './database.ts';
+import { auditTables } from './schema-audit.ts';
 import { eventMarks } from './schema-events.ts';
 import { runTables } from './schema-runs.ts';
 
@@ -273,6 +274,7 @@ const migrations: readonly string[] = [
   takingAway,
   approvalContext,
   eventMarks,
+  auditTables,
   runTables,
 ];
 
