@@ -23,6 +23,7 @@ import { createReads } from './reads.ts';
 import { roughBytes } from './rough-bytes.ts';
 import { createRouter } from './router.ts';
 import { createSearches } from './searches.ts';
+import type { StaticFiles } from './static-files.ts';
 import { openStream } from './streams.ts';
 import { checkOwnEnvironment, validate } from './validate.ts';
 
@@ -74,6 +75,8 @@ export interface PipelineOptions {
   readonly openApi: string;
   /** Whether it is served without a login or key; default true. */
   readonly openApiPublic?: boolean;
+  /** The web console; default: none. */
+  readonly files?: StaticFiles;
   /** Shared with the live streams of the node; default: its own. */
   readonly budgets?: Budgets;
   /** Requests a minute per user, or per API key, agent id and client address together; default 6,000. */
@@ -104,6 +107,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const searches = createSearches(clock);
   const reads = createReads(clock);
   const behindProxies = clientAddress(options.trustedProxies);
+  const date = httpDate(clock);
   const networkFrom = ({ remote, headers }: Pick<RawRequest, 'remote' | 'headers'>): string =>
     networkOf(behindProxies(remote, headers.get('x-forwarded-for') ?? ''));
   // Encoded once: every answer sends these bytes.
@@ -129,6 +133,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         seen.caller = (await callers.find({ auth: ['key', 'cookie'] }, raw.headers, network)).caller;
       }
       return plain(200, [['Content-Type', 'application/json'], ...noStore], openApi);
+    }
+    const file = options.files?.answer(raw) ?? null;
+    if (file) {
+      seen.route = '/dashboard/';
+      await raw.body();
+      return file;
     }
     const match = router.match(method, raw.path);
     if (match === null) throw new HubError('not_found', 'Not Found');
@@ -262,7 +272,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         },
         'request',
       );
-      const shared: HeaderList = [['X-Request-Id', id], ...securityHeaders];
+      const shared: HeaderList = [['X-Request-Id', id], ['Date', date()], ...securityHeaders];
       const fromCors = raw.method === 'OPTIONS' ? [] : cors.reply(raw.headers.get('origin'));
       return {
         ...response,
@@ -306,4 +316,18 @@ function callerFields(caller: Caller): object {
 function sizeOf(body: RawResponse['body']): number {
   if (typeof body === 'string') return Buffer.byteLength(body);
   return body instanceof Uint8Array ? body.length : 0;
+}
+
+/** The time as a Date header (RFC 9110, 6.6.1), written once a second. The web console counts its deadlines by it. */
+function httpDate(clock: Clock): () => string {
+  let second = -1;
+  let text = '';
+  return () => {
+    const now = Math.floor(clock.now() / 1000);
+    if (now !== second) {
+      second = now;
+      text = new Date(now * 1000).toUTCString();
+    }
+    return text;
+  };
 }
