@@ -1,6 +1,9 @@
 // The settings, read from environment variables: the one reader of process.env. All errors are told at once, in plain words.
 import { isIP } from 'node:net';
 import type { Settings } from './app/ports.ts';
+import { settings } from './bootstrap/settings.ts';
+
+export { helpText, settings } from './bootstrap/settings.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
@@ -17,6 +20,8 @@ export interface Config extends Omit<Settings, 'version' | 'setupToken'> {
   readonly corsOrigins: readonly string[];
   readonly trustedProxies: readonly string[];
   readonly allowPrivateOutbound: boolean;
+  /** `host:port` of private targets that outbound calls may reach all the same. */
+  readonly outboundAllow: readonly string[];
   /** Whether GET /api/openapi.json answers without a login or key. */
   readonly openApiPublic: boolean;
   readonly logLevel: LogLevel;
@@ -30,124 +35,6 @@ export interface Config extends Omit<Settings, 'version' | 'setupToken'> {
     readonly name: string;
   } | null;
 }
-
-interface Setting {
-  readonly name: string;
-  readonly fallback: string;
-  readonly help: string;
-}
-
-const setting = (name: string, fallback: string, help: string): Setting => ({ name, fallback, help });
-
-/** Every setting, in the order of `--help`. */
-export const settings: readonly Setting[] = [
-  setting('PORT', '8000', 'Port to listen on; 0 takes a free one'),
-  setting('HOST', '0.0.0.0', 'Address to listen on'),
-  setting(
-    'BASE_URL',
-    'http://localhost:<PORT>',
-    'Where people and agents reach the hub; https makes cookies Secure',
-  ),
-  setting('DATA_DIR', './data', 'Folder of the embedded store and the generated secrets'),
-  setting(
-    'SECRET_KEY',
-    '',
-    'Master secret, 32 characters or more; made and kept in DATA_DIR when absent (embedded mode)',
-  ),
-  setting('ADMIN_EMAIL', '', 'With ADMIN_PASSWORD: creates the first admin at start when there is no user'),
-  setting('ADMIN_PASSWORD', '', 'See ADMIN_EMAIL; 12 characters or more'),
-  setting(
-    'SETUP_TOKEN',
-    '',
-    'What first-run setup must present (field setup_token or header X-Setup-Token), 16 characters or more; without one, and listening to other machines, the hub prints one for them',
-  ),
-  setting(
-    'OPERATOR_TOKEN',
-    '',
-    'When set, enables /api/v1/operator/* for further tenants and users; 32 characters or more',
-  ),
-  setting('SESSION_TTL_HOURS', '24', 'Hours a login lives without use (1 to 168)'),
-  setting(
-    'RATE_LIMIT_MAX_ATTEMPTS',
-    '10',
-    'Logins, set-up tokens tried, and calls with the operator token, per client address (IPv6: /64) and window',
-  ),
-  setting('RATE_LIMIT_WINDOW_SECONDS', '300', 'The login window, in seconds'),
-  setting('APPROVALS_PER_MINUTE', '10', 'Approvals that an agent may ask for in a minute'),
-  setting(
-    'INGEST_EVENTS_PER_MINUTE',
-    '6000000',
-    "Audit events taken in a minute for a tenant's environment; above it 429 with Retry-After",
-  ),
-  setting(
-    'NEW_AGENTS_PER_MINUTE',
-    '20000',
-    'Agents that one API key may bring in a minute; above it agents are served but not registered',
-  ),
-  setting(
-    'MAX_AGENTS',
-    '200000',
-    'Agents of a tenant that are registered; those idle for 7 days without an assignment do not count',
-  ),
-  setting('CORS_ORIGINS', '', 'Browser origins beside BASE_URL that may call, comma separated; * is refused'),
-  setting(
-    'TRUSTED_PROXIES',
-    '',
-    'Addresses or CIDR ranges whose X-Forwarded-For is believed, comma separated',
-  ),
-  setting('ALLOW_PRIVATE_OUTBOUND', 'false', 'true lets outbound calls reach loopback and private addresses'),
-  setting(
-    'SESSION_VALUES_MAX_BYTES',
-    '268435456',
-    'Bytes that session values and their keys may take in one environment of a tenant',
-  ),
-  setting(
-    'SESSION_VALUES_MAX_KEYS',
-    '1000000',
-    'Session values that one environment of a tenant may have; counters go on up to twice as many',
-  ),
-  setting(
-    'LARGE_ARGUMENTS_MAX_BYTES',
-    '1073741824',
-    'Bytes that tool_args over 64 KiB of approvals may take in one environment of a tenant',
-  ),
-  setting(
-    'LARGE_ARGUMENTS_DAYS',
-    '90',
-    'Days after which such tool_args are dropped; 0 keeps them (0 to 36500)',
-  ),
-  setting(
-    'OPENAPI_PUBLIC',
-    'true',
-    'false asks for a login or an API key before /api/openapi.json is served',
-  ),
-  setting('LOG_LEVEL', 'info', 'debug, info, warn, error or silent'),
-  setting('DRAIN_SECONDS', '5', 'On SIGTERM, streams are ended spread over this many seconds (0 to 300)'),
-  setting(
-    'DISK_RESERVE_BYTES',
-    '',
-    'Bytes of the disk of DATA_DIR that events leave free for decisions; 0 for none; when absent 5 % of it, 4 MiB to 512 MiB (embedded mode)',
-  ),
-  setting('MONGODB_URL', '', 'With REDIS_URL: run as one node of a cluster'),
-  setting('REDIS_URL', '', 'See MONGODB_URL'),
-  setting('CLUSTER_NAME', 'reeve', 'Begins every key in Redis: nodes of one cluster share it'),
-  setting(
-    'WIRE_AGENT_ID_HEADERS',
-    'X-Service-Agent-Id',
-    'Header names accepted for the agent id, comma separated',
-  ),
-  setting('WIRE_SESSION_COOKIE', 'service_session', 'Name of the session cookie'),
-  setting('WIRE_SIGNATURE_HEADER', 'X-Service-Signature', 'Header that signs outbound webhooks'),
-  setting('WIRE_KEY_PREFIX', 'svk_', 'What API keys begin with'),
-  setting(
-    'WIRE_API_VERSIONS',
-    'service/v1',
-    'apiVersions accepted in YAML, comma separated; the first is emitted',
-  ),
-  setting('WIRE_BUNDLE_KINDS', 'ContractBundle', 'Kinds accepted for bundles; the first is emitted'),
-  setting('WIRE_RULESET_KINDS', 'Ruleset', 'Kinds accepted for rulesets; the first is emitted'),
-  setting('WIRE_SIGNATURE_ENCODING', 'hex', 'Encoding of signature in contract_update: hex or base64'),
-];
 
 /** Thrown by readConfig: every problem, one line each. */
 export class ConfigError extends Error {
@@ -184,6 +71,12 @@ function isOrigin(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** `host:port`, an IPv6 address in brackets; written as URLs write it. */
+function isTarget(text: string): boolean {
+  const [, host = '', port = ''] = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]{1,253}):(\d{1,5})$/.exec(text) ?? [];
+  return Number(port) > 0 && Number(port) < 65_536 && URL.canParse(`https://${host}:${port}`);
 }
 
 interface Environment {
@@ -247,6 +140,9 @@ export function readConfig(env: Environment = process.env): Config {
   const operator = get('OPERATOR_TOKEN');
   if (operator !== '' && operator.length < 32) fail('OPERATOR_TOKEN', 'must have 32 characters or more');
 
+  const operatorTokens = get('OPERATOR_TOKENS').toLowerCase();
+  if (!['on', 'off'].includes(operatorTokens)) fail('OPERATOR_TOKENS', 'must be on or off');
+
   const cors = split(get('CORS_ORIGINS'));
   for (const origin of cors) {
     if (!isOrigin(origin))
@@ -255,6 +151,11 @@ export function readConfig(env: Environment = process.env): Config {
   const proxies = split(get('TRUSTED_PROXIES'));
   for (const proxy of proxies) {
     if (!isNetwork(proxy)) fail('TRUSTED_PROXIES', `'${proxy}' is neither an address nor a CIDR range`);
+  }
+  const outboundAllow = split(get('OUTBOUND_ALLOW')).map((target) => target.toLowerCase());
+  for (const target of outboundAllow) {
+    if (!isTarget(target))
+      fail('OUTBOUND_ALLOW', `'${target}' is no host:port such as models.internal:11434`);
   }
   const flag = (name: string): boolean => {
     const value = get(name).toLowerCase();
@@ -304,6 +205,7 @@ export function readConfig(env: Environment = process.env): Config {
     admin: email === '' ? null : { email: email.toLowerCase(), password },
     setupToken: setupToken || null,
     operatorToken: operator || null,
+    operatorTokens: operatorTokens === 'on',
     sessionTtlMs: int('SESSION_TTL_HOURS', 1, 168) * 3_600_000,
     loginAttempts: int('RATE_LIMIT_MAX_ATTEMPTS', 1, 100_000),
     loginWindowMs: int('RATE_LIMIT_WINDOW_SECONDS', 1, 86_400) * 1000,
@@ -314,6 +216,7 @@ export function readConfig(env: Environment = process.env): Config {
     corsOrigins: cors,
     trustedProxies: proxies,
     allowPrivateOutbound: flag('ALLOW_PRIVATE_OUTBOUND'),
+    outboundAllow,
     openApiPublic: flag('OPENAPI_PUBLIC'),
     logLevel: level ?? 'info',
     drainSeconds: int('DRAIN_SECONDS', 0, 300),
@@ -355,27 +258,4 @@ export function readFolderSettings(env: Environment = process.env): FolderSettin
     secretKey: get('SECRET_KEY') || null,
     isCluster: get('MONGODB_URL') !== '',
   };
-}
-
-/** The text of `--help`. */
-export function helpText(): string {
-  const width = Math.max(...settings.map((s) => s.name.length));
-  const lines = settings.map(
-    (s) => `  ${s.name.padEnd(width)}  ${s.help}${s.fallback === '' ? '' : ` [${s.fallback}]`}`,
-  );
-  return [
-    'Reeve: a real-time hub for governed AI agents.',
-    '',
-    'Usage: reeve [serve]           start the hub',
-    '       reeve backup [FILE]     back up its data folder, while it runs or not',
-    '       reeve restore FILE      put a back-up into a data folder',
-    '       reeve COMMAND --help    more about a command',
-    '       reeve --print-openapi   print the OpenAPI document',
-    '',
-    'From the sources, `npm start` is `reeve serve`, and `npm start -- backup` is `reeve backup`.',
-    '',
-    'Settings are environment variables [default]:',
-    ...lines,
-    '',
-  ].join('\n');
 }

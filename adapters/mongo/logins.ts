@@ -31,8 +31,8 @@ export function mongoLogins(logins: Collection<LoginRow>, signIns: Collection<Si
     async remove(tokenHash) {
       await logins.deleteOne({ _id: tokenHash });
     },
-    async removeOfUser(userId) {
-      await logins.deleteMany({ userId });
+    async removeOfUser(userId, except) {
+      await logins.deleteMany(except === undefined ? { userId } : { userId, _id: { $ne: except } });
     },
     async sweep(now) {
       const { deletedCount } = await logins.deleteMany({ expiresAt: { $lte: now } });

@@ -7,14 +7,17 @@ import type { SigningKey, Tenant, User } from '../../src/domain/tenant.ts';
 import type { TenantStore } from '../../src/ports/identity.ts';
 import { unlessTaken } from './failure.ts';
 import { fromRow, type Row, toRow } from './form.ts';
+import { pageOf } from './page.ts';
 import { newSigningHead, type SigningHead } from './signing.ts';
+import { type Changed, changeUser, type Numbered } from './user-changes.ts';
 
-export type TenantRow = Row<Tenant>;
+export type TenantRow = Row<Tenant> & Numbered;
 
-export type UserRow = Row<User> & {
-  readonly first?: true;
-  readonly founding?: { readonly tenant: TenantRow; readonly key: SigningKey };
-};
+export type UserRow = Row<User> &
+  Changed & {
+    readonly first?: true;
+    readonly founding?: { readonly tenant: Row<Tenant>; readonly key: SigningKey };
+  };
 
 export interface TenantCollections {
   readonly users: Collection<UserRow>;
@@ -42,16 +45,23 @@ export function mongoTenants(c: TenantCollections): TenantStore {
     await settle(c, tenant.id);
     return true;
   };
-  const user = (row: UserRow | null): User | null => {
-    if (row === null) return null;
-    const { first: _first, founding: _founding, ...rest } = row;
-    return fromRow<User>(rest);
-  };
+  const userIn = ({ first: _first, founding: _founding, changed: _changed, ...row }: UserRow): User =>
+    fromRow<User>(row);
+  const user = (row: UserRow | null): User | null => row && userIn(row);
+  const anyUser = async (): Promise<boolean> =>
+    (await c.users.findOne({}, { projection: { _id: 1 } })) !== null;
+  /** The user as it is after the change. */
+  async function change(tenantId: string, userId: string, isAdmin: boolean | null) {
+    await settle(c, tenantId);
+    const before = await changeUser(c, tenantId, userId, isAdmin);
+    if (before === 'last_admin') return before;
+    return before ? { ...userIn(before), ...(isAdmin === null ? {} : { isAdmin }) } : ('absent' as const);
+  }
   return {
-    async anyUser() {
-      return (await c.users.findOne({}, { projection: { _id: 1 } })) !== null;
-    },
+    anyUser,
     async bootstrap(tenant, admin, key) {
+      // Who was first may have been removed since, and with that the field which decides between parallel calls.
+      if (await anyUser()) return 'taken';
       return (await found(tenant, admin, key, true)) ? 'created' : 'taken';
     },
     async create(tenant, admin, key) {
@@ -72,6 +82,13 @@ export function mongoTenants(c: TenantCollections): TenantStore {
     },
     async userById(id) {
       return user(await c.users.findOne({ _id: id }));
+    },
+    users: (tenantId, page) => pageOf(c.users.find({ tenantId }).sort({ email: 1 }), page, userIn),
+    setAdmin: (tenantId, userId, isAdmin) => change(tenantId, userId, isAdmin),
+    removeUser: (tenantId, userId) => change(tenantId, userId, null),
+    async setPassword(userId, expected, passwordHash) {
+      const filter = { _id: userId, passwordHash: expected };
+      return (await c.users.updateOne(filter, { $set: { passwordHash } })).matchedCount === 1;
     },
     async tenantIds() {
       await settle(c);

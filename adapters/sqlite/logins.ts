@@ -35,8 +35,8 @@ export function loginStore(db: Database): Sync<LoginStore> {
     remove(tokenHash) {
       db.run('DELETE FROM logins WHERE token_hash = ?', [tokenHash]);
     },
-    removeOfUser(userId) {
-      db.run('DELETE FROM logins WHERE user_id = ?', [userId]);
+    removeOfUser(userId, except) {
+      db.run('DELETE FROM logins WHERE user_id = ? AND token_hash IS NOT ?', [userId, except ?? null]);
     },
     sweep: (now) => db.run('DELETE FROM logins WHERE expires_at <= ?', [now]),
     signedInFrom(userId, network, now) {

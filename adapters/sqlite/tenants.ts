@@ -2,6 +2,7 @@
 import type { SigningKey, Tenant, User } from '../../src/domain/tenant.ts';
 import type { TenantStore } from '../../src/ports/identity.ts';
 import type { Database } from './database.ts';
+import { pageOf } from './page.ts';
 import { signingKeys } from './signing.ts';
 import type { Sync } from './sync.ts';
 import { flag, number, table, text } from './table.ts';
@@ -24,6 +25,12 @@ const users = table<User>('users', {
 export function tenantStore(db: Database): Sync<TenantStore> {
   const anyUser = () => db.get('SELECT 1 FROM users LIMIT 1') !== undefined;
   const emailTaken = (email: string) => db.get('SELECT 1 FROM users WHERE email = ?', [email]) !== undefined;
+
+  const userOf = (tenantId: string, id: string): User | null =>
+    users.maybe(db.get(`SELECT ${users.columns} FROM users WHERE tenant_id = ? AND id = ?`, [tenantId, id]));
+  const isLastAdmin = ({ tenantId, id, isAdmin }: User): boolean =>
+    isAdmin &&
+    !db.get('SELECT 1 FROM users WHERE tenant_id = ? AND is_admin = 1 AND id <> ? LIMIT 1', [tenantId, id]);
 
   function found(tenant: Tenant, admin: User, key: SigningKey): void {
     db.run(tenants.insert, tenants.values(tenant));
@@ -52,6 +59,33 @@ export function tenantStore(db: Database): Sync<TenantStore> {
     userByEmail: (email) =>
       users.maybe(db.get(`SELECT ${users.columns} FROM users WHERE email = ?`, [email])),
     userById: (id) => users.maybe(db.get(`SELECT ${users.columns} FROM users WHERE id = ?`, [id])),
+    users: (tenantId, page) =>
+      pageOf(db, page, {
+        which: 'SELECT rowid FROM users WHERE tenant_id = ? ORDER BY email',
+        params: [tenantId],
+        row: `SELECT ${users.columns} FROM users WHERE rowid = ?`,
+        read: users.read,
+      }),
+    setAdmin(tenantId, userId, isAdmin) {
+      const user = userOf(tenantId, userId);
+      if (!user) return 'absent';
+      if (!isAdmin && isLastAdmin(user)) return 'last_admin';
+      db.run('UPDATE users SET is_admin = ? WHERE id = ?', [isAdmin ? 1 : 0, userId]);
+      return { ...user, isAdmin };
+    },
+    removeUser(tenantId, userId) {
+      const user = userOf(tenantId, userId);
+      if (!user) return 'absent';
+      if (isLastAdmin(user)) return 'last_admin';
+      db.run('DELETE FROM users WHERE id = ?', [userId]);
+      return user;
+    },
+    setPassword: (userId, expected, passwordHash) =>
+      db.run('UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ?', [
+        passwordHash,
+        userId,
+        expected,
+      ]) === 1,
     tenantIds: () => db.all('SELECT id FROM tenants ORDER BY created_at, rowid').map(([id]) => String(id)),
   };
 }

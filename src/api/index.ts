@@ -10,6 +10,7 @@ import { eventRoutes } from './events.ts';
 import { healthRoutes } from './health.ts';
 import { keyRoutes } from './keys.ts';
 import { operatorRoutes } from './operator.ts';
+import { operatorTokenRoutes } from './operator-tokens.ts';
 import { overviewRoutes } from './overview.ts';
 import { routes } from './route.ts';
 import { ruleRoutes } from './rules.ts';
@@ -17,11 +18,14 @@ import { sessionRoutes } from './sessions.ts';
 import { settingRoutes } from './settings.ts';
 import { setupRoutes } from './setup.ts';
 import { streamRoutes } from './streams.ts';
+import { userRoutes } from './users.ts';
 
 export const api = routes({
   ...setupRoutes,
   ...authRoutes,
+  ...userRoutes,
   ...operatorRoutes,
+  ...operatorTokenRoutes,
   ...healthRoutes,
   ...keyRoutes,
   ...contractRoutes,

@@ -8,9 +8,11 @@ import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Evaluator } from '../ports/evaluator.ts';
 import type { Jobs } from '../ports/jobs.ts';
+import type { Jwts } from '../ports/jwt.ts';
 import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
 import type { NodeHealth } from '../ports/node-health.ts';
+import type { Outbound } from '../ports/outbound.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
 import type { Registrar } from './registrar.ts';
@@ -22,6 +24,8 @@ export interface Settings {
   /** What the first set-up must present; null when it need not. */
   readonly setupToken: SetupToken | null;
   readonly operatorToken: string | null;
+  /** Whether admins may have tokens for the hosted API made. */
+  readonly operatorTokens: boolean;
   readonly sessionTtlMs: number;
   readonly loginAttempts: number;
   readonly loginWindowMs: number;
@@ -53,6 +57,9 @@ export interface AppPorts {
   readonly limits: Limits;
   /** Limits of a caller's requests, which must not need more than this process. */
   readonly requestLimits: Limits;
+  /** Every call to another service. */
+  readonly outbound: Outbound;
+  readonly jwts: Jwts;
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly log: Log;

@@ -2,15 +2,17 @@
 import { fileURLToPath } from 'node:url';
 import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
+import { createJwts } from '../../adapters/jose/jwts.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { maxConnections } from '../../adapters/node/descriptors.ts';
 import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
 import { createLog } from '../../adapters/node/log.ts';
 import { masterSecret } from '../../adapters/node/master.ts';
+import { createOutbound } from '../../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { readStaticFolder } from '../../adapters/node/static-folder.ts';
 import { type Server, startServer } from '../../adapters/uws/server.ts';
-import { api } from '../api/index.ts';
+import { apiFamilies } from '../api/families.ts';
 import { createApp } from '../app/index.ts';
 import type { AppPorts } from '../app/ports.ts';
 import { enforceLimit } from '../app/rate-limit.ts';
@@ -21,6 +23,7 @@ import type { Hub, NodeHealth, SetupToken } from '../handlers/console/hub.ts';
 import { handlers } from '../handlers/console/index.ts';
 import { bootstrapFromEnvironment, ensureSigningKeys, printedSetupToken } from '../handlers/console/setup.ts';
 import { streamHandlers } from '../handlers/console/streams.ts';
+import { hostedHandlers } from '../handlers/hosted/index.ts';
 import { isLoopback, proxyTest } from '../http/address.ts';
 import { createBudgets } from '../http/budgets.ts';
 import { createCallers } from '../http/caller.ts';
@@ -53,7 +56,7 @@ export interface RunningHub {
 
 /** The OpenAPI document, as the hub serves it; docs/openapi.json holds it for the default settings. */
 export const openApiFor = ({ baseUrl, wire }: Config): string =>
-  openApiText([api], { title: 'Reeve', version, baseUrl, wire });
+  openApiText(apiFamilies, { title: 'Reeve', version, baseUrl, wire });
 
 /** Where the build leaves the web console: beside the compiled sources. */
 const consoleFolder = fileURLToPath(new URL('../../dashboard', import.meta.url));
@@ -123,6 +126,12 @@ export async function startHub(config: Config): Promise<RunningHub> {
     requestLimits: parts.requestLimits,
     registrar: parts.registrar,
     ruleSets,
+    outbound: createOutbound({
+      clock,
+      allowPrivate: config.allowPrivateOutbound,
+      allow: config.outboundAllow,
+    }),
+    jwts: createJwts(),
     clock,
     secrets,
     log,
@@ -149,6 +158,9 @@ export async function startHub(config: Config): Promise<RunningHub> {
         max: config.loginAttempts,
         windowMs: config.loginWindowMs,
       }),
+    operatorTokens: hub.app.operatorTokens,
+    failedSignIn: (network) =>
+      enforceLimit(limits, { name: limitNames.failedSignIns(network), max: 20, windowMs: 60_000 }),
   });
   const budgets = createBudgets();
   const live = createLive({
@@ -177,8 +189,8 @@ export async function startHub(config: Config): Promise<RunningHub> {
     if (message.kind === 'shards_moved') void sweep.run();
   });
   const pipeline = createPipeline({
-    tables: [api],
-    serve: bind(hub, handlers),
+    families: apiFamilies,
+    serve: { ...bind(hub, handlers), ...bind(hub, hostedHandlers) },
     callers,
     limits: parts.requestLimits,
     live,

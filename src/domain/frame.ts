@@ -37,7 +37,8 @@ export type Control =
       readonly keyHash: string;
     }
   | { readonly kind: 'login_ended'; readonly tokenHash: string }
-  | { readonly kind: 'user_logins_ended'; readonly userId: string }
+  /** All logins of a user have ended, but the one with the hash `except`. */
+  | { readonly kind: 'user_logins_ended'; readonly userId: string; readonly except?: string }
   /** An environment actor was activated and asks every edge to announce its agent streams again. */
   | { readonly kind: 'roster_wanted'; readonly tenantId: string; readonly env: Env }
   /** Shards have a new owner: who holds streams of their environments wakes their actors. */

@@ -70,7 +70,10 @@ export function createCors(
       origin !== undefined && allowed.has(origin)
         ? [
             ...shared(origin),
-            ['Access-Control-Expose-Headers', 'X-Request-Id, Retry-After, X-Next-Cursor, Link'],
+            [
+              'Access-Control-Expose-Headers',
+              'X-Request-Id, X-Server-Time, Retry-After, X-Next-Cursor, Link',
+            ],
           ]
         : [],
     preflight: (origin) => [

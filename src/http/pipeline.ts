@@ -1,6 +1,6 @@
 // From a raw request to a raw response: match → caller → limit → parse → handle → encode. The only catch. Knows no socket and no noun.
-import type { Caller, Request } from '../api/call.ts';
-import { defaultBody, type RouteDeclaration, type RouteTable } from '../api/route.ts';
+import { type Caller, Reply, type Request, Streamed } from '../api/call.ts';
+import { type ApiFamily, defaultBody, type RouteDeclaration } from '../api/route.ts';
 import type { StreamHandlers } from '../api/stream.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
 import { HubError } from '../domain/error.ts';
@@ -12,16 +12,18 @@ import type { Secrets } from '../ports/secrets.ts';
 import { clientAddress, isLocal, networkOf } from './address.ts';
 import { type Budgets, checkAnswer, checkRoom, createBudgets } from './budgets.ts';
 import type { Callers } from './caller.ts';
+import { createDownload } from './download.ts';
 import { encode, noStore, plain } from './encode.ts';
 import { type Cors, type HeaderList, securityHeaders } from './headers.ts';
 import type { Live } from './live/live.ts';
 import type { Metrics } from './metrics.ts';
+import { createOpenings } from './openings.ts';
 import { parse } from './parse.ts';
-import { allowOf, problemOf } from './problem.ts';
+import { allowOf, errorReply } from './problem.ts';
 import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
 import { createReads } from './reads.ts';
 import { roughBytes } from './rough-bytes.ts';
-import { createRouter } from './router.ts';
+import { createRouter, families } from './router.ts';
 import { createSearches } from './searches.ts';
 import type { StaticFiles } from './static-files.ts';
 import { openStream } from './streams.ts';
@@ -58,7 +60,7 @@ export function bind<Hub>(
 }
 
 export interface PipelineOptions {
-  readonly tables: readonly RouteTable[];
+  readonly families: readonly ApiFamily[];
   readonly serve: Serve;
   readonly callers: Callers;
   readonly limits: Limits;
@@ -103,11 +105,12 @@ const streamsPerMinute = 60_000;
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { serve, callers, limits, live, cors, metrics, secrets, clock, log } = options;
   const budgets = options.budgets ?? createBudgets();
-  const router = createRouter(options.tables);
+  const router = createRouter(options.families.map(({ routes }) => routes));
+  const familyOf = families(options.families);
   const searches = createSearches(clock);
   const reads = createReads(clock);
+  const openings = createOpenings(clock);
   const behindProxies = clientAddress(options.trustedProxies);
-  const date = httpDate(clock);
   const networkFrom = ({ remote, headers }: Pick<RawRequest, 'remote' | 'headers'>): string =>
     networkOf(behindProxies(remote, headers.get('x-forwarded-for') ?? ''));
   // Encoded once: every answer sends these bytes.
@@ -156,7 +159,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     if (!handler) {
       if (head) return plain(200, streamHeaders, null);
       if (raw.upgrade) checkOrigin(caller, origin, raw.headers.get('host'));
-      const session = await openStream(raw, caller, revocationSequence, options);
+      const session = await openings(caller, () => openStream(raw, caller, revocationSequence, options));
       return { ...plain(200, streamHeaders, null), live: session };
     }
     const input = validate(declaration, await parse(raw, match));
@@ -170,6 +173,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const answer = async (): Promise<RawResponse> => {
       checkRoom(budgets, () => nameOf(caller, network));
       const result = await handler(input, caller, request);
+      if (result instanceof Streamed) return download(declaration, result, cookie, raw);
       const bytes = roughBytes(result);
       // The store hands over many answers in one turn of the event loop: they are written one after the other.
       if (bytes > smallBytes) await turns.next(bytes);
@@ -177,6 +181,21 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     };
     if (declaration.search === true) return searches(caller, answer);
     return declaration.method === 'GET' || declaration.reads === true ? reads(caller, answer) : answer();
+  }
+
+  /** The head of a body that is sent piece by piece; a HEAD request gets no more than that. */
+  function download(
+    declaration: RouteDeclaration,
+    streamed: Streamed,
+    cookie: string | null,
+    raw: RawRequest,
+  ): RawResponse {
+    const session = createDownload(streamed, { clock, log });
+    if (raw.method === 'HEAD' || raw.upgrade) session.gone();
+    if (raw.upgrade)
+      throw new HubError('bad_request', 'This download is no stream: ask for it without an upgrade.');
+    const head = encode(declaration, new Reply('', { headers: streamed.headers }), cookie, raw);
+    return { ...head, body: null, live: raw.method === 'HEAD' ? null : session };
   }
 
   function preflight(raw: RawRequest, origin: string | undefined): RawResponse {
@@ -201,13 +220,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   async function checkLimit(declaration: RouteDeclaration, caller: Caller, network: string): Promise<void> {
     const limit = declaration.limit ?? (isStream(declaration) ? 'stream' : 'standard');
     if (limit === 'stream') {
-      if (caller.kind === 'key') await within(limitNames.streamsOfKey(caller), streamsPerMinute);
-      else if (caller.kind === 'user')
-        await within(limitNames.streamsOfUser(caller.userId), streamsPerMinute);
+      const name = limitNames.streamsOf(caller);
+      if (name !== null) await within(name, streamsPerMinute);
     } else if (limit === 'standard') {
       const max = options.standardPerMinute ?? 6_000;
-      if (caller.kind === 'key') await within(limitNames.requestsOfKey(caller), max);
-      else if (caller.kind === 'user') await within(limitNames.requestsOfUser(caller.userId), max);
+      const name = limitNames.requestsOf(caller);
+      if (name !== null) await within(name, max);
       // Routes that anybody may call are not limited unless they say so.
       else if (declaration.limit !== undefined) await within(limitNames.requestsOfNetwork(network), max);
     }
@@ -250,10 +268,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         if (!(error instanceof HubError) || error.code === 'internal') {
           log.error({ err: error, request_id: id, route: seen.route }, 'request failed');
         }
-        const { status, headers, body } = problemOf(error);
-        const json: HeaderList = [['Content-Type', 'application/json'], ...noStore];
+        const { status, headers, json } = errorReply(error, familyOf(raw.path).errors, id);
         response = {
-          ...plain(status, [...headers, ...json], JSON.stringify(body)),
+          ...plain(status, [...headers, ...noStore], json),
           close: raw.refused !== null,
         };
       }
@@ -272,11 +289,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         },
         'request',
       );
-      const shared: HeaderList = [['X-Request-Id', id], ['Date', date()], ...securityHeaders];
+      const shared: HeaderList = [['X-Request-Id', id], ...securityHeaders];
+      // A browser's clock may be wrong, and what a page counts down was timed by this one.
+      const time: HeaderList =
+        seen.caller.kind === 'user' ? [['X-Server-Time', new Date(clock.now()).toISOString()]] : [];
       const fromCors = raw.method === 'OPTIONS' ? [] : cors.reply(raw.headers.get('origin'));
       return {
         ...response,
-        headers: [...response.headers, ...shared, ...fromCors],
+        headers: [...response.headers, ...shared, ...time, ...fromCors],
         caller: response.body === null ? '' : nameOf(seen.caller, network),
       };
     },
@@ -299,35 +319,18 @@ const streamHeaders: HeaderList = [
 ];
 
 /** Who waits for an answer. */
-function nameOf(caller: Caller, network: string): string {
-  if (caller.kind === 'key') return limitNames.requestsOfKey(caller);
-  return caller.kind === 'user'
-    ? limitNames.requestsOfUser(caller.userId)
-    : limitNames.requestsOfNetwork(network);
-}
+const nameOf = (caller: Caller, network: string): string =>
+  limitNames.requestsOf(caller) ?? limitNames.requestsOfNetwork(network);
 
 /** Keys and ids only: never a hash, an address of a mailbox or a credential. */
 function callerFields(caller: Caller): object {
-  if (caller.kind === 'key') return { caller: 'key', caller_id: caller.keyId };
+  if (caller.kind === 'key' || caller.kind === 'hostedKey') return { caller: 'key', caller_id: caller.keyId };
   if (caller.kind === 'user') return { caller: 'user', caller_id: caller.userId };
+  if (caller.kind === 'hostedOperator') return { caller: 'operator_token', caller_id: caller.subject };
   return { caller: caller.kind };
 }
 
 function sizeOf(body: RawResponse['body']): number {
   if (typeof body === 'string') return Buffer.byteLength(body);
   return body instanceof Uint8Array ? body.length : 0;
-}
-
-/** The time as a Date header (RFC 9110, 6.6.1), written once a second. The web console counts its deadlines by it. */
-function httpDate(clock: Clock): () => string {
-  let second = -1;
-  let text = '';
-  return () => {
-    const now = Math.floor(clock.now() / 1000);
-    if (now !== second) {
-      second = now;
-      text = new Date(now * 1000).toUTCString();
-    }
-    return text;
-  };
 }

@@ -14,6 +14,14 @@ export interface TenantStore {
   /** @param email lower-cased */
   userByEmail(email: string): Promise<User | null>;
   userById(id: string): Promise<User | null>;
+  /** Users of a tenant, by e-mail. */
+  users(tenantId: string, page: PageRequest): Promise<Page<User>>;
+  /** Makes a user an admin, or one no more; `last_admin`: nothing changed, and a tenant never loses its last one, whatever is asked at once. */
+  setAdmin(tenantId: string, userId: string, isAdmin: boolean): Promise<User | 'absent' | 'last_admin'>;
+  /** Removes a user, but never the last admin of the tenant. The user's logins stay: `LoginStore.removeOfUser`. */
+  removeUser(tenantId: string, userId: string): Promise<User | 'absent' | 'last_admin'>;
+  /** Replaces the password's hash if it still is `expected`; false when it is not. */
+  setPassword(userId: string, expected: string, passwordHash: string): Promise<boolean>;
   /** Ids of tenants, oldest first. */
   tenantIds(): Promise<readonly string[]>;
 }
@@ -25,7 +33,8 @@ export interface LoginStore {
   /** Moves the expiry; harmless when the login is gone. */
   extend(tokenHash: string, expiresAt: number): Promise<void>;
   remove(tokenHash: string): Promise<void>;
-  removeOfUser(userId: string): Promise<void>;
+  /** All of a user's, but the one with the hash `except`. */
+  removeOfUser(userId: string, except?: string): Promise<void>;
   /** Removes expired ones; returns how many. */
   sweep(now: number): Promise<number>;
   /** Remembers that the user signed in from a network (the newest `maxNetworks` of each user); never moves a time backwards. */

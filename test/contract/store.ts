@@ -12,7 +12,9 @@ import { contractsContract } from './library.ts';
 import { pagesContract } from './pages.ts';
 import { settingsContract } from './settings.ts';
 import { signingContract } from './signing.ts';
+import { takingAwayContract } from './taking-away.ts';
 import { bootstrapContract, keysContract, loginsContract, tenantsContract } from './tenants.ts';
+import { usersContract } from './users.ts';
 
 /**
  * Runs all suites.
@@ -22,6 +24,7 @@ export function storeContract(name: string, open: Open): void {
   bootstrapContract(name, open);
   tenantsContract(name, open);
   loginsContract(name, open);
+  usersContract(name, open);
   keysContract(name, open);
   signingContract(name, open);
   keyCheckContract(name, open);
@@ -30,6 +33,7 @@ export function storeContract(name: string, open: Open): void {
   compositionsContract(name, open);
   bundlesContract(name, open);
   deploymentsContract(name, open);
+  takingAwayContract(name, open);
   approvalsContract(name, open);
   agentsContract(name, open);
   rulesContract(name, open);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { api } from '../../src/api/index.ts';
 import type { RouteDeclaration } from '../../src/api/route.ts';
+import { bundleYaml } from '../handlers/library.ts';
 import { HubProcess } from './process.ts';
 
 const operatorToken = 'operator-token-of-at-least-32-characters';
@@ -39,7 +40,7 @@ async function furnish(cookie: string): Promise<Side> {
     name: 'theirs',
     contracts: [{ contract_id: 'theirs', position: 10 }],
   });
-  await post('/api/v1/bundles', { yaml_content: 'metadata: {name: theirs}\ncontracts: []\n' });
+  await post('/api/v1/bundles', { yaml_content: bundleYaml('theirs') });
   const rule = await post('/api/v1/assignment-rules', {
     priority: 1,
     pattern: 'x*',
@@ -70,6 +71,8 @@ async function furnish(cookie: string): Promise<Side> {
     },
   });
   const events = await hub.call('GET', '/api/v1/events', { cookie });
+  const email = 'further@example.com';
+  const user = await post('/api/v1/users', { email, password: 'correct horse battery', is_admin: true });
   return {
     cookie,
     key,
@@ -83,6 +86,7 @@ async function furnish(cookie: string): Promise<Side> {
       event_id: events.body[0].id,
       key: 'theirs',
       agent_id: 'theirs',
+      user_id: user.user_id,
     },
   };
 }
@@ -122,6 +126,7 @@ const absent: { [param: string]: string } = {
   version: '1',
   key: 'absent',
   agent_id: 'absent',
+  user_id: '00000000-0000-4000-8000-000000000000',
 };
 
 /** A body that fits, for routes whose ids are to be tried. */
@@ -132,6 +137,7 @@ const bodies: { readonly [operation: string]: unknown } = {
   deployBundle: { env: 'production' },
   decideApproval: { approved: true },
   updateAssignmentRule: { priority: 5 },
+  updateUser: { is_admin: false },
   updateRegistration: { display_name: 'changed' },
   setSession: { value: '2' },
   incrementSession: { amount: 1 },
@@ -176,6 +182,9 @@ describe("another tenant's ids answer exactly as absent ones", () => {
       'GET',
       '/api/v1/events/histogram?since=2020-01-01T00:00:00Z&until=2020-01-02T00:00:00Z&agent_id={agent_id}',
     ],
+    ['the facets of an agent', 'GET', '/api/v1/events/facets?agent_id={agent_id}'],
+    ['an export of an agent', 'GET', '/api/v1/events/export?agent_id={agent_id}'],
+    ['a call', 'GET', '/api/v1/events?call_id={agent_id}'],
     ['deployments of a bundle', 'GET', '/api/v1/deployments?bundle_name={name}'],
     ['agents of a bundle', 'GET', '/api/v1/agents/status?bundle_name={name}'],
     [
@@ -227,6 +236,8 @@ describe("another tenant's ids answer exactly as absent ones", () => {
       cookie: theirs.cookie,
     });
     expect(approval.body.status).toBe('pending');
+    const people = (await hub.call('GET', '/api/v1/users', { cookie: theirs.cookie })).body;
+    expect(people.map((user: { is_admin: boolean }) => user.is_admin)).toEqual([true, true]);
     expect((await hub.call('GET', '/api/v1/keys', { cookie: theirs.cookie })).body).toHaveLength(1);
     expect((await hub.call('GET', '/api/v1/contracts', { cookie: theirs.cookie })).body).toHaveLength(1);
     expect((await hub.call('GET', '/api/v1/assignment-rules', { cookie: theirs.cookie })).body).toHaveLength(

@@ -36,7 +36,8 @@ describe('API keys', () => {
   it('stand as long as the store knows them, whatever is remembered', async () => {
     const { pipeline, callers, keys, key } = edge();
     await pipeline.handle(raw('GET', '/api/v1/sessions/a', asKey));
-    const { tenantId, env } = key;
+    const { tenantId } = key;
+    const env = 'production' as const;
     const network = '203.0.113.9';
     const caller = {
       keyId: key.id,
@@ -196,12 +197,23 @@ describe('login cookies', () => {
     const create = () =>
       pipeline.handle(raw('POST', '/api/v1/keys', asUser, '{"env":"staging"}')).then(({ status }) => status);
     expect(await create()).toBe(403);
-    people.user = { ...people.user, isAdmin: true };
+    if (people.user) people.user = { ...people.user, isAdmin: true };
     clock.advance(5_000);
     expect(await create()).toBe(201);
     logins.clear();
     await broadcast.control({ kind: 'login_ended', tokenHash: hashOf('token') });
     expect(await create()).toBe(401);
+  });
+});
+
+describe('the login of a user who was removed', () => {
+  it('is not valid any more, although the store has it still', async () => {
+    const { callers, people } = edge();
+    const { caller } = await callers.find({ auth: ['cookie'] }, new Map(Object.entries(asUser)), '');
+    const login = caller as Extract<Caller, { kind: 'user' }>;
+    expect(await callers.isStillValid(login)).toBe(true);
+    people.user = null;
+    expect(await callers.isStillValid(login)).toBe(false);
   });
 });
 

@@ -5,6 +5,7 @@ import { HubError } from '../../src/domain/error.ts';
 import { tooLarge } from '../../src/http/body.ts';
 import { createCors } from '../../src/http/headers.ts';
 import { TransportGone } from '../../src/http/raw.ts';
+import { ManualClock } from '../clock.ts';
 import { asKey, asUser, edge, headerOf, jsonOf, keyText, raw } from './fixtures.ts';
 
 const json = { 'content-type': 'application/json' };
@@ -114,6 +115,16 @@ describe('a reply', () => {
       'Permissions-Policy',
     ])
       expect(headerOf(response, name)).toBeDefined();
+  });
+
+  it("to a login says what the hub's clock says", async () => {
+    const clock = new ManualClock();
+    const { pipeline } = edge({ clock });
+    const timeOf = async (headers: object) =>
+      headerOf(await pipeline.handle(raw('GET', '/api/v1/keys', { ...headers })), 'X-Server-Time');
+    expect(await timeOf(asUser)).toBe(new Date(clock.now()).toISOString());
+    expect(await timeOf(asKey)).toBeUndefined();
+    expect(await timeOf({})).toBeUndefined();
   });
 
   it('of an unknown failure says nothing of it, and logs it with the request id', async () => {

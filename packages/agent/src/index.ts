@@ -3,9 +3,21 @@
 export {
   type AiGuardOptions,
   type AiTool,
+  type GuardedAiTool,
+  type GuardedAiTools,
   guardTools,
 } from './adapters/ai-sdk.ts';
-export { guardServer, type McpGuardOptions, type McpResult, type McpServerLike } from './adapters/mcp.ts';
+export { guardLangChainTools, type LangChainGuardOptions, type LangChainTool } from './adapters/langchain.ts';
+export { guardServer, type McpGuardOptions, type McpServerLike } from './adapters/mcp.ts';
+export type { McpResult } from './adapters/mcp-result.ts';
+export {
+  guardOpenAiAgent,
+  guardOpenAiTools,
+  type OpenAiAgentLike,
+  type OpenAiGuardOptions,
+  type OpenAiTool,
+} from './adapters/openai-agents.ts';
+export { isRefusal, type Refusal } from './adapters/refusal.ts';
 export {
   type ApprovalBackend,
   type ApprovalOutcome,

@@ -1,13 +1,6 @@
-// Tools of other libraries under a guard, and the spans of governed calls, with stand-ins of those libraries' shapes.
+// Tools of the AI SDK's shape under a guard, and the spans of governed calls, with stand-ins; the real packages are in real/.
 import { describe, expect, it } from 'vitest';
-import {
-  DeniedError,
-  Guard,
-  guardServer,
-  guardTools,
-  type McpResult,
-  type OpenTelemetryApi,
-} from '../src/index.ts';
+import { DeniedError, Guard, guardTools, isRefusal, type OpenTelemetryApi } from '../src/index.ts';
 
 const yaml = `apiVersion: service/v1
 kind: ContractBundle
@@ -63,9 +56,15 @@ describe('tools of the AI SDK', () => {
   });
 
   it('return a denial to the model, or throw it', async () => {
-    const execute = async (_input: { sql: string }): Promise<unknown> => 'ran';
+    const execute = async (_input: { sql: string }, _options?: object): Promise<unknown> => 'ran';
     const returning = guardTools(guardOf(), { query: { execute } });
-    expect(await returning.query.execute({ sql: 'drop' })).toBe('Denied: tables stay');
+    const refused = await returning.query.execute({ sql: 'drop' }, {});
+    expect(refused).toEqual({ refusal: 'denied', contract: 'no-drop', message: 'tables stay' });
+    expect(isRefusal(refused)).toBe(true);
+    expect(await returning.query.toModelOutput({ toolCallId: 'c', output: refused })).toEqual({
+      type: 'error-text',
+      value: 'Denied: tables stay',
+    });
     const throwing = guardTools(guardOf(), { query: { execute } }, { onDeny: 'throw' });
     await expect(throwing.query.execute({ sql: 'drop' })).rejects.toThrow(DeniedError);
   });
@@ -73,14 +72,14 @@ describe('tools of the AI SDK', () => {
   it('show rules an input that is no object, and give the last of several results', async () => {
     const tools = guardTools(guardOf(), {
       query: {
-        async *execute(input: string) {
+        async *execute(input: string, _options: object) {
           yield `half of ${input}`;
           yield `all of ${input}`;
         },
       },
     });
-    expect(await tools.query.execute('it')).toBe('all of it');
-    expect(await tools.query.execute('drop it')).toBe('Denied: tables stay');
+    expect(await tools.query.execute('it', {})).toBe('all of it');
+    expect(await tools.query.execute('drop it', {})).toMatchObject({ message: 'tables stay' });
   });
 
   it('take options per call', async () => {
@@ -89,85 +88,8 @@ describe('tools of the AI SDK', () => {
       { write: { execute: async (_input: object, _options: { role: string }) => 'written' } },
       { call: (_input, options) => ({ principal: { role: (options as { role: string }).role } }) },
     );
-    expect(await tools.write.execute({}, { role: 'intern' })).toBe('Denied: not by interns');
+    expect(await tools.write.execute({}, { role: 'intern' })).toMatchObject({ contract: 'interns-read' });
     expect(await tools.write.execute({}, { role: 'admin' })).toBe('written');
-  });
-});
-
-/** What an MCP server's registerTool takes and gives, with a private field as the real one has. */
-class FakeServer {
-  readonly #tools = new Map<string, (...given: unknown[]) => Promise<McpResult>>();
-  registerTool(name: string, _config: object, handler: (...given: never[]) => unknown) {
-    const set = (next: unknown) => this.#tools.set(name, next as (...given: unknown[]) => Promise<McpResult>);
-    set(handler);
-    return { update: (changes: { callback?: unknown }) => changes.callback && set(changes.callback) };
-  }
-  async call(name: string, ...given: unknown[]): Promise<McpResult | undefined> {
-    return this.#tools.get(name)?.(...given);
-  }
-}
-
-describe('tools of an MCP server', () => {
-  const text = (value: string): McpResult => ({ content: [{ type: 'text', text: value }] });
-  const withInput = { inputSchema: {} };
-
-  it('run under the guard, with and without input', async () => {
-    const guard = guardOf();
-    const server = new FakeServer();
-    const governed = guardServer(guard, server);
-    governed.registerTool('query', withInput, async ({ sql }: { sql: string }, extra: { n: number }) =>
-      text(`${sql} ${extra.n}`),
-    );
-    governed.registerTool('ping', {}, async (extra: { n: number }) => text(`pong ${extra.n}`));
-    expect(await server.call('query', { sql: 'select' }, { n: 1 })).toEqual(text('select 1'));
-    expect(await governed.call('ping', { n: 2 })).toEqual(text('pong 2'));
-    expect(await server.call('query', { sql: 'drop' }, { n: 1 })).toEqual({
-      isError: true,
-      content: [{ type: 'text', text: 'Denied: tables stay' }],
-    });
-    expect(guard.events.events.map((event) => `${event.tool_name} ${event.action}`)).toEqual([
-      'query call_allowed',
-      'query call_executed',
-      'ping call_allowed',
-      'ping call_executed',
-      'query call_denied',
-    ]);
-  });
-
-  it('stay governed when their handler is replaced', async () => {
-    const server = new FakeServer();
-    const tool = guardServer(guardOf(), server).registerTool('query', withInput, async () => text('old'));
-    tool.update({ callback: async () => text('new') });
-    expect(await server.call('query', { sql: 'select' }, {})).toEqual(text('new'));
-    expect(await server.call('query', { sql: 'drop' }, {})).toMatchObject({ isError: true });
-  });
-
-  it('have their text redacted, wherever the result carries it', async () => {
-    const server = new FakeServer();
-    const governed = guardServer(guardOf(), server);
-    let result: McpResult = text('call 555-1234');
-    governed.registerTool('query', withInput, async () => result);
-    expect(await server.call('query', {}, {})).toEqual(text('call [REDACTED]'));
-    result = { content: [{ type: 'resource', resource: { text: '555-1234' } }] };
-    expect(await server.call('query', {}, {})).toEqual(text('[REDACTED]'));
-    result = { content: [], structuredContent: { n: '555-1234' } };
-    expect(await server.call('query', {}, {})).toEqual({
-      isError: true,
-      content: [{ type: 'text', text: '{"n":"[REDACTED]"}' }],
-    });
-  });
-
-  it('that answer with isError count as failed, and errors pass through', async () => {
-    const guard = guardOf();
-    const server = new FakeServer();
-    const governed = guardServer(guard, server);
-    governed.registerTool('query', withInput, async () => ({ ...text('no'), isError: true }));
-    await server.call('query', {}, {});
-    expect(guard.events.last()).toMatchObject({ action: 'call_failed', tool_success: false });
-    governed.registerTool('query', withInput, async () => {
-      throw new Error('boom');
-    });
-    await expect(server.call('query', {}, {})).rejects.toThrow('boom');
   });
 });
 

@@ -98,7 +98,7 @@ export async function callPage<N extends Operation>(
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal ? { signal } : {}),
     });
-    learnServerTime(response.headers.get('date'), asked);
+    learnServerTime(response.headers.get('x-server-time'), asked);
     text = await response.text();
   } catch (failure) {
     if (signal?.aborted) throw failure;

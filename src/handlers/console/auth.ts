@@ -19,13 +19,19 @@ export const auth: Handlers<typeof authRoutes> = {
     await succeeded();
     const token = hub.secrets.token(32);
     const now = hub.clock.now();
+    const tokenHash = hub.secrets.sha256(token);
     await hub.store.logins.put({
-      tokenHash: hub.secrets.sha256(token),
+      tokenHash,
       userId: user.id,
       tenantId: user.tenantId,
       createdAt: now,
       expiresAt: now + hub.settings.sessionTtlMs,
     });
+    // Whoever changes the password or removes the user ends the logins that are there: this one may have come a moment later.
+    if ((await hub.store.tenants.userById(user.id))?.passwordHash !== user.passwordHash) {
+      await hub.store.logins.remove(tokenHash);
+      throw new HubError('unauthenticated', 'Invalid email or password.');
+    }
     const cookie = sessionCookie(hub, token, Math.floor(hub.settings.sessionTtlMs / 1000));
     return new Reply({ message: 'Logged in.' }, { cookies: [cookie, deviceCookie(hub, user.id, device)] });
   },

@@ -12,16 +12,20 @@ import { health } from './health.ts';
 import type { Handlers } from './hub.ts';
 import { keys } from './keys.ts';
 import { operator } from './operator.ts';
+import { operatorTokens } from './operator-tokens.ts';
 import { overview } from './overview.ts';
 import { rules } from './rules.ts';
 import { sessions } from './sessions.ts';
 import { settings } from './settings.ts';
 import { setup } from './setup.ts';
+import { users } from './users.ts';
 
 export const handlers: Handlers<typeof api> = {
   ...setup,
   ...auth,
+  ...users,
   ...operator,
+  ...operatorTokens,
   ...health,
   ...keys,
   ...contracts,

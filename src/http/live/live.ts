@@ -293,7 +293,9 @@ function endReason(control: Control, { caller }: Stream): EndReason | null {
   }
   if (caller.kind !== 'user') return null;
   if (control.kind === 'login_ended') return caller.tokenHash === control.tokenHash ? 'signed_out' : null;
-  if (control.kind === 'user_logins_ended') return caller.userId === control.userId ? 'signed_out' : null;
+  if (control.kind === 'user_logins_ended') {
+    return caller.userId === control.userId && caller.tokenHash !== control.except ? 'signed_out' : null;
+  }
   return null;
 }
 

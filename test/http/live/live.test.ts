@@ -305,6 +305,15 @@ describe('endings', () => {
     expect(live.counts()).toMatchObject({ streams: 1, audiences: 1, ended: { revoked: 1, signed_out: 2 } });
   });
 
+  it('of all logins of a user but one leave that one', async () => {
+    const { open, broadcast } = hub();
+    const board = await open({ dashboard: true });
+    await broadcast.control({ kind: 'user_logins_ended', userId: 'u1', except: 'login' });
+    expect(board.socket.over).toBeNull();
+    await broadcast.control({ kind: 'user_logins_ended', userId: 'u1', except: 'another' });
+    expect(board.socket.over).toBe('ended');
+  });
+
   it('reach a stream whose caller was identified just before the revocation', async () => {
     const { open, broadcast, live } = hub();
     const revocationSequence = live.revocationSequence();

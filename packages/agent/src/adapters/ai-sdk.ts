@@ -1,7 +1,7 @@
 // Tools of the Vercel AI SDK under a guard. Typed by shape: the SDK's package is not needed here.
-import { DeniedError, type Governs, type RunOptions } from '../guard/call.ts';
-import { ResultReplacedError } from '../guard/output.ts';
+import type { Governs, RunOptions } from '../guard/call.ts';
 import { aFunction, type Checks, checkOptions, oneOf } from '../options.ts';
+import { isRefusal, type Refusal, refusalOf, refusalText } from './refusal.ts';
 
 /** A tool object of the AI SDK. Tools without `execute` run elsewhere and are left as they are. */
 export interface AiTool {
@@ -13,30 +13,64 @@ export interface AiTool {
 export interface AiGuardOptions {
   /** For every call, made from the input and the SDK's own options. */
   readonly call?: (input: unknown, options: unknown) => RunOptions<unknown>;
-  /** A denial is returned to the model as text (default), or thrown. */
+  /**
+   * `return` (default): a refused call ends with a `Refusal` instead of the tool's result, and the model reads why. `throw`: it throws
+   * DeniedError or ResultReplacedError, which the SDK makes a tool error of.
+   */
   readonly onDeny?: 'return' | 'throw';
 }
 
 const checks: Checks<AiGuardOptions> = { call: aFunction, onDeny: oneOf('return', 'throw') };
 
+type Json = null | string | number | boolean | { [name: string]: Json | undefined } | Json[];
+type ModelOutput = { type: 'text' | 'error-text'; value: string } | { type: 'json'; value: Json };
+type Result<R> = R extends AsyncIterable<infer One> ? One : Awaited<R>;
+type OwnModelOutput<T> = T extends { toModelOutput?: (...given: never) => infer M } ? Awaited<M> : never;
+
+/** A tool whose result can be a refusal. */
+export type GuardedAiTool<T> = T extends { readonly execute?: infer E }
+  ? E extends (input: infer I, options: infer O) => infer R
+    ? Omit<T, 'execute' | 'toModelOutput' | 'outputSchema'> & {
+        execute: (input: I, options: O) => Promise<Result<R> | Refusal>;
+        toModelOutput: (given: unknown) => Promise<ModelOutput | OwnModelOutput<T>>;
+      }
+    : T
+  : T;
+export type GuardedAiTools<T> = { [K in keyof T]: GuardedAiTool<T[K]> };
+
 type Execute = (input: unknown, options: unknown) => unknown;
+type ToModelOutput = (given: unknown) => unknown;
 
 /**
- * The same tools, each call governed. A tool that yields preliminary results gives its last one only, because post contracts
- * see whole results.
+ * The same tools, each call governed; the tools given stay ungoverned themselves. A tool that yields preliminary results gives its last one
+ * only, because post contracts see whole results.
  * @throws TypeError naming an option that cannot be
  */
 export function guardTools<T extends { readonly [name: string]: AiTool }>(
   guard: Governs,
   tools: T,
+  options: AiGuardOptions & { readonly onDeny: 'throw' },
+): T;
+export function guardTools<T extends { readonly [name: string]: AiTool }>(
+  guard: Governs,
+  tools: T,
+  options?: AiGuardOptions,
+): GuardedAiTools<T>;
+export function guardTools(
+  guard: Governs,
+  tools: { readonly [name: string]: AiTool & { readonly toModelOutput?: unknown } },
   options: AiGuardOptions = {},
-): T {
+): unknown {
   checkOptions(options, checks);
-  const entries = Object.entries(tools).map(([name, tool]): [string, AiTool] => {
+  const entries = Object.entries(tools).map(([name, tool]) => {
     if (!tool.execute) return [name, tool];
-    return [name, { ...tool, execute: governed(guard, name, tool.execute.bind(tool) as Execute, options) }];
+    const execute = governed(guard, name, tool.execute.bind(tool) as Execute, options);
+    if (options.onDeny === 'throw') return [name, { ...tool, execute }];
+    const { toModelOutput } = tool;
+    const own = typeof toModelOutput === 'function' ? (toModelOutput.bind(tool) as ToModelOutput) : null;
+    return [name, { ...tool, execute, toModelOutput: modelOutput(own) }];
   });
-  return Object.fromEntries(entries) as T;
+  return Object.fromEntries(entries);
 }
 
 function governed(guard: Governs, name: string, execute: Execute, options: AiGuardOptions): Execute {
@@ -50,11 +84,22 @@ function governed(guard: Governs, name: string, execute: Execute, options: AiGua
       }
       return await guard.run(name, input, async (args) => whole(await execute(args, own)), given);
     } catch (failure) {
-      // A model reads text as well as anything else.
-      if (failure instanceof ResultReplacedError) return failure.text;
-      if (!(failure instanceof DeniedError) || options.onDeny === 'throw') throw failure;
-      return `Denied: ${failure.message}`;
+      if (options.onDeny === 'throw') throw failure;
+      return refusalOf(failure);
     }
+  };
+}
+
+/** What the model reads: the reason of a refusal; else what the tool, or the SDK, makes of a result. */
+function modelOutput(own: ToModelOutput | null): ToModelOutput {
+  return async (given) => {
+    // AI SDK 5 hands over the output itself, later ones an object that holds it.
+    const isCall = typeof given === 'object' && given !== null && 'toolCallId' in given && 'output' in given;
+    const output = isCall ? given.output : given;
+    if (isRefusal(output)) return { type: 'error-text', value: refusalText(output) };
+    if (own) return own(given);
+    if (typeof output === 'string') return { type: 'text', value: output };
+    return { type: 'json', value: output ?? null };
   };
 }
 

@@ -1,22 +1,13 @@
-// Tools of an MCP server under a guard. Typed by shape: the SDK's package is not needed here.
+// Tools of an MCP server under a guard: one gate where the server looks up who answers `tools/call`. Typed by shape: the SDK's package is not
+// needed here. What the gate cannot govern, it refuses.
 import { DeniedError, type Governs, type RunOptions } from '../guard/call.ts';
 import { aFunction, type Checks, checkOptions } from '../options.ts';
+import { denialResult, type McpResult, mcpRunOptions } from './mcp-result.ts';
 
-/** The part of an MCP server that registers tools. */
-export interface McpServerLike {
-  registerTool(name: string, config: never, handler: never): unknown;
-}
-
-/** What a tool handler answers. */
-export interface McpResult {
-  readonly content?: readonly {
-    readonly type: string;
-    readonly text?: string;
-    readonly resource?: { readonly text?: string };
-  }[];
-  readonly structuredContent?: unknown;
-  readonly isError?: boolean;
-}
+/** A server of the MCP SDK: its `McpServer`, or its low-level `Server`. */
+export type McpServerLike =
+  | { registerTool(name: string, config: never, handler: never): unknown }
+  | { setRequestHandler(schema: never, handler: never): unknown };
 
 export interface McpGuardOptions {
   /** For every call, made from the arguments and the SDK's `extra`. */
@@ -26,10 +17,23 @@ export interface McpGuardOptions {
 const checks: Checks<McpGuardOptions> = { call: aFunction };
 
 type Handler = (...given: unknown[]) => unknown;
+type Fields = { [name: string]: unknown };
+
+/** The request of a `tools/call`, as far as it is looked at. */
+interface ToolRequest {
+  readonly method?: unknown;
+  readonly params?: { readonly name?: unknown; readonly arguments?: unknown; readonly task?: unknown };
+}
+
+const guarded = new WeakSet<object>();
 
 /**
- * The server, with every tool registered through the returned object governed. A denial is a result with `isError`. Tools registered
- * on the server itself, before or after, are not governed.
+ * Puts every tool of the server under the guard, however it is registered, now or later: by `tool`, `registerTool`, `update` or
+ * `setRequestHandler`. Tools of `McpServer` are judged by the arguments that their input schema has read, handlers of the low-level
+ * server by those that the client sent. A denial is a result with `isError`. Tools that run as tasks are refused.
+ * @returns the same server
+ * @throws TypeError for what is no server of the MCP SDK 1, for a server that is guarded already, and for an `McpServer` that answers
+ * `tools/call` already: guard it before its first tool is registered
  */
 export function guardServer<S extends McpServerLike>(
   guard: Governs,
@@ -37,84 +41,152 @@ export function guardServer<S extends McpServerLike>(
   options: McpGuardOptions = {},
 ): S {
   checkOptions(options, checks);
-  const registerTool = (
-    name: string,
-    config: { readonly inputSchema?: unknown },
-    handler: Handler,
-  ): unknown => {
-    const hasInput = config?.inputSchema !== undefined;
-    const registered = server.registerTool(
-      name,
-      config as never,
-      governed(guard, name, hasInput, handler, options) as never,
+  const own = server as unknown as Fields;
+  const isHigh = typeof own.registerTool === 'function';
+  const low = (isHigh ? own.server : own) as Fields;
+  const handlers = low?._requestHandlers;
+  if (!(handlers instanceof Map) || (isHigh && typeof own._registeredTools !== 'object')) {
+    throw new TypeError('guardServer needs an McpServer or a Server of @modelcontextprotocol/sdk 1');
+  }
+  if (guarded.has(low)) throw new TypeError('the server is under a guard already');
+  if (isHigh && handlers.has('tools/call')) {
+    throw new TypeError(
+      'guard an McpServer before its first tool is registered, and leave `tools` out of the capabilities given to it: it adds them itself',
     );
-    return governedUpdates(registered, (next) => governed(guard, name, hasInput, next, options));
-  };
-  return new Proxy(server, {
-    get(target, property) {
-      if (property === 'registerTool') return registerTool;
-      const value: unknown = Reflect.get(target, property, target);
-      // Methods of a class with private fields work on the server itself only.
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+  }
+  guarded.add(low);
+  const gate = new Gate(guard, options);
+  if (isHigh) gate.overHighLevel(own, handlers);
+  gate.overHandlers(low, handlers);
+  return server;
 }
 
-/** A registered tool can be given another handler later: that one is governed too. */
-function governedUpdates(registered: unknown, wrap: (handler: Handler) => Handler): unknown {
-  const tool = registered as { update?: (changes: { callback?: Handler }) => unknown } | null | undefined;
-  if (typeof tool !== 'object' || tool === null || typeof tool.update !== 'function') return registered;
-  const update = tool.update.bind(tool);
-  tool.update = (changes) =>
-    update(changes.callback ? { ...changes, callback: wrap(changes.callback) } : changes);
-  return registered;
-}
+class Gate {
+  readonly #guard: Governs;
+  readonly #options: McpGuardOptions;
+  /** Registered tools whose handler is governed by itself, with the arguments as their schema has read them. */
+  readonly #tools = new WeakSet<object>();
+  /** The handler of `tools/call` that McpServer brings itself. */
+  #own: unknown = null;
+  #registered: () => Fields = () => ({});
 
-function governed(
-  guard: Governs,
-  name: string,
-  hasInput: boolean,
-  handler: Handler,
-  options: McpGuardOptions,
-): Handler {
-  return async (...given) => {
-    // Without an input schema the SDK calls handler(extra).
-    const args = (hasInput ? given[0] : {}) as object;
-    const rest = hasInput ? given.slice(1) : given;
-    const signal = (rest[0] as { readonly signal?: AbortSignal } | undefined)?.signal;
-    try {
-      return await guard.run(
-        name,
-        args,
-        async (seen) => (await (hasInput ? handler(seen, ...rest) : handler(...rest))) as McpResult,
-        {
-          success: (result) => result?.isError !== true,
-          outputText: textOf,
-          replaceText: (result, text) => ({
-            ...withoutStructure(result),
-            content: [{ type: 'text', text }],
-          }),
-          ...(signal ? { signal } : {}),
-          ...options.call?.(args, rest[0]),
-        },
+  constructor(guard: Governs, options: McpGuardOptions) {
+    this.#guard = guard;
+    this.#options = options;
+  }
+
+  overHighLevel(server: Fields, handlers: Map<unknown, unknown>): void {
+    this.#registered = () => server._registeredTools as Fields;
+    for (const method of ['tool', 'registerTool']) {
+      const register = server[method];
+      if (typeof register !== 'function') continue;
+      server[method] = (name: string, ...rest: unknown[]): unknown => {
+        const before = handlers.has('tools/call');
+        const tool: unknown = register.call(server, name, ...rest);
+        // The first tool makes McpServer install its handler; one that somebody else installed is judged like any other.
+        if (!before) this.#own = Map.prototype.get.call(handlers, 'tools/call');
+        this.#overTool(name, tool);
+        return tool;
+      };
+    }
+    const tasks = (server.experimental as { readonly tasks?: Fields } | undefined)?.tasks;
+    if (tasks) {
+      tasks.registerToolTask = () => {
+        throw new TypeError(
+          'a guarded server has no tools that run as tasks: their results cannot be judged',
+        );
+      };
+    }
+  }
+
+  /** Whoever looks up the handler of `tools/call` gets it governed; so does one who falls back. */
+  overHandlers(low: Fields, handlers: Map<unknown, unknown>): void {
+    const get = (method: unknown): unknown => {
+      const handler: unknown = Map.prototype.get.call(handlers, method);
+      return method === 'tools/call' && typeof handler === 'function'
+        ? this.#gated(handler as Handler)
+        : handler;
+    };
+    Object.defineProperty(handlers, 'get', { value: get });
+    let fallback = low.fallbackRequestHandler;
+    Object.defineProperty(low, 'fallbackRequestHandler', {
+      get: () => (typeof fallback === 'function' ? this.#fallback(fallback as Handler) : fallback),
+      set: (next: unknown) => {
+        fallback = next;
+      },
+    });
+  }
+
+  #fallback(handler: Handler): Handler {
+    const gated = this.#gated(handler);
+    return (request, ...rest) =>
+      ((request as ToolRequest).method === 'tools/call' ? gated : handler)(request, ...rest);
+  }
+
+  #gated(handler: Handler): Handler {
+    return async (request, extra) => {
+      const { name, arguments: args = {}, task } = (request as ToolRequest).params ?? {};
+      if (typeof name !== 'string' || typeof args !== 'object' || args === null || Array.isArray(args)) {
+        throw protocolError('tools/call needs a name, and an object of arguments');
+      }
+      if (task !== undefined) throw protocolError('tools of this server do not run as tasks');
+      const tool = Object.hasOwn(this.#registered(), name) ? this.#registered()[name] : undefined;
+      if (handler === this.#own && this.#tools.has(tool as object)) return handler(request, extra);
+      return this.#run(name, args, extra, () => handler(request, extra));
+    };
+  }
+
+  /** A registered tool, also after it was renamed or given another handler. */
+  #overTool(first: string, registered: unknown): void {
+    const tool = registered as Fields;
+    const property = typeof tool?.handler === 'function' ? 'handler' : 'callback';
+    if (typeof tool?.[property] !== 'function' || typeof tool.update !== 'function') {
+      throw new TypeError(
+        'this version of the MCP SDK keeps handlers of tools where guardServer cannot see them',
       );
+    }
+    let name = first;
+    let handler = this.#toolHandler(() => name, tool[property] as Handler);
+    Object.defineProperty(tool, property, {
+      enumerable: true,
+      get: () => handler,
+      set: (next: unknown) => {
+        if (typeof next !== 'function')
+          throw new TypeError('the handler of a guarded tool must be a function');
+        handler = this.#toolHandler(() => name, next as Handler);
+      },
+    });
+    const update = tool.update as Handler;
+    tool.update = (changes: { readonly name?: unknown }) => {
+      const result = update(changes);
+      if (typeof changes.name === 'string') name = changes.name;
+      return result;
+    };
+    this.#tools.add(tool);
+  }
+
+  #toolHandler(name: () => string, handler: Handler): Handler {
+    return (...given) => {
+      // Without an input schema the SDK calls handler(extra).
+      const [args, extra] = given.length > 1 ? [given[0] as object, given[1]] : [{}, given[0]];
+      return this.#run(name(), args, extra, () => handler(...given));
+    };
+  }
+
+  async #run(name: string, args: object, extra: unknown, call: () => unknown): Promise<unknown> {
+    const signal = (extra as { readonly signal?: AbortSignal } | undefined)?.signal;
+    try {
+      return await this.#guard.run(name, args, async () => (await call()) as McpResult, {
+        ...mcpRunOptions,
+        ...(signal ? { signal } : {}),
+        ...this.#options.call?.(args, extra),
+      });
     } catch (failure) {
       if (!(failure instanceof DeniedError)) throw failure;
-      return { isError: true, content: [{ type: 'text', text: `Denied: ${failure.message}` }] };
+      return denialResult(failure.message);
     }
-  };
+  }
 }
 
-function textOf(result: McpResult): string {
-  const parts = (result?.content ?? [])
-    .map((part) => part.text ?? part.resource?.text)
-    .filter((text) => text !== undefined);
-  if (result?.structuredContent !== undefined) parts.push(JSON.stringify(result.structuredContent));
-  return parts.join('\n');
-}
-
-/** Replaced text has no structure any more; without `isError` the SDK would insist on it. */
-function withoutStructure(result: McpResult): McpResult {
-  const { structuredContent, ...rest } = result;
-  return structuredContent === undefined ? rest : { ...rest, isError: true };
-}
+/** Answered as JSON-RPC's "invalid params". */
+const protocolError = (message: string): Error => Object.assign(new Error(message), { code: -32602 });

@@ -1,9 +1,9 @@
 // Guarded tools inside the real AI SDK: its own loop calls them, and its own types accept them. The model is a script.
-import { generateText, stepCountIs, streamText, tool } from 'ai';
+import { generateText, type InferToolOutput, stepCountIs, streamText, tool } from 'ai';
 import { convertArrayToReadableStream, MockLanguageModelV3 } from 'ai/test';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
-import { Guard, guardTools } from '../../src/index.ts';
+import { Guard, guardTools, isRefusal, type Refusal } from '../../src/index.ts';
 
 const yaml = `apiVersion: service/v1
 kind: ContractBundle
@@ -24,29 +24,26 @@ contracts:
 `;
 
 const ran: string[] = [];
-const guardedTools = (onDeny: 'return' | 'throw' = 'return') => {
+const ownTools = () => ({
+  read_file: tool({
+    description: 'reads a file',
+    inputSchema: z.object({ path: z.string() }),
+    execute: async ({ path }) => {
+      ran.push(path);
+      return `contents of ${path}`;
+    },
+  }),
+  find: tool({
+    description: 'finds a customer',
+    inputSchema: z.object({ name: z.string() }),
+    execute: async ({ name }) => ({ name, phone: '555-1234' }),
+    toModelOutput: ({ output }) => ({ type: 'text', value: `${output.name}: ${output.phone}` }),
+  }),
+});
+const guardedTools = () => {
   const guard = Guard.fromYaml(yaml, { openTelemetry: null });
   ran.length = 0;
-  const tools = guardTools(
-    guard,
-    {
-      read_file: tool({
-        description: 'reads a file',
-        inputSchema: z.object({ path: z.string() }),
-        execute: async ({ path }) => {
-          ran.push(path);
-          return `contents of ${path}`;
-        },
-      }),
-      find: tool({
-        description: 'finds a customer',
-        inputSchema: z.object({ name: z.string() }),
-        execute: async ({ name }) => ({ name, phone: '555-1234' }),
-      }),
-    },
-    { onDeny },
-  );
-  return { guard, tools };
+  return { guard, tools: guardTools(guard, ownTools()) };
 };
 
 const usage = {
@@ -82,16 +79,37 @@ describe('tools of the AI SDK in its own loop', () => {
     expect(text).toBe('done');
     expect(steps[0]?.toolResults.map(({ output }) => output)).toEqual([
       'contents of notes.txt',
-      'Denied: /app/.env holds secrets',
+      { refusal: 'denied', contract: 'no-secrets', message: '/app/.env holds secrets' },
       { name: 'ann', phone: '[REDACTED]' },
     ]);
     expect(ran).toEqual(['notes.txt']);
-    expect(JSON.stringify(model.doGenerateCalls[1]?.prompt)).not.toContain('555-1234');
+    const read = JSON.stringify(model.doGenerateCalls[1]?.prompt);
+    expect(read).not.toContain('555-1234');
+    expect(read).toContain('{"type":"error-text","value":"Denied: /app/.env holds secrets"}');
     expect(guard.events.filter('call_denied')).toHaveLength(1);
   });
 
+  it('say in their types that a result can be a refusal', async () => {
+    const { tools } = guardedTools();
+    type Found = { name: string; phone: string };
+    expectTypeOf<InferToolOutput<typeof tools.find>>().toEqualTypeOf<Found | Refusal>();
+    expectTypeOf<InferToolOutput<typeof tools.read_file>>().toEqualTypeOf<string | Refusal>();
+    const model = scripted(call('read_file', { path: '.env' }), call('find', { name: 'ann' }));
+    const { steps } = await generateText({ model, tools, prompt: 'go', stopWhen: stepCountIs(2) });
+    const told: string[] = [];
+    for (const result of steps[0]?.toolResults ?? []) {
+      if (result.dynamic || result.toolName !== 'find') continue;
+      // The compiler asks for this question before the promised object can be read.
+      told.push(isRefusal(result.output) ? result.output.message : result.output.name);
+    }
+    expect(told).toEqual(['ann']);
+  });
+
   it('fail in the words of the SDK when denials are thrown', async () => {
-    const { tools } = guardedTools('throw');
+    ran.length = 0;
+    const guard = Guard.fromYaml(yaml, { openTelemetry: null });
+    const tools = guardTools(guard, ownTools(), { onDeny: 'throw' });
+    expectTypeOf(tools).toEqualTypeOf<ReturnType<typeof ownTools>>();
     const model = scripted(call('read_file', { path: '.env' }));
     const { steps } = await generateText({ model, tools, prompt: 'go', stopWhen: stepCountIs(2) });
     expect(steps[0]?.content).toContainEqual(
@@ -119,7 +137,7 @@ describe('tools of the AI SDK in its own loop', () => {
     const result = streamText({ model, tools, prompt: 'go', stopWhen: stepCountIs(2) });
     const outputs: unknown[] = [];
     for await (const part of result.fullStream) if (part.type === 'tool-result') outputs.push(part.output);
-    expect(outputs).toEqual(['Denied: .env holds secrets']);
+    expect(outputs).toMatchObject([{ refusal: 'denied', message: '.env holds secrets' }]);
     expect(ran).toEqual([]);
   });
 });

@@ -273,7 +273,8 @@ function Changes(): JSX.Element {
         at: one.created_at,
         says: (
           <>
-            Key <Data text={one.label ?? one.prefix} max={60} /> made for <Env of={one.env} />
+            Key <Data text={one.label ?? one.prefix} max={60} /> made for{' '}
+            <Env of={one.env ?? 'every environment'} />
           </>
         ),
       })),

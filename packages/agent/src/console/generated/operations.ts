@@ -11,11 +11,13 @@ import { type EventsOperations, eventsRoutes } from './events.ts';
 import { type HealthOperations, healthRoutes } from './health.ts';
 import { type KeysOperations, keysRoutes } from './keys.ts';
 import { type OperatorOperations, operatorRoutes } from './operator.ts';
+import { type OperatorTokensOperations, operatorTokensRoutes } from './operator-tokens.ts';
 import { type SessionsOperations, sessionsRoutes } from './sessions.ts';
 import { type SettingsOperations, settingsRoutes } from './settings.ts';
 import { type SetupOperations, setupRoutes } from './setup.ts';
 import { type StatsOperations, statsRoutes } from './stats.ts';
 import { type StreamsOperations, streamsRoutes } from './streams.ts';
+import { type UsersOperations, usersRoutes } from './users.ts';
 
 export interface ConsoleOperations
   extends AgentsOperations,
@@ -30,11 +32,13 @@ export interface ConsoleOperations
     HealthOperations,
     KeysOperations,
     OperatorOperations,
+    OperatorTokensOperations,
     SessionsOperations,
     SettingsOperations,
     SetupOperations,
     StatsOperations,
-    StreamsOperations {}
+    StreamsOperations,
+    UsersOperations {}
 
 export const consoleRoutes = {
   ...agentsRoutes,
@@ -49,9 +53,11 @@ export const consoleRoutes = {
   ...healthRoutes,
   ...keysRoutes,
   ...operatorRoutes,
+  ...operatorTokensRoutes,
   ...sessionsRoutes,
   ...settingsRoutes,
   ...setupRoutes,
   ...statsRoutes,
   ...streamsRoutes,
+  ...usersRoutes,
 } as const;

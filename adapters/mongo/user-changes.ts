@@ -1,0 +1,92 @@
+// Who is an admin, and who is removed, in MongoDB. Such a change needs two documents, the tenant's and the user's, and there are no transactions:
+// the changes of a tenant are numbered. One is entered in the tenant's document, if no other was entered since the admins were counted, and then
+// carried out on the user's. Whoever finds one entered carries it out first, so a process that dies in between leaves nothing half done; and one
+// that wakes up late changes nothing, because the user's document knows the number of its last change.
+import type { Collection } from 'mongodb';
+import type { Tenant, User } from '../../src/domain/tenant.ts';
+import { unavailable } from './failure.ts';
+import type { Row } from './form.ts';
+
+interface Change {
+  readonly number: number;
+  readonly userId: string;
+  /** Null: the user is removed. */
+  readonly isAdmin: boolean | null;
+}
+
+/** What a tenant's document knows of changes besides. */
+export interface Numbered {
+  /** The number of the last change. */
+  readonly changes?: number;
+  /** Entered, and not known to be carried out. */
+  readonly change?: Change;
+}
+
+/** What a user's document knows of changes: the number of its last one. */
+export interface Changed {
+  readonly changed?: number;
+}
+
+export interface UserChanges<U extends Row<User> & Changed> {
+  readonly tenants: Collection<Row<Tenant> & Numbered>;
+  readonly users: Collection<U>;
+}
+
+/** Each time another change came first. */
+const maxAttempts = 200;
+
+async function carryOut<U extends Row<User> & Changed>(
+  { tenants, users }: UserChanges<U>,
+  tenantId: string,
+  { number, userId, isAdmin }: Change,
+): Promise<void> {
+  // The driver's types do not follow a document type that is a parameter.
+  const plain = users as unknown as Collection<Row<User> & Changed>;
+  const open = {
+    _id: userId,
+    tenantId,
+    $or: [{ changed: { $exists: false } }, { changed: { $lt: number } }],
+  };
+  if (isAdmin === null) await plain.deleteOne(open);
+  else await plain.updateOne(open, { $set: { isAdmin, changed: number } });
+  await tenants.updateOne({ _id: tenantId, 'change.number': number }, { $unset: { change: '' } });
+}
+
+/**
+ * Makes a user an admin or not, or removes the user (null).
+ * @returns the user's row before the change; null when there is no such user
+ * @throws HubError unavailable when other changes came first each time
+ */
+export async function changeUser<U extends Row<User> & Changed>(
+  c: UserChanges<U>,
+  tenantId: string,
+  userId: string,
+  isAdmin: boolean | null,
+): Promise<U | null | 'last_admin'> {
+  const plain = c.users as unknown as Collection<Row<User> & Changed>;
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const tenant = await c.tenants.findOne({ _id: tenantId });
+    if (!tenant) return null;
+    if (tenant.change) {
+      await carryOut(c, tenantId, tenant.change);
+      continue;
+    }
+    const user = await plain.findOne({ _id: userId, tenantId });
+    if (!user || user.isAdmin === isAdmin) return user as U | null;
+    if (user.isAdmin && !(await plain.findOne({ tenantId, isAdmin: true, _id: { $ne: userId } }))) {
+      return 'last_admin';
+    }
+    const number = (tenant.changes ?? 0) + 1;
+    const change: Change = { number, userId, isAdmin };
+    const unchanged = {
+      _id: tenantId,
+      change: { $exists: false },
+      changes: tenant.changes ?? { $exists: false },
+    };
+    const { matchedCount } = await c.tenants.updateOne(unchanged, { $set: { changes: number, change } });
+    if (matchedCount === 0) continue;
+    await carryOut(c, tenantId, change);
+    return user as U;
+  }
+  throw unavailable();
+}

@@ -1,0 +1,200 @@
+// Calls other services through the guard (src/ports/outbound.ts) with node:https. One connection a call: none is reused for another address.
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { OutboundError } from '../../../src/domain/outbound.ts';
+import type { Clock } from '../../../src/ports/clock.ts';
+import type {
+  Outbound,
+  OutboundAddress,
+  OutboundHead,
+  OutboundRequest,
+  OutboundStream,
+} from '../../../src/ports/outbound.ts';
+import { addressKinds } from './addresses.ts';
+import { addressesOf, askNameServers, askSystem, type Lookups } from './resolve.ts';
+import { type OutboundRules, type Target, targetOf, type UrlTarget, urlTarget } from './target.ts';
+
+export interface OutboundOptions extends OutboundRules, Partial<Lookups> {
+  readonly clock: Pick<Clock, 'after'>;
+  /** Certificates that are trusted instead of the system's, PEM. */
+  readonly ca?: string;
+}
+
+const resolveMs = 5000;
+/** Node asks for the addresses of a connection here, and gets those that were judged. */
+const answering =
+  (addresses: readonly OutboundAddress[]): LookupFunction =>
+  (_host, options, done) => {
+    const [first] = addresses;
+    if (options.all) done(null, [...addresses]);
+    else done(null, first?.address ?? '', first?.family ?? 4);
+  };
+
+function headOf({ statusCode, headers }: IncomingMessage): OutboundHead {
+  const pairs = Object.entries(headers).map(([name, value]): [string, string] => [
+    name,
+    Array.isArray(value) ? value.join(', ') : (value ?? ''),
+  ]);
+  return { status: statusCode ?? 0, headers: new Map(pairs) };
+}
+
+/** What ends a call early, once: its time, its caller, or a failure of the connection. */
+class Ending {
+  readonly #clock: Pick<Clock, 'after'>;
+  readonly #ms: number;
+  readonly #signal: AbortSignal | undefined;
+  readonly #closers = new Set<(error: OutboundError) => void>();
+  #timer: { cancel(): void };
+  error: OutboundError | null = null;
+
+  constructor(clock: Pick<Clock, 'after'>, { timeoutMs, signal }: OutboundRequest) {
+    this.#clock = clock;
+    this.#ms = timeoutMs;
+    this.#signal = signal;
+    this.#timer = clock.after(timeoutMs, this.#late);
+    signal?.addEventListener('abort', this.#gone);
+    if (signal?.aborted) this.#gone();
+  }
+
+  /** @throws OutboundError when the work fails, or as soon as the call ends */
+  async during<T>(work: Promise<T>): Promise<T> {
+    let closer: (error: OutboundError) => void = () => {};
+    const ended = new Promise<never>((_, fail) => {
+      closer = fail;
+      if (this.error) fail(this.error);
+    });
+    this.#closers.add(closer);
+    try {
+      return await Promise.race([work, ended]);
+    } catch (error) {
+      this.end(error instanceof OutboundError ? error : new OutboundError('connection'));
+      throw this.error;
+    } finally {
+      this.#closers.delete(closer);
+    }
+  }
+
+  /** The request is destroyed when the call ends. */
+  own(request: ClientRequest): void {
+    this.#closers.add(() => request.destroy());
+  }
+
+  /** The time begins anew. */
+  prolong(): void {
+    this.#timer.cancel();
+    if (this.error === null) this.#timer = this.#clock.after(this.#ms, this.#late);
+  }
+
+  /** Safe to repeat: the first reason stands. */
+  end(error: OutboundError): void {
+    if (this.error) return;
+    this.error = error;
+    this.#timer.cancel();
+    this.#signal?.removeEventListener('abort', this.#gone);
+    for (const close of this.#closers) close(error);
+  }
+
+  readonly #late = (): void => this.end(new OutboundError('timeout'));
+  readonly #gone = (): void => this.end(new OutboundError('aborted'));
+}
+
+/** The pieces of an answer, counted. */
+async function* piecesOf(
+  answer: IncomingMessage,
+  ending: Ending,
+  maxBytes: number,
+  prolongs: boolean,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  try {
+    for await (const piece of answer as AsyncIterable<Buffer>) {
+      bytes += piece.length;
+      if (bytes > maxBytes) throw new OutboundError('too_large');
+      if (prolongs) ending.prolong();
+      yield piece;
+    }
+  } catch (error) {
+    throw ending.error ?? (error instanceof OutboundError ? error : new OutboundError('connection'));
+  } finally {
+    ending.end(new OutboundError('aborted'));
+  }
+}
+
+/** Resolves with the answer's head. */
+const answerOf = (call: ClientRequest, body: string | Uint8Array | undefined): Promise<IncomingMessage> =>
+  new Promise((done, fail) => {
+    call.on('response', done);
+    call.on('error', fail);
+    call.on('close', fail);
+    call.end(body);
+  });
+
+export function createOutbound(options: OutboundOptions): Outbound {
+  const { clock, ca, byName = askNameServers, bySystem = askSystem } = options;
+  const kindOf = addressKinds();
+  const addresses = (target: Target): Promise<readonly OutboundAddress[]> =>
+    addressesOf(target, options, kindOf, { byName, bySystem });
+
+  /** @throws OutboundError */
+  async function judge(target: UrlTarget): Promise<readonly OutboundAddress[]> {
+    const found = await addresses(target);
+    const isPlain = target.url.protocol === 'http:';
+    if (isPlain && !target.named && !found.every(({ address }) => kindOf(address) === 'loopback')) {
+      throw new OutboundError('refused', 'Outside this machine the URL must begin with https://.');
+    }
+    return found;
+  }
+
+  async function begin(request: OutboundRequest, prolongs: boolean): Promise<OutboundStream> {
+    const target = urlTarget(request.url, options);
+    const { body } = request;
+    const ending = new Ending(clock, request);
+    const found = await ending.during(judge(target));
+    const call = (target.url.protocol === 'http:' ? httpRequest : httpsRequest)(target.url, {
+      method: request.method ?? 'GET',
+      headers: {
+        ...request.headers,
+        ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
+      },
+      lookup: answering(found),
+      agent: false,
+      ...(ca === undefined ? {} : { ca }),
+    });
+    ending.own(call);
+    const answer = await ending.during(answerOf(call, body));
+    if (prolongs) ending.prolong();
+    return {
+      ...headOf(answer),
+      body: piecesOf(answer, ending, request.maxBytes, prolongs),
+      close: () => ending.end(new OutboundError('aborted')),
+    };
+  }
+
+  /** The same within the time of a look-up. */
+  const within = async <T>(work: Promise<T>): Promise<T> => {
+    const ending = new Ending(clock, { url: '', timeoutMs: resolveMs, maxBytes: 0 });
+    try {
+      return await ending.during(work);
+    } finally {
+      ending.end(new OutboundError('aborted'));
+    }
+  };
+
+  return {
+    open: (request) => begin(request, true),
+
+    async send(request) {
+      const { status, headers, body } = await begin(request, false);
+      const pieces: Uint8Array[] = [];
+      for await (const piece of body) pieces.push(piece);
+      return { status, headers, body: new Uint8Array(Buffer.concat(pieces)) };
+    },
+
+    async check(text) {
+      await within(judge(urlTarget(text, options)));
+    },
+
+    resolve: (host, port) => within(addresses(targetOf(host.replace(/^\[|\]$/g, ''), port, options))),
+  };
+}

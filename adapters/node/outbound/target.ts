@@ -1,0 +1,51 @@
+// Reads where a call goes, before any name is resolved: the URL's form, its port, and whether the settings name it.
+import { isIP } from 'node:net';
+import { OutboundError } from '../../../src/domain/outbound.ts';
+
+export interface OutboundRules {
+  /** Lets loopback and private addresses through, and http on loopback. */
+  readonly allowPrivate: boolean;
+  /** `host:port` texts in lower case, an IPv6 address in brackets: they are called whatever their address is. */
+  readonly allow: readonly string[];
+}
+
+export interface Target {
+  readonly host: string;
+  readonly port: number;
+  /** Named by OUTBOUND_ALLOW. */
+  readonly named: boolean;
+}
+
+export interface UrlTarget extends Target {
+  readonly url: URL;
+}
+
+const maxUrl = 2048;
+
+const refused = (message: string): OutboundError => new OutboundError('refused', message);
+
+/** @param host a name or an address, without brackets */
+export function targetOf(host: string, port: number, rules: OutboundRules): Target {
+  const bare = host.toLowerCase();
+  const written = `${isIP(bare) === 6 ? `[${bare}]` : bare}:${port}`;
+  return { host: bare, port, named: rules.allow.includes(written) };
+}
+
+/** Reads a URL as browsers do, so that every encoding of an address becomes the address. @throws OutboundError('refused') */
+export function urlTarget(text: string, rules: OutboundRules): UrlTarget {
+  if (text.length > maxUrl || !URL.canParse(text)) throw refused('The URL is not valid.');
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    throw refused('The URL must begin with https://.');
+  if (url.username !== '' || url.password !== '') throw refused('The URL must hold no user and no password.');
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+  const target = targetOf(host, port, rules);
+  if (!target.named && !rules.allowPrivate && url.protocol !== 'https:') {
+    throw refused('The URL must begin with https://.');
+  }
+  if (!target.named && !rules.allowPrivate && port !== 443 && port < 1024) {
+    throw refused('The port must be 443, or 1024 or above.');
+  }
+  return { ...target, url };
+}

@@ -1,0 +1,98 @@
+// Tools of LangChain.js under a guard. Typed by shape: LangChain's packages are not needed here.
+import type { Governs, RunOptions } from '../guard/call.ts';
+import { aFunction, type Checks, checkOptions, oneOf } from '../options.ts';
+import { refusalOf, refusalText } from './refusal.ts';
+
+/** A tool of LangChain: `tool(…)`, DynamicTool, DynamicStructuredTool, or a class of one's own. */
+export interface LangChainTool {
+  readonly name: string;
+  invoke(input: never, config?: never): unknown;
+}
+
+export interface LangChainGuardOptions {
+  /** For every call, made from the arguments and LangChain's config. */
+  readonly call?: (args: object, config: unknown) => RunOptions<unknown>;
+  /** `return` (default): the model reads the reason of a denial as the tool's answer. `throw`: DeniedError or ResultReplacedError. */
+  readonly onDeny?: 'return' | 'throw';
+}
+
+const checks: Checks<LangChainGuardOptions> = { call: aFunction, onDeny: oneOf('return', 'throw') };
+
+type Run = (input: unknown, runManager?: unknown, config?: { readonly signal?: AbortSignal }) => unknown;
+interface OwnTool {
+  readonly name: string;
+  readonly responseFormat?: string;
+  func?: Run;
+  _call?: Run;
+}
+
+const guards = new WeakMap<object, Governs>();
+
+/**
+ * Puts tools under the guard, in place: `invoke`, `call`, `batch`, `stream` and a ToolNode all run them governed. The rules see the arguments
+ * as the tool's schema has read them. A tool that streams events gives its result only, because post contracts see whole results.
+ * @returns the same tools
+ * @throws TypeError for a tool that cannot be governed: one that is no LangChain tool, or is under another guard
+ */
+export function guardLangChainTools<T extends readonly LangChainTool[]>(
+  guard: Governs,
+  tools: T,
+  options: LangChainGuardOptions = {},
+): T {
+  checkOptions(options, checks);
+  for (const given of tools) {
+    const tool = given as unknown as OwnTool;
+    const owner = guards.get(given);
+    if (owner === guard) continue;
+    if (owner) throw new TypeError(`the tool ${tool.name} is under another guard`);
+    // What _call of a dynamic tool runs is its func, which others may call, too.
+    const property = typeof tool.func === 'function' ? 'func' : '_call';
+    const run = tool[property];
+    if (typeof run !== 'function') throw new TypeError(`${String(tool.name)} is no tool of LangChain`);
+    guards.set(given, guard);
+    let current = governed(guard, tool, run, options);
+    Object.defineProperty(tool, property, {
+      enumerable: true,
+      get: () => current,
+      set: (next: Run) => {
+        current = governed(guard, tool, next, options);
+      },
+    });
+  }
+  return tools;
+}
+
+function governed(guard: Governs, tool: OwnTool, run: Run, options: LangChainGuardOptions): Run {
+  return async (input, runManager, config) => {
+    const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
+    const args = isObject ? input : { input };
+    const pair = tool.responseFormat === 'content_and_artifact';
+    try {
+      return await guard.run(
+        tool.name,
+        args,
+        async () => whole(await run.call(tool, input, runManager, config)),
+        {
+          ...(config?.signal ? { signal: config.signal } : {}),
+          ...options.call?.(args, config),
+        },
+      );
+    } catch (failure) {
+      if (options.onDeny === 'throw') throw failure;
+      const text = refusalText(refusalOf(failure));
+      return pair ? [text, null] : text;
+    }
+  };
+}
+
+/** Of a generator, what it returns. */
+async function whole(result: unknown): Promise<unknown> {
+  const next = (result as AsyncGenerator | null | undefined)?.next;
+  if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return result;
+  if (typeof next !== 'function') return result;
+  const events = result as AsyncGenerator<unknown, unknown>;
+  for (;;) {
+    const { done, value } = await events.next();
+    if (done) return value;
+  }
+}

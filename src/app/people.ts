@@ -1,0 +1,122 @@
+// The people of a tenant: who may sign in, who is an admin, and their passwords. What is changed here ends the logins that it should end.
+import { HubError, notFound } from '../domain/error.ts';
+import { limitNames } from '../domain/limit-names.ts';
+import type { Principal } from '../domain/principal.ts';
+import type { User } from '../domain/tenant.ts';
+import type { Page, PageRequest } from '../ports/page.ts';
+import { requireRole } from './access.ts';
+import type { AppPorts } from './ports.ts';
+import { requireRoom } from './rate-limit.ts';
+
+/** Wrong old passwords of a user within the window. */
+const maxFailures = 20;
+const failuresMs = 15 * 60_000;
+
+export interface NewPerson {
+  /** Lower-cased. */
+  readonly email: string;
+  readonly password: string;
+  readonly isAdmin: boolean;
+}
+
+export interface PasswordChange {
+  readonly oldPassword: string;
+  readonly newPassword: string;
+  /** The login that asks: it goes on. */
+  readonly tokenHash: string;
+}
+
+export interface People {
+  /** By e-mail. @throws HubError forbidden */
+  list(principal: Principal, page: PageRequest): Promise<Page<User>>;
+  /** @throws HubError forbidden, conflict (the e-mail is taken) */
+  add(principal: Principal, person: NewPerson): Promise<User>;
+  /**
+   * Makes a user an admin, or one no more, which ends the user's logins. A repeat is safe.
+   * @throws HubError forbidden, not_found, conflict (the last admin)
+   */
+  setAdmin(principal: Principal, userId: string, isAdmin: boolean): Promise<User>;
+  /** Removes a user and ends the user's logins. @throws HubError forbidden, not_found, conflict (the last admin) */
+  remove(principal: Principal, userId: string): Promise<void>;
+  /**
+   * Changes the password of the signed-in user and ends all other logins of theirs.
+   * @throws HubError forbidden (not a person, or a wrong old password), conflict (changed meanwhile), rate_limited
+   */
+  changePassword(principal: Principal, change: PasswordChange): Promise<void>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'secrets' | 'clock' | 'limits'>;
+
+export function createPeople({ store, broadcast, secrets, clock, limits }: Ports): People {
+  const { tenants, logins } = store;
+
+  /** First in the store, so that a node which hears of it and looks finds none. */
+  async function endLogins(userId: string, except?: string): Promise<void> {
+    await logins.removeOfUser(userId, except);
+    await broadcast.control({
+      kind: 'user_logins_ended',
+      userId,
+      ...(except === undefined ? {} : { except }),
+    });
+  }
+
+  function changed(outcome: User | 'absent' | 'last_admin'): User {
+    if (outcome === 'absent') throw notFound('User not found.');
+    if (outcome !== 'last_admin') return outcome;
+    throw new HubError(
+      'conflict',
+      'This is the last admin of the tenant. Make somebody else an admin first.',
+    );
+  }
+
+  return {
+    async list(principal, page) {
+      requireRole(principal, 'admin');
+      return tenants.users(principal.tenantId, page);
+    },
+
+    async add(principal, { email, password, isAdmin }) {
+      requireRole(principal, 'admin');
+      const { tenantId } = principal;
+      const passwordHash = await secrets.hashPassword(password);
+      const user = { id: secrets.uuid(), tenantId, email, passwordHash, isAdmin, createdAt: clock.now() };
+      const added = await tenants.addUser(user);
+      if (added === 'created') return user;
+      if (added === 'no_tenant') throw notFound('Tenant not found.');
+      throw new HubError('conflict', 'A user with this e-mail exists already.');
+    },
+
+    async setAdmin(principal, userId, isAdmin) {
+      requireRole(principal, 'admin');
+      const user = changed(await tenants.setAdmin(principal.tenantId, userId, isAdmin));
+      if (!isAdmin) await endLogins(userId);
+      return user;
+    },
+
+    async remove(principal, userId) {
+      requireRole(principal, 'admin');
+      const user = changed(await tenants.removeUser(principal.tenantId, userId));
+      await endLogins(user.id);
+    },
+
+    async changePassword({ actor }, { oldPassword, newPassword, tokenHash }) {
+      const user = actor.kind === 'user' ? await tenants.userById(actor.id) : null;
+      if (!user) throw new HubError('forbidden', 'Only a signed-in user has a password.');
+      // Counted before the password is looked at, so that guesses at the same moment count each other; taken back when it was right.
+      const name = limitNames.passwordOfUser(user.id);
+      requireRoom(
+        await limits.hit(name, maxFailures, failuresMs),
+        'Too many wrong passwords. Please try again later.',
+      );
+      if (!(await secrets.checkPassword(oldPassword, user.passwordHash))) {
+        throw new HubError('forbidden', 'The old password is wrong.');
+      }
+      await limits.takeBack(name);
+      const passwordHash = await secrets.hashPassword(newPassword);
+      if (!(await tenants.setPassword(user.id, user.passwordHash, passwordHash))) {
+        throw new HubError('conflict', 'The password was changed meanwhile. Sign in again.');
+      }
+      await endLogins(user.id, tokenHash);
+    },
+  };
+}

@@ -1,0 +1,152 @@
+// The table of settings: name, default and a line of help each. `readConfig` (src/config.ts) reads and checks them.
+
+interface Setting {
+  readonly name: string;
+  readonly fallback: string;
+  readonly help: string;
+}
+
+const setting = (name: string, fallback: string, help: string): Setting => ({ name, fallback, help });
+
+/** Every setting, in the order of `--help`. */
+export const settings: readonly Setting[] = [
+  setting('PORT', '8000', 'Port to listen on; 0 takes a free one'),
+  setting('HOST', '0.0.0.0', 'Address to listen on'),
+  setting(
+    'BASE_URL',
+    'http://localhost:<PORT>',
+    'Where people and agents reach the hub; https makes cookies Secure',
+  ),
+  setting('DATA_DIR', './data', 'Folder of the embedded store and the generated secrets'),
+  setting(
+    'SECRET_KEY',
+    '',
+    'Master secret, 32 characters or more; made and kept in DATA_DIR when absent (embedded mode)',
+  ),
+  setting('ADMIN_EMAIL', '', 'With ADMIN_PASSWORD: creates the first admin at start when there is no user'),
+  setting('ADMIN_PASSWORD', '', 'See ADMIN_EMAIL; 12 characters or more'),
+  setting(
+    'SETUP_TOKEN',
+    '',
+    'What first-run setup must present (field setup_token or header X-Setup-Token), 16 characters or more; without one, and listening to other machines, the hub prints one for them',
+  ),
+  setting(
+    'OPERATOR_TOKEN',
+    '',
+    'When set, enables /api/v1/operator/* for further tenants and users; 32 characters or more',
+  ),
+  setting('OPERATOR_TOKENS', 'on', 'off: admins can have no tokens for the API under /v1 made'),
+  setting('SESSION_TTL_HOURS', '24', 'Hours a login lives without use (1 to 168)'),
+  setting(
+    'RATE_LIMIT_MAX_ATTEMPTS',
+    '10',
+    'Logins, set-up tokens tried, and calls with the operator token, per client address (IPv6: /64) and window',
+  ),
+  setting('RATE_LIMIT_WINDOW_SECONDS', '300', 'The login window, in seconds'),
+  setting('APPROVALS_PER_MINUTE', '10', 'Approvals that an agent may ask for in a minute'),
+  setting(
+    'INGEST_EVENTS_PER_MINUTE',
+    '6000000',
+    "Audit events taken in a minute for a tenant's environment; above it 429 with Retry-After",
+  ),
+  setting(
+    'NEW_AGENTS_PER_MINUTE',
+    '20000',
+    'Agents that one API key may bring in a minute; above it agents are served but not registered',
+  ),
+  setting(
+    'MAX_AGENTS',
+    '200000',
+    'Agents of a tenant that are registered; those idle for 7 days without an assignment do not count',
+  ),
+  setting('CORS_ORIGINS', '', 'Browser origins beside BASE_URL that may call, comma separated; * is refused'),
+  setting(
+    'TRUSTED_PROXIES',
+    '',
+    'Addresses or CIDR ranges whose X-Forwarded-For is believed, comma separated',
+  ),
+  setting(
+    'ALLOW_PRIVATE_OUTBOUND',
+    'false',
+    'true lets outbound calls reach loopback (http too) and private addresses',
+  ),
+  setting(
+    'OUTBOUND_ALLOW',
+    '',
+    'Private targets that outbound calls may reach all the same, http too: host:port, comma separated',
+  ),
+  setting(
+    'SESSION_VALUES_MAX_BYTES',
+    '268435456',
+    'Bytes that session values and their keys may take in one environment of a tenant',
+  ),
+  setting(
+    'SESSION_VALUES_MAX_KEYS',
+    '1000000',
+    'Session values that one environment of a tenant may have; counters go on up to twice as many',
+  ),
+  setting(
+    'LARGE_ARGUMENTS_MAX_BYTES',
+    '1073741824',
+    'Bytes that tool_args over 64 KiB of approvals may take in one environment of a tenant',
+  ),
+  setting(
+    'LARGE_ARGUMENTS_DAYS',
+    '90',
+    'Days after which such tool_args are dropped; 0 keeps them (0 to 36500)',
+  ),
+  setting(
+    'OPENAPI_PUBLIC',
+    'true',
+    'false asks for a login or an API key before /api/openapi.json is served',
+  ),
+  setting('LOG_LEVEL', 'info', 'debug, info, warn, error or silent'),
+  setting('DRAIN_SECONDS', '5', 'On SIGTERM, streams are ended spread over this many seconds (0 to 300)'),
+  setting(
+    'DISK_RESERVE_BYTES',
+    '',
+    'Bytes of the disk of DATA_DIR that events leave free for decisions; 0 for none; when absent 5 % of it, 4 MiB to 512 MiB (embedded mode)',
+  ),
+  setting('MONGODB_URL', '', 'With REDIS_URL: run as one node of a cluster'),
+  setting('REDIS_URL', '', 'See MONGODB_URL'),
+  setting('CLUSTER_NAME', 'reeve', 'Begins every key in Redis: nodes of one cluster share it'),
+  setting(
+    'WIRE_AGENT_ID_HEADERS',
+    'X-Service-Agent-Id',
+    'Header names accepted for the agent id, comma separated',
+  ),
+  setting('WIRE_SESSION_COOKIE', 'service_session', 'Name of the session cookie'),
+  setting('WIRE_SIGNATURE_HEADER', 'X-Service-Signature', 'Header that signs outbound webhooks'),
+  setting('WIRE_KEY_PREFIX', 'svk_', 'What API keys begin with'),
+  setting(
+    'WIRE_API_VERSIONS',
+    'service/v1',
+    'apiVersions accepted in YAML, comma separated; the first is emitted',
+  ),
+  setting('WIRE_BUNDLE_KINDS', 'ContractBundle', 'Kinds accepted for bundles; the first is emitted'),
+  setting('WIRE_RULESET_KINDS', 'Ruleset', 'Kinds accepted for rulesets; the first is emitted'),
+  setting('WIRE_SIGNATURE_ENCODING', 'hex', 'Encoding of signature in contract_update: hex or base64'),
+];
+
+/** The text of `--help`. */
+export function helpText(): string {
+  const width = Math.max(...settings.map((s) => s.name.length));
+  const lines = settings.map(
+    (s) => `  ${s.name.padEnd(width)}  ${s.help}${s.fallback === '' ? '' : ` [${s.fallback}]`}`,
+  );
+  return [
+    'Reeve: a real-time hub for governed AI agents.',
+    '',
+    'Usage: reeve [serve]           start the hub',
+    '       reeve backup [FILE]     back up its data folder, while it runs or not',
+    '       reeve restore FILE      put a back-up into a data folder',
+    '       reeve COMMAND --help    more about a command',
+    '       reeve --print-openapi   print the OpenAPI document',
+    '',
+    'From the sources, `npm start` is `reeve serve`, and `npm start -- backup` is `reeve backup`.',
+    '',
+    'Settings are environment variables [default]:',
+    ...lines,
+    '',
+  ].join('\n');
+}

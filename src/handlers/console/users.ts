@@ -1,0 +1,41 @@
+// People in the console API's words.
+import type { userRoutes } from '../../api/users.ts';
+import type { User } from '../../domain/tenant.ts';
+import type { Handlers } from './hub.ts';
+import { listOf } from './pages.ts';
+import { principalOf } from './principal.ts';
+import { iso } from './render.ts';
+
+const render = ({ id, email, isAdmin, createdAt }: User) => ({
+  user_id: id,
+  email,
+  is_admin: isAdmin,
+  created_at: iso(createdAt),
+});
+
+export const users: Handlers<typeof userRoutes> = {
+  listUsers: async ({ app }, { query }, caller) =>
+    listOf(await app.people.list(principalOf(caller), query), query, render),
+
+  async addUser({ app }, { body }, caller) {
+    const { email, password, is_admin: isAdmin } = body;
+    return render(await app.people.add(principalOf(caller), { email, password, isAdmin }));
+  },
+
+  updateUser: async ({ app }, { params, body }, caller) =>
+    render(await app.people.setAdmin(principalOf(caller), params.user_id, body.is_admin)),
+
+  async removeUser({ app }, { params }, caller) {
+    await app.people.remove(principalOf(caller), params.user_id);
+    return null;
+  },
+
+  async changePassword({ app }, { body }, caller) {
+    await app.people.changePassword(principalOf(caller), {
+      oldPassword: body.old_password,
+      newPassword: body.new_password,
+      tokenHash: caller.tokenHash,
+    });
+    return { message: 'Password changed. All other logins have ended.' };
+  },
+};

@@ -1,0 +1,63 @@
+// Every call that the hub makes to a service somebody configured: webhooks, chats, AI providers, identity providers, mail servers.
+// One guard stands in front of all of them. What it promises (test/adapters/node/outbound):
+//
+// - https only, on port 443 or 1024 and above, without user or password in the URL. Loopback may be http with ALLOW_PRIVATE_OUTBOUND.
+// - A name is resolved once. Every address that it has must be public, and the connection goes to one of these very addresses.
+// - Private and special addresses of both families are refused, also IPv4 addresses inside IPv6 ones. ALLOW_PRIVATE_OUTBOUND lets private and
+//   loopback ones through, OUTBOUND_ALLOW single `host:port` targets.
+// - Redirects are not followed: an answer with status 302 is an answer. Proxies are not used.
+// - Time and bytes are bounded, compressed answers are not asked for.
+
+export type { OutboundFailure } from '../domain/outbound.ts';
+export { OutboundError } from '../domain/outbound.ts';
+
+export interface OutboundRequest {
+  readonly url: string;
+  /** GET by default. */
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Without `host` and `content-length`, which are made. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  /** Milliseconds. `send`: until the answer is whole. `open`: until its head, and then between two pieces of the body. */
+  readonly timeoutMs: number;
+  /** Bytes of the answer's body; more fail with `too_large`. */
+  readonly maxBytes: number;
+  /** Ends the call at once with `aborted`, also while the body is read. */
+  readonly signal?: AbortSignal;
+}
+
+export interface OutboundHead {
+  readonly status: number;
+  /** Names in lower case; repeated ones joined with a comma. */
+  readonly headers: ReadonlyMap<string, string>;
+}
+
+export interface OutboundAnswer extends OutboundHead {
+  readonly body: Uint8Array;
+}
+
+export interface OutboundStream extends OutboundHead {
+  /** Read it once. Whoever stops reading (`break`, `return`) closes the connection. @throws OutboundError while it is read */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Closes the connection when the body will not be read. Safe to repeat. */
+  close(): void;
+}
+
+export interface OutboundAddress {
+  readonly address: string;
+  readonly family: 4 | 6;
+}
+
+export interface Outbound {
+  /** The whole answer, whatever its status. @throws OutboundError */
+  send(request: OutboundRequest): Promise<OutboundAnswer>;
+  /** As soon as the head is there. For server-sent events. @throws OutboundError */
+  open(request: OutboundRequest): Promise<OutboundStream>;
+  /** What can be known of a URL before it is used: its form, and its addresses now. @throws OutboundError */
+  check(url: string): Promise<void>;
+  /**
+   * The addresses of a host, at least one, for a protocol other than HTTP: connect to one of these, never to the name.
+   * @throws OutboundError
+   */
+  resolve(host: string, port: number): Promise<readonly OutboundAddress[]>;
+}

@@ -1,0 +1,18 @@
+// A certificate for servers that tests start: receiver.example, smtp.example, localhost and 127.0.0.1. Its key protects nothing.
+export const certificate = `-----BEGIN CERTIFICATE-----
+MIIBwTCCAWegAwIBAgIUVpe/wY40BmPEKW0+kM7fVjsRdkowCgYIKoZIzj0EAwIw
+FjEUMBIGA1UEAwwLUmVldmUgdGVzdHMwIBcNMjYxMTIyMDA0NDQ3WhgPMjEyNjEw
+MjkwMDQ0NDdaMBYxFDASBgNVBAMMC1JlZXZlIHRlc3RzMFkwEwYHKoZIzj0CAQYI
+KoZIzj0DAQcDQgAE+b6pIrCV/09Aq5LYWLxpH+QZItVJ/LJi8SOlnA/KKcG3Np1J
+nyFX0IqJ6/6bC26ET/JKomYh/svML3zTVxIFJKOBkDCBjTAdBgNVHQ4EFgQU0yBb
+u19eXXI3fO+XxYMxKOnGhecwHwYDVR0jBBgwFoAU0yBbu19eXXI3fO+XxYMxKOnG
+hecwDwYDVR0TAQH/BAUwAwEB/zA6BgNVHREEMzAxghByZWNlaXZlci5leGFtcGxl
+gglsb2NhbGhvc3SCDHNtdHAuZXhhbXBsZYcEfwAAATAKBggqhkjOPQQDAgNIADBF
+AiEA48KIf1LeUZO0FUeKLWY228sVBvUPPW9ax8n0JuAsZqkCIBEhEK3jCNtxaaIt
+pZvwfjDwH5NjVxBXFN53xF+HOpJP
+-----END CERTIFICATE-----`;
+export const certificateKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQggTmmBw7oYc7Gpqvw
++kAy9oZsHj2/Hv49j3cicQTaXAGhRANCAAT5vqkisJX/T0CrkthYvGkf5Bki1Un8
+smLxI6WcD8opwbc2nUmfIVfQionr/psLboRP8kqiZiH+y8wvfNNXEgUk
+-----END PRIVATE KEY-----`;
