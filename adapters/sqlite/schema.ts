@@ -1,6 +1,7 @@
 // The tables and how an older file becomes a current one. Each migration runs once, in its own transaction; published ones never change.
 import { HubError } from '../../src/domain/error.ts';
 import type { Database } from './database.ts';
+import { eventMarks } from './schema-events.ts';
 
 const control = `
 CREATE TABLE tenants (id TEXT PRIMARY KEY, name TEXT NOT NULL, created_at INTEGER NOT NULL);
@@ -246,6 +247,13 @@ ALTER TABLE deployments ADD COLUMN forced INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE bundles ADD COLUMN deleted_at INTEGER;
 `;
 
+const approvalContext = `
+ALTER TABLE approvals ADD COLUMN contracts TEXT;
+ALTER TABLE approvals ADD COLUMN principal TEXT;
+ALTER TABLE approvals ADD COLUMN session_id TEXT;
+ALTER TABLE approvals ADD COLUMN call_id TEXT;
+`;
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -262,6 +270,8 @@ const migrations: readonly string[] = [
   people,
   workspaceKeys,
   takingAway,
+  approvalContext,
+  eventMarks,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

@@ -123,3 +123,21 @@ export class List<T> {
     this.headers = more.headers ?? {};
   }
 }
+
+/** A body that is made while it is sent, so that it may be larger than any other answer. */
+export class Streamed {
+  /** Asked for the next one when the client has taken those before. An error cuts the connection, so that the client notices. */
+  readonly pieces: AsyncIterator<string, unknown, undefined>;
+  readonly headers: { readonly [name: string]: string };
+  /** Called once, when nothing more is sent. */
+  readonly ended: () => void;
+
+  constructor(
+    pieces: Streamed['pieces'],
+    more: { readonly headers: { readonly [name: string]: string }; readonly ended: () => void },
+  ) {
+    this.pieces = pieces;
+    this.headers = more.headers;
+    this.ended = more.ended;
+  }
+}

@@ -1,14 +1,14 @@
 // The schemas that have a name of their own: the OpenAPI document describes each once and refers to it wherever it occurs. What is used by one
 // route alone needs no name here.
 import type { z } from 'zod';
-import { registration } from './agents.ts';
-import { approval } from './approvals.ts';
+import { driftStatus, fleetAgent, registration } from './agents.ts';
+import { approval, askingContract } from './approvals.ts';
 import { message } from './auth.ts';
 import { version as bundleVersion, deployment } from './bundles.ts';
 import { detail as composition, item, updateStrategy } from './compositions.ts';
 import { detail as contract } from './contracts.ts';
 import { lintFinding } from './evaluate.ts';
-import { eventBatch, eventInput, manifest, outcome, rejected, stored } from './events.ts';
+import { eventBatch, eventInput, facet, manifest, outcome, rejected, stored } from './events.ts';
 import {
   anyObject,
   approvalStatus,
@@ -66,14 +66,18 @@ export const components: { readonly [name: string]: z.ZodType } = {
   UpdateStrategy: updateStrategy,
   YamlDocument: yamlDocument,
   Approval: approval,
+  AskingContract: askingContract,
   ApprovalStatus: approvalStatus,
   AuditEventInput: eventInput,
   AuditEventBatch: eventBatch,
   AuditEvent: stored,
   AuditEventOutcome: outcome,
+  EventFacet: facet,
   RejectedEvent: rejected,
   AgentManifest: manifest,
   AgentRegistration: registration,
+  FleetAgent: fleetAgent,
+  DriftStatus: driftStatus,
   AgentTags: tagMap,
   AssignmentRule: rule,
   AssignmentSource: assignmentSource,

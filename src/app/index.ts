@@ -4,6 +4,8 @@ import { type Bundles, createBundles } from './bundles.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
+import { createEventExports, type EventExports } from './event-exports.ts';
+import { createFleet, type Fleet } from './fleet.ts';
 import { createInspector, type Inspector } from './inspection.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
@@ -19,10 +21,12 @@ export interface App {
   readonly compositions: Compositions;
   readonly contracts: Contracts;
   readonly deployments: Deployments;
+  readonly fleet: Fleet;
   readonly people: People;
   readonly keys: Keys;
   readonly operatorTokens: OwnTokens;
   readonly inspector: Inspector;
+  readonly eventExports: EventExports;
   readonly toolSettings: ToolSettings;
 }
 
@@ -37,7 +41,9 @@ export function createApp(ports: AppPorts): App {
     inspector,
     bundles: createBundles({ ...ports, inspector }),
     compositions: createCompositions({ ...ports, assembler, releases, inspector }),
+    eventExports: createEventExports(ports),
     contracts: createContracts({ ...ports, rollouts }),
+    fleet: createFleet(ports),
     people: createPeople(ports),
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: null }),

@@ -1,5 +1,5 @@
 // From a raw request to a raw response: match → caller → limit → parse → handle → encode. The only catch. Knows no socket and no noun.
-import type { Caller, Request } from '../api/call.ts';
+import { type Caller, Reply, type Request, Streamed } from '../api/call.ts';
 import { type ApiFamily, defaultBody, type RouteDeclaration } from '../api/route.ts';
 import type { StreamHandlers } from '../api/stream.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
@@ -12,10 +12,12 @@ import type { Secrets } from '../ports/secrets.ts';
 import { clientAddress, isLocal, networkOf } from './address.ts';
 import { type Budgets, checkAnswer, checkRoom, createBudgets } from './budgets.ts';
 import type { Callers } from './caller.ts';
+import { createDownload } from './download.ts';
 import { encode, noStore, plain } from './encode.ts';
 import { type Cors, type HeaderList, securityHeaders } from './headers.ts';
 import type { Live } from './live/live.ts';
 import type { Metrics } from './metrics.ts';
+import { createOpenings } from './openings.ts';
 import { parse } from './parse.ts';
 import { allowOf, errorReply } from './problem.ts';
 import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
@@ -104,6 +106,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const familyOf = families(options.families);
   const searches = createSearches(clock);
   const reads = createReads(clock);
+  const openings = createOpenings(clock);
   const behindProxies = clientAddress(options.trustedProxies);
   const networkFrom = ({ remote, headers }: Pick<RawRequest, 'remote' | 'headers'>): string =>
     networkOf(behindProxies(remote, headers.get('x-forwarded-for') ?? ''));
@@ -147,7 +150,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     if (!handler) {
       if (head) return plain(200, streamHeaders, null);
       if (raw.upgrade) checkOrigin(caller, origin, raw.headers.get('host'));
-      const session = await openStream(raw, caller, revocationSequence, options);
+      const session = await openings(caller, () => openStream(raw, caller, revocationSequence, options));
       return { ...plain(200, streamHeaders, null), live: session };
     }
     const input = validate(declaration, await parse(raw, match));
@@ -161,6 +164,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const answer = async (): Promise<RawResponse> => {
       checkRoom(budgets, () => nameOf(caller, network));
       const result = await handler(input, caller, request);
+      if (result instanceof Streamed) return download(declaration, result, cookie, raw);
       const bytes = roughBytes(result);
       // The store hands over many answers in one turn of the event loop: they are written one after the other.
       if (bytes > smallBytes) await turns.next(bytes);
@@ -168,6 +172,21 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     };
     if (declaration.search === true) return searches(caller, answer);
     return declaration.method === 'GET' || declaration.reads === true ? reads(caller, answer) : answer();
+  }
+
+  /** The head of a body that is sent piece by piece; a HEAD request gets no more than that. */
+  function download(
+    declaration: RouteDeclaration,
+    streamed: Streamed,
+    cookie: string | null,
+    raw: RawRequest,
+  ): RawResponse {
+    const session = createDownload(streamed, { clock, log });
+    if (raw.method === 'HEAD' || raw.upgrade) session.gone();
+    if (raw.upgrade)
+      throw new HubError('bad_request', 'This download is no stream: ask for it without an upgrade.');
+    const head = encode(declaration, new Reply('', { headers: streamed.headers }), cookie, raw);
+    return { ...head, body: null, live: raw.method === 'HEAD' ? null : session };
   }
 
   function preflight(raw: RawRequest, origin: string | undefined): RawResponse {

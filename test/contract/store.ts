@@ -7,6 +7,7 @@ import { eventsContract } from './events.ts';
 import { eventsModelContract } from './events-model.ts';
 import { eventsSearchContract } from './events-search.ts';
 import type { Open } from './fixtures.ts';
+import { fleetContract } from './fleet.ts';
 import { keyCheckContract } from './key-check.ts';
 import { contractsContract } from './library.ts';
 import { pagesContract } from './pages.ts';
@@ -36,6 +37,7 @@ export function storeContract(name: string, open: Open): void {
   takingAwayContract(name, open);
   approvalsContract(name, open);
   agentsContract(name, open);
+  fleetContract(name, open);
   rulesContract(name, open);
   pagesContract(name, open);
   eventsContract(name, open);

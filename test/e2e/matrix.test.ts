@@ -182,6 +182,9 @@ describe("another tenant's ids answer exactly as absent ones", () => {
       'GET',
       '/api/v1/events/histogram?since=2020-01-01T00:00:00Z&until=2020-01-02T00:00:00Z&agent_id={agent_id}',
     ],
+    ['the facets of an agent', 'GET', '/api/v1/events/facets?agent_id={agent_id}'],
+    ['an export of an agent', 'GET', '/api/v1/events/export?agent_id={agent_id}'],
+    ['a call', 'GET', '/api/v1/events?call_id={agent_id}'],
     ['deployments of a bundle', 'GET', '/api/v1/deployments?bundle_name={name}'],
     ['agents of a bundle', 'GET', '/api/v1/agents/status?bundle_name={name}'],
     [

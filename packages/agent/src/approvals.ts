@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type Clock, sleep, systemClock, type Timer } from './clock.ts';
 import { HubResponseError } from './failure.ts';
 import type { HttpConnection } from './http.ts';
+import type { Principal } from './record.ts';
 
 export interface ApprovalRequest {
   readonly tool: string;
@@ -17,7 +18,17 @@ export interface ApprovalRequest {
   readonly contractName: string | null;
   /** Every contract that asks, in order; the first is `contractName`. */
   readonly contracts?: readonly { readonly name: string; readonly message: string }[];
+  /** On whose behalf the call is made. */
+  readonly principal?: Principal | null;
+  /** The guard's run, as its records name it. */
+  readonly sessionId?: string;
+  /** As records name the call. */
+  readonly callId?: string;
 }
+
+/** Whether a hub takes the text as a name: an agent's own session id may be anything, and must not cost the approval. */
+const isName = (text: string | undefined): boolean =>
+  text !== undefined && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(text);
 
 /** A request in the words of the hub's API. */
 const bodyOf = (agentId: string, request: ApprovalRequest) => ({
@@ -30,6 +41,9 @@ const bodyOf = (agentId: string, request: ApprovalRequest) => ({
   decision_source: request.decisionSource,
   contract_name: request.contractName,
   ...(request.contracts === undefined ? {} : { contracts: request.contracts }),
+  ...(request.principal == null ? {} : { principal: request.principal }),
+  ...(isName(request.sessionId) ? { session_id: request.sessionId } : {}),
+  ...(request.callId === undefined ? {} : { call_id: request.callId }),
 });
 
 export interface ApprovalOutcome {
