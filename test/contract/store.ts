@@ -1,6 +1,7 @@
 // Every suite that a store adapter must pass, in one call.
 import { agentsContract, rulesContract } from './agents.ts';
 import { approvalsContract } from './approvals.ts';
+import { auditContract } from './audit.ts';
 import { bundlesContract, deploymentsContract } from './bundles.ts';
 import { compositionsContract } from './compositions.ts';
 import { eventsContract } from './events.ts';
@@ -39,6 +40,7 @@ export function storeContract(name: string, open: Open): void {
   agentsContract(name, open);
   fleetContract(name, open);
   rulesContract(name, open);
+  auditContract(name, open);
   pagesContract(name, open);
   eventsContract(name, open);
   eventsSearchContract(name, open);
