@@ -16,7 +16,15 @@ export interface ApprovalRequest {
   readonly decisionSource: string | null;
   readonly contractName: string | null;
   /** Every contract that asks, in order; the first is `contractName`. */
-  readonly contracts?: readonly { readonly name: string; readonly message: string }[];
+  readonly contracts?: readonly AskingContract[];
+}
+
+/** A contract that wants a person to be asked. */
+export interface AskingContract {
+  readonly name: string;
+  readonly message: string;
+  /** As the contract has it under `then`, its tags included; not sent to a hub, which knows it. */
+  readonly metadata?: { readonly [name: string]: unknown };
 }
 
 /** A request in the words of the hub's API. */
@@ -29,7 +37,9 @@ const bodyOf = (agentId: string, request: ApprovalRequest) => ({
   timeout_effect: request.timeoutEffect,
   decision_source: request.decisionSource,
   contract_name: request.contractName,
-  ...(request.contracts === undefined ? {} : { contracts: request.contracts }),
+  ...(request.contracts === undefined
+    ? {}
+    : { contracts: request.contracts.map(({ name, message }) => ({ name, message })) }),
 });
 
 export interface ApprovalOutcome {
