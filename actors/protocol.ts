@@ -83,8 +83,15 @@ export type EnvironmentMessages = {
       readonly bundleName: string;
       readonly version: number;
       readonly deployedBy: string;
+      /** Absent from a node of an earlier version. */
+      readonly forced?: boolean;
     };
     reply: Deployment;
+  };
+  /** Ends the bundle's current deployment and tells dashboards; agents keep what they have. The reply is what ended; null: nothing was deployed. */
+  undeploy: {
+    body: { readonly bundleName: string; readonly undeployedBy: string };
+    reply: Deployment | null;
   };
   /** Announces every current deployment again (after a rotation of the signing key). It tells itself to go on `after` a bundle's name. */
   reannounce: { body: { readonly after: string } | null; reply: null };

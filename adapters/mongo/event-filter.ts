@@ -23,6 +23,8 @@ export interface EventRow {
   readonly payload: string | null;
   /** payload.decision_name, when it is a text. */
   readonly decisionName: string | null;
+  /** payload.run_id, when it is a text; absent in what earlier versions stored. */
+  readonly runId?: string;
   readonly outcomes: readonly Outcome[];
   /** The call id is made of the content. */
   readonly unnamed?: true;
@@ -36,6 +38,7 @@ export function toEventRow(
   id: string,
 ): EventRow {
   const name = event.payload?.decision_name;
+  const run = event.payload?.run_id;
   return {
     _id: id,
     tenantId: batch.tenantId,
@@ -50,6 +53,7 @@ export function toEventRow(
     ts: event.timestamp,
     payload: toText(event.payload),
     decisionName: typeof name === 'string' ? toBsonText(name) : null,
+    ...(typeof run === 'string' ? { runId: toBsonText(run) } : {}),
     outcomes: [],
     ...(event.unnamed ? { unnamed: true as const } : {}),
     ...(event.truncated ? { truncated: event.truncated } : {}),
@@ -84,6 +88,22 @@ export const mapTexts = (outcome: Outcome, map: (text: string) => string): Outco
 export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive = false): Filter<EventRow> {
   const { env, agentId, toolName, verdict, mode, since, until, search } = filter;
   const pattern = search && { $regex: literalPattern(search), $options: 'i' };
+  const name = filter.decisionName === undefined ? null : toBsonText(filter.decisionName);
+  const choices: Filter<EventRow>[] = [
+    ...(name === null ? [] : [{ $or: [{ decisionName: name }, { 'outcomes.decision_name': name }] }]),
+    ...(pattern
+      ? [
+          {
+            $or: [
+              { agentId: pattern },
+              { toolName: pattern },
+              { callId: pattern },
+              { decisionName: pattern },
+            ],
+          },
+        ]
+      : []),
+  ];
   return {
     // Written with `$eq`: one server of this protocol loses the first event of a range when it walks a descending index by plain equality.
     tenantId: { $eq: tenantId },
@@ -100,9 +120,9 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
             ...(until === undefined ? {} : untilExclusive ? { $lt: until } : { $lte: until }),
           },
         }),
-    ...(pattern
-      ? { $or: [{ agentId: pattern }, { toolName: pattern }, { callId: pattern }, { decisionName: pattern }] }
-      : {}),
+    ...(filter.runId === undefined ? {} : { runId: { $eq: toBsonText(filter.runId) } }),
+    ...(filter.callId === undefined ? {} : { callId: { $eq: toBsonText(filter.callId) } }),
+    ...(choices.length > 0 ? { $and: choices } : {}),
   };
 }
 

@@ -15,8 +15,16 @@ import {
   outcomeText,
   verdictsOf,
 } from '../../src/domain/event.ts';
+import { type Facet, facetOf } from '../../src/domain/facet.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type { EventCounts, EventStore, HistogramBucket } from '../../src/ports/events.ts';
+import {
+  type EventCounts,
+  type EventStore,
+  type FacetName,
+  type Facets,
+  facetNames,
+  type HistogramBucket,
+} from '../../src/ports/events.ts';
 import {
   afterCursor,
   cursorAfter,
@@ -46,6 +54,23 @@ const asked = { $in: ['$verdict', verdictsOf('pending')] };
 const count = (condition: object) => ({ $sum: { $cond: [condition, 1, 0] } });
 const and = (...conditions: object[]) => ({ $and: conditions });
 const not = (condition: object) => ({ $not: [condition] });
+
+const valueIn = (path: string) => [{ $project: { value: path } }];
+const eachOf = (list: object | string) => [
+  { $project: { value: list } },
+  { $unwind: '$value' },
+  { $match: { value: { $ne: null } } },
+];
+
+/** The values of a document that a facet counts, one after another. */
+const valuesOf: { readonly [F in FacetName]: readonly object[] } = {
+  agentId: valueIn('$agentId'),
+  toolName: valueIn('$toolName'),
+  verdict: eachOf('$verdicts'),
+  mode: valueIn('$mode'),
+  decisionName: eachOf({ $setUnion: [['$decisionName'], '$outcomes.decision_name'] }),
+  env: valueIn('$env'),
+};
 
 /** What a stored call says already. */
 const keysOf = ({
@@ -138,6 +163,25 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
     async get(tenantId, id) {
       const row = await events.findOne({ _id: id, tenantId });
       return row && toEvent(row);
+    },
+
+    async facets(tenantId, filter, limit) {
+      const $match = eventQuery(tenantId, filter);
+      const by = async (facet: FacetName): Promise<readonly [FacetName, Facet]> => {
+        const groups = await events
+          .aggregate<{ readonly _id: string; readonly n: number }>(
+            [{ $match }, ...valuesOf[facet], { $group: { _id: '$value', n: { $sum: 1 } } }],
+            bounded,
+          )
+          .toArray();
+        const counts = new Map(groups.map(({ _id, n }) => [fromBsonText(_id), n]));
+        return [facet, facetOf(counts, limit)];
+      };
+      const [count, ...found] = await Promise.all([
+        events.aggregate<{ readonly n: number }>([{ $match }, { $count: 'n' }], bounded).toArray(),
+        ...facetNames.map(by),
+      ]);
+      return { events: count[0]?.n ?? 0, by: Object.fromEntries(found) as Facets['by'] };
     },
 
     async histogram(tenantId, filter, bucketMs) {

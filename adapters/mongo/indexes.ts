@@ -24,6 +24,10 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
     { key: { tenantId: 1, agentId: 1, ts: -1, _id: -1 } },
     { key: { tenantId: 1, verdicts: 1, ts: -1, _id: -1 } },
     { key: { tenantId: 1, receivedAt: 1 } },
+    {
+      key: { tenantId: 1, runId: 1, ts: -1, _id: -1 },
+      partialFilterExpression: { runId: { $exists: true } },
+    },
   ],
   approvals: [
     { key: { tenantId: 1, createdAt: -1, arrival: -1 } },

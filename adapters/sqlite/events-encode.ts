@@ -14,6 +14,8 @@ export interface EncodedGroup {
   readonly maxTs: number;
   readonly tallies: string;
   readonly names: string;
+  /** Which tally each event is counted in, and its time (segment.ts). */
+  readonly marks: Uint8Array;
   /** Places in the batch, as JSON; null when the batch is one group. */
   readonly places: string | null;
   /** All call ids as bytes, 16 each, when all are UUIDs; else one key each. */

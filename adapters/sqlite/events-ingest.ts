@@ -17,8 +17,8 @@ import { bodyEvents, bodyText, placeOf, positionOf, segmentOf, summarize, tenant
 const removalSlice = 5000;
 
 const insertSegment = `INSERT INTO segments
-  (tenant, max_ts, min_ts, received_at, batch, env, agent, events, tallies, names, places)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  (tenant, max_ts, min_ts, received_at, batch, env, agent, events, tallies, names, places, marks)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
@@ -79,10 +79,10 @@ export function eventWriter(db: Database, calls: CallIndex) {
     const looked = calls.look(tenant, group.calls);
     const kept = looked.known.size === 0 ? group : withoutKnown(group, looked.known);
     if (kept.count === 0) return { segment: null, accepted: 0 };
-    const { minTs, maxTs, agent, count, tallies, names, places, body } = kept;
+    const { minTs, maxTs, agent, count, tallies, names, places, marks, body } = kept;
     const { receivedAt, env } = batch;
-    const summary = [tenant, maxTs, minTs, receivedAt, first, env, agent, count, tallies, names, places];
-    const segment = db.insert(insertSegment, summary);
+    const place = [tenant, maxTs, minTs, receivedAt, first, env, agent];
+    const segment = db.insert(insertSegment, [...place, count, tallies, names, places, marks]);
     db.run('INSERT INTO segment_bodies (segment, body) VALUES (?, ?)', [segment, body]);
     calls.add(segment, looked, group.verdicts, body.byteLength);
     return { segment, accepted: count };
@@ -105,20 +105,16 @@ export function eventWriter(db: Database, calls: CallIndex) {
 
   /** Writes what is left of a segment, or removes it with its last event. */
   function rewrite(segment: number, events: readonly (EventInput | null)[]): void {
-    const { count, minTs, maxTs, tallies, names } = summarize(events);
+    const { count, minTs, maxTs, tallies, names, marks } = summarize(events);
     if (count === 0) {
       db.run('DELETE FROM segments WHERE id = ?', [segment]);
       db.run('DELETE FROM segment_bodies WHERE segment = ?', [segment]);
       return;
     }
-    db.run('UPDATE segments SET events = ?, min_ts = ?, max_ts = ?, tallies = ?, names = ? WHERE id = ?', [
-      count,
-      minTs,
-      maxTs,
-      tallies,
-      names,
-      segment,
-    ]);
+    db.run(
+      'UPDATE segments SET events = ?, min_ts = ?, max_ts = ?, tallies = ?, names = ?, marks = ? WHERE id = ?',
+      [count, minTs, maxTs, tallies, names, marks, segment],
+    );
     db.run('UPDATE segment_bodies SET body = ? WHERE segment = ?', [jsonBytes(events), segment]);
   }
 

@@ -8,6 +8,10 @@ import { walk } from './events-walk.ts';
 import {
   bodyEvents,
   bodyText,
+  type Counted,
+  countedIn,
+  countedOf,
+  decisionName,
   eventId,
   outcomesOf,
   placeOfId,
@@ -55,24 +59,45 @@ function readCursor(cursor: string): Key {
   throw new HubError('bad_request', 'The cursor is not valid. Start again without one.');
 }
 
-/** True when the event, with its outcomes, fits. */
-export function fits(event: EventInput, outcomes: readonly Outcome[], filter: EventFilter): boolean {
-  const { toolName, verdict, mode, since, until, search } = filter;
+/** True when what is counted of an event, with its outcomes, fits. */
+function countsFit(event: Counted, outcomes: readonly Outcome[], filter: EventFilter): boolean {
+  const { toolName, verdict, mode, since, until, decisionName: name } = filter;
   return (
-    (toolName === undefined || event.tool_name === toolName) &&
+    (toolName === undefined || event.tool === toolName) &&
     (verdict === undefined || event.verdict === verdict || outcomes.some((o) => o.verdict === verdict)) &&
     (mode === undefined || event.mode === mode) &&
-    (since === undefined || event.timestamp >= since) &&
-    (until === undefined || event.timestamp <= until) &&
-    (search === undefined || mentions(event, search.toLowerCase()))
+    (since === undefined || event.ts >= since) &&
+    (until === undefined || event.ts <= until) &&
+    (name === undefined || event.name === name || outcomes.some((o) => o.decision_name === name))
   );
 }
 
-function mentions(event: EventInput, needle: string): boolean {
-  const name = event.payload?.decision_name;
-  return [event.agent_id, event.tool_name, event.call_id, typeof name === 'string' ? name : ''].some((text) =>
+/** True for a filter that only whole events can tell about. */
+const needsBodies = ({ search, runId, callId }: EventFilter): boolean =>
+  search !== undefined || runId !== undefined || callId !== undefined;
+
+/** True when the event, with its outcomes, fits. */
+export function fits(event: EventInput, outcomes: readonly Outcome[], filter: EventFilter): boolean {
+  const { runId, callId, search } = filter;
+  return (
+    (callId === undefined || event.call_id === callId) &&
+    (runId === undefined || event.payload?.run_id === runId) &&
+    (search === undefined || mentions(event, search.toLowerCase())) &&
+    countsFit(countedOf(event), outcomes, filter)
+  );
+}
+
+const mentions = (event: EventInput, needle: string): boolean =>
+  [event.agent_id, event.tool_name, event.call_id, decisionName(event) ?? ''].some((text) =>
     text.toLowerCase().includes(needle),
   );
+
+const inJson = (text: string): string => JSON.stringify(text).slice(1, -1);
+
+/** False when the body cannot hold an event that fits. Cheaper than parsing it: whatever holds a text holds its JSON form. */
+function mayHold(body: string, { search, runId, callId }: EventFilter): boolean {
+  if (search !== undefined && !body.toLowerCase().includes(inJson(search).toLowerCase())) return false;
+  return [runId, callId].every((text) => text === undefined || body.includes(inJson(text)));
 }
 
 /** The events of a segment that fit, with their outcomes and positions. */
@@ -82,17 +107,32 @@ export function* fitting(
   filter: EventFilter,
 ): Generator<{ event: EventInput; outcomes: readonly Outcome[]; position: number }, void, undefined> {
   const text = bodyText(db, segment.id);
-  if (text === null) return;
-  if (filter.search !== undefined) {
-    // Cheaper than parsing, and never wrong: whatever holds the text holds its JSON form.
-    const needle = JSON.stringify(filter.search).slice(1, -1).toLowerCase();
-    if (!text.toLowerCase().includes(needle)) return;
-  }
+  if (text === null || !mayHold(text, filter)) return;
   const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
   for (const [position, event] of bodyEvents(text).entries()) {
     if (!event) continue;
     const said = outcomes?.get(position) ?? [];
     if (fits(event, said, filter)) yield { event, outcomes: said, position };
+  }
+}
+
+/** The same with what is counted of the events alone; reads no body where it need not. */
+export function* fittingCounts(
+  db: Database,
+  segment: Summary,
+  filter: EventFilter,
+): Generator<{ event: Counted; outcomes: readonly Outcome[] }, void, undefined> {
+  const counted = needsBodies(filter) ? null : countedIn(db, segment);
+  if (counted === null) {
+    for (const { event, outcomes } of fitting(db, segment, filter)) {
+      yield { event: countedOf(event), outcomes };
+    }
+    return;
+  }
+  const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
+  for (const [position, event] of counted.entries()) {
+    const said = outcomes?.get(position) ?? [];
+    if (event && countsFit(event, said, filter)) yield { event, outcomes: said };
   }
 }
 

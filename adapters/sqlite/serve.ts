@@ -2,8 +2,10 @@
 import { maxSearchMs, searchTimeout } from '../../src/domain/event.ts';
 import { busyMs, type Database, TransactionLost } from './database.ts';
 import { failureOf } from './failure.ts';
+import type { Outcome } from './gather.ts';
 import { identityOf } from './hub-id.ts';
-import { isSteps, type Steps, type Stores } from './sync.ts';
+import { type Kind, kinds } from './stores.ts';
+import { isSteps, type Steps, type StoreName, type Stores } from './sync.ts';
 import type { Call, Reply } from './wire.ts';
 
 /** Calls that one commit takes, at most. */
@@ -56,7 +58,20 @@ function checkpoint(db: Database): unknown {
 const isIngest = ([, store, method]: Call): boolean => store === 'events' && method === 'ingest';
 const isCheckpoint = ([, store, method]: Call): boolean => store === 'store' && method === 'checkpoint';
 
-function run({ db, stores }: Connection, [, store, method, args]: Call): unknown {
+/** Makes many calls of one method (adapters/sqlite/gather.ts); a write that fails undoes itself alone. */
+function many(line: Connection, args: readonly unknown[]): readonly Outcome[] {
+  const [store, method, all] = args as [StoreName, string, readonly (readonly unknown[])[]];
+  const writes = (kinds[store] as { readonly [method: string]: Kind })[method] === 'write';
+  return all.map((of) => {
+    const make = (): unknown => run(line, [0, store, method, of]);
+    const [, ...outcome] = attempt(0, () => (writes ? line.db.atomically(make) : make()));
+    return outcome as Outcome;
+  });
+}
+
+function run(line: Connection, [, store, method, args]: Call): unknown {
+  const { db, stores } = line;
+  if (store === 'store' && method === 'many') return many(line, args);
   if (store === 'store') return ofConnection[method]?.(db);
   const found = (stores as unknown as { readonly [n: string]: { readonly [m: string]: AnyMethod } })[store]?.[
     method

@@ -7,7 +7,7 @@ import { compositionStore } from './compositions.ts';
 import { contractStore } from './contracts.ts';
 import type { Database } from './database.ts';
 import { deploymentStore } from './deployments.ts';
-import { counts, histogram } from './events-count.ts';
+import { counts, facets, histogram } from './events-count.ts';
 import { eventWriter } from './events-ingest.ts';
 import { eventOf, eventSearch } from './events-search.ts';
 import { jobTable } from './jobs.ts';
@@ -39,6 +39,7 @@ export function storesOf(db: Database, calls: CallIndex, mayGrow: () => boolean)
       ...eventWriter(db, calls),
       search: eventSearch(db),
       get: (tenantId, id) => eventOf(db, tenantId, id),
+      facets: (tenantId, filter, limit) => facets(db, tenantId, filter, limit),
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
       counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
     },
@@ -104,17 +105,34 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     automatic: 'read',
     remove: 'write',
   },
-  bundles: { addVersion: 'write', version: 'read', versions: 'read', yaml: 'read', summaries: 'read' },
+  bundles: {
+    addVersion: 'write',
+    version: 'read',
+    versions: 'read',
+    yaml: 'read',
+    summaries: 'read',
+    remove: 'write',
+  },
   deployments: {
     lastSequence: 'read',
     add: 'write',
     attest: 'write',
+    undeploy: 'write',
+    wasDeployed: 'read',
     current: 'read',
     currentOf: 'read',
     currentAll: 'read',
     list: 'read',
   },
-  events: { ingest: 'write', search: 'read', get: 'read', histogram: 'read', counts: 'read', purge: 'write' },
+  events: {
+    ingest: 'write',
+    search: 'read',
+    get: 'read',
+    facets: 'read',
+    histogram: 'read',
+    counts: 'read',
+    purge: 'write',
+  },
   approvals: {
     keepArgs: 'write',
     dropArgs: 'write',

@@ -32,6 +32,7 @@ export const agentRoutes = routes({
       'One entry per open agent stream, with drift, by environment and agent id; Link names the next page',
     query: z.object({
       bundle_name: text(128, 1).optional(),
+      env: env.optional(),
       limit: intQuery(1, 2_000).default(2_000),
       cursor: cursor.optional(),
     }),

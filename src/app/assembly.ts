@@ -87,9 +87,9 @@ const shadowOf = (view: ItemView): AssemblyItem => ({
   shadow: true,
 });
 
-/** @throws HubError unprocessable that names the problems, when there are any */
-export function requireValid(assembly: Assembly): void {
-  if (assembly.problems.length === 0) return;
+/** What is wrong with the text itself is the inspection's. @throws HubError unprocessable when there is no text */
+export function requireAssembled(assembly: Assembly): void {
+  if (assembly.yaml !== '') return;
   const shown = assembly.problems.slice(0, 20).join('; ');
   throw new HubError('unprocessable', `The assembled bundle is not valid: ${shown}`.slice(0, 4000));
 }

@@ -4,6 +4,10 @@ import { type Bundles, createBundles } from './bundles.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
+import { createEventExports, type EventExports } from './event-exports.ts';
+import { createInspector, type Inspector } from './inspection.ts';
+import { createKeys, type Keys } from './keys.ts';
+import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
@@ -17,20 +21,29 @@ export interface App {
   readonly contracts: Contracts;
   readonly deployments: Deployments;
   readonly people: People;
+  readonly keys: Keys;
+  readonly operatorTokens: OwnTokens;
+  readonly inspector: Inspector;
+  readonly eventExports: EventExports;
   readonly toolSettings: ToolSettings;
 }
 
 export function createApp(ports: AppPorts): App {
-  const deployments = createDeployments(ports);
+  const inspector = createInspector(ports);
+  const deployments = createDeployments({ ...ports, inspector });
   const assembler = createAssembler(ports);
-  const releases = createReleases({ ...ports, deployments });
-  const rollouts = createRollouts({ ...ports, assembler, releases });
+  const releases = createReleases({ ...ports, deployments, inspector });
+  const rollouts = createRollouts({ ...ports, assembler, releases, inspector });
   return {
     deployments,
-    bundles: createBundles(ports),
-    compositions: createCompositions({ ...ports, assembler, releases }),
+    inspector,
+    bundles: createBundles({ ...ports, inspector }),
+    compositions: createCompositions({ ...ports, assembler, releases, inspector }),
+    eventExports: createEventExports(ports),
     contracts: createContracts({ ...ports, rollouts }),
     people: createPeople(ports),
+    keys: createKeys(ports),
+    operatorTokens: createOperatorTokens({ ...ports, provider: null }),
     toolSettings: createToolSettings(ports),
   };
 }

@@ -1,6 +1,7 @@
 // The composition root: joins the parts (wire/) to handlers and the edge, and starts and stops them in order. Decides nothing.
 import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
+import { createJwts } from '../../adapters/jose/jwts.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { maxConnections } from '../../adapters/node/descriptors.ts';
 import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
@@ -9,7 +10,7 @@ import { masterSecret } from '../../adapters/node/master.ts';
 import { createOutbound } from '../../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { type Server, startServer } from '../../adapters/uws/server.ts';
-import { api } from '../api/index.ts';
+import { apiFamilies } from '../api/families.ts';
 import { createApp } from '../app/index.ts';
 import type { AppPorts } from '../app/ports.ts';
 import { enforceLimit } from '../app/rate-limit.ts';
@@ -20,6 +21,7 @@ import type { Hub, NodeHealth, SetupToken } from '../handlers/console/hub.ts';
 import { handlers } from '../handlers/console/index.ts';
 import { bootstrapFromEnvironment, ensureSigningKeys, printedSetupToken } from '../handlers/console/setup.ts';
 import { streamHandlers } from '../handlers/console/streams.ts';
+import { hostedHandlers } from '../handlers/hosted/index.ts';
 import { isLoopback, proxyTest } from '../http/address.ts';
 import { createBudgets } from '../http/budgets.ts';
 import { createCallers } from '../http/caller.ts';
@@ -51,7 +53,7 @@ export interface RunningHub {
 
 /** The OpenAPI document, as the hub serves it; docs/openapi.json holds it for the default settings. */
 export const openApiFor = ({ baseUrl, wire }: Config): string =>
-  openApiText([api], { title: 'Reeve', version, baseUrl, wire });
+  openApiText(apiFamilies, { title: 'Reeve', version, baseUrl, wire });
 
 /** Loops that turn every second or faster are crashed when they have not turned for so long. */
 const sweepMs = 8_000;
@@ -123,6 +125,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
       allowPrivate: config.allowPrivateOutbound,
       allow: config.outboundAllow,
     }),
+    jwts: createJwts(),
     clock,
     secrets,
     log,
@@ -149,6 +152,9 @@ export async function startHub(config: Config): Promise<RunningHub> {
         max: config.loginAttempts,
         windowMs: config.loginWindowMs,
       }),
+    operatorTokens: hub.app.operatorTokens,
+    failedSignIn: (network) =>
+      enforceLimit(limits, { name: limitNames.failedSignIns(network), max: 20, windowMs: 60_000 }),
   });
   const budgets = createBudgets();
   const live = createLive({
@@ -177,8 +183,8 @@ export async function startHub(config: Config): Promise<RunningHub> {
     if (message.kind === 'shards_moved') void sweep.run();
   });
   const pipeline = createPipeline({
-    tables: [api],
-    serve: bind(hub, handlers),
+    families: apiFamilies,
+    serve: { ...bind(hub, handlers), ...bind(hub, hostedHandlers) },
     callers,
     limits: parts.requestLimits,
     live,

@@ -2,6 +2,7 @@
 
 import type { Counters, DryRun, LintFinding, ToolArguments, ToolCall } from 'reeve-agent/rules';
 import type { AssembledContract } from '../domain/deployment.ts';
+import type { Finding } from '../domain/finding.ts';
 import type { CompositionItem, ContractType, JsonObject, Mode } from '../domain/library.ts';
 
 export interface EvaluationRequest {
@@ -94,6 +95,11 @@ export interface Evaluator {
   takeApart(tenantId: string, yaml: string): Promise<BundleParts>;
   /** The YAML of a composition, and its problems. @throws HubError unprocessable (over 5 s or its memory); overloaded */
   assemble(tenantId: string, request: AssemblyRequest): Promise<Assembly>;
+  /**
+   * Compiles and lints a document. What does not compile comes alone, as errors `invalid`; at most 50 of these, at most 100 of the linter's.
+   * @throws HubError unprocessable (over 5 s or its memory); overloaded
+   */
+  inspect(tenantId: string, yaml: string): Promise<readonly Finding[]>;
   /** Ends all workers; what runs or waits is refused with shutting_down. */
   close(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 // Store port of audit events. A call id is stored once per tenant, for ever (until purged).
 import type { EventInput, Ingested, StoredEvent } from '../domain/event.ts';
+import type { Facet } from '../domain/facet.ts';
 import type { Env } from '../domain/ids.ts';
 
 export interface EventBatch {
@@ -21,8 +22,24 @@ export interface EventFilter {
   /** Epoch milliseconds, inclusive. */
   readonly since?: number;
   readonly until?: number;
+  /** Fits payload.decision_name of the event or of one of its outcomes. */
+  readonly decisionName?: string;
+  /** Fits payload.run_id. */
+  readonly runId?: string;
+  readonly callId?: string;
   /** Case-insensitive substring of agent id, tool name, call id or payload.decision_name. */
   readonly search?: string;
+}
+
+/** What events are counted by. */
+export const facetNames = ['agentId', 'toolName', 'verdict', 'mode', 'decisionName', 'env'] as const;
+export type FacetName = (typeof facetNames)[number];
+
+export interface Facets {
+  /** Events that fit. */
+  readonly events: number;
+  /** A value counts the events that a filter by it finds. */
+  readonly by: { readonly [F in FacetName]: Facet };
 }
 
 export interface EventPage {
@@ -59,11 +76,13 @@ export interface EventStore {
    */
   ingest(batch: EventBatch): Promise<Ingested>;
   /**
-   * @throws HubError bad_request for a cursor that is not one of ours; search_timeout, here and in the two below: the store ends what
+   * @throws HubError bad_request for a cursor that is not one of ours; search_timeout, here and in the four below: the store ends what
    *   takes longer than `maxSearchMs`
    */
   search(tenantId: string, filter: EventFilter, limit: number, cursor: string | null): Promise<EventPage>;
   get(tenantId: string, id: string): Promise<StoredEvent | null>;
+  /** How often each value of the fields that lists are narrowed by occurs among the events that fit; at most `limit` values each. */
+  facets(tenantId: string, filter: EventFilter, limit: number): Promise<Facets>;
   /** Buckets that hold events, in order; `until` exclusive. */
   histogram(tenantId: string, filter: EventFilter, bucketMs: number): Promise<readonly HistogramBucket[]>;
   /** Counts over events with timestamp in [since, now]. */

@@ -12,6 +12,7 @@ import { contractsContract } from './library.ts';
 import { pagesContract } from './pages.ts';
 import { settingsContract } from './settings.ts';
 import { signingContract } from './signing.ts';
+import { takingAwayContract } from './taking-away.ts';
 import { bootstrapContract, keysContract, loginsContract, tenantsContract } from './tenants.ts';
 import { usersContract } from './users.ts';
 
@@ -32,6 +33,7 @@ export function storeContract(name: string, open: Open): void {
   compositionsContract(name, open);
   bundlesContract(name, open);
   deploymentsContract(name, open);
+  takingAwayContract(name, open);
   approvalsContract(name, open);
   agentsContract(name, open);
   rulesContract(name, open);

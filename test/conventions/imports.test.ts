@@ -54,6 +54,7 @@ const vendors: { readonly [name: string]: readonly string[] } = {
   bullmq: ['adapters/bullmq'],
   pino: ['adapters/node'],
   tweetnacl: ['adapters/node'],
+  jose: ['adapters/jose'],
   yaml: ['packages/agent/src/rules'],
 };
 

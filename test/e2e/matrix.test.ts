@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { api } from '../../src/api/index.ts';
 import type { RouteDeclaration } from '../../src/api/route.ts';
+import { bundleYaml } from '../handlers/library.ts';
 import { HubProcess } from './process.ts';
 
 const operatorToken = 'operator-token-of-at-least-32-characters';
@@ -39,7 +40,7 @@ async function furnish(cookie: string): Promise<Side> {
     name: 'theirs',
     contracts: [{ contract_id: 'theirs', position: 10 }],
   });
-  await post('/api/v1/bundles', { yaml_content: 'metadata: {name: theirs}\ncontracts: []\n' });
+  await post('/api/v1/bundles', { yaml_content: bundleYaml('theirs') });
   const rule = await post('/api/v1/assignment-rules', {
     priority: 1,
     pattern: 'x*',
@@ -181,6 +182,9 @@ describe("another tenant's ids answer exactly as absent ones", () => {
       'GET',
       '/api/v1/events/histogram?since=2020-01-01T00:00:00Z&until=2020-01-02T00:00:00Z&agent_id={agent_id}',
     ],
+    ['the facets of an agent', 'GET', '/api/v1/events/facets?agent_id={agent_id}'],
+    ['an export of an agent', 'GET', '/api/v1/events/export?agent_id={agent_id}'],
+    ['a call', 'GET', '/api/v1/events?call_id={agent_id}'],
     ['deployments of a bundle', 'GET', '/api/v1/deployments?bundle_name={name}'],
     ['agents of a bundle', 'GET', '/api/v1/agents/status?bundle_name={name}'],
     [

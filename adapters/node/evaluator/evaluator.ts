@@ -66,19 +66,22 @@ export function createEvaluator({
     limitMs: 5000,
   });
   const small = (yaml: string): boolean => yaml.length <= readAtOnce && !yaml.includes('&');
-  const read = async <T extends Task & { kind: 'outline' | 'takeApart' }>(
+  const read = async <T extends Task & { kind: 'outline' | 'takeApart' | 'inspect' }>(
     tenantId: string,
     task: T,
-  ): Promise<TaskResult<T>> =>
-    (small(task.yaml) ? perform(task) : await readings.run(task, tenantId)) as TaskResult<T>;
+    atOnce: boolean,
+  ): Promise<TaskResult<T>> => (atOnce ? perform(task) : await readings.run(task, tenantId)) as TaskResult<T>;
 
   return {
     evaluate: async (tenantId, request) => {
       const task = { kind: 'evaluate', request, accepted } as const;
       return (await runs.run(task, tenantId)) as TaskResult<typeof task>;
     },
-    outline: async (tenantId, yaml) => read(tenantId, { kind: 'outline', yaml }),
-    takeApart: async (tenantId, yaml) => read(tenantId, { kind: 'takeApart', yaml, accepted }),
+    outline: async (tenantId, yaml) => read(tenantId, { kind: 'outline', yaml }, small(yaml)),
+    takeApart: async (tenantId, yaml) => read(tenantId, { kind: 'takeApart', yaml, accepted }, small(yaml)),
+    // Patterns make a short text expensive.
+    inspect: async (tenantId, yaml) =>
+      read(tenantId, { kind: 'inspect', yaml, accepted }, small(yaml) && !yaml.includes('match')),
     async assemble(tenantId, request) {
       const task = { kind: 'assemble', request, accepted } as const;
       return (await readings.run(task, tenantId)) as TaskResult<typeof task>;

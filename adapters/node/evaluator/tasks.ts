@@ -2,6 +2,7 @@
 import {
   type AcceptedKinds,
   assembleBundle,
+  compileBundle,
   decomposeBundle,
   evaluateYaml,
   type JsonObject,
@@ -14,6 +15,7 @@ import {
   validateBundle,
 } from 'reeve-agent/rules';
 import { HubError } from '../../../src/domain/error.ts';
+import type { Finding } from '../../../src/domain/finding.ts';
 import {
   type Assembly,
   type AssemblyRequest,
@@ -41,6 +43,10 @@ interface Tasks {
     readonly task: { readonly request: AssemblyRequest; readonly accepted: Accepted };
     readonly result: Assembly;
   };
+  readonly inspect: {
+    readonly task: { readonly yaml: string; readonly accepted: Accepted };
+    readonly result: readonly Finding[];
+  };
   readonly evaluate: {
     readonly task: { readonly request: EvaluationRequest; readonly accepted: Accepted };
     readonly result: Evaluation;
@@ -67,6 +73,8 @@ function dispatch(task: Task): TaskResult<Task> {
       return decomposeBundle(task.yaml, task.accepted);
     case 'assemble':
       return assemble(task.request, task.accepted);
+    case 'inspect':
+      return inspect(task.yaml, task.accepted);
     case 'evaluate':
       return evaluate(task.request, task.accepted);
   }
@@ -100,6 +108,29 @@ function evaluate(request: EvaluationRequest, accepted: Accepted): Evaluation {
   }
 }
 
+/** A composed document may hold each of 100 contracts twice, the second time as a shadow. */
+const inDocument = { maxContracts: 2 * maxContracts };
+
+function inspect(yaml: string, accepted: Accepted): readonly Finding[] {
+  const options = { ...accepted, ...inDocument };
+  const compiled = compileBundle(yaml, options);
+  if (compiled.ok) return lintBundle(yaml, options);
+  const problems = compiled.problems.map(
+    ({ contract, path, line, column, message }): Finding => ({
+      severity: 'error',
+      code: 'invalid',
+      contract,
+      path,
+      line,
+      column,
+      // The place stands beside it.
+      message: message.replace(/ \(line \d+, column \d+\)$/, ''),
+      suggestion: null,
+    }),
+  );
+  return problems.sort((a, b) => a.line - b.line || a.column - b.column);
+}
+
 /** Definitions came as JSON, from a request or from YAML. */
 const json = (value: object): JsonObject => value as JsonObject;
 const jsonOrNull = (value: object | null): JsonObject | null => value as JsonObject | null;
@@ -124,10 +155,9 @@ function assemble(request: AssemblyRequest, accepted: Accepted): Assembly {
   });
   // Not sent to the caller's thread: indentation may make much of little.
   if (yaml.length > maxBundle || Buffer.byteLength(yaml) > maxBundle) return tooLargeAssembly;
-  // Each contract may stand there twice, the second time as a shadow.
   return {
     yaml,
     contracts: assembled,
-    problems: validateBundle(yaml, { ...accepted, maxContracts: 2 * maxContracts }),
+    problems: validateBundle(yaml, { ...accepted, ...inDocument }),
   };
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type Clock, sleep, systemClock, type Timer } from './clock.ts';
 import { HubResponseError } from './failure.ts';
 import type { HttpConnection } from './http.ts';
+import type { Principal } from './record.ts';
 
 export interface ApprovalRequest {
   readonly tool: string;
@@ -17,6 +18,12 @@ export interface ApprovalRequest {
   readonly contractName: string | null;
   /** Every contract that asks, in order; the first is `contractName`. */
   readonly contracts?: readonly AskingContract[];
+  /** On whose behalf the call is made. */
+  readonly principal?: Principal | null;
+  /** The guard's run, as its records name it. */
+  readonly sessionId?: string;
+  /** As records name the call. */
+  readonly callId?: string;
 }
 
 /** A contract that wants a person to be asked. */
@@ -26,6 +33,10 @@ export interface AskingContract {
   /** As the contract has it under `then`, its tags included; not sent to a hub, which knows it. */
   readonly metadata?: { readonly [name: string]: unknown };
 }
+
+/** Whether a hub takes the text as a name: an agent's own session id may be anything, and must not cost the approval. */
+const isName = (text: string | undefined): boolean =>
+  text !== undefined && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(text);
 
 /** A request in the words of the hub's API. */
 const bodyOf = (agentId: string, request: ApprovalRequest) => ({
@@ -40,6 +51,9 @@ const bodyOf = (agentId: string, request: ApprovalRequest) => ({
   ...(request.contracts === undefined
     ? {}
     : { contracts: request.contracts.map(({ name, message }) => ({ name, message })) }),
+  ...(request.principal == null ? {} : { principal: request.principal }),
+  ...(isName(request.sessionId) ? { session_id: request.sessionId } : {}),
+  ...(request.callId === undefined ? {} : { call_id: request.callId }),
 });
 
 export interface ApprovalOutcome {

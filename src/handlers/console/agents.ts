@@ -25,7 +25,8 @@ export const agents: Handlers<typeof agentRoutes> = {
     const start = cursor === undefined ? startOfStatus : readPlace(openCursor(hub, scope, cursor));
     const entries: StatusEntry[] = [];
     let rest: StatusStart | null = null;
-    for (const env of environments.slice(environments.indexOf(start.env))) {
+    const wanted = query.env === undefined ? environments : [query.env];
+    for (const env of wanted.slice(Math.max(0, wanted.indexOf(start.env)))) {
       rest = { env, after: env === start.env ? start.after : null };
       if (entries.length >= limit) break;
       const request = { bundleName, limit: limit - entries.length, after: rest.after };

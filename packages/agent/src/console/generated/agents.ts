@@ -64,7 +64,7 @@ export interface AgentsOperations {
   /** One entry per open agent stream, with drift, by environment and agent id; Link names the next page. A signed-in user. */
   readonly agentStatus: {
     readonly input: {
-      readonly query?: { readonly bundle_name?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; } | undefined;
+      readonly query?: { readonly bundle_name?: string | undefined; readonly env?: Environment | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; } | undefined;
     };
     readonly reply: AgentStatusReply;
   };

@@ -12,6 +12,7 @@ export type * from './health.ts';
 export type * from './keys.ts';
 export type * from './operations.ts';
 export type * from './operator.ts';
+export type * from './operator-tokens.ts';
 export type * from './sessions.ts';
 export type * from './settings.ts';
 export type * from './setup.ts';

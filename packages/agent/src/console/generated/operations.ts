@@ -11,6 +11,7 @@ import { type EventsOperations, eventsRoutes } from './events.ts';
 import { type HealthOperations, healthRoutes } from './health.ts';
 import { type KeysOperations, keysRoutes } from './keys.ts';
 import { type OperatorOperations, operatorRoutes } from './operator.ts';
+import { type OperatorTokensOperations, operatorTokensRoutes } from './operator-tokens.ts';
 import { type SessionsOperations, sessionsRoutes } from './sessions.ts';
 import { type SettingsOperations, settingsRoutes } from './settings.ts';
 import { type SetupOperations, setupRoutes } from './setup.ts';
@@ -31,6 +32,7 @@ export interface ConsoleOperations
     HealthOperations,
     KeysOperations,
     OperatorOperations,
+    OperatorTokensOperations,
     SessionsOperations,
     SettingsOperations,
     SetupOperations,
@@ -51,6 +53,7 @@ export const consoleRoutes = {
   ...healthRoutes,
   ...keysRoutes,
   ...operatorRoutes,
+  ...operatorTokensRoutes,
   ...sessionsRoutes,
   ...settingsRoutes,
   ...setupRoutes,
