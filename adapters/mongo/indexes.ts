@@ -44,6 +44,14 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
   ],
   leftOut: [{ key: { hour: 1 } }],
   reports: [{ key: { tenantId: 1, env: 1, at: -1 } }, { key: { tenantId: 1, agentId: 1 } }],
+  auditLinks: [
+    { key: { tenantId: 1, seq: -1 }, unique: true },
+    { key: { tenantId: 1, 'entries.id': 1 }, unique: true },
+    { key: { tenantId: 1, 'entries.subjectType': 1, seq: -1 } },
+    { key: { tenantId: 1, at: 1 } },
+  ],
+  auditHeads: [{ key: { tenantId: 1, seq: -1 } }],
+  auditIntents: [{ key: { at: 1 } }],
   rules: [{ key: { tenantId: 1, priority: 1 }, unique: true }],
 };
 

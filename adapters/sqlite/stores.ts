@@ -1,6 +1,7 @@
 // All stores on one connection, and which of their methods only read.
 import { agentStore } from './agents.ts';
 import { approvalStore } from './approvals.ts';
+import { auditStore } from './audit.ts';
 import { bundleStore } from './bundles.ts';
 import type { CallIndex } from './calls.ts';
 import { compositionStore } from './compositions.ts';
@@ -50,6 +51,7 @@ export function storesOf(db: Database, calls: CallIndex, mayGrow: () => boolean)
     values: valueStore(db, mayGrow),
     keyCheck: sealStore(db),
     jobs: jobTable(db),
+    audit: auditStore(db),
   };
 }
 
@@ -153,6 +155,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     seen: 'write',
     get: 'read',
     list: 'read',
+    find: 'read',
     update: 'write',
     assign: 'write',
     putManifest: 'write',
@@ -176,6 +179,15 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     sweep: 'write',
   },
   keyCheck: { first: 'write' },
+  audit: {
+    append: 'write',
+    feed: 'read',
+    head: 'read',
+    links: 'read',
+    keepHead: 'write',
+    signedHead: 'read',
+    recover: 'read',
+  },
   jobs: {
     add: 'write',
     take: 'write',
