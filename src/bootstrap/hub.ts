@@ -91,6 +91,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     });
   const evaluator = createEvaluator({
     clock,
+    keyPrefix: config.wire.keyPrefix,
     accepted: {
       apiVersions: config.wire.apiVersions,
       bundleKinds: config.wire.bundleKinds,

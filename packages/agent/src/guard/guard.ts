@@ -54,8 +54,8 @@ export class Guard implements Governs {
     this.#onError = options.onError ?? (() => {});
     const keyPrefix = options.hub?.http.keyPrefix ?? null;
     this.#redaction = createRedaction({
-      ...(keyPrefix === null ? {} : { keyPrefixes: [keyPrefix] }),
       ...options.redaction,
+      keyPrefixes: [...(options.redaction?.keyPrefixes ?? []), ...(keyPrefix === null ? [] : [keyPrefix])],
     });
     this.sessionId = options.sessionId ?? randomUUID();
     this.events = new CollectingSink(options.maxEvents ?? maxEvents);
