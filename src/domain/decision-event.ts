@@ -1,6 +1,7 @@
 // Decision events: one vocabulary for what became of a call, whichever API reported it, and the flat form of the hosted API. Pure.
+import { canonicalJson } from './canonical-json.ts';
 import type { EventInput } from './event.ts';
-import { canonicalJson, depthOf, type RepairContext, type Repaired, repairEvent } from './event-repair.ts';
+import { depthOf, type RepairContext, type Repaired, repairEvent } from './event-repair.ts';
 import type { JsonObject } from './library.ts';
 
 /** What an event can report of a call, in the hosted API's words. */
