@@ -57,6 +57,11 @@ function advance(current: Map<string, Deployment>, deployment: Deployment): bool
   return true;
 }
 
+/** True when another deployment of the bundle, or none, is the current one. */
+async function isOver({ ports }: Context, { id, tenantId, env, bundleName }: Deployment): Promise<boolean> {
+  return (await ports.store.deployments.currentOf(tenantId, env, bundleName))?.id !== id;
+}
+
 /** What is to be said of the current deployments of these bundles, with the bytes of each. */
 async function announcementsOf(
   { current }: State,
@@ -156,13 +161,30 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
   onActivate: ({ tenantId, env }) => ({ control: [{ kind: 'roster_wanted', tenantId, env }] }),
 
   handlers: {
-    async deploy({ tenantId, env, current }, { id, bundleName, version, deployedBy }, context) {
-      const wanted = { id, tenantId, env, bundleName, version, deployedBy, createdAt: context.now() };
-      const { deployment, yaml } = await signAndDeploy(context.ports, wanted, context.epoch);
-      // A late repeat of an older deployment must not look like a new one.
+    async deploy(
+      { tenantId, env, current },
+      { id, bundleName, version, deployedBy, forced = false },
+      context,
+    ) {
+      const createdAt = context.now();
+      const wanted = { id, tenantId, env, bundleName, version, deployedBy, createdAt, forced };
+      const { deployment, yaml, repeated } = await signAndDeploy(context.ports, wanted, context.epoch);
+      // A late repeat of an older deployment must not look like a new one, nor bring back what was taken away since.
+      if (repeated && (await isOver(context, deployment))) return { reply: deployment };
       if (!advance(current, deployment)) return { reply: deployment };
       const announced = await deployedBytes(context.ports, deployment, yaml);
       return { reply: deployment, announcements: [{ kind: 'bundleDeployed', ...announced }] };
+    },
+
+    async undeploy({ tenantId, env, current }, { bundleName, undeployedBy }, context) {
+      const { deployments } = context.ports.store;
+      const ended = await deployments.undeploy(tenantId, env, bundleName, context.epoch);
+      current.delete(bundleName);
+      if (!ended) return { reply: null };
+      return {
+        reply: ended,
+        announcements: [{ kind: 'bundleUndeployed', deployment: ended, undeployedBy }],
+      };
     },
 
     async reannounce(state, body, context) {
@@ -244,6 +266,10 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
 
     async status({ env, roster, current }, request, { ports }) {
       return { reply: roster.status(env, current, request, ports.isGone) };
+    },
+
+    async agentStates({ roster, current }, { agents }, { ports }) {
+      return { reply: agents.map((agent) => roster.stateOf(agent, current, ports.isGone)) };
     },
   },
 

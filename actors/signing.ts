@@ -26,14 +26,17 @@ const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 /**
  * Signs the version with the active key and stores the deployment; signs again when the key was replaced meanwhile, or another owner
- * deployed.
+ * deployed. `repeated`: the id was deployed before.
  * @throws HubError not_found (no such bundle version), unprocessable (no signing key)
  */
 export async function signAndDeploy(
   ports: ActorPorts,
-  wanted: Pick<Deployment, 'id' | 'tenantId' | 'env' | 'bundleName' | 'version' | 'deployedBy' | 'createdAt'>,
+  wanted: Omit<
+    Deployment,
+    'revisionHash' | 'sequence' | 'signature' | 'publicKey' | 'signingKeyId' | 'attestation'
+  >,
   epoch: number,
-): Promise<{ readonly deployment: Deployment; readonly yaml: Uint8Array }> {
+): Promise<{ readonly deployment: Deployment; readonly yaml: Uint8Array; readonly repeated: boolean }> {
   const { store, secrets } = ports;
   const { tenantId, env, bundleName, version } = wanted;
   const saved = await store.bundles.version(tenantId, bundleName, version);
@@ -59,7 +62,14 @@ export async function signAndDeploy(
     const attestation = secrets.sign(seed, bytesOf(attestationText(unattested)));
     const deployment = await store.deployments.add({ ...unattested, attestation }, epoch);
     if (deployment === 'no_version') throw notFound(`Bundle '${bundleName}' version ${version} not found`);
-    if (typeof deployment !== 'string') return { deployment, yaml };
+    if (typeof deployment !== 'string') {
+      return {
+        deployment,
+        yaml,
+        repeated:
+          deployment.signature !== unattested.signature || deployment.sequence !== unattested.sequence,
+      };
+    }
   }
   throw busy();
 }

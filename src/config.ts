@@ -143,6 +143,9 @@ export function readConfig(env: Environment = process.env): Config {
   const operator = get('OPERATOR_TOKEN');
   if (operator !== '' && operator.length < 32) fail('OPERATOR_TOKEN', 'must have 32 characters or more');
 
+  const operatorTokens = get('OPERATOR_TOKENS').toLowerCase();
+  if (!['on', 'off'].includes(operatorTokens)) fail('OPERATOR_TOKENS', 'must be on or off');
+
   const cors = split(get('CORS_ORIGINS'));
   for (const origin of cors) {
     if (!isOrigin(origin))
@@ -215,6 +218,7 @@ export function readConfig(env: Environment = process.env): Config {
     admin: email === '' ? null : { email: email.toLowerCase(), password },
     setupToken: setupToken || null,
     operatorToken: operator || null,
+    operatorTokens: operatorTokens === 'on',
     sessionTtlMs: int('SESSION_TTL_HOURS', 1, 168) * 3_600_000,
     loginAttempts: int('RATE_LIMIT_MAX_ATTEMPTS', 1, 100_000),
     loginWindowMs: int('RATE_LIMIT_WINDOW_SECONDS', 1, 86_400) * 1000,

@@ -4,6 +4,7 @@ import { hubKinds } from '../actors/kinds.ts';
 import type { ActorPorts } from '../actors/ports.ts';
 import type { HubKinds } from '../actors/protocol.ts';
 import { createActors } from '../actors/runtime/system.ts';
+import { createJwts } from '../adapters/jose/jwts.ts';
 import { createLocalBroadcast } from '../adapters/local/broadcast.ts';
 import { createLocalJobs } from '../adapters/local/jobs.ts';
 import { createLocalLimits } from '../adapters/local/limits.ts';
@@ -14,6 +15,7 @@ import { createOutbound } from '../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../adapters/node/secrets.ts';
 import { openSqliteInline } from '../adapters/sqlite/index.ts';
 import { type Caller, List, Reply, type Request } from '../src/api/call.ts';
+import { type HostedApi, hostedApi } from '../src/api/hosted/index.ts';
 import { type Api, api } from '../src/api/index.ts';
 import type { ReplyBody, RouteDeclaration } from '../src/api/route.ts';
 import { problemsOf, validationFailed } from '../src/api/validation.ts';
@@ -23,8 +25,10 @@ import { Registrar } from '../src/app/registrar.ts';
 import { RuleSets } from '../src/domain/assignment.ts';
 import type { Control } from '../src/domain/frame.ts';
 import type { Env } from '../src/domain/ids.ts';
+import type { OperatorRole } from '../src/domain/principal.ts';
 import type { Hub, Settings } from '../src/handlers/console/hub.ts';
-import { handlers } from '../src/handlers/console/index.ts';
+import { handlers as consoleHandlers } from '../src/handlers/console/index.ts';
+import { hostedHandlers } from '../src/handlers/hosted/index.ts';
 import { encodeList } from '../src/http/list.ts';
 import { checkOwnEnvironment } from '../src/http/validate.ts';
 import { workNotifications } from '../src/jobs/notifications.ts';
@@ -36,7 +40,10 @@ import { consoleAnnouncer, type ReadFrame, readFrame } from './frames.ts';
 import { silentLog } from './log.ts';
 
 export type UserCaller = Extract<Caller, { kind: 'user' }>;
+export type OperatorCaller = Extract<Caller, { kind: 'hostedOperator' }>;
 export type KeyCaller = Extract<Caller, { kind: 'key' }>;
+const handlers = { ...consoleHandlers, ...hostedHandlers };
+const routes = { ...api, ...hostedApi };
 export type Operation = keyof typeof handlers;
 
 /** What a request brings, before validation. A body of a route that parses bytes may be given as a value: it is written as JSON. */
@@ -48,7 +55,7 @@ export interface CallInput {
 
 export interface CallResult<N extends Operation> {
   readonly status: number;
-  readonly body: ReplyBody<Api[N]>;
+  readonly body: ReplyBody<(Api & HostedApi)[N]>;
   readonly headers: { readonly [name: string]: string };
   readonly cookies: readonly string[];
 }
@@ -74,6 +81,8 @@ export interface TestHub {
   ): Promise<CallResult<N>>;
   /** A new tenant's signed-in admin. */
   tenant(email?: string): Promise<UserCaller>;
+  /** An admin of the tenant with a token of the hosted API. */
+  operator(user: UserCaller, role?: OperatorRole): OperatorCaller;
   /** A caller with an API key of the tenant (the key is not stored). */
   key(user: UserCaller, env?: Env, agentId?: string | null): KeyCaller;
   /** Types of the frames published since the last call of this function. */
@@ -86,6 +95,7 @@ const settings: Settings = {
   baseUrl: 'http://localhost:8000',
   setupToken: null,
   operatorToken: null,
+  operatorTokens: true,
   sessionTtlMs: 24 * 3_600_000,
   loginAttempts: 10,
   loginWindowMs: 300_000,
@@ -188,6 +198,7 @@ export async function makeHub(
     requestLimits: limits,
     registrar,
     ruleSets,
+    jwts: createJwts(),
     outbound,
     messengers,
     clock,
@@ -224,7 +235,7 @@ export async function makeHub(
     frames,
     controls,
     async call(operation, input = {}, caller = { kind: 'none' }, request = {}) {
-      const declaration: RouteDeclaration = api[operation];
+      const declaration: RouteDeclaration = routes[operation];
       const headers = request.headers ?? {};
       const full: Request = {
         id: 'request',
@@ -256,6 +267,15 @@ export async function makeHub(
       const { tenant_id, user_id } = (await made.call('createTenant', { body }, { kind: 'operator' })).body;
       return { kind: 'user', userId: user_id, tenantId: tenant_id, email, isAdmin: true, tokenHash: user_id };
     },
+    operator: ({ tenantId, userId, email }, role = 'admin') => ({
+      kind: 'hostedOperator',
+      tenantId,
+      issuer: 'https://issuer.example',
+      subject: userId,
+      display: email,
+      role,
+      expiresAt: Number.MAX_SAFE_INTEGER,
+    }),
     key: ({ tenantId }, env = 'production', agentId = 'agent-1') => ({
       kind: 'key',
       keyId: `key-${tenantId}-${env}`,

@@ -2,18 +2,27 @@
 import { randomUUID } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';
 import { createBatcher } from '../../src/concurrency/batcher.ts';
-import { type Approval, approvalStatuses, asSeen, largeArgs } from '../../src/domain/approval.ts';
+import {
+  type Approval,
+  type AskingContract,
+  approvalStatuses,
+  asSeen,
+  largeArgs,
+} from '../../src/domain/approval.ts';
+import { maxSearchMs } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
-import type { ApprovalPlace, ApprovalStore } from '../../src/ports/approvals.ts';
+import type { ApprovalFilter, ApprovalPlace, ApprovalStore } from '../../src/ports/approvals.ts';
 import { type Clock, pause } from '../../src/ports/clock.ts';
 import { isDuplicate, unlessTaken } from './failure.ts';
-import { byTenant, fromRow, fromText, type Row, toRow, toText } from './form.ts';
+import { byTenant, fromRow, fromText, literalPattern, type Row, toRow, toText } from './form.ts';
 import { pageOf } from './page.ts';
 import type { Arrivals } from './uuidv7.ts';
 
-export type ApprovalRow = Omit<Row<Approval>, 'toolArgs' | 'argsBytes'> & {
+export type ApprovalRow = Omit<Row<Approval>, 'toolArgs' | 'argsBytes' | keyof Context> & {
   /** Null when they are kept apart. */
   readonly toolArgs: string | null;
+  /** Absent in what earlier versions stored. */
+  readonly context?: Context;
   /** Absent in rows of before arguments were kept apart. */
   readonly argsBytes?: number;
   readonly arrival: string;
@@ -24,6 +33,16 @@ export type ApprovalRow = Omit<Row<Approval>, 'toolArgs' | 'argsBytes'> & {
   /** The bulk write that timed it out. */
   readonly timedOutBy?: string;
 };
+
+/** What an approval knows of its call besides. JSON as text. */
+interface Context {
+  readonly contracts: string | null;
+  readonly principal: string | null;
+  readonly sessionId: string | null;
+  readonly callId: string | null;
+}
+
+const noContext: Context = { contracts: null, principal: null, sessionId: null, callId: null };
 
 /** Arguments that are kept apart; `_id` is their approval's. */
 export interface ArgsRow {
@@ -57,16 +76,31 @@ const unmarkMs = 40;
 /** After a failure. */
 const unmarkAgainMs = 1000;
 
-function record({
+export function approvalOf({
   arrival: _arrival,
   unannouncedAt: _mark,
   timedOutBy: _bulk,
   decisionId: _decision,
   toolArgs,
   argsBytes = Buffer.byteLength(toolArgs ?? ''),
+  context: { contracts, principal, ...context } = noContext,
   ...rest
 }: ApprovalRow): Approval {
-  return fromRow<Approval>({ ...rest, toolArgs: fromText(toolArgs), argsBytes });
+  return fromRow<Approval>({
+    ...rest,
+    ...context,
+    contracts: fromText<readonly AskingContract[]>(contracts),
+    principal: fromText(principal),
+    toolArgs: fromText(toolArgs),
+    argsBytes,
+  });
+}
+
+function rowOf(approval: Approval, arrival: string): ApprovalRow {
+  const { contracts, principal, sessionId, callId, toolArgs, ...rest } = approval;
+  const context = { contracts: toText(contracts), principal: toText(principal), sessionId, callId };
+  const unannouncedAt = approval.createdAt;
+  return { ...toRow(rest), toolArgs: toText(toolArgs), context, arrival, unannouncedAt };
 }
 
 const idOf = ({ id }: { readonly id: string }): string => id;
@@ -82,7 +116,7 @@ export function mongoApprovals(
   const one = (tenantId: string, id: string) => ({ _id: id, tenantId });
   const get = async (tenantId: string, id: string): Promise<Approval | null> => {
     const row = await approvals.findOne(one(tenantId, id));
-    return row && record(row);
+    return row && approvalOf(row);
   };
 
   /** Thousands may be due at once: they share bulk writes, and the name of the bulk write tells which of them it timed out. */
@@ -103,7 +137,7 @@ export function mongoApprovals(
     await approvals.bulkWrite(writes, { ordered: false });
     const ids = due.map(({ id }) => id);
     const rows = await approvals.find({ _id: { $in: ids }, timedOutBy }).toArray();
-    const won = new Map(rows.map((row) => [row._id, record(row)]));
+    const won = new Map(rows.map((row) => [row._id, approvalOf(row)]));
     return due.map(({ id }) => {
       const approval = won.get(id) ?? null;
       // Asked for twice in one bulk write, it was timed out by the first.
@@ -185,14 +219,8 @@ export function mongoApprovals(
       return { ...approval, toolArgs: fromText(kept?.json ?? null) };
     },
     async insert(approval) {
-      const row = {
-        ...toRow(approval),
-        toolArgs: toText(approval.toolArgs),
-        arrival: arrival(approval.createdAt),
-        unannouncedAt: approval.createdAt,
-      };
       try {
-        await approvals.insertOne(row);
+        await approvals.insertOne(rowOf(approval, arrival(approval.createdAt)));
         return approval;
       } catch (error) {
         const stored = isDuplicate(error) ? await get(approval.tenantId, approval.id) : null;
@@ -201,15 +229,22 @@ export function mongoApprovals(
       }
     },
     get,
-    list(tenantId, { env, status }, page, now) {
+    async list(tenantId, filter, page, now) {
+      const { after } = page;
+      const last =
+        after && (await approvals.findOne(one(tenantId, after.id), { projection: { arrival: 1 } }));
       const found = approvals
-        .find({
-          tenantId,
-          ...(env === null ? {} : { env }),
-          ...(status === undefined ? {} : seenAs(status, now)),
-        })
+        .find(
+          {
+            $and: [
+              fitting(tenantId, filter, now),
+              ...(after ? [behind(after.createdAt, last?.arrival ?? '')] : []),
+            ],
+          },
+          { maxTimeMS: maxSearchMs },
+        )
         .sort({ createdAt: -1, arrival: -1 });
-      return pageOf(found, page, (row) => asSeen(record(row), now));
+      return pageOf(found, page, (row) => asSeen(approvalOf(row), now));
     },
     async decide(tenantId, id, decision, now) {
       const outcome = {
@@ -229,10 +264,10 @@ export function mongoApprovals(
       ]);
       if (written.status === 'rejected') throw written.reason;
       const row = read.status === 'fulfilled' ? read.value : null;
-      if (written.value.matchedCount === 1 && row) return { ...record(row), ...outcome };
+      if (written.value.matchedCount === 1 && row) return { ...approvalOf(row), ...outcome };
       const stored = await approvals.findOne(one(tenantId, id));
       if (stored === null) return 'absent';
-      return stored.decisionId === decision.id ? record(stored) : 'not_pending';
+      return stored.decisionId === decision.id ? approvalOf(stored) : 'not_pending';
     },
     async expire(tenantId, id, now) {
       return (await timedOut({ tenantId, id, now })).approval;
@@ -278,6 +313,32 @@ export function mongoApprovals(
       }),
   };
 }
+
+const searched = ['agentId', 'toolName', 'message', 'contractName', 'decidedBy'] as const;
+
+function fitting(tenantId: string, filter: ApprovalFilter, now: number): Filter<ApprovalRow> {
+  const { env, status, agentId, since, until, search } = filter;
+  const pattern = search && { $regex: literalPattern(search), $options: 'i' };
+  const time = {
+    ...(since === undefined ? {} : { $gte: since }),
+    ...(until === undefined ? {} : { $lte: until }),
+  };
+  return {
+    tenantId,
+    ...(env === null ? {} : { env }),
+    ...(agentId === undefined ? {} : { agentId }),
+    ...(since === undefined && until === undefined ? {} : { createdAt: time }),
+    $and: [
+      status === undefined ? {} : seenAs(status, now),
+      pattern ? { $or: searched.map((name) => ({ [name]: pattern })) } : {},
+    ],
+  };
+}
+
+/** Those that come after this place in the order of the list. */
+const behind = (createdAt: number, arrival: string): Filter<ApprovalRow> => ({
+  $or: [{ createdAt: { $lt: createdAt } }, { createdAt, arrival: { $lt: arrival } }],
+});
 
 /** The documents that a reader at `now` sees in this status. */
 function seenAs(status: Approval['status'], now: number): Filter<ApprovalRow> {

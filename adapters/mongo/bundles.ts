@@ -5,15 +5,18 @@ import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import type { AssembledContract, BundleSummary, BundleVersion } from '../../src/domain/deployment.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type { BundleStore } from '../../src/ports/bundles.ts';
-import { currentOfTenant, type DeploymentCollections, overlay } from './deployments.ts';
+import { bundleField, currentOfTenant, type DeploymentCollections, overlay } from './deployments.ts';
 import { unavailable, unlessTaken } from './failure.ts';
 import { fromText, type Row, toText } from './form.ts';
 import { pageOf } from './page.ts';
-import type { Placed } from './signing.ts';
+import type { Placed, SigningHead } from './signing.ts';
+import { decide } from './versioned-document.ts';
 
 export type BundleRow = Omit<Row<BundleVersion>, 'signature' | 'snapshot'> & {
   readonly snapshot: string | null;
   readonly yaml: Binary;
+  /** Absent while it is there. */
+  readonly deletedAt?: number;
 };
 type WithoutYaml = Omit<BundleRow, 'yaml'>;
 
@@ -24,10 +27,13 @@ export interface BundleCollections extends DeploymentCollections {
 const attempts = 100;
 const noYaml = { projection: { yaml: 0 } };
 
-const ofBundle = (tenantId: string, name: string) => ({ tenantId, name });
+/** All versions, also those that were taken away. */
+const everOf = (tenantId: string, name: string) => ({ tenantId, name });
+const living = { deletedAt: { $exists: false } };
+const ofBundle = (tenantId: string, name: string) => ({ ...everOf(tenantId, name), ...living });
 
 function record({ _id, snapshot, ...rest }: WithoutYaml, signature: string | null): BundleVersion {
-  const { yaml: _yaml, ...fields } = { yaml: null, ...rest };
+  const { yaml: _yaml, deletedAt: _deletedAt, ...fields } = { yaml: null, deletedAt: 0, ...rest };
   return { id: _id, ...fields, snapshot: fromText<readonly AssembledContract[]>(snapshot), signature };
 }
 
@@ -70,7 +76,7 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
               signatureOf(await deployed(known.tenantId, known.name, [known.version]), known.version),
             );
           }
-          const newest = await c.bundles.findOne(ofBundle(bundle.tenantId, bundle.name), {
+          const newest = await c.bundles.findOne(everOf(bundle.tenantId, bundle.name), {
             projection: { version: 1 },
             sort: { version: -1 },
           });
@@ -107,7 +113,7 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
       if (of?.length === 0) return { items: [], more: false };
       const groups = await c.bundles
         .aggregate<BundleGroup>([
-          { $match: { tenantId, ...(of ? { $or: of } : {}) } },
+          { $match: { tenantId, ...living, ...(of ? { $or: of } : {}) } },
           {
             $group: {
               _id: '$name',
@@ -130,6 +136,7 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
         )
         .toArray();
       const counts = new Map(latest.map((row) => [row.name, row.contractCount]));
+      const deployedAt = await lastDeployed(c, tenantId, env, [...counts.keys()]);
       const items = shown.map(({ _id: name, ...sums }): BundleSummary => {
         const deployed = here.filter((d) => d.bundleName === name);
         return {
@@ -137,10 +144,38 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
           ...sums,
           deployedEnvs: deployed.map((d) => d.env).sort(),
           contractCount: counts.get(name) ?? null,
-          lastDeployedAt: deployed.length === 0 ? null : Math.max(...deployed.map((d) => d.createdAt)),
+          lastDeployedAt: latestOf([deployedAt.get(name), ...deployed.map((d) => d.createdAt)]),
         };
       });
       return { items, more: groups.length > limit };
+    },
+    async remove(tenantId, name, at) {
+      const newest = await c.bundles.findOne(ofBundle(tenantId, name), {
+        projection: { version: 1 },
+        sort: { version: -1 },
+      });
+      if (newest === null) return 'absent';
+      const { version } = newest;
+      const path = `removed.${bundleField(name)}`;
+      // The head forbids deployments of these versions before their rows go: a process that dies between leaves rows that a repeat removes.
+      const answer = await decide<SigningHead, 'forbidden' | 'deployed'>(
+        turn,
+        c.signing,
+        tenantId,
+        (head) => {
+          const current = Object.values(head?.current ?? {});
+          if (current.some(({ bundleName }) => bundleName === name)) return { answer: 'deployed' };
+          // Without a signing key nothing was ever deployed.
+          return { answer: 'forbidden', ...(head ? { set: { [path]: version } } : {}) };
+        },
+        ['current', path],
+      );
+      if (answer === 'deployed') return 'deployed';
+      await c.bundles.updateMany(
+        { ...ofBundle(tenantId, name), version: { $lte: version } },
+        { $set: { deletedAt: at, yaml: new Binary(new Uint8Array()), snapshot: null } },
+      );
+      return 'removed';
     },
   };
 }
@@ -151,6 +186,27 @@ interface BundleGroup {
   readonly latestVersion: number;
   readonly versionCount: number;
   readonly lastUpdated: number;
+}
+
+const latestOf = (times: readonly (number | undefined)[]): number | null => {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? null : Math.max(...known);
+};
+
+/** When each of these bundles was last deployed, as far as the history tells. */
+async function lastDeployed(
+  c: BundleCollections,
+  tenantId: string,
+  env: Env | null,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await c.deployments
+    .aggregate<{ readonly _id: string; readonly at: number }>([
+      { $match: { tenantId, bundleName: { $in: names }, ...(env === null ? {} : { env }) } },
+      { $group: { _id: '$bundleName', at: { $max: '$createdAt' } } },
+    ])
+    .toArray();
+  return new Map(rows.map(({ _id, at }) => [_id, at]));
 }
 
 /** What was ever deployed in the environment, as one condition for each bundle. */

@@ -18,7 +18,7 @@ export function mongoChannels(channels: Collection<ChannelRow>): ChannelStore {
       const { tenantId } = channel;
       if ((await channels.countDocuments({ tenantId }, { limit: max })) >= max) return 'full';
       await channels.insertOne({ ...toRow(channel), filters: toText(channel.filters) });
-      return 'inserted';
+      return 'created';
     },
     list: (tenantId, page) =>
       pageOf(channels.find({ tenantId }).sort({ createdAt: -1, _id: -1 }), page, record),
@@ -40,11 +40,12 @@ export function mongoChannels(channels: Collection<ChannelRow>): ChannelStore {
       return (await found.toArray()).map(record);
     },
     async update({ tenantId, id, name, enabled, filters, sealedConfig, revision, updatedAt }) {
-      const { matchedCount } = await channels.updateOne(
+      const row = await channels.findOneAndUpdate(
         { ...one(tenantId, id), revision: revision - 1 },
         { $set: { name, enabled, filters: toText(filters), sealedConfig, revision, updatedAt } },
+        { returnDocument: 'after' },
       );
-      if (matchedCount === 1) return 'updated';
+      if (row) return record(row);
       return (await channels.findOne(one(tenantId, id))) ? 'stale' : 'absent';
     },
     async disable(tenantId, id, revision, now) {

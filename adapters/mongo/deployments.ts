@@ -19,12 +19,14 @@ export interface DeploymentCollections {
   readonly deployments: Collection<DeploymentRow>;
 }
 
+export const bundleField = (bundleName: string): string => fieldOf(bundleName);
 export const currentField = (env: string, bundleName: string): string => fieldOf(`${env}:${bundleName}`);
 
-/** Rows of older versions of the hub have no attestation. */
+/** Rows of older versions of the hub have no attestation, and were never forced. */
 export const bare = ({ order: _order, ...deployment }: Placed): Deployment => ({
   ...deployment,
   attestation: deployment.attestation ?? null,
+  forced: deployment.forced ?? false,
 });
 
 const rowToPlaced = ({ _id, asOf: _asOf, ...rest }: DeploymentRow): Placed => ({ id: _id, ...rest });
@@ -82,6 +84,7 @@ export function mongoDeployments(
       type Answer =
         | { readonly added: Placed; readonly asOf: number }
         | { readonly known: Placed }
+        | 'no_version'
         | 'stale_key'
         | 'stale_sequence';
       const answer = await decide<SigningHead, Answer>(
@@ -95,6 +98,8 @@ export function mongoDeployments(
           if (row) return { answer: { known: rowToPlaced(row) } };
           if (head === null || head.active.id !== wanted.signingKeyId) return { answer: 'stale_key' };
           if ((head.fences?.[wanted.env] ?? 0) > fence) throw stale();
+          if ((head.removed?.[bundleField(wanted.bundleName)] ?? 0) >= wanted.version)
+            return { answer: 'no_version' };
           if (wanted.sequence <= lastSequence(head, field)) return { answer: 'stale_sequence' };
           if (before) await keep(before, head.revision);
           const deployments = head.deployments + 1;
@@ -107,12 +112,39 @@ export function mongoDeployments(
           };
           return { answer: { added, asOf: head.revision + 1 }, set };
         },
-        ['active', 'deployments', path, sequencePath, 'fences'],
+        ['active', 'deployments', path, sequencePath, `removed.${bundleField(wanted.bundleName)}`, 'fences'],
       );
       if (typeof answer === 'string') return answer;
       if ('known' in answer) return bare(answer.known);
       await keep(answer.added, answer.asOf);
       return bare(answer.added);
+    },
+    undeploy(tenantId, env, bundleName, fence = 0) {
+      const field = currentField(env, bundleName);
+      const path = `current.${field}`;
+      const sequencePath = `sequences.${field}`;
+      return decide<SigningHead, Deployment | null>(
+        turn,
+        c.signing,
+        tenantId,
+        async (head) => {
+          const before = head?.current?.[field];
+          if (!head || !before) return { answer: null };
+          if ((head.fences?.[env] ?? 0) > fence) throw stale();
+          // Nothing leaves the head before it is in the history.
+          await keep(before, head.revision);
+          const set = { [sequencePath]: lastSequence(head, field), [`fences.${env}`]: fence };
+          return { answer: bare(before), set, unset: [path] };
+        },
+        [path, sequencePath, 'fences'],
+      );
+    },
+    async wasDeployed(tenantId, env, bundleName, version) {
+      const field = currentField(env, bundleName);
+      const head = await readHead(c.signing, tenantId, [`current.${field}`]);
+      if (head?.current?.[field]?.version === version) return true;
+      const row = { tenantId, bundleName, env, version };
+      return (await c.deployments.findOne(row, { projection: { _id: 1 } })) !== null;
     },
     attest({ id, tenantId, env, bundleName, signingKeyId, attestation }) {
       const field = currentField(env, bundleName);

@@ -22,6 +22,8 @@ export interface SigningHead {
   readonly current: { readonly [field: string]: Placed };
   /** By `currentField`: the sequence of the last deployment, which outlives it. Absent before the first one that was noted. */
   readonly sequences?: { readonly [field: string]: number };
+  /** By `bundleField`: the newest of the versions that were taken away. Absent before the first of them. */
+  readonly removed?: { readonly [field: string]: number };
   /** Oldest first. Absent before the first rotation that made one. */
   readonly successions?: readonly KeySuccession[];
   /** By environment: the highest epoch of an owner that deployed there. */

@@ -1,11 +1,11 @@
 // Approvals in SQLite: each transition is one conditional UPDATE.
-import { type Approval, asSeen, largeArgs, maxInlineArgs } from '../../src/domain/approval.ts';
+import { type Approval, largeArgs, maxInlineArgs } from '../../src/domain/approval.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type { JsonObject } from '../../src/domain/library.ts';
 import type { ApprovalPlace, ApprovalStore } from '../../src/ports/approvals.ts';
+import { listApprovals } from './approvals-list.ts';
 import type { Database, Row } from './database.ts';
 import { diskFull } from './failure.ts';
-import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';
 
@@ -23,6 +23,10 @@ const columns = {
   timeoutEffect: text<Approval['timeoutEffect']>('timeout_effect'),
   decisionSource: text<string | null>('decision_source'),
   contractName: text<string | null>('contract_name'),
+  contracts: json<Approval['contracts']>('contracts'),
+  principal: json<Approval['principal']>('principal'),
+  sessionId: text<string | null>('session_id'),
+  callId: text<string | null>('call_id'),
   decidedBy: text<string | null>('decided_by'),
   decidedAt: number<number | null>('decided_at'),
   decisionReason: text<string | null>('decision_reason'),
@@ -31,7 +35,7 @@ const columns = {
   deadline: number('deadline'),
 };
 
-const approvals = table<Approval>('approvals', columns);
+export const approvals = table<Approval>('approvals', columns);
 /** With the mark: since when it is not announced. */
 const marked = table<Approval & { readonly unannouncedAt: number }>('approvals', {
   ...columns,
@@ -39,9 +43,6 @@ const marked = table<Approval & { readonly unannouncedAt: number }>('approvals',
 });
 
 const select = `SELECT ${approvals.columns} FROM approvals`;
-
-/** The status a reader sees at ?3. */
-const seenStatus = `CASE WHEN status = 'pending' AND deadline <= ?3 THEN 'timeout' ELSE status END`;
 
 const place = ([tenantId, env, id]: Row): ApprovalPlace => ({
   tenantId: String(tenantId),
@@ -91,15 +92,8 @@ export function approvalStore(db: Database, mayGrow: () => boolean): Sync<Approv
            WHERE created_at < ? AND bytes > ${largeArgs} ORDER BY created_at LIMIT ?)`,
         [before, limit],
       ),
-    list: (tenantId, { env, status = null }, page, now) =>
-      pageOf(db, page, {
-        which: `SELECT rowid FROM approvals
-          WHERE tenant_id = ?1 AND (?2 IS NULL OR env = ?2) AND (?4 IS NULL OR ${seenStatus} = ?4)
-          ORDER BY created_at DESC, rowid DESC`,
-        params: [tenantId, env, now, status],
-        row: `${select} WHERE rowid = ?`,
-        read: (row) => asSeen(approvals.read(row), now),
-      }),
+    list: (tenantId, filter, page, now) =>
+      listApprovals(db, { select, read: approvals.read }, tenantId, filter, page, now),
     decide(tenantId, id, decision, now) {
       const row = db.get(
         `UPDATE approvals SET status = ?, decided_by = ?, decided_at = ?, decision_reason = ?, decided_via = ?,

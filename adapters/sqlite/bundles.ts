@@ -26,16 +26,18 @@ const bundles = table<BundleVersion>('bundles', {
 const summariesOf = `
   SELECT b.name, max(b.version), count(*), b.contract_count,
     (SELECT max(created_at) FROM bundles u WHERE u.tenant_id = b.tenant_id AND u.name = b.name
-       AND (?2 IS NULL OR EXISTS (SELECT 1 FROM deployments d WHERE d.tenant_id = u.tenant_id
+       AND u.deleted_at IS NULL AND (?2 IS NULL OR EXISTS (SELECT 1 FROM deployments d WHERE d.tenant_id = u.tenant_id
          AND d.bundle_name = u.name AND d.version = u.version AND d.env = ?2))) AS uploaded,
     (SELECT max(created_at) FROM deployments d WHERE d.tenant_id = b.tenant_id AND d.bundle_name = b.name
        AND (?2 IS NULL OR d.env = ?2)),
     (SELECT json_group_array(env) FROM (SELECT env FROM deployments d WHERE d.tenant_id = b.tenant_id
        AND d.bundle_name = b.name AND d.is_current = 1 AND (?2 IS NULL OR d.env = ?2) ORDER BY env))
   FROM bundles b
-  WHERE b.tenant_id = ?1 AND (?2 IS NULL OR EXISTS (SELECT 1 FROM deployments d WHERE d.tenant_id = b.tenant_id
+  WHERE b.tenant_id = ?1 AND b.deleted_at IS NULL AND (?2 IS NULL OR EXISTS (SELECT 1 FROM deployments d WHERE d.tenant_id = b.tenant_id
     AND d.bundle_name = b.name AND d.version = b.version AND d.env = ?2))
   GROUP BY b.name ORDER BY uploaded DESC, b.name`;
+
+const oneVersion = 'WHERE tenant_id = ? AND name = ? AND version = ? AND deleted_at IS NULL';
 
 export function bundleStore(db: Database): Sync<BundleStore> {
   return {
@@ -53,15 +55,12 @@ export function bundleStore(db: Database): Sync<BundleStore> {
     },
     version: (tenantId, name, version) =>
       bundles.maybe(
-        db.get(`SELECT ${bundles.columns} FROM bundles WHERE tenant_id = ? AND name = ? AND version = ?`, [
-          tenantId,
-          name,
-          version,
-        ]),
+        db.get(`SELECT ${bundles.columns} FROM bundles ${oneVersion}`, [tenantId, name, version]),
       ),
     versions: (tenantId, name, page) =>
       pageOf(db, page, {
-        which: 'SELECT rowid FROM bundles WHERE tenant_id = ? AND name = ? ORDER BY version DESC',
+        which: `SELECT rowid FROM bundles WHERE tenant_id = ? AND name = ? AND deleted_at IS NULL
+          ORDER BY version DESC`,
         params: [tenantId, name],
         row: `SELECT ${bundles.columns} FROM bundles WHERE rowid = ?`,
         read: bundles.read,
@@ -69,7 +68,7 @@ export function bundleStore(db: Database): Sync<BundleStore> {
     yaml(tenantId, name, version) {
       const row = db.get(
         `SELECT y.yaml FROM bundles b JOIN bundle_yaml y ON y.bundle_id = b.id
-           WHERE b.tenant_id = ? AND b.name = ? AND b.version = ?`,
+           WHERE b.tenant_id = ? AND b.name = ? AND b.version = ? AND b.deleted_at IS NULL`,
         [tenantId, name, version],
       );
       return row ? new Uint8Array(row[0] as Uint8Array) : null;
@@ -88,6 +87,19 @@ export function bundleStore(db: Database): Sync<BundleStore> {
         }),
       );
       return { items, more: rows.length > limit };
+    },
+    remove(tenantId, name, at) {
+      const living = 'WHERE tenant_id = ? AND name = ? AND deleted_at IS NULL';
+      if (!db.get(`SELECT 1 FROM bundles ${living} LIMIT 1`, [tenantId, name])) return 'absent';
+      const deployed =
+        'SELECT 1 FROM deployments WHERE tenant_id = ? AND bundle_name = ? AND is_current = 1 LIMIT 1';
+      if (db.get(deployed, [tenantId, name])) return 'deployed';
+      db.run(`DELETE FROM bundle_yaml WHERE bundle_id IN (SELECT id FROM bundles ${living})`, [
+        tenantId,
+        name,
+      ]);
+      db.run(`UPDATE bundles SET deleted_at = ?, snapshot = NULL ${living}`, [at, tenantId, name]);
+      return 'removed';
     },
   };
 }

@@ -36,7 +36,7 @@ export function channelStore(db: Database): Sync<ChannelStore> {
       const count = db.get('SELECT count(*) FROM channels WHERE tenant_id = ?', [channel.tenantId]);
       if (Number(count?.[0]) >= max) return 'full';
       db.run(channels.insert, channels.values(channel));
-      return 'inserted';
+      return 'created';
     },
     list: (tenantId, page) =>
       pageOf(db, page, {
@@ -62,9 +62,9 @@ export function channelStore(db: Database): Sync<ChannelStore> {
         .map(channels.read),
     update(channel) {
       const { tenantId, id, name, enabled, filters, sealedConfig, revision, updatedAt } = channel;
-      const changed = db.run(
+      const changed = db.get(
         `UPDATE channels SET name = ?, enabled = ?, filters = ?, sealed_config = ?, revision = ?, updated_at = ?
-           WHERE tenant_id = ? AND id = ? AND revision = ?`,
+           WHERE tenant_id = ? AND id = ? AND revision = ? RETURNING ${channels.columns}`,
         [
           name,
           enabled ? 1 : 0,
@@ -77,8 +77,7 @@ export function channelStore(db: Database): Sync<ChannelStore> {
           revision - 1,
         ],
       );
-      if (changed > 0) return 'updated';
-      return get(tenantId, id) ? 'stale' : 'absent';
+      return channels.maybe(changed) ?? (get(tenantId, id) ? 'stale' : 'absent');
     },
     disable: (tenantId, id, revision, now) =>
       db.run(

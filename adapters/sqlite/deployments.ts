@@ -5,7 +5,7 @@ import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
 import { activeKeyId } from './signing.ts';
 import type { Sync } from './sync.ts';
-import { number, table, text } from './table.ts';
+import { flag, number, table, text } from './table.ts';
 
 const deployments = table<Deployment>('deployments', {
   id: text('id'),
@@ -21,9 +21,11 @@ const deployments = table<Deployment>('deployments', {
   attestation: text<string | null>('attestation'),
   deployedBy: text('deployed_by'),
   createdAt: number('created_at'),
+  forced: flag('forced'),
 });
 
 const select = `SELECT ${deployments.columns} FROM deployments`;
+const currentOne = `${select} WHERE tenant_id = ? AND env = ? AND bundle_name = ? AND is_current = 1`;
 
 export function deploymentStore(db: Database): Sync<DeploymentStore> {
   const lastSequence = (tenantId: string, env: string, bundleName: string): number =>
@@ -41,8 +43,8 @@ export function deploymentStore(db: Database): Sync<DeploymentStore> {
       if (known) return deployments.read(known);
       const { tenantId, env, bundleName, version } = given;
       const key = [tenantId, bundleName, version];
-      if (!db.get('SELECT 1 FROM bundles WHERE tenant_id = ? AND name = ? AND version = ?', key))
-        return 'no_version';
+      const exists = `SELECT 1 FROM bundles WHERE tenant_id = ? AND name = ? AND version = ? AND deleted_at IS NULL`;
+      if (!db.get(exists, key)) return 'no_version';
       if (activeKeyId(db, tenantId) !== given.signingKeyId) return 'stale_key';
       if (given.sequence <= lastSequence(tenantId, env, bundleName)) return 'stale_sequence';
       db.run(
@@ -60,6 +62,16 @@ export function deploymentStore(db: Database): Sync<DeploymentStore> {
       ]);
       return given;
     },
+    undeploy(tenantId, env, bundleName) {
+      const current = deployments.maybe(db.get(currentOne, [tenantId, env, bundleName]));
+      if (current) db.run('UPDATE deployments SET is_current = 0 WHERE id = ?', [current.id]);
+      return current;
+    },
+    wasDeployed: (tenantId, env, bundleName, version) =>
+      db.get(
+        'SELECT 1 FROM deployments WHERE tenant_id = ? AND bundle_name = ? AND version = ? AND env = ? LIMIT 1',
+        [tenantId, bundleName, version, env],
+      ) !== undefined,
     attest({ id, signingKeyId, attestation }) {
       db.run(
         `UPDATE deployments SET attestation = ?
@@ -75,13 +87,7 @@ export function deploymentStore(db: Database): Sync<DeploymentStore> {
         ])
         .map(deployments.read),
     currentOf: (tenantId, env, bundleName) =>
-      deployments.maybe(
-        db.get(`${select} WHERE tenant_id = ? AND env = ? AND bundle_name = ? AND is_current = 1`, [
-          tenantId,
-          env,
-          bundleName,
-        ]),
-      ),
+      deployments.maybe(db.get(currentOne, [tenantId, env, bundleName])),
     currentAll: (tenantId) =>
       db
         .all(`${select} WHERE tenant_id = ? AND is_current = 1 ORDER BY env, bundle_name`, [tenantId])

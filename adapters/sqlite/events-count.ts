@@ -1,17 +1,40 @@
-// Histogram and counts of events: from the summaries where they suffice, else from the bodies. Runs on the reader, in steps.
-import { type CountedAs, countedAs } from '../../src/domain/event.ts';
+// Histogram, facets and counts of events: from the summaries where they suffice, else from the bodies. Runs on the reader, in steps.
+import { isWanted } from '../../src/domain/decision-event.ts';
+import { type CountedAs, countedAs, type Outcome } from '../../src/domain/event.ts';
+import { facetOf } from '../../src/domain/facet.ts';
 import type { Env } from '../../src/domain/ids.ts';
-import type { EventCounts, EventFilter, HistogramBucket } from '../../src/ports/events.ts';
+import {
+  type EventCounts,
+  type EventFilter,
+  type FacetName,
+  type Facets,
+  facetNames,
+  type HistogramBucket,
+} from '../../src/ports/events.ts';
 import type { Database } from './database.ts';
-import { fitting } from './events-search.ts';
+import { fittingCounts, needsBodies } from './events-search.ts';
 import { walk } from './events-walk.ts';
-import type { Summary, Tally } from './segment.ts';
+import { type Counted, readTallies, type Summary, type Tally } from './segment.ts';
 import type { Steps } from './sync.ts';
 
 /** Segments counted before other reads are let in. */
 const segmentsPerStep = 16;
 
-const tallies = (segment: Summary): readonly Tally[] => JSON.parse(segment.tallies) as Tally[];
+/** True when the tallies of a segment alone say which of its events fit, and how many. */
+const talliesSuffice = (segment: Summary, filter: EventFilter): boolean =>
+  !needsBodies(filter) &&
+  ((filter.verdict ?? filter.verdicts ?? filter.decisionName) === undefined || segment.outcomes === 0) &&
+  (filter.decisionName === undefined || readTallies(segment).every((tally) => tally.length === 5)) &&
+  segment.minTs >= (filter.since ?? Number.NEGATIVE_INFINITY) &&
+  segment.maxTs <= (filter.until ?? Number.POSITIVE_INFINITY);
+
+/** For a segment whose tallies suffice. */
+const tallyFits = ([tool, verdict, mode, , name]: Tally, filter: EventFilter): boolean =>
+  (filter.toolName === undefined || tool === filter.toolName) &&
+  (filter.verdict === undefined || verdict === filter.verdict) &&
+  (filter.verdicts === undefined || isWanted(filter.verdicts, verdict)) &&
+  (filter.mode === undefined || mode === filter.mode) &&
+  (filter.decisionName === undefined || name === filter.decisionName);
 
 export function* histogram(
   db: Database,
@@ -19,7 +42,7 @@ export function* histogram(
   filter: EventFilter,
   bucketMs: number,
 ): Steps<readonly HistogramBucket[]> {
-  const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = filter;
+  const { until = Number.POSITIVE_INFINITY } = filter;
   const buckets = new Map<number, { [K in CountedAs]: number }>();
   const startOf = (ts: number) => Math.floor(ts / bucketMs) * bucketMs;
   function add(start: number, verdict: string, mode: string, count: number): void {
@@ -29,11 +52,7 @@ export function* histogram(
   }
   /** True when the summary alone says what the segment adds to which bucket. */
   const suffices = (s: Summary) =>
-    filter.search === undefined &&
-    (filter.verdict === undefined || s.outcomes === 0) &&
-    s.minTs >= since &&
-    s.maxTs < until &&
-    startOf(s.minTs) === startOf(s.maxTs);
+    talliesSuffice(s, filter) && s.maxTs < until && startOf(s.minTs) === startOf(s.maxTs);
 
   let read = 0;
   for (const segment of walk(db, tenantId, filter, filter.until ?? Number.MAX_VALUE)) {
@@ -41,21 +60,67 @@ export function* histogram(
       yield;
       continue;
     }
+    if (segment.sample) continue;
     if (suffices(segment)) {
-      for (const [tool, verdict, mode, count] of tallies(segment)) {
-        if (filter.toolName !== undefined && tool !== filter.toolName) continue;
-        if (filter.verdict !== undefined && verdict !== filter.verdict) continue;
-        if (filter.mode !== undefined && mode !== filter.mode) continue;
-        add(startOf(segment.maxTs), verdict, mode, count);
+      for (const tally of readTallies(segment)) {
+        const [, verdict, mode, count] = tally;
+        if (tallyFits(tally, filter)) add(startOf(segment.maxTs), verdict, mode, count);
       }
     } else {
-      for (const { event } of fitting(db, segment, filter)) {
-        if (event.timestamp < until) add(startOf(event.timestamp), event.verdict, event.mode, 1);
+      for (const { event } of fittingCounts(db, segment, filter)) {
+        if (event.ts < until) add(startOf(event.ts), event.verdict, event.mode, 1);
       }
     }
     if (++read % segmentsPerStep === 0) yield;
   }
   return [...buckets].sort(([a], [b]) => a - b).map(([start, counts]) => ({ start, ...counts }));
+}
+
+export function* facets(db: Database, tenantId: string, filter: EventFilter, limit: number): Steps<Facets> {
+  const by = Object.fromEntries(facetNames.map((name) => [name, new Map<string, number>()])) as {
+    readonly [F in FacetName]: Map<string, number>;
+  };
+  const add = (facet: FacetName, value: string | null, count: number): void => {
+    if (value !== null) by[facet].set(value, (by[facet].get(value) ?? 0) + count);
+  };
+  let events = 0;
+  function addAll(segment: Summary, event: Omit<Counted, 'ts'>, outcomes: readonly Outcome[], count: number) {
+    events += count;
+    add('agentId', segment.agent, count);
+    add('env', segment.env, count);
+    add('toolName', event.tool, count);
+    add('mode', event.mode, count);
+    for (const verdict of new Set([event.verdict, ...outcomes.map((o) => o.verdict)])) {
+      add('verdict', verdict, count);
+    }
+    for (const name of new Set([event.name, ...outcomes.map((o) => o.decision_name)])) {
+      add('decisionName', name, count);
+    }
+  }
+
+  let read = 0;
+  for (const segment of walk(db, tenantId, filter, filter.until ?? Number.MAX_VALUE)) {
+    if (typeof segment === 'number') {
+      yield;
+      continue;
+    }
+    if (segment.sample) continue;
+    const tallies = readTallies(segment);
+    const isTold = segment.outcomes === 0 && tallies.every((tally) => tally.length === 5);
+    if (isTold && talliesSuffice(segment, filter)) {
+      for (const tally of tallies) {
+        const [tool, verdict, mode, count, name = null] = tally;
+        if (tallyFits(tally, filter)) addAll(segment, { tool, verdict, mode, name }, [], count);
+      }
+    } else {
+      for (const { event, outcomes } of fittingCounts(db, segment, filter)) {
+        addAll(segment, event, outcomes, 1);
+      }
+    }
+    if (++read % segmentsPerStep === 0) yield;
+  }
+  const found = facetNames.map((name) => [name, facetOf(by[name], limit)]);
+  return { events, by: Object.fromEntries(found) as Facets['by'] };
 }
 
 export function* counts(
@@ -82,14 +147,14 @@ export function* counts(
       yield;
       continue;
     }
+    if (segment.sample) continue;
     if (segment.minTs >= since) {
-      for (const [, verdict, mode, count] of tallies(segment)) add(verdict, mode, count);
+      for (const [, verdict, mode, count] of readTallies(segment)) add(verdict, mode, count);
       for (const name of JSON.parse(segment.names) as string[]) names.add(name);
     } else {
-      for (const { event } of fitting(db, segment, filter)) {
+      for (const { event } of fittingCounts(db, segment, filter)) {
         add(event.verdict, event.mode, 1);
-        const name = event.payload?.decision_name;
-        if (typeof name === 'string') names.add(name);
+        if (event.name !== null) names.add(event.name);
       }
     }
     if (segment.maxTs > activeSince) active.add(segment.agent);

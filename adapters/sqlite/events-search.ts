@@ -1,4 +1,5 @@
 // Pages of events, newest first: merges segments that overlap in time. Runs on the reader, in steps.
+import { callIdOf, isWanted, parentSessionOf, sessionOf } from '../../src/domain/decision-event.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { type EventInput, maxSearchMs, type Outcome, type StoredEvent } from '../../src/domain/event.ts';
 import type { EventFilter, EventPage } from '../../src/ports/events.ts';
@@ -8,8 +9,12 @@ import { walk } from './events-walk.ts';
 import {
   bodyEvents,
   bodyText,
-  eventId,
+  type Counted,
+  countedIn,
+  countedOf,
+  decisionName,
   outcomesOf,
+  placeOf,
   placeOfId,
   readSummary,
   type Summary,
@@ -55,23 +60,63 @@ function readCursor(cursor: string): Key {
   throw new HubError('bad_request', 'The cursor is not valid. Start again without one.');
 }
 
-/** True when the event, with its outcomes, fits. */
-export function fits(event: EventInput, outcomes: readonly Outcome[], filter: EventFilter): boolean {
-  const { toolName, verdict, mode, since, until, search } = filter;
+/** True when what is counted of an event, with its outcomes, fits. */
+function countsFit(event: Counted, outcomes: readonly Outcome[], filter: EventFilter): boolean {
+  const { toolName, verdict, verdicts, mode, since, until, decisionName: name } = filter;
   return (
-    (toolName === undefined || event.tool_name === toolName) &&
+    (toolName === undefined || event.tool === toolName) &&
     (verdict === undefined || event.verdict === verdict || outcomes.some((o) => o.verdict === verdict)) &&
+    (verdicts === undefined ||
+      isWanted(verdicts, event.verdict) ||
+      outcomes.some((o) => isWanted(verdicts, o.verdict))) &&
     (mode === undefined || event.mode === mode) &&
-    (since === undefined || event.timestamp >= since) &&
-    (until === undefined || event.timestamp <= until) &&
-    (search === undefined || mentions(event, search.toLowerCase()))
+    (since === undefined || event.ts >= since) &&
+    (until === undefined || event.ts <= until) &&
+    (name === undefined || event.name === name || outcomes.some((o) => o.decision_name === name))
   );
 }
 
-function mentions(event: EventInput, needle: string): boolean {
-  const name = event.payload?.decision_name;
-  return [event.agent_id, event.tool_name, event.call_id, typeof name === 'string' ? name : ''].some((text) =>
-    text.toLowerCase().includes(needle),
+/** True for a filter that the tallies and marks of a segment cannot tell about. */
+export const needsBodies = (filter: EventFilter): boolean => {
+  const { search, runId, callId, sessionId, parentSessionId, fromSeq, toSeq } = filter;
+  return [search, runId, callId, sessionId, parentSessionId, fromSeq, toSeq].some(
+    (asked) => asked !== undefined,
+  );
+};
+
+/** True when the event, with its outcomes, fits. @param seq its place in the order of arrival */
+export function fits(
+  event: EventInput,
+  outcomes: readonly Outcome[],
+  filter: EventFilter,
+  seq: number,
+): boolean {
+  const { runId, callId, search, sessionId, parentSessionId, fromSeq, toSeq } = filter;
+  return (
+    (callId === undefined || (callIdOf(event) ?? event.call_id) === callId) &&
+    (runId === undefined || event.payload?.run_id === runId) &&
+    (sessionId === undefined || sessionOf(event) === sessionId) &&
+    (parentSessionId === undefined || parentSessionOf(event) === parentSessionId) &&
+    (fromSeq === undefined || seq >= fromSeq) &&
+    (toSeq === undefined || seq <= toSeq) &&
+    (search === undefined || mentions(event, search.toLowerCase())) &&
+    countsFit(countedOf(event), outcomes, filter)
+  );
+}
+
+const mentions = (event: EventInput, needle: string): boolean =>
+  [event.agent_id, event.tool_name, callIdOf(event) ?? event.call_id, decisionName(event) ?? ''].some(
+    (text) => text.toLowerCase().includes(needle),
+  );
+
+const inJson = (text: string): string => JSON.stringify(text).slice(1, -1);
+
+/** False when the body cannot hold an event that fits. Cheaper than parsing it: whatever holds a text holds its JSON form. */
+function mayHold(body: string, filter: EventFilter): boolean {
+  const { search, runId, callId, sessionId, parentSessionId } = filter;
+  if (search !== undefined && !body.toLowerCase().includes(inJson(search).toLowerCase())) return false;
+  return [runId, callId, sessionId, parentSessionId].every(
+    (text) => text === undefined || body.includes(inJson(text)),
   );
 }
 
@@ -82,25 +127,42 @@ export function* fitting(
   filter: EventFilter,
 ): Generator<{ event: EventInput; outcomes: readonly Outcome[]; position: number }, void, undefined> {
   const text = bodyText(db, segment.id);
-  if (text === null) return;
-  if (filter.search !== undefined) {
-    // Cheaper than parsing, and never wrong: whatever holds the text holds its JSON form.
-    const needle = JSON.stringify(filter.search).slice(1, -1).toLowerCase();
-    if (!text.toLowerCase().includes(needle)) return;
-  }
+  if (text === null || !mayHold(text, filter)) return;
   const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
   for (const [position, event] of bodyEvents(text).entries()) {
     if (!event) continue;
     const said = outcomes?.get(position) ?? [];
-    if (fits(event, said, filter)) yield { event, outcomes: said, position };
+    if (fits(event, said, filter, placeOf(segment.id, position))) yield { event, outcomes: said, position };
   }
 }
 
-const markOf = (db: Database): string => String(db.get('SELECT mark FROM store')?.[0]);
+/** The same with what is counted of the events alone; reads no body where it need not. */
+export function* fittingCounts(
+  db: Database,
+  segment: Summary,
+  filter: EventFilter,
+): Generator<{ event: Counted; outcomes: readonly Outcome[] }, void, undefined> {
+  const counted = needsBodies(filter) ? null : countedIn(db, segment);
+  if (counted === null) {
+    for (const { event, outcomes } of fitting(db, segment, filter)) {
+      yield { event: countedOf(event), outcomes };
+    }
+    return;
+  }
+  const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
+  for (const [position, event] of counted.entries()) {
+    const said = outcomes?.get(position) ?? [];
+    if (event && countsFit(event, said, filter)) yield { event, outcomes: said };
+  }
+}
+
+/** The store's own mark, which the ids of its events hold. */
+export const markOf = (db: Database): string => String(db.get('SELECT mark FROM store')?.[0]);
 
 /** The event of this id. */
 export function eventOf(db: Database, tenantId: string, id: string): StoredEvent | null {
-  const place = placeOfId(markOf(db), id);
+  const mark = markOf(db);
+  const place = placeOfId(mark, id);
   const tenant = tenantNumber(db, tenantId);
   if (!place || tenant === null) return null;
   const row = db.get(`SELECT ${summaryColumns} FROM segments WHERE id = ? AND tenant = ?`, [
@@ -110,7 +172,7 @@ export function eventOf(db: Database, tenantId: string, id: string): StoredEvent
   const event = row && bodyEvents(bodyText(db, place.segment) ?? '[]')[place.position];
   if (!event) return null;
   const outcomes = outcomesOf(db, place.segment).get(place.position) ?? [];
-  return storedEvent(event, id, readSummary(row), outcomes);
+  return storedEvent(event, mark, place.position, readSummary(row), outcomes);
 }
 
 /** @param now milliseconds of a clock that never jumps */
@@ -166,7 +228,7 @@ export function eventSearch(db: Database, now = () => performance.now()) {
         if (below && compare(key, below) >= 0) continue;
         waiting.push({
           key,
-          event: storedEvent(event, eventId(mark, segment.id, position), segment, outcomes),
+          event: storedEvent(event, mark, position, segment, outcomes),
         });
       }
       waiting.sort((a, b) => compare(a.key, b.key));

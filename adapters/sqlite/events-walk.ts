@@ -1,7 +1,16 @@
 // Walks segments backwards in time, in windows, skipping those whose summary shows that nothing fits. Reads no bodies.
 import type { EventFilter } from '../../src/ports/events.ts';
+import { placeOfEntry } from './calls.ts';
 import type { Database, SqlValue } from './database.ts';
-import { readSummary, type Summary, segmentSpanMs, summaryColumns, tenantNumber } from './segment.ts';
+import { callKey } from './events-encode.ts';
+import {
+  readSummary,
+  type Summary,
+  segmentOf,
+  segmentSpanMs,
+  summaryColumns,
+  tenantNumber,
+} from './segment.ts';
 
 /** Segments looked at in one query, at most: bounds how long other reads wait. */
 const largestWindow = 4096;
@@ -26,7 +35,45 @@ function mayFit(filter: EventFilter, hi: number): Clause {
     const verdict = JSON.stringify(filter.verdict);
     add('(instr(tallies, ?) > 0 OR instr(later, ?) > 0)', verdict, verdict);
   }
+  if (filter.decisionName !== undefined) {
+    add('(instr(names, ?) > 0 OR outcomes > 0)', JSON.stringify(filter.decisionName));
+  }
+  const { verdicts, fromSeq, toSeq } = filter;
+  if (verdicts !== undefined && !verdicts.others) {
+    const words = verdicts.any.map((word) => JSON.stringify(word));
+    const either = words.map(() => 'instr(tallies, ?) > 0 OR instr(later, ?) > 0').join(' OR ');
+    add(`(${either || '0'})`, ...words.flatMap((word) => [word, word]));
+  }
+  if (fromSeq !== undefined) add('id >= ?', segmentOf(fromSeq));
+  if (toSeq !== undefined) add('id <= ?', segmentOf(toSeq));
   return { sql: parts.join(' AND '), params };
+}
+
+/**
+ * The segments that may hold a call: the one that the table of calls names, and of those that are newer than it (calls.ts) the ones that
+ * mention the id.
+ */
+function* ofCall(
+  db: Database,
+  tenant: number,
+  callId: string,
+  filter: EventFilter,
+): Generator<Summary, void, undefined> {
+  const entry = db.get('SELECT entry FROM calls WHERE tenant = ? AND call_id = ?', [tenant, callKey(callId)]);
+  const known = entry ? segmentOf(placeOfEntry(Number(entry[0]))) : null;
+  const needle = Buffer.from(JSON.stringify(callId));
+  const rows = db.all(
+    `SELECT ${summaryColumns} FROM segments WHERE id = ?1 AND tenant = ?2
+     UNION SELECT ${summaryColumns} FROM segments WHERE id > (SELECT merged FROM store) AND tenant = ?2
+       AND instr((SELECT body FROM segment_bodies WHERE segment = segments.id), ?3) > 0
+     ORDER BY 2 DESC, 1 DESC`,
+    [known, tenant, needle],
+  );
+  for (const row of rows) {
+    const summary = readSummary(row);
+    const isSeen = filter.env === null || summary.env === filter.env;
+    if (isSeen && (filter.agentId === undefined || summary.agent === filter.agentId)) yield summary;
+  }
 }
 
 /**
@@ -41,6 +88,15 @@ export function* walk(
 ): Generator<Summary | number, void, undefined> {
   const tenant = tenantNumber(db, tenantId);
   if (tenant === null) return;
+  if (filter.callId !== undefined) {
+    let isFound = false;
+    for (const segment of ofCall(db, tenant, filter.callId, filter)) {
+      isFound = true;
+      yield segment;
+    }
+    // Events that are told apart by their content are not in the table under the call id that they name.
+    if (isFound) return;
+  }
   const agent: Clause =
     filter.agentId === undefined
       ? { sql: '', params: [] }

@@ -1,7 +1,10 @@
 // The tables and how an older file becomes a current one. Each migration runs once, in its own transaction; published ones never change.
 import { HubError } from '../../src/domain/error.ts';
 import type { Database } from './database.ts';
+import { auditTables } from './schema-audit.ts';
 import { channels } from './schema-channels.ts';
+import { eventMarks } from './schema-events.ts';
+import { runTables } from './schema-runs.ts';
 
 const control = `
 CREATE TABLE tenants (id TEXT PRIMARY KEY, name TEXT NOT NULL, created_at INTEGER NOT NULL);
@@ -228,6 +231,32 @@ const people = `
 CREATE INDEX users_of_tenant ON users (tenant_id, email);
 `;
 
+// A key may be for every environment. Keys are few: copying them is cheaper than a word that stands for none.
+const workspaceKeys = `
+CREATE TABLE keys_of_workspaces (
+  id TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, env TEXT, label TEXT, prefix TEXT NOT NULL,
+  hash TEXT NOT NULL UNIQUE, created_by TEXT NOT NULL, created_at INTEGER NOT NULL, last_used_at INTEGER,
+  revoked_at INTEGER, agent_pattern TEXT, expires_at INTEGER);
+INSERT INTO keys_of_workspaces SELECT id, tenant_id, env, label, prefix, hash, created_by, created_at, last_used_at,
+  revoked_at, agent_pattern, expires_at FROM keys ORDER BY rowid;
+DROP TABLE keys;
+ALTER TABLE keys_of_workspaces RENAME TO keys;
+CREATE INDEX keys_live ON keys (tenant_id, created_at) WHERE revoked_at IS NULL;
+`;
+
+// What is gone keeps its row, so that its numbers and hashes are not given again.
+const takingAway = `
+ALTER TABLE deployments ADD COLUMN forced INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE bundles ADD COLUMN deleted_at INTEGER;
+`;
+
+const approvalContext = `
+ALTER TABLE approvals ADD COLUMN contracts TEXT;
+ALTER TABLE approvals ADD COLUMN principal TEXT;
+ALTER TABLE approvals ADD COLUMN session_id TEXT;
+ALTER TABLE approvals ADD COLUMN call_id TEXT;
+`;
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -242,6 +271,12 @@ const migrations: readonly string[] = [
   outcomeKeys,
   settings,
   people,
+  workspaceKeys,
+  takingAway,
+  approvalContext,
+  eventMarks,
+  auditTables,
+  runTables,
   channels,
 ];
 

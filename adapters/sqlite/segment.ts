@@ -10,8 +10,42 @@ export const segmentEvents = 128;
 /** Most characters of a segment's events, unless one event alone has more. */
 export const segmentCharacters = 256 * 1024;
 
-/** How many events of a segment have this tool, verdict and mode. */
-export type Tally = readonly [tool: string, verdict: string, mode: string, count: number];
+/** How many events of a segment have this tool, verdict, mode and decision name. Older segments do not tell the names apart. */
+export type Tally = readonly [
+  tool: string,
+  verdict: string,
+  mode: string,
+  count: number,
+  name?: string | null,
+];
+
+/** What is counted of an event: all but its payload and ids. */
+export interface Counted {
+  readonly tool: string;
+  readonly verdict: string;
+  readonly mode: string;
+  /** payload.decision_name, when it is a text. */
+  readonly name: string | null;
+  readonly ts: number;
+}
+
+/** The name of the contract that decided, when it is a text. */
+export function decisionName({ payload }: Pick<EventInput, 'payload'>): string | null {
+  const name = payload?.decision_name;
+  return typeof name === 'string' ? name : null;
+}
+
+export const countedOf = (event: EventInput): Counted => ({
+  tool: event.tool_name,
+  verdict: event.verdict,
+  mode: event.mode,
+  name: decisionName(event),
+  ts: event.timestamp,
+});
+
+/** Bytes of a mark: which tally the event of a position is counted in, then its time. */
+const markBytes = 9;
+const noEvent = 255;
 
 export interface Summary {
   readonly id: number;
@@ -26,10 +60,11 @@ export interface Summary {
   readonly tallies: string;
   readonly names: string;
   readonly places: string | null;
+  readonly sample: boolean;
 }
 
 export const summaryColumns =
-  'id, max_ts, min_ts, received_at, ifnull(batch, id), env, agent, outcomes, tallies, names, places';
+  'id, max_ts, min_ts, received_at, ifnull(batch, id), env, agent, outcomes, tallies, names, places, sample';
 
 export const readSummary = (row: Row): Summary => ({
   id: row[0] as number,
@@ -43,6 +78,7 @@ export const readSummary = (row: Row): Summary => ({
   tallies: row[8] as string,
   names: row[9] as string,
   places: row[10] as string | null,
+  sample: row[11] === 1,
 });
 
 /** The number of a tenant in the event tables, or null when it has none yet. */
@@ -53,24 +89,44 @@ export function tenantNumber(db: Database, tenantId: string): number | null {
 
 /** What of its events a summary says. Null entries are events that are no longer, or never were, stored here. */
 export function summarize(events: readonly (EventInput | null)[]) {
-  const tallies: [tool: string, verdict: string, mode: string, count: number][] = [];
+  const tallies: [tool: string, verdict: string, mode: string, count: number, name: string | null][] = [];
   const names = new Set<string>();
+  const marks = Buffer.alloc(events.length * markBytes, noEvent);
   let count = 0;
   let minTs = Number.POSITIVE_INFINITY;
   let maxTs = Number.NEGATIVE_INFINITY;
-  for (const event of events) {
+  for (const [position, event] of events.entries()) {
     if (!event) continue;
-    const { timestamp, tool_name, verdict, mode, payload } = event;
+    const { tool, verdict, mode, name, ts } = countedOf(event);
     count++;
-    if (timestamp < minTs) minTs = timestamp;
-    if (timestamp > maxTs) maxTs = timestamp;
-    const name = payload?.decision_name;
-    if (typeof name === 'string') names.add(name);
-    const known = tallies.find((t) => t[0] === tool_name && t[1] === verdict && t[2] === mode);
-    if (known) known[3]++;
-    else tallies.push([tool_name, verdict, mode, 1]);
+    if (ts < minTs) minTs = ts;
+    if (ts > maxTs) maxTs = ts;
+    if (name !== null) names.add(name);
+    let at = tallies.findIndex((t) => t[0] === tool && t[1] === verdict && t[2] === mode && t[4] === name);
+    if (at < 0) at = tallies.push([tool, verdict, mode, 0, name]) - 1;
+    const tally = tallies[at];
+    if (tally) tally[3]++;
+    marks[position * markBytes] = at;
+    marks.writeDoubleLE(ts, position * markBytes + 1);
   }
-  return { count, minTs, maxTs, tallies: JSON.stringify(tallies), names: JSON.stringify([...names]) };
+  return { count, minTs, maxTs, tallies: JSON.stringify(tallies), names: JSON.stringify([...names]), marks };
+}
+
+export const readTallies = ({ tallies }: Pick<Summary, 'tallies'>): readonly Tally[] =>
+  JSON.parse(tallies) as Tally[];
+
+/** What is counted of each event of a segment, by position; null for a segment of an older version, whose body tells. */
+export function countedIn(db: Database, segment: Pick<Summary, 'id' | 'tallies'>): (Counted | null)[] | null {
+  const bytes = db.get('SELECT marks FROM segments WHERE id = ?', [segment.id])?.[0];
+  if (!(bytes instanceof Uint8Array)) return null;
+  const marks = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const tallies = readTallies(segment);
+  return Array.from({ length: marks.length / markBytes }, (_, position) => {
+    const tally = tallies[marks[position * markBytes] ?? noEvent];
+    if (!tally) return null;
+    const [tool, verdict, mode, , name = null] = tally;
+    return { tool, verdict, mode, name, ts: marks.readDoubleLE(position * markBytes + 1) };
+  });
 }
 
 /** The JSON text of a segment's events; null when it was removed meanwhile. */
@@ -118,10 +174,22 @@ export function placeOfId(mark: string, id: string): { segment: number; position
   return id === eventId(mark, segment, position) ? { segment, position } : null;
 }
 
-/** The event as readers get it. */
+/**
+ * The event as readers get it.
+ * @param mark as for `eventId`
+ */
 export const storedEvent = (
   event: EventInput,
-  id: string,
+  mark: string,
+  position: number,
   segment: Summary,
   outcomes: readonly Outcome[],
-): StoredEvent => ({ ...event, id, env: segment.env, createdAt: segment.receivedAt, outcomes });
+): StoredEvent => ({
+  ...event,
+  id: eventId(mark, segment.id, position),
+  seq: placeOf(segment.id, position),
+  env: segment.env,
+  createdAt: segment.receivedAt,
+  outcomes,
+  ...(segment.sample ? { sample: true } : {}),
+});

@@ -1,10 +1,13 @@
 // Answers calls on one connection. Writes are committed in groups and answered after the commit; long reads take turns with short ones.
 import { maxSearchMs, searchTimeout } from '../../src/domain/event.ts';
+import { noted } from './audit.ts';
 import { busyMs, type Database, TransactionLost } from './database.ts';
 import { failureOf } from './failure.ts';
+import type { Outcome } from './gather.ts';
 import { identityOf } from './hub-id.ts';
-import { isSteps, type Steps, type Stores } from './sync.ts';
-import type { Call, Reply } from './wire.ts';
+import { type Kind, kinds } from './stores.ts';
+import { isSteps, type Steps, type StoreName, type Stores } from './sync.ts';
+import type { Call, NotedWrite, Reply } from './wire.ts';
 
 /** Calls that one commit takes, at most. */
 const groupSize = 64;
@@ -56,14 +59,38 @@ function checkpoint(db: Database): unknown {
 const isIngest = ([, store, method]: Call): boolean => store === 'events' && method === 'ingest';
 const isCheckpoint = ([, store, method]: Call): boolean => store === 'store' && method === 'checkpoint';
 
-function run({ db, stores }: Connection, [, store, method, args]: Call): unknown {
+/** Makes many calls of one method (adapters/sqlite/gather.ts); a write that fails undoes itself alone. */
+function many(line: Connection, args: readonly unknown[]): readonly Outcome[] {
+  const [store, method, all] = args as [StoreName, string, readonly (readonly unknown[])[]];
+  const writes = (kinds[store] as { readonly [method: string]: Kind })[method] === 'write';
+  return all.map((of) => {
+    const make = (): unknown => run(line, [0, store, method, of]);
+    const [, ...outcome] = attempt(0, () => (writes ? line.db.atomically(make) : make()));
+    return outcome as Outcome;
+  });
+}
+
+function run(line: Connection, [, store, method, args]: Call): unknown {
+  const { db, stores } = line;
+  if (store === 'store' && method === 'many') return many(line, args);
   if (store === 'store') return ofConnection[method]?.(db);
+  if (store === 'noting') return notedWrite({ db, stores }, args as NotedWrite);
+  return writeOrRead(stores, store, method, args);
+}
+
+function writeOrRead(stores: Stores, store: string, method: string, args: readonly unknown[]): unknown {
   const found = (stores as unknown as { readonly [n: string]: { readonly [m: string]: AnyMethod } })[store]?.[
     method
   ];
   if (!found) throw new TypeError(`no method ${store}.${method}`);
   return found(...args);
 }
+
+/** A write and its note; to be called in a transaction. */
+export const notedWrite = (
+  { db, stores }: Pick<Connection, 'db' | 'stores'>,
+  [store, method, args, noting]: NotedWrite,
+): unknown => noted(db, noting, writeOrRead(stores, store, method, args));
 
 function attempt(id: number, task: () => unknown): Reply {
   try {

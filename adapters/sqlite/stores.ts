@@ -1,6 +1,7 @@
 // All stores on one connection, and which of their methods only read.
 import { agentStore } from './agents.ts';
 import { approvalStore } from './approvals.ts';
+import { auditStore } from './audit.ts';
 import { bundleStore } from './bundles.ts';
 import type { CallIndex } from './calls.ts';
 import { channelStore } from './channels.ts';
@@ -9,7 +10,8 @@ import { contractStore } from './contracts.ts';
 import type { Database } from './database.ts';
 import { deliveryStore } from './deliveries.ts';
 import { deploymentStore } from './deployments.ts';
-import { counts, histogram } from './events-count.ts';
+import { arrivals, newestOf, newestSeq } from './events-arrival.ts';
+import { counts, facets, histogram } from './events-count.ts';
 import { eventWriter } from './events-ingest.ts';
 import { eventOf, eventSearch } from './events-search.ts';
 import { jobTable } from './jobs.ts';
@@ -17,6 +19,7 @@ import { sealStore } from './key-check.ts';
 import { keyStore } from './keys.ts';
 import { loginStore } from './logins.ts';
 import { ruleStore } from './rules.ts';
+import { runStore } from './runs.ts';
 import { settingsStore } from './settings.ts';
 import { signingStore } from './signing.ts';
 import type { SqliteStore, StoreName, Stores } from './sync.ts';
@@ -41,9 +44,14 @@ export function storesOf(db: Database, calls: CallIndex, mayGrow: () => boolean)
       ...eventWriter(db, calls),
       search: eventSearch(db),
       get: (tenantId, id) => eventOf(db, tenantId, id),
+      facets: (tenantId, filter, limit) => facets(db, tenantId, filter, limit),
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
       counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
+      arrivals: (tenantId, after, limit) => arrivals(db, tenantId, after, limit),
+      newestSeq: () => newestSeq(db),
+      newestOf: (tenantId, agentIds) => newestOf(db, tenantId, agentIds),
     },
+    runs: runStore(db),
     approvals: approvalStore(db, mayGrow),
     agents: agentStore(db),
     rules: ruleStore(db),
@@ -53,6 +61,7 @@ export function storesOf(db: Database, calls: CallIndex, mayGrow: () => boolean)
     values: valueStore(db, mayGrow),
     keyCheck: sealStore(db),
     jobs: jobTable(db),
+    audit: auditStore(db),
   };
 }
 
@@ -108,17 +117,39 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     automatic: 'read',
     remove: 'write',
   },
-  bundles: { addVersion: 'write', version: 'read', versions: 'read', yaml: 'read', summaries: 'read' },
+  bundles: {
+    addVersion: 'write',
+    version: 'read',
+    versions: 'read',
+    yaml: 'read',
+    summaries: 'read',
+    remove: 'write',
+  },
   deployments: {
     lastSequence: 'read',
     add: 'write',
     attest: 'write',
+    undeploy: 'write',
+    wasDeployed: 'read',
     current: 'read',
     currentOf: 'read',
     currentAll: 'read',
     list: 'read',
   },
-  events: { ingest: 'write', search: 'read', get: 'read', histogram: 'read', counts: 'read', purge: 'write' },
+  events: {
+    ingest: 'write',
+    search: 'read',
+    get: 'read',
+    facets: 'read',
+    arrivals: 'read',
+    newestSeq: 'read',
+    newestOf: 'read',
+    histogram: 'read',
+    counts: 'read',
+    purge: 'write',
+    removeSample: 'write',
+  },
+  runs: { list: 'read', get: 'read', recent: 'read' },
   approvals: {
     keepArgs: 'write',
     dropArgs: 'write',
@@ -139,6 +170,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     seen: 'write',
     get: 'read',
     list: 'read',
+    find: 'read',
     update: 'write',
     assign: 'write',
     putManifest: 'write',
@@ -184,6 +216,15 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     sweep: 'write',
   },
   keyCheck: { first: 'write' },
+  audit: {
+    append: 'write',
+    feed: 'read',
+    head: 'read',
+    links: 'read',
+    keepHead: 'write',
+    signedHead: 'read',
+    recover: 'read',
+  },
   jobs: {
     add: 'write',
     take: 'write',

@@ -7,8 +7,9 @@ import { Channel } from './channel.ts';
 import { Disk } from './disk.ts';
 import { buffersOf, encodeBatch } from './events-encode.ts';
 import { unavailable } from './failure.ts';
+import { gatherCalls, type Outcome } from './gather.ts';
 import { checkIdentity, checkPresent, type HubIdFile, type Identity } from './hub-id.ts';
-import { storeMethods } from './inline.ts';
+import { notingMethods, storeMethods } from './inline.ts';
 import { createPrivate, lockStore } from './lock.ts';
 import { startWorker } from './start-worker.ts';
 import { kinds } from './stores.ts';
@@ -116,7 +117,21 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
     throw openingError(error, path);
   }
 
+  const channelOf = (store: StoreName, method: string): Channel =>
+    (kinds[store] as { readonly [method: string]: string })[method] === 'write' ? writer : reader;
+
+  const gathered = gatherCalls({
+    send: async (store, method, all) =>
+      (await channelOf(store, method).call('store', 'many', [store, method, all], weigh(all))) as Outcome[],
+    onFailure({ trouble, cause }) {
+      if (trouble !== null && cause !== null) disk.failed(trouble, cause);
+      else if (cause !== null) log?.error({ cause }, 'the store failed');
+    },
+  });
+
   async function call(store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> {
+    const together = gathered(store, method, args);
+    if (together) return together;
     if (store === 'events' && method === 'ingest') {
       // Before the work of encoding, not after it.
       writer.check(0);
@@ -130,13 +145,13 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
       if (answer === 'created' && hubId.read() === null) await markFolder(hubId);
       return answer;
     }
-    const kind = (kinds[store] as { readonly [method: string]: string })[method];
-    return (kind === 'write' ? writer : reader).call(store, method, args, weigh(args));
+    return channelOf(store, method).call(store, method, args, weigh(args));
   }
 
   let closing: Promise<void> | null = null;
   return {
     ...storeMethods(call),
+    noting: notingMethods((args) => writer.call('noting', 'write', args, weigh(args))),
     async ping() {
       const began = clock.monotonic();
       const both = Promise.all([writer, reader].map((c) => ask(c, 'ping')));

@@ -99,7 +99,7 @@ export class Exchange implements Sink {
     this.#over();
   }
 
-  /** Sends the response; a live stream is attached once its headers are out. */
+  /** Sends the response. A live stream is attached in the same cork: its greeting leaves with the headers, in one call of the system. */
   send(response: RawResponse, how: Sending): void {
     const res = this.#res;
     const { live } = response;
@@ -114,8 +114,8 @@ export class Exchange implements Sink {
       res.cork(() => {
         writeHead(res, response);
         res.writeHeader('Connection', 'close');
+        live.attach(this);
       });
-      live.attach(this);
       return;
     }
     const bytes = bytesOf(response);

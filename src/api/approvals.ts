@@ -1,8 +1,11 @@
 // Routes of approvals.
 import { z } from 'zod';
-import { anyObject, approvalStatus, env, instant, line, paging, text, uuid } from './fields.ts';
+import { anyObject, approvalStatus, env, instant, instantInput, line, paging, text, uuid } from './fields.ts';
 import { listed } from './listed.ts';
 import { routes } from './route.ts';
+
+/** A contract that asks a person, with what it says. */
+export const askingContract = z.object({ name: z.string(), message: z.string() });
 
 export const approval = z.object({
   id: uuid,
@@ -17,12 +20,24 @@ export const approval = z.object({
   timeout_effect: z.enum(['deny', 'allow']),
   decision_source: z.string().nullable(),
   contract_name: z.string().nullable(),
+  /** Every contract that asks, in order; null when the agent did not say. */
+  contracts: listed(z.array(askingContract)).nullable(),
+  /** On whose behalf the agent calls; of one over 16 KiB only the size is kept. */
+  principal: listed(anyObject).nullable(),
+  session_id: z.string().nullable(),
+  /** Of the call that is asked for, as its events name it. */
+  call_id: z.string().nullable(),
   decided_by: z.string().nullable(),
   decided_at: instant.nullable(),
   decision_reason: z.string().nullable(),
   decided_via: z.string().nullable(),
   created_at: instant,
+  /** When it times out unless somebody decides. */
+  expires_at: instant,
 });
+
+/** Characters of what one of several asking contracts says that are kept. */
+const maxAskMessage = 1_000;
 
 const params = z.object({ approval_id: uuid });
 
@@ -46,6 +61,20 @@ export const approvalRoutes = routes({
       timeout_action: z.enum(['block', 'deny', 'allow']).optional(),
       decision_source: line(255).nullish(),
       contract_name: line(255).nullish(),
+      contracts: z
+        .array(
+          z.object({
+            name: line(255),
+            message: text(10_000).transform((message) =>
+              message.slice(0, maxAskMessage).replace(/\p{Cs}$/u, ''),
+            ),
+          }),
+        )
+        .max(50)
+        .nullish(),
+      principal: anyObject.nullish(),
+      session_id: line(255).nullish(),
+      call_id: line(255).nullish(),
     }),
     status: 201,
     reply: approval,
@@ -65,17 +94,24 @@ export const approvalRoutes = routes({
     path: '/api/v1/approvals',
     auth: ['cookie'],
     tag: 'approvals',
-    summary: 'Approvals, newest first',
+    summary: 'Approvals, newest first; Link and X-Next-Cursor name the next page',
     query: z.object({
       status: approvalStatus.optional(),
       env: env.optional(),
+      agent_id: line(255).optional(),
+      since: instantInput.optional(),
+      until: instantInput.optional(),
+      /** Part of the agent's id, the tool's or contract's name, the message, or who decided, in any case. */
+      search: text(255, 1).optional(),
+      cursor: text(4096, 1).optional(),
       ...paging(1000, 100),
     }),
     status: 200,
     reply: z.array(
       approval.extend({ message: listed(z.string()), decision_reason: listed(z.string()).nullable() }),
     ),
-    errors: ['validation_failed'],
+    search: true,
+    errors: ['bad_request', 'validation_failed', 'search_timeout', 'rate_limited'],
   },
   getApproval: {
     method: 'GET',

@@ -1,6 +1,7 @@
 // Routes of bundles and deployments.
 import { z } from 'zod';
-import { env, instant, paging, uuid, versionNumber, yamlDocument } from './fields.ts';
+import { lintFinding } from './evaluate.ts';
+import { boolQuery, env, instant, paging, uuid, versionNumber, yamlDocument } from './fields.ts';
 import { documentBody, routes } from './route.ts';
 import { provenanceFields } from './signature.ts';
 
@@ -26,7 +27,15 @@ export const deployment = z.object({
   sequence: z.number().int(),
   deployed_by: z.string(),
   created_at: instant,
+  /** True when an admin deployed it although the document has errors. */
+  forced: z.boolean(),
 });
+
+/** What was found in the document; errors among them stop a deploy. */
+export const warnings = z.array(lintFinding);
+
+/** Deploys a document with errors all the same; admins only. */
+export const forceQuery = z.object({ force: boolQuery });
 
 /** Names in paths are only looked up: an impossible one is simply not found. */
 const params = z.object({ name: z.string().max(512) });
@@ -42,7 +51,7 @@ export const bundleRoutes = routes({
     body: yamlDocument,
     yamlField: 'yaml_content',
     status: 201,
-    reply: version,
+    reply: version.extend({ warnings }),
     errors: ['unprocessable', 'validation_failed', 'overloaded'],
     bodyLimit: documentBody,
   },
@@ -127,13 +136,38 @@ export const bundleRoutes = routes({
     path: '/api/v1/bundles/{name}/{version}/deploy',
     auth: ['cookie'],
     tag: 'bundles',
-    summary: 'Sign a version and deploy it to an environment; an older version is a rollback',
+    summary:
+      'Sign a version and deploy it to an environment; an older version is a rollback. A document with errors is refused with all of ' +
+      'them, unless it was deployed there before, or an admin forces it',
     params: versionParams,
+    query: forceQuery,
     body: z.object({ env }),
     status: 201,
-    reply: deployment,
+    reply: deployment.extend({ warnings }),
     errors: ['not_found', 'unprocessable', 'validation_failed', 'overloaded', 'unavailable'],
     bodyLimit: documentBody,
+  },
+  deleteBundle: {
+    method: 'DELETE',
+    path: '/api/v1/bundles/{name}',
+    auth: ['cookie'],
+    tag: 'bundles',
+    summary:
+      'Delete all versions of a bundle that is deployed nowhere. Their numbers are not given again; deployments stay listed',
+    params,
+    status: 204,
+    errors: ['not_found', 'conflict', 'validation_failed'],
+  },
+  undeployBundle: {
+    method: 'DELETE',
+    path: '/api/v1/deployments/current',
+    auth: ['cookie'],
+    tag: 'deployments',
+    summary:
+      'Take a bundle away from an environment. Agents keep the document that they have; new ones get none',
+    query: z.object({ env, bundle_name: z.string().max(512) }),
+    status: 204,
+    errors: ['not_found', 'validation_failed', 'overloaded', 'unavailable'],
   },
   listDeployments: {
     method: 'GET',

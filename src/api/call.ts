@@ -1,6 +1,24 @@
 // A call as handlers see it: who calls, the request beside its validated parts, and a reply with more than a body.
 import type { Env } from '../domain/ids.ts';
+import type { OperatorRole } from '../domain/principal.ts';
 import type { RouteDeclaration } from './route.ts';
+
+/** What is known of a request's API key. */
+interface KeyFields {
+  readonly keyId: string;
+  readonly keyPrefix: string;
+  readonly keyHash: string;
+  readonly tenantId: string;
+  readonly env: Env;
+  /** The agent-id header, validated (1–255 characters, no controls), else the only agent that the key is bound to; null when neither is there. */
+  readonly agentId: string | null;
+  /** The agents that the key is bound to: an agent id, or a glob over agent ids; null: every agent. */
+  readonly agentPattern: string | null;
+  /** When the key expires; null: never. */
+  readonly expiresAt: number | null;
+  /** As `Request.network`. */
+  readonly network: string;
+}
 
 /** Who calls, as the pipeline found out. */
 export type Caller =
@@ -13,21 +31,20 @@ export type Caller =
       readonly isAdmin: boolean;
       readonly tokenHash: string;
     }
+  | ({ readonly kind: 'key' } & KeyFields)
+  /** An API key on the hosted API: it may be bound to no environment. */
+  | (Omit<KeyFields, 'env'> & { readonly kind: 'hostedKey'; readonly env: Env | null })
+  /** A person whom an identity provider, or the hub itself, gave a token for the hosted API. */
   | {
-      readonly kind: 'key';
-      readonly keyId: string;
-      readonly keyPrefix: string;
-      readonly keyHash: string;
+      readonly kind: 'hostedOperator';
       readonly tenantId: string;
-      readonly env: Env;
-      /** The agent-id header, validated (1–255 characters, no controls), else the only agent that the key is bound to; null when neither is there. */
-      readonly agentId: string | null;
-      /** The agents that the key is bound to: an agent id, or a glob over agent ids; null: every agent. */
-      readonly agentPattern: string | null;
-      /** When the key expires; null: never. */
-      readonly expiresAt: number | null;
-      /** As `Request.network`. */
-      readonly network: string;
+      readonly issuer: string;
+      readonly subject: string;
+      /** The name for records: the verified e-mail, else the name, else the subject. */
+      readonly display: string;
+      readonly role: OperatorRole;
+      /** Epoch milliseconds. */
+      readonly expiresAt: number;
     }
   | { readonly kind: 'operator' };
 
@@ -41,6 +58,8 @@ interface KindOf {
   readonly cookie: 'user';
   readonly key: 'key';
   readonly operatorToken: 'operator';
+  readonly hostedKey: 'hostedKey';
+  readonly operatorJwt: 'hostedOperator';
 }
 
 /** The request beside its validated parts. */
@@ -102,5 +121,23 @@ export class List<T> {
     this.next = next;
     this.field = more.field ?? null;
     this.headers = more.headers ?? {};
+  }
+}
+
+/** A body that is made while it is sent, so that it may be larger than any other answer. */
+export class Streamed {
+  /** Asked for the next one when the client has taken those before. An error cuts the connection, so that the client notices. */
+  readonly pieces: AsyncIterator<string, unknown, undefined>;
+  readonly headers: { readonly [name: string]: string };
+  /** Called once, when nothing more is sent. */
+  readonly ended: () => void;
+
+  constructor(
+    pieces: Streamed['pieces'],
+    more: { readonly headers: { readonly [name: string]: string }; readonly ended: () => void },
+  ) {
+    this.pieces = pieces;
+    this.headers = more.headers;
+    this.ended = more.ended;
   }
 }

@@ -26,10 +26,13 @@ export const channelFilters = z.object({
   ruleset_names: patterns,
 });
 
-const channel = z.object({
+export const channelType = z.enum(channelTypes);
+export const deliveryStatus = z.enum(deliveryStatuses);
+
+export const channel = z.object({
   id: uuid,
   name: z.string(),
-  channel_type: z.enum(channelTypes),
+  channel_type: channelType,
   /** Secrets are masked. One that is written back as it is shown keeps what is stored. */
   config: anyObject,
   enabled: z.boolean(),
@@ -40,13 +43,13 @@ const channel = z.object({
   last_test_ok: z.boolean().nullable(),
 });
 
-const delivery = z.object({
+export const delivery = z.object({
   id: uuid,
   channel_id: uuid,
   approval_id: uuid,
   event: z.enum(deliveryEvents),
   /** waiting: on its way; dead: given up; expired: the approval ended before its request was delivered. */
-  status: z.enum(deliveryStatuses),
+  status: deliveryStatus,
   attempts: z.number().int(),
   next_attempt_at: instant.nullable(),
   created_at: instant,
@@ -62,7 +65,7 @@ const delivery = z.object({
   ),
 });
 
-const config = z.record(z.string().max(64), z.unknown());
+export const channelConfig = z.record(z.string().max(64), z.unknown());
 const params = z.object({ channel_id: uuid });
 const path = '/api/v1/notifications/channels';
 
@@ -87,8 +90,8 @@ export const channelRoutes = routes({
     summary: 'Add a channel in which people are told of approvals; at most 100',
     body: z.object({
       name: line(255),
-      channel_type: z.enum(channelTypes),
-      config,
+      channel_type: channelType,
+      config: channelConfig,
       filters: channelFilters.nullish(),
       enabled: z.boolean().default(true),
     }),
@@ -107,7 +110,7 @@ export const channelRoutes = routes({
     params,
     body: z.object({
       name: line(255).optional(),
-      config: config.optional(),
+      config: channelConfig.optional(),
       enabled: z.boolean().optional(),
       filters: channelFilters.nullish(),
     }),
@@ -145,7 +148,7 @@ export const channelRoutes = routes({
     tag: 'notifications',
     summary: 'What was sent to a channel, or is on its way, newest first; kept for 30 days after its end',
     params,
-    query: z.object({ status: z.enum(deliveryStatuses).optional(), ...paging(1000, 100) }),
+    query: z.object({ status: deliveryStatus.optional(), ...paging(1000, 100) }),
     status: 200,
     reply: z.array(delivery),
     errors: ['not_found', 'validation_failed'],

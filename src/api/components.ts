@@ -1,13 +1,15 @@
 // The schemas that have a name of their own: the OpenAPI document describes each once and refers to it wherever it occurs. What is used by one
 // route alone needs no name here.
 import type { z } from 'zod';
-import { registration } from './agents.ts';
-import { approval } from './approvals.ts';
+import { driftStatus, fleetAgent, registration } from './agents.ts';
+import { approval, askingContract } from './approvals.ts';
 import { message } from './auth.ts';
 import { version as bundleVersion, deployment } from './bundles.ts';
+import { channel, channelConfig, channelFilters, channelType, delivery, deliveryStatus } from './channels.ts';
 import { detail as composition, item, updateStrategy } from './compositions.ts';
 import { detail as contract } from './contracts.ts';
-import { eventBatch, eventInput, manifest, outcome, rejected, stored } from './events.ts';
+import { lintFinding } from './evaluate.ts';
+import { eventBatch, eventInput, facet, manifest, outcome, rejected, stored } from './events.ts';
 import {
   anyObject,
   approvalStatus,
@@ -26,6 +28,7 @@ import {
 import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './frames.ts';
 import { link, storageState } from './health.ts';
 import { truncatedField } from './listed.ts';
+import { givenToken } from './operator-tokens.ts';
 import { rule } from './rules.ts';
 import { toolArguments, toolSettings } from './settings.ts';
 import { keySuccession } from './signature.ts';
@@ -53,6 +56,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   BundleName: bundleName,
   BundleVersion: bundleVersion,
   Deployment: deployment,
+  Finding: lintFinding,
   KeySuccession: keySuccession,
   ContractId: contractId,
   ContractType: contractType,
@@ -63,19 +67,30 @@ export const components: { readonly [name: string]: z.ZodType } = {
   UpdateStrategy: updateStrategy,
   YamlDocument: yamlDocument,
   Approval: approval,
+  AskingContract: askingContract,
   ApprovalStatus: approvalStatus,
   AuditEventInput: eventInput,
   AuditEventBatch: eventBatch,
   AuditEvent: stored,
   AuditEventOutcome: outcome,
+  EventFacet: facet,
   RejectedEvent: rejected,
   AgentManifest: manifest,
   AgentRegistration: registration,
+  FleetAgent: fleetAgent,
+  DriftStatus: driftStatus,
   AgentTags: tagMap,
   AssignmentRule: rule,
   AssignmentSource: assignmentSource,
+  OperatorTokenGiven: givenToken,
   ToolArguments: toolArguments,
   ToolSettings: toolSettings,
+  NotificationChannel: channel,
+  ChannelType: channelType,
+  ChannelConfig: channelConfig,
+  ChannelFilters: channelFilters,
+  Delivery: delivery,
+  DeliveryStatus: deliveryStatus,
   StorageState: storageState,
   StoreConnection: link,
   ...eventNames(agentFrames),

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { reservedBundleNames } from '../domain/ids.ts';
 import { updateStrategies } from '../domain/library.ts';
+import { forceQuery, warnings } from './bundles.ts';
 import {
   anyObject,
   bundleName,
@@ -173,6 +174,7 @@ export const compositionRoutes = routes({
       yaml_content: z.string(),
       contracts_count: z.number().int(),
       validation_errors: z.array(z.string()),
+      warnings,
     }),
     errors: ['not_found', 'validation_failed', 'overloaded'],
     bodyLimit: documentBody,
@@ -185,6 +187,7 @@ export const compositionRoutes = routes({
     summary:
       'Assemble, validate, save as a bundle version, sign, deploy and push; without a body to production',
     params,
+    query: forceQuery,
     body: z.object({ env: env.default('production') }),
     optionalBody: true,
     status: 201,
@@ -200,6 +203,9 @@ export const compositionRoutes = routes({
         }),
       ),
       deployment_id: uuid,
+      /** True when an admin deployed it although the document has errors. */
+      forced: z.boolean(),
+      warnings,
     }),
     errors: ['not_found', 'unprocessable', 'validation_failed', 'overloaded', 'unavailable'],
     bodyLimit: documentBody,

@@ -5,9 +5,9 @@ import { documentBody, routes } from './route.ts';
 
 const count = z.number().int().min(0).max(1_000_000_000);
 
-/** Something that a careful reader of a document would ask about. */
+/** Something wrong with a document, or that a careful reader of it would ask about. */
 export const lintFinding = z.object({
-  /** An error stops nothing here. */
+  /** An error stops a deploy; the playground goes on. */
   severity: z.enum(['error', 'warning']),
   code: z.string(),
   contract: z.string().nullable(),

@@ -81,6 +81,8 @@ export const stored = z.object({
   created_at: instant,
   /** What was cut to make the event fit, for example `payload.tool_args`; absent when nothing was. */
   truncated: z.array(z.string()).optional(),
+  /** True for an event of the sample run, which no statistic counts. */
+  sample: z.boolean().optional(),
   /** What repeats of the call id said, when they said something new. */
   outcomes: z.array(outcome),
 });
@@ -91,7 +93,21 @@ const filters = {
   verdict: text(255, 1).optional(),
   mode: mode.optional(),
   env: env.optional(),
+  /** Of the event, or of what a repeat of its call said. */
+  decision_name: text(255, 1).optional(),
+  /** The event's `payload.run_id`. */
+  run_id: text(255, 1).optional(),
+  call_id: text(255, 1).optional(),
+  search: text(255, 1).optional(),
 };
+
+const range = { since: instantInput.optional(), until: instantInput.optional() };
+
+/** Counts of one field's values: the 50 most frequent, and the others together. */
+export const facet = z.object({
+  top: z.array(z.object({ value: z.string(), count: z.number().int() })),
+  rest: z.object({ values: z.number().int(), count: z.number().int() }),
+});
 
 export const eventRoutes = routes({
   ingestEvents: {
@@ -135,9 +151,7 @@ export const eventRoutes = routes({
       'The largest values of a payload over 4 KiB give way to their size',
     query: z.object({
       ...filters,
-      since: instantInput.optional(),
-      until: instantInput.optional(),
-      search: text(255, 1).optional(),
+      ...range,
       limit: intQuery(1, 1000).default(100),
       cursor: text(1024, 1).optional(),
     }),
@@ -166,6 +180,47 @@ export const eventRoutes = routes({
     reply: stored,
     errors: ['not_found', 'validation_failed'],
   },
+  eventFacets: {
+    method: 'GET',
+    path: '/api/v1/events/facets',
+    auth: ['key', 'cookie'],
+    ownEnvironment: true,
+    tag: 'events',
+    summary:
+      'How many of the events that fit each agent, tool, verdict, mode, contract and environment has: the 50 most ' +
+      'frequent values of each, and the others together',
+    query: z.object({ ...filters, ...range }),
+    status: 200,
+    reply: z.object({
+      /** Events that fit. */
+      total: z.number().int(),
+      /** By the name of the filter. A count is the number of events that a filter by the value finds. */
+      facets: z.object({
+        agent_id: facet,
+        tool_name: facet,
+        verdict: facet,
+        mode: facet,
+        decision_name: facet,
+        env: facet,
+      }),
+    }),
+    search: true,
+    errors: ['env_mismatch', 'forbidden', 'validation_failed', 'search_timeout', 'rate_limited'],
+  },
+  exportEvents: {
+    method: 'GET',
+    path: '/api/v1/events/export',
+    auth: ['cookie'],
+    tag: 'events',
+    summary:
+      'All events that fit, newest first, as a download of any size: NDJSON, or CSV (text/csv) in which cells that begin ' +
+      'like a formula have an apostrophe in front. Two of a tenant run at once; one that cannot be finished is cut off',
+    query: z.object({ ...filters, ...range, format: z.enum(['ndjson', 'csv']).default('ndjson') }),
+    status: 200,
+    media: 'application/x-ndjson',
+    download: true,
+    errors: ['forbidden', 'validation_failed', 'rate_limited'],
+  },
   eventHistogram: {
     method: 'GET',
     path: '/api/v1/events/histogram',
@@ -177,8 +232,8 @@ export const eventRoutes = routes({
       ...filters,
       since: instantInput,
       until: instantInput,
-      search: text(255, 1).optional(),
-      bucket_seconds: intQuery(60, 86_400).default(7200),
+      /** Below 60 for ranges of at most 2 hours. */
+      bucket_seconds: intQuery(5, 86_400).default(7200),
     }),
     status: 200,
     reply: z.array(

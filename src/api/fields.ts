@@ -54,6 +54,12 @@ export const anyObject = z.record(z.string(), z.unknown());
 /** A whole number in a query string. */
 export const intQuery = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 
+/** `true` or `false`; absent: false. */
+export const boolQuery = z
+  .enum(['true', 'false'])
+  .default('false')
+  .transform((value) => value === 'true');
+
 /** Query parameters of a list: at most `limit` items, without the first `offset`. */
 export const paging = (max: number, usual = max) => ({
   limit: intQuery(1, max).default(usual),

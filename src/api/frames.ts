@@ -143,16 +143,25 @@ export const consoleDashboardFrames = {
   ),
   api_key_created: event('api_key_created', 'An API key is created.', {
     key_id: uuid,
-    env,
+    env: env.nullable(),
     label: z.string().nullable(),
   }),
   api_key_revoked: event('api_key_revoked', 'An API key is revoked.', { key_id: uuid }),
-  bundle_deployed: event('bundle_deployed', 'A bundle version is deployed; follows its `contract_update`.', {
-    bundle_name: z.string(),
-    version,
-    env,
-    deployed_by: z.string(),
-  }),
+  bundle_deployed: event(
+    'bundle_deployed',
+    'A bundle version is deployed, and follows its `contract_update`; or what was deployed is taken away.',
+    {
+      bundle_name: z.string(),
+      /** Null when the bundle is taken away. */
+      version: version.nullable(),
+      env,
+      deployed_by: z.string(),
+      /** Present when an admin deployed it although the document has errors. */
+      forced: z.literal(true).optional(),
+      /** Present when the bundle is taken away: agents keep what they have. */
+      undeployed: z.literal(true).optional(),
+    },
+  ),
   signing_key_rotated: event('signing_key_rotated', 'The signing key is replaced.', { public_key: hex(64) }),
   resync,
 } satisfies FrameTable;

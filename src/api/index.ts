@@ -12,6 +12,7 @@ import { eventRoutes } from './events.ts';
 import { healthRoutes } from './health.ts';
 import { keyRoutes } from './keys.ts';
 import { operatorRoutes } from './operator.ts';
+import { operatorTokenRoutes } from './operator-tokens.ts';
 import { overviewRoutes } from './overview.ts';
 import { routes } from './route.ts';
 import { ruleRoutes } from './rules.ts';
@@ -26,6 +27,7 @@ export const api = routes({
   ...authRoutes,
   ...userRoutes,
   ...operatorRoutes,
+  ...operatorTokenRoutes,
   ...healthRoutes,
   ...keyRoutes,
   ...contractRoutes,

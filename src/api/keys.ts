@@ -13,7 +13,8 @@ const label = text(255)
 const key = z.object({
   id: uuid,
   prefix: z.string(),
-  env,
+  /** Null: made through the hosted API for the whole workspace; the console API does not take it. */
+  env: env.nullable(),
   label: z.string().nullable(),
   /** The agents it is bound to: an agent id, or a glob over agent ids; null: every agent. */
   agent_pattern: z.string().nullable(),

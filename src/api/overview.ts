@@ -1,5 +1,6 @@
 // Route of the figures on the first page.
 import { z } from 'zod';
+import { env } from './fields.ts';
 import { routes } from './route.ts';
 
 const count = z.number().int();
@@ -9,8 +10,11 @@ export const overviewRoutes = routes({
     method: 'GET',
     path: '/api/v1/stats/overview',
     auth: ['key', 'cookie'],
+    ownEnvironment: true,
     tag: 'stats',
-    summary: 'Counts of now and the last 24 hours; a key sees its environment, a user all of them',
+    summary:
+      'Counts of now and the last 24 hours; a key sees its environment, a user all of them or the one asked for',
+    query: z.object({ env: env.optional() }),
     status: 200,
     reply: z.object({
       pending_approvals: count,
@@ -22,6 +26,6 @@ export const overviewRoutes = routes({
       contracts_triggered_24h: count,
     }),
     search: true,
-    errors: ['search_timeout', 'rate_limited'],
+    errors: ['env_mismatch', 'validation_failed', 'search_timeout', 'rate_limited'],
   },
 });

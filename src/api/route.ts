@@ -2,15 +2,17 @@
 // metric labels, the OpenAPI document and the typed client. A route that lacks a declaration cannot be served. Browser-safe.
 import type { z } from 'zod';
 import type { ErrorCode } from '../domain/error.ts';
+import type { OperatorRole } from '../domain/principal.ts';
 import type { FrameTable } from './frames.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
  * How a caller may prove who they are: `key` (an API key as bearer token), `cookie` (a login), `operatorToken` (the OPERATOR_TOKEN as bearer
- * token; its routes answer 404 when it is not set).
+ * token; its routes answer 404 when it is not set), `hostedKey` (an API key, of one environment or of all), `operatorJwt` (a JWT of a person
+ * who operates a workspace, from an identity provider or from the hub).
  */
-export type AuthScheme = 'key' | 'cookie' | 'operatorToken';
+export type AuthScheme = 'key' | 'cookie' | 'operatorToken' | 'hostedKey' | 'operatorJwt';
 
 const kib = 1024;
 /** Bytes of a body that holds credentials and little else. */
@@ -29,8 +31,8 @@ export interface RouteDeclaration {
   readonly path: string;
   /** The schemes that are taken, in the order they are looked for; none: anybody may call. */
   readonly auth: readonly AuthScheme[];
-  /** What the caller must be besides; an admin is a signed-in user with is_admin. */
-  readonly role?: 'admin';
+  /** What a person must be besides: an admin is a signed-in user with is_admin, or an operator's token says the role. Keys have none. */
+  readonly role?: OperatorRole;
   /** True where an API key may name its own environment only in the query's `env`; another answers 403 before the handler. */
   readonly ownEnvironment?: boolean;
   readonly summary: string;
@@ -70,6 +72,17 @@ export interface RouteDeclaration {
   readonly csrf?: 'header' | 'none';
   /** What the refusal says when X-Requested-With is missing. */
   readonly csrfMessage?: string;
+}
+
+/** How errors are written: `detail` is JSON of `{detail, code}`; `problem` a problem document (RFC 9457). */
+export type ErrorFormat = 'detail' | 'problem';
+
+/** One of the hub's APIs. */
+export interface ApiFamily {
+  /** Where its paths begin, without a slash at the end. A path belongs to the family of the longest prefix, whether or not it has a route. */
+  readonly prefix: string;
+  readonly errors: ErrorFormat;
+  readonly routes: RouteTable;
 }
 
 /** A table of routes: operation name → declaration. Names are unique over all tables. */

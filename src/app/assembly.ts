@@ -4,6 +4,7 @@ import type { Composition } from '../domain/library.ts';
 import { type Assembly, type AssemblyItem, tooLargeAssembly } from '../ports/evaluator.ts';
 import { type ItemView, maxDefinitions } from '../ports/library.ts';
 import type { AppPorts } from './ports.ts';
+import { customWords } from './tool-settings.ts';
 
 /** `too_large` when no bundle could hold their definitions. */
 type EnabledItems = readonly ItemView[] | 'too_large';
@@ -61,6 +62,7 @@ export function createAssembler({
         defaultsMode,
         toolsConfig,
         observability,
+        words: await customWords(store, tenantId),
         apiVersion: apiVersions[0] ?? 'service/v1',
         kind: bundleKinds[0] ?? 'ContractBundle',
         items: views.flatMap((view) => [
@@ -87,9 +89,9 @@ const shadowOf = (view: ItemView): AssemblyItem => ({
   shadow: true,
 });
 
-/** @throws HubError unprocessable that names the problems, when there are any */
-export function requireValid(assembly: Assembly): void {
-  if (assembly.problems.length === 0) return;
+/** What is wrong with the text itself is the inspection's. @throws HubError unprocessable when there is no text */
+export function requireAssembled(assembly: Assembly): void {
+  if (assembly.yaml !== '') return;
   const shown = assembly.problems.slice(0, 20).join('; ');
   throw new HubError('unprocessable', `The assembled bundle is not valid: ${shown}`.slice(0, 4000));
 }

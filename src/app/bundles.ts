@@ -1,15 +1,20 @@
 // Bundle versions: uploaded, and read within the principal's environment.
 import type { BundleSummary, BundleVersion } from '../domain/deployment.ts';
-import { type HubError, notFound } from '../domain/error.ts';
+import { HubError, notFound } from '../domain/error.ts';
+import type { Finding } from '../domain/finding.ts';
 import { type Env, environments } from '../domain/ids.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
+import type { Inspector } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
 
 export interface Bundles {
-  /** Saves the next version of the name in the document. @throws HubError forbidden, unprocessable */
-  upload(principal: Principal, yaml: string): Promise<BundleVersion>;
+  /** Saves the next version of the name in the document, and says what a deploy would say of it. @throws HubError forbidden, unprocessable */
+  upload(
+    principal: Principal,
+    yaml: string,
+  ): Promise<{ readonly bundle: BundleVersion; readonly warnings: readonly Finding[] }>;
   /** Newest upload first; with an environment, those that were ever deployed there. */
   list(principal: Principal, page: PageRequest): Promise<Page<BundleSummary>>;
   /** Newest first, each with the environments that run it. @throws HubError not_found */
@@ -20,6 +25,8 @@ export interface Bundles {
   ): Promise<Page<{ readonly bundle: BundleVersion; readonly deployedEnvs: readonly Env[] }>>;
   /** With an environment, only the version that it runs now exists. @throws HubError not_found */
   version(principal: Principal, name: string, version: number): Promise<BundleVersion>;
+  /** Deletes all versions of a bundle that is deployed nowhere. @throws HubError forbidden, not_found, conflict (deployed) */
+  remove(principal: Principal, name: string): Promise<void>;
   /** The bytes as uploaded; who sees them as `version`. @throws HubError not_found */
   yaml(principal: Principal, name: string, version: number): Promise<Uint8Array>;
 }
@@ -33,7 +40,10 @@ export function createBundles({
   announcer,
   clock,
   secrets,
-}: Pick<AppPorts, 'store' | 'evaluator' | 'announcer' | 'clock' | 'secrets'>): Bundles {
+  inspector,
+}: Pick<AppPorts, 'store' | 'evaluator' | 'announcer' | 'clock' | 'secrets'> & {
+  readonly inspector: Inspector;
+}): Bundles {
   const { bundles, deployments } = store;
 
   async function requireVisible({ tenantId, env }: Principal, name: string, version: number): Promise<void> {
@@ -42,11 +52,16 @@ export function createBundles({
     if (current?.version !== version) throw absent(name, version);
   }
 
+  /** Versions of before a deletion do not come back. */
+  const isThere = async (tenantId: string, name: string): Promise<boolean> =>
+    (await bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items.length > 0;
+
   return {
     async upload(principal, yamlText) {
       requireRole(principal, 'operator');
       const { tenantId } = principal;
       const { name, contractCount } = await evaluator.outline(tenantId, yamlText);
+      const warnings = await inspector.inspect(tenantId, yamlText);
       const yaml = new TextEncoder().encode(yamlText);
       const bundle = await bundles.addVersion({
         id: secrets.uuid(),
@@ -62,7 +77,7 @@ export function createBundles({
         yaml,
       });
       await announcer.announce([{ kind: 'bundleUploaded', bundle }]);
-      return bundle;
+      return { bundle, warnings };
     },
 
     list: ({ tenantId, env }, page) => bundles.summaries(tenantId, env, page),
@@ -72,8 +87,7 @@ export function createBundles({
         bundles.versions(tenantId, name, page),
         ...environments.map((env) => deployments.currentOf(tenantId, env, name)),
       ]);
-      // Every bundle has a version 1.
-      if (found.items.length === 0 && (await bundles.version(tenantId, name, 1)) === null) {
+      if (found.items.length === 0 && !(await isThere(tenantId, name))) {
         throw notFound(`Bundle '${name}' not found`);
       }
       const envsOf = (version: number): Env[] =>
@@ -82,6 +96,18 @@ export function createBundles({
         ...found,
         items: found.items.map((bundle) => ({ bundle, deployedEnvs: envsOf(bundle.version) })),
       };
+    },
+
+    async remove(principal, name) {
+      requireRole(principal, 'operator');
+      const removed = await bundles.remove(principal.tenantId, name, clock.now());
+      if (removed === 'absent') throw notFound(`Bundle '${name}' not found`);
+      if (removed === 'deployed') {
+        throw new HubError(
+          'conflict',
+          `Bundle '${name}' is deployed. Take it away from every environment first: DELETE /api/v1/deployments/current.`,
+        );
+      }
     },
 
     async version(principal, name, version) {

@@ -8,6 +8,7 @@ import { OutboundError } from '../domain/outbound.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
+import { noted } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 import { enforceLimit } from './rate-limit.ts';
 
@@ -130,7 +131,13 @@ export function createChannels(ports: Ports): Channels {
         lastTestAt: null,
         lastTestOk: null,
       };
-      if ((await channels.insert(channel, maxChannels)) === 'full') {
+      const recorded = noted(ports, principal, {
+        action: 'channel.created',
+        subject: { id: channel.id, name: channel.name },
+        summary: `Notification channel '${channel.name}' was made.`,
+        details: detailsOf(channel),
+      });
+      if ((await recorded.channels.insert(channel, maxChannels)) === 'full') {
         throw new HubError(
           'quota_exceeded',
           `There are ${maxChannels} notification channels, which is as many as may be. Delete one first.`,
@@ -156,9 +163,14 @@ export function createChannels(ports: Ports): Channels {
           revision: stored.channel.revision + 1,
           updatedAt: clock.now(),
         };
-        const outcome = await channels.update(channel);
+        const outcome = await noted(ports, principal, {
+          action: 'channel.updated',
+          subject: { id, name: channel.name },
+          summary: `Notification channel '${channel.name}' was changed.`,
+          details: { ...detailsOf(channel), changed: Object.keys(patch) },
+        }).channels.update(channel);
         if (outcome === 'absent') throw absent();
-        if (outcome === 'updated') {
+        if (outcome !== 'stale') {
           await registerSoon({ channel, config });
           return { channel, config };
         }
@@ -171,7 +183,13 @@ export function createChannels(ports: Ports): Channels {
 
     async remove(principal, id) {
       requireRole(principal, 'admin');
-      if (!(await channels.remove(principal.tenantId, id))) throw absent();
+      const removed = await noted(ports, principal, {
+        action: 'channel.deleted',
+        subject: { id },
+        summary: 'A notification channel was deleted.',
+        fromAnswer: { name: 'name', kind: 'kind' },
+      }).channels.remove(principal.tenantId, id);
+      if (!removed) throw absent();
       while ((await deliveries.removeOfChannel(principal.tenantId, id, removedAtOnce)) === removedAtOnce);
     },
 
@@ -216,6 +234,13 @@ export function createChannels(ports: Ports): Channels {
     },
   };
 }
+
+/** What records say of a channel: nothing of its configuration. */
+const detailsOf = ({ kind, enabled, payloadStyle }: Channel) => ({
+  kind,
+  enabled,
+  payload_style: payloadStyle,
+});
 
 /** Where the platform sends presses of buttons. */
 const callbackOf = (baseUrl: string, { id, payloadStyle }: Channel): string =>

@@ -1,5 +1,6 @@
 // Compositions: saved, previewed, deployed. What the YAML looks like is assembly's; what runs is the environment's.
 import { HubError, notFound } from '../domain/error.ts';
+import type { Finding } from '../domain/finding.ts';
 import type { Env } from '../domain/ids.ts';
 import type { Composition, CompositionItem } from '../domain/library.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
@@ -7,7 +8,8 @@ import type { Assembly } from '../ports/evaluator.ts';
 import type { CompositionPatch, CompositionSummary, ItemSummary } from '../ports/library.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
-import { type Assembler, requireValid } from './assembly.ts';
+import { type Assembler, requireAssembled } from './assembly.ts';
+import type { Inspector } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
 import type { Release, Releases } from './releases.ts';
 
@@ -41,20 +43,33 @@ export interface Compositions {
   /** @throws HubError forbidden, not_found */
   remove(principal: Principal, name: string): Promise<void>;
   /** What a deploy would give agents, and what is wrong with it. @throws HubError not_found */
-  preview(principal: Principal, name: string): Promise<Assembly>;
-  /** @throws HubError forbidden, not_found, unprocessable, and what the environment throws */
-  deploy(principal: Principal, name: string, env: Env): Promise<Release & { readonly assembly: Assembly }>;
+  preview(
+    principal: Principal,
+    name: string,
+  ): Promise<{ readonly assembly: Assembly; readonly warnings: readonly Finding[] }>;
+  /**
+   * @param force deploys a document with errors all the same; admins only
+   * @throws HubError forbidden, not_found, unprocessable (with everything found), and what the environment throws
+   */
+  deploy(
+    principal: Principal,
+    name: string,
+    env: Env,
+    force: boolean,
+  ): Promise<Release & { readonly assembly: Assembly }>;
 }
 
 type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets'> & {
   readonly assembler: Assembler;
   readonly releases: Releases;
+  readonly inspector: Inspector;
 };
 
 const absent = (name: string): HubError => notFound(`Composition '${name}' not found`);
 const unknownContract = (id: string): HubError => new HubError('unprocessable', `Contract '${id}' not found`);
 
-export function createCompositions({ store, clock, secrets, assembler, releases }: Ports): Compositions {
+export function createCompositions(ports: Ports): Compositions {
+  const { store, clock, secrets, assembler, releases, inspector } = ports;
   const { compositions } = store;
 
   const viewOf = async (composition: Composition): Promise<CompositionView> => ({
@@ -73,8 +88,14 @@ export function createCompositions({ store, clock, secrets, assembler, releases 
 
   return {
     get: async (principal, name) => viewOf(await find(principal, name)),
-    preview: async (principal, name) => assemble(await find(principal, name)),
     list: ({ tenantId }, page) => compositions.list(tenantId, page),
+
+    async preview(principal, name) {
+      const assembly = await assemble(await find(principal, name));
+      // Without a text there is nothing to look at.
+      const warnings = assembly.yaml === '' ? [] : await inspector.inspect(principal.tenantId, assembly.yaml);
+      return { assembly, warnings };
+    },
 
     async create(principal, wanted) {
       requireRole(principal, 'operator');
@@ -116,15 +137,13 @@ export function createCompositions({ store, clock, secrets, assembler, releases 
       await releases.compositionChanged(principal.tenantId, name);
     },
 
-    async deploy(principal, name, env) {
-      requireRole(principal, 'operator');
+    async deploy(principal, name, env, force) {
+      requireRole(principal, force ? 'admin' : 'operator');
       const composition = await find(principal, name);
       const assembly = await assemble(composition);
-      requireValid(assembly);
-      return {
-        assembly,
-        ...(await releases.release(composition, assembly, [env], actorName(principal.actor))),
-      };
+      requireAssembled(assembly);
+      const by = actorName(principal.actor);
+      return { assembly, ...(await releases.release(composition, assembly, [env], by, force)) };
     },
   };
 }

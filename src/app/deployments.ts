@@ -2,11 +2,13 @@
 import { environmentKey } from '../../actors/protocol.ts';
 import type { BundleVersion, Deployment } from '../domain/deployment.ts';
 import { notFound } from '../domain/error.ts';
+import { type Finding, isError } from '../domain/finding.ts';
 import type { Env } from '../domain/ids.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
 import type { KeySuccession } from '../domain/tenant.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
+import { type Inspector, requireDeployable, textOf } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
 
 /** What an environment runs under a name, with all that an agent needs to check it. */
@@ -17,17 +19,32 @@ export interface CurrentBundle {
   readonly successions: readonly KeySuccession[];
 }
 
+/** A deployment, and what was found in its document. */
+export interface Deployed {
+  readonly deployment: Deployment;
+  readonly warnings: readonly Finding[];
+}
+
+export type DeployOrder = Pick<Deployment, 'bundleName' | 'version' | 'deployedBy' | 'forced'>;
+
 export interface Deployments {
-  /** @throws HubError forbidden, not_found */
-  deploy(principal: Principal, env: Env, bundleName: string, version: number): Promise<Deployment>;
-  /** The same for the hub's own work: no rights are asked for. @throws HubError not_found */
-  deployTo(
-    tenantId: string,
+  /**
+   * Compiles and lints the stored document, then deploys it. A version that was deployed in the environment before is deployed whatever is found:
+   * it is a roll-back, which must not wait for a correction.
+   * @param force deploys a document with errors all the same; admins only
+   * @throws HubError forbidden, not_found, unprocessable (with everything found)
+   */
+  deploy(
+    principal: Principal,
     env: Env,
     bundleName: string,
     version: number,
-    deployedBy: string,
-  ): Promise<Deployment>;
+    force: boolean,
+  ): Promise<Deployed>;
+  /** Deploys what its caller has inspected: no rights are asked for, and nothing is looked at. @throws HubError not_found */
+  deployTo(tenantId: string, env: Env, order: DeployOrder): Promise<Deployment>;
+  /** Ends what the environment runs under the name; agents keep it until they get another. @throws HubError forbidden, not_found */
+  undeploy(principal: Principal, env: Env, bundleName: string): Promise<void>;
   /** @throws HubError not_found */
   current(principal: Principal, env: Env, bundleName: string): Promise<CurrentBundle>;
   /** Newest first. */
@@ -42,22 +59,39 @@ export function createDeployments({
   store,
   actors,
   secrets,
-}: Pick<AppPorts, 'store' | 'actors' | 'secrets'>): Deployments {
-  const deployTo: Deployments['deployTo'] = (tenantId, env, bundleName, version, deployedBy) =>
-    actors.ask('environment', environmentKey(tenantId, env), 'deploy', {
-      id: secrets.uuid(),
-      bundleName,
-      version,
-      deployedBy,
-    });
+  inspector,
+}: Pick<AppPorts, 'store' | 'actors' | 'secrets'> & { readonly inspector: Inspector }): Deployments {
+  const absent = (env: Env, name: string) => notFound(`No deployed bundle '${name}' for env '${env}'`);
+  const deployTo: Deployments['deployTo'] = (tenantId, env, order) =>
+    actors.ask('environment', environmentKey(tenantId, env), 'deploy', { id: secrets.uuid(), ...order });
   return {
     deployTo,
-    async deploy(principal, env, bundleName, version) {
+    async deploy(principal, env, bundleName, version, force) {
+      requireRole(principal, force ? 'admin' : 'operator');
+      const { tenantId } = principal;
+      const yaml = await store.bundles.yaml(tenantId, bundleName, version);
+      if (!yaml) throw notFound(`Bundle '${bundleName}' v${version} not found`);
+      const warnings = await inspector.inspect(tenantId, textOf(yaml));
+      const isBad = warnings.some(isError);
+      const isRollback = isBad && (await store.deployments.wasDeployed(tenantId, env, bundleName, version));
+      if (!force && !isRollback) requireDeployable(warnings);
+      const deployedBy = actorName(principal.actor);
+      const forced = isBad && !isRollback;
+      return {
+        deployment: await deployTo(tenantId, env, { bundleName, version, deployedBy, forced }),
+        warnings,
+      };
+    },
+    async undeploy(principal, env, bundleName) {
       requireRole(principal, 'operator');
-      return deployTo(principal.tenantId, env, bundleName, version, actorName(principal.actor));
+      const ended = await actors.ask('environment', environmentKey(principal.tenantId, env), 'undeploy', {
+        bundleName,
+        undeployedBy: actorName(principal.actor),
+      });
+      if (!ended) throw absent(env, bundleName);
     },
     async current({ tenantId }, env, bundleName) {
-      const none = notFound(`No deployed bundle '${bundleName}' for env '${env}'`);
+      const none = absent(env, bundleName);
       const deployment = await store.deployments.currentOf(tenantId, env, bundleName);
       if (!deployment) throw none;
       const [bundle, yaml, successions] = await Promise.all([

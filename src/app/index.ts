@@ -6,7 +6,12 @@ import { type ChatDecisions, createChatDecisions } from './chat-decisions.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
+import { createEventExports, type EventExports } from './event-exports.ts';
+import { createFleet, type Fleet } from './fleet.ts';
+import { createInspector, type Inspector } from './inspection.ts';
+import { createKeys, type Keys } from './keys.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
+import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
@@ -21,26 +26,37 @@ export interface App {
   readonly compositions: Compositions;
   readonly contracts: Contracts;
   readonly deployments: Deployments;
+  readonly fleet: Fleet;
   readonly notifications: Notifications;
   readonly people: People;
+  readonly keys: Keys;
+  readonly operatorTokens: OwnTokens;
+  readonly inspector: Inspector;
+  readonly eventExports: EventExports;
   readonly toolSettings: ToolSettings;
 }
 
 export function createApp(ports: AppPorts): App {
-  const deployments = createDeployments(ports);
+  const inspector = createInspector(ports);
+  const deployments = createDeployments({ ...ports, inspector });
   const channels = createChannels(ports);
   const assembler = createAssembler(ports);
-  const releases = createReleases({ ...ports, deployments });
-  const rollouts = createRollouts({ ...ports, assembler, releases });
+  const releases = createReleases({ ...ports, deployments, inspector });
+  const rollouts = createRollouts({ ...ports, assembler, releases, inspector });
   return {
     deployments,
-    bundles: createBundles(ports),
+    inspector,
+    bundles: createBundles({ ...ports, inspector }),
+    compositions: createCompositions({ ...ports, assembler, releases, inspector }),
+    eventExports: createEventExports(ports),
     channels,
     chatDecisions: createChatDecisions({ ...ports, channels }),
     notifications: createNotifications({ ...ports, channels }),
-    compositions: createCompositions({ ...ports, assembler, releases }),
     contracts: createContracts({ ...ports, rollouts }),
+    fleet: createFleet(ports),
     people: createPeople(ports),
+    keys: createKeys(ports),
+    operatorTokens: createOperatorTokens({ ...ports, provider: null }),
     toolSettings: createToolSettings(ports),
   };
 }

@@ -16,9 +16,10 @@ import {
 import { HubError, notFound } from '../domain/error.ts';
 import type { Notice } from '../domain/notice.ts';
 import { type DeliveryAttempt, deliveryJob, type FanOut, putOffJob } from '../domain/notification-jobs.ts';
-import type { Principal } from '../domain/principal.ts';
+import { type Principal, systemPrincipal } from '../domain/principal.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
+import { noted } from './audit.ts';
 import type { Channels } from './channels.ts';
 import type { AppPorts } from './ports.ts';
 
@@ -156,7 +157,13 @@ export function createNotifications(ports: Ports): Notifications {
       if (next.status === 'waiting') await jobs.add(deliveryJob(next));
     }
     if (outcome.kind === 'failed' && outcome.failure === 'channel_gone') {
-      const done = await channels.disable(tenantId, channel.id, channel.revision, clock.now());
+      const recorded = noted(ports, systemPrincipal(tenantId, 'notifications'), {
+        action: 'channel.disabled',
+        subject: { id: channel.id, name: channel.name },
+        summary: `Notification channel '${channel.name}' was disabled: its receiver is gone for good.`,
+      });
+      const { revision } = channel;
+      const done = await recorded.channels.disable(tenantId, channel.id, revision, clock.now());
       if (done) log.warn(about, 'a notification channel is disabled: its receiver is gone for good');
     }
     if (next.status === 'delivered' && delivery.event === 'requested') await followUp(next);

@@ -8,6 +8,7 @@ import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Evaluator } from '../ports/evaluator.ts';
 import type { Jobs } from '../ports/jobs.ts';
+import type { Jwts } from '../ports/jwt.ts';
 import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
 import type { Messengers } from '../ports/messengers.ts';
@@ -24,6 +25,8 @@ export interface Settings {
   /** What the first set-up must present; null when it need not. */
   readonly setupToken: SetupToken | null;
   readonly operatorToken: string | null;
+  /** Whether admins may have tokens for the hosted API made. */
+  readonly operatorTokens: boolean;
   readonly sessionTtlMs: number;
   readonly loginAttempts: number;
   readonly loginWindowMs: number;
@@ -61,6 +64,7 @@ export interface AppPorts {
   readonly requestLimits: Limits;
   /** Every call to another service. */
   readonly outbound: Outbound;
+  readonly jwts: Jwts;
   readonly messengers: Messengers;
   readonly clock: Clock;
   readonly secrets: Secrets;

@@ -1,28 +1,34 @@
 // From an assembled composition to a bundle version at work: saves it, then has its environments deploy it.
 import type { BundleVersion, Deployment } from '../domain/deployment.ts';
+import { type Finding, isError } from '../domain/finding.ts';
 import type { Env } from '../domain/ids.ts';
 import type { Composition } from '../domain/library.ts';
 import type { Assembly } from '../ports/evaluator.ts';
 import type { Deployments } from './deployments.ts';
+import { type Inspector, requireDeployable } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
 
 export interface Release {
   readonly version: BundleVersion;
   /** In the order of the environments asked for. */
   readonly deployments: readonly Deployment[];
+  /** What was found in the document. */
+  readonly warnings: readonly Finding[];
 }
 
 export interface Releases {
   /**
    * Saves the assembly as the next version of the composition's name and deploys it to each environment in turn. When a deploy fails the
    * version stays saved, undeployed: deploying it by its number, or the composition again, completes the work.
-   * @throws HubError as the environment's deploy does
+   * @param force deploys a document with errors all the same
+   * @throws HubError unprocessable (with everything found; nothing is saved then), and as the environment's deploy does
    */
   release(
     composition: Composition,
     assembly: Assembly,
     envs: readonly Env[],
     deployedBy: string,
+    force?: boolean,
   ): Promise<Release>;
   /** Tells the dashboards that a composition was created, changed, deleted or (with a version) deployed. */
   compositionChanged(tenantId: string, name: string, bundleVersion?: number): Promise<void>;
@@ -30,15 +36,20 @@ export interface Releases {
 
 type Ports = Pick<AppPorts, 'store' | 'announcer' | 'clock' | 'secrets'> & {
   readonly deployments: Pick<Deployments, 'deployTo'>;
+  readonly inspector: Inspector;
 };
 
-export function createReleases({ store, announcer, clock, secrets, deployments }: Ports): Releases {
+export function createReleases(ports: Ports): Releases {
+  const { store, announcer, clock, secrets, deployments, inspector } = ports;
   const compositionChanged = (tenantId: string, name: string, bundleVersion: number | null = null) =>
     announcer.announce([{ kind: 'compositionChanged', tenantId, name, bundleVersion }]);
   return {
     compositionChanged,
-    async release(composition, assembly, envs, deployedBy) {
+    async release(composition, assembly, envs, deployedBy, force = false) {
       const { tenantId, name } = composition;
+      const warnings = await inspector.inspect(tenantId, assembly.yaml);
+      if (!force) requireDeployable(warnings);
+      const forced = warnings.some(isError);
       const yaml = new TextEncoder().encode(assembly.yaml);
       const version = await store.bundles.addVersion({
         id: secrets.uuid(),
@@ -55,10 +66,11 @@ export function createReleases({ store, announcer, clock, secrets, deployments }
       });
       const made: Deployment[] = [];
       for (const env of envs) {
-        made.push(await deployments.deployTo(tenantId, env, name, version.version, deployedBy));
+        const order = { bundleName: name, version: version.version, deployedBy, forced };
+        made.push(await deployments.deployTo(tenantId, env, order));
       }
       await compositionChanged(tenantId, name, version.version);
-      return { version, deployments: made };
+      return { version, deployments: made, warnings };
     },
   };
 }

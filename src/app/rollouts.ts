@@ -2,7 +2,8 @@
 import { HubError } from '../domain/error.ts';
 import { type Env, environments } from '../domain/ids.ts';
 import type { Composition } from '../domain/library.ts';
-import { type Assembler, requireValid } from './assembly.ts';
+import { type Assembler, requireAssembled } from './assembly.ts';
+import { type Inspector, requireDeployable } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
 import type { Releases } from './releases.ts';
 
@@ -20,16 +21,19 @@ export interface Rollouts {
 type Ports = Pick<AppPorts, 'store' | 'clock' | 'log'> & {
   readonly assembler: Assembler;
   readonly releases: Releases;
+  readonly inspector: Inspector;
 };
 
-export function createRollouts({ store, clock, log, assembler, releases }: Ports): Rollouts {
+export function createRollouts({ store, clock, log, assembler, releases, inspector }: Ports): Rollouts {
   const { compositions, deployments } = store;
 
   async function rollOutOne(before: Composition, envs: readonly Env[]): Promise<void> {
     const { tenantId, name } = before;
     const candidate = await assembler.latestOf(tenantId, await compositions.enabledItems(tenantId, name));
     // Checked before it is pinned, so that what cannot run is not pinned either.
-    requireValid(await assembler.assemble(before, candidate));
+    const planned = await assembler.assemble(before, candidate);
+    requireAssembled(planned);
+    requireDeployable(await inspector.inspect(tenantId, planned.yaml));
     const composition = await compositions.update(
       tenantId,
       name,
@@ -42,7 +46,7 @@ export function createRollouts({ store, clock, log, assembler, releases }: Ports
     }
     // Assembled again from what was pinned: yet another version may have come between.
     const assembly = await assembler.assemble(composition, await compositions.enabledItems(tenantId, name));
-    requireValid(assembly);
+    requireAssembled(assembly);
     await releases.release(composition, assembly, envs, 'system:auto_deploy');
   }
 

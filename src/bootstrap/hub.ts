@@ -1,6 +1,8 @@
 // The composition root: joins the parts (wire/) to handlers and the edge, and starts and stops them in order. Decides nothing.
+import { fileURLToPath } from 'node:url';
 import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
+import { createJwts } from '../../adapters/jose/jwts.ts';
 import { createMessengers } from '../../adapters/messengers/messengers.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { maxConnections } from '../../adapters/node/descriptors.ts';
@@ -9,8 +11,9 @@ import { createLog } from '../../adapters/node/log.ts';
 import { masterSecret } from '../../adapters/node/master.ts';
 import { createOutbound } from '../../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
+import { readStaticFolder } from '../../adapters/node/static-folder.ts';
 import { type Server, startServer } from '../../adapters/uws/server.ts';
-import { api } from '../api/index.ts';
+import { apiFamilies } from '../api/families.ts';
 import { createApp } from '../app/index.ts';
 import type { AppPorts } from '../app/ports.ts';
 import { enforceLimit } from '../app/rate-limit.ts';
@@ -21,6 +24,7 @@ import type { Hub, NodeHealth, SetupToken } from '../handlers/console/hub.ts';
 import { handlers } from '../handlers/console/index.ts';
 import { bootstrapFromEnvironment, ensureSigningKeys, printedSetupToken } from '../handlers/console/setup.ts';
 import { streamHandlers } from '../handlers/console/streams.ts';
+import { hostedHandlers } from '../handlers/hosted/index.ts';
 import { isLoopback, proxyTest } from '../http/address.ts';
 import { createBudgets } from '../http/budgets.ts';
 import { createCallers } from '../http/caller.ts';
@@ -30,6 +34,7 @@ import { createLive } from '../http/live/live.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { openApiText } from '../http/openapi.ts';
 import { bind, createPipeline } from '../http/pipeline.ts';
+import { createStaticFiles } from '../http/static-files.ts';
 import { startHousekeeping } from '../jobs/housekeeping.ts';
 import { workNotifications } from '../jobs/notifications.ts';
 import type { Secrets } from '../ports/secrets.ts';
@@ -53,7 +58,10 @@ export interface RunningHub {
 
 /** The OpenAPI document, as the hub serves it; docs/openapi.json holds it for the default settings. */
 export const openApiFor = ({ baseUrl, wire }: Config): string =>
-  openApiText([api], { title: 'Reeve', version, baseUrl, wire });
+  openApiText(apiFamilies, { title: 'Reeve', version, baseUrl, wire });
+
+/** Where the build leaves the web console: beside the compiled sources. */
+const consoleFolder = fileURLToPath(new URL('../../dashboard', import.meta.url));
 
 /** Loops that turn every second or faster are crashed when they have not turned for so long. */
 const sweepMs = 8_000;
@@ -91,6 +99,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     });
   const evaluator = createEvaluator({
     clock,
+    keyPrefix: config.wire.keyPrefix,
     accepted: {
       apiVersions: config.wire.apiVersions,
       bundleKinds: config.wire.bundleKinds,
@@ -125,6 +134,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     requestLimits: parts.requestLimits,
     registrar: parts.registrar,
     ruleSets,
+    jwts: createJwts(),
     outbound,
     messengers: createMessengers({ ...config, ...config.wire, outbound, clock, version }),
     clock,
@@ -154,6 +164,9 @@ export async function startHub(config: Config): Promise<RunningHub> {
         max: config.loginAttempts,
         windowMs: config.loginWindowMs,
       }),
+    operatorTokens: hub.app.operatorTokens,
+    failedSignIn: (network) =>
+      enforceLimit(limits, { name: limitNames.failedSignIns(network), max: 20, windowMs: 60_000 }),
   });
   const budgets = createBudgets();
   const live = createLive({
@@ -182,8 +195,8 @@ export async function startHub(config: Config): Promise<RunningHub> {
     if (message.kind === 'shards_moved') void sweep.run();
   });
   const pipeline = createPipeline({
-    tables: [api],
-    serve: bind(hub, handlers),
+    families: apiFamilies,
+    serve: { ...bind(hub, handlers), ...bind(hub, hostedHandlers) },
     callers,
     limits: parts.requestLimits,
     live,
@@ -197,6 +210,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     budgets,
     openApi,
     openApiPublic: config.openApiPublic,
+    files: createStaticFiles(readStaticFolder(consoleFolder)),
   });
   workNotifications(jobs, app);
   const house = startHousekeeping(jobs, { store, clock, log, largeArgsDays: config.quotas.largeArgsDays });

@@ -35,6 +35,7 @@ export const settings: readonly Setting[] = [
     '',
     'When set, enables /api/v1/operator/* for further tenants and users; 32 characters or more',
   ),
+  setting('OPERATOR_TOKENS', 'on', 'off: admins can have no tokens for the API under /v1 made'),
   setting('SESSION_TTL_HOURS', '24', 'Hours a login lives without use (1 to 168)'),
   setting(
     'RATE_LIMIT_MAX_ATTEMPTS',

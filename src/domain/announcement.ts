@@ -24,6 +24,8 @@ export interface Announcements {
 
   /** A bundle version was put to work in an environment. */
   bundleDeployed: DeployedBytes;
+  /** What an environment ran under a name was taken away; agents keep it. */
+  bundleUndeployed: { readonly deployment: Deployment; readonly undeployedBy: string };
   /** A current deployment has a new signature. */
   deploymentResigned: DeployedBytes;
   /** A deployment that was announced before is due to this agent, because it was assigned the bundle; null: to the stream that connects. */
@@ -74,7 +76,7 @@ export interface Announcements {
   apiKeyCreated: {
     readonly tenantId: string;
     readonly keyId: string;
-    readonly env: Env;
+    readonly env: Env | null;
     readonly label: string | null;
   };
   apiKeyRevoked: { readonly tenantId: string; readonly keyId: string };

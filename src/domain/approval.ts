@@ -22,6 +22,13 @@ export interface Approval {
   readonly timeoutEffect: TimeoutEffect;
   readonly decisionSource: string | null;
   readonly contractName: string | null;
+  /** Every contract that asks, in order; null when the agent did not say. */
+  readonly contracts: readonly AskingContract[] | null;
+  /** On whose behalf the agent calls; what is too large is left out. */
+  readonly principal: JsonObject | null;
+  readonly sessionId: string | null;
+  /** Of the call that is asked for, as its events name it. */
+  readonly callId: string | null;
   readonly decidedBy: string | null;
   readonly decidedAt: number | null;
   readonly decisionReason: string | null;
@@ -29,6 +36,12 @@ export interface Approval {
   readonly createdAt: number;
   /** createdAt + timeout, epoch milliseconds. */
   readonly deadline: number;
+}
+
+/** A contract that asks a person, with what it says. */
+export interface AskingContract {
+  readonly name: string;
+  readonly message: string;
 }
 
 /** Bytes. Larger arguments are kept apart from their approval: lists and transitions neither read nor move them. */

@@ -130,7 +130,7 @@ export class RuleSets {
 }
 
 const areSame = (some: readonly AssignmentRule[], others: readonly AssignmentRule[]): boolean =>
-  some.length === others.length && some.every((rule, i) => isSame(rule, others[i]));
+  some === others || (some.length === others.length && some.every((rule, i) => isSame(rule, others[i])));
 
 const isSame = (one: AssignmentRule, other: AssignmentRule | undefined): boolean =>
   one.id === other?.id &&

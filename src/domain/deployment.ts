@@ -51,6 +51,8 @@ export interface Deployment {
   readonly attestation: string | null;
   readonly deployedBy: string;
   readonly createdAt: number;
+  /** True when an admin deployed it although no agent can load it, or the linter found an error. */
+  readonly forced: boolean;
 }
 
 /** The sequence of a deployment made at `now` after one with sequence `last` (0: the first). */

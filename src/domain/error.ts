@@ -1,4 +1,5 @@
 // The closed list of errors. Every failure a caller can see is one of these codes; only the transport turns a code into a status.
+import type { Finding } from './finding.ts';
 
 /** Error codes, in the order of their status. Documented with cause and fix in docs/errors.md. */
 export const errorCodes = [
@@ -13,6 +14,7 @@ export const errorCodes = [
   'method_not_allowed', // 405
   'conflict', // 409
   'quota_exceeded', // 409: what is kept fills its room already
+  'precondition_failed', // 412: what is stored is not what the request says it changes
   'payload_too_large', // 413
   'response_too_large', // 413: what was asked for does not fit one answer
   'unsupported_media_type', // 415
@@ -32,6 +34,30 @@ export const errorCodes = [
 
 export type ErrorCode = (typeof errorCodes)[number];
 
+/** What some errors say beyond their code, to callers of an API that has words for it: reason → the code that it refines. */
+export const reasonCodes = {
+  invalid_cursor: 'bad_request',
+  token_expired: 'unauthenticated',
+  key_revoked: 'unauthenticated',
+  operator_required: 'forbidden',
+  role_required: 'forbidden',
+  workspace_required: 'forbidden',
+  approval_already_decided: 'conflict',
+  approval_timed_out: 'conflict',
+  idempotency_in_progress: 'conflict',
+  idempotency_replay_refused: 'conflict',
+  version_precondition_failed: 'precondition_failed',
+  run_too_large: 'response_too_large',
+  env_required: 'validation_failed',
+  invalid_ruleset: 'validation_failed',
+  name_mismatch: 'unprocessable',
+  idempotency_key_reused: 'unprocessable',
+  replay_busy: 'rate_limited',
+  signing_unavailable: 'unavailable',
+} as const satisfies { readonly [reason: string]: ErrorCode };
+
+export type ErrorReason = keyof typeof reasonCodes;
+
 /** One problem in a request: where it is (`body`, `query` or `path`, then the field path) and what is wrong. */
 export interface Problem {
   readonly loc: readonly (string | number)[];
@@ -41,10 +67,14 @@ export interface Problem {
 export interface ErrorDetail {
   /** For `validation_failed`: every problem found (at most 50). */
   readonly problems?: readonly Problem[];
+  /** For a document that is not deployed: everything found in it. */
+  readonly findings?: readonly Finding[];
   /** Seconds, for a `Retry-After` header. */
   readonly retryAfter?: number;
   /** For `method_not_allowed`: the methods the path has. */
   readonly allow?: readonly string[];
+  /** The finer word for the code. */
+  readonly reason?: ErrorReason;
 }
 
 /** The one error type. `message` is shown to the caller: it says what to do and never holds a secret. */
@@ -59,6 +89,13 @@ export class HubError extends Error {
     this.detail = detail;
   }
 }
+
+/** An error by its finer word. */
+export const refused = (
+  reason: ErrorReason,
+  message: string,
+  detail: Omit<ErrorDetail, 'reason'> = {},
+): HubError => new HubError(reasonCodes[reason], message, { ...detail, reason });
 
 /** Shorthand for a 404 in the caller's words. */
 export const notFound = (message: string): HubError => new HubError('not_found', message);

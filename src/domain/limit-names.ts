@@ -13,7 +13,43 @@ export interface KeyHolder {
 
 const together = ({ keyId, network, agentId }: KeyHolder): string => `${keyId}/${network}/${agentId ?? ''}`;
 
+/** Who a request is of, as far as limits tell callers apart. */
+export type LimitedCaller =
+  | ({ readonly kind: 'key' | 'hostedKey' } & KeyHolder)
+  | { readonly kind: 'user'; readonly userId: string }
+  | {
+      readonly kind: 'hostedOperator';
+      readonly tenantId: string;
+      readonly issuer: string;
+      readonly subject: string;
+    }
+  | { readonly kind: 'none' | 'operator' };
+
+type Operator = Extract<LimitedCaller, { kind: 'hostedOperator' }>;
+
+/** By length first, so that no issuer and subject can be read as another pair. */
+const operatorName = ({ tenantId, issuer, subject }: Operator): string =>
+  `${tenantId}/${issuer.length}/${issuer}/${subject}`;
+
+/** The name of a caller among others; null for one that only its address tells apart. */
+function nameOf(prefix: 'requests' | 'streams', caller: LimitedCaller): string | null {
+  switch (caller.kind) {
+    case 'key':
+    case 'hostedKey':
+      return `${prefix}-key:${together(caller)}`;
+    case 'user':
+      return `${prefix}-user:${caller.userId}`;
+    case 'hostedOperator':
+      return `${prefix}-operator:${operatorName(caller)}`;
+    default:
+      return null;
+  }
+}
+
 export const limitNames = {
+  requestsOf: (caller: LimitedCaller) => nameOf('requests', caller),
+  streamsOf: (caller: LimitedCaller) => nameOf('streams', caller),
+  failedSignIns: (network: string) => `failed-sign-ins:${network}`,
   channelTests: (channelId: string) => `channel-tests:${channelId}`,
   callbacks: (channelId: string) => `callbacks:${channelId}`,
   login: (network: string) => `login:${network}`,
@@ -28,8 +64,6 @@ export const limitNames = {
   searchesOfAgent: ({ keyId, agentId }: KeyHolder) => `searches-agent:${keyId}/${agentId ?? ''}`,
   requestsOfUser: (userId: string) => `requests-user:${userId}`,
   requestsOfNetwork: (network: string) => `requests-network:${network}`,
-  streamsOfKey: (caller: KeyHolder) => `streams-key:${together(caller)}`,
-  streamsOfUser: (userId: string) => `streams-user:${userId}`,
   events: (tenantId: string, env: Env) => `events:${tenantId}/${env}`,
   /** @param agentId the header's, else the one of the first event */
   eventPosts: (caller: KeyHolder, agentId: string) => `event-posts:${together({ ...caller, agentId })}`,

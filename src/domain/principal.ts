@@ -4,9 +4,22 @@ import type { Env } from './ids.ts';
 /** What a principal may do. `agent`: what an API key may. An admin is an operator and a viewer as well. */
 export type Role = 'agent' | 'viewer' | 'operator' | 'admin';
 
+/** What a person may be who comes with an operator's token; each includes the weaker. */
+export const operatorRoles = ['viewer', 'operator', 'admin'] as const;
+export type OperatorRole = (typeof operatorRoles)[number];
+
+export const isOperatorRole = (value: unknown): value is OperatorRole =>
+  typeof value === 'string' && (operatorRoles as readonly string[]).includes(value);
+
+/** The role and those that it includes. */
+export const rolesUpTo = (role: OperatorRole): readonly OperatorRole[] =>
+  operatorRoles.slice(0, operatorRoles.indexOf(role) + 1);
+
 /** Whose name stands in records. */
 export type Actor =
   | { readonly kind: 'user'; readonly id: string; readonly email: string }
+  /** A person with an operator's token; `id` is issuer and subject. */
+  | { readonly kind: 'operator'; readonly id: string; readonly display: string }
   | { readonly kind: 'key'; readonly id: string; readonly prefix: string }
   /** The hub itself, for example `auto_deploy`. */
   | { readonly kind: 'system'; readonly name: string };
@@ -26,6 +39,8 @@ export function actorName(actor: Actor): string {
   switch (actor.kind) {
     case 'user':
       return actor.email;
+    case 'operator':
+      return actor.display;
     case 'key':
       return actor.prefix;
     case 'system':

@@ -33,9 +33,10 @@ export const familiarMs = 30 * 24 * 3_600_000;
 export interface ApiKey {
   readonly id: string;
   readonly tenantId: string;
-  readonly env: Env;
+  /** Null: a key of the whole workspace, made through the hosted API, that is not bound to an environment. */
+  readonly env: Env | null;
   readonly label: string | null;
-  /** `svk_<env>_<first 8 characters of the random part>`. */
+  /** `svk_<env>_<first 8 characters of the random part>`; without an environment the first 12 characters of the key. */
   readonly prefix: string;
   /** Hex SHA-256 of the whole key. */
   readonly hash: string;

@@ -5,24 +5,27 @@ import { cookieOf } from '../api/cookie.ts';
 import type { AuthScheme, RouteDeclaration } from '../api/route.ts';
 import { requireAgent } from '../app/acting-agent.ts';
 import { onlyAgent } from '../domain/agent-scope.ts';
-import { HubError } from '../domain/error.ts';
+import { HubError, refused } from '../domain/error.ts';
 import type { Control } from '../domain/frame.ts';
-import { hasControl, isWellFormed } from '../domain/ids.ts';
+import { type OperatorRole, rolesUpTo } from '../domain/principal.ts';
 import { isExpired } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { KeyStore, LoginStore, TenantStore } from '../ports/identity.ts';
 import type { Log } from '../ports/log.ts';
+import type { OperatorTokens } from '../ports/operator-tokens.ts';
 import type { Secrets } from '../ports/secrets.ts';
+import {
+  agentIdOf,
+  bearer,
+  type Headers,
+  type Identified,
+  maxCredential,
+  type Scheme,
+  type WireNames,
+} from './credentials.ts';
+import { createHostedSchemes } from './hosted-callers.ts';
 import { createKeyRing } from './keys.ts';
 import { createLogins } from './logins.ts';
-
-/** Names on the wire that the edge needs (a part of the handlers' VendorNames). */
-export interface WireNames {
-  /** Lower-case header names that may carry the agent id, the preferred one first. */
-  readonly agentIdHeaders: readonly string[];
-  readonly sessionCookie: string;
-  readonly keyPrefix: string;
-}
 
 export interface CallersOptions {
   readonly keys: Pick<KeyStore, 'byHash' | 'used'>;
@@ -37,24 +40,9 @@ export interface CallersOptions {
   readonly operatorToken: string | null;
   /** Counts one try of an operator token. @throws HubError rate_limited */
   readonly operatorGuess: (network: string) => Promise<void>;
-}
-
-export type Headers = ReadonlyMap<string, string>;
-
-export interface Identified {
-  readonly caller: Caller;
-  /** A Set-Cookie text, when a login was extended. */
-  readonly cookie: string | null;
-}
-
-/** One way to prove who calls. */
-interface Scheme {
-  /** Whether the request carries this credential, good or bad. */
-  presented(headers: Headers): boolean;
-  /** Whether it carries something in its place, which `identify` refuses with the reason. */
-  attempted(headers: Headers): boolean;
-  /** @throws HubError unauthenticated and others */
-  identify(headers: Headers, network: string): Promise<Identified>;
+  readonly operatorTokens: OperatorTokens;
+  /** Counts one wrong credential of the hosted API. @throws HubError rate_limited */
+  readonly failedSignIn: (network: string) => Promise<void>;
 }
 
 export interface Callers {
@@ -84,7 +72,6 @@ export interface Callers {
   close(): Promise<void>;
 }
 
-const maxCredential = 512;
 const unauthenticated = (message: string): HubError => new HubError('unauthenticated', message);
 
 export function createCallers(options: CallersOptions): Callers {
@@ -114,6 +101,9 @@ export function createCallers(options: CallersOptions): Callers {
     const key = usable ? await ring.find(token) : null;
     if (!key) throw unauthenticated('Invalid or revoked API key.');
     if (isExpired(key, options.clock.now())) throw unauthenticated('This API key has expired.');
+    if (key.env === null) {
+      throw unauthenticated('This API key has no environment: it is for the API under /v1 alone.');
+    }
     const named = agentIdOf(headers, wire);
     if (named !== null) requireAgent(key, named);
     return {
@@ -150,6 +140,7 @@ export function createCallers(options: CallersOptions): Callers {
   }
 
   const schemes: { readonly [S in AuthScheme]: Scheme } = {
+    ...createHostedSchemes({ ...options, ring }),
     key: {
       presented: hasKey,
       attempted: (headers) => headers.has('authorization'),
@@ -183,14 +174,14 @@ export function createCallers(options: CallersOptions): Callers {
     async find({ auth, role }, headers, network) {
       if (auth.length === 0) return { caller: { kind: 'none' }, cookie: null };
       const found = await chosen(auth, headers).identify(headers, network);
-      if (role === 'admin' && !(found.caller.kind === 'user' && found.caller.isAdmin)) {
-        throw new HubError('forbidden', 'Admin access required.');
-      }
+      if (role !== undefined) requireRole(found.caller, role);
       return found;
     },
 
     checkCsrf({ auth, method, csrf = method === 'GET' ? 'none' : 'header', csrfMessage }, headers) {
       if (csrf === 'none' || headers.get('x-requested-with')) return;
+      // Routes that take no cookie have nothing that a page could make a browser send.
+      if (auth.length > 0 && auth.every((name) => name === 'hostedKey' || name === 'operatorJwt')) return;
       // A page of another origin can make a browser send its cookie, and nothing else that proves who calls.
       const byToken =
         hasKey(headers) || (auth.includes('operatorToken') && schemes.operatorToken.presented(headers));
@@ -224,21 +215,13 @@ export function createCallers(options: CallersOptions): Callers {
   };
 }
 
-/** The token of a Bearer header, or null. */
-function bearer(header: string): string | null {
-  const match = /^bearer +(\S+)$/i.exec(header.trim());
-  return match?.[1] ?? null;
-}
-
-/** @throws HubError bad_request */
-function agentIdOf(headers: Headers, wire: WireNames): string | null {
-  for (const name of wire.agentIdHeaders) {
-    const value = headers.get(name);
-    if (!value) continue;
-    if (value.length > 255 || hasControl(value) || !isWellFormed(value)) {
-      throw new HubError('bad_request', `${name} must be 1 to 255 characters without control characters.`);
-    }
-    return value;
+/** @throws HubError forbidden when the caller has not the role; a key of the hosted API needs none where its scheme is taken */
+function requireRole(caller: Caller, role: OperatorRole): void {
+  if (caller.kind === 'hostedKey') return;
+  if (caller.kind === 'hostedOperator') {
+    if (rolesUpTo(caller.role).includes(role)) return;
+    throw refused('role_required', `This needs the role ${role}; the token says ${caller.role}.`);
   }
-  return null;
+  if (caller.kind === 'user' && (caller.isAdmin || role !== 'admin')) return;
+  throw new HubError('forbidden', 'Admin access required.');
 }

@@ -1,9 +1,10 @@
-// The OpenAPI 3.1 document, made from the route tables alone. Deterministic: the same tables give the same text.
-import type { AuthScheme, RouteDeclaration, RouteTable } from '../api/route.ts';
-import type { WireNames } from './caller.ts';
+// The OpenAPI 3.1 document, made from the declarations of all APIs alone. Deterministic: the same tables give the same text.
+import type { ApiFamily, AuthScheme, ErrorFormat, RouteDeclaration } from '../api/route.ts';
+import { errorCodes, reasonCodes } from '../domain/error.ts';
+import type { WireNames } from './credentials.ts';
 import { subprotocols } from './live/session.ts';
 import { type Json, type Schemas, schemasOf } from './openapi-schemas.ts';
-import { statusOf } from './problem.ts';
+import { errorMedia, statusOf } from './problem.ts';
 import { statusTexts } from './raw.ts';
 
 export interface OpenApiOptions {
@@ -25,7 +26,33 @@ const errorSchema = {
       ],
     },
     code: { type: 'string', enum: Object.keys(statusOf).sort() },
+    problems: {
+      description: 'Of a document that is not deployed: everything found in it',
+      type: 'array',
+      items: { $ref: '#/components/schemas/Finding' },
+    },
   },
+};
+
+const documentSchema = {
+  type: 'object',
+  description: 'A problem document (RFC 9457)',
+  required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
+  properties: {
+    type: { type: 'string', const: 'about:blank' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    code: { type: 'string', enum: [...errorCodes, ...Object.keys(reasonCodes)].sort() },
+    errors: { type: 'array', maxItems: 50, items: { $ref: '#/components/schemas/Problem' } },
+    request_id: { type: 'string' },
+  },
+};
+
+/** The schema of errors of each form, by its name in the document. */
+const errorSchemaOf: { readonly [F in ErrorFormat]: string } = {
+  detail: 'Error',
+  problem: 'ProblemDocument',
 };
 
 const problemSchema = {
@@ -45,37 +72,45 @@ const security: { readonly [S in AuthScheme]: Json } = {
   cookie: { cookie: [] },
   key: { apiKey: [] },
   operatorToken: { operator: [] },
+  hostedKey: { apiKey: [] },
+  operatorJwt: { operatorToken: [] },
 };
 
 const schemeWords: { readonly [S in AuthScheme]: string } = {
   cookie: 'a signed-in user',
   key: 'an API key',
   operatorToken: 'the operator token; 404 when none is configured',
+  hostedKey: 'an API key',
+  operatorJwt: 'an operator with a token',
 };
 
 function authWords({ auth, role }: RouteDeclaration): string {
   if (auth.length === 0) return 'No authentication.';
-  if (role === 'admin') return 'A signed-in admin.';
-  const words = auth.map((scheme) => schemeWords[scheme]).join(' or ');
+  if (role === 'admin' && auth.includes('cookie')) return 'A signed-in admin.';
+  const roleWords = (scheme: AuthScheme) =>
+    scheme === 'operatorJwt' && role !== undefined ? ` of the role ${role}` : '';
+  const words = auth.map((scheme) => `${schemeWords[scheme]}${roleWords(scheme)}`).join(' or ');
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
 
 /** The document as JSON text. @throws Error when two routes share a name, or a schema without one */
-export function openApiText(tables: readonly RouteTable[], options: OpenApiOptions): string {
+export function openApiText(families: readonly ApiFamily[], options: OpenApiOptions): string {
   const paths: { [path: string]: Json } = {};
   const tags = new Set<string>();
-  const all = tables.flatMap((table) => Object.entries(table));
+  const all = families.flatMap(({ routes, errors }) =>
+    Object.entries(routes).map(([name, route]) => [name, route, errors] as const),
+  );
   all.sort(([, a], [, b]) => compare(a.path, b.path) || compare(a.method, b.method));
-  const schemas = schemasOf(all);
+  const schemas = schemasOf(all.map(([name, route]) => [name, route]));
   const names = new Set<string>();
-  for (const [name, route] of all) {
+  for (const [name, route, errors] of all) {
     if (names.has(name)) throw new Error(`two routes are named ${name}`);
     names.add(name);
     tags.add(route.tag);
     const path = route.path.replaceAll('+}', '}');
     paths[path] = {
       ...paths[path],
-      [route.method.toLowerCase()]: operation(name, route, schemas, options.wire),
+      [route.method.toLowerCase()]: operation(name, route, errors, schemas, options.wire),
     };
   }
   const [agentHeader = 'agent-id'] = options.wire.agentIdHeaders;
@@ -99,8 +134,19 @@ export function openApiText(tables: readonly RouteTable[], options: OpenApiOptio
           description: 'Set by the login. POST, PUT, PATCH and DELETE also need an X-Requested-With header.',
         },
         operator: { type: 'http', scheme: 'bearer', description: 'The operator token of the configuration.' },
+        operatorToken: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'A token of the identity provider, or one that the hub gave a signed-in person.',
+        },
       },
-      schemas: { Error: errorSchema, Problem: problemSchema, ...schemas.reachedBy(paths) },
+      schemas: {
+        Error: errorSchema,
+        Problem: problemSchema,
+        ProblemDocument: documentSchema,
+        ...schemas.reachedBy(paths),
+      },
     },
   };
   return `${JSON.stringify(document, null, 2)}\n`;
@@ -108,7 +154,13 @@ export function openApiText(tables: readonly RouteTable[], options: OpenApiOptio
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-function operation(name: string, route: RouteDeclaration, schemas: Schemas, wire: WireNames): Json {
+function operation(
+  name: string,
+  route: RouteDeclaration,
+  errors: ErrorFormat,
+  schemas: Schemas,
+  wire: WireNames,
+): Json {
   const stream = route.media === 'text/event-stream' && route.method === 'GET';
   return {
     operationId: name,
@@ -118,7 +170,7 @@ function operation(name: string, route: RouteDeclaration, schemas: Schemas, wire
     security: route.auth.map((scheme) => security[scheme]),
     parameters: parameters(route, schemas, wire),
     ...(route.body || route.parse === 'bytes' ? { requestBody: requestBody(route, schemas) } : {}),
-    responses: responses(route, schemas),
+    responses: responses(route, errors, schemas),
   };
 }
 
@@ -142,7 +194,7 @@ function parameters(route: RouteDeclaration, schemas: Schemas, wire: WireNames):
     list.push({ name: parameter, in: 'query', required: needed.includes(parameter), schema });
   }
   const [agentHeader] = wire.agentIdHeaders;
-  if (route.auth.includes('key') && agentHeader !== undefined) {
+  if ((route.auth.includes('key') || route.auth.includes('hostedKey')) && agentHeader !== undefined) {
     list.push({
       name: agentHeader,
       in: 'header',
@@ -185,7 +237,7 @@ const linkHeader = {
   schema: { type: 'string' },
 };
 
-function responses(route: RouteDeclaration, schemas: Schemas): Json {
+function responses(route: RouteDeclaration, errors: ErrorFormat, schemas: Schemas): Json {
   const media = route.media ?? 'application/json';
   const schema = route.reply ? schemas.of(route.reply) : { type: 'string' };
   const hasBody = route.reply !== undefined || route.media !== undefined;
@@ -204,7 +256,9 @@ function responses(route: RouteDeclaration, schemas: Schemas): Json {
   for (const [status, list] of [...codes].sort(([a], [b]) => a - b)) {
     statuses[status] = {
       description: `${statusTexts[status] ?? 'Error'}: ${list.join(', ')}`,
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      content: {
+        [errorMedia[errors]]: { schema: { $ref: `#/components/schemas/${errorSchemaOf[errors]}` } },
+      },
     };
   }
   return statuses;

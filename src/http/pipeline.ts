@@ -1,6 +1,6 @@
 // From a raw request to a raw response: match → caller → limit → parse → handle → encode. The only catch. Knows no socket and no noun.
-import type { Caller, Request } from '../api/call.ts';
-import { defaultBody, type RouteDeclaration, type RouteTable } from '../api/route.ts';
+import { type Caller, Reply, type Request, Streamed } from '../api/call.ts';
+import { type ApiFamily, defaultBody, type RouteDeclaration } from '../api/route.ts';
 import type { StreamHandlers } from '../api/stream.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
 import { HubError } from '../domain/error.ts';
@@ -12,17 +12,20 @@ import type { Secrets } from '../ports/secrets.ts';
 import { clientAddress, isLocal, networkOf } from './address.ts';
 import { type Budgets, checkAnswer, checkRoom, createBudgets } from './budgets.ts';
 import type { Callers } from './caller.ts';
+import { createDownload } from './download.ts';
 import { encode, noStore, plain } from './encode.ts';
 import { type Cors, type HeaderList, securityHeaders } from './headers.ts';
 import type { Live } from './live/live.ts';
 import type { Metrics } from './metrics.ts';
+import { createOpenings } from './openings.ts';
 import { parse } from './parse.ts';
-import { allowOf, problemOf } from './problem.ts';
+import { allowOf, errorReply } from './problem.ts';
 import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
 import { createReads } from './reads.ts';
 import { roughBytes } from './rough-bytes.ts';
-import { createRouter } from './router.ts';
+import { createRouter, families } from './router.ts';
 import { createSearches } from './searches.ts';
+import type { StaticFiles } from './static-files.ts';
 import { openStream } from './streams.ts';
 import { checkOwnEnvironment, validate } from './validate.ts';
 
@@ -57,7 +60,7 @@ export function bind<Hub>(
 }
 
 export interface PipelineOptions {
-  readonly tables: readonly RouteTable[];
+  readonly families: readonly ApiFamily[];
   readonly serve: Serve;
   readonly callers: Callers;
   readonly limits: Limits;
@@ -74,6 +77,8 @@ export interface PipelineOptions {
   readonly openApi: string;
   /** Whether it is served without a login or key; default true. */
   readonly openApiPublic?: boolean;
+  /** The web console; default: none. */
+  readonly files?: StaticFiles;
   /** Shared with the live streams of the node; default: its own. */
   readonly budgets?: Budgets;
   /** Requests a minute per user, or per API key, agent id and client address together; default 6,000. */
@@ -100,9 +105,11 @@ const streamsPerMinute = 60_000;
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { serve, callers, limits, live, cors, metrics, secrets, clock, log } = options;
   const budgets = options.budgets ?? createBudgets();
-  const router = createRouter(options.tables);
+  const router = createRouter(options.families.map(({ routes }) => routes));
+  const familyOf = families(options.families);
   const searches = createSearches(clock);
   const reads = createReads(clock);
+  const openings = createOpenings(clock);
   const behindProxies = clientAddress(options.trustedProxies);
   const networkFrom = ({ remote, headers }: Pick<RawRequest, 'remote' | 'headers'>): string =>
     networkOf(behindProxies(remote, headers.get('x-forwarded-for') ?? ''));
@@ -130,6 +137,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       }
       return plain(200, [['Content-Type', 'application/json'], ...noStore], openApi);
     }
+    const file = options.files?.answer(raw) ?? null;
+    if (file) {
+      seen.route = '/dashboard/';
+      await raw.body();
+      return file;
+    }
     const match = router.match(method, raw.path);
     if (match === null) throw new HubError('not_found', 'Not Found');
     if (!('route' in match)) {
@@ -146,7 +159,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     if (!handler) {
       if (head) return plain(200, streamHeaders, null);
       if (raw.upgrade) checkOrigin(caller, origin, raw.headers.get('host'));
-      const session = await openStream(raw, caller, revocationSequence, options);
+      const session = await openings(caller, () => openStream(raw, caller, revocationSequence, options));
       return { ...plain(200, streamHeaders, null), live: session };
     }
     const input = validate(declaration, await parse(raw, match));
@@ -160,6 +173,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const answer = async (): Promise<RawResponse> => {
       checkRoom(budgets, () => nameOf(caller, network));
       const result = await handler(input, caller, request);
+      if (result instanceof Streamed) return download(declaration, result, cookie, raw);
       const bytes = roughBytes(result);
       // The store hands over many answers in one turn of the event loop: they are written one after the other.
       if (bytes > smallBytes) await turns.next(bytes);
@@ -167,6 +181,21 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     };
     if (declaration.search === true) return searches(caller, answer);
     return declaration.method === 'GET' || declaration.reads === true ? reads(caller, answer) : answer();
+  }
+
+  /** The head of a body that is sent piece by piece; a HEAD request gets no more than that. */
+  function download(
+    declaration: RouteDeclaration,
+    streamed: Streamed,
+    cookie: string | null,
+    raw: RawRequest,
+  ): RawResponse {
+    const session = createDownload(streamed, { clock, log });
+    if (raw.method === 'HEAD' || raw.upgrade) session.gone();
+    if (raw.upgrade)
+      throw new HubError('bad_request', 'This download is no stream: ask for it without an upgrade.');
+    const head = encode(declaration, new Reply('', { headers: streamed.headers }), cookie, raw);
+    return { ...head, body: null, live: raw.method === 'HEAD' ? null : session };
   }
 
   function preflight(raw: RawRequest, origin: string | undefined): RawResponse {
@@ -191,13 +220,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   async function checkLimit(declaration: RouteDeclaration, caller: Caller, network: string): Promise<void> {
     const limit = declaration.limit ?? (isStream(declaration) ? 'stream' : 'standard');
     if (limit === 'stream') {
-      if (caller.kind === 'key') await within(limitNames.streamsOfKey(caller), streamsPerMinute);
-      else if (caller.kind === 'user')
-        await within(limitNames.streamsOfUser(caller.userId), streamsPerMinute);
+      const name = limitNames.streamsOf(caller);
+      if (name !== null) await within(name, streamsPerMinute);
     } else if (limit === 'standard') {
       const max = options.standardPerMinute ?? 6_000;
-      if (caller.kind === 'key') await within(limitNames.requestsOfKey(caller), max);
-      else if (caller.kind === 'user') await within(limitNames.requestsOfUser(caller.userId), max);
+      const name = limitNames.requestsOf(caller);
+      if (name !== null) await within(name, max);
       // Routes that anybody may call are not limited unless they say so.
       else if (declaration.limit !== undefined) await within(limitNames.requestsOfNetwork(network), max);
     }
@@ -240,10 +268,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         if (!(error instanceof HubError) || error.code === 'internal') {
           log.error({ err: error, request_id: id, route: seen.route }, 'request failed');
         }
-        const { status, headers, body } = problemOf(error);
-        const json: HeaderList = [['Content-Type', 'application/json'], ...noStore];
+        const { status, headers, json } = errorReply(error, familyOf(raw.path).errors, id);
         response = {
-          ...plain(status, [...headers, ...json], JSON.stringify(body)),
+          ...plain(status, [...headers, ...noStore], json),
           close: raw.refused !== null,
         };
       }
@@ -292,17 +319,14 @@ const streamHeaders: HeaderList = [
 ];
 
 /** Who waits for an answer. */
-function nameOf(caller: Caller, network: string): string {
-  if (caller.kind === 'key') return limitNames.requestsOfKey(caller);
-  return caller.kind === 'user'
-    ? limitNames.requestsOfUser(caller.userId)
-    : limitNames.requestsOfNetwork(network);
-}
+const nameOf = (caller: Caller, network: string): string =>
+  limitNames.requestsOf(caller) ?? limitNames.requestsOfNetwork(network);
 
 /** Keys and ids only: never a hash, an address of a mailbox or a credential. */
 function callerFields(caller: Caller): object {
-  if (caller.kind === 'key') return { caller: 'key', caller_id: caller.keyId };
+  if (caller.kind === 'key' || caller.kind === 'hostedKey') return { caller: 'key', caller_id: caller.keyId };
   if (caller.kind === 'user') return { caller: 'user', caller_id: caller.userId };
+  if (caller.kind === 'hostedOperator') return { caller: 'operator_token', caller_id: caller.subject };
   return { caller: caller.kind };
 }
 

@@ -1,6 +1,10 @@
-// Errors as replies: the one table from error code to HTTP status. Logs nothing.
+// Errors as replies: the one table from error code to HTTP status, and the two forms that the hub's APIs write errors in. Logs nothing.
+import type { ErrorFormat } from '../api/route.ts';
 import { maxProblems } from '../api/validation.ts';
-import { type ErrorCode, HubError } from '../domain/error.ts';
+import { type ErrorCode, type ErrorReason, HubError } from '../domain/error.ts';
+import type { Finding } from '../domain/finding.ts';
+import type { HeaderList } from './headers.ts';
+import { statusTexts } from './raw.ts';
 
 /** Error code → status. */
 export const statusOf: { readonly [C in ErrorCode]: number } = {
@@ -15,6 +19,7 @@ export const statusOf: { readonly [C in ErrorCode]: number } = {
   method_not_allowed: 405,
   conflict: 409,
   quota_exceeded: 409,
+  precondition_failed: 412,
   payload_too_large: 413,
   response_too_large: 413,
   unsupported_media_type: 415,
@@ -34,8 +39,25 @@ export const statusOf: { readonly [C in ErrorCode]: number } = {
 
 export interface Problem {
   readonly status: number;
-  readonly headers: readonly (readonly [string, string])[];
-  readonly body: { readonly detail: unknown; readonly code: ErrorCode };
+  readonly headers: HeaderList;
+  readonly body: {
+    readonly detail: unknown;
+    readonly code: ErrorCode;
+    readonly problems?: readonly Finding[];
+  };
+}
+
+/** A problem document (RFC 9457). Its `type` is about:blank: `title` says what the status means, `code` tells problems apart. */
+export interface ProblemDocument {
+  readonly type: 'about:blank';
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly code: ErrorCode | ErrorReason;
+  readonly errors?: readonly { readonly loc: readonly (string | number)[]; readonly msg: string }[];
+  /** Of a document that is not deployed: everything found in it. */
+  readonly problems?: readonly Finding[];
+  readonly request_id: string;
 }
 
 /** The reply of an error. Errors that are not HubErrors say nothing of themselves. */
@@ -54,7 +76,45 @@ export function problemOf(error: unknown): Problem {
   if (detail.allow) headers.push(['Allow', allowOf(detail.allow)]);
   const listed = code === 'validation_failed' && detail.problems && detail.problems.length > 0;
   const problems = detail.problems?.slice(0, maxProblems).map(({ loc, msg }) => ({ loc, msg }));
-  return { status, headers, body: { detail: listed ? problems : message, code } };
+  const found = detail.findings ? { problems: detail.findings } : {};
+  return { status, headers, body: { detail: listed ? problems : message, code, ...found } };
+}
+
+/** The media type of errors of each form. */
+export const errorMedia: { readonly [F in ErrorFormat]: string } = {
+  detail: 'application/json',
+  problem: 'application/problem+json',
+};
+
+/** The same reply as a problem document. `errors` lists what is wrong and where, for every error that knows it. */
+function documentOf(error: unknown, requestId: string): ProblemDocument {
+  const { status, body } = problemOf(error);
+  const known = error instanceof HubError ? error : null;
+  const errors = known?.detail.problems?.slice(0, maxProblems).map(({ loc, msg }) => ({ loc, msg }));
+  return {
+    type: 'about:blank',
+    title: statusTexts[status] ?? 'Error',
+    status,
+    detail: known?.message ?? String(body.detail),
+    code: known?.detail.reason ?? body.code,
+    ...(errors && errors.length > 0 ? { errors } : {}),
+    ...(body.problems ? { problems: body.problems } : {}),
+    request_id: requestId,
+  };
+}
+
+/** The reply of an error in the form that the API of its path writes. */
+export function errorReply(
+  error: unknown,
+  format: ErrorFormat,
+  requestId: string,
+): { readonly status: number; readonly headers: HeaderList; readonly json: string } {
+  const { status, headers, body } = problemOf(error);
+  return {
+    status,
+    headers: [...headers, ['Content-Type', errorMedia[format]]],
+    json: JSON.stringify(format === 'problem' ? documentOf(error, requestId) : body),
+  };
 }
 
 /** An Allow header: what the table names, and what follows from it. */

@@ -20,7 +20,5 @@ export function createReads(clock: Clock): Reads {
   const ofNode = createSemaphores({ max: 64, maxWaiting: 4_000, ...shared });
 
   return (caller, make) =>
-    caller.kind === 'user' || caller.kind === 'key'
-      ? ofTenant(caller.tenantId, () => ofNode('', make))
-      : make();
+    'tenantId' in caller ? ofTenant(caller.tenantId, () => ofNode('', make)) : make();
 }

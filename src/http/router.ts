@@ -1,5 +1,5 @@
 // From the route tables to the route of a request. Knows paths and methods only.
-import type { Method, RouteDeclaration, RouteTable } from '../api/route.ts';
+import type { ApiFamily, Method, RouteDeclaration, RouteTable } from '../api/route.ts';
 import { HubError } from '../domain/error.ts';
 
 export interface Route {
@@ -41,6 +41,14 @@ export interface Router {
    * @throws HubError bad_request for a bad escape or `%00` in a parameter
    */
   match(method: string, path: string): Match | readonly Method[] | null;
+}
+
+/** Tells of each path which API it belongs to, whether or not it has a route: the one with the longest prefix. */
+export function families(all: readonly ApiFamily[]): (path: string) => ApiFamily {
+  const byLength = [...all].sort((a, b) => b.prefix.length - a.prefix.length);
+  const last = byLength.at(-1);
+  if (!last) throw new Error('there is no API to serve');
+  return (path) => byLength.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`)) ?? last;
 }
 
 /** @throws Error when two routes share a name or a path and method, or a path is malformed */

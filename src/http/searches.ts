@@ -24,10 +24,10 @@ export function createSearches(clock: Clock): Searches {
   const ofTenant = createSemaphores({ max: 16, maxWaiting: 64, ...shared });
 
   return (caller, search) => {
-    if (caller.kind !== 'user' && caller.kind !== 'key') return search();
+    if (!('tenantId' in caller)) return search();
     const together = () => ofTenant(caller.tenantId, search);
-    return caller.kind === 'user'
-      ? ofUser(caller.userId, together)
-      : ofAgent(limitNames.searchesOfAgent(caller), together);
+    return caller.kind === 'key' || caller.kind === 'hostedKey'
+      ? ofAgent(limitNames.searchesOfAgent(caller), together)
+      : ofUser(limitNames.requestsOf(caller) ?? '', together);
   };
 }

@@ -8,7 +8,7 @@ import type { Log } from '../ports/log.ts';
 import type { Store } from '../ports/store.ts';
 import { workPurges } from './purge.ts';
 
-type Kept = Pick<Store, 'logins' | 'values' | 'agents' | 'events' | 'approvals' | 'deliveries'>;
+type Kept = Pick<Store, 'logins' | 'values' | 'agents' | 'events' | 'approvals' | 'audit' | 'deliveries'>;
 
 export interface HousekeepingParts {
   readonly store: Kept;
@@ -38,7 +38,7 @@ const fewer = 20;
 const attempts = 5;
 
 const dutiesOf = (
-  { logins, values, agents, approvals, deliveries }: Kept,
+  { logins, values, agents, approvals, audit, deliveries }: Kept,
   argsDays: number,
 ): readonly Duty[] => [
   {
@@ -51,6 +51,8 @@ const dutiesOf = (
       (now) => values.sweep(now, batch),
     ],
   },
+  // A write that takes a minute has been given up.
+  { name: 'audit', everyMs: minute, steps: [(now) => audit.recover(now - minute, batch)] },
   { name: 'unseen', everyMs: 24 * 60 * minute, steps: [(now) => agents.forget(now - unseenMs, batch)] },
   {
     name: 'idle',

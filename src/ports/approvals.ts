@@ -18,6 +18,24 @@ export interface KeptArgs extends ApprovalPlace {
   readonly createdAt: number;
 }
 
+/** Which approvals a list holds. Texts are equal as they stand. */
+export interface ApprovalFilter {
+  readonly env: Env | null;
+  readonly status?: ApprovalStatus;
+  readonly agentId?: string;
+  /** Made at this time or later. */
+  readonly since?: number;
+  /** Made at this time or earlier. */
+  readonly until?: number;
+  /** Part of the agent's id, the tool's or contract's name, the message, or who decided. ASCII letters count the same in either case. */
+  readonly search?: string;
+}
+
+export interface ApprovalPageRequest extends PageRequest {
+  /** The approval that the page before ended with: the page begins behind it, wherever it stands now. */
+  readonly after?: Pick<Approval, 'createdAt' | 'id'>;
+}
+
 /** Inserting, deciding and timing out leave a mark in the same write: not announced yet. It stays until `announced`. */
 export interface ApprovalStore {
   /**
@@ -37,11 +55,14 @@ export interface ApprovalStore {
   getWhole(tenantId: string, id: string): Promise<Approval | null>;
   /** Here and below, arguments that are kept apart are left out. */
   get(tenantId: string, id: string): Promise<Approval | null>;
-  /** Newest first, statuses as seen at `now` (lazy expiry applies to the filter too). */
+  /**
+   * Newest first, statuses as seen at `now` (lazy expiry applies to the filter too).
+   * @throws HubError search_timeout when it takes longer than `maxSearchMs`
+   */
   list(
     tenantId: string,
-    filter: { readonly env: Env | null; readonly status?: ApprovalStatus },
-    page: PageRequest,
+    filter: ApprovalFilter,
+    page: ApprovalPageRequest,
     now: number,
   ): Promise<Page<Approval>>;
   /** Decides if pending and before its deadline: exactly one decision ever succeeds. Safe to repeat: the one that did answers the approval again. */

@@ -15,6 +15,11 @@ export interface BundleStore {
   yaml(tenantId: string, name: string, version: number): Promise<Uint8Array | null>;
   /** With `env`: only bundles deployed there, computed over the versions ever deployed there. Newest upload first. */
   summaries(tenantId: string, env: Env | null, page: PageRequest): Promise<Page<BundleSummary>>;
+  /**
+   * Takes every version of the name away, unless one is deployed anywhere; atomic with deployments. Names, versions and hashes are kept where
+   * nothing of the above finds them, so that the next upload goes on counting. A repeat is safe: it finishes what was interrupted.
+   */
+  remove(tenantId: string, name: string, at: number): Promise<'removed' | 'absent' | 'deployed'>;
 }
 
 export interface DeploymentStore {
@@ -32,6 +37,14 @@ export interface DeploymentStore {
   ): Promise<Deployment | 'no_version' | 'stale_key' | 'stale_sequence'>;
   /** Gives a current deployment of an older version of the hub its attestation. Changes nothing when it has one or was signed by another key since. */
   attest(deployment: Deployment): Promise<void>;
+  /**
+   * Ends the current deployment of the bundle and returns it; null when there is none. The deployment stays in the history, and its sequence
+   * stays the last one.
+   * @param fence as for `add`
+   */
+  undeploy(tenantId: string, env: Env, bundleName: string, fence?: number): Promise<Deployment | null>;
+  /** Whether the version was ever deployed in the environment. */
+  wasDeployed(tenantId: string, env: Env, bundleName: string, version: number): Promise<boolean>;
   /** The current deployment of every bundle in the environment; by bundle name. */
   current(tenantId: string, env: Env): Promise<readonly Deployment[]>;
   currentOf(tenantId: string, env: Env, bundleName: string): Promise<Deployment | null>;

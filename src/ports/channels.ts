@@ -5,7 +5,7 @@ import type { Page, PageRequest } from './page.ts';
 
 export interface ChannelStore {
   /** `full` when the tenant has `max` channels; where nodes share the store, parallel calls may exceed it by what they bring. */
-  insert(channel: Channel, max: number): Promise<'inserted' | 'full'>;
+  insert(channel: Channel, max: number): Promise<'created' | 'full'>;
   /** Newest first. */
   list(tenantId: string, page: PageRequest): Promise<Page<Channel>>;
   get(tenantId: string, id: string): Promise<Channel | null>;
@@ -18,9 +18,9 @@ export interface ChannelStore {
   enabledOfKind(kind: ChannelKind, limit: number): Promise<readonly Channel[]>;
   /**
    * Writes what people set (name, enabled, filters, configuration) as `channel` has it, while the stored revision is one below its own.
-   * A repeat after success is `stale`.
+   * Answers the channel as it is stored then. A repeat after success is `stale`.
    */
-  update(channel: Channel): Promise<'updated' | 'stale' | 'absent'>;
+  update(channel: Channel): Promise<Channel | 'stale' | 'absent'>;
   /** Disables it and raises its revision, if that is still `revision`: true when this call did it. */
   disable(tenantId: string, id: string, revision: number, now: number): Promise<boolean>;
   /** Notes how the last test went. Safe to repeat. */

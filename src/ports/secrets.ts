@@ -8,7 +8,8 @@ export type Purpose =
   | 'ai-key'
   | 'cursor'
   | 'device'
-  | 'setup-token';
+  | 'setup-token'
+  | 'operator-token';
 
 export interface Secrets {
   /** A random UUID (version 4). */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { environmentKey } from '../../actors/protocol.ts';
 import { aDeployment, uuid } from '../contract/fixtures.ts';
-import { aHub, heads } from './hub.ts';
+import { aHub, allStreams, heads } from './hub.ts';
 
 const yaml = 'kind: ContractBundle\n';
 
@@ -126,6 +127,27 @@ describe('deploying', () => {
     const { signature } = await hub.deploy('base', version);
     const [frame] = await hub.announced();
     expect(Buffer.from(String(frame?.data.signature), 'base64').toString('hex')).toBe(signature);
+  });
+
+  it('undeploys, tells dashboards alone, and shows unknown; a late repeat does not bring it back', async () => {
+    const hub = await aHub();
+    await hub.upload('base', yaml);
+    const id = uuid();
+    const deployment = await hub.deploy('base', 1, 'production', id);
+    await hub.join({ agentId: 'a', bundleName: 'base', policyVersion: deployment.revisionHash });
+    await hub.announced();
+    const key = environmentKey(hub.tenantId, 'production');
+    const body = { bundleName: 'base', undeployedBy: 'ann@example.org' };
+    expect(await hub.actors.ask('environment', key, 'undeploy', body)).toEqual(deployment);
+    expect(heads(await hub.announced())).toEqual(['dashboards bundle_deployed']);
+    expect(await hub.actors.ask('environment', key, 'undeploy', body)).toBeNull();
+    const { entries } = await hub.actors.ask('environment', key, 'status', allStreams);
+    expect(entries).toMatchObject([{ agentId: 'a', status: 'unknown' }]);
+    expect(await hub.deploy('base', 1, 'production', id)).toEqual(deployment);
+    expect((await hub.join({ agentId: 'b', bundleName: 'base' })).catchUp).toEqual([]);
+    expect(heads(await hub.announced())).toEqual([]);
+    expect((await hub.deploy('base', 1)).sequence).toBe(deployment.sequence + 1);
+    expect((await hub.join({ agentId: 'c', bundleName: 'base' })).catchUp).toHaveLength(1);
   });
 
   it('refuses an unknown bundle or version, and announces nothing', async () => {

@@ -184,6 +184,77 @@ export function approvalsContract(name: string, open: Open): void {
       expect(await itemsOf(approvals.list(uuid(), { env: null }, firstPage, now))).toEqual([]);
     });
 
+    it('lists those of an agent, of a time, and those that hold a text, in any case', async () => {
+      const { approvals } = shared.get();
+      const tenantId = uuid();
+      const [mail, table, deploy] = [
+        anApproval({ tenantId, createdAt: t0 + 1, agentId: 'mailer', toolName: 'Send_Mail', message: 'x' }),
+        anApproval({
+          tenantId,
+          createdAt: t0 + 2,
+          agentId: 'dba',
+          toolName: 'drop',
+          message: 'the TABLE %_',
+        }),
+        anApproval({
+          tenantId,
+          createdAt: t0 + 3,
+          agentId: 'dba',
+          toolName: 'go',
+          contractName: 'no-friday',
+        }),
+      ];
+      for (const approval of [mail, table, deploy]) await approvals.insert(approval as Approval);
+      const list = async (filter: object) =>
+        (await itemsOf(approvals.list(tenantId, { env: null, ...filter }, firstPage, t0 + 4))).map(
+          ({ id }) => id,
+        );
+      const ids = (...some: (Approval | undefined)[]) => some.map((one) => one?.id);
+      expect(await list({ agentId: 'dba' })).toEqual(ids(deploy, table));
+      expect(await list({ agentId: 'DBA' })).toEqual([]);
+      expect(await list({ since: t0 + 2 })).toEqual(ids(deploy, table));
+      expect(await list({ until: t0 + 2.5 })).toEqual(ids(table, mail));
+      expect(await list({ since: t0 + 2, until: t0 + 2 })).toEqual(ids(table));
+      expect(await list({ search: 'SEND_m' })).toEqual(ids(mail));
+      expect(await list({ search: 'table %' })).toEqual(ids(table));
+      expect(await list({ search: 'Friday' })).toEqual(ids(deploy));
+      expect(await list({ search: 'mailer' })).toEqual(ids(mail));
+      expect(await list({ search: '.*' })).toEqual([]);
+      expect(await list({ search: 'dba', status: 'pending', env: 'staging' })).toEqual([]);
+      for (const text of hostileTexts.filter((one) => one.length > 1))
+        expect(await list({ search: text })).toEqual([]);
+    });
+
+    it('pages behind an approval, whatever came since, also of one moment and after thousands', async () => {
+      const { approvals } = shared.get();
+      const tenantId = uuid();
+      const made: Approval[] = [];
+      for (let i = 0; i < 2_500; i++) {
+        made.push(
+          anApproval({
+            tenantId,
+            createdAt: t0 + Math.floor(i / 7),
+            agentId: i % 100 === 3 ? 'rare' : 'often',
+          }),
+        );
+      }
+      for (let i = 0; i < made.length; i += 250) {
+        await Promise.all(made.slice(i, i + 250).map((approval) => approvals.insert(approval)));
+      }
+      const seen: string[] = [];
+      let after: { createdAt: number; id: string } | undefined;
+      for (;;) {
+        const page = { limit: 4, offset: 0, ...(after ? { after } : {}) };
+        const { items, more } = await approvals.list(tenantId, { env: null, agentId: 'rare' }, page, t0);
+        seen.push(...items.map(({ id }) => id));
+        after = items.at(-1);
+        await approvals.insert(anApproval({ tenantId, createdAt: t0 + 9_000, agentId: 'rare' }));
+        if (!more) break;
+      }
+      const rare = made.filter(({ agentId }) => agentId === 'rare').map(({ id }) => id);
+      expect(seen).toEqual(rare.reverse());
+    });
+
     it('pending ones come earliest deadline first, by environment', async () => {
       const { approvals } = shared.get();
       const tenantId = uuid();

@@ -65,7 +65,7 @@ export function channelsContract(name: string, open: Open): void {
           lastTestOk: i === 1 ? false : null,
         }),
       );
-      for (const channel of made) expect(await channels.insert(channel, 100)).toBe('inserted');
+      for (const channel of made) expect(await channels.insert(channel, 100)).toBe('created');
       expect(await itemsOf(channels.list(tenantId, firstPage))).toEqual([...made].reverse());
       expect(await channels.enabled(tenantId)).toEqual(made.filter(({ enabled }) => enabled));
       const [first] = made as [Channel];
@@ -79,10 +79,10 @@ export function channelsContract(name: string, open: Open): void {
     it('stop at the bound of a tenant', async () => {
       const { channels } = shared.get();
       const tenantId = uuid();
-      expect(await channels.insert(aChannel({ tenantId }), 2)).toBe('inserted');
-      expect(await channels.insert(aChannel({ tenantId }), 2)).toBe('inserted');
+      expect(await channels.insert(aChannel({ tenantId }), 2)).toBe('created');
+      expect(await channels.insert(aChannel({ tenantId }), 2)).toBe('created');
       expect(await channels.insert(aChannel({ tenantId }), 2)).toBe('full');
-      expect(await channels.insert(aChannel(), 2)).toBe('inserted');
+      expect(await channels.insert(aChannel(), 2)).toBe('created');
       expect(await itemsOf(channels.list(tenantId, firstPage))).toHaveLength(2);
     });
 
@@ -99,9 +99,9 @@ export function channelsContract(name: string, open: Open): void {
         updatedAt: t0 + 1,
       };
       const outcomes = await parallel(10, (i) => channels.update({ ...changed, name: `b${i}`, revision: 2 }));
-      expect(outcomes.filter((one) => one === 'updated')).toHaveLength(1);
+      expect(outcomes.filter((one) => typeof one === 'object')).toHaveLength(1);
       expect(outcomes.filter((one) => one === 'stale')).toHaveLength(9);
-      const winner = outcomes.indexOf('updated');
+      const winner = outcomes.findIndex((one) => typeof one === 'object');
       expect(await channels.get(channel.tenantId, channel.id)).toEqual({
         ...changed,
         name: `b${winner}`,

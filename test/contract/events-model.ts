@@ -8,12 +8,13 @@ import {
   outcomeOf,
   type StoredEvent,
 } from '../../src/domain/event.ts';
+import { facetOf } from '../../src/domain/facet.ts';
 import { type Env, environments } from '../../src/domain/ids.ts';
-import type { EventBatch, EventFilter } from '../../src/ports/events.ts';
+import type { EventBatch, EventFilter, Facets } from '../../src/ports/events.ts';
 import { readAll } from './events.ts';
 import { type Open, sharedStore, t0, uuid } from './fixtures.ts';
 
-type Kept = Omit<StoredEvent, 'id'>;
+type Kept = Omit<StoredEvent, 'id' | 'seq'>;
 
 const verdicts = ['call_allowed', 'call_denied', 'call_would_deny', 'call_executed', 'pending', 'odd "one"'];
 const uuids = Array.from({ length: 40 }, () => uuid());
@@ -31,7 +32,12 @@ const event: fc.Arbitrary<EventInput> = fc.record({
     fc.integer({ min: 0, max: 20 }).map((n) => t0 + n),
     fc.integer({ min: -3, max: 3 }).map((n) => t0 + n * 1_800_000 + 0.25),
   ),
-  payload: fc.option(fc.record({ decision_name: fc.constantFrom('x', 'y', null) })),
+  payload: fc.option(
+    fc.record({
+      decision_name: fc.constantFrom('x', 'y', null),
+      run_id: fc.constantFrom('run "1"', 'run-2', 3),
+    }),
+  ),
 });
 
 const batch = fc.record({
@@ -49,6 +55,12 @@ const filter: fc.Arbitrary<EventFilter> = fc.record(
     mode: fc.constantFrom('enforce', 'observe'),
     since: fc.integer({ min: -5, max: 15 }).map((n) => t0 + n),
     until: fc.integer({ min: 0, max: 25 }).map((n) => t0 + n),
+    decisionName: fc.constantFrom('x', 'y'),
+    runId: fc.constantFrom('run "1"', 'run-2', 'run-3'),
+    callId: fc.oneof(
+      fc.constantFrom(...uuids),
+      fc.integer({ min: 0, max: 40 }).map((n) => `call-${n}`),
+    ),
     search: fc.constantFrom('A', 'read', 'CALL-1', 'x', 'zz', '"'),
   },
   { requiredKeys: ['env'] },
@@ -70,6 +82,15 @@ function keep(list: Kept[], given: EventBatch): { accepted: number; duplicates: 
   return { accepted, duplicates: given.events.length - accepted };
 }
 
+/** The contracts that an event, or what repeats said of it, names. */
+const namesOf = (e: Kept): string[] => [
+  ...new Set(
+    [e.payload?.decision_name, ...e.outcomes.map((o) => o.decision_name)].filter(
+      (n) => typeof n === 'string',
+    ),
+  ),
+];
+
 const fits = (e: Kept, f: EventFilter): boolean =>
   (f.env === null || e.env === f.env) &&
   (f.agentId === undefined || e.agent_id === f.agentId) &&
@@ -78,6 +99,9 @@ const fits = (e: Kept, f: EventFilter): boolean =>
   (f.mode === undefined || e.mode === f.mode) &&
   (f.since === undefined || e.timestamp >= f.since) &&
   (f.until === undefined || e.timestamp <= f.until) &&
+  (f.decisionName === undefined || namesOf(e).includes(f.decisionName)) &&
+  (f.runId === undefined || e.payload?.run_id === f.runId) &&
+  (f.callId === undefined || e.call_id === f.callId) &&
   (f.search === undefined ||
     [e.agent_id, e.tool_name, e.call_id, e.payload?.decision_name].some(
       (text) => typeof text === 'string' && text.toLowerCase().includes(f.search?.toLowerCase() ?? ''),
@@ -96,6 +120,28 @@ function histogram(list: readonly Kept[], f: EventFilter, width: number) {
     buckets.set(start, bucket);
   }
   return [...buckets].sort(([a], [b]) => a - b).map(([start, counts]) => ({ start, ...counts }));
+}
+
+function facets(list: readonly Kept[], f: EventFilter, limit: number): Facets {
+  const found = list.filter((e) => fits(e, f));
+  const by = (valuesOf: (e: Kept) => readonly string[]) => {
+    const counts = new Map<string, number>();
+    for (const value of found.flatMap((e) => [...new Set(valuesOf(e))])) {
+      counts.set(value, (counts.get(value) ?? 0) + 1);
+    }
+    return facetOf(counts, limit);
+  };
+  return {
+    events: found.length,
+    by: {
+      agentId: by((e) => [e.agent_id]),
+      toolName: by((e) => [e.tool_name]),
+      verdict: by((e) => [e.verdict, ...e.outcomes.map((o) => o.verdict)]),
+      mode: by((e) => [e.mode]),
+      decisionName: by(namesOf),
+      env: by((e) => [e.env]),
+    },
+  };
 }
 
 function counts(list: readonly Kept[], env: Env | null, since: number, activeSince: number) {
@@ -134,10 +180,11 @@ export function eventsModelContract(name: string, open: Open): void {
               for (const f of filters) {
                 const found = await readAll(store, tenantId, f, limit);
                 const expected = newestFirst(list).filter((e) => fits(e, f));
-                expect(found.map(({ id: _, ...rest }) => rest)).toEqual(expected);
+                expect(found.map(({ id: _id, seq: _seq, ...rest }) => rest)).toEqual(expected);
                 for (const width of [60_000, 7_200_000]) {
                   expect(await store.events.histogram(tenantId, f, width)).toEqual(histogram(list, f, width));
                 }
+                expect(await store.events.facets(tenantId, f, 2)).toEqual(facets(list, f, 2));
                 const [since, active] = [t0 + limit - 3, t0 + limit];
                 expect(await store.events.counts(tenantId, f.env, since, active)).toEqual(
                   counts(list, f.env, since, active),

@@ -216,6 +216,7 @@ export const aDeployment = (over: Partial<Deployment> = {}): Deployment => {
     attestation: hex128(`attested ${id}`),
     deployedBy: 'ada@example.org',
     createdAt: t0,
+    forced: false,
     ...over,
   };
 };
@@ -238,6 +239,10 @@ export function anApproval(over: Partial<Approval> = {}): Approval {
     timeoutEffect: 'deny',
     decisionSource: 'contract',
     contractName: null,
+    contracts: [{ name: 'ask-first', message: 'Is it urgent?' }],
+    principal: { user_id: 'ada', claims: { $gt: '' } },
+    sessionId: 'session-1',
+    callId: 'call-1',
     decidedBy: null,
     decidedAt: null,
     decisionReason: null,

@@ -282,7 +282,7 @@ export function keysContract(name: string, open: Open): void {
 
     it('finds a key by its hash, revoked or not', async () => {
       const { keys } = shared.get();
-      const key = aKey({ label: null, agentPattern: 'team-*', expiresAt: t0 + 7 });
+      const key = aKey({ env: null, label: null, agentPattern: 'team-*', expiresAt: t0 + 7 });
       await keys.insert(key);
       expect(await keys.byHash(key.hash)).toEqual(key);
       await keys.revoke(key.tenantId, key.id, t0 + 5);

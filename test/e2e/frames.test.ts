@@ -30,7 +30,7 @@ const contract = (message: string) => ({
   },
 });
 const bundleYaml = (name: string, text = 'no') =>
-  `metadata: {name: ${name}}\ncontracts:\n  - {id: a, type: pre, tool: x, when: {args.a: {exists: true}}, then: {effect: deny, message: ${text}}}\n`;
+  `apiVersion: service/v1\nkind: ContractBundle\nmetadata: {name: ${name}}\ndefaults: {mode: enforce}\ncontracts:\n  - {id: a, type: pre, tool: x, when: {args.a: {exists: true}}, then: {effect: deny, message: ${text}}}\n`;
 
 const call = async (method: string, path: string, body?: unknown, status = [200, 201, 204]) => {
   const answer = await hub.call(method, `/api/v1${path}`, {

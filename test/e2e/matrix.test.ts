@@ -3,12 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { api } from '../../src/api/index.ts';
 import type { RouteDeclaration } from '../../src/api/route.ts';
+import { bundleYaml } from '../handlers/library.ts';
 import { HubProcess } from './process.ts';
 
 const operatorToken = 'operator-token-of-at-least-32-characters';
 const hub = new HubProcess({
   OPERATOR_TOKEN: operatorToken,
   RATE_LIMIT_MAX_ATTEMPTS: '100000',
+  ALLOW_PRIVATE_OUTBOUND: 'true',
   LOG_LEVEL: 'warn',
 });
 const entries: [string, RouteDeclaration][] = Object.entries(api);
@@ -39,7 +41,7 @@ async function furnish(cookie: string): Promise<Side> {
     name: 'theirs',
     contracts: [{ contract_id: 'theirs', position: 10 }],
   });
-  await post('/api/v1/bundles', { yaml_content: 'metadata: {name: theirs}\ncontracts: []\n' });
+  await post('/api/v1/bundles', { yaml_content: bundleYaml('theirs') });
   const rule = await post('/api/v1/assignment-rules', {
     priority: 1,
     pattern: 'x*',
@@ -69,6 +71,11 @@ async function furnish(cookie: string): Promise<Side> {
       agent_manifest: { agent_id: 'theirs', policy_version: 'x', contracts: [] },
     },
   });
+  const channel = await post('/api/v1/notifications/channels', {
+    name: 'theirs',
+    channel_type: 'webhook',
+    config: { url: 'http://127.0.0.1:9/hook' },
+  });
   const events = await hub.call('GET', '/api/v1/events', { cookie });
   const email = 'further@example.com';
   const user = await post('/api/v1/users', { email, password: 'correct horse battery', is_admin: true });
@@ -83,6 +90,8 @@ async function furnish(cookie: string): Promise<Side> {
       rule_id: rule.id,
       approval_id: approval.body.id,
       event_id: events.body[0].id,
+      channel_id: channel.id,
+      delivery_id: '11111111-1111-4111-8111-111111111111',
       key: 'theirs',
       agent_id: 'theirs',
       user_id: user.user_id,
@@ -120,6 +129,8 @@ const absent: { [param: string]: string } = {
   rule_id: '00000000-0000-4000-8000-000000000000',
   approval_id: '00000000-0000-4000-8000-000000000000',
   event_id: '00000000-0000-4000-8000-000000000000',
+  channel_id: '00000000-0000-4000-8000-000000000000',
+  delivery_id: '00000000-0000-4000-8000-000000000000',
   contract_id: 'absent',
   name: 'absent',
   version: '1',
@@ -181,6 +192,9 @@ describe("another tenant's ids answer exactly as absent ones", () => {
       'GET',
       '/api/v1/events/histogram?since=2020-01-01T00:00:00Z&until=2020-01-02T00:00:00Z&agent_id={agent_id}',
     ],
+    ['the facets of an agent', 'GET', '/api/v1/events/facets?agent_id={agent_id}'],
+    ['an export of an agent', 'GET', '/api/v1/events/export?agent_id={agent_id}'],
+    ['a call', 'GET', '/api/v1/events?call_id={agent_id}'],
     ['deployments of a bundle', 'GET', '/api/v1/deployments?bundle_name={name}'],
     ['agents of a bundle', 'GET', '/api/v1/agents/status?bundle_name={name}'],
     [

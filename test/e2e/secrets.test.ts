@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { bundleYaml } from '../handlers/library.ts';
 import { HubProcess } from './process.ts';
 import { SseClient } from './sse.ts';
 
@@ -77,7 +78,7 @@ it('nothing that was secret in the main job and in failures of it is printed', a
   const stream = await SseClient.open(`${hub.url}/api/v1/stream?env=production`, {
     Authorization: `Bearer ${key}`,
   });
-  const yaml_content = 'metadata: {name: team}\ncontracts: []\n';
+  const yaml_content = bundleYaml('team');
   expect((await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content } })).status).toBe(201);
   await hub.call('POST', '/api/v1/bundles/team/1/deploy', { cookie, body: { env: 'production' } });
   await stream.next('contract_update');

@@ -211,6 +211,9 @@ it('have a status in pages, over all environments', async () => {
     });
     expect(seen.map(({ env, agent_id }) => `${env} ${agent_id}`)).toEqual(whole);
   }
+  expect((await status({ env: 'production' })).map(({ agent_id }) => agent_id)).toEqual(['a', 'c']);
+  const ofStaging = await t.call('agentStatus', { query: { env: 'staging', limit: '1' } }, user);
+  expect([ofStaging.body.agents.length, ofStaging.headers.Link]).toEqual([1, undefined]);
   const stranger = await t.tenant();
   const { headers } = await t.call('agentStatus', { query: { limit: '1' } }, user);
   const cursor = headers['X-Next-Cursor'] ?? '';

@@ -254,3 +254,56 @@ it.each([
 ])('are refused with %j', async (more) => {
   await expect(ask(more)).rejects.toMatchObject({ code: 'validation_failed' });
 });
+
+it('carry what the agent says of the call, and when they time out', async () => {
+  const context = {
+    contracts: [{ name: 'ask-first', message: 'Is it urgent?' }],
+    principal: { user_id: 'ada' },
+    session_id: 's1',
+    call_id: 'c1',
+  };
+  const made = await ask(context);
+  expect(made).toMatchObject({ ...context, expires_at: new Date(t.clock.now() + 60_000).toISOString() });
+  expect((await t.call('listApprovals', {}, user)).body).toMatchObject([context]);
+  expect(await ask()).toMatchObject({ contracts: null, principal: null, session_id: null, call_id: null });
+});
+
+it('are not refused for what is said besides: long texts are cut, a large principal gives way to its size', async () => {
+  const principal = { claims: { text: 'x'.repeat(20_000) } };
+  const contracts = [{ name: 'a', message: `${'x'.repeat(999)}🦄 and more` }];
+  const made = await ask({ principal, contracts });
+  expect(made.principal).toEqual({ _truncated: true, bytes: JSON.stringify(principal).length });
+  expect(made.contracts).toEqual([{ name: 'a', message: 'x'.repeat(999) }]);
+});
+
+it.each([
+  { contracts: [{ name: 'a' }] },
+  { contracts: Array(51).fill({ name: 'a', message: 'b' }) },
+  { principal: 'ada' },
+  { session_id: 'x'.repeat(256) },
+  { call_id: '' },
+])('are refused with %o', async (more) => {
+  await expect(ask(more)).rejects.toMatchObject({ code: 'validation_failed' });
+});
+
+it('are listed by agent, time and text, and their pages go on where they ended although others come', async () => {
+  const list = (query: { [name: string]: string }, as = user) => t.call('listApprovals', { query }, as);
+  const ids: string[] = [];
+  for (const agent of ['a', 'b', 'a', 'b', 'a']) {
+    ids.push((await ask({ message: `for ${agent}` }, t.key(user, 'production', agent))).id);
+    t.clock.advance(1000);
+  }
+  const found = async (query: { [name: string]: string }) =>
+    (await list(query)).body.map(({ id }) => ids.indexOf(id));
+  expect(await found({ agent_id: 'a' })).toEqual([4, 2, 0]);
+  expect(await found({ search: 'FOR B' })).toEqual([3, 1]);
+  const since = new Date(t.clock.now() - 2000).toISOString();
+  expect(await found({ since })).toEqual([4, 3]);
+  const first = await list({ limit: '2' });
+  const cursor = first.headers['X-Next-Cursor'] ?? '';
+  await ask({}, t.key(user, 'production', 'later'));
+  expect(await found({ limit: '2', cursor })).toEqual([2, 1]);
+  await expect(list({ cursor }, await t.tenant())).rejects.toMatchObject({ code: 'bad_request' });
+  await expect(list({ cursor: 'made-up' })).rejects.toMatchObject({ code: 'bad_request' });
+  await expect(list({ since: 'yesterday' })).rejects.toMatchObject({ code: 'validation_failed' });
+});

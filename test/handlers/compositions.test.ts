@@ -267,6 +267,7 @@ describe('assembly', () => {
         yaml_content: '',
         contracts_count: 0,
         validation_errors: [problem],
+        warnings: [],
       });
       await expect(deploy('staging', name)).rejects.toMatchObject({ code: 'unprocessable' });
     }
@@ -275,7 +276,12 @@ describe('assembly', () => {
   it('previews the YAML to the byte and writes nothing', async () => {
     await addComposition(t, user, 'team', [], full);
     t.newFrames();
-    expect(await preview()).toEqual({ yaml_content: golden, contracts_count: 3, validation_errors: [] });
+    expect(await preview()).toEqual({
+      yaml_content: golden,
+      contracts_count: 3,
+      validation_errors: [],
+      warnings: [],
+    });
     expect((await t.call('listBundles', {}, user)).body).toEqual([]);
     expect(frames()).toEqual([]);
   });
@@ -342,6 +348,7 @@ describe('assembly', () => {
       yaml_content: '',
       contracts_count: 0,
       validation_errors: ['Composition has no enabled contracts'],
+      warnings: [],
     });
     await expect(deploy()).rejects.toMatchObject({
       code: 'unprocessable',

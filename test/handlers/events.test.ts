@@ -315,3 +315,60 @@ it('are counted in buckets of time', async () => {
     code: 'unprocessable',
   });
 });
+
+it('are filtered by contract, run and call; the contracts of what repeats said count, too', async () => {
+  const of = (decision_name: string, run_id = 'run-1') => ({ payload: { decision_name, run_id } });
+  await ingest(event('1', of('x')), event('2', of('y', 'run-2')), event('3'));
+  await ingest(event('2', { verdict: 'call_would_deny', ...of('x') }));
+  const ids = async (query: { [name: string]: string }) =>
+    (await t.call('searchEvents', { query }, user)).body.map(({ call_id }) => call_id).sort();
+  expect(await ids({ decision_name: 'x' })).toEqual(['1', '2']);
+  expect(await ids({ decision_name: 'X' })).toEqual([]);
+  expect(await ids({ run_id: 'run-1' })).toEqual(['1']);
+  expect(await ids({ call_id: '3' })).toEqual(['3']);
+  expect(await ids({ call_id: '3', agent_id: 'agent-2' })).toEqual([]);
+  for (const bad of [{ decision_name: '' }, { run_id: 'x'.repeat(256) }, { call_id: '\u0000' }]) {
+    await expect(ids(bad)).rejects.toMatchObject({ code: 'validation_failed' });
+  }
+});
+
+it('are counted by the values that filters take: the 50 most frequent, and the others together', async () => {
+  const events = Array.from({ length: 60 }, (_, i) =>
+    event(`c${i}`, { agent_id: `agent-${i}`, tool_name: i < 40 ? 'read' : 'write' }),
+  );
+  await ingest(...events, event('more', { agent_id: 'agent-7', mode: 'observe' }));
+  const facets = async (query: { [name: string]: string } = {}, caller: KeyCaller | UserCaller = user) =>
+    (await t.call('eventFacets', { query }, caller)).body;
+  const all = await facets();
+  expect(all.total).toBe(61);
+  expect(all.facets.agent_id.top).toHaveLength(50);
+  expect(all.facets.agent_id.top[0]).toEqual({ value: 'agent-7', count: 2 });
+  expect(all.facets.agent_id.rest).toEqual({ values: 10, count: 10 });
+  expect(all.facets.tool_name).toEqual({
+    top: [
+      { value: 'read', count: 40 },
+      { value: 'write', count: 20 },
+      { value: 'read_file', count: 1 },
+    ],
+    rest: { values: 0, count: 0 },
+  });
+  expect((await facets({ mode: 'observe' })).facets.agent_id.top).toEqual([{ value: 'agent-7', count: 1 }]);
+  expect((await facets({}, t.key(user, 'staging'))).total).toBe(0);
+  expect((await facets({}, await t.tenant())).total).toBe(0);
+  const bound = { ...key, agentId: null, agentPattern: 'agent-1*' };
+  await expect(facets({}, bound)).rejects.toMatchObject({ code: 'forbidden' });
+  expect((await facets({ agent_id: 'agent-12' }, bound)).total).toBe(1);
+});
+
+it('are counted in buckets of 5 seconds over at most 2 hours', async () => {
+  await ingest(event('1'));
+  const ask = (hours: number, bucket_seconds: string) => {
+    const since = new Date(t.clock.now() - hours * 3_600_000).toISOString();
+    const until = new Date(t.clock.now() + 1).toISOString();
+    return t.call('eventHistogram', { query: { since, until, bucket_seconds } }, user);
+  };
+  expect((await ask(1.9, '5')).body).toMatchObject([{ allowed: 1 }]);
+  await expect(ask(2.1, '5')).rejects.toMatchObject({ code: 'unprocessable' });
+  expect((await ask(2.1, '60')).body).toMatchObject([{ allowed: 1 }]);
+  await expect(ask(1, '4')).rejects.toMatchObject({ code: 'validation_failed' });
+});

@@ -12,6 +12,7 @@ import { enforceLimit } from '../../src/app/rate-limit.ts';
 import type { Announcement } from '../../src/domain/announcement.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { agentsOf, dashboardsOf } from '../../src/domain/frame.ts';
+import { isOperatorRole } from '../../src/domain/principal.ts';
 import type { ApiKey, Login, User } from '../../src/domain/tenant.ts';
 import { type Budgets, createBudgets } from '../../src/http/budgets.ts';
 import { createCallers } from '../../src/http/caller.ts';
@@ -30,6 +31,43 @@ export const wire = {
   sessionCookie: 'service_session',
   keyPrefix: 'svk_',
 };
+
+/** Routes of an API whose errors are problem documents. */
+export const hostedTestRoutes = routes({
+  hostedEcho: {
+    method: 'POST',
+    path: '/v1/echo',
+    auth: ['hostedKey', 'operatorJwt'],
+    role: 'operator',
+    tag: 'test',
+    summary: 'Answers who called',
+    body: z.object({ text: z.string().max(5) }),
+    status: 201,
+    reply: z.unknown(),
+    errors: ['validation_failed'],
+  },
+  hostedForPeople: {
+    method: 'DELETE',
+    path: '/v1/echo',
+    auth: ['operatorJwt'],
+    role: 'admin',
+    tag: 'test',
+    summary: 'For people',
+    status: 200,
+    reply: z.unknown(),
+    errors: [],
+  },
+  hostedForKeys: {
+    method: 'PUT',
+    path: '/v1/echo',
+    auth: ['hostedKey'],
+    tag: 'test',
+    summary: 'For agents',
+    status: 200,
+    reply: z.unknown(),
+    errors: [],
+  },
+});
 
 export const testRoutes = routes({
   echo: {
@@ -314,6 +352,23 @@ export function edge(
     baseUrl: 'http://localhost:8000',
     sessionTtlMs,
     operatorToken: options.operatorToken === undefined ? 'operate-me' : options.operatorToken,
+    // Tokens of these tests are the word `token-` and a role.
+    operatorTokens: {
+      async identify(token) {
+        const role = token.slice('token-'.length);
+        if (!isOperatorRole(role)) throw new HubError('unauthenticated', 'no such token');
+        return {
+          tenantId: 't1',
+          issuer: 'https://issuer.example',
+          subject: 'ann',
+          display: 'ann@example.com',
+          role,
+          expiresAt: clock.now() + 1000,
+        };
+      },
+    },
+    failedSignIn: (network) =>
+      enforceLimit(operatorGuesses, { name: `failed ${network}`, max: 20, windowMs: 60_000 }),
     operatorGuess: (network) => enforceLimit(operatorGuesses, { name: network, max: 3, windowMs: 300_000 }),
   });
   const streams = recordingStreams();
@@ -333,7 +388,10 @@ export function edge(
   });
   const metrics = createMetrics();
   const pipeline = createPipeline({
-    tables: [testRoutes, keyRoutes],
+    families: [
+      { prefix: '', errors: 'detail', routes: { ...testRoutes, ...keyRoutes } },
+      { prefix: '/v1', errors: 'problem', routes: hostedTestRoutes },
+    ],
     serve: {
       echo: async (input, caller, request) => ({ ...input, caller: caller.kind, network: request.network }),
       getValue: async ({ params }) => params,
@@ -347,6 +405,9 @@ export function edge(
       broken: async () => {
         throw new TypeError('secret detail');
       },
+      hostedEcho: async (_input, caller) => ({ kind: caller.kind }),
+      hostedForPeople: async (_input, caller) => ({ kind: caller.kind }),
+      hostedForKeys: async (_input, caller) => ({ kind: caller.kind }),
       createKey: async () => ({}),
       listKeys: async () => [],
       revokeKey: async () => null,

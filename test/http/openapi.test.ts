@@ -1,16 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { keyRoutes } from '../../src/api/keys.ts';
+import type { ApiFamily, RouteTable } from '../../src/api/route.ts';
 import { openApiText } from '../../src/http/openapi.ts';
-import { testRoutes, wire } from './fixtures.ts';
+import { hostedTestRoutes, testRoutes, wire } from './fixtures.ts';
 
 const options = { title: 'Reeve', version: '0.1.0', baseUrl: 'http://localhost:8000', wire };
 
+const family = (routes: RouteTable): ApiFamily => ({ prefix: '', errors: 'detail', routes });
+const hosted: ApiFamily = { prefix: '/v1', errors: 'problem', routes: hostedTestRoutes };
+
 describe('the OpenAPI document', () => {
-  const text = openApiText([testRoutes, keyRoutes], options);
+  const text = openApiText([family(testRoutes), family(keyRoutes), hosted], options);
   const document = JSON.parse(text);
 
   it('is the same text whatever the order of the tables', () => {
-    expect(openApiText([keyRoutes, testRoutes], options)).toBe(text);
+    expect(openApiText([hosted, family(keyRoutes), family(testRoutes)], options)).toBe(text);
   });
 
   it('describes parameters, bodies, replies, errors and who may call', () => {
@@ -31,10 +35,19 @@ describe('the OpenAPI document', () => {
     expect(document.paths['/api/v1/sessions/{key}'].get.operationId).toBe('getValue');
   });
 
+  it('describes the errors of each API in the form that it writes', () => {
+    const { responses, security, description } = document.paths['/v1/echo'].post;
+    expect(responses['422'].content).toEqual({
+      'application/problem+json': { schema: { $ref: '#/components/schemas/ProblemDocument' } },
+    });
+    expect(security).toEqual([{ apiKey: [] }, { operatorToken: [] }]);
+    expect(description).toBe('An API key or an operator with a token of the role operator.');
+  });
+
   it('refuses two routes that share a schema without a name', () => {
     const { createKey } = keyRoutes;
     const again = { again: { ...createKey, path: '/api/v1/again' } };
-    expect(() => openApiText([keyRoutes, again], options)).toThrow('src/api/components.ts');
+    expect(() => openApiText([family(keyRoutes), family(again)], options)).toThrow('src/api/components.ts');
   });
 
   it('documents streams with their events', () => {

@@ -1,30 +1,29 @@
-// What the evaluator's threads do: each task as a call of the domain. Synchronous and without memory of earlier tasks.
+// What the evaluator's threads do: each task as a call of the domain. Synchronous; remembers nothing but compiled texts.
 import {
   type AcceptedKinds,
   assembleBundle,
+  compileBundle,
   decomposeBundle,
-  evaluateYaml,
   type JsonObject,
   lintBundle,
   maxContracts,
-  maxEvaluateDocuments,
   RuleError,
   readBundleHeader,
-  traceCondition,
   validateBundle,
 } from 'reeve-agent/rules';
 import { HubError } from '../../../src/domain/error.ts';
+import type { Finding } from '../../../src/domain/finding.ts';
 import {
   type Assembly,
   type AssemblyRequest,
   type BundleOutline,
   type BundleParts,
+  type CustomWords,
   type Evaluation,
-  type EvaluationRequest,
   maxBundle,
   tooLargeAssembly,
 } from '../../../src/ports/evaluator.ts';
-import { systemClock } from '../clock.ts';
+import { type EvaluateTask, evaluate } from './evaluation.ts';
 
 /** What bundles may say they are. Absent: any `<word>/v1`, `ContractBundle` and `Ruleset`. */
 export interface Accepted extends AcceptedKinds {
@@ -41,14 +40,22 @@ interface Tasks {
     readonly task: { readonly request: AssemblyRequest; readonly accepted: Accepted };
     readonly result: Assembly;
   };
+  readonly inspect: {
+    readonly task: { readonly yaml: string; readonly accepted: Accepted; readonly words: CustomWords };
+    readonly result: readonly Finding[];
+  };
   readonly evaluate: {
-    readonly task: { readonly request: EvaluationRequest; readonly accepted: Accepted };
+    readonly task: EvaluateTask;
     readonly result: Evaluation;
   };
 }
 
 export type Task = { [Kind in keyof Tasks]: { readonly kind: Kind } & Tasks[Kind]['task'] }[keyof Tasks];
 export type TaskResult<T extends Task> = Tasks[T['kind']]['result'];
+
+/** Names to compile with; nothing is run. */
+const stubs = ({ operators }: CustomWords) =>
+  Object.fromEntries(operators.map((name) => [name, () => false]));
 
 /** @throws HubError as the evaluator port says: what the engine finds wrong is `unprocessable` */
 export function perform(task: Task): TaskResult<Task> {
@@ -67,37 +74,34 @@ function dispatch(task: Task): TaskResult<Task> {
       return decomposeBundle(task.yaml, task.accepted);
     case 'assemble':
       return assemble(task.request, task.accepted);
+    case 'inspect':
+      return inspect(task.yaml, task.accepted, task.words);
     case 'evaluate':
-      return evaluate(task.request, task.accepted);
+      return evaluate(task);
   }
 }
 
-const bounds = /^Invalid contract YAML: ((?:more than|expected at most) \d+ (?:documents|contracts)[^()]*)/;
+/** A composed document may hold each of 100 contracts twice, the second time as a shadow. */
+const inDocument = { maxContracts: 2 * maxContracts };
 
-function evaluate(request: EvaluationRequest, accepted: Accepted): Evaluation {
-  const { yaml, call, toolArguments, output, session } = request;
-  const start = systemClock.monotonic();
-  try {
-    const result = evaluateYaml(yaml, call, {
-      engine: { ...accepted, toolArguments },
-      trace: traceCondition,
-      ...(output === undefined ? {} : { output }),
-      ...(session === undefined ? {} : { session }),
-    });
-    const elapsedMs = systemClock.monotonic() - start;
-    return {
-      ...result,
-      elapsedMs,
-      warnings: lintBundle(yaml, { ...accepted, maxDocuments: maxEvaluateDocuments }),
-    };
-  } catch (error) {
-    const exceeded = error instanceof RuleError ? bounds.exec(error.message)?.[1]?.trim() : undefined;
-    if (exceeded === undefined) throw error;
-    // Too many documents or contracts is a validation error, as of any other field.
-    throw new HubError('validation_failed', exceeded, {
-      problems: [{ loc: ['body', 'yaml_content'], msg: exceeded }],
-    });
-  }
+function inspect(yaml: string, accepted: Accepted, words: CustomWords): readonly Finding[] {
+  const options = { ...accepted, ...inDocument };
+  const result = compileBundle(yaml, { ...options, operators: stubs(words) });
+  if (result.ok) return lintBundle(yaml, { ...options, ...words });
+  const problems = result.problems.map(
+    ({ contract, path, line, column, message }): Finding => ({
+      severity: 'error',
+      code: 'invalid',
+      contract,
+      path,
+      line,
+      column,
+      // The place stands beside it.
+      message: message.replace(/ \(line \d+, column \d+\)$/, ''),
+      suggestion: null,
+    }),
+  );
+  return problems.sort((a, b) => a.line - b.line || a.column - b.column);
 }
 
 /** Definitions came as JSON, from a request or from YAML. */
@@ -124,10 +128,9 @@ function assemble(request: AssemblyRequest, accepted: Accepted): Assembly {
   });
   // Not sent to the caller's thread: indentation may make much of little.
   if (yaml.length > maxBundle || Buffer.byteLength(yaml) > maxBundle) return tooLargeAssembly;
-  // Each contract may stand there twice, the second time as a shadow.
   return {
     yaml,
     contracts: assembled,
-    problems: validateBundle(yaml, { ...accepted, maxContracts: 2 * maxContracts }),
+    problems: validateBundle(yaml, { ...accepted, ...inDocument, operators: request.words.operators }),
   };
 }

@@ -135,7 +135,8 @@ describe('a connected guard', () => {
     hub.on('POST /approvals', { status: 201, body: { id: 'a1', status: 'pending' } });
     const guard = await connect();
     const stream = await hub.stream();
-    const call = guard.run('deploy', { target: 'x' }, ok);
+    const principal = { user_id: 'ada', claims: { password: 'hunter2' } };
+    const call = guard.run('deploy', { target: 'x' }, ok, { principal, sessionId: 's1' });
     await until(() => hub.seen('POST /approvals').length === 1);
     stream.send('approval_decided', { approval_id: 'a1', status: 'approved', decided_by: 'ann' });
     expect(await call).toBe('ok');
@@ -145,6 +146,9 @@ describe('a connected guard', () => {
       timeout: 60,
       timeout_effect: 'deny',
       contract_name: 'ask',
+      principal: { user_id: 'ada', claims: { password: '[REDACTED]' } },
+      session_id: 's1',
+      call_id: guard.events.last().call_id,
     });
     expect(hub.seen('GET /approvals/a1')).toEqual([]);
   });

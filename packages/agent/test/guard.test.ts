@@ -386,6 +386,9 @@ describe('approvals', () => {
       decisionSource: 'yaml_precondition',
       contractName: 'ask',
       contracts: [{ name: 'ask', message: 'deploy?' }],
+      principal: null,
+      sessionId: guard.events.last().run_id,
+      callId: guard.events.last().call_id,
     });
     expect(JSON.stringify(guard.events.events)).not.toContain('full');
   });

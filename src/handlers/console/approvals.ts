@@ -13,6 +13,7 @@ import { HubError, notFound } from '../../domain/error.ts';
 import type { JsonObject } from '../../domain/library.ts';
 import { limitNames } from '../../domain/limit-names.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
+import { openCursor, sealCursor } from './cursor.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { iso, isoOrNull } from './render.ts';
 
@@ -26,6 +27,9 @@ const maxPerKey = 600;
 /** Bytes of JSON: the limit of the body. */
 const maxArgs = 1_048_576;
 
+/** Bytes of JSON. */
+const maxPrincipal = 16 * 1024;
+
 /** The store's list shows what is due as timed out, for at most so long before it is written. */
 const lazyMs = 15_000;
 /** Of all tenants; the sweep takes as many in a few seconds. */
@@ -38,16 +42,25 @@ export const approvals: Handlers<typeof approvalRoutes> = {
 
   async listApprovals(hub, { query }, caller) {
     const now = hub.clock.now();
-    const { status, env, offset } = query;
-    const filter = { env: env ?? null, ...omitUndefined({ status }) };
-    const { items, more } = await hub.store.approvals.list(caller.tenantId, filter, query, now);
+    const { tenantId } = caller;
+    const { status, env, agent_id: agentId, since, until, search, cursor, limit, offset } = query;
+    const filter = { env: env ?? null, ...omitUndefined({ status, agentId, since, until, search }) };
+    const scope = { tenantId, list: 'approvals' } as const;
+    const after = cursor === undefined ? undefined : readPlace(openCursor(hub, scope, cursor));
+    const page = { limit, offset, ...omitUndefined({ after }) };
+    const { items, more } = await hub.store.approvals.list(tenantId, filter, page, now);
     const settled = await settleAll(hub, items, now);
     // What was decided meanwhile is not shown, but it stood in the store's list: it counts in the offset.
     const places = settled.flatMap((approval, i) => (!status || approval.status === status ? [i] : []));
     const shown = places.flatMap((place) => settled[place] ?? []);
     return new List(shown.map(render), (sent) => {
       const next = places[sent] ?? items.length;
-      return next < items.length || more ? { offset: offset + next } : null;
+      if (next >= items.length && !more) return null;
+      // Who counts goes on counting; new approvals move what a number names, and a cursor not.
+      if (offset > 0 && after === undefined) return { offset: offset + next };
+      const last = items[next - 1];
+      if (!last) return null;
+      return { cursor: sealCursor(hub, scope, JSON.stringify([last.createdAt, last.id])), limit, offset: 0 };
     });
   },
 
@@ -79,6 +92,12 @@ export const approvals: Handlers<typeof approvalRoutes> = {
     return render({ ...decided, toolArgs: approval.toolArgs });
   },
 };
+
+/** A cursor was sealed by this hub: what it holds is what was written. */
+function readPlace(text: string): Pick<Approval, 'createdAt' | 'id'> {
+  const [createdAt, id] = JSON.parse(text) as [number, string];
+  return { createdAt, id };
+}
 
 const concerns = (key: KeyCaller, { env, agentId }: Approval): boolean =>
   env === key.env && scopeTest(key)(agentId);
@@ -145,6 +164,10 @@ export async function requestApproval(hub: Hub, caller: KeyCaller, body: NewAppr
     timeoutEffect: body.timeout_effect ?? (body.timeout_action === 'allow' ? 'allow' : 'deny'),
     decisionSource: body.decision_source ?? null,
     contractName: body.contract_name ?? null,
+    contracts: body.contracts ?? null,
+    principal: keptPrincipal(body.principal ?? null),
+    sessionId: body.session_id ?? null,
+    callId: body.call_id ?? null,
     decidedBy: null,
     decidedAt: null,
     decisionReason: null,
@@ -157,6 +180,12 @@ export async function requestApproval(hub: Hub, caller: KeyCaller, body: NewAppr
     .ask('environment', key, 'requestApproval', { approval })
     .catch((error: unknown) => forgetArgs(hub, approval, error));
   return render({ ...stored, toolArgs });
+}
+
+/** What is too large to be kept must not cost the approval. */
+function keptPrincipal(principal: JsonObject | null): JsonObject | null {
+  const bytes = Buffer.byteLength(JSON.stringify(principal));
+  return bytes > maxPrincipal ? { ...truncated(bytes) } : principal;
 }
 
 /** Keeps arguments that do not go with their approval; returns the bytes of any. @throws HubError payload_too_large, quota_exceeded, disk_full */
@@ -217,9 +246,14 @@ const render = (approval: Approval) => ({
   timeout_effect: approval.timeoutEffect,
   decision_source: approval.decisionSource,
   contract_name: approval.contractName,
+  contracts: approval.contracts === null ? null : [...approval.contracts],
+  principal: approval.principal,
+  session_id: approval.sessionId,
+  call_id: approval.callId,
   decided_by: approval.decidedBy,
   decided_at: isoOrNull(approval.decidedAt),
   decision_reason: approval.decisionReason,
   decided_via: approval.decidedVia,
   created_at: iso(approval.createdAt),
+  expires_at: iso(approval.deadline),
 });

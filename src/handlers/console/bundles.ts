@@ -2,6 +2,7 @@
 import type { bundleRoutes } from '../../api/bundles.ts';
 import { encodeSignature, provenance } from '../../api/signature.ts';
 import type { BundleVersion, Deployment } from '../../domain/deployment.ts';
+import type { Finding } from '../../domain/finding.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { Handlers } from './hub.ts';
 import { listOf } from './pages.ts';
@@ -29,11 +30,16 @@ const renderDeployment = (deployment: Deployment) => ({
   sequence: deployment.sequence,
   deployed_by: deployment.deployedBy,
   created_at: iso(deployment.createdAt),
+  forced: deployment.forced,
 });
 
+export const renderFindings = (findings: readonly Finding[]) => findings.map((finding) => ({ ...finding }));
+
 export const bundles: Handlers<typeof bundleRoutes> = {
-  uploadBundle: async ({ app }, { body }, caller) =>
-    renderVersion(await app.bundles.upload(principalOf(caller), body.yaml_content)),
+  async uploadBundle({ app }, { body }, caller) {
+    const { bundle, warnings } = await app.bundles.upload(principalOf(caller), body.yaml_content);
+    return { ...renderVersion(bundle), warnings: renderFindings(warnings) };
+  },
 
   async listBundles({ app }, { query }, caller) {
     const principal = principalOf(caller);
@@ -83,11 +89,25 @@ export const bundles: Handlers<typeof bundleRoutes> = {
   getBundleYaml: ({ app }, { params }, caller) =>
     app.bundles.yaml(principalOf(caller), params.name, params.version),
 
-  async deployBundle({ app }, { params, body }, caller) {
-    const principal = principalOf(caller);
-    // A version that is not there is told before the environment is asked.
-    await app.bundles.version(principal, params.name, params.version);
-    return renderDeployment(await app.deployments.deploy(principal, body.env, params.name, params.version));
+  async deployBundle({ app }, { params, query, body }, caller) {
+    const { deployment, warnings } = await app.deployments.deploy(
+      principalOf(caller),
+      body.env,
+      params.name,
+      params.version,
+      query.force,
+    );
+    return { ...renderDeployment(deployment), warnings: renderFindings(warnings) };
+  },
+
+  async deleteBundle({ app }, { params }, caller) {
+    await app.bundles.remove(principalOf(caller), params.name);
+    return null;
+  },
+
+  async undeployBundle({ app }, { query }, caller) {
+    await app.deployments.undeploy(principalOf(caller), query.env, query.bundle_name);
+    return null;
   },
 
   async listDeployments({ app }, { query }, caller) {

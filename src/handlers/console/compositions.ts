@@ -3,6 +3,7 @@ import type { compositionRoutes } from '../../api/compositions.ts';
 import type { CompositionView } from '../../app/compositions.ts';
 import { HubError } from '../../domain/error.ts';
 import type { CompositionSummary } from '../../ports/library.ts';
+import { renderFindings } from './bundles.ts';
 import type { Handlers } from './hub.ts';
 import { listOf } from './pages.ts';
 import { principalOf } from './principal.ts';
@@ -90,19 +91,21 @@ export const compositions: Handlers<typeof compositionRoutes> = {
   },
 
   async previewComposition({ app }, { params }, caller) {
-    const assembly = await app.compositions.preview(principalOf(caller), params.name);
+    const { assembly, warnings } = await app.compositions.preview(principalOf(caller), params.name);
     return {
       yaml_content: assembly.yaml,
       contracts_count: assembly.contracts.length,
       validation_errors: [...assembly.problems],
+      warnings: renderFindings(warnings),
     };
   },
 
-  async deployComposition({ app }, { params, body }, caller) {
-    const { version, deployments, assembly } = await app.compositions.deploy(
+  async deployComposition({ app }, { params, query, body }, caller) {
+    const { version, deployments, assembly, warnings } = await app.compositions.deploy(
       principalOf(caller),
       params.name,
       body.env,
+      query.force,
     );
     const [deployment] = deployments;
     if (!deployment) throw new HubError('internal', 'The deployment was not made.');
@@ -111,6 +114,8 @@ export const compositions: Handlers<typeof compositionRoutes> = {
       bundle_version: version.version,
       contracts_assembled: assembly.contracts.map((contract) => ({ ...contract })),
       deployment_id: deployment.id,
+      forced: deployment.forced,
+      warnings: renderFindings(warnings),
     };
   },
 };

@@ -6,7 +6,7 @@ import type { Hub } from './hub.ts';
 export interface CursorScope {
   readonly tenantId: string;
   /** One word. */
-  readonly list: 'events' | 'agent_status' | 'registrations';
+  readonly list: 'events' | 'agent_status' | 'registrations' | 'agents' | 'approvals';
 }
 
 const prefixOf = ({ tenantId, list }: CursorScope): string => `${tenantId} ${list} `;

@@ -1,26 +1,26 @@
 // Audit events: stored, then announced; searched and counted. The check of a batch is in ingest.ts.
 import { environmentKey } from '../../../actors/protocol.ts';
-import { type Caller, List } from '../../api/call.ts';
+import { type Caller, List, Streamed } from '../../api/call.ts';
 import type { eventRoutes } from '../../api/events.ts';
-import { shortenedMap } from '../../api/listed.ts';
-import { agentOf, outsideScope, requireAgent } from '../../app/acting-agent.ts';
+import { agentOf, outsideScope } from '../../app/acting-agent.ts';
 import { enforceLimit } from '../../app/rate-limit.ts';
 import { turns } from '../../concurrency/event-loop-budget.ts';
 import { scopeTest } from '../../domain/agent-scope.ts';
 import { HubError, notFound } from '../../domain/error.ts';
-import type { EventInput, Ingested, StoredEvent } from '../../domain/event.ts';
+import type { EventInput, Ingested } from '../../domain/event.ts';
 import type { RepairContext } from '../../domain/event-repair.ts';
+import type { Facet } from '../../domain/facet.ts';
 import { hasControl, isWellFormed } from '../../domain/ids.ts';
-import { renderInstant } from '../../domain/instant.ts';
 import { limitNames } from '../../domain/limit-names.ts';
-import { omitUndefined } from '../../domain/omit-undefined.ts';
-import type { EventFilter } from '../../ports/events.ts';
+import { type FacetName, facetNames } from '../../ports/events.ts';
 import { openCursor, sealCursor } from './cursor.ts';
+import { csvHeader, csvLine, ndjsonLine, piecesOf } from './event-lines.ts';
+import { filterOf, isSeen, render, renderListed } from './event-query.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { type Batch, type Rejection, readBatch } from './ingest.ts';
 import { touchAgents } from './last-seen.ts';
+import { principalOf } from './principal.ts';
 import { iso } from './render.ts';
-import { envSeen } from './scope.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
@@ -29,9 +29,25 @@ const maxSmallPosts = 600;
 const fewEvents = 10;
 const minuteMs = 60_000;
 const maxBuckets = 11_000;
+/** Seconds: narrower buckets than `narrow` are counted over `narrowRange` at most. */
+const narrow = 60;
+const narrowRange = 2 * 3600;
+/** Values that a facet names. */
+const facetLimit = 50;
 
 /** Events stored in one go: a large batch is stored in several, so that others are served between. */
 const storedAtOnce = 1000;
+
+/** The fields of facets as filters name them. */
+const facetWords = {
+  agentId: 'agent_id',
+  toolName: 'tool_name',
+  verdict: 'verdict',
+  mode: 'mode',
+  decisionName: 'decision_name',
+  env: 'env',
+} as const satisfies { readonly [F in FacetName]: string };
+type FacetWord = (typeof facetWords)[FacetName];
 
 /** What of a batch is not stored, while the rest is. */
 interface Refused {
@@ -63,6 +79,30 @@ export const events: Handlers<typeof eventRoutes> = {
     return render(event);
   },
 
+  async eventFacets(hub, { query }, caller) {
+    const { events: total, by } = await hub.store.events.facets(
+      caller.tenantId,
+      filterOf(query, caller),
+      facetLimit,
+    );
+    const shown = ({ top, rest }: Facet) => ({ top: [...top], rest });
+    const facets = Object.fromEntries(facetNames.map((name) => [facetWords[name], shown(by[name])]));
+    return { total, facets: facets as { [W in FacetWord]: ReturnType<typeof shown> } };
+  },
+
+  async exportEvents(hub, { query }, caller) {
+    const { pages, end } = hub.app.eventExports.start(principalOf(caller), filterOf(query, caller));
+    const isCsv = query.format === 'csv';
+    const name = `events-${iso(hub.clock.now()).slice(0, 19).replaceAll(':', '')}.${query.format}`;
+    return new Streamed(piecesOf(pages, isCsv ? csvLine : ndjsonLine, isCsv ? csvHeader : ''), {
+      headers: {
+        'Content-Type': isCsv ? 'text/csv; charset=utf-8' : 'application/x-ndjson',
+        'Content-Disposition': `attachment; filename="${name}"`,
+      },
+      ended: end,
+    });
+  },
+
   async eventHistogram(hub, { query }, caller) {
     const bucketMs = query.bucket_seconds * 1000;
     if (query.until <= query.since) return [];
@@ -70,6 +110,12 @@ export const events: Handlers<typeof eventRoutes> = {
       throw new HubError(
         'unprocessable',
         `The range holds more than ${maxBuckets} buckets: choose larger bucket_seconds.`,
+      );
+    }
+    if (query.bucket_seconds < narrow && query.until - query.since > narrowRange * 1000) {
+      throw new HubError(
+        'unprocessable',
+        `bucket_seconds below ${narrow} need a range of at most 2 hours: choose a shorter range or larger buckets.`,
       );
     }
     const buckets = await hub.store.events.histogram(caller.tenantId, filterOf(query, caller), bucketMs);
@@ -268,65 +314,3 @@ function runOf(
 
 const nameIn = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' && value.length <= 255 && !hasControl(value) ? value : null;
-
-interface Query {
-  readonly agent_id?: string | undefined;
-  readonly tool_name?: string | undefined;
-  readonly verdict?: string | undefined;
-  readonly mode?: 'enforce' | 'observe' | undefined;
-  readonly env?: 'production' | 'staging' | 'development' | undefined;
-  readonly since?: number | undefined;
-  readonly until?: number | undefined;
-  readonly search?: string | undefined;
-}
-
-const filterOf = (query: Query, caller: Extract<Caller, { kind: 'user' | 'key' }>): EventFilter => ({
-  env: envSeen(caller, query.env),
-  ...omitUndefined({
-    agentId: agentSeen(caller, query.agent_id),
-    toolName: query.tool_name,
-    verdict: query.verdict,
-    mode: query.mode,
-    since: query.since,
-    until: query.until,
-    search: query.search,
-  }),
-});
-
-/** The agent whose events a caller sees; absent: every one's. @throws HubError forbidden when a key that is bound to agents names none of them */
-function agentSeen(
-  caller: Extract<Caller, { kind: 'user' | 'key' }>,
-  asked: string | undefined,
-): string | undefined {
-  if (caller.kind === 'user' || caller.agentPattern === null) return asked;
-  const agentId = asked ?? agentOf(caller);
-  requireAgent(caller, agentId);
-  return agentId;
-}
-
-const isSeen = ({ env, agent_id }: StoredEvent, caller: Extract<Caller, { kind: 'user' | 'key' }>): boolean =>
-  caller.kind === 'user' || (env === caller.env && scopeTest(caller)(agent_id));
-
-const render = (event: StoredEvent) => ({
-  id: event.id,
-  call_id: event.unnamed ? null : event.call_id,
-  agent_id: event.agent_id,
-  sent_by: event.sent_by ?? null,
-  tool_name: event.tool_name,
-  verdict: event.verdict,
-  mode: event.mode,
-  timestamp: renderInstant(event.timestamp),
-  payload: event.payload,
-  env: event.env,
-  created_at: iso(event.createdAt),
-  ...(event.truncated ? { truncated: [...event.truncated] } : {}),
-  outcomes: event.outcomes.map((outcome) => ({
-    ...outcome,
-    timestamp: renderInstant(outcome.timestamp),
-    sent_by: outcome.sent_by === event.agent_id ? null : (outcome.sent_by ?? null),
-  })),
-});
-
-/** What agents count and filter by stays readable beside a large argument. */
-const renderListed = (event: StoredEvent) =>
-  render(event.payload === null ? event : { ...event, payload: shortenedMap(event.payload) });

@@ -1,5 +1,5 @@
 // What handlers work with: the use cases, what no use case needs, and the types of handlers. Holds no logic.
-import type { CallerOf, List, Reply, Request } from '../../api/call.ts';
+import type { CallerOf, List, Reply, Request, Streamed } from '../../api/call.ts';
 import type { Input, ReplyBody, RouteDeclaration } from '../../api/route.ts';
 import type { App } from '../../app/index.ts';
 import type { AppPorts } from '../../app/ports.ts';
@@ -19,7 +19,7 @@ export type Handler<R extends RouteDeclaration> = (
   input: Input<R>,
   caller: CallerOf<R['auth']>,
   request: Request,
-) => Promise<ReplyBody<R> | Reply<ReplyBody<R>> | PageOf<ReplyBody<R>>>;
+) => Promise<ReplyBody<R> | Reply<ReplyBody<R>> | PageOf<ReplyBody<R>> | StreamedOf<R>>;
 
 /** A page of the list that a route declares. */
 type PageOf<B> = B extends readonly (infer T)[]
@@ -27,6 +27,11 @@ type PageOf<B> = B extends readonly (infer T)[]
   : B extends { readonly [field: string]: readonly (infer T)[] }
     ? List<T>
     : never;
+
+/** What a route may answer that declares a download of a media type. */
+type StreamedOf<R extends RouteDeclaration> = R extends { readonly download: true; readonly media: string }
+  ? Streamed
+  : never;
 
 /** One handler for each route of a table that is not a stream; a missing one does not compile. */
 export type Handlers<T extends { readonly [name: string]: RouteDeclaration }> = {

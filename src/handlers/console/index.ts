@@ -14,6 +14,7 @@ import { health } from './health.ts';
 import type { Handlers } from './hub.ts';
 import { keys } from './keys.ts';
 import { operator } from './operator.ts';
+import { operatorTokens } from './operator-tokens.ts';
 import { overview } from './overview.ts';
 import { rules } from './rules.ts';
 import { sessions } from './sessions.ts';
@@ -26,6 +27,7 @@ export const handlers: Handlers<typeof api> = {
   ...auth,
   ...users,
   ...operator,
+  ...operatorTokens,
   ...health,
   ...keys,
   ...contracts,

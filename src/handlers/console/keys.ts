@@ -1,57 +1,29 @@
-// API keys: made, listed, revoked. Decides nothing about who may: the declaration does.
+// API keys in the console's words.
 import type { keyRoutes } from '../../api/keys.ts';
-import { validationFailed } from '../../api/validation.ts';
-import { notFound } from '../../domain/error.ts';
 import type { ApiKey } from '../../domain/tenant.ts';
 import type { Handlers } from './hub.ts';
 import { listOf } from './pages.ts';
+import { principalOf } from './principal.ts';
 import { iso, isoOrNull } from './render.ts';
 
 export const keys: Handlers<typeof keyRoutes> = {
   async createKey(hub, { body }, caller) {
-    const random = hub.secrets.token(32);
-    const lead = `${hub.settings.wire.keyPrefix}${body.env}_`;
-    const key = `${lead}${random}`;
-    const now = hub.clock.now();
-    const expiresAt = body.expires_at ?? null;
-    if (expiresAt !== null && expiresAt <= now) {
-      throw validationFailed([{ loc: ['body', 'expires_at'], msg: 'must be in the future' }]);
-    }
-    const record = {
-      id: hub.secrets.uuid(),
-      tenantId: caller.tenantId,
+    const { record, key } = await hub.app.keys.create(principalOf(caller), {
       env: body.env,
       label: body.label,
-      prefix: `${lead}${random.slice(0, 8)}`,
-      hash: hub.secrets.sha256(key),
       agentPattern: body.agent_pattern ?? null,
-      createdBy: caller.email,
-      createdAt: now,
-      expiresAt,
-      lastUsedAt: null,
-      revokedAt: null,
-    };
-    await hub.store.keys.insert(record);
-    const { id, tenantId, env, label } = record;
-    await hub.announcer.announce([{ kind: 'apiKeyCreated', tenantId, keyId: id, env, label }]);
+      expiresAt: body.expires_at ?? null,
+    });
     return { ...render(record), key };
   },
 
   async listKeys(hub, { query }, caller) {
-    const page = await hub.store.keys.list(caller.tenantId, query);
+    const page = await hub.app.keys.list(principalOf(caller), query);
     return listOf(page, query, (key) => ({ ...render(key), last_used_at: isoOrNull(key.lastUsedAt) }));
   },
 
   async revokeKey(hub, { params }, caller) {
-    const key = await hub.store.keys.revoke(caller.tenantId, params.key_id, hub.clock.now());
-    if (!key) throw notFound('API key not found or already revoked.');
-    await hub.broadcast.control({
-      kind: 'key_revoked',
-      tenantId: key.tenantId,
-      keyId: key.id,
-      keyHash: key.hash,
-    });
-    await hub.announcer.announce([{ kind: 'apiKeyRevoked', tenantId: key.tenantId, keyId: key.id }]);
+    await hub.app.keys.revoke(principalOf(caller), params.key_id);
     return null;
   },
 };

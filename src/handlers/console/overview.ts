@@ -6,9 +6,9 @@ import { envSeen } from './scope.ts';
 const hourMs = 3_600_000;
 
 export const overview: Handlers<typeof overviewRoutes> = {
-  async statsOverview(hub, _input, caller) {
+  async statsOverview(hub, { query }, caller) {
     const { tenantId } = caller;
-    const env = envSeen(caller, undefined);
+    const env = envSeen(caller, query.env);
     const now = hub.clock.now();
     const [pending, agents, counts] = await Promise.all([
       hub.store.approvals.countPending(tenantId, env, now),

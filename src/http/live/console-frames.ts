@@ -95,7 +95,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
       ),
 
     bundleDeployed(announced) {
-      const { tenantId, id, bundleName, version, env, deployedBy } = announced.deployment;
+      const { tenantId, id, bundleName, version, env, deployedBy, forced } = announced.deployment;
       const agents = update(announced, { idempotencyKey: signed(announced) });
       const audience = dashboardsOf(tenantId);
       const key = `deployment:${id}`;
@@ -110,11 +110,24 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
             version,
             env,
             deployed_by: deployedBy,
+            ...(forced ? { forced } : {}),
           }),
           key,
         ),
       ];
     },
+    bundleUndeployed: ({ deployment: { tenantId, id, bundleName, env }, undeployedBy }) =>
+      toDashboards(
+        tenantId,
+        forDashboards('bundle_deployed', {
+          bundle_name: bundleName,
+          version: null,
+          env,
+          deployed_by: undeployedBy,
+          undeployed: true,
+        }),
+        `deployment:${id}:ended`,
+      ),
     deploymentResigned: (announced) => [update(announced, { idempotencyKey: signed(announced) })],
     deploymentDue: ({ agentId, ...announced }) => [
       update(announced, agentId === null ? {} : { agent: agentId }),

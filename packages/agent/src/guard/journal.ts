@@ -37,20 +37,26 @@ export type CallFacts = Pick<
   | 'mode'
 > & { readonly tool_args: object; readonly principal: Principal | null };
 
+/** A principal as records and the hub's approvals show it. */
+export const redactedPrincipal = (
+  redaction: JournalPorts['redaction'],
+  principal: Principal | null,
+): Principal | null =>
+  principal && {
+    ...principal,
+    claims: redaction.redactArgs(principal.claims ?? {}) as Principal['claims'] & object,
+  };
+
 export class Journal {
   readonly #ports: JournalPorts;
   readonly #facts: CallFacts;
 
   constructor(ports: JournalPorts, facts: CallFacts) {
     this.#ports = ports;
-    const { principal } = facts;
     this.#facts = {
       ...facts,
       tool_args: ports.redaction.redactArgs(facts.tool_args) as object,
-      principal: principal && {
-        ...principal,
-        claims: ports.redaction.redactArgs(principal.claims ?? {}) as Principal['claims'] & object,
-      },
+      principal: redactedPrincipal(ports.redaction, facts.principal),
     };
   }
 

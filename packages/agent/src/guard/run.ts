@@ -1,6 +1,6 @@
 // The path of one live call: attempt, hooks, contracts, approval, the tool, post contracts, and a record of each step.
 import { randomUUID } from 'node:crypto';
-import type { ApprovalBackend, ApprovalOutcome } from '../approvals.ts';
+import type { ApprovalBackend, ApprovalOutcome, ApprovalRequest } from '../approvals.ts';
 import type { AuditAction, AuditRecord, GuardMode, Principal, RuleEvaluated } from '../record.ts';
 import { textOf } from '../rules/evaluate/call.ts';
 import {
@@ -16,9 +16,9 @@ import { sayTheSame, shownToPeople } from './arguments.ts';
 import { DeniedError, type RunOptions, type ToolArgs } from './call.ts';
 import { askAfter, askContract, type CodeContract, type ContractType } from './contract.ts';
 import { RunCounters } from './counters.ts';
-import { argumentsChanged, type Denial, denialOf, refusedByPeople } from './denial.ts';
+import { argumentsChanged, askingContracts, type Denial, denialOf, refusedByPeople } from './denial.ts';
 import { askHooks, type BeforeHook, type HookCall } from './hook.ts';
-import { Journal, type JournalPorts } from './journal.ts';
+import { Journal, type JournalPorts, redactedPrincipal } from './journal.ts';
 import { looksSuccessful, replaceText } from './output.ts';
 import type { Policy } from './policy.ts';
 
@@ -66,6 +66,7 @@ export class GovernedCall<A extends object, R> {
   readonly #journal: Journal;
   readonly #counters: RunCounters;
   readonly #span: CallSpan;
+  readonly #context: Pick<ApprovalRequest, 'principal' | 'sessionId' | 'callId'>;
   readonly #callId = randomUUID();
   #counts: Counters = { attempts: 0, executions: 0, toolExecutions: 0 };
   #hooks: AuditRecord['hooks_evaluated'] = [];
@@ -79,6 +80,8 @@ export class GovernedCall<A extends object, R> {
     this.#options = options;
     const { environment, principal } = place;
     const { metadata = {}, cwd = null } = options;
+    const onBehalfOf = redactedPrincipal(parts.redaction, principal);
+    this.#context = { principal: onBehalfOf, sessionId: place.runId, callId: this.#callId };
     this.#args = args;
     this.#shown = shownToPeople(judged);
     this.#input = { tool, args: judged, environment, principal, metadata, cwd };
@@ -209,7 +212,8 @@ export class GovernedCall<A extends object, R> {
           timeoutEffect: terms.timeoutEffect,
           decisionSource: asked.source,
           contractName: asked.name,
-          contracts: decision.asks,
+          contracts: askingContracts(decision),
+          ...this.#context,
         },
         this.#options.signal,
       );

@@ -13,14 +13,24 @@ export interface Approval {
   readonly timeout_effect: "deny" | "allow";
   readonly decision_source: string | null;
   readonly contract_name: string | null;
+  readonly contracts: readonly AskingContract[] | Truncated | null;
+  readonly principal: JsonObject | Truncated | null;
+  readonly session_id: string | null;
+  readonly call_id: string | null;
   readonly decided_by: string | null;
   readonly decided_at: Instant | null;
   readonly decision_reason: string | null;
   readonly decided_via: string | null;
   readonly created_at: Instant;
+  readonly expires_at: Instant;
 }
 
 export type ApprovalStatus = "pending" | "approved" | "denied" | "timeout";
+
+export interface AskingContract {
+  readonly name: string;
+  readonly message: string;
+}
 
 export interface CreateApprovalRequest {
   readonly agent_id?: string | null | undefined;
@@ -32,6 +42,13 @@ export interface CreateApprovalRequest {
   readonly timeout_action?: "block" | "deny" | "allow" | undefined;
   readonly decision_source?: string | null | undefined;
   readonly contract_name?: string | null | undefined;
+  readonly contracts?: readonly {
+    readonly name: string;
+    readonly message: string;
+  }[] | null | undefined;
+  readonly principal?: JsonObject | null | undefined;
+  readonly session_id?: string | null | undefined;
+  readonly call_id?: string | null | undefined;
 }
 
 export interface DecideApprovalRequest {
@@ -52,11 +69,16 @@ export type ListApprovalsReply = readonly ({
   readonly timeout_effect: "deny" | "allow";
   readonly decision_source: string | null;
   readonly contract_name: string | null;
+  readonly contracts: readonly AskingContract[] | Truncated | null;
+  readonly principal: JsonObject | Truncated | null;
+  readonly session_id: string | null;
+  readonly call_id: string | null;
   readonly decided_by: string | null;
   readonly decided_at: Instant | null;
   readonly decision_reason: string | Truncated | null;
   readonly decided_via: string | null;
   readonly created_at: Instant;
+  readonly expires_at: Instant;
 })[];
 
 export interface ApprovalsOperations {
@@ -67,10 +89,10 @@ export interface ApprovalsOperations {
     };
     readonly reply: Approval;
   };
-  /** Approvals, newest first. A signed-in user. */
+  /** Approvals, newest first; Link and X-Next-Cursor name the next page. A signed-in user. */
   readonly listApprovals: {
     readonly input: {
-      readonly query?: { readonly status?: ApprovalStatus | undefined; readonly env?: Environment | undefined; readonly limit?: number | undefined; readonly offset?: number | undefined; } | undefined;
+      readonly query?: { readonly status?: ApprovalStatus | undefined; readonly env?: Environment | undefined; readonly agent_id?: string | undefined; readonly since?: string | undefined; readonly until?: string | undefined; readonly search?: string | undefined; readonly cursor?: string | undefined; readonly limit?: number | undefined; readonly offset?: number | undefined; } | undefined;
     };
     readonly reply: ListApprovalsReply;
   };

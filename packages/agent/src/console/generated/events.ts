@@ -25,6 +25,7 @@ export interface AuditEvent {
   readonly env: string;
   readonly created_at: Instant;
   readonly truncated?: readonly string[] | undefined;
+  readonly sample?: boolean | undefined;
   readonly outcomes: readonly AuditEventOutcome[];
 }
 
@@ -50,6 +51,29 @@ export interface AuditEventOutcome {
   readonly decision_name: string | null;
   readonly reason: string | null;
   readonly sent_by: string | null;
+}
+
+export interface EventFacet {
+  readonly top: readonly {
+    readonly value: string;
+    readonly count: number;
+  }[];
+  readonly rest: {
+    readonly values: number;
+    readonly count: number;
+  };
+}
+
+export interface EventFacetsReply {
+  readonly total: number;
+  readonly facets: {
+    readonly agent_id: EventFacet;
+    readonly tool_name: EventFacet;
+    readonly verdict: EventFacet;
+    readonly mode: EventFacet;
+    readonly decision_name: EventFacet;
+    readonly env: EventFacet;
+  };
 }
 
 export type EventHistogramReply = readonly {
@@ -87,6 +111,7 @@ export type SearchEventsReply = readonly ({
   readonly env: string;
   readonly created_at: Instant;
   readonly truncated?: readonly string[] | undefined;
+  readonly sample?: boolean | undefined;
   readonly outcomes: readonly AuditEventOutcome[] | Truncated;
 })[];
 
@@ -101,7 +126,7 @@ export interface EventsOperations {
   /** Events, newest first; X-Next-Cursor and Link carry the cursor of the next page, which may also follow a short one. The largest values of a payload over 4 KiB give way to their size. An API key or a signed-in user. */
   readonly searchEvents: {
     readonly input: {
-      readonly query?: { readonly agent_id?: string | undefined; readonly tool_name?: string | undefined; readonly verdict?: string | undefined; readonly mode?: Mode | undefined; readonly env?: Environment | undefined; readonly since?: string | undefined; readonly until?: string | undefined; readonly search?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; } | undefined;
+      readonly query?: { readonly agent_id?: string | undefined; readonly tool_name?: string | undefined; readonly verdict?: string | undefined; readonly mode?: Mode | undefined; readonly env?: Environment | undefined; readonly decision_name?: string | undefined; readonly run_id?: string | undefined; readonly call_id?: string | undefined; readonly search?: string | undefined; readonly since?: string | undefined; readonly until?: string | undefined; readonly limit?: number | undefined; readonly cursor?: string | undefined; } | undefined;
     };
     readonly reply: SearchEventsReply;
   };
@@ -112,10 +137,24 @@ export interface EventsOperations {
     };
     readonly reply: AuditEvent;
   };
+  /** How many of the events that fit each agent, tool, verdict, mode, contract and environment has: the 50 most frequent values of each, and the others together. An API key or a signed-in user. */
+  readonly eventFacets: {
+    readonly input: {
+      readonly query?: { readonly agent_id?: string | undefined; readonly tool_name?: string | undefined; readonly verdict?: string | undefined; readonly mode?: Mode | undefined; readonly env?: Environment | undefined; readonly decision_name?: string | undefined; readonly run_id?: string | undefined; readonly call_id?: string | undefined; readonly search?: string | undefined; readonly since?: string | undefined; readonly until?: string | undefined; } | undefined;
+    };
+    readonly reply: EventFacetsReply;
+  };
+  /** All events that fit, newest first, as a download of any size: NDJSON, or CSV (text/csv) in which cells that begin like a formula have an apostrophe in front. Two of a tenant run at once; one that cannot be finished is cut off. A signed-in user. */
+  readonly exportEvents: {
+    readonly input: {
+      readonly query?: { readonly agent_id?: string | undefined; readonly tool_name?: string | undefined; readonly verdict?: string | undefined; readonly mode?: Mode | undefined; readonly env?: Environment | undefined; readonly decision_name?: string | undefined; readonly run_id?: string | undefined; readonly call_id?: string | undefined; readonly search?: string | undefined; readonly since?: string | undefined; readonly until?: string | undefined; readonly format?: "ndjson" | "csv" | undefined; } | undefined;
+    };
+    readonly reply: string;
+  };
   /** Counts per bucket of time; buckets without events are left out, until is exclusive. An API key or a signed-in user. */
   readonly eventHistogram: {
     readonly input: {
-      readonly query: { readonly agent_id?: string | undefined; readonly tool_name?: string | undefined; readonly verdict?: string | undefined; readonly mode?: Mode | undefined; readonly env?: Environment | undefined; readonly since: string; readonly until: string; readonly search?: string | undefined; readonly bucket_seconds?: number | undefined; };
+      readonly query: { readonly agent_id?: string | undefined; readonly tool_name?: string | undefined; readonly verdict?: string | undefined; readonly mode?: Mode | undefined; readonly env?: Environment | undefined; readonly decision_name?: string | undefined; readonly run_id?: string | undefined; readonly call_id?: string | undefined; readonly search?: string | undefined; readonly since: string; readonly until: string; readonly bucket_seconds?: number | undefined; };
     };
     readonly reply: EventHistogramReply;
   };
@@ -125,5 +164,7 @@ export const eventsRoutes = {
   ingestEvents: { method: "POST", path: "/api/v1/events" },
   searchEvents: { method: "GET", path: "/api/v1/events" },
   getEvent: { method: "GET", path: "/api/v1/events/{event_id}" },
+  eventFacets: { method: "GET", path: "/api/v1/events/facets" },
+  exportEvents: { method: "GET", path: "/api/v1/events/export", media: "application/x-ndjson" },
   eventHistogram: { method: "GET", path: "/api/v1/events/histogram" },
 } as const;

@@ -4,7 +4,7 @@ import type { Environment, Instant, Uuid } from './shared.ts';
 export interface CreateKeyReply {
   readonly id: Uuid;
   readonly prefix: string;
-  readonly env: Environment;
+  readonly env: Environment | null;
   readonly label: string | null;
   readonly agent_pattern: string | null;
   readonly created_at: Instant;
@@ -22,7 +22,7 @@ export interface CreateKeyRequest {
 export type ListKeysReply = readonly ({
   readonly id: Uuid;
   readonly prefix: string;
-  readonly env: Environment;
+  readonly env: Environment | null;
   readonly label: string | null;
   readonly agent_pattern: string | null;
   readonly created_at: Instant;

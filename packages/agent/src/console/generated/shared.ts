@@ -10,17 +10,18 @@ export type ContractId = string;
 
 export type ContractType = "pre" | "post" | "session" | "sandbox";
 
-export interface Deployment {
-  readonly id: Uuid;
-  readonly env: Environment;
-  readonly bundle_name: string;
-  readonly bundle_version: number;
-  readonly sequence: number;
-  readonly deployed_by: string;
-  readonly created_at: Instant;
-}
-
 export type Environment = "production" | "staging" | "development";
+
+export interface Finding {
+  readonly severity: "error" | "warning";
+  readonly code: string;
+  readonly contract: string | null;
+  readonly path: string;
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+  readonly suggestion: string | null;
+}
 
 export type Instant = string;
 

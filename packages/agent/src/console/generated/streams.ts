@@ -11,7 +11,7 @@ export interface AgentAssignmentChangedEvent {
 export interface ApiKeyCreatedEvent {
   readonly type: "api_key_created";
   readonly key_id: Uuid;
-  readonly env: Environment;
+  readonly env: Environment | null;
   readonly label: string | null;
 }
 
@@ -45,9 +45,11 @@ export interface ApprovalTimeoutEvent {
 export interface BundleDeployedEvent {
   readonly type: "bundle_deployed";
   readonly bundle_name: string;
-  readonly version: number;
+  readonly version: number | null;
   readonly env: Environment;
   readonly deployed_by: string;
+  readonly forced?: true | undefined;
+  readonly undeployed?: true | undefined;
 }
 
 export interface BundleUploadedEvent {

@@ -1,0 +1,83 @@
+// Calls that a fleet makes thousands of at once when it comes back: those that arrive while one message to the thread is under way go in the
+// next one together, and are committed together. Each still succeeds or fails by itself.
+import { createBatcher } from '../../src/concurrency/batcher.ts';
+import { HubError } from '../../src/domain/error.ts';
+import { errorOf, type Failure } from './failure.ts';
+import type { StoreName } from './sync.ts';
+
+/** What became of one call among many. */
+export type Outcome = readonly [ok: true, value: unknown] | readonly [ok: false, failure: Failure];
+
+type Args = readonly unknown[];
+
+/** Calls that go in one message. */
+const maxTogether = 500;
+/** Calls of one method that may wait: one for every connection that a process can have open. */
+const maxWaiting = 100_000;
+
+/** Which methods are gathered. `shared`: calls with the same arguments have the same answer, so it is asked for once. */
+const gathered: { readonly [method: string]: 'each' | 'shared' } = {
+  'agents.seen': 'each',
+  'agents.report': 'each',
+  'rules.list': 'shared',
+};
+
+export interface GatherOptions {
+  /** Makes all calls in the thread; answers one outcome for each, in order. */
+  readonly send: (store: StoreName, method: string, all: readonly Args[]) => Promise<readonly Outcome[]>;
+  /** Told of each call that failed. */
+  readonly onFailure: (failure: Failure) => void;
+}
+
+/** @returns what makes a gathered call; null for a method whose calls are not gathered */
+export function gatherCalls({ send, onFailure }: GatherOptions) {
+  const lanes = new Map<string, (args: Args) => Promise<unknown>>();
+
+  const settled = (outcome: Outcome | undefined): { readonly value: unknown } | Error => {
+    if (outcome?.[0]) return { value: outcome[1] };
+    if (!outcome) return new HubError('internal', 'A call to the store was not answered.');
+    onFailure(outcome[1]);
+    return errorOf(outcome[1]);
+  };
+
+  function lane(store: StoreName, method: string, how: 'each' | 'shared'): (args: Args) => Promise<unknown> {
+    let waiting = 0;
+    const batch = createBatcher<Args, { readonly value: unknown }>(async (all) => {
+      if (how === 'each') return (await send(store, method, all)).map(settled);
+      const keys = all.map((args) => JSON.stringify(args));
+      const distinct = [...new Map(keys.map((key, i) => [key, all[i] ?? []]))];
+      const outcomes = await send(
+        store,
+        method,
+        distinct.map(([, args]) => args),
+      );
+      const byKey = new Map(distinct.map(([key], i) => [key, settled(outcomes[i])]));
+      return keys.map((key) => byKey.get(key) ?? settled(undefined));
+    }, maxTogether);
+    return async (args) => {
+      if (waiting >= maxWaiting) {
+        throw new HubError('overloaded', 'The store has too much to do. Try again shortly.', {
+          retryAfter: 1,
+        });
+      }
+      waiting++;
+      try {
+        return (await batch(args)).value;
+      } finally {
+        waiting--;
+      }
+    };
+  }
+
+  return (store: StoreName, method: string, args: Args): Promise<unknown> | null => {
+    const name = `${store}.${method}`;
+    const how = gathered[name];
+    if (how === undefined) return null;
+    let made = lanes.get(name);
+    if (!made) {
+      made = lane(store, method, how);
+      lanes.set(name, made);
+    }
+    return made(args);
+  };
+}

@@ -1,0 +1,10 @@
+// The APIs that the hub serves. Operation names are unique over all of them.
+import { hostedApi } from './hosted/index.ts';
+import { api } from './index.ts';
+import type { ApiFamily } from './route.ts';
+
+/** What belongs to no other family (pages, `/.well-known`) answers errors as this one does. */
+export const consoleFamily: ApiFamily = { prefix: '', errors: 'detail', routes: api };
+export const hostedFamily: ApiFamily = { prefix: '/v1', errors: 'problem', routes: hostedApi };
+
+export const apiFamilies: readonly ApiFamily[] = [consoleFamily, hostedFamily];

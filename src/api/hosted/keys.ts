@@ -1,0 +1,62 @@
+// Routes of a workspace's API keys.
+import { z } from 'zod';
+import { env, instant, instantInput, line, text, uuid } from '../fields.ts';
+import { routes } from '../route.ts';
+
+const hostedKey = z.object({
+  id: uuid,
+  name: z.string().nullable(),
+  prefix: z.string(),
+  /** Null: the key is for every environment. */
+  env: env.nullable(),
+  agent_pattern: z.string().nullable(),
+  created_at: instant,
+  created_by: z.string(),
+  expires_at: instant.nullable(),
+});
+
+export const hostedKeyRoutes = routes({
+  hostedListKeys: {
+    method: 'GET',
+    path: '/v1/keys',
+    auth: ['operatorJwt'],
+    role: 'admin',
+    tag: 'hosted-keys',
+    summary: 'Keys of the workspace that are not revoked, newest first',
+    status: 200,
+    reply: z.object({ keys: z.array(hostedKey.extend({ last_used_at: instant.nullable() })) }),
+    errors: ['forbidden'],
+  },
+  hostedCreateKey: {
+    method: 'POST',
+    path: '/v1/keys',
+    auth: ['operatorJwt'],
+    role: 'admin',
+    tag: 'hosted-keys',
+    summary: 'Create an API key; the full key is shown once',
+    body: z.object({
+      name: text(400)
+        .transform((value) => value.trim())
+        .pipe(line(100)),
+      /** Binds the key to one environment. */
+      env: env.nullish(),
+      /** Requests of other agents are refused with 403. */
+      agent_pattern: line(255).nullish(),
+      expires_at: instantInput.nullish(),
+    }),
+    status: 201,
+    reply: hostedKey.extend({ key: z.string() }),
+    errors: ['forbidden', 'validation_failed', 'conflict'],
+  },
+  hostedRevokeKey: {
+    method: 'DELETE',
+    path: '/v1/keys/{key_id}',
+    auth: ['operatorJwt'],
+    role: 'admin',
+    tag: 'hosted-keys',
+    summary: 'Revoke a key; its live streams end within a second',
+    params: z.object({ key_id: uuid }),
+    status: 204,
+    errors: ['forbidden', 'not_found', 'validation_failed'],
+  },
+});

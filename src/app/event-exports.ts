@@ -1,0 +1,63 @@
+// Exports of audit events: read page by page while they are sent, two at once of a tenant.
+import { HubError } from '../domain/error.ts';
+import type { StoredEvent } from '../domain/event.ts';
+import type { Principal } from '../domain/principal.ts';
+import type { EventFilter } from '../ports/events.ts';
+import { requireRole } from './access.ts';
+import type { AppPorts } from './ports.ts';
+
+/** Exports of a tenant that run at once on a node: each reads on as long as its client does. */
+const maxRunning = 2;
+/** Events read at a time. */
+const pageSize = 500;
+
+export interface EventExport {
+  /** Newest first. Events that arrive later are not among them. */
+  readonly pages: AsyncIterable<readonly StoredEvent[]>;
+  /** Gives the place back. To be called once, when nothing more is read. */
+  readonly end: () => void;
+}
+
+export interface EventExports {
+  /** @throws HubError forbidden; rate_limited while two of the tenant run */
+  start(principal: Principal, filter: EventFilter): EventExport;
+}
+
+export function createEventExports({ store, log }: Pick<AppPorts, 'store' | 'log'>): EventExports {
+  const running = new Map<string, number>();
+
+  async function* read(
+    tenantId: string,
+    filter: EventFilter,
+  ): AsyncGenerator<readonly StoredEvent[], void, undefined> {
+    let cursor: string | null = null;
+    do {
+      const page = await store.events.search(tenantId, filter, pageSize, cursor);
+      yield page.events;
+      cursor = page.next;
+    } while (cursor !== null);
+  }
+
+  return {
+    start(principal, filter) {
+      requireRole(principal, 'viewer');
+      const { tenantId, actor } = principal;
+      const before = running.get(tenantId) ?? 0;
+      if (before >= maxRunning) {
+        throw new HubError('rate_limited', 'Two exports are running. Wait for one to end, then repeat.', {
+          retryAfter: 5,
+        });
+      }
+      running.set(tenantId, before + 1);
+      log.info({ tenant_id: tenantId, actor: actor.kind, filter }, 'events are exported');
+      return {
+        pages: read(tenantId, filter),
+        end() {
+          const left = (running.get(tenantId) ?? 1) - 1;
+          if (left > 0) running.set(tenantId, left);
+          else running.delete(tenantId);
+        },
+      };
+    },
+  };
+}

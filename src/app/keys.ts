@@ -1,0 +1,106 @@
+// API keys, for both APIs: made, listed, revoked. Those of the console are for one environment; the hosted API also makes keys for all.
+import { HubError, notFound } from '../domain/error.ts';
+import type { Env } from '../domain/ids.ts';
+import { actorName, type Principal } from '../domain/principal.ts';
+import type { ApiKey } from '../domain/tenant.ts';
+import type { Page, PageRequest } from '../ports/page.ts';
+import { requireRole } from './access.ts';
+import { noted } from './audit.ts';
+import type { AppPorts } from './ports.ts';
+
+export interface NewKey {
+  /** Null: for every environment. */
+  readonly env: Env | null;
+  readonly label: string | null;
+  readonly agentPattern: string | null;
+  readonly expiresAt: number | null;
+}
+
+export interface Keys {
+  /** The record, and the key itself, which nobody can be told again. @throws HubError forbidden, validation_failed */
+  create(principal: Principal, wanted: NewKey): Promise<{ readonly record: ApiKey; readonly key: string }>;
+  /** Those that are not revoked, newest first. */
+  list(principal: Principal, page: PageRequest): Promise<Page<ApiKey>>;
+  /** Its live streams end within a second. @throws HubError forbidden, not_found */
+  revoke(principal: Principal, id: string): Promise<void>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'announcer' | 'broadcast' | 'clock' | 'secrets' | 'settings'>;
+
+const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** 32 bytes as 43 digits and letters: no underscore, so that such a key cannot be read as one that names an environment. */
+function base62(bytes: Uint8Array): string {
+  let rest = BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
+  let text = '';
+  for (let i = 0; i < 43; i++) {
+    text = `${digits[Number(rest % 62n)]}${text}`;
+    rest /= 62n;
+  }
+  return text;
+}
+
+export function createKeys(ports: Ports): Keys {
+  const { store, announcer, broadcast, clock, secrets, settings } = ports;
+  function newKey(env: Env | null): { readonly key: string; readonly prefix: string } {
+    const random = secrets.token(32);
+    if (env === null) {
+      const key = `${settings.wire.keyPrefix}${base62(Buffer.from(random, 'base64url'))}`;
+      return { key, prefix: key.slice(0, 12) };
+    }
+    const lead = `${settings.wire.keyPrefix}${env}_`;
+    return { key: `${lead}${random}`, prefix: `${lead}${random.slice(0, 8)}` };
+  }
+
+  return {
+    async create(principal, { env, label, agentPattern, expiresAt }) {
+      requireRole(principal, 'admin');
+      const now = clock.now();
+      if (expiresAt !== null && expiresAt <= now) {
+        throw new HubError('validation_failed', 'The key would have expired already.', {
+          problems: [{ loc: ['body', 'expires_at'], msg: 'must be in the future' }],
+        });
+      }
+      const { key, prefix } = newKey(env);
+      const { tenantId, actor } = principal;
+      const record: ApiKey = {
+        id: secrets.uuid(),
+        tenantId,
+        env,
+        label,
+        prefix,
+        hash: secrets.sha256(key),
+        agentPattern,
+        createdBy: actorName(actor),
+        createdAt: now,
+        expiresAt,
+        lastUsedAt: null,
+        revokedAt: null,
+      };
+      await noted(ports, principal, {
+        action: 'key.created',
+        subject: { id: record.id, name: label },
+        summary: `API key ${prefix}… was made${env === null ? '' : ` for ${env}`}.`,
+        details: { prefix, env, agent_pattern: agentPattern, expires_at: expiresAt },
+      }).keys.insert(record);
+      await announcer.announce([{ kind: 'apiKeyCreated', tenantId, keyId: record.id, env, label }]);
+      return { record, key };
+    },
+
+    list: (principal, page) => store.keys.list(principal.tenantId, page),
+
+    async revoke(principal, id) {
+      requireRole(principal, 'admin');
+      const key = await noted(ports, principal, {
+        action: 'key.revoked',
+        subject: { id },
+        summary: 'An API key was revoked.',
+        fromAnswer: { prefix: 'prefix', name: 'label', env: 'env' },
+      }).keys.revoke(principal.tenantId, id, clock.now());
+      if (!key) throw notFound('API key not found or already revoked.');
+      const { tenantId } = key;
+      await broadcast.control({ kind: 'key_revoked', tenantId, keyId: key.id, keyHash: key.hash });
+      await announcer.announce([{ kind: 'apiKeyRevoked', tenantId, keyId: key.id }]);
+    },
+  };
+}

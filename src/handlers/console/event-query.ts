@@ -1,0 +1,91 @@
+// What is asked of events, and how they are shown: filters, whose events a caller sees, and the words of the console API.
+import type { Caller } from '../../api/call.ts';
+import { shortenedMap } from '../../api/listed.ts';
+import { agentOf, requireAgent } from '../../app/acting-agent.ts';
+import { scopeTest } from '../../domain/agent-scope.ts';
+import { actionOf, callIdOf, consoleVerdict } from '../../domain/decision-event.ts';
+import type { StoredEvent } from '../../domain/event.ts';
+import { renderInstant } from '../../domain/instant.ts';
+import { omitUndefined } from '../../domain/omit-undefined.ts';
+import type { EventFilter } from '../../ports/events.ts';
+import { iso } from './render.ts';
+import { envSeen } from './scope.ts';
+
+export interface Query {
+  readonly agent_id?: string | undefined;
+  readonly tool_name?: string | undefined;
+  readonly verdict?: string | undefined;
+  readonly mode?: 'enforce' | 'observe' | undefined;
+  readonly env?: 'production' | 'staging' | 'development' | undefined;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  readonly decision_name?: string | undefined;
+  readonly run_id?: string | undefined;
+  readonly call_id?: string | undefined;
+  readonly search?: string | undefined;
+}
+
+export const filterOf = (query: Query, caller: Extract<Caller, { kind: 'user' | 'key' }>): EventFilter => ({
+  env: envSeen(caller, query.env),
+  ...omitUndefined({
+    agentId: agentSeen(caller, query.agent_id),
+    toolName: query.tool_name,
+    ...(query.verdict === undefined ? {} : wordsOf(query.verdict)),
+    mode: query.mode,
+    since: query.since,
+    until: query.until,
+    decisionName: query.decision_name,
+    runId: query.run_id,
+    callId: query.call_id,
+    search: query.search,
+  }),
+});
+
+/** Words of the console that newer clients have another for: a filter finds both. */
+function wordsOf(verdict: string): Pick<EventFilter, 'verdict' | 'verdicts'> {
+  const action = actionOf(verdict);
+  return consoleVerdict(action) === verdict && action !== verdict
+    ? { verdicts: { any: [verdict, action], others: false } }
+    : { verdict };
+}
+
+/** The agent whose events a caller sees; absent: every one's. @throws HubError forbidden when a key that is bound to agents names none of them */
+function agentSeen(
+  caller: Extract<Caller, { kind: 'user' | 'key' }>,
+  asked: string | undefined,
+): string | undefined {
+  if (caller.kind === 'user' || caller.agentPattern === null) return asked;
+  const agentId = asked ?? agentOf(caller);
+  requireAgent(caller, agentId);
+  return agentId;
+}
+
+export const isSeen = (
+  { env, agent_id }: StoredEvent,
+  caller: Extract<Caller, { kind: 'user' | 'key' }>,
+): boolean => caller.kind === 'user' || (env === caller.env && scopeTest(caller)(agent_id));
+
+export const render = (event: StoredEvent) => ({
+  id: event.id,
+  call_id: callIdOf(event),
+  agent_id: event.agent_id,
+  sent_by: event.sent_by ?? null,
+  tool_name: event.tool_name,
+  verdict: event.flat ? consoleVerdict(event.verdict) : event.verdict,
+  mode: event.mode,
+  timestamp: renderInstant(event.timestamp),
+  payload: event.payload,
+  env: event.env,
+  created_at: iso(event.createdAt),
+  ...(event.truncated ? { truncated: [...event.truncated] } : {}),
+  ...(event.sample ? { sample: true as const } : {}),
+  outcomes: event.outcomes.map((outcome) => ({
+    ...outcome,
+    timestamp: renderInstant(outcome.timestamp),
+    sent_by: outcome.sent_by === event.agent_id ? null : (outcome.sent_by ?? null),
+  })),
+});
+
+/** What agents count and filter by stays readable beside a large argument. */
+export const renderListed = (event: StoredEvent) =>
+  render(event.payload === null ? event : { ...event, payload: shortenedMap(event.payload) });

@@ -1,0 +1,49 @@
+// API keys of a workspace in the hosted API's words.
+import type { hostedKeyRoutes } from '../../api/hosted/keys.ts';
+import { HubError } from '../../domain/error.ts';
+import type { ApiKey } from '../../domain/tenant.ts';
+import type { Handlers } from '../console/hub.ts';
+import { iso, isoOrNull } from '../console/render.ts';
+import { principalOf } from './principal.ts';
+
+/** Keys that a workspace has at once. */
+const maxKeys = 100;
+
+export const hostedKeys: Handlers<typeof hostedKeyRoutes> = {
+  async hostedListKeys(hub, _input, caller) {
+    // More than the bound exist only where the console API made them.
+    const { items } = await hub.app.keys.list(principalOf(caller), { limit: 1000, offset: 0 });
+    return { keys: items.map((key) => ({ ...render(key), last_used_at: isoOrNull(key.lastUsedAt) })) };
+  },
+
+  async hostedCreateKey(hub, { body }, caller) {
+    const principal = principalOf(caller);
+    const { items } = await hub.app.keys.list(principal, { limit: 1, offset: maxKeys - 1 });
+    if (items.length > 0) {
+      throw new HubError('quota_exceeded', `A workspace has at most ${maxKeys} keys. Revoke one first.`);
+    }
+    const { record, key } = await hub.app.keys.create(principal, {
+      env: body.env ?? null,
+      label: body.name,
+      agentPattern: body.agent_pattern ?? null,
+      expiresAt: body.expires_at ?? null,
+    });
+    return { ...render(record), key };
+  },
+
+  async hostedRevokeKey(hub, { params }, caller) {
+    await hub.app.keys.revoke(principalOf(caller), params.key_id);
+    return null;
+  },
+};
+
+const render = ({ id, label, prefix, env, agentPattern, createdAt, createdBy, expiresAt }: ApiKey) => ({
+  id,
+  name: label,
+  prefix,
+  env,
+  agent_pattern: agentPattern,
+  created_at: iso(createdAt),
+  created_by: createdBy,
+  expires_at: isoOrNull(expiresAt),
+});

@@ -1,0 +1,26 @@
+// The hosted API's callers as principals: a key acts for agents, in its environment if it is bound to one; an operator by the token's role.
+import type { Caller } from '../../api/call.ts';
+import { type Principal, type Role, rolesUpTo } from '../../domain/principal.ts';
+
+const keyRoles: ReadonlySet<Role> = new Set(['agent']);
+
+export type HostedCaller = Extract<Caller, { kind: 'hostedKey' | 'hostedOperator' }>;
+
+export function principalOf(caller: HostedCaller): Principal {
+  if (caller.kind === 'hostedOperator') {
+    return {
+      tenantId: caller.tenantId,
+      env: null,
+      roles: new Set<Role>(rolesUpTo(caller.role)),
+      actor: { kind: 'operator', id: `${caller.issuer} ${caller.subject}`, display: caller.display },
+      agentId: null,
+    };
+  }
+  return {
+    tenantId: caller.tenantId,
+    env: caller.env,
+    roles: keyRoles,
+    actor: { kind: 'key', id: caller.keyId, prefix: caller.keyPrefix },
+    agentId: caller.agentId,
+  };
+}

@@ -1,0 +1,121 @@
+// Who calls the hosted API: API keys of one environment or of all, and operators' tokens. A bearer token that begins as keys do is a key,
+// anything else is read as a JWT. Wrong credentials are counted by address; good ones are never held up by others' guesses.
+import type { Caller } from '../api/call.ts';
+import type { AuthScheme } from '../api/route.ts';
+import { requireAgent } from '../app/acting-agent.ts';
+import { onlyAgent } from '../domain/agent-scope.ts';
+import { HubError, refused } from '../domain/error.ts';
+import { type ApiKey, isExpired } from '../domain/tenant.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { OperatorTokens } from '../ports/operator-tokens.ts';
+import {
+  agentIdOf,
+  bearer,
+  type Headers,
+  maxCredential,
+  type Scheme,
+  type WireNames,
+} from './credentials.ts';
+import type { KeyRing } from './keys.ts';
+
+export interface HostedCallersOptions {
+  readonly ring: Pick<KeyRing, 'find'>;
+  readonly operatorTokens: OperatorTokens;
+  readonly clock: Clock;
+  readonly wire: WireNames;
+  /** Counts one wrong credential. @throws HubError rate_limited */
+  readonly failedSignIn: (network: string) => Promise<void>;
+}
+
+/** The longest token that is looked at: identity providers put many claims in some. */
+const maxToken = 16_384;
+/** One text for an absent, an unknown and a revoked key: guesses learn nothing. */
+const noKey = 'Send a valid API key, or an operator token, as a bearer token.';
+
+export function createHostedSchemes({
+  ring,
+  operatorTokens,
+  clock,
+  wire,
+  failedSignIn,
+}: HostedCallersOptions): { readonly [S in Extract<AuthScheme, 'hostedKey' | 'operatorJwt'>]: Scheme } {
+  const tokenOf = (headers: Headers): string | null => bearer(headers.get('authorization') ?? '');
+  const isKey = (token: string): boolean => token.startsWith(wire.keyPrefix);
+
+  /** Counts what `identify` refuses as a wrong credential. */
+  async function counted<T>(network: string, identify: () => Promise<T>): Promise<T> {
+    try {
+      return await identify();
+    } catch (error) {
+      if (error instanceof HubError && error.code === 'unauthenticated') await failedSignIn(network);
+      throw error;
+    }
+  }
+
+  async function keyOf(token: string | null): Promise<ApiKey> {
+    const key =
+      token !== null && isKey(token) && token.length <= maxCredential ? await ring.find(token) : null;
+    if (!key) throw new HubError('unauthenticated', noKey);
+    if (isExpired(key, clock.now())) throw new HubError('unauthenticated', 'This API key has expired.');
+    return key;
+  }
+
+  async function byKey(headers: Headers, network: string): Promise<Caller> {
+    const token = tokenOf(headers);
+    if (token !== null && !isKey(token)) {
+      await operatorOf(token);
+      throw refused('role_required', 'This is for agents: send an API key.');
+    }
+    const key = await keyOf(token);
+    const named = agentIdOf(headers, wire);
+    if (named !== null) requireAgent(key, named);
+    return {
+      kind: 'hostedKey',
+      keyId: key.id,
+      keyPrefix: key.prefix,
+      keyHash: key.hash,
+      tenantId: key.tenantId,
+      env: key.env,
+      agentId: named ?? onlyAgent(key),
+      agentPattern: key.agentPattern,
+      expiresAt: key.expiresAt,
+      network,
+    };
+  }
+
+  async function operatorOf(token: string): Promise<Caller> {
+    if (token.length > maxToken) throw new HubError('unauthenticated', 'The bearer token is too long.');
+    return { kind: 'hostedOperator', ...(await operatorTokens.identify(token)) };
+  }
+
+  async function byToken(headers: Headers): Promise<Caller> {
+    const token = tokenOf(headers);
+    if (token === null) throw new HubError('unauthenticated', noKey);
+    if (!isKey(token)) return operatorOf(token);
+    await keyOf(token);
+    throw refused('operator_required', 'This is for people: send an operator token, not an API key.');
+  }
+
+  const attempted = (headers: Headers): boolean => headers.has('authorization');
+  return {
+    hostedKey: {
+      presented: (headers) => isKey(tokenOf(headers) ?? ''),
+      attempted,
+      identify: async (headers, network) => ({
+        caller: await counted(network, () => byKey(headers, network)),
+        cookie: null,
+      }),
+    },
+    operatorJwt: {
+      presented(headers) {
+        const token = tokenOf(headers);
+        return token !== null && !isKey(token);
+      },
+      attempted,
+      identify: async (headers, network) => ({
+        caller: await counted(network, () => byToken(headers)),
+        cookie: null,
+      }),
+    },
+  };
+}

@@ -1,0 +1,23 @@
+// Who a bearer token of an operator is: the one question that the edge has for identity providers, and for tokens that the hub gave itself.
+import type { OperatorRole } from '../domain/principal.ts';
+
+export interface OperatorIdentity {
+  readonly tenantId: string;
+  readonly issuer: string;
+  /** Unique within the issuer. */
+  readonly subject: string;
+  /** The name for records: the verified e-mail, else the name, else the subject. */
+  readonly display: string;
+  readonly role: OperatorRole;
+  /** Epoch milliseconds; in the future. */
+  readonly expiresAt: number;
+}
+
+export interface OperatorTokens {
+  /**
+   * Reads a token only after its signature, issuer, audience and times hold.
+   * @throws HubError unauthenticated (reason token_expired when that is all that is wrong), forbidden (reason workspace_required or
+   * role_required) for a good token that gives no rights here, unavailable when the issuer's keys cannot be had
+   */
+  identify(token: string): Promise<OperatorIdentity>;
+}

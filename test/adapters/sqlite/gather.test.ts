@@ -1,0 +1,104 @@
+// Gathered calls: how they share messages to a thread of the store, and that each fails alone.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { systemClock } from '../../../adapters/node/clock.ts';
+import { failureOf } from '../../../adapters/sqlite/failure.ts';
+import { type GatherOptions, gatherCalls, type Outcome } from '../../../adapters/sqlite/gather.ts';
+import { openSqlite } from '../../../adapters/sqlite/index.ts';
+import { HubError } from '../../../src/domain/error.ts';
+import { startTestThread } from './start.ts';
+
+type Args = readonly unknown[];
+
+/** A thread that answers when it is told to, each call with its own arguments. */
+function slowThread() {
+  const sent: { readonly all: readonly Args[]; readonly answer: () => void }[] = [];
+  const failures: string[] = [];
+  const outcomeOf = (args: Args): Outcome =>
+    args[1] === 'bad' ? [false, failureOf(new HubError('conflict', 'It is taken.'))] : [true, args];
+  const options: GatherOptions = {
+    send: (_store, _method, all) =>
+      new Promise((resolve) => {
+        sent.push({ all, answer: () => resolve(all.map(outcomeOf)) });
+      }),
+    onFailure: ({ code }) => failures.push(code),
+  };
+  return { sent, failures, call: gatherCalls(options) };
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+it('leaves other methods alone', () => {
+  expect(slowThread().call('agents', 'get', ['t', 'a'])).toBeNull();
+});
+
+it('sends what comes while a message is under way in the next one, in order', async () => {
+  const { sent, call } = slowThread();
+  const first = call('agents', 'seen', ['t', 'a']);
+  await turn();
+  const later = [call('agents', 'seen', ['t', 'b']), call('agents', 'seen', ['t', 'c'])];
+  await turn();
+  expect(sent.map(({ all }) => all)).toEqual([[['t', 'a']]]);
+  sent[0]?.answer();
+  expect(await first).toEqual(['t', 'a']);
+  await turn();
+  sent[1]?.answer();
+  expect(await Promise.all(later)).toEqual([
+    ['t', 'b'],
+    ['t', 'c'],
+  ]);
+  expect(sent).toHaveLength(2);
+});
+
+it('refuses the one call that failed', async () => {
+  const { sent, failures, call } = slowThread();
+  const calls = Promise.allSettled([
+    call('agents', 'seen', ['t', 'a']),
+    call('agents', 'seen', ['t', 'bad']),
+    call('agents', 'seen', ['t', 'c']),
+  ]);
+  await turn();
+  sent[0]?.answer();
+  expect((await calls).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect(failures).toEqual(['conflict']);
+});
+
+it('asks once for what many want, but again for those that came after it was asked', async () => {
+  const { sent, call } = slowThread();
+  const early = [call('rules', 'list', ['t']), call('rules', 'list', ['t']), call('rules', 'list', ['u'])];
+  await turn();
+  expect(sent[0]?.all).toEqual([['t'], ['u']]);
+  const late = call('rules', 'list', ['t']);
+  sent[0]?.answer();
+  expect(await Promise.all(early)).toEqual([['t'], ['t'], ['u']]);
+  await turn();
+  expect(sent[1]?.all).toEqual([['t']]);
+  sent[1]?.answer();
+  expect(await late).toEqual(['t']);
+});
+
+it('registers more agents at once than calls may wait for a thread', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'store-'));
+  const store = await openSqlite({
+    path: join(folder, 'hub.db'),
+    clock: systemClock,
+    startThread: startTestThread,
+    maxQueuedWrites: 16,
+  });
+  try {
+    const names = Array.from({ length: 3000 }, (_, i) => `agent-${i}`);
+    const seen = await Promise.all(
+      names.map((name) => store.agents.seen('t', name, 'production', 5, `id-${name}`)),
+    );
+    expect(seen.every(({ made, registration }) => made && registration?.lastSeenAt === 5)).toBe(true);
+    expect(await store.agents.count('t')).toBe(3000);
+    const again = await Promise.all(names.map((name) => store.agents.seen('t', name, 'staging', 6, 'other')));
+    expect(again.filter(({ made }) => made)).toEqual([]);
+    expect(await store.agents.get('t', 'agent-7')).toMatchObject({ id: 'id-agent-7', lastEnv: 'staging' });
+  } finally {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,94 @@
+// A download: pieces are asked for when the connection has taken those before; it ends, stalls or fails once.
+import { expect, it } from 'vitest';
+import { createDownload } from '../../src/http/download.ts';
+import type { Sink } from '../../src/http/live/session.ts';
+import { ManualClock } from '../clock.ts';
+import { silentLog } from '../log.ts';
+
+/** @param takes how many pieces the connection takes before it is full */
+function download(source: AsyncIterator<string, unknown, undefined>, takes: number) {
+  const clock = new ManualClock();
+  const seen: string[] = [];
+  let ended = 0;
+  let room = takes;
+  const session = createDownload({ pieces: source, ended: () => ended++ }, { clock, log: silentLog });
+  const sink: Sink = {
+    write(piece) {
+      seen.push(String(piece));
+      return --room > 0;
+    },
+    end: () => seen.push('end'),
+    cut: () => seen.push('cut'),
+  };
+  return {
+    clock,
+    session,
+    seen,
+    sink,
+    ended: () => ended,
+    drain(more: number) {
+      room = more;
+      session.writable();
+    },
+  };
+}
+
+async function* letters(count: number) {
+  for (let i = 0; i < count; i++) yield String.fromCharCode(97 + i);
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+it('goes on when the connection has drained, then ends', async () => {
+  const d = download(letters(5), 2);
+  d.session.attach(d.sink);
+  await settled();
+  expect(d.seen).toEqual(['a', 'b']);
+  d.drain(1);
+  await settled();
+  expect(d.seen).toEqual(['a', 'b', 'c']);
+  d.clock.advance(29_000);
+  d.drain(9);
+  await settled();
+  expect(d.seen).toEqual(['a', 'b', 'c', 'd', 'e', 'end']);
+  expect(d.ended()).toBe(1);
+  d.clock.advance(60_000);
+  d.session.gone();
+  expect(d.ended()).toBe(1);
+});
+
+it('of a client that takes nothing for 30 s is cut off', async () => {
+  const d = download(letters(5), 1);
+  d.session.attach(d.sink);
+  await settled();
+  d.clock.advance(30_000);
+  expect(d.seen).toEqual(['a', 'cut']);
+  expect(d.ended()).toBe(1);
+  d.drain(9);
+  await settled();
+  expect(d.seen).toEqual(['a', 'cut']);
+});
+
+it('whose source fails is cut off, so that nobody takes it for whole', async () => {
+  async function* failing() {
+    yield 'a';
+    throw new Error('the store is away');
+  }
+  const d = download(failing(), 9);
+  d.session.attach(d.sink);
+  await settled();
+  expect(d.seen).toEqual(['a', 'cut']);
+  expect(d.ended()).toBe(1);
+});
+
+it('of a client that left reads nothing more, attached or not', async () => {
+  let read = 0;
+  async function* counting() {
+    for (;;) yield String(read++);
+  }
+  const d = download(counting(), 1);
+  d.session.gone();
+  d.session.attach(d.sink);
+  await settled();
+  expect([read, d.ended(), d.seen]).toEqual([0, 1, []]);
+});
