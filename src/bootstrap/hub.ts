@@ -9,7 +9,7 @@ import { createLog } from '../../adapters/node/log.ts';
 import { masterSecret } from '../../adapters/node/master.ts';
 import { createOutbound } from '../../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
-import { type Server, startServer } from '../../adapters/uws/server.ts';
+import { startServer } from '../../adapters/uws/server.ts';
 import { apiFamilies } from '../api/families.ts';
 import { createApp } from '../app/index.ts';
 import type { AppPorts } from '../app/ports.ts';
