@@ -1,6 +1,6 @@
 // The HTTP and WebSocket server on Node's own http module, for systems on which the native one does not load. Knows no route.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { HubError } from '../../src/domain/error.ts';
 import { canonicalAddress, networkOf } from '../../src/http/address.ts';
@@ -25,6 +25,9 @@ import { createSockets, type Handshake, refuse } from './sockets.ts';
 /** Headers must be here within this time; an idle connection is closed after it. */
 const headersMs = 10_000;
 const checkMs = 2_000;
+/** A body may take this long, and a second for each 16 KiB of it that has come. */
+const slowBodyMs = 10_000;
+const minBodyRate = (16 * 1024) / 1000;
 /** More than a request may have, so that our own refusal says so. */
 const maxHeaderSize = 64 * 1024;
 /** Bytes that a socket takes before it says that it is full: a frame of a usual document fits. */
@@ -65,6 +68,8 @@ export const startNodeServer: StartServer = async (options) => {
   const unfinished = new Map<Exchange, number>();
   const sockets = createSockets(pipeline.budgets.partial);
   const open = new Set<Socket>();
+  /** Connections that end with the answer under way: what was parsed behind its request may be a part of it. */
+  const doubtful = new WeakSet<Socket>();
   let stopping = false;
   const connections = new Connections(
     options.maxConnections ?? Number.POSITIVE_INFINITY,
@@ -92,8 +97,11 @@ export const startNodeServer: StartServer = async (options) => {
   }
 
   function receive(req: IncomingMessage, res: ServerResponse): void {
+    // Its end is told by one whose framing was in doubt.
+    if (doubtful.has(req.socket)) return;
     const exchange = new Exchange(res);
     const copied = copyRequest(req);
+    if (copied.refused) doubtful.add(req.socket);
     const length = copied.headers.get('content-length');
     const hasBody = (length !== undefined && Number(length) !== 0) || copied.headers.has('transfer-encoding');
     let body: IncomingBody | null = null;
@@ -106,7 +114,12 @@ export const startNodeServer: StartServer = async (options) => {
       });
       body = incoming;
       exchange.reading(incoming);
-      req.on('data', (chunk: Buffer) => incoming.push(chunk, false));
+      let readUntil = clock.monotonic() + slowBodyMs;
+      exchange.isSlow = (now) => now >= readUntil;
+      req.on('data', (chunk: Buffer) => {
+        readUntil += chunk.length / minBodyRate;
+        incoming.push(chunk, false);
+      });
       req.on('end', () => incoming.push(new Uint8Array(0), true));
       req.on('error', () => incoming.abort());
     } else req.resume();
@@ -158,12 +171,12 @@ export const startNodeServer: StartServer = async (options) => {
   server.maxHeadersCount = 0;
   server.on('request', receive);
   server.on('upgrade', (request, socket, head) => void upgrade({ request, socket, head }));
-  // Something other than CONNECT's tunnel: the pipeline says that nobody knows the method.
-  server.on('connect', (_request, socket) =>
-    socket.end('HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\n\r\n'),
-  );
+  server.on('connect', (_request, socket) => socket.destroy());
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
     const status =
       error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
     socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
@@ -189,7 +202,7 @@ export const startNodeServer: StartServer = async (options) => {
       log.warn({ refused, open: connections.count }, 'connections were refused: too many are open');
     const now = clock.monotonic();
     for (const [exchange, due] of unfinished) {
-      const late = exchange.isReading ? due - maxHandlingMs <= now : due <= now;
+      const late = exchange.isReading ? due - maxHandlingMs <= now || exchange.isSlow(now) : due <= now;
       if (late && !exchange.isReading && !exchange.isSending)
         log.warn({}, 'a request was not answered in time');
       if (late) exchange.cut();
@@ -200,7 +213,8 @@ export const startNodeServer: StartServer = async (options) => {
   const stopListening = (): void => {
     if (stopping) return;
     stopping = true;
-    server.close();
+    // Not http's own, which cuts idle connections: their next request is answered, and told that it is the last.
+    NetServer.prototype.close.call(server);
   };
   return {
     port: (server.address() as AddressInfo).port,
@@ -208,6 +222,7 @@ export const startNodeServer: StartServer = async (options) => {
     stopListening,
     close() {
       stopListening();
+      server.close();
       sweep.cancel();
       sockets.close();
       for (const socket of open) socket.destroy();

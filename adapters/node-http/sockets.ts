@@ -1,17 +1,12 @@
 // WebSocket connections with the package ws: the handshake goes through the pipeline like any request; then the socket is a session's sink.
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { ByteBudget } from '../../src/concurrency/byte-budget.ts';
 import { codecOf, type Session, type Sink } from '../../src/http/live/session.ts';
 import { type RawResponse, statusLine } from '../../src/http/raw.ts';
-import {
-  idleSeconds,
-  type MessageSize,
-  maxSocketBacklog,
-  maxUnanswered,
-  messageSizes,
-} from '../../src/http/server.ts';
+import { type MessageSize, maxSocketBacklog, maxUnanswered, messageSizes } from '../../src/http/server.ts';
 
 class SocketSink implements Sink {
   #ws: WebSocket | null;
@@ -42,6 +37,8 @@ class SocketSink implements Sink {
     // 1001: going away, the client is to connect again. 1008: it broke the rules.
     if (fault === undefined) ws?.close(1001);
     else ws?.close(1008, fault);
+    // Whatever the client still sends is not waited for.
+    if (ws) (this.#socket as Socket).destroySoon();
   }
 
   cut(): void {
@@ -94,6 +91,8 @@ export function createSockets(partial: ByteBudget): Sockets {
       noServer: true,
       clientTracking: false,
       perMessageDeflate: false,
+      // Answered below, where those who ask and never read are counted.
+      autoPong: false,
       maxPayload: messageSizes[size],
       handleProtocols: () => protocol ?? false,
     });
@@ -110,7 +109,10 @@ export function createSockets(partial: ByteBudget): Sockets {
     if (large !== null) partial.take(large, messageSizes.large);
     open.add(ws);
     ws.on('message', (data: Buffer, isBinary) => session.received(data, isBinary));
-    ws.on('ping', () => session.pinged(ws.bufferedAmount > 0));
+    ws.on('ping', (data) => {
+      ws.pong(data);
+      session.pinged(ws.bufferedAmount > 0);
+    });
     ws.on('pong', () => {
       if (!sink.answered()) session.pinged(false);
     });
@@ -139,9 +141,6 @@ export function createSockets(partial: ByteBudget): Sockets {
       let opened = false;
       servers[size].handleUpgrade(request, socket, head, (ws) => {
         opened = true;
-        if ('setTimeout' in socket && typeof socket.setTimeout === 'function') {
-          socket.setTimeout(idleSeconds * 1000, () => socket.destroy());
-        }
         carry(ws, socket, session, size);
       });
       // ws calls back within the call, or has refused the handshake itself.

@@ -13,7 +13,9 @@ export interface CopiedRequest extends ReadHeaders {
 /** Copies what lives on the parser's stack. */
 export function copyRequest(res: HttpResponse, req: HttpRequest): CopiedRequest {
   const reader = new HeaderReader();
-  req.forEach((name, value) => reader.add(name, value));
+  req.forEach((name, value) => {
+    reader.add(name, value);
+  });
   const path = req.getUrl();
   // Undefined, against its type, when the URL has no query.
   const query = (req.getQuery() as string | undefined) ?? '';
