@@ -199,7 +199,13 @@ export async function startHub(config: Config): Promise<RunningHub> {
     openApi,
     openApiPublic: config.openApiPublic,
   });
-  const house = startHousekeeping(jobs, { store, clock, log, largeArgsDays: config.quotas.largeArgsDays });
+  const house = startHousekeeping(jobs, {
+    store,
+    clock,
+    log,
+    signHeads: hub.app.auditLog.signHeads,
+    largeArgsDays: config.quotas.largeArgsDays,
+  });
 
   let server: Server | null = null;
   async function stop(drainMs: number): Promise<void> {

@@ -3,8 +3,13 @@
 import { checkCommand } from './check.ts';
 import { type Command, UsageError } from './command.ts';
 import { testCommand } from './test.ts';
+import { verifyCommand } from './verify.ts';
 
-const commands: { readonly [name: string]: Command } = { check: checkCommand, test: testCommand };
+const commands: { readonly [name: string]: Command } = {
+  check: checkCommand,
+  test: testCommand,
+  verify: verifyCommand,
+};
 
 const help = `Usage: reeve-agent <command> [options]
 
