@@ -37,7 +37,6 @@ const namesOf = (text: string | undefined): string[] =>
   (text ?? '').split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
 
 export const checkCommand: Command = {
-  summary: 'compile and lint files of contracts',
   help,
   async run(args) {
     const { values, positionals } = parseCommand(args, {

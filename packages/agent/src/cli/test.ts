@@ -34,7 +34,6 @@ interface FileReport {
 }
 
 export const testCommand: Command = {
-  summary: 'run unit tests of contracts, with their coverage',
   help,
   async run(args) {
     const { values, positionals } = parseCommand(args, {

@@ -154,7 +154,6 @@ function keysOf(text: string | undefined): readonly string[] {
 }
 
 export const verifyCommand: Command = {
-  summary: 'check what the hub signed, offline',
   help,
   async run(args) {
     const { values, positionals } = parseCommand(args, { key: { type: 'string' } });
