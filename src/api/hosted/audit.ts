@@ -4,15 +4,15 @@ import { auditActorTypes, auditSubjects } from '../../domain/audit.ts';
 import { anyObject, instant, instantInput, intQuery, line, text, uuid } from '../fields.ts';
 import { routes } from '../route.ts';
 
-const subjectType = z.enum(auditSubjects);
+export const auditSubjectType = z.enum(auditSubjects);
 
-const entry = z.object({
+export const auditEntry = z.object({
   id: uuid,
   occurred_at: instant,
   actor: z.object({ type: z.enum(auditActorTypes), id: z.string(), display: z.string() }),
   action_type: z.string(),
-  subject_type: subjectType,
-  subject: z.object({ type: subjectType, id: z.string(), name: z.string().nullable() }),
+  subject_type: auditSubjectType,
+  subject: z.object({ type: auditSubjectType, id: z.string(), name: z.string().nullable() }),
   summary: z.string(),
   details: anyObject,
   agent_id: z.string().nullable(),
@@ -35,7 +35,7 @@ export const hostedAuditRoutes = routes({
       to: instantInput.optional(),
       actor: text(255, 1).optional(),
       action_type: z.array(line(64)).max(20).optional(),
-      subject_type: z.array(subjectType).max(auditSubjects.length).optional(),
+      subject_type: z.array(auditSubjectType).max(auditSubjects.length).optional(),
       /** `all` lists every subject type. */
       scope: z.literal('all').optional(),
       limit: intQuery(1, 200).default(50),
@@ -43,7 +43,7 @@ export const hostedAuditRoutes = routes({
     }),
     repeated: ['action_type', 'subject_type'],
     status: 200,
-    reply: z.object({ entries: z.array(entry), next_cursor: z.string().nullable() }),
+    reply: z.object({ entries: z.array(auditEntry), next_cursor: z.string().nullable() }),
     errors: ['bad_request', 'forbidden', 'validation_failed'],
   },
   hostedExportAudit: {
