@@ -1,7 +1,7 @@
 // The schemas that have a name of their own: the OpenAPI document describes each once and refers to it wherever it occurs. What is used by one
 // route alone needs no name here.
 import type { z } from 'zod';
-import { registration } from './agents.ts';
+import { driftStatus, fleetAgent, registration } from './agents.ts';
 import { approval, askingContract } from './approvals.ts';
 import { message } from './auth.ts';
 import { version as bundleVersion, deployment } from './bundles.ts';
@@ -26,6 +26,7 @@ import {
 } from './fields.ts';
 import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './frames.ts';
 import { link, storageState } from './health.ts';
+import { hostedComponents } from './hosted/components.ts';
 import { truncatedField } from './listed.ts';
 import { givenToken } from './operator-tokens.ts';
 import { rule } from './rules.ts';
@@ -76,6 +77,8 @@ export const components: { readonly [name: string]: z.ZodType } = {
   RejectedEvent: rejected,
   AgentManifest: manifest,
   AgentRegistration: registration,
+  FleetAgent: fleetAgent,
+  DriftStatus: driftStatus,
   AgentTags: tagMap,
   AssignmentRule: rule,
   AssignmentSource: assignmentSource,
@@ -84,6 +87,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   ToolSettings: toolSettings,
   StorageState: storageState,
   StoreConnection: link,
+  ...hostedComponents,
   ...eventNames(agentFrames),
   ...eventNames(dashboardFrames),
   AgentAssignmentChangedEvent: agentAssignment.data,

@@ -1,10 +1,12 @@
 // All use cases, made once with their ports.
 import { createAssembler } from './assembly.ts';
+import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { type Bundles, createBundles } from './bundles.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createEventExports, type EventExports } from './event-exports.ts';
+import { createFleet, type Fleet } from './fleet.ts';
 import { createInspector, type Inspector } from './inspection.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
@@ -16,10 +18,12 @@ import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
 /** The use cases, a name per noun. */
 export interface App {
+  readonly auditLog: AuditLog;
   readonly bundles: Bundles;
   readonly compositions: Compositions;
   readonly contracts: Contracts;
   readonly deployments: Deployments;
+  readonly fleet: Fleet;
   readonly people: People;
   readonly keys: Keys;
   readonly operatorTokens: OwnTokens;
@@ -41,7 +45,9 @@ export function createApp(ports: AppPorts): App {
     compositions: createCompositions({ ...ports, assembler, releases, inspector }),
     eventExports: createEventExports(ports),
     contracts: createContracts({ ...ports, rollouts }),
+    fleet: createFleet(ports),
     people: createPeople(ports),
+    auditLog: createAuditLog(ports),
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: null }),
     toolSettings: createToolSettings(ports),

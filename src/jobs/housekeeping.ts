@@ -7,10 +7,12 @@ import type { Log } from '../ports/log.ts';
 import type { Store } from '../ports/store.ts';
 import { workPurges } from './purge.ts';
 
-type Kept = Pick<Store, 'logins' | 'values' | 'agents' | 'events' | 'approvals'>;
+type Kept = Pick<Store, 'logins' | 'values' | 'agents' | 'events' | 'approvals' | 'audit'>;
 
 export interface HousekeepingParts {
   readonly store: Kept;
+  /** Signs the heads of audit chains that grew. */
+  readonly signHeads: () => Promise<number>;
   /** Days after which large arguments of approvals are dropped; 0 keeps them. */
   readonly largeArgsDays: number;
   readonly clock: Clock;
@@ -36,7 +38,7 @@ const batch = 1000;
 const fewer = 20;
 const attempts = 5;
 
-const dutiesOf = ({ logins, values, agents, approvals }: Kept, argsDays: number): readonly Duty[] => [
+const dutiesOf = ({ logins, values, agents, approvals, audit }: Kept, argsDays: number): readonly Duty[] => [
   {
     name: 'expired',
     everyMs: minute,
@@ -47,6 +49,7 @@ const dutiesOf = ({ logins, values, agents, approvals }: Kept, argsDays: number)
       (now) => values.sweep(now, batch),
     ],
   },
+  { name: 'audit', everyMs: minute, steps: [(now) => audit.recover(now - minute, batch)] },
   { name: 'unseen', everyMs: 24 * 60 * minute, steps: [(now) => agents.forget(now - unseenMs, batch)] },
   {
     name: 'idle',
@@ -69,7 +72,10 @@ const dutiesOf = ({ logins, values, agents, approvals }: Kept, argsDays: number)
  */
 export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(): void } {
   const { store, clock, log } = parts;
-  const duties = dutiesOf(store, parts.largeArgsDays);
+  const duties = [
+    ...dutiesOf(store, parts.largeArgsDays),
+    { name: 'audit-heads', everyMs: 60 * minute, steps: [parts.signHeads] },
+  ];
 
   const handler: JobHandler = async ({ payload, signal, attempt, maxAttempts }) => {
     const duty = duties.find(({ name }) => name === payload);
