@@ -27,6 +27,7 @@ import {
 } from './fields.ts';
 import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './frames.ts';
 import { link, storageState } from './health.ts';
+import { hostedComponents } from './hosted/components.ts';
 import { truncatedField } from './listed.ts';
 import { givenToken } from './operator-tokens.ts';
 import { rule } from './rules.ts';
@@ -93,6 +94,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   DeliveryStatus: deliveryStatus,
   StorageState: storageState,
   StoreConnection: link,
+  ...hostedComponents,
   ...eventNames(agentFrames),
   ...eventNames(dashboardFrames),
   AgentAssignmentChangedEvent: agentAssignment.data,

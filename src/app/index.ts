@@ -1,5 +1,6 @@
 // All use cases, made once with their ports.
 import { createAssembler } from './assembly.ts';
+import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { type Bundles, createBundles } from './bundles.ts';
 import { type Channels, createChannels } from './channels.ts';
 import { type ChatDecisions, createChatDecisions } from './chat-decisions.ts';
@@ -20,6 +21,7 @@ import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
 /** The use cases, a name per noun. */
 export interface App {
+  readonly auditLog: AuditLog;
   readonly bundles: Bundles;
   readonly channels: Channels;
   readonly chatDecisions: ChatDecisions;
@@ -55,6 +57,7 @@ export function createApp(ports: AppPorts): App {
     contracts: createContracts({ ...ports, rollouts }),
     fleet: createFleet(ports),
     people: createPeople(ports),
+    auditLog: createAuditLog(ports),
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: null }),
     toolSettings: createToolSettings(ports),
