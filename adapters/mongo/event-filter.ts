@@ -1,7 +1,7 @@
 // Filters, cursors and the form of audit events in MongoDB. Reads and writes nothing.
 import type { Filter } from 'mongodb';
 import { HubError } from '../../src/domain/error.ts';
-import type { EventInput, Outcome, StoredEvent } from '../../src/domain/event.ts';
+import { type EventInput, type Outcome, policyVersionOf, type StoredEvent } from '../../src/domain/event.ts';
 import type { EventFilter } from '../../src/ports/events.ts';
 import { fromBsonText, fromText, literalPattern, toBsonText, toText } from './form.ts';
 
@@ -25,6 +25,8 @@ export interface EventRow {
   readonly decisionName: string | null;
   /** payload.run_id, when it is a text; absent in what earlier versions stored. */
   readonly runId?: string;
+  /** payload.policy_version, when it is a text that could be one; absent in what earlier versions stored. */
+  readonly policyVersion?: string;
   readonly outcomes: readonly Outcome[];
   /** The call id is made of the content. */
   readonly unnamed?: true;
@@ -39,6 +41,7 @@ export function toEventRow(
 ): EventRow {
   const name = event.payload?.decision_name;
   const run = event.payload?.run_id;
+  const version = policyVersionOf(event);
   return {
     _id: id,
     tenantId: batch.tenantId,
@@ -54,6 +57,7 @@ export function toEventRow(
     payload: toText(event.payload),
     decisionName: typeof name === 'string' ? toBsonText(name) : null,
     ...(typeof run === 'string' ? { runId: toBsonText(run) } : {}),
+    ...(version === null ? {} : { policyVersion: toBsonText(version) }),
     outcomes: [],
     ...(event.unnamed ? { unnamed: true as const } : {}),
     ...(event.truncated ? { truncated: event.truncated } : {}),

@@ -209,10 +209,15 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
 
     async counts(tenantId, env, since, activeSince): Promise<EventCounts> {
       const $match = eventQuery(tenantId, { env, since, until: clock.now() });
-      const distinct = (field: string, match: object) =>
+      const distinct = (values: readonly object[], match: object) =>
         events
           .aggregate<{ readonly n: number }>(
-            [{ $match: { $and: [$match, match] } }, { $group: { _id: field } }, { $count: 'n' }],
+            [
+              { $match: { $and: [$match, match] } },
+              ...values,
+              { $group: { _id: '$value' } },
+              { $count: 'n' },
+            ],
             bounded,
           )
           .toArray();
@@ -233,8 +238,8 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
             bounded,
           )
           .toArray(),
-        distinct('$decisionName', { decisionName: { $ne: null } }),
-        distinct('$agentId', { ts: { $gt: activeSince } }),
+        distinct(valuesOf.decisionName, {}),
+        distinct(valuesOf.agentId, { ts: { $gt: activeSince } }),
       ]);
       return {
         events: sums[0]?.events ?? 0,

@@ -24,6 +24,7 @@ import { mongoRules } from './rules.ts';
 import { mongoSettings } from './settings.ts';
 import { mongoSigning } from './signing.ts';
 import { mongoTenants, settle, type TenantCollections } from './tenants.ts';
+import { mongoUsage } from './usage.ts';
 import { arrivals } from './uuidv7.ts';
 
 export interface MongoOptions {
@@ -104,6 +105,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     bundles: guard.guarded(mongoBundles(bundles, turn)),
     deployments: guard.guarded(mongoDeployments(bundles, turn, bundleHasVersion(bundles.bundles))),
     events: guard.guarded(mongoEvents(db.collection('events'), arrival, clock)),
+    usage: guard.guarded(mongoUsage(db.collection('events'))),
     approvals: guard.guarded(
       mongoApprovals(db.collection('approvals'), db.collection('approvalArgs'), arrival, clock),
     ),

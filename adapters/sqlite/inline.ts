@@ -8,6 +8,7 @@ import { createPrivate, lockStore } from './lock.ts';
 import { openFile } from './open.ts';
 import { kinds, storesOf } from './stores.ts';
 import { finish, type OfStore, type SqliteStore, type StoreName } from './sync.ts';
+import { UsageWriter } from './usage-write.ts';
 
 type AnyMethod = (...args: readonly unknown[]) => unknown;
 
@@ -35,7 +36,9 @@ export async function openInline(path: string): Promise<SqliteStore> {
   const db = openFile(path, { cacheBytes: 32 << 20, checkpointPages: 4000 });
   const calls = new CallIndex(db);
   calls.load();
-  const stores = storesOf(db, calls, () => true) as unknown as {
+  const usage = new UsageWriter(db);
+  usage.load();
+  const stores = storesOf(db, { calls, usage }, () => true) as unknown as {
     readonly [store: string]: { readonly [method: string]: AnyMethod };
   };
   let closed = false;
@@ -49,7 +52,9 @@ export async function openInline(path: string): Promise<SqliteStore> {
       if (!writes) return finish(run());
       return db.atomically(() => {
         calls.maintain();
-        return run();
+        const answer = run();
+        usage.flush();
+        return answer;
       });
     } catch (error) {
       throw errorOf(failureOf(error));

@@ -8,6 +8,7 @@ import type { KeyStore, LoginStore, SigningStore, TenantStore } from './identity
 import type { KeyCheckStore } from './key-check.ts';
 import type { CompositionStore, ContractStore } from './library.ts';
 import type { SettingsStore } from './settings.ts';
+import type { UsageStore } from './usage.ts';
 import type { ValueStore } from './values.ts';
 
 /** All but session values, which a cluster keeps in Redis. */
@@ -23,6 +24,7 @@ export interface Store {
   readonly bundles: BundleStore;
   readonly deployments: DeploymentStore;
   readonly events: EventStore;
+  readonly usage: UsageStore;
   readonly approvals: ApprovalStore;
   readonly agents: AgentStore;
   readonly rules: RuleStore;

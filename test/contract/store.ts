@@ -14,6 +14,7 @@ import { settingsContract } from './settings.ts';
 import { signingContract } from './signing.ts';
 import { takingAwayContract } from './taking-away.ts';
 import { bootstrapContract, keysContract, loginsContract, tenantsContract } from './tenants.ts';
+import { usageContract } from './usage.ts';
 import { usersContract } from './users.ts';
 
 /**
@@ -41,4 +42,5 @@ export function storeContract(name: string, open: Open): void {
   eventsContract(name, open);
   eventsSearchContract(name, open);
   eventsModelContract(name, open);
+  usageContract(name, open);
 }
