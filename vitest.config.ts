@@ -7,7 +7,7 @@ export default defineConfig({
   resolve: { alias },
   test: {
     include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
-    exclude: ['test/cluster/**', '**/node_modules/**'],
+    exclude: ['test/cluster/**', 'test/dashboard/**', '**/node_modules/**'],
     testTimeout: 20_000,
     hookTimeout: 30_000,
     // Files share a process: no test mocks a module or leaves anything behind, and loading everything anew per file costs more than the tests.

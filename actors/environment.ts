@@ -267,6 +267,10 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     async status({ env, roster, current }, request, { ports }) {
       return { reply: roster.status(env, current, request, ports.isGone) };
     },
+
+    async agentStates({ roster, current }, { agents }, { ports }) {
+      return { reply: agents.map((agent) => roster.stateOf(agent, current, ports.isGone)) };
+    },
   },
 
   async onTimer(state, name, context) {

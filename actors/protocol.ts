@@ -71,6 +71,21 @@ export interface StatusPage {
   readonly next: StatusPlace | null;
 }
 
+/** How an agent stands in an environment. */
+export interface AgentState {
+  /** Open streams. */
+  readonly streams: number;
+  /** Of the newest one; null without one. Epoch milliseconds. */
+  readonly connectedAt: number | null;
+  /** What its newest stream follows, else the bundle that was asked for. */
+  readonly bundleName: string | null;
+  /** What it runs, as it said last; null when it did not. */
+  readonly policyVersion: string | null;
+  /** The version of the current deployment that this is; null when it is none. */
+  readonly version: number | null;
+  readonly status: DriftStatus;
+}
+
 /** Key: tenant/env. Orders deployments and approvals of an environment; knows who is connected and who drifts. */
 export type EnvironmentMessages = {
   /**
@@ -149,6 +164,11 @@ export type EnvironmentMessages = {
   rulesChanged: { body: { readonly rest: true } | null; reply: null };
   /** A page of one entry per open stream, by agent id then time of connection. */
   status: { body: StatusRequest; reply: StatusPage };
+  /** How these agents stand, in their order; at most a few hundred. `bundleName` counts for one without a stream. */
+  agentStates: {
+    body: { readonly agents: readonly { readonly agentId: string; readonly bundleName: string | null }[] };
+    reply: readonly AgentState[];
+  };
 };
 
 /** Key: tenant/env/agent. Owns an agent's streams, effective assignment and reported versions. */

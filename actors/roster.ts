@@ -4,6 +4,7 @@ import { type DriftStatus, driftOf, maxReportedBundles, type Reported } from '..
 import type { Deployment } from '../src/domain/deployment.ts';
 import type { Env } from '../src/domain/ids.ts';
 import type {
+  AgentState,
   ResolvedAt,
   StatusEntry,
   StatusPage,
@@ -65,7 +66,7 @@ const isBefore = (one: ResolvedAt, other: ResolvedAt): boolean =>
 /** True for a node that died with its streams. */
 export type IsGone = (node: string) => boolean;
 
-export type Deployed = ReadonlyMap<string, Pick<Deployment, 'revisionHash'>>;
+export type Deployed = ReadonlyMap<string, Pick<Deployment, 'revisionHash' | 'version'>>;
 
 /** Joining, leaving and reporting cost the same whatever the number of agents. */
 export class Roster {
@@ -187,6 +188,34 @@ export class Roster {
     const shown = found.slice(0, limit);
     const last = found.length > limit ? shown.at(-1) : undefined;
     return { entries: shown.map((place) => this.#entry(env, deployed, place)), next: last ?? null };
+  }
+
+  /** How an agent stands; `bundleName` counts when no stream of it is open. */
+  stateOf(
+    { agentId, bundleName }: { readonly agentId: string; readonly bundleName: string | null },
+    deployed: Deployed,
+    isGone: IsGone = () => false,
+  ): AgentState {
+    const agent = this.#connected.get(agentId) ?? this.#absent.get(agentId);
+    const streams = agent?.streams.filter(({ node }) => !isGone(node)) ?? [];
+    const last = streams.reduce<Stream | null>(
+      (newest, stream) => (newest === null || stream.connectedAt >= newest.connectedAt ? stream : newest),
+      null,
+    );
+    const follows = last === null ? bundleName : last.bundleName;
+    const policyVersion = newest(agent?.versions ?? [], follows);
+    const status = statusOf(policyVersion, follows, deployed);
+    const running = [...deployed].find(
+      ([name, { revisionHash }]) => revisionHash === policyVersion && (follows === null || name === follows),
+    );
+    return {
+      streams: streams.length,
+      connectedAt: last?.connectedAt ?? null,
+      bundleName: follows,
+      policyVersion,
+      version: running?.[1].version ?? null,
+      status,
+    };
   }
 
   #entry(env: Env, deployed: Deployed, { agentId, connectedAt, streamId }: StatusPlace): StatusEntry {

@@ -1,12 +1,12 @@
 // Agent registrations and reported versions in MongoDB: a document per (tenant, agent), and one per (tenant, env, agent, bundle) reported.
 // Both only ever move forward in time; making and changing a registration are writes that may be repeated.
 import type { Collection, Filter } from 'mongodb';
-import type { Registration, Tags } from '../../src/domain/agent.ts';
-import type { AgentManifest } from '../../src/domain/event.ts';
+import type { Registration, RegistrationSummary, Tags } from '../../src/domain/agent.ts';
+import { type AgentManifest, maxSearchMs } from '../../src/domain/event.ts';
 import type { AgentStore } from '../../src/ports/agents.ts';
 import type { AgentRow, LeftOutRow, ReportRow } from './agent-rows.ts';
 import { stale, unlessTaken } from './failure.ts';
-import { byTenant, fromRow, fromText, notAfter, toText } from './form.ts';
+import { byTenant, fromRow, fromText, literalPattern, notAfter, toText } from './form.ts';
 import { lastReports, lastSeen } from './last-seen.ts';
 import { pageOf } from './page.ts';
 
@@ -19,6 +19,16 @@ const record = ({ tags, manifest, retiredAt = null, fence: _fence, ...rest }: Ag
     tags: fromText<Tags>(tags) ?? {},
     manifest: fromText<AgentManifest & { readonly updatedAt: number }>(manifest),
   });
+
+function summary({
+  tags,
+  manifest: _manifest,
+  retiredAt = null,
+  fence: _fence,
+  ...rest
+}: AgentRow): RegistrationSummary {
+  return fromRow<RegistrationSummary>({ ...rest, retiredAt, tags: fromText<Tags>(tags) ?? {} });
+}
 
 export function mongoAgents(
   agents: Collection<AgentRow>,
@@ -64,6 +74,34 @@ export function mongoAgents(
         { limit, offset: 0 },
         record,
       ),
+    find(tenantId, { order, descending, search, limit, after }) {
+      const pattern = search && { $regex: literalPattern(search), $options: 'i' };
+      const behind = descending ? ('$lt' as const) : ('$gt' as const);
+      const direction = descending ? -1 : 1;
+      const filter: Filter<AgentRow> = {
+        tenantId,
+        retiredAt: null,
+        $and: [
+          pattern ? { $or: [{ agentId: pattern }, { displayName: pattern }] } : {},
+          after === null
+            ? {}
+            : order === 'agentId'
+              ? { agentId: { [behind]: after.agentId } }
+              : {
+                  $or: [
+                    { [order]: { [behind]: after.at } },
+                    { [order]: after.at, agentId: { $gt: after.agentId } },
+                  ],
+                },
+        ],
+      };
+      const found = agents.find(filter, { projection: { manifest: 0 }, maxTimeMS: maxSearchMs });
+      const sorted =
+        order === 'agentId'
+          ? found.sort({ agentId: direction })
+          : found.sort({ [order]: direction, agentId: 1 });
+      return pageOf(sorted, { limit, offset: 0 }, summary);
+    },
     async update(tenantId, agentId, { displayName, tags, bundleName }) {
       const set = {
         ...(displayName === undefined ? {} : { displayName }),

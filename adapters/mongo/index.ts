@@ -9,18 +9,20 @@ import type { Log } from '../../src/ports/log.ts';
 import type { DocumentStore } from '../../src/ports/store.ts';
 import { mongoAgents } from './agents.ts';
 import { mongoApprovals } from './approvals.ts';
+import { type AuditCollections, mongoAudit, noteWrite } from './audit.ts';
 import { type BundleCollections, bundleHasVersion, mongoBundles } from './bundles.ts';
 import { mongoCompositions } from './compositions.ts';
 import { mongoContracts } from './contracts.ts';
 import { mongoDeployments } from './deployments.ts';
 import { mongoEvents } from './events.ts';
-import { asHubError, guardStore, unavailable } from './failure.ts';
+import { asHubError, type GuardedStore, guardStore, unavailable } from './failure.ts';
 import { createIndexes } from './indexes.ts';
 import { mongoSeals } from './key-check.ts';
 import { mongoKeys } from './keys.ts';
 import type { Library } from './library.ts';
 import { mongoLogins } from './logins.ts';
 import { mongoRules } from './rules.ts';
+import { mongoRuns, touchingRuns } from './runs.ts';
 import { mongoSettings } from './settings.ts';
 import { mongoSigning } from './signing.ts';
 import { mongoTenants, settle, type TenantCollections } from './tenants.ts';
@@ -95,7 +97,12 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     newId: () => arrival(clock.now()),
   };
   const { ping } = guard.guarded({ ping: () => roundTrip(db, clock) });
-  return {
+  const chain: AuditCollections = {
+    links: db.collection('auditLinks'),
+    heads: db.collection('auditHeads'),
+    intents: db.collection('auditIntents'),
+  };
+  const stores = {
     tenants: guard.guarded(mongoTenants(founding)),
     logins: guard.guarded(mongoLogins(db.collection('logins'), db.collection('signIns'))),
     keys: guard.guarded(mongoKeys(db.collection('keys'))),
@@ -104,10 +111,16 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     compositions: guard.guarded(mongoCompositions(library)),
     bundles: guard.guarded(mongoBundles(bundles, turn)),
     deployments: guard.guarded(mongoDeployments(bundles, turn, bundleHasVersion(bundles.bundles))),
-    events: guard.guarded(mongoEvents(db.collection('events'), arrival, clock)),
+    events: guard.guarded(mongoEvents(db.collection('events'), db.collection('runs'), arrival, clock)),
+    runs: guard.guarded(
+      mongoRuns(db.collection('runs'), db.collection('events'), db.collection('approvals'), clock),
+    ),
     usage: guard.guarded(mongoUsage(db.collection('events'))),
     approvals: guard.guarded(
-      mongoApprovals(db.collection('approvals'), db.collection('approvalArgs'), arrival, clock),
+      touchingRuns(
+        mongoApprovals(db.collection('approvals'), db.collection('approvalArgs'), arrival, clock),
+        db.collection('runs'),
+      ),
     ),
     agents: guard.guarded(
       mongoAgents(db.collection('agents'), db.collection('reports'), db.collection('leftOut')),
@@ -115,6 +128,14 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     rules: guard.guarded(mongoRules(db.collection('rules'))),
     settings: guard.guarded(mongoSettings(db.collection('settings'))),
     keyCheck: guard.guarded(mongoSeals(db.collection('seals'))),
+  };
+  const audit = mongoAudit(chain);
+  return {
+    ...stores,
+    audit: guard.guarded(audit),
+    // The write itself goes through the guard: only its error tells whether it may have been carried out.
+    noting: (noting) =>
+      notingEach(guard, stores, (write) => noteWrite(audit, chain.intents, noting, clock.now(), write)),
     ping,
     storage: guard.storage,
     async close() {
@@ -130,3 +151,22 @@ async function roundTrip(db: Db, clock: Clock): Promise<number> {
   await withTimeout(clock, pingMs, db.command({ ping: 1 }), unavailable);
   return clock.monotonic() - begun;
 }
+
+type Nouns = { readonly [noun: string]: object };
+
+/** Every store, with methods that go through `around`. */
+const notingEach = <T extends Nouns>(
+  guard: GuardedStore,
+  nouns: T,
+  around: (write: () => Promise<unknown>) => Promise<unknown>,
+): T => {
+  const wrapped = (noun: object) =>
+    Object.fromEntries(
+      Object.entries(noun).map(([name, method]) => [
+        name,
+        (...args: readonly unknown[]) => around(() => method(...args)),
+      ]),
+    );
+  const all = Object.entries(nouns).map(([name, noun]) => [name, guard.guarded(wrapped(noun))]);
+  return Object.fromEntries(all) as unknown as T;
+};

@@ -1,13 +1,19 @@
 // What events say over time, counted from the events themselves: nothing is kept beside them that a repeat or a dying process could falsify.
-import type { Collection } from 'mongodb';
+import type { Collection, Filter } from 'mongodb';
 import { contractMarks, countedAs, maxSearchMs, type Outcome } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type { AgentUse, ContractUse, ToolUse, UsageStore } from '../../src/ports/usage.ts';
-import { type EventRow, eventQuery, mapTexts } from './event-filter.ts';
+import { eventQuery as anyQuery, type EventRow, mapTexts } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 
 /** The server itself ends what takes longer. */
 const bounded = { maxTimeMS: maxSearchMs };
+
+/** The sample run is counted nowhere. */
+const eventQuery = (...args: Parameters<typeof anyQuery>): Filter<EventRow> => ({
+  ...anyQuery(...args),
+  sample: { $exists: false },
+});
 
 interface Sums {
   calls: number;

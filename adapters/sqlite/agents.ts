@@ -1,25 +1,52 @@
 // Agent registrations and reported versions in SQLite.
-import { maxReportedBundles, type Registration, type Reported } from '../../src/domain/agent.ts';
+import {
+  maxReportedBundles,
+  type Registration,
+  type RegistrationSummary,
+  type Reported,
+} from '../../src/domain/agent.ts';
 import { type Env, environments } from '../../src/domain/ids.ts';
-import type { AgentStore } from '../../src/ports/agents.ts';
-import { type Database, givenText, type Row, type SqlValue } from './database.ts';
+import type { AgentQuery, AgentStore } from '../../src/ports/agents.ts';
+import { type Database, givenText, lowered, type Row, type SqlValue } from './database.ts';
 import { rowsOf } from './page.ts';
 import type { Sync } from './sync.ts';
 import { json, number, table, text } from './table.ts';
 
-const registrations = table<Registration>('registrations', {
+const listed = {
   id: text('id'),
   tenantId: text('tenant_id'),
   agentId: text('agent_id'),
-  displayName: text('display_name'),
-  tags: json('tags'),
-  bundleName: text('bundle_name'),
-  manifest: json('manifest'),
-  lastEnv: text('last_env'),
-  lastSeenAt: number('last_seen_at'),
+  displayName: text<string | null>('display_name'),
+  tags: json<Registration['tags']>('tags'),
+  bundleName: text<string | null>('bundle_name'),
+  lastEnv: text<Env | null>('last_env'),
+  lastSeenAt: number<number | null>('last_seen_at'),
   createdAt: number('created_at'),
-  retiredAt: number('retired_at'),
+  retiredAt: number<number | null>('retired_at'),
+};
+
+const registrations = table<Registration>('registrations', {
+  ...listed,
+  manifest: json<Registration['manifest']>('manifest'),
 });
+
+const summaries = table<RegistrationSummary>('registrations', listed);
+
+const times = { agentId: '0', lastSeenAt: 'ifnull(last_seen_at, 0)', createdAt: 'created_at' } as const;
+
+/** Registrations behind the place ?3 (time), ?4 (agent id). */
+function walk({ order, descending }: AgentQuery): string {
+  const [direction, behind] = descending ? ['DESC', '<'] : ['ASC', '>'];
+  const time = times[order];
+  const place =
+    order === 'agentId'
+      ? `agent_id ${behind} ?4`
+      : `(${time} ${behind} ?3 OR (${time} = ?3 AND agent_id > ?4))`;
+  const by = order === 'agentId' ? `agent_id ${direction}` : `${time} ${direction}, agent_id`;
+  return `SELECT rowid FROM registrations WHERE tenant_id = ?1 AND retired_at IS NULL
+    AND (?2 IS NULL OR instr(lower(agent_id), ?2) > 0 OR instr(lower(ifnull(display_name, '')), ?2) > 0)
+    AND (?3 IS NULL OR ${place}) ORDER BY ${by} LIMIT ?5`;
+}
 
 const reports = table<Reported>('reports', {
   agentId: text('agent_id'),
@@ -98,6 +125,21 @@ export function agentStore(db: Database): Sync<AgentStore> {
         );
         const names = found.map(([rowid]) => rowid as SqlValue);
         return rowsOf(db, names, limit, { row: one, read: registrations.read });
+      }),
+    find: (tenantId, query) =>
+      db.snapshot(() => {
+        const { after, limit, search } = query;
+        const needle = search === null ? null : lowered(search);
+        const found = db.all(walk(query), [
+          tenantId,
+          needle,
+          after?.at ?? null,
+          after?.agentId ?? null,
+          limit + 1,
+        ]);
+        const names = found.map(([rowid]) => rowid as SqlValue);
+        const row = `SELECT ${summaries.columns} FROM registrations WHERE rowid = ?`;
+        return rowsOf(db, names, limit, { row, read: summaries.read });
       }),
     update(tenantId, agentId, patch) {
       const old = get(tenantId, agentId);

@@ -2,7 +2,7 @@
 import { type Approval, asSeen } from '../../src/domain/approval.ts';
 import type { ApprovalFilter, ApprovalPageRequest } from '../../src/ports/approvals.ts';
 import type { Page } from '../../src/ports/page.ts';
-import type { Database, Row, SqlValue } from './database.ts';
+import { type Database, lowered, type Row, type SqlValue } from './database.ts';
 import { rowsOf } from './page.ts';
 import type { Steps } from './sync.ts';
 
@@ -22,9 +22,6 @@ const fits = `(?2 IS NULL OR env = ?2) AND (?4 IS NULL OR ${seenStatus} = ?4) AN
 const walk = `SELECT rowid, created_at, ${fits} FROM approvals
   WHERE tenant_id = ?1 AND created_at <= ?8 AND (created_at < ?8 OR rowid < ?9)
   ORDER BY created_at DESC, rowid DESC LIMIT ?10`;
-
-/** As SQLite's lower() does. */
-const lowered = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 interface Place {
   readonly createdAt: number;

@@ -10,7 +10,14 @@ import {
 } from '../../src/domain/event.ts';
 import { type CallIndex, codeOfEntry, placeOfEntry } from './calls.ts';
 import { type Database, givenText } from './database.ts';
-import { callKey, type EncodedBatch, type EncodedGroup, verdictOfCode } from './events-encode.ts';
+import {
+  callKey,
+  type EncodedBatch,
+  type EncodedGroup,
+  sessionFacts,
+  verdictOfCode,
+} from './events-encode.ts';
+import { forgetRuns, runWriter } from './runs.ts';
 import {
   bodyEvents,
   bodyText,
@@ -36,8 +43,8 @@ type CountedEvents = readonly (Counted | null)[];
 const removalSlice = 5000;
 
 const insertSegment = `INSERT INTO segments
-  (tenant, max_ts, min_ts, received_at, batch, env, agent, events, tallies, names, places, marks, versions)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  (tenant, max_ts, min_ts, received_at, batch, env, agent, events, tallies, names, places, marks, sample, versions)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
@@ -58,17 +65,26 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
   }
 
   /** The segment whose counts were read last, for the same reason. */
-  let counts: { readonly segment: number; readonly place: Place; readonly events: CountedEvents } | null =
-    null;
+  let counts: {
+    readonly segment: number;
+    /** Null for the sample run, which is counted nowhere. */
+    readonly place: Place | null;
+    readonly events: CountedEvents;
+  } | null = null;
 
   function countsOf(segment: number): NonNullable<typeof counts> {
     if (counts?.segment === segment) return counts;
     const row =
-      db.get('SELECT tenant, env, agent, max_ts, tallies FROM segments WHERE id = ?', [segment]) ?? [];
-    const [tenant, env, agent, ts, tallies] = row;
+      db.get('SELECT tenant, env, agent, max_ts, tallies, sample FROM segments WHERE id = ?', [segment]) ??
+      [];
+    const [tenant, env, agent, ts, tallies, sample] = row;
     const hour = hourOf(Number(ts));
     const place = { tenant: Number(tenant), env: String(env), agent: givenText(String(agent)), hour };
-    counts = { segment, place, events: countedIn(db, { id: segment, tallies: String(tallies) }) };
+    counts = {
+      segment,
+      place: sample === 1 ? null : place,
+      events: countedIn(db, { id: segment, tallies: String(tallies) }),
+    };
     return counts;
   }
 
@@ -77,7 +93,7 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
     if (outcome.decision_name === null) return;
     const { place, events } = countsOf(segment);
     const event = events[position];
-    if (!event || !outcomeCounts(event, outcome)) return;
+    if (!place || !event || !outcomeCounts(event, outcome)) return;
     const said = db.all('SELECT outcome FROM outcomes WHERE segment = ? AND position = ? ORDER BY id', [
       segment,
       position,
@@ -115,35 +131,41 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
     ]);
   }
 
+  const runs = runWriter(db);
+
   /** The group without what is stored already; its positions stay. */
-  function withoutKnown(group: EncodedGroup, known: ReadonlyMap<number, number>) {
+  function withoutKnown(batch: EncodedBatch, group: EncodedGroup, known: ReadonlyMap<number, number>) {
     const given = bodyEvents(Buffer.from(group.body).toString('utf8'));
     for (const [position, entry] of known) {
       const event = given[position];
       if (event) addOutcome(entry, outcomeOf(event));
     }
     const events = given.map((event, position) => (known.has(position) ? null : event));
-    return { ...group, ...summarize(events), body: jsonBytes(events) };
+    return { ...group, ...summarize(events), runs: sessionFacts(events, batch), body: jsonBytes(events) };
   }
 
   /** Stores what is new of a group. @param first the batch's first segment, once there is one */
   function storeGroup(tenant: number, batch: EncodedBatch, group: EncodedGroup, first: number | null) {
     const looked = calls.look(tenant, group.calls);
-    const kept = looked.known.size === 0 ? group : withoutKnown(group, looked.known);
+    const kept = looked.known.size === 0 ? group : withoutKnown(batch, group, looked.known);
     if (kept.count === 0) return { segment: null, accepted: 0 };
     const { minTs, maxTs, agent, count, tallies, names, places, marks, versions, body } = kept;
-    const { receivedAt, env } = batch;
+    const { receivedAt, env, sample } = batch;
     const place = [tenant, maxTs, minTs, receivedAt, first, env, agent];
-    const segment = db.insert(insertSegment, [...place, count, tallies, names, places, marks, versions]);
+    const summary = [...place, count, tallies, names, places, marks, sample ? 1 : 0, versions];
+    const segment = db.insert(insertSegment, summary);
     db.run('INSERT INTO segment_bodies (segment, body) VALUES (?, ?)', [segment, body]);
     calls.add(segment, looked, group.verdicts, body.byteLength);
-    const counted = readMarks(readTallies(kept), versions, marks);
-    usage.add({ tenant, env, agent, hour: hourOf(maxTs) }, counted, receivedAt);
+    runs.apply(batch, agent, segment, kept.runs);
+    if (!sample) {
+      const counted = readMarks(readTallies(kept), versions, marks);
+      usage.add({ tenant, env, agent, hour: hourOf(maxTs) }, counted, receivedAt);
+    }
     return { segment, accepted: count };
   }
 
   /** Removes up to `limit` events of a segment, first positions first. */
-  function removeFrom(tenant: number, segment: number, limit: number): RemovedFrom {
+  function removeFrom(tenant: number, segment: number, limit: number) {
     const events = bodyEvents(bodyText(db, segment) ?? '[]');
     const outcomes = outcomesOf(db, segment);
     const { place } = countsOf(segment);
@@ -195,6 +217,13 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
       return { accepted, duplicates: batch.events - accepted };
     },
 
+    removeSample(tenantId: string): void {
+      const tenant = tenantNumber(db, tenantId);
+      const segments = db.all('SELECT id FROM segments WHERE tenant = ? AND sample = 1', [tenant]);
+      for (const [segment] of segments) removeFrom(Number(tenant), Number(segment), Number.MAX_SAFE_INTEGER);
+      db.run('DELETE FROM runs WHERE tenant_id = ? AND sample = 1', [tenantId]);
+    },
+
     purge(tenantId: string, before: number, limit: number): number {
       const tenant = tenantNumber(db, tenantId);
       const asked = Math.min(limit, removalSlice);
@@ -209,8 +238,10 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
         if (!row) break;
         const { place, events } = removeFrom(tenant, Number(row[0]), left);
         left -= events.length;
+        if (place === null) continue;
         entryOf(places, keyOf(place, ''), () => ({ place, events: [] as Removed[] })).events.push(...events);
       }
+      if (left === asked) forgetRuns(db, tenantId, before, limit);
       removeUsage(places.values());
       return asked - left;
     },

@@ -1,21 +1,24 @@
 // The store on the caller's own thread: for tests, tools and in-memory stores. A write blocks until it is on disk.
 import { HubError } from '../../src/domain/error.ts';
+import type { Noting } from '../../src/ports/audit.ts';
 import type { EventBatch } from '../../src/ports/events.ts';
 import { CallIndex } from './calls.ts';
 import { encodeBatch } from './events-encode.ts';
 import { errorOf, failureOf } from './failure.ts';
 import { createPrivate, lockStore } from './lock.ts';
 import { openFile } from './open.ts';
+import { notedWrite } from './serve.ts';
 import { kinds, storesOf } from './stores.ts';
 import { finish, type OfStore, type SqliteStore, type StoreName } from './sync.ts';
 import { UsageWriter } from './usage-write.ts';
+import type { NotedWrite } from './wire.ts';
 
 type AnyMethod = (...args: readonly unknown[]) => unknown;
 
 /** The methods of the port, each answered by `call`. Complete, because `kinds` is. */
 export function storeMethods(
   call: (store: StoreName, method: string, args: readonly unknown[]) => Promise<unknown>,
-): Omit<SqliteStore, OfStore> {
+): Stored {
   const stores = Object.entries(kinds).map(([store, methods]) => [
     store,
     Object.fromEntries(
@@ -25,8 +28,16 @@ export function storeMethods(
       ]),
     ),
   ]);
-  return Object.fromEntries(stores) as Omit<SqliteStore, OfStore>;
+  return Object.fromEntries(stores) as Stored;
 }
+
+type Stored = Omit<SqliteStore, OfStore>;
+
+/** The same methods, whose writes take a note along. @param write makes the write and adds the note, in one transaction */
+export const notingMethods =
+  (write: (args: NotedWrite) => Promise<unknown>) =>
+  (noting: Noting): Stored =>
+    storeMethods((store, method, args) => write([store, method, args, noting]));
 
 /** @param path a file, or `:memory:` */
 export async function openInline(path: string): Promise<SqliteStore> {
@@ -38,9 +49,8 @@ export async function openInline(path: string): Promise<SqliteStore> {
   calls.load();
   const usage = new UsageWriter(db);
   usage.load();
-  const stores = storesOf(db, { calls, usage }, () => true) as unknown as {
-    readonly [store: string]: { readonly [method: string]: AnyMethod };
-  };
+  const all = storesOf(db, { calls, usage }, () => true);
+  const stores = all as unknown as { readonly [store: string]: { readonly [method: string]: AnyMethod } };
   let closed = false;
 
   async function call(store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> {
@@ -61,8 +71,18 @@ export async function openInline(path: string): Promise<SqliteStore> {
     }
   }
 
+  async function write(args: NotedWrite): Promise<unknown> {
+    if (closed) throw new HubError('unavailable', 'The store is closed.');
+    try {
+      return db.atomically(() => notedWrite({ db, stores: all }, args));
+    } catch (error) {
+      throw errorOf(failureOf(error));
+    }
+  }
+
   return {
     ...storeMethods(call),
+    noting: notingMethods(write),
     async ping() {
       const start = performance.now();
       if (closed) throw new HubError('unavailable', 'The store is closed.');

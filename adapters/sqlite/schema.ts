@@ -1,7 +1,9 @@
 // The tables and how an older file becomes a current one. Each migration runs once, in its own transaction; published ones never change.
 import { HubError } from '../../src/domain/error.ts';
 import type { Database } from './database.ts';
+import { auditTables } from './schema-audit.ts';
 import { eventMarks, eventUsage } from './schema-events.ts';
+import { runTables } from './schema-runs.ts';
 
 const control = `
 CREATE TABLE tenants (id TEXT PRIMARY KEY, name TEXT NOT NULL, created_at INTEGER NOT NULL);
@@ -271,7 +273,10 @@ const migrations: readonly string[] = [
   workspaceKeys,
   takingAway,
   approvalContext,
-  eventMarks + eventUsage,
+  eventMarks,
+  auditTables,
+  runTables,
+  eventUsage,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

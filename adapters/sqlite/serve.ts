@@ -1,12 +1,13 @@
 // Answers calls on one connection. Writes are committed in groups and answered after the commit; long reads take turns with short ones.
 import { maxSearchMs, searchTimeout } from '../../src/domain/event.ts';
+import { noted } from './audit.ts';
 import { busyMs, type Database, TransactionLost } from './database.ts';
 import { failureOf } from './failure.ts';
 import type { Outcome } from './gather.ts';
 import { identityOf } from './hub-id.ts';
 import { type Kind, kinds } from './stores.ts';
 import { isSteps, type Steps, type StoreName, type Stores } from './sync.ts';
-import type { Call, Reply } from './wire.ts';
+import type { Call, NotedWrite, Reply } from './wire.ts';
 
 /** Calls that one commit takes, at most. */
 const groupSize = 64;
@@ -73,12 +74,23 @@ function run(line: Connection, [, store, method, args]: Call): unknown {
   const { db, stores } = line;
   if (store === 'store' && method === 'many') return many(line, args);
   if (store === 'store') return ofConnection[method]?.(db);
+  if (store === 'noting') return notedWrite({ db, stores }, args as NotedWrite);
+  return writeOrRead(stores, store, method, args);
+}
+
+function writeOrRead(stores: Stores, store: string, method: string, args: readonly unknown[]): unknown {
   const found = (stores as unknown as { readonly [n: string]: { readonly [m: string]: AnyMethod } })[store]?.[
     method
   ];
   if (!found) throw new TypeError(`no method ${store}.${method}`);
   return found(...args);
 }
+
+/** A write and its note; to be called in a transaction. */
+export const notedWrite = (
+  { db, stores }: Pick<Connection, 'db' | 'stores'>,
+  [store, method, args, noting]: NotedWrite,
+): unknown => noted(db, noting, writeOrRead(stores, store, method, args));
 
 function attempt(id: number, task: () => unknown): Reply {
   try {

@@ -1,12 +1,14 @@
 // All stores on one connection, and which of their methods only read.
 import { agentStore } from './agents.ts';
 import { approvalStore } from './approvals.ts';
+import { auditStore } from './audit.ts';
 import { bundleStore } from './bundles.ts';
 import type { CallIndex } from './calls.ts';
 import { compositionStore } from './compositions.ts';
 import { contractStore } from './contracts.ts';
 import type { Database } from './database.ts';
 import { deploymentStore } from './deployments.ts';
+import { arrivals, newestOf, newestSeq } from './events-arrival.ts';
 import { counts, facets, histogram } from './events-count.ts';
 import { eventWriter } from './events-ingest.ts';
 import { eventOf, eventSearch } from './events-search.ts';
@@ -15,6 +17,7 @@ import { sealStore } from './key-check.ts';
 import { keyStore } from './keys.ts';
 import { loginStore } from './logins.ts';
 import { ruleStore } from './rules.ts';
+import { runStore } from './runs.ts';
 import { settingsStore } from './settings.ts';
 import { signingStore } from './signing.ts';
 import type { SqliteStore, StoreName, Stores } from './sync.ts';
@@ -48,7 +51,11 @@ export function storesOf(
       facets: (tenantId, filter, limit) => facets(db, tenantId, filter, limit),
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
       counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
+      arrivals: (tenantId, after, limit) => arrivals(db, tenantId, after, limit),
+      newestSeq: () => newestSeq(db),
+      newestOf: (tenantId, agentIds) => newestOf(db, tenantId, agentIds),
     },
+    runs: runStore(db),
     usage: usageStore(db),
     approvals: approvalStore(db, mayGrow),
     agents: agentStore(db),
@@ -57,6 +64,7 @@ export function storesOf(
     values: valueStore(db, mayGrow),
     keyCheck: sealStore(db),
     jobs: jobTable(db),
+    audit: auditStore(db),
   };
 }
 
@@ -136,10 +144,15 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     search: 'read',
     get: 'read',
     facets: 'read',
+    arrivals: 'read',
+    newestSeq: 'read',
+    newestOf: 'read',
     histogram: 'read',
     counts: 'read',
     purge: 'write',
+    removeSample: 'write',
   },
+  runs: { list: 'read', get: 'read', recent: 'read' },
   usage: { toolsOf: 'read', fleet: 'read', contracts: 'read', spanOf: 'read', versionsAt: 'read' },
   approvals: {
     keepArgs: 'write',
@@ -161,6 +174,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     seen: 'write',
     get: 'read',
     list: 'read',
+    find: 'read',
     update: 'write',
     assign: 'write',
     putManifest: 'write',
@@ -184,6 +198,15 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     sweep: 'write',
   },
   keyCheck: { first: 'write' },
+  audit: {
+    append: 'write',
+    feed: 'read',
+    head: 'read',
+    links: 'read',
+    keepHead: 'write',
+    signedHead: 'read',
+    recover: 'read',
+  },
   jobs: {
     add: 'write',
     take: 'write',

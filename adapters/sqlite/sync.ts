@@ -21,7 +21,7 @@ export interface SqliteStore extends Store {
 }
 
 /** What belongs to the store as a whole, not to one of its parts. */
-export type OfStore = 'ping' | 'storage' | 'close';
+export type OfStore = 'ping' | 'storage' | 'close' | 'noting';
 
 export type StoreName = Exclude<keyof SqliteStore, OfStore>;
 

@@ -9,7 +9,7 @@ import { buffersOf, encodeBatch } from './events-encode.ts';
 import { unavailable } from './failure.ts';
 import { gatherCalls, type Outcome } from './gather.ts';
 import { checkIdentity, checkPresent, type HubIdFile, type Identity } from './hub-id.ts';
-import { storeMethods } from './inline.ts';
+import { notingMethods, storeMethods } from './inline.ts';
 import { createPrivate, lockStore } from './lock.ts';
 import { startWorker } from './start-worker.ts';
 import { kinds } from './stores.ts';
@@ -151,6 +151,7 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
   let closing: Promise<void> | null = null;
   return {
     ...storeMethods(call),
+    noting: notingMethods((args) => writer.call('noting', 'write', args, weigh(args))),
     async ping() {
       const began = clock.monotonic();
       const both = Promise.all([writer, reader].map((c) => ask(c, 'ping')));

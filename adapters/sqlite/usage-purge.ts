@@ -40,7 +40,7 @@ export function usageRemover(db: Database, usage: UsageWriter) {
     const versions = new Map<string, VersionRow>();
     const left = db.all(
       `SELECT id, tallies FROM segments INDEXED BY segments_agent
-         WHERE tenant = ? AND agent = ? AND max_ts >= ? AND max_ts < ? AND env = ?`,
+         WHERE tenant = ? AND agent = ? AND max_ts >= ? AND max_ts < ? AND env = ? AND sample = 0`,
       [tenant, agent, hour * segmentSpanMs, (hour + 1) * segmentSpanMs, env],
     );
     for (const [id, tallies] of left) {
@@ -62,7 +62,7 @@ export function usageRemover(db: Database, usage: UsageWriter) {
     let newest = from;
     const rows = db.all(
       `SELECT id, tallies, outcomes FROM segments INDEXED BY segments_time
-         WHERE tenant = ? AND max_ts >= ? AND max_ts < ? AND min_ts < ? AND env = ?`,
+         WHERE tenant = ? AND max_ts >= ? AND max_ts < ? AND min_ts < ? AND env = ? AND sample = 0`,
       [tenant, from, (hourOf(from) + 1) * segmentSpanMs, to, env],
     );
     for (const [id, tallies, outcomes] of rows) {

@@ -45,6 +45,7 @@ function* eachEvent(
       yield;
       continue;
     }
+    if (segment.sample) continue;
     for (const { event, outcomes } of fittingCounts(db, segment, wanted)) {
       if (event.ts < to) take({ env: segment.env as Env, agent: segment.agent, event, outcomes });
     }
@@ -226,7 +227,8 @@ function* countsOf(db: Database, tenant: number, env: Env | null, since: number)
   if (since >= end) return counts;
   const edge = db.all(
     `SELECT agent, sum(events) FROM segments INDEXED BY segments_time
-       WHERE tenant = ? AND max_ts >= ? AND max_ts < ? AND min_ts >= ? ${where.sql} GROUP BY agent`,
+       WHERE tenant = ? AND max_ts >= ? AND max_ts < ? AND min_ts >= ? AND sample = 0 ${where.sql}
+       GROUP BY agent`,
     [tenant, since, end, since, ...where.params],
   );
   for (const [agent, events] of edge) add(givenText(String(agent)), Number(events));
@@ -234,7 +236,7 @@ function* countsOf(db: Database, tenant: number, env: Env | null, since: number)
   // Segments of both sides of the moment.
   const parted = db.all(
     `SELECT id, agent, tallies FROM segments INDEXED BY segments_time
-       WHERE tenant = ? AND max_ts >= ? AND max_ts < ? AND min_ts < ? ${where.sql}`,
+       WHERE tenant = ? AND max_ts >= ? AND max_ts < ? AND min_ts < ? AND sample = 0 ${where.sql}`,
     [tenant, since, end, since, ...where.params],
   );
   for (const [i, [id, agent, tallies]] of parted.entries()) {

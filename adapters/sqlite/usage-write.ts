@@ -60,7 +60,8 @@ export class UsageWriter {
       let last = 0;
       for (;;) {
         const rows = db.all(
-          `SELECT id, tenant, env, agent, max_ts, received_at, tallies, outcomes FROM segments WHERE id > ?
+          `SELECT id, tenant, env, agent, max_ts, received_at, tallies, outcomes FROM segments
+             WHERE id > ? AND sample = 0
              ORDER BY id LIMIT 200`,
           [last],
         );

@@ -1,5 +1,6 @@
 // What goes between the event loop and a thread of the store. No behaviour.
 
+import type { Noting } from '../../src/ports/audit.ts';
 import type { CallLimits } from './calls.ts';
 import type { Failure } from './failure.ts';
 import type { Tuning } from './schema.ts';
@@ -18,6 +19,9 @@ export interface ThreadStart {
 }
 
 export type Call = readonly [id: number, noun: string, method: string, args: readonly unknown[]];
+
+/** A write that takes a note along: the arguments of the call `noting`, `write`. */
+export type NotedWrite = readonly [noun: string, method: string, args: readonly unknown[], noting: Noting];
 
 export type Reply =
   | readonly [id: number, ok: true, value: unknown]

@@ -1,11 +1,13 @@
 // Routes of agents: who is connected, what they run, how they are registered.
 import { z } from 'zod';
-import { bundleName, env, instant, intQuery, line, tagMap, text, uuid } from './fields.ts';
+import { assignmentSource, bundleName, env, instant, intQuery, line, tagMap, text, uuid } from './fields.ts';
 import { listed } from './listed.ts';
 import { routes } from './route.ts';
 
 /** A bundle's name, or nothing: null and the empty text both unassign. */
 const assignment = z.union([bundleName, z.literal('')]).nullable();
+
+export const driftStatus = z.enum(['current', 'drift', 'unknown']);
 
 /** Opaque; as X-Next-Cursor gave it. */
 const cursor = text(4096, 1);
@@ -22,7 +24,69 @@ export const registration = z.object({
   created_at: instant,
 });
 
+/** An agent as the list of the fleet shows it. */
+export const fleetAgent = z.object({
+  agent_id: z.string(),
+  display_name: z.string().nullable(),
+  tags: listed(z.record(z.string(), z.string())),
+  /** Where it is connected, else where it was last seen: what follows is of this environment. */
+  env: env.nullable(),
+  /** Its assignment by a person. */
+  bundle_name: z.string().nullable(),
+  /** The bundle that it should run, by its assignment or a rule. */
+  resolved_bundle: z.string().nullable(),
+  assignment_source: assignmentSource,
+  /** The bundle that its stream follows. */
+  followed_bundle: z.string().nullable(),
+  /** What it said it runs: the hash, and the version where one of the newest deployments had it. */
+  policy_version: z.string().nullable(),
+  version: z.number().int().nullable(),
+  status: driftStatus,
+  connected: z.boolean(),
+  /** Open streams. */
+  streams: z.number().int(),
+  connected_at: instant.nullable(),
+  last_seen_at: instant.nullable(),
+  created_at: instant,
+});
+
+/** A field, with `-` for the largest first. */
+const agentSort = z.enum([
+  'agent_id',
+  '-agent_id',
+  'last_seen_at',
+  '-last_seen_at',
+  'created_at',
+  '-created_at',
+]);
+
 export const agentRoutes = routes({
+  listAgents: {
+    method: 'GET',
+    path: '/api/v1/agents',
+    auth: ['cookie'],
+    tag: 'agents',
+    summary:
+      'Registered agents with what they should run and run; X-Next-Cursor and Link name the next page, and one before the last may be short when filters leave much out',
+    query: z.object({
+      env: env.optional(),
+      status: driftStatus.optional(),
+      connected: z.enum(['true', 'false']).optional(),
+      /** `name` or `name:value`. */
+      tag: text(400, 1).optional(),
+      /** Followed by a stream, or given by its assignment or a rule. */
+      bundle: text(128, 1).optional(),
+      /** Part of the agent id or the display name, in any case. */
+      search: text(255, 1).optional(),
+      sort: agentSort.default('agent_id'),
+      limit: intQuery(1, 500).default(100),
+      cursor: cursor.optional(),
+    }),
+    status: 200,
+    reply: z.array(fleetAgent),
+    search: true,
+    errors: ['bad_request', 'validation_failed', 'search_timeout', 'rate_limited', 'unavailable'],
+  },
   agentStatus: {
     method: 'GET',
     path: '/api/v1/agents/status',
@@ -44,7 +108,7 @@ export const agentRoutes = routes({
           env,
           bundle_name: z.string().nullable(),
           policy_version: z.string().nullable(),
-          status: z.enum(['current', 'drift', 'unknown']),
+          status: driftStatus,
           connected_at: instant,
         }),
       ),

@@ -1,7 +1,7 @@
 // The schemas that have a name of their own: the OpenAPI document describes each once and refers to it wherever it occurs. What is used by one
 // route alone needs no name here.
 import type { z } from 'zod';
-import { registration } from './agents.ts';
+import { driftStatus, fleetAgent, registration } from './agents.ts';
 import { approval, askingContract } from './approvals.ts';
 import { message } from './auth.ts';
 import { version as bundleVersion, deployment } from './bundles.ts';
@@ -76,6 +76,8 @@ export const components: { readonly [name: string]: z.ZodType } = {
   RejectedEvent: rejected,
   AgentManifest: manifest,
   AgentRegistration: registration,
+  FleetAgent: fleetAgent,
+  DriftStatus: driftStatus,
   AgentTags: tagMap,
   AssignmentRule: rule,
   AssignmentSource: assignmentSource,

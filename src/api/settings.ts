@@ -1,5 +1,5 @@
 // Routes of a tenant's settings: signing key, what tools' arguments hold, retention.
-import { argumentKinds } from 'reeve-agent/rules';
+import { argumentKinds, builtInPrefixes, operatorNames } from 'reeve-agent/rules';
 import { z } from 'zod';
 import { instant, intQuery, line } from './fields.ts';
 import { routes } from './route.ts';
@@ -15,8 +15,24 @@ export const toolArguments = z
       Object.values(tools).reduce((sum, kinds) => sum + 1 + Object.keys(kinds).length, 0) <= maxDeclarations,
     `must not hold more than ${maxDeclarations} tools and arguments`,
   );
+
+/** Names of one kind that agents add to the rule language. */
+const names = (builtIn: Iterable<string>) => {
+  const taken = new Set(builtIn);
+  return z
+    .array(
+      z
+        .string()
+        .regex(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/, 'must be a name of letters, digits, _ and -')
+        .refine((name) => !taken.has(name), 'is built in'),
+    )
+    .max(100);
+};
+
 export const toolSettings = z.object({
   tool_arguments: toolArguments,
+  custom_selectors: z.array(z.string()),
+  custom_operators: z.array(z.string()),
   updated_at: instant.nullable(),
   updated_by: z.string().nullable(),
 });
@@ -47,7 +63,8 @@ export const settingRoutes = routes({
     path: '/api/v1/settings/tools',
     auth: ['cookie'],
     tag: 'settings',
-    summary: 'What the arguments of tools hold, for sandboxes in the playground',
+    summary:
+      'What documents cannot say of your agents: what the arguments of tools hold, and which selectors and operators they register',
     status: 200,
     reply: toolSettings,
     errors: [],
@@ -59,8 +76,14 @@ export const settingRoutes = routes({
     role: 'admin',
     tag: 'settings',
     summary:
-      'Say what the arguments of tools hold (path, url, command, content or cwd). Give agents the same as the option toolArguments of their guard',
-    body: z.object({ tool_arguments: toolArguments }),
+      'Say what the arguments of tools hold (path, url, command, content or cwd), and which prefixes of selectors and which operators ' +
+      'agents register, for linter, deploys and playground. Give agents the same as the options toolArguments, selectors and operators ' +
+      'of their guard. What is absent stays as it was, null clears',
+    body: z.object({
+      tool_arguments: toolArguments.nullish(),
+      custom_selectors: names(builtInPrefixes).nullish(),
+      custom_operators: names(operatorNames).nullish(),
+    }),
     status: 200,
     reply: toolSettings,
     errors: ['validation_failed'],

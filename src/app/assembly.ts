@@ -4,6 +4,7 @@ import type { Composition } from '../domain/library.ts';
 import { type Assembly, type AssemblyItem, tooLargeAssembly } from '../ports/evaluator.ts';
 import { type ItemView, maxDefinitions } from '../ports/library.ts';
 import type { AppPorts } from './ports.ts';
+import { customWords } from './tool-settings.ts';
 
 /** `too_large` when no bundle could hold their definitions. */
 type EnabledItems = readonly ItemView[] | 'too_large';
@@ -61,6 +62,7 @@ export function createAssembler({
         defaultsMode,
         toolsConfig,
         observability,
+        words: await customWords(store, tenantId),
         apiVersion: apiVersions[0] ?? 'service/v1',
         kind: bundleKinds[0] ?? 'ContractBundle',
         items: views.flatMap((view) => [

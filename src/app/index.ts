@@ -5,6 +5,7 @@ import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createEventExports, type EventExports } from './event-exports.ts';
+import { createFleet, type Fleet } from './fleet.ts';
 import { createInspector, type Inspector } from './inspection.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
@@ -20,6 +21,7 @@ export interface App {
   readonly compositions: Compositions;
   readonly contracts: Contracts;
   readonly deployments: Deployments;
+  readonly fleet: Fleet;
   readonly people: People;
   readonly keys: Keys;
   readonly operatorTokens: OwnTokens;
@@ -41,6 +43,7 @@ export function createApp(ports: AppPorts): App {
     compositions: createCompositions({ ...ports, assembler, releases, inspector }),
     eventExports: createEventExports(ports),
     contracts: createContracts({ ...ports, rollouts }),
+    fleet: createFleet(ports),
     people: createPeople(ports),
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: null }),

@@ -2,6 +2,7 @@
 import { HubError } from '../domain/error.ts';
 import { type Finding, findingText, isError, sizeFindings } from '../domain/finding.ts';
 import type { AppPorts } from './ports.ts';
+import { customWords } from './tool-settings.ts';
 
 export interface Inspector {
   /**
@@ -11,12 +12,13 @@ export interface Inspector {
   inspect(tenantId: string, yaml: string): Promise<readonly Finding[]>;
 }
 
-export function createInspector({ evaluator }: Pick<AppPorts, 'evaluator'>): Inspector {
+export function createInspector({ store, evaluator }: Pick<AppPorts, 'store' | 'evaluator'>): Inspector {
   return {
     async inspect(tenantId, yaml) {
+      const words = await customWords(store, tenantId);
       const size = sizeFindings(new TextEncoder().encode(yaml).length);
       try {
-        return [...(await evaluator.inspect(tenantId, yaml)), ...size];
+        return [...(await evaluator.inspect(tenantId, yaml, words)), ...size];
       } catch (error) {
         if (!(error instanceof HubError) || error.code !== 'unprocessable') throw error;
         return [invalid(error.message), ...size];

@@ -5,6 +5,7 @@ import { actorName, type Principal } from '../domain/principal.ts';
 import type { ApiKey } from '../domain/tenant.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
+import { noted } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 
 export interface NewKey {
@@ -39,7 +40,8 @@ function base62(bytes: Uint8Array): string {
   return text;
 }
 
-export function createKeys({ store, announcer, broadcast, clock, secrets, settings }: Ports): Keys {
+export function createKeys(ports: Ports): Keys {
+  const { store, announcer, broadcast, clock, secrets, settings } = ports;
   function newKey(env: Env | null): { readonly key: string; readonly prefix: string } {
     const random = secrets.token(32);
     if (env === null) {
@@ -75,7 +77,12 @@ export function createKeys({ store, announcer, broadcast, clock, secrets, settin
         lastUsedAt: null,
         revokedAt: null,
       };
-      await store.keys.insert(record);
+      await noted(ports, principal, {
+        action: 'key.created',
+        subject: { id: record.id, name: label },
+        summary: `API key ${prefix}… was made${env === null ? '' : ` for ${env}`}.`,
+        details: { prefix, env, agent_pattern: agentPattern, expires_at: expiresAt },
+      }).keys.insert(record);
       await announcer.announce([{ kind: 'apiKeyCreated', tenantId, keyId: record.id, env, label }]);
       return { record, key };
     },
@@ -84,7 +91,12 @@ export function createKeys({ store, announcer, broadcast, clock, secrets, settin
 
     async revoke(principal, id) {
       requireRole(principal, 'admin');
-      const key = await store.keys.revoke(principal.tenantId, id, clock.now());
+      const key = await noted(ports, principal, {
+        action: 'key.revoked',
+        subject: { id },
+        summary: 'An API key was revoked.',
+        fromAnswer: { prefix: 'prefix', name: 'label', env: 'env' },
+      }).keys.revoke(principal.tenantId, id, clock.now());
       if (!key) throw notFound('API key not found or already revoked.');
       const { tenantId } = key;
       await broadcast.control({ kind: 'key_revoked', tenantId, keyId: key.id, keyHash: key.hash });

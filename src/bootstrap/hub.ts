@@ -1,4 +1,5 @@
 // The composition root: joins the parts (wire/) to handlers and the edge, and starts and stops them in order. Decides nothing.
+import { fileURLToPath } from 'node:url';
 import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
 import { createJwts } from '../../adapters/jose/jwts.ts';
@@ -9,6 +10,7 @@ import { createLog } from '../../adapters/node/log.ts';
 import { masterSecret } from '../../adapters/node/master.ts';
 import { createOutbound } from '../../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
+import { readStaticFolder } from '../../adapters/node/static-folder.ts';
 import { type Server, startServer } from '../../adapters/uws/server.ts';
 import { apiFamilies } from '../api/families.ts';
 import { createApp } from '../app/index.ts';
@@ -31,6 +33,7 @@ import { createLive } from '../http/live/live.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { openApiText } from '../http/openapi.ts';
 import { bind, createPipeline } from '../http/pipeline.ts';
+import { createStaticFiles } from '../http/static-files.ts';
 import { startHousekeeping } from '../jobs/housekeeping.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
@@ -54,6 +57,9 @@ export interface RunningHub {
 /** The OpenAPI document, as the hub serves it; docs/openapi.json holds it for the default settings. */
 export const openApiFor = ({ baseUrl, wire }: Config): string =>
   openApiText(apiFamilies, { title: 'Reeve', version, baseUrl, wire });
+
+/** Where the build leaves the web console: beside the compiled sources. */
+const consoleFolder = fileURLToPath(new URL('../../dashboard', import.meta.url));
 
 /** Loops that turn every second or faster are crashed when they have not turned for so long. */
 const sweepMs = 8_000;
@@ -91,6 +97,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     });
   const evaluator = createEvaluator({
     clock,
+    keyPrefix: config.wire.keyPrefix,
     accepted: {
       apiVersions: config.wire.apiVersions,
       bundleKinds: config.wire.bundleKinds,
@@ -198,6 +205,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     budgets,
     openApi,
     openApiPublic: config.openApiPublic,
+    files: createStaticFiles(readStaticFolder(consoleFolder)),
   });
   const house = startHousekeeping(jobs, { store, clock, log, largeArgsDays: config.quotas.largeArgsDays });
 

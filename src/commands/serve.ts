@@ -20,7 +20,7 @@ up becomes its admin. A request from this machine needs no token; one from anywh
 `;
   return `
 ${warning}
-Nobody has set this hub up yet. In another terminal:
+Nobody has set this hub up yet. Open ${url}/ in a browser, or in another terminal:
 
   1. Create the first admin:
      curl -sS ${url}/api/v1/setup -H 'X-Requested-With: curl' -H 'Content-Type: application/json'${token} \\

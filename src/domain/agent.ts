@@ -23,6 +23,13 @@ export interface Registration {
   readonly retiredAt: number | null;
 }
 
+/** A registration as lists show it. */
+export type RegistrationSummary = Omit<Registration, 'manifest'>;
+
+/** What registrations may be sorted by; equal ones are in the order of their agent ids. */
+export const agentOrders = ['agentId', 'lastSeenAt', 'createdAt'] as const;
+export type AgentOrder = (typeof agentOrders)[number];
+
 /** Bundles of which the version that an agent runs is remembered: the newest reports. */
 export const maxReportedBundles = 8;
 

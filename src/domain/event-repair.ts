@@ -1,5 +1,6 @@
 // An event as an agent sent it, made fit to be stored: what can be kept is kept as it is, what cannot is cut or defaulted and said so, and
 // nothing about one event can refuse the others of its batch. Pure.
+import { canonicalJson } from './canonical-json.ts';
 import type { EventInput } from './event.ts';
 import { parseInstant } from './instant.ts';
 import { maxJsonDepth } from './json.ts';
@@ -148,14 +149,4 @@ export function depthOf(value: unknown, level = 0): number {
     if (deepest > maxJsonDepth) break;
   }
   return deepest;
-}
-
-/** JSON with its keys in order, so that equal content is equal text. */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  if (!isMapping(value)) return JSON.stringify(value) ?? 'null';
-  const fields = Object.keys(value)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`);
-  return `{${fields.join(',')}}`;
 }

@@ -1,10 +1,19 @@
 // A tenant's settings: small records, each under a name of its own, that the last write replaces.
 import type { ToolArguments } from 'reeve-agent/rules';
 
+export interface ToolWords {
+  /** What tools and their arguments are, for sandboxes. */
+  readonly toolArguments: ToolArguments;
+  /** Prefixes of selectors that agents register. Absent in what an older version of the hub wrote. */
+  readonly customSelectors?: readonly string[];
+  /** Operators that agents register. Absent in what an older version of the hub wrote. */
+  readonly customOperators?: readonly string[];
+}
+
 /** Every setting and its value. */
 export interface SettingValues {
-  /** What tools and their arguments are, for the playground: the documents themselves cannot say it. */
-  readonly tools: { readonly toolArguments: ToolArguments };
+  /** What the documents themselves cannot say of the agents that load them: for the linter, deploys and the playground. */
+  readonly tools: ToolWords;
 }
 
 export type SettingName = keyof SettingValues;

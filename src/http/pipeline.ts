@@ -25,6 +25,7 @@ import { createReads } from './reads.ts';
 import { roughBytes } from './rough-bytes.ts';
 import { createRouter, families } from './router.ts';
 import { createSearches } from './searches.ts';
+import type { StaticFiles } from './static-files.ts';
 import { openStream } from './streams.ts';
 import { checkOwnEnvironment, validate } from './validate.ts';
 
@@ -76,6 +77,8 @@ export interface PipelineOptions {
   readonly openApi: string;
   /** Whether it is served without a login or key; default true. */
   readonly openApiPublic?: boolean;
+  /** The web console; default: none. */
+  readonly files?: StaticFiles;
   /** Shared with the live streams of the node; default: its own. */
   readonly budgets?: Budgets;
   /** Requests a minute per user, or per API key, agent id and client address together; default 6,000. */
@@ -133,6 +136,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         seen.caller = (await callers.find({ auth: ['key', 'cookie'] }, raw.headers, network)).caller;
       }
       return plain(200, [['Content-Type', 'application/json'], ...noStore], openApi);
+    }
+    const file = options.files?.answer(raw) ?? null;
+    if (file) {
+      seen.route = '/dashboard/';
+      await raw.body();
+      return file;
     }
     const match = router.match(method, raw.path);
     if (match === null) throw new HubError('not_found', 'Not Found');

@@ -7,7 +7,7 @@ import type { Log } from '../ports/log.ts';
 import type { Store } from '../ports/store.ts';
 import { workPurges } from './purge.ts';
 
-type Kept = Pick<Store, 'logins' | 'values' | 'agents' | 'events' | 'approvals'>;
+type Kept = Pick<Store, 'logins' | 'values' | 'agents' | 'events' | 'approvals' | 'audit'>;
 
 export interface HousekeepingParts {
   readonly store: Kept;
@@ -36,7 +36,7 @@ const batch = 1000;
 const fewer = 20;
 const attempts = 5;
 
-const dutiesOf = ({ logins, values, agents, approvals }: Kept, argsDays: number): readonly Duty[] => [
+const dutiesOf = ({ logins, values, agents, approvals, audit }: Kept, argsDays: number): readonly Duty[] => [
   {
     name: 'expired',
     everyMs: minute,
@@ -47,6 +47,8 @@ const dutiesOf = ({ logins, values, agents, approvals }: Kept, argsDays: number)
       (now) => values.sweep(now, batch),
     ],
   },
+  // A write that takes a minute has been given up.
+  { name: 'audit', everyMs: minute, steps: [(now) => audit.recover(now - minute, batch)] },
   { name: 'unseen', everyMs: 24 * 60 * minute, steps: [(now) => agents.forget(now - unseenMs, batch)] },
   {
     name: 'idle',

@@ -1,5 +1,12 @@
 // Store ports of agent registrations, reported versions and assignment rules.
-import type { AssignmentRule, Registration, Reported, Tags } from '../domain/agent.ts';
+import type {
+  AgentOrder,
+  AssignmentRule,
+  Registration,
+  RegistrationSummary,
+  Reported,
+  Tags,
+} from '../domain/agent.ts';
 import type { AgentManifest } from '../domain/event.ts';
 import type { Env } from '../domain/ids.ts';
 import type { Page } from './page.ts';
@@ -27,6 +34,8 @@ export interface AgentStore {
   get(tenantId: string, agentId: string): Promise<Registration | null>;
   /** Those that live, by agent id; `after`: those behind this one. */
   list(tenantId: string, page: AgentPageRequest): Promise<Page<Registration>>;
+  /** Those that live, without their manifests. */
+  find(tenantId: string, query: AgentQuery): Promise<Page<RegistrationSummary>>;
   update(tenantId: string, agentId: string, patch: RegistrationPatch): Promise<Registration | null>;
   /**
    * Assigns those that are registered; returns their ids. One that is assigned a bundle comes back from retirement.
@@ -66,6 +75,24 @@ export interface AgentPageRequest {
   readonly limit: number;
   /** The agent id that the page before ended with; null: the first page. */
   readonly after: string | null;
+}
+
+/** A place in a list of registrations. */
+export interface AgentPlace {
+  readonly agentId: string;
+  /** The time that the list is sorted by; 0 where it is sorted by agent id. */
+  readonly at: number;
+}
+
+export interface AgentQuery {
+  readonly order: AgentOrder;
+  readonly descending: boolean;
+  /** Part of the agent id or the display name. ASCII letters count the same in either case. */
+  readonly search: string | null;
+  /** Items, at most. */
+  readonly limit: number;
+  /** The page begins behind it; null: the first page. */
+  readonly after: AgentPlace | null;
 }
 
 /** `fence` is the writer's epoch: where nodes share the store, a rule that a later epoch has written throws HubError unavailable. */

@@ -1,15 +1,25 @@
 // Work on YAML that strangers wrote: dry runs, and reading and assembling bundles. Bounded in time, memory and number.
 
-import type { Counters, DryRun, LintFinding, ToolArguments, ToolCall } from 'reeve-agent/rules';
+import type { Counters, DryRun, ToolArguments, ToolCall } from 'reeve-agent/rules';
 import type { AssembledContract } from '../domain/deployment.ts';
 import type { Finding } from '../domain/finding.ts';
 import type { CompositionItem, ContractType, JsonObject, Mode } from '../domain/library.ts';
+
+/** What a tenant's agents add to the rule language. */
+export interface CustomWords {
+  /** Names of tools, or globs, whose arguments are declared. */
+  readonly tools: readonly string[];
+  /** Prefixes of selectors. */
+  readonly selectors: readonly string[];
+  readonly operators: readonly string[];
+}
 
 export interface EvaluationRequest {
   readonly yaml: string;
   readonly call: ToolCall;
   /** What the arguments of the tenant's tools hold, for sandboxes. */
   readonly toolArguments: ToolArguments;
+  readonly words: CustomWords;
   /** The tool's result; undefined: post contracts are not evaluated. */
   readonly output?: unknown;
   /** Counters before the call; without them session contracts and limits are not evaluated. */
@@ -19,8 +29,8 @@ export interface EvaluationRequest {
 export interface Evaluation extends DryRun {
   /** Milliseconds of the run itself: no waiting, no start of a worker. */
   readonly elapsedMs: number;
-  /** What the linter finds in the text. */
-  readonly warnings: readonly LintFinding[];
+  /** What the linter finds in the text, and each custom operator that the run met. */
+  readonly warnings: readonly Finding[];
 }
 
 /** What an upload needs to know of a text. */
@@ -58,6 +68,7 @@ export interface AssemblyRequest {
   readonly defaultsMode: Mode;
   readonly toolsConfig: JsonObject | null;
   readonly observability: JsonObject | null;
+  readonly words: CustomWords;
   /** Emitted. */
   readonly apiVersion: string;
   readonly kind: string;
@@ -85,7 +96,8 @@ export const tooLargeAssembly: Assembly = {
 export interface Evaluator {
   /**
    * Dry-runs a bundle against one call. Never sees this process's environment: `env.*` is missing. At most 4 of a tenant run at once; a
-   * further one waits up to 1 s. Changes nothing, so a repeat is safe.
+   * further one waits up to 1 s. Changes nothing, so a repeat is safe. A thread that still remembers the text from the tenant does not compile it
+   * again. Custom operators cannot be run here: they are faults, which make their contract fire.
    * @throws HubError too_busy; unprocessable (invalid YAML, over 5 s or over its memory); validation_failed (over 10 documents or 100 contracts)
    */
   evaluate(tenantId: string, request: EvaluationRequest): Promise<Evaluation>;
@@ -99,7 +111,7 @@ export interface Evaluator {
    * Compiles and lints a document. What does not compile comes alone, as errors `invalid`; at most 50 of these, at most 100 of the linter's.
    * @throws HubError unprocessable (over 5 s or its memory); overloaded
    */
-  inspect(tenantId: string, yaml: string): Promise<readonly Finding[]>;
+  inspect(tenantId: string, yaml: string, words: CustomWords): Promise<readonly Finding[]>;
   /** Ends all workers; what runs or waits is refused with shutting_down. */
   close(): Promise<void>;
 }

@@ -2,17 +2,25 @@
 import type { Storage } from '../domain/storage.ts';
 import type { AgentStore, RuleStore } from './agents.ts';
 import type { ApprovalStore } from './approvals.ts';
+import type { AuditStore, Noting } from './audit.ts';
 import type { BundleStore, DeploymentStore } from './bundles.ts';
 import type { EventStore } from './events.ts';
 import type { KeyStore, LoginStore, SigningStore, TenantStore } from './identity.ts';
 import type { KeyCheckStore } from './key-check.ts';
 import type { CompositionStore, ContractStore } from './library.ts';
+import type { RunStore } from './runs.ts';
 import type { SettingsStore } from './settings.ts';
 import type { UsageStore } from './usage.ts';
 import type { ValueStore } from './values.ts';
 
 /** All but session values, which a cluster keeps in Redis. */
 export type DocumentStore = Omit<Store, 'values'>;
+
+/** The stores whose writes can take a note along. */
+export type NotingStores = Omit<
+  Store,
+  'events' | 'values' | 'keyCheck' | 'audit' | 'noting' | 'ping' | 'storage' | 'close'
+>;
 
 export interface Store {
   readonly tenants: TenantStore;
@@ -24,6 +32,7 @@ export interface Store {
   readonly bundles: BundleStore;
   readonly deployments: DeploymentStore;
   readonly events: EventStore;
+  readonly runs: RunStore;
   readonly usage: UsageStore;
   readonly approvals: ApprovalStore;
   readonly agents: AgentStore;
@@ -31,6 +40,12 @@ export interface Store {
   readonly settings: SettingsStore;
   readonly values: ValueStore;
   readonly keyCheck: KeyCheckStore;
+  readonly audit: AuditStore;
+  /**
+   * The stores with a note for the next write: it is recorded exactly when the write's answer says that something changed
+   * (`didChange`), never without it and never twice. For one write; reads take no note along.
+   */
+  noting(noting: Noting): NotingStores;
   /** Round trip to the store in milliseconds. Throws `unavailable` when it does not answer within 2 s. */
   ping(): Promise<number>;
   /** What is known of the room for writes; asks nobody, and is at most about a second old. */

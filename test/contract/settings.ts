@@ -41,8 +41,9 @@ export function settingsContract(name: string, open: Open): void {
       const tenantId = uuid();
       const kinds = Object.fromEntries(hostileTexts.map((text) => [`x${text}`, 'path' as const]));
       const toolArguments = Object.fromEntries(hostileTexts.map((text) => [`x${text}`, kinds]));
-      await settings.put(setting(tenantId, 'a', { value: { toolArguments } }));
-      expect((await settings.get(tenantId, 'tools'))?.value).toEqual({ toolArguments });
+      const value = { toolArguments, customSelectors: ['geo'], customOperators: hostileTexts };
+      await settings.put(setting(tenantId, 'a', { value }));
+      expect((await settings.get(tenantId, 'tools'))?.value).toEqual(value);
     });
   });
 }

@@ -1,15 +1,19 @@
 // Every suite that a store adapter must pass, in one call.
 import { agentsContract, rulesContract } from './agents.ts';
 import { approvalsContract } from './approvals.ts';
+import { auditContract } from './audit.ts';
 import { bundlesContract, deploymentsContract } from './bundles.ts';
 import { compositionsContract } from './compositions.ts';
 import { eventsContract } from './events.ts';
 import { eventsModelContract } from './events-model.ts';
 import { eventsSearchContract } from './events-search.ts';
 import type { Open } from './fixtures.ts';
+import { fleetContract } from './fleet.ts';
 import { keyCheckContract } from './key-check.ts';
 import { contractsContract } from './library.ts';
 import { pagesContract } from './pages.ts';
+import { runsContract } from './runs.ts';
+import { runEventsContract } from './runs-events.ts';
 import { settingsContract } from './settings.ts';
 import { signingContract } from './signing.ts';
 import { takingAwayContract } from './taking-away.ts';
@@ -37,10 +41,14 @@ export function storeContract(name: string, open: Open): void {
   takingAwayContract(name, open);
   approvalsContract(name, open);
   agentsContract(name, open);
+  fleetContract(name, open);
   rulesContract(name, open);
+  auditContract(name, open);
   pagesContract(name, open);
   eventsContract(name, open);
   eventsSearchContract(name, open);
   eventsModelContract(name, open);
+  runsContract(name, open);
+  runEventsContract(name, open);
   usageContract(name, open);
 }

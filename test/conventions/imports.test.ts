@@ -8,7 +8,7 @@ const root = join(dirname(new URL(import.meta.url).pathname), '../..');
 
 const files = ['src', 'actors', 'adapters', 'demo', 'packages/agent/src'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.tsx?$/.test(name))
     .map((name) => posix.join(folder, name.replaceAll('\\', '/'))),
 );
 
@@ -38,6 +38,8 @@ const allowed: { readonly [folder: string]: readonly string[] } = {
   actors: ['actors/protocol', 'actors/runtime', 'src/domain', 'src/ports'],
   'adapters/uws': ['src/ports', 'src/domain', 'src/http', 'src/api'],
   adapters: ['src/ports', 'src/domain'],
+  // Runs in browsers: the words of the API, the rules of the hub that need no server, and the generated client.
+  'src/dashboard': ['src/api', 'src/domain', 'packages/agent/src', 'packages/agent/src/rules'],
   // Uses the hub and the agent library as anybody else would.
   demo: ['src/bootstrap', 'src/config.ts'],
 };
@@ -56,6 +58,8 @@ const vendors: { readonly [name: string]: readonly string[] } = {
   tweetnacl: ['adapters/node'],
   jose: ['adapters/jose'],
   yaml: ['packages/agent/src/rules'],
+  react: ['src/dashboard'],
+  'react-dom/client': ['src/dashboard'],
 };
 
 const sourceOf = (file: string): string => readFileSync(join(root, file), 'utf8');
@@ -104,6 +108,22 @@ describe('import directions', () => {
     expect(circles).toEqual([]);
   });
 
+  it('gives browsers types of the API alone, and of the client what is generated', () => {
+    const shipped = files
+      .filter((file) => file.startsWith('src/dashboard/'))
+      .flatMap((file) =>
+        [...sourceOf(file).matchAll(/^import (?!type)[^;]*?from\s+'([^']+)'/gm)]
+          .map((match) => relative(root, join(root, dirname(file), match[1] ?? '')))
+          .filter(
+            (name) =>
+              name.startsWith('src/api/') ||
+              /^packages\/agent\/src\/(?!rules\/|console\/generated\/)/.test(name),
+          )
+          .map((name) => `${file} imports ${name}`),
+      );
+    expect(shipped).toEqual([]);
+  });
+
   it('keeps each vendor package in its own folder', () => {
     const wrong = files.flatMap((file) =>
       importsOf(file)
@@ -126,14 +146,14 @@ describe('exclusive rights', () => {
   });
 
   it('takes time, timers and randomness from one file (and one in the agent library)', () => {
-    const owners = ['adapters/node/clock.ts', 'packages/agent/src/clock.ts'];
+    const owners = ['adapters/node/clock.ts', 'packages/agent/src/clock.ts', 'src/dashboard/lib/browser.ts'];
     const pattern = /\bDate\.now\(|\bsetTimeout\(|\bsetInterval\(|\bMath\.random\(/;
     expect(uses(pattern).filter((file) => !owners.includes(file))).toEqual([]);
   });
 
   it('names the events of the streams at the edge alone', () => {
     const types = Object.keys({ ...consoleAgentFrames, ...consoleDashboardFrames });
-    const edge = ['src/api/', 'src/http/', 'adapters/', 'packages/agent/', 'demo/'];
+    const edge = ['src/api/', 'src/http/', 'adapters/', 'packages/agent/', 'demo/', 'src/dashboard/'];
     const named = uses(new RegExp(`'(?:${types.join('|')})'`));
     expect(named.filter((file) => !edge.some((folder) => file.startsWith(folder)))).toEqual([]);
   });

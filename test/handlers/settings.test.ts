@@ -5,6 +5,7 @@ import type { Job } from '../../src/ports/jobs.ts';
 import { settled } from '../clock.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { deploy } from './deploy.ts';
+import { bundleYaml } from './library.ts';
 
 let t: TestHub;
 let user: UserCaller;
@@ -145,11 +146,13 @@ it('leaves to a job what a request has no time for, and says so', async () => {
 });
 
 it('keeps what the arguments of tools hold, and judges by it in the playground', async () => {
-  const nothing = { tool_arguments: {}, updated_at: null, updated_by: null };
+  const words = { custom_selectors: [], custom_operators: [] };
+  const nothing = { tool_arguments: {}, ...words, updated_at: null, updated_by: null };
   expect((await t.call('toolSettings', {}, user)).body).toEqual(nothing);
   const toolArguments = { 'run_*': { input: 'command', 'options.at': 'cwd' }, search: { where: 'path' } };
   const written = {
     tool_arguments: toolArguments,
+    ...words,
     updated_at: new Date(t.clock.now()).toISOString(),
     updated_by: user.email,
   };
@@ -175,6 +178,69 @@ contracts:
   const other = await t.tenant();
   expect((await t.call('toolSettings', {}, other)).body).toEqual(nothing);
   expect(await tryOut({ input: 'cat ../x' }, undefined, other)).toBe('allow');
+});
+
+it("takes what agents register for known, in the linter, in deploys and in the playground; of this tenant's", async () => {
+  const yaml = bundleYaml('team').replace(
+    '{args.path: {matches: ^/etc/}}',
+    '{arg.risk: {gt: 5}, args.ip: {in_network: 10.0.0.0/8}}',
+  );
+  const upload = async (caller = user) =>
+    (await t.call('uploadBundle', { body: { yaml_content: yaml } }, caller)).body.warnings;
+  const deploy = (version: string) =>
+    t.call('deployBundle', { params: { name: 'team', version }, body: { env: 'production' } }, user);
+  expect(await upload()).toMatchObject([{ code: 'invalid', contract: 'block-etc' }]);
+  await expect(deploy('1')).rejects.toMatchObject({ code: 'unprocessable' });
+  const put = async (body: object) => (await t.call('putToolSettings', { body }, user)).body;
+  await put({ custom_operators: ['in_network'] });
+  expect(await upload()).toMatchObject([{ code: 'unknown-root', suggestion: 'args' }]);
+  await expect(deploy('2')).rejects.toMatchObject({ code: 'unprocessable' });
+  expect(await put({ custom_selectors: ['arg'] })).toMatchObject({
+    custom_selectors: ['arg'],
+    custom_operators: ['in_network'],
+  });
+  expect(await upload()).toEqual([]);
+  expect((await deploy('2')).body).toMatchObject({ warnings: [] });
+  const evaluate = async (tool_args: object, caller = user) => {
+    const body = { yaml_content: yaml, tool_name: 'read_file', tool_args };
+    return (await t.call('evaluateBundle', { body }, caller)).body;
+  };
+  // No value is found for the selector, so that the operator is not reached.
+  expect(await evaluate({ ip: '10.0.0.1' })).toMatchObject({ verdict: 'allow' });
+  const stranger = await t.tenant('eve@example.com');
+  await expect(evaluate({}, stranger)).rejects.toMatchObject({ code: 'unprocessable' });
+  expect(await upload(stranger)).toMatchObject([{ code: 'invalid' }]);
+  expect(await put({ custom_operators: null })).toMatchObject({
+    custom_selectors: ['arg'],
+    custom_operators: [],
+  });
+  expect(await upload()).toMatchObject([{ code: 'invalid' }]);
+});
+
+it('takes an operator that only agents have for a fault in the playground, and says so', async () => {
+  await t.call('putToolSettings', { body: { custom_operators: ['in_network'] } }, user);
+  const yaml_content = bundleYaml('team').replace('{matches: ^/etc/}', '{in_network: 10.0.0.0/8}');
+  const body = { yaml_content, tool_name: 'read_file', tool_args: { path: 'x' } };
+  for (let i = 0; i < 2; i++) {
+    expect((await t.call('evaluateBundle', { body }, user)).body).toMatchObject({
+      verdict: 'deny',
+      contracts_evaluated: [{ fired: true, trace: { outcome: 'fault' } }],
+      warnings: [{ code: 'operator-not-run', severity: 'warning', contract: 'block-etc' }],
+    });
+  }
+});
+
+it.each([
+  [{ custom_selectors: ['args'] }],
+  [{ custom_selectors: ['a.b'] }],
+  [{ custom_selectors: 'geo' }],
+  [{ custom_operators: ['matches'] }],
+  [{ custom_operators: ['__proto__ '] }],
+  [{ custom_operators: Array.from({ length: 101 }, (_, i) => `o${i}`) }],
+])('refuses words that no agent could register: %j', async (body) => {
+  await expect(t.call('putToolSettings', { body }, user)).rejects.toMatchObject({
+    code: 'validation_failed',
+  });
 });
 
 it.each([

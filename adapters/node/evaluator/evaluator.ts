@@ -10,6 +10,8 @@ export interface EvaluatorOptions {
   readonly clock: Clock;
   /** apiVersions and kinds that imports, dry runs and validation accept. */
   readonly accepted: Accepted;
+  /** What the hub's own API keys begin with: never shown. `svk_` is hidden in any case. */
+  readonly keyPrefix?: string;
   /** Milliseconds that a dry run may take; 5,000 by default. */
   readonly limitMs?: number;
   /** The module that the threads run; the one beside this file by default. */
@@ -39,6 +41,7 @@ const ownEntry = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './wo
 export function createEvaluator({
   clock,
   accepted,
+  keyPrefix = '',
   limitMs = 5000,
   entry = ownEntry,
 }: EvaluatorOptions): Evaluator {
@@ -74,14 +77,14 @@ export function createEvaluator({
 
   return {
     evaluate: async (tenantId, request) => {
-      const task = { kind: 'evaluate', request, accepted } as const;
+      const task = { kind: 'evaluate', tenantId, request, accepted, keyPrefix } as const;
       return (await runs.run(task, tenantId)) as TaskResult<typeof task>;
     },
     outline: async (tenantId, yaml) => read(tenantId, { kind: 'outline', yaml }, small(yaml)),
     takeApart: async (tenantId, yaml) => read(tenantId, { kind: 'takeApart', yaml, accepted }, small(yaml)),
     // Patterns make a short text expensive.
-    inspect: async (tenantId, yaml) =>
-      read(tenantId, { kind: 'inspect', yaml, accepted }, small(yaml) && !yaml.includes('match')),
+    inspect: async (tenantId, yaml, words) =>
+      read(tenantId, { kind: 'inspect', yaml, accepted, words }, small(yaml) && !yaml.includes('match')),
     async assemble(tenantId, request) {
       const task = { kind: 'assemble', request, accepted } as const;
       return (await readings.run(task, tenantId)) as TaskResult<typeof task>;

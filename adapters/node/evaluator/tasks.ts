@@ -1,17 +1,14 @@
-// What the evaluator's threads do: each task as a call of the domain. Synchronous and without memory of earlier tasks.
+// What the evaluator's threads do: each task as a call of the domain. Synchronous; remembers nothing but compiled texts.
 import {
   type AcceptedKinds,
   assembleBundle,
   compileBundle,
   decomposeBundle,
-  evaluateYaml,
   type JsonObject,
   lintBundle,
   maxContracts,
-  maxEvaluateDocuments,
   RuleError,
   readBundleHeader,
-  traceCondition,
   validateBundle,
 } from 'reeve-agent/rules';
 import { HubError } from '../../../src/domain/error.ts';
@@ -21,12 +18,12 @@ import {
   type AssemblyRequest,
   type BundleOutline,
   type BundleParts,
+  type CustomWords,
   type Evaluation,
-  type EvaluationRequest,
   maxBundle,
   tooLargeAssembly,
 } from '../../../src/ports/evaluator.ts';
-import { systemClock } from '../clock.ts';
+import { type EvaluateTask, evaluate } from './evaluation.ts';
 
 /** What bundles may say they are. Absent: any `<word>/v1`, `ContractBundle` and `Ruleset`. */
 export interface Accepted extends AcceptedKinds {
@@ -44,17 +41,21 @@ interface Tasks {
     readonly result: Assembly;
   };
   readonly inspect: {
-    readonly task: { readonly yaml: string; readonly accepted: Accepted };
+    readonly task: { readonly yaml: string; readonly accepted: Accepted; readonly words: CustomWords };
     readonly result: readonly Finding[];
   };
   readonly evaluate: {
-    readonly task: { readonly request: EvaluationRequest; readonly accepted: Accepted };
+    readonly task: EvaluateTask;
     readonly result: Evaluation;
   };
 }
 
 export type Task = { [Kind in keyof Tasks]: { readonly kind: Kind } & Tasks[Kind]['task'] }[keyof Tasks];
 export type TaskResult<T extends Task> = Tasks[T['kind']]['result'];
+
+/** Names to compile with; nothing is run. */
+const stubs = ({ operators }: CustomWords) =>
+  Object.fromEntries(operators.map((name) => [name, () => false]));
 
 /** @throws HubError as the evaluator port says: what the engine finds wrong is `unprocessable` */
 export function perform(task: Task): TaskResult<Task> {
@@ -74,48 +75,20 @@ function dispatch(task: Task): TaskResult<Task> {
     case 'assemble':
       return assemble(task.request, task.accepted);
     case 'inspect':
-      return inspect(task.yaml, task.accepted);
+      return inspect(task.yaml, task.accepted, task.words);
     case 'evaluate':
-      return evaluate(task.request, task.accepted);
-  }
-}
-
-const bounds = /^Invalid contract YAML: ((?:more than|expected at most) \d+ (?:documents|contracts)[^()]*)/;
-
-function evaluate(request: EvaluationRequest, accepted: Accepted): Evaluation {
-  const { yaml, call, toolArguments, output, session } = request;
-  const start = systemClock.monotonic();
-  try {
-    const result = evaluateYaml(yaml, call, {
-      engine: { ...accepted, toolArguments },
-      trace: traceCondition,
-      ...(output === undefined ? {} : { output }),
-      ...(session === undefined ? {} : { session }),
-    });
-    const elapsedMs = systemClock.monotonic() - start;
-    return {
-      ...result,
-      elapsedMs,
-      warnings: lintBundle(yaml, { ...accepted, maxDocuments: maxEvaluateDocuments }),
-    };
-  } catch (error) {
-    const exceeded = error instanceof RuleError ? bounds.exec(error.message)?.[1]?.trim() : undefined;
-    if (exceeded === undefined) throw error;
-    // Too many documents or contracts is a validation error, as of any other field.
-    throw new HubError('validation_failed', exceeded, {
-      problems: [{ loc: ['body', 'yaml_content'], msg: exceeded }],
-    });
+      return evaluate(task);
   }
 }
 
 /** A composed document may hold each of 100 contracts twice, the second time as a shadow. */
 const inDocument = { maxContracts: 2 * maxContracts };
 
-function inspect(yaml: string, accepted: Accepted): readonly Finding[] {
+function inspect(yaml: string, accepted: Accepted, words: CustomWords): readonly Finding[] {
   const options = { ...accepted, ...inDocument };
-  const compiled = compileBundle(yaml, options);
-  if (compiled.ok) return lintBundle(yaml, options);
-  const problems = compiled.problems.map(
+  const result = compileBundle(yaml, { ...options, operators: stubs(words) });
+  if (result.ok) return lintBundle(yaml, { ...options, ...words });
+  const problems = result.problems.map(
     ({ contract, path, line, column, message }): Finding => ({
       severity: 'error',
       code: 'invalid',
@@ -158,6 +131,6 @@ function assemble(request: AssemblyRequest, accepted: Accepted): Assembly {
   return {
     yaml,
     contracts: assembled,
-    problems: validateBundle(yaml, { ...accepted, ...inDocument }),
+    problems: validateBundle(yaml, { ...accepted, ...inDocument, operators: request.words.operators }),
   };
 }

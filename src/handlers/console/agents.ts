@@ -4,20 +4,53 @@ import { agentKey, environmentKey, type StatusEntry, type StatusPlace } from '..
 import type { agentRoutes } from '../../api/agents.ts';
 import { type Caller, List } from '../../api/call.ts';
 import { actingAgent } from '../../app/acting-agent.ts';
+import type { FleetAgent } from '../../app/fleet.ts';
 import { bytesPerTurn, turns } from '../../concurrency/event-loop-budget.ts';
-import type { Registration } from '../../domain/agent.ts';
+import type { AgentOrder, Registration } from '../../domain/agent.ts';
 import { type Resolution, type RuleSet, unassigned } from '../../domain/assignment.ts';
-import { notFound } from '../../domain/error.ts';
+import { HubError, notFound } from '../../domain/error.ts';
 import { type Env, environments } from '../../domain/ids.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
+import type { AgentPlace } from '../../ports/agents.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import type { Handlers, Hub } from './hub.ts';
 import { touchAgents } from './last-seen.ts';
+import { principalOf } from './principal.ts';
 import { iso, isoOrNull } from './render.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
+const orders: { readonly [field: string]: AgentOrder } = {
+  agent_id: 'agentId',
+  last_seen_at: 'lastSeenAt',
+  created_at: 'createdAt',
+};
+
 export const agents: Handlers<typeof agentRoutes> = {
+  async listAgents(hub, { query }, caller) {
+    const { sort, cursor, limit, env, status, connected, tag, bundle, search } = query;
+    const scope = { tenantId: caller.tenantId, list: 'agents' } as const;
+    const [name = '', value = null] = tag?.split(/:(.*)/s) ?? [];
+    const page = await hub.app.fleet.list(principalOf(caller), {
+      env: env ?? null,
+      status: status ?? null,
+      connected: connected === undefined ? null : connected === 'true',
+      tag: tag === undefined ? null : { name, value },
+      bundleName: bundle ?? null,
+      search: search ?? null,
+      order: orders[sort.replace('-', '')] ?? 'agentId',
+      descending: sort.startsWith('-'),
+      limit,
+      after: cursor === undefined ? null : readAgentPlace(openCursor(hub, scope, cursor), sort),
+    });
+    return new List(page.agents.map(renderFleetAgent), (sent) => {
+      const place = page.next(sent);
+      return (
+        place && { cursor: sealCursor(hub, scope, JSON.stringify([sort, place.at, place.agentId])), limit }
+      );
+    });
+  },
+
   async agentStatus(hub, { query }, { tenantId }) {
     const { limit, cursor } = query;
     const bundleName = query.bundle_name ?? null;
@@ -134,6 +167,32 @@ const renderStatus = (entry: StatusEntry) => ({
   status: entry.status,
   connected_at: iso(entry.connectedAt),
 });
+
+const renderFleetAgent = ({ registration, env, resolution, state, version }: FleetAgent) => ({
+  agent_id: registration.agentId,
+  display_name: registration.displayName,
+  tags: { ...registration.tags },
+  env,
+  bundle_name: registration.bundleName,
+  resolved_bundle: resolution.bundleName,
+  assignment_source: resolution.source,
+  followed_bundle: state && state.streams > 0 ? state.bundleName : null,
+  policy_version: state?.policyVersion ?? null,
+  version,
+  status: state?.status ?? ('unknown' as const),
+  connected: (state?.streams ?? 0) > 0,
+  streams: state?.streams ?? 0,
+  connected_at: isoOrNull(state?.connectedAt ?? null),
+  last_seen_at: isoOrNull(registration.lastSeenAt),
+  created_at: iso(registration.createdAt),
+});
+
+/** A cursor was sealed by this hub: what it holds is what was written. @throws HubError bad_request for one of another order */
+function readAgentPlace(text: string, sort: string): AgentPlace {
+  const [sorted, at, agentId] = JSON.parse(text) as [string, number, string];
+  if (sorted === sort) return { at, agentId };
+  throw new HubError('bad_request', `This cursor belongs to sort=${sorted}. Start again without one.`);
+}
 
 const render = (registration: Registration, { bundleName }: Resolution) => ({
   id: registration.id,

@@ -2,6 +2,7 @@
 
 import { defaultEnvironment } from 'reeve-agent/rules';
 import type { evaluateRoutes } from '../../api/evaluate.ts';
+import { wordsOf } from '../../app/tool-settings.ts';
 import type { Handlers } from './hub.ts';
 import { principalOf } from './principal.ts';
 
@@ -30,6 +31,7 @@ export const evaluate: Handlers<typeof evaluateRoutes> = {
           }
         : {}),
       toolArguments: tools?.value.toolArguments ?? {},
+      words: wordsOf(tools),
     });
     return {
       verdict: result.verdict,

@@ -1,5 +1,7 @@
 // A tenant's settings: rotation of the signing key, what tools' arguments hold, removal of old events.
 import type { settingRoutes } from '../../api/settings.ts';
+import { wordsOf } from '../../app/tool-settings.ts';
+import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { Setting } from '../../domain/settings.ts';
 import { purgeLater, purgeSlices } from '../../jobs/purge.ts';
 import type { Handlers } from './hub.ts';
@@ -34,7 +36,16 @@ export const settings: Handlers<typeof settingRoutes> = {
   toolSettings: async ({ app }, _input, caller) => render(await app.toolSettings.get(principalOf(caller))),
 
   putToolSettings: async ({ app }, { body }, caller) =>
-    render(await app.toolSettings.put(principalOf(caller), body.tool_arguments)),
+    render(
+      await app.toolSettings.put(
+        principalOf(caller),
+        omitUndefined({
+          toolArguments: body.tool_arguments === null ? {} : body.tool_arguments,
+          customSelectors: body.custom_selectors === null ? [] : body.custom_selectors,
+          customOperators: body.custom_operators === null ? [] : body.custom_operators,
+        }),
+      ),
+    ),
 
   async purgeEvents(hub, { query }, caller) {
     const { clock, jobs, store } = hub;
@@ -54,6 +65,8 @@ export const settings: Handlers<typeof settingRoutes> = {
 
 const render = (setting: Setting<'tools'> | null) => ({
   tool_arguments: setting?.value.toolArguments ?? {},
+  custom_selectors: [...wordsOf(setting).selectors],
+  custom_operators: [...wordsOf(setting).operators],
   updated_at: setting ? iso(setting.updatedAt) : null,
   updated_by: setting?.updatedBy ?? null,
 });

@@ -25,12 +25,27 @@ export { validateBundle } from './bundle/validation.ts';
 export type { AcceptedKinds } from './bundle/vocabulary.ts';
 export { RuleError } from './error.ts';
 export { defaultEnvironment, type ToolCall } from './evaluate/call.ts';
-export { compileBundle } from './evaluate/compile.ts';
+export { type CompiledBundle, compileBundle } from './evaluate/compile.ts';
 export { compileGlob, globMatch } from './evaluate/glob.ts';
 export type { Counters } from './evaluate/limits.ts';
 export { evaluateCall } from './evaluate/live.ts';
-export { type DryRun, dryRun, evaluateYaml, maxEvaluateDocuments } from './evaluate/playground.ts';
-export { type ConditionTrace, leavesOf, type TraceOutcome, traceCondition } from './evaluate/trace.ts';
+export {
+  compileForDryRuns,
+  type DryRun,
+  dryRun,
+  evaluateCompiled,
+  evaluateYaml,
+  maxEvaluateDocuments,
+} from './evaluate/playground.ts';
+export { builtInPrefixes } from './evaluate/selector.ts';
+export {
+  type ConditionTrace,
+  createTracer,
+  leavesOf,
+  type TraceOutcome,
+  type Tracer,
+  traceCondition,
+} from './evaluate/trace.ts';
 export { readMessagePack } from './msgpack.ts';
 export {
   bundleNamePattern,

@@ -21,7 +21,7 @@ export interface RedactionPolicy {
   readonly customPatterns?: readonly CustomPattern[];
   /** False: keys alone decide, no value is looked at. Default true. */
   readonly detectSecretValues?: boolean;
-  /** Prefixes of hubs' API keys, which are secrets wherever they stand; default `svk_`. */
+  /** Prefixes of hubs' API keys besides `svk_`: keys are secrets wherever they stand. */
   readonly keyPrefixes?: Iterable<string>;
 }
 

@@ -165,10 +165,10 @@ describe('values', () => {
     expect(redactText(`header: ${value} end`)).toBe(`header: use ${R} end`);
   });
 
-  it('knows keys of hubs by other prefixes when it is told them', () => {
+  it('knows keys of hubs by other prefixes too when it is told them', () => {
     const own = createRedaction({ keyPrefixes: ['acme.', ''] });
     expect(own.redactText(`key acme.${a(40)} svk_production_${a(40)} acmex${a(40)}`)).toBe(
-      `key ${R} svk_production_${a(40)} acmex${a(40)}`,
+      `key ${R} ${R} acmex${a(40)}`,
     );
     expect(own.looksSecret(`acme.${a(40)}`)).toBe(true);
   });

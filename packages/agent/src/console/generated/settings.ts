@@ -8,7 +8,9 @@ export interface PurgeEventsReply {
 }
 
 export interface PutToolSettingsRequest {
-  readonly tool_arguments: ToolArguments;
+  readonly tool_arguments?: ToolArguments | null | undefined;
+  readonly custom_selectors?: readonly string[] | null | undefined;
+  readonly custom_operators?: readonly string[] | null | undefined;
 }
 
 export interface RotateSigningKeyReply {
@@ -27,6 +29,8 @@ export type ToolArguments = { readonly [name: string]: { readonly [name: string]
 
 export interface ToolSettings {
   readonly tool_arguments: ToolArguments;
+  readonly custom_selectors: readonly string[];
+  readonly custom_operators: readonly string[];
   readonly updated_at: Instant | null;
   readonly updated_by: string | null;
 }
@@ -39,12 +43,12 @@ export interface SettingsOperations {
     };
     readonly reply: RotateSigningKeyReply;
   };
-  /** What the arguments of tools hold, for sandboxes in the playground. A signed-in user. */
+  /** What documents cannot say of your agents: what the arguments of tools hold, and which selectors and operators they register. A signed-in user. */
   readonly toolSettings: {
     readonly input: { readonly [name: string]: never };
     readonly reply: ToolSettings;
   };
-  /** Say what the arguments of tools hold (path, url, command, content or cwd). Give agents the same as the option toolArguments of their guard. A signed-in admin. */
+  /** Say what the arguments of tools hold (path, url, command, content or cwd), and which prefixes of selectors and which operators agents register, for linter, deploys and playground. Give agents the same as the options toolArguments, selectors and operators of their guard. What is absent stays as it was, null clears. A signed-in admin. */
   readonly putToolSettings: {
     readonly input: {
       readonly body: PutToolSettingsRequest;

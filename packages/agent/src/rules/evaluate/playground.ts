@@ -8,7 +8,7 @@ import { type CompiledBundle, type CompiledRule, compileBundle, type EngineOptio
 import type { Counters } from './limits.ts';
 import { evaluateCall } from './live.ts';
 import { type EvaluatedRecord, recordOf, viewOf } from './record.ts';
-import type { ConditionTrace, traceCondition } from './trace.ts';
+import type { ConditionTrace, Tracer } from './trace.ts';
 
 /** One entry of `contracts_evaluated`. */
 export interface EvaluatedContract {
@@ -44,8 +44,8 @@ export interface DryRunOptions {
   readonly output?: unknown;
   /** Counters before the call; session contracts and limits are evaluated only with them. */
   readonly session?: Counters;
-  /** `traceCondition`, for entries with a trace of their conditions. Handed in, so that programs that do not trace need not carry it. */
-  readonly trace?: typeof traceCondition;
+  /** `traceCondition` or a tracer, for entries with a trace of their conditions. Handed in, so that programs that do not trace need not carry it. */
+  readonly trace?: Tracer;
   /** Work allowed; below zero afterwards when it was too little, and then contracts fired for that reason. */
   readonly budget?: Budget;
 }
@@ -102,15 +102,32 @@ export function evaluateYaml(
   call: ToolCall,
   options: DryRunOptions & { readonly engine?: EngineOptions } = {},
 ): DryRun {
-  const name = toolNameProblem(call.tool);
-  if (name !== null) throw new RuleError(`Invalid tool name: ${name}`);
-  const compiled = compileBundle(yamlText, { maxDocuments: maxEvaluateDocuments, ...options.engine });
-  if (!compiled.ok) {
-    const all = compiled.problems.map((problem) => problem.message.replace(/^Invalid YAML: /, ''));
-    throw new RuleError(`Invalid contract YAML: ${all.join('; ')}`.slice(0, 10_000));
-  }
+  requireToolName(call);
+  return evaluateCompiled(compileForDryRuns(yamlText, options.engine), call, options);
+}
+
+function requireToolName({ tool }: ToolCall): void {
+  const problem = toolNameProblem(tool);
+  if (problem !== null) throw new RuleError(`Invalid tool name: ${problem}`);
+}
+
+/** The first half of `evaluateYaml`, for callers that try many calls. @throws RuleError "Invalid contract YAML: …" */
+export function compileForDryRuns(yamlText: string, engine: EngineOptions = {}): CompiledBundle {
+  const compiled = compileBundle(yamlText, { maxDocuments: maxEvaluateDocuments, ...engine });
+  if (compiled.ok) return compiled.bundle;
+  const all = compiled.problems.map((problem) => problem.message.replace(/^Invalid YAML: /, ''));
+  throw new RuleError(`Invalid contract YAML: ${all.join('; ')}`.slice(0, 10_000));
+}
+
+/** The second half of `evaluateYaml`. @throws RuleError "Invalid tool name: …" or "Evaluation timed out" */
+export function evaluateCompiled(
+  bundle: CompiledBundle,
+  call: ToolCall,
+  options: DryRunOptions = {},
+): DryRun {
+  requireToolName(call);
   const budget = options.budget ?? newBudget(workOfRun);
-  const result = dryRun(compiled.bundle, call, { ...options, budget });
+  const result = dryRun(bundle, call, { ...options, budget });
   if (budget.left < 0) throw new RuleError('Evaluation timed out');
   return result;
 }

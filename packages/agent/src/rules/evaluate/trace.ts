@@ -1,12 +1,12 @@
 // A condition evaluated once more with a note of each step: what was looked at, the value it saw, and what came of it.
 // For people who ask why; live calls are judged without it.
 import type { Condition } from '../bundle/rule.ts';
-import { createRedaction } from '../redact.ts';
+import { createRedaction, type Redaction } from '../redact.ts';
 import type { Json } from '../yaml.ts';
 import type { View } from './call.ts';
-import { compileCondition, type Extensions } from './condition.ts';
+import { compileCondition, type Extensions, type Predicate } from './condition.ts';
 import { fault, no, type Outcome } from './operator.ts';
-import { compileSelector } from './selector.ts';
+import { compileSelector, type Getter } from './selector.ts';
 
 /** `fault`: the value could not be tested, which makes the contract fire. `skipped`: the result was known before. */
 export type TraceOutcome = 'yes' | 'no' | 'fault' | 'skipped';
@@ -27,47 +27,71 @@ export type ConditionTrace =
       readonly outcome: TraceOutcome;
     };
 
-/** Traces a condition as it is evaluated: left to right, stopping as soon as the result is known. */
-export function traceCondition(
-  condition: Condition,
-  view: View,
-  extensions: Extensions = {},
-): ConditionTrace {
-  if (condition.kind === 'leaf') return traceLeaf(condition, view, extensions);
-  if (condition.kind === 'not') {
-    const inner = traceCondition(condition.node, view, extensions);
-    const turned = inner.outcome === 'yes' ? 'no' : inner.outcome === 'no' ? 'yes' : inner.outcome;
-    return { kind: 'not', outcome: turned, conditions: [inner] };
-  }
-  // What ends the walk: the first "no" of all, the first "yes" of any; a fault ends both.
-  const goesOn = condition.kind === 'all' ? 'yes' : 'no';
-  let outcome: TraceOutcome = goesOn;
-  const conditions = condition.nodes.map((node) => {
-    if (outcome !== goesOn) return skipped(node);
-    const trace = traceCondition(node, view, extensions);
-    outcome = trace.outcome;
-    return trace;
-  });
-  return { kind: condition.kind, outcome, conditions };
+export interface TraceOptions extends Extensions {
+  /** What values are shown through; default: the built-in policy. */
+  readonly redaction?: Redaction;
 }
 
-function traceLeaf(
-  leaf: Extract<Condition, { kind: 'leaf' }>,
-  view: View,
-  extensions: Extensions,
-): ConditionTrace {
-  const { selector, operator, operand } = leaf;
-  let outcome: TraceOutcome = 'fault';
-  let value: unknown;
-  try {
-    outcome = wordOf(compileCondition(leaf, extensions)(view));
-    value = compileSelector(selector, extensions.selectors)(view);
-  } catch {
-    // A custom operator or selector that throws is a fault.
+/** Traces a condition for a call: left to right, stopping as soon as the result is known. */
+export type Tracer = (condition: Condition, view: View) => ConditionTrace;
+
+type Leaf = Extract<Condition, { kind: 'leaf' }>;
+
+/** A tracer that compiles each condition once, for many calls. */
+export function createTracer(options: TraceOptions = {}): Tracer {
+  const { redaction = createRedaction() } = options;
+  const compiled = new WeakMap<Leaf, { readonly test: Predicate; readonly select: Getter }>();
+  const partsOf = (leaf: Leaf) => {
+    const known = compiled.get(leaf);
+    if (known) return known;
+    const select = compileSelector(leaf.selector, options.selectors);
+    const parts = { test: compileCondition(leaf, options), select };
+    compiled.set(leaf, parts);
+    return parts;
+  };
+
+  function traceLeaf(leaf: Leaf, view: View): ConditionTrace {
+    const { selector, operator, operand } = leaf;
+    let outcome: TraceOutcome = 'fault';
+    let value: unknown;
+    try {
+      const { test, select } = partsOf(leaf);
+      outcome = wordOf(test(view));
+      value = select(view);
+    } catch {
+      // A custom operator or selector that throws is a fault.
+    }
+    const found = value === undefined || value === null ? {} : { value: shown(selector, value, redaction) };
+    return { kind: 'leaf', selector, operator, operand, ...found, outcome };
   }
-  const found = value === undefined || value === null ? {} : { value: shown(selector, value) };
-  return { kind: 'leaf', selector, operator, operand, ...found, outcome };
+
+  const trace: Tracer = (condition, view) => {
+    if (condition.kind === 'leaf') return traceLeaf(condition, view);
+    if (condition.kind === 'not') {
+      const inner = trace(condition.node, view);
+      const turned = inner.outcome === 'yes' ? 'no' : inner.outcome === 'no' ? 'yes' : inner.outcome;
+      return { kind: 'not', outcome: turned, conditions: [inner] };
+    }
+    // What ends the walk: the first "no" of all, the first "yes" of any; a fault ends both.
+    const goesOn = condition.kind === 'all' ? 'yes' : 'no';
+    let outcome: TraceOutcome = goesOn;
+    const conditions = condition.nodes.map((node) => {
+      if (outcome !== goesOn) return skipped(node);
+      const inner = trace(node, view);
+      outcome = inner.outcome;
+      return inner;
+    });
+    return { kind: condition.kind, outcome, conditions };
+  };
+  return trace;
 }
+
+/** The same for one condition and one call. */
+export const traceCondition = (
+  condition: Condition,
+  view: View,
+  options: TraceOptions = {},
+): ConditionTrace => createTracer(options)(condition, view);
 
 const wordOf = (outcome: Outcome): TraceOutcome =>
   outcome === no ? 'no' : outcome === fault ? 'fault' : 'yes';
@@ -81,10 +105,8 @@ function skipped(condition: Condition): ConditionTrace {
   return { kind: condition.kind, outcome: 'skipped', conditions: nodes.map(skipped) };
 }
 
-const redaction = createRedaction();
-
 /** The value as it may be shown: its name may say that it is a secret. */
-function shown(selector: string, value: unknown): unknown {
+function shown(selector: string, value: unknown, redaction: Redaction): unknown {
   const name = selector.slice(selector.lastIndexOf('.') + 1);
   const copy = redaction.redactArgs({ [name]: value }) as { readonly [key: string]: unknown };
   return copy[name];

@@ -22,8 +22,8 @@ const known = [
   'whsec_[A-Za-z0-9+/=]{16,}',
 ];
 
-/** Prefixes of a hub's own API keys, unless it is told others. */
-export const defaultKeyPrefixes: readonly string[] = ['svk_'];
+/** What a hub's own API keys begin with, wherever nothing else is configured. */
+const defaultKeyPrefix = 'svk_';
 
 /** A whole key is longer than the part of it that the hub shows in lists. */
 const hubKey = (prefix: string): string =>
@@ -36,9 +36,11 @@ export interface SecretTest {
   hideTokens(text: string): string;
 }
 
-/** @param keyPrefixes of hubs' API keys; ASCII, one that is empty counts for nothing */
-export function secretTest(keyPrefixes: Iterable<string> = defaultKeyPrefixes): SecretTest {
-  const own = [...keyPrefixes].filter((prefix) => prefix !== '').map(hubKey);
+/** @param keyPrefixes of hubs' API keys besides `svk_`; ASCII, one that is empty counts for nothing */
+export function secretTest(keyPrefixes: Iterable<string> = []): SecretTest {
+  const prefixes = new Set([defaultKeyPrefix, ...keyPrefixes]);
+  prefixes.delete('');
+  const own = [...prefixes].map(hubKey);
   const any = [...known, ...own].join('|');
   const start = new RegExp(`^(?:${any}|-----BEGIN [A-Z ]{0,40}PRIVATE KEY)`);
   // The look-behind lets a match start only where a run of token characters starts, which keeps the search linear.

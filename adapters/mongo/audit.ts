@@ -1,0 +1,205 @@
+// The audit chain in MongoDB. A link is one document with its entries; its unique number makes forks impossible and its entries' unique ids
+// make repeats harmless, whichever nodes append. A note that goes with a write is kept as an intent before the write, and leaves it once it is
+// in the chain: a process that dies in between leaves the intent, which any node records later.
+import { createHash } from 'node:crypto';
+import type { Collection, Filter } from 'mongodb';
+import {
+  type AuditLink,
+  type AuditNote,
+  type ChainHead,
+  didChange,
+  emptyChain,
+  entriesOf,
+  nextLink,
+  type SignedHead,
+  subjectOf,
+  withAnswer,
+} from '../../src/domain/audit.ts';
+import { HubError } from '../../src/domain/error.ts';
+import type { AuditFilter, AuditPlace, AuditStore, Noting, PlacedAuditEntry } from '../../src/ports/audit.ts';
+import { isDuplicate, unavailable, unlessTaken } from './failure.ts';
+
+interface EntryKeys {
+  readonly id: string;
+  /** The actor's id and what is shown of it, lower-cased. */
+  readonly actors: readonly string[];
+  readonly action: string;
+  readonly subjectType: string;
+}
+
+export interface LinkRow extends Omit<AuditLink, 'seq'> {
+  readonly _id: string;
+  readonly tenantId: string;
+  readonly seq: number;
+  readonly at: number;
+  readonly entries: readonly EntryKeys[];
+}
+
+export interface HeadRow extends SignedHead {
+  readonly _id: string;
+}
+
+export interface IntentRow {
+  readonly _id: string;
+  /** By the clock of the node that writes, epoch milliseconds. */
+  readonly at: number;
+  /** The note as JSON. */
+  readonly note: string;
+}
+
+export interface AuditCollections {
+  readonly links: Collection<LinkRow>;
+  readonly heads: Collection<HeadRow>;
+  readonly intents: Collection<IntentRow>;
+}
+
+/** Appends that lose to others' at one chain before one gives up. */
+const tries = 200;
+
+const sha256 = (value: string): string => createHash('sha256').update(value).digest('hex');
+const intentId = ({ tenantId, id }: AuditNote): string => `${tenantId}/${id}`;
+
+const keysOf = (note: AuditNote): EntryKeys => ({
+  id: note.id,
+  actors: [note.actor.id.toLowerCase(), note.actor.display.toLowerCase()],
+  action: note.action,
+  subjectType: subjectOf(note),
+});
+
+function filterOf(tenantId: string, filter: AuditFilter, before: AuditPlace | null): Filter<LinkRow> {
+  const entry: { [field: string]: unknown } = {};
+  if (filter.actor !== null) entry.actors = filter.actor.toLowerCase();
+  if (filter.actions) entry.action = { $in: filter.actions };
+  if (filter.subjects) entry.subjectType = { $in: filter.subjects };
+  const at = {
+    ...(filter.from === null ? {} : { $gte: filter.from }),
+    ...(filter.to === null ? {} : { $lt: filter.to }),
+  };
+  return {
+    tenantId,
+    ...(Object.keys(at).length > 0 ? { at } : {}),
+    ...(before ? { seq: { $lte: before.seq } } : {}),
+    ...(Object.keys(entry).length > 0 ? { entries: { $elemMatch: entry } } : {}),
+  } as Filter<LinkRow>;
+}
+
+const fits = (entry: EntryKeys, { actor, actions, subjects }: AuditFilter): boolean =>
+  (actor === null || entry.actors.includes(actor.toLowerCase())) &&
+  (actions === null || actions.includes(entry.action)) &&
+  (subjects === null || (subjects as readonly string[]).includes(entry.subjectType));
+
+export function mongoAudit({ links, heads, intents }: AuditCollections): AuditStore {
+  async function head(tenantId: string): Promise<ChainHead | null> {
+    const row = await links.findOne(
+      { tenantId },
+      { sort: { seq: -1 }, projection: { seq: 1, digest: 1, at: 1 } },
+    );
+    return row && { seq: row.seq, digest: row.digest, at: row.at };
+  }
+
+  async function append(notes: readonly AuditNote[]): Promise<void> {
+    const [first] = notes;
+    if (!first) return;
+    const { tenantId } = first;
+    let missing = notes;
+    for (let i = 0; i < tries; i++) {
+      const known = await links
+        .find(
+          { tenantId, 'entries.id': { $in: missing.map(({ id }) => id) } },
+          { projection: { 'entries.id': 1 } },
+        )
+        .toArray();
+      const ids = new Set(known.flatMap(({ entries }) => entries.map(({ id }) => id)));
+      missing = missing.filter(({ id }) => !ids.has(id));
+      if (missing.length === 0) return;
+      const { link, at } = nextLink((await head(tenantId)) ?? emptyChain, missing, sha256);
+      const row = { _id: `${tenantId}/${link.seq}`, tenantId, at, ...link, entries: missing.map(keysOf) };
+      try {
+        await links.insertOne(row);
+        return;
+      } catch (error) {
+        // Another one was faster, with the number or with one of the entries.
+        if (!isDuplicate(error)) throw error;
+      }
+    }
+    throw unavailable();
+  }
+
+  return {
+    append,
+    async feed(tenantId, filter, before, limit) {
+      const found: PlacedAuditEntry[] = [];
+      const rows = links.find(filterOf(tenantId, filter, before), { sort: { seq: -1 }, limit: limit + 1 });
+      for await (const { seq, body, entries } of rows) {
+        const texts = entriesOf(body);
+        for (let position = entries.length - 1; position >= 0 && found.length < limit; position--) {
+          const keys = entries[position];
+          const entry = texts[position];
+          const isBefore = before === null || seq < before.seq || position < before.position;
+          if (keys && entry && isBefore && fits(keys, filter)) found.push({ seq, position, entry });
+        }
+        if (found.length >= limit) break;
+      }
+      return found;
+    },
+    head,
+    async links(tenantId, from, to, maxBytes) {
+      const found: AuditLink[] = [];
+      let bytes = 0;
+      const rows = links.find({ tenantId, seq: { $gte: from, $lte: to } }, { sort: { seq: 1 } });
+      for await (const { seq, prev, digest, body } of rows) {
+        found.push({ seq, prev, digest, body });
+        bytes += Buffer.byteLength(body);
+        if (bytes >= maxBytes) break;
+      }
+      return found;
+    },
+    async keepHead(signed) {
+      await heads.replaceOne({ _id: `${signed.tenantId}/${signed.seq}` }, signed, { upsert: true });
+    },
+    async signedHead(tenantId) {
+      const row = await heads.findOne({ tenantId }, { sort: { seq: -1 } });
+      if (!row) return null;
+      const { _id, ...signed } = row;
+      return signed;
+    },
+    async recover(before, limit) {
+      const rows = await intents.find({ at: { $lt: before } }, { sort: { at: 1 }, limit }).toArray();
+      for (const { _id, note: text } of rows) {
+        const note = JSON.parse(text) as AuditNote;
+        await append([{ ...note, details: { ...note.details, unconfirmed: true } }]);
+        await intents.deleteOne({ _id });
+      }
+      return rows.length;
+    },
+  };
+}
+
+/** True when nobody can say whether the write was carried out. */
+const isUncertain = (error: unknown): boolean =>
+  !(error instanceof HubError) || ['unavailable', 'internal', 'shutting_down'].includes(error.code);
+
+/**
+ * A write with its note: the intent, the write, the link.
+ * @param now epoch milliseconds
+ */
+export async function noteWrite<T>(
+  audit: Pick<AuditStore, 'append'>,
+  intents: Collection<IntentRow>,
+  { note, fromAnswer }: Noting,
+  now: number,
+  write: () => Promise<T>,
+): Promise<T> {
+  const _id = intentId(note);
+  await unlessTaken(intents.insertOne({ _id, at: now, note: JSON.stringify(note) }));
+  let answer: T;
+  try {
+    answer = await write();
+  } catch (error) {
+    if (!isUncertain(error)) await intents.deleteOne({ _id });
+    throw error;
+  }
+  if (didChange(answer)) await audit.append([withAnswer(note, fromAnswer, answer)]);
+  await intents.deleteOne({ _id });
+  return answer;
+}

@@ -1,0 +1,67 @@
+// Documents that a thread has compiled before, so that trying one call after another does not compile the same text each time.
+// Bounded in bytes of text and by the thread's heap: a short text may compile to much. Knows nothing of rules.
+import { getHeapStatistics } from 'node:v8';
+
+export interface CompiledTextsOptions {
+  /** Bytes of all remembered texts, as the engine holds them: two for each UTF-16 code unit. */
+  readonly maxBytes?: number;
+  /** Bytes of heap in use above which everything is forgotten before the next text is compiled. A thread has 256 MiB. */
+  readonly maxHeapBytes?: number;
+  /** Bytes of heap in use. */
+  readonly heapBytes?: () => number;
+}
+
+interface Entry<T> {
+  readonly value: T;
+  readonly bytes: number;
+}
+
+export class CompiledTexts<T> {
+  /** The one used last stands last. */
+  readonly #entries = new Map<string, Entry<T>>();
+  readonly #maxBytes: number;
+  readonly #maxHeapBytes: number;
+  readonly #heapBytes: () => number;
+  #bytes = 0;
+
+  constructor(options: CompiledTextsOptions = {}) {
+    this.#maxBytes = options.maxBytes ?? 4 * 1024 * 1024;
+    this.#maxHeapBytes = options.maxHeapBytes ?? 96 * 1024 * 1024;
+    this.#heapBytes = options.heapBytes ?? (() => getHeapStatistics().used_heap_size);
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * What was made of the key before, else what `make` makes of it now.
+   * @param key the whole text, with all that the result depends on besides
+   * @throws what `make` throws; nothing is remembered then
+   */
+  of(key: string, make: () => T): T {
+    const known = this.#entries.get(key);
+    if (known) {
+      this.#entries.delete(key);
+      this.#entries.set(key, known);
+      return known.value;
+    }
+    if (this.#heapBytes() > this.#maxHeapBytes) this.#forget(() => true);
+    const value = make();
+    const bytes = 2 * key.length;
+    if (bytes > this.#maxBytes) return value;
+    this.#forget(() => this.#bytes + bytes > this.#maxBytes);
+    this.#entries.set(key, { value, bytes });
+    this.#bytes += bytes;
+    return value;
+  }
+
+  /** Those not used for the longest time first. */
+  #forget(goesOn: () => boolean): void {
+    for (const [key, { bytes }] of this.#entries) {
+      if (!goesOn()) return;
+      this.#entries.delete(key);
+      this.#bytes -= bytes;
+    }
+  }
+}

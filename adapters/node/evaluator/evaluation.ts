@@ -1,0 +1,110 @@
+// A dry run in an evaluator's thread: compiles what the thread does not remember, judges by the engine, shows values through redaction.
+import {
+  type AcceptedKinds,
+  type CompiledBundle,
+  compileForDryRuns,
+  createRedaction,
+  createTracer,
+  type DryRun,
+  evaluateCompiled,
+  leavesOf,
+  lintBundle,
+  maxEvaluateDocuments,
+  RuleError,
+  type Tracer,
+} from 'reeve-agent/rules';
+import { HubError } from '../../../src/domain/error.ts';
+import type { Finding } from '../../../src/domain/finding.ts';
+import type { CustomWords, Evaluation, EvaluationRequest } from '../../../src/ports/evaluator.ts';
+import { systemClock } from '../clock.ts';
+import { CompiledTexts } from './compiled-texts.ts';
+
+export interface EvaluateTask {
+  readonly tenantId: string;
+  readonly request: EvaluationRequest;
+  readonly accepted: AcceptedKinds & { readonly apiVersions?: readonly string[] };
+  /** What the hub's own API keys begin with. */
+  readonly keyPrefix: string;
+}
+
+interface Compiled {
+  readonly bundle: CompiledBundle;
+  readonly findings: readonly Finding[];
+  readonly trace: Tracer;
+}
+
+/** Of this thread. */
+const texts = new CompiledTexts<Compiled>();
+
+const bounds = /^Invalid contract YAML: ((?:more than|expected at most) \d+ (?:documents|contracts)[^()]*)/;
+
+/** @throws HubError validation_failed (too many documents or contracts) @throws RuleError for whatever else is wrong with the text */
+export function evaluate(task: EvaluateTask): Evaluation {
+  const { call, words, output, session } = task.request;
+  const start = systemClock.monotonic();
+  try {
+    const { bundle, findings, trace } = texts.of(keyOf(task), () => compile(task));
+    const result = evaluateCompiled(bundle, call, {
+      trace,
+      ...(output === undefined ? {} : { output }),
+      ...(session === undefined ? {} : { session }),
+    });
+    const elapsedMs = systemClock.monotonic() - start;
+    return { ...result, elapsedMs, warnings: [...findings, ...notRun(result, words)] };
+  } catch (error) {
+    const exceeded = error instanceof RuleError ? bounds.exec(error.message)?.[1]?.trim() : undefined;
+    if (exceeded === undefined) throw error;
+    // Too many documents or contracts is a validation error, as of any other field.
+    throw new HubError('validation_failed', exceeded, {
+      problems: [{ loc: ['body', 'yaml_content'], msg: exceeded }],
+    });
+  }
+}
+
+/** All that the compiled text depends on; a tenant never finds what another has compiled. */
+const keyOf = ({ tenantId, accepted, keyPrefix, request: { toolArguments, words, yaml } }: EvaluateTask) =>
+  JSON.stringify([tenantId, accepted, keyPrefix, toolArguments, words]) + yaml;
+
+function compile({ request, accepted, keyPrefix }: EvaluateTask): Compiled {
+  const { yaml, toolArguments, words } = request;
+  const redaction = createRedaction({ keyPrefixes: [keyPrefix] });
+  const operators = faults(words);
+  const { looksSecret } = redaction;
+  return {
+    bundle: compileForDryRuns(yaml, { ...accepted, toolArguments, operators, looksSecret }),
+    findings: lintBundle(yaml, { ...accepted, ...words, maxDocuments: maxEvaluateDocuments }),
+    trace: createTracer({ operators, redaction }),
+  };
+}
+
+/** The agents' own operators are code that the hub has not got: each is a fault, which makes its contract fire. */
+const faults = ({ operators }: CustomWords) =>
+  Object.fromEntries(
+    operators.map((name) => [
+      name,
+      () => {
+        throw new Error(`${name} is an operator of your agents and cannot be run here`);
+      },
+    ]),
+  );
+
+/** A warning for each custom operator that the run met, in each contract. */
+function notRun({ contracts_evaluated }: DryRun, { operators }: CustomWords): readonly Finding[] {
+  const own = new Set(operators);
+  if (own.size === 0) return [];
+  return contracts_evaluated.flatMap(({ id, trace }) => {
+    const met = trace ? leavesOf(trace).filter((leaf) => own.has(leaf.operator)) : [];
+    return [...new Set(met.map(({ operator }) => operator))].map(
+      (operator): Finding => ({
+        severity: 'warning',
+        code: 'operator-not-run',
+        contract: id,
+        path: '',
+        line: 1,
+        column: 1,
+        message: `${operator} is an operator of your agents: it cannot be run here, and its contract fires as on any other error.`,
+        suggestion: null,
+      }),
+    );
+  });
+}

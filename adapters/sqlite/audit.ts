@@ -1,0 +1,164 @@
+// The audit chain in SQLite. A note that goes with a write is added in that write's transaction.
+import { createHash } from 'node:crypto';
+import {
+  type AuditLink,
+  type AuditNote,
+  type ChainHead,
+  didChange,
+  emptyChain,
+  entriesOf,
+  nextLink,
+  type SignedHead,
+  subjectOf,
+  withAnswer,
+} from '../../src/domain/audit.ts';
+import type { AuditFilter, AuditPlace, AuditStore, Noting, PlacedAuditEntry } from '../../src/ports/audit.ts';
+import type { Database, Row, SqlValue } from './database.ts';
+import type { Sync } from './sync.ts';
+import { number, table, text } from './table.ts';
+
+type LinkRow = AuditLink & { readonly tenantId: string; readonly at: number };
+
+const links = table<LinkRow>('audit_links', {
+  tenantId: text('tenant_id'),
+  seq: number('seq'),
+  at: number('at'),
+  prev: text('prev'),
+  digest: text('digest'),
+  body: text('body'),
+});
+
+const heads = table<SignedHead>('audit_heads', {
+  tenantId: text('tenant_id'),
+  seq: number('seq'),
+  digest: text('digest'),
+  signedAt: number('signed_at'),
+  keyId: text('key_id'),
+  publicKey: text('public_key'),
+  signature: text('signature'),
+});
+
+const sha256 = (value: string): string => createHash('sha256').update(value).digest('hex');
+
+function headOf(db: Database, tenantId: string): ChainHead | null {
+  const row = db.get(
+    'SELECT seq, digest, at FROM audit_links WHERE tenant_id = ? ORDER BY seq DESC LIMIT 1',
+    [tenantId],
+  );
+  return row ? { seq: Number(row[0]), digest: String(row[1]), at: Number(row[2]) } : null;
+}
+
+/** Adds a link to a tenant's chain. To be called in the transaction of what it records. */
+export function appendNotes(db: Database, notes: readonly AuditNote[]): void {
+  const [first] = notes;
+  if (!first) return;
+  const { tenantId } = first;
+  const fresh = notes.filter(
+    ({ id }) => !db.get('SELECT 1 FROM audit_entries WHERE tenant_id = ? AND id = ?', [tenantId, id]),
+  );
+  if (fresh.length === 0) return;
+  const { link, at } = nextLink(headOf(db, tenantId) ?? emptyChain, fresh, sha256);
+  db.run(links.insert, links.values({ ...link, tenantId, at }));
+  fresh.forEach((note, position) => {
+    db.run(
+      `INSERT INTO audit_entries (tenant_id, id, seq, position, at, actor_id, actor_display, action, subject_type)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      [
+        tenantId,
+        note.id,
+        link.seq,
+        position,
+        at,
+        note.actor.id.toLowerCase(),
+        note.actor.display.toLowerCase(),
+        note.action,
+        subjectOf(note),
+      ],
+    );
+  });
+}
+
+/** What a write answered, once its note is added if the answer says that something was changed. */
+export function noted(db: Database, { note, fromAnswer }: Noting, answer: unknown): unknown {
+  if (didChange(answer)) appendNotes(db, [withAnswer(note, fromAnswer, answer)]);
+  return answer;
+}
+
+/** The conditions of a filter, with their values. */
+function conditionsOf(filter: AuditFilter, before: AuditPlace | null): [sql: string[], params: SqlValue[]] {
+  const sql: string[] = [];
+  const params: SqlValue[] = [];
+  const add = (condition: string, ...values: SqlValue[]): void => {
+    sql.push(condition);
+    params.push(...values);
+  };
+  const list = (column: string, values: readonly string[] | null): void => {
+    if (values) add(`${column} IN (${values.map(() => '?').join(', ')})`, ...values);
+  };
+  if (before) add('(seq, position) < (?, ?)', before.seq, before.position);
+  if (filter.from !== null) add('at >= ?', filter.from);
+  if (filter.to !== null) add('at < ?', filter.to);
+  if (filter.actor !== null) {
+    const actor = filter.actor.toLowerCase();
+    add('(actor_id = ? OR actor_display = ?)', actor, actor);
+  }
+  list('action', filter.actions);
+  list('subject_type', filter.subjects);
+  return [sql, params];
+}
+
+export function auditStore(db: Database): Sync<AuditStore> {
+  function placed([seq, position]: Row, tenantId: string): PlacedAuditEntry[] {
+    const row = db.get('SELECT body FROM audit_links WHERE tenant_id = ? AND seq = ?', [
+      tenantId,
+      Number(seq),
+    ]);
+    const entry = entriesOf(String(row?.[0] ?? '{"entries":[]}'))[Number(position)];
+    return entry ? [{ seq: Number(seq), position: Number(position), entry }] : [];
+  }
+
+  return {
+    append: (notes) => appendNotes(db, notes),
+    feed: (tenantId, filter, before, limit) =>
+      db.snapshot(() => {
+        const [sql, params] = conditionsOf(filter, before);
+        const rows = db.all(
+          `SELECT seq, position FROM audit_entries WHERE ${['tenant_id = ?', ...sql].join(' AND ')}
+             ORDER BY seq DESC, position DESC LIMIT ?`,
+          [tenantId, ...params, limit],
+        );
+        return rows.flatMap((row) => placed(row, tenantId));
+      }),
+    head: (tenantId) => headOf(db, tenantId),
+    links(tenantId, from, to, maxBytes) {
+      const found: AuditLink[] = [];
+      let bytes = 0;
+      for (let seq = from; seq <= to && bytes < maxBytes; seq++) {
+        const row = db.get(`SELECT ${links.columns} FROM audit_links WHERE tenant_id = ? AND seq = ?`, [
+          tenantId,
+          seq,
+        ]);
+        if (!row) break;
+        const { tenantId: _, at: __, ...link } = links.read(row);
+        bytes += Buffer.byteLength(link.body);
+        found.push(link);
+      }
+      return found;
+    },
+    keepHead(head) {
+      db.run(
+        `${heads.insert} ON CONFLICT DO UPDATE SET signed_at = excluded.signed_at, key_id = excluded.key_id,
+        public_key = excluded.public_key, signature = excluded.signature`,
+        heads.values(head),
+      );
+    },
+    signedHead: (tenantId) =>
+      heads.maybe(
+        db.get(`SELECT ${heads.columns} FROM audit_heads WHERE tenant_id = ? ORDER BY seq DESC LIMIT 1`, [
+          tenantId,
+        ]),
+      ),
+    // Notes stand in the transactions of their writes: a process that dies leaves nothing behind.
+    recover: () => 0,
+  };
+}

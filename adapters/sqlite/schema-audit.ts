@@ -1,0 +1,16 @@
+// The tables of the audit chain: links hold what is hashed, entries find it.
+
+export const auditTables = `
+CREATE TABLE audit_links (
+  tenant_id TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, prev TEXT NOT NULL, digest TEXT NOT NULL,
+  body TEXT NOT NULL, PRIMARY KEY (tenant_id, seq));
+CREATE TABLE audit_entries (
+  tenant_id TEXT NOT NULL, id TEXT NOT NULL, seq INTEGER NOT NULL, position INTEGER NOT NULL, at INTEGER NOT NULL,
+  actor_id TEXT NOT NULL, actor_display TEXT NOT NULL, action TEXT NOT NULL, subject_type TEXT NOT NULL,
+  PRIMARY KEY (tenant_id, id)) WITHOUT ROWID;
+CREATE UNIQUE INDEX audit_entries_order ON audit_entries (tenant_id, seq, position);
+CREATE INDEX audit_entries_kind ON audit_entries (tenant_id, subject_type, seq, position);
+CREATE TABLE audit_heads (
+  tenant_id TEXT NOT NULL, seq INTEGER NOT NULL, digest TEXT NOT NULL, signed_at INTEGER NOT NULL, key_id TEXT NOT NULL,
+  public_key TEXT NOT NULL, signature TEXT NOT NULL, PRIMARY KEY (tenant_id, seq)) WITHOUT ROWID;
+`;

@@ -1,0 +1,73 @@
+// Recording: a note beside the write that it is about. `noted(ports, principal, {...}).keys.insert(key)` writes the key and the entry, or
+// neither.
+import { type AuditActor, type AuditNote, auditActor } from '../domain/audit.ts';
+import type { JsonObject } from '../domain/library.ts';
+import type { Principal } from '../domain/principal.ts';
+import type { NotingStores } from '../ports/store.ts';
+import type { AppPorts } from './ports.ts';
+
+/** What happened, for a note. */
+export interface Happening {
+  /** The subject's type, a dot, and what became of it: `key.revoked`. */
+  readonly action: AuditNote['action'];
+  readonly subject: { readonly id: string; readonly name?: string | null };
+  /** A sentence of at most 300 characters. */
+  readonly summary: string;
+  /** Never arguments of tools, key material or tokens. */
+  readonly details?: JsonObject;
+  /** Details that are fields of what the write answers: name of the detail → name of the field. */
+  readonly fromAnswer?: { readonly [detail: string]: string };
+  readonly agentId?: string | null;
+  readonly sessionId?: string | null;
+  /** For what may be repeated: equal texts are recorded once. */
+  readonly onceFor?: string;
+}
+
+type Ports = Pick<AppPorts, 'clock' | 'secrets'>;
+
+/** A UUID (version 8) of a text: the same for the same text. */
+function uuidOf(text: string, { secrets }: Pick<Ports, 'secrets'>): string {
+  const hex = secrets.sha256(text);
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join('-');
+}
+
+/** A note of a tenant; at the present time. */
+export function noteOf(
+  ports: Ports,
+  tenantId: string,
+  actor: AuditActor,
+  { action, subject, summary, details = {}, agentId = null, sessionId = null, onceFor }: Happening,
+): AuditNote {
+  return {
+    id: onceFor === undefined ? ports.secrets.uuid() : uuidOf(`${action} ${onceFor}`, ports),
+    tenantId,
+    at: ports.clock.now(),
+    actor,
+    action,
+    subject: { id: subject.id, name: subject.name ?? null },
+    summary,
+    details,
+    agentId,
+    sessionId,
+  };
+}
+
+/**
+ * The stores, for one write: it is recorded exactly when its answer says that something changed (`didChange` in src/domain/audit.ts says
+ * which answers do).
+ */
+export const noted = (
+  ports: Ports & { readonly store: Pick<AppPorts['store'], 'noting'> },
+  principal: Principal,
+  what: Happening,
+): NotingStores =>
+  ports.store.noting({
+    note: noteOf(ports, principal.tenantId, auditActor(principal), what),
+    ...(what.fromAnswer ? { fromAnswer: what.fromAnswer } : {}),
+  });

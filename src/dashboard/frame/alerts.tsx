@@ -1,0 +1,46 @@
+// What is seen while the console is in the background: the count in the tab's title, and a notification for each call that waits, on opt-in.
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { usePrefs } from '../lib/prefs.ts';
+import { useCall } from '../lib/query.ts';
+import { visible } from '../lib/text.ts';
+import { followFrames } from '../live/live.ts';
+
+export function Alerts(): null {
+  const { data } = useCall('statsOverview');
+  const { notify } = usePrefs();
+  const navigate = useNavigate();
+  const waiting = data?.pending_approvals ?? 0;
+  useEffect(() => {
+    const mark = (): void => {
+      const plain = document.title.replace(/^\(\d+\) /, '');
+      const wanted = waiting > 0 ? `(${waiting}) ${plain}` : plain;
+      if (document.title !== wanted) document.title = wanted;
+    };
+    mark();
+    const title = document.querySelector('title');
+    if (!title) return;
+    const observer = new MutationObserver(mark);
+    observer.observe(title, { childList: true });
+    return () => observer.disconnect();
+  }, [waiting]);
+  useEffect(() => {
+    if (!notify || !('Notification' in globalThis)) return;
+    return followFrames((frame) => {
+      if (frame.type !== 'approval_created' || !document.hidden || Notification.permission !== 'granted')
+        return;
+      const shown = new Notification(
+        `${visible(frame.agent_id).slice(0, 80)} asks for ${visible(frame.tool_name).slice(0, 80)}`,
+        {
+          body: visible(frame.message).slice(0, 200),
+          tag: frame.approval_id,
+        },
+      );
+      shown.onclick = () => {
+        focus();
+        void navigate({ to: '/approvals', search: { id: frame.approval_id } as never });
+      };
+    });
+  }, [notify, navigate]);
+  return null;
+}

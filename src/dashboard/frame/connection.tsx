@@ -1,0 +1,51 @@
+// How fresh the page is: Live, Reconnecting, or Stale since when; and the bar that says when the next try is.
+import type { JSX } from 'react';
+import { now } from '../lib/browser.ts';
+import { usePrefs } from '../lib/prefs.ts';
+import { useStore } from '../lib/store.ts';
+import { clockTime, duration } from '../lib/text.ts';
+import { useNow } from '../lib/ticker.ts';
+import { liveStatus, retryLive } from '../live/live.ts';
+import { Button } from '../ui/parts.tsx';
+
+export function LiveState(): JSX.Element {
+  const { state, since } = useStore(liveStatus);
+  const { utc } = usePrefs();
+  const word =
+    state === 'live'
+      ? 'Live'
+      : state === 'stale' || state === 'signed_out'
+        ? `Stale since ${clockTime(since ?? now(), utc)}`
+        : state === 'reconnecting'
+          ? 'Reconnecting'
+          : 'Connecting';
+  return (
+    <div role="status" className={`live live-${state}`}>
+      <span className="live-dot" aria-hidden="true" />
+      {word}
+    </div>
+  );
+}
+
+export function ConnectionBar(): JSX.Element | null {
+  const { state, since, nextTry } = useStore(liveStatus);
+  const { utc } = usePrefs();
+  useNow(1_000);
+  if (state !== 'reconnecting' && state !== 'stale') return null;
+  const wait = nextTry === null ? null : Math.max(0, nextTry - now());
+  return (
+    <aside className="connection-bar" aria-label="Connection">
+      <p>
+        No word from the hub since {clockTime(since ?? now(), utc)}. What you see may be old.{' '}
+        {wait === null || wait < 1_000 ? 'Trying now.' : `Next try in ${duration(wait)}.`}
+      </p>
+      <Button onClick={retryLive}>Try now</Button>
+    </aside>
+  );
+}
+
+/** Why nothing can be changed now; null when it can. */
+export function useCannotAct(): string | null {
+  const { state } = useStore(liveStatus);
+  return state === 'stale' ? 'The hub cannot be reached: nothing can be decided until it answers.' : null;
+}

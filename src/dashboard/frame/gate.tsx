@@ -1,0 +1,154 @@
+// What stands before the pages: the set-up of a new hub, the sign-in, and what is said when the hub does not answer or a page fails.
+import { Outlet } from '@tanstack/react-router';
+import { type JSX, type ReactNode, useEffect, useState } from 'react';
+import { ApiError, call } from '../lib/api.ts';
+import { signIn, useMe } from '../lib/me.ts';
+import { useCall } from '../lib/query.ts';
+import { Icon } from '../ui/icons.tsx';
+import { Button, Empty, Failed, Field, Late } from '../ui/parts.tsx';
+import { Shell } from './shell.tsx';
+import { Mark, SignInForm } from './sign-in.tsx';
+
+export function Gate(): JSX.Element {
+  const me = useMe();
+  const health = useCall('health', {}, { enabled: me.data === undefined });
+  if (me.data) {
+    return (
+      <Shell>
+        <Outlet />
+      </Shell>
+    );
+  }
+  const failed = me.error && me.error.status !== 401 ? me.error : health.error;
+  if (failed) {
+    return (
+      <Sheet title="The hub cannot be reached">
+        <Failed error={failed} onRetry={() => void Promise.all([me.refetch(), health.refetch()])} />
+      </Sheet>
+    );
+  }
+  if (!me.error || !health.data)
+    return <Late>{<p className="gate muted">Asking the hub who you are…</p>}</Late>;
+  return health.data.bootstrap_complete ? <SignIn /> : <SetUp />;
+}
+
+function Sheet({
+  title,
+  says,
+  children,
+}: {
+  title: string;
+  says?: ReactNode;
+  children: ReactNode;
+}): JSX.Element {
+  useEffect(() => {
+    document.title = `${title} · Reeve`;
+  }, [title]);
+  return (
+    <main className="gate">
+      <div className="gate-card">
+        <Mark />
+        <h1>{title}</h1>
+        {says && <p className="page-says">{says}</p>}
+        {children}
+      </div>
+    </main>
+  );
+}
+
+const SignIn = (): JSX.Element => (
+  <Sheet title="Sign in" says="You come back to the page you asked for.">
+    <SignInForm />
+  </Sheet>
+);
+
+function SetUp(): JSX.Element {
+  const [form, setForm] = useState({ email: '', password: '', token: '' });
+  const [error, setError] = useState<ApiError | null>(null);
+  const [busy, setBusy] = useState(false);
+  const change = (name: keyof typeof form) => (value: string) =>
+    setForm((before) => ({ ...before, [name]: value }));
+  const submit = async (): Promise<void> => {
+    setBusy(true);
+    setError(null);
+    try {
+      const { email, password, token } = form;
+      await call('setup', { body: { email, password, ...(token === '' ? {} : { setup_token: token }) } });
+      await signIn(email, password);
+    } catch (failure) {
+      setError(failure instanceof ApiError ? failure : null);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Sheet title="Set up this hub" says="Nobody has set it up yet. You become its first admin.">
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <Field
+          label="E-mail"
+          type="email"
+          autoComplete="username"
+          required
+          value={form.email}
+          onValue={change('email')}
+          error={error?.fields.email}
+        />
+        <Field
+          label="Password"
+          type="password"
+          autoComplete="new-password"
+          required
+          minLength={12}
+          maxLength={1024}
+          value={form.password}
+          onValue={change('password')}
+          help="12 characters or more."
+          error={error?.fields.password}
+        />
+        <Field
+          label="Setup token"
+          type="password"
+          autoComplete="off"
+          value={form.token}
+          onValue={change('token')}
+          help="The hub printed it when it started, or it is the SETUP_TOKEN you set. Not needed from the hub's own machine unless one is set."
+          error={error?.fields.setup_token}
+        />
+        {error && Object.keys(error.fields).length === 0 && <Failed error={error} />}
+        <Button kind="primary" submit busy={busy}>
+          Create admin
+        </Button>
+      </form>
+    </Sheet>
+  );
+}
+
+export const NotFound = (): JSX.Element => (
+  <Empty title="There is no such page">
+    <p>
+      The address leads nowhere. <a href="/dashboard/">Go to Home</a>
+    </p>
+  </Empty>
+);
+
+/** A chunk that is gone after an upgrade of the hub is found again by loading the page anew. */
+export const PageFailed = ({ error }: { readonly error: Error }): JSX.Element => (
+  <div className="page">
+    <div className="notice notice-deny" role="alert">
+      <Icon name="triangle" />
+      <div>
+        <p>
+          <strong>This page failed.</strong> {error.message}
+        </p>
+        <p>If the hub was upgraded since you opened the console, load it again.</p>
+      </div>
+      <Button onClick={() => location.reload()}>Load again</Button>
+    </div>
+  </div>
+);

@@ -1,0 +1,189 @@
+// The frame around every page: the rail, the top bar, the state of the connection, and the keys that work everywhere.
+import { Link, useLocation, useNavigate } from '@tanstack/react-router';
+import { type JSX, type ReactNode, useEffect, useState } from 'react';
+import { now } from '../lib/browser.ts';
+import { signedOut, useSignedIn } from '../lib/me.ts';
+import { changePrefs, usePrefs } from '../lib/prefs.ts';
+import { useCall } from '../lib/query.ts';
+import { envs, type Search, useEnv, useFilters } from '../lib/search.ts';
+import { useStore } from '../lib/store.ts';
+import { type PageEntry, pages } from '../pages/registry.ts';
+import { Icon } from '../ui/icons.tsx';
+import { Dialog, isTyping, Messages, useKeys } from '../ui/overlay.tsx';
+import { Select } from '../ui/parts.tsx';
+import { Alerts } from './alerts.tsx';
+import { ConnectionBar, LiveState } from './connection.tsx';
+import { KeysHelp } from './keys-help.tsx';
+import { PersonMenu } from './person.tsx';
+import { Mark, SignInForm } from './sign-in.tsx';
+
+/** Keeps the environment from page to page; other filters are a page's own. */
+const onlyEnv = (before: Search): Search => (before.env ? { env: before.env } : {});
+
+/** How long after `g` the letter of a page counts. */
+const leaderMs = 1_500;
+const barPages = ['/', '/approvals', '/events', '/agents'];
+
+export function Shell({ children }: { readonly children: ReactNode }): JSX.Element {
+  const me = useSignedIn();
+  const isOut = useStore(signedOut);
+  const { railClosed } = usePrefs();
+  const [help, setHelp] = useState(false);
+  const [more, setMore] = useState(false);
+  const env = useEnv();
+  useLeader();
+  useKeys({ '?': () => setHelp(true) });
+  return (
+    <div className={`shell ${railClosed ? 'rail-closed' : ''} ${env ? `shell-${env}` : ''}`}>
+      <a className="skip" href="#content">
+        Skip to the page
+      </a>
+      <Rail />
+      <TopBar onHelp={() => setHelp(true)} />
+      <ConnectionBar />
+      <main id="content" className="content" tabIndex={-1}>
+        {children}
+      </main>
+      <nav className="bottom-bar" aria-label="Pages">
+        {pages
+          .filter(({ path }) => barPages.includes(path))
+          .map((page) => (
+            <PageLink key={page.path} page={page} />
+          ))}
+        <button type="button" className="rail-link" onClick={() => setMore(true)}>
+          <Icon name="more" size={20} />
+          <span>More</span>
+        </button>
+      </nav>
+      <Dialog title="All pages" open={more} onClose={() => setMore(false)}>
+        <ul className="more-pages">
+          {pages.map((page) => (
+            <li key={page.path}>
+              <PageLink page={page} onGo={() => setMore(false)} />
+            </li>
+          ))}
+        </ul>
+      </Dialog>
+      <KeysHelp open={help} onClose={() => setHelp(false)} />
+      <Dialog title="Sign in again" open={isOut} held onClose={() => undefined}>
+        <p className="page-says">Your session ended. What you typed is still there.</p>
+        <SignInForm email={me.email} />
+      </Dialog>
+      <Alerts />
+      <Messages />
+    </div>
+  );
+}
+
+/** After `g` a letter leads to a page, whatever else the page does with it. */
+function useLeader(): void {
+  const navigate = useNavigate();
+  useEffect(() => {
+    let pressedAt = 0;
+    const press = (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;
+      const isLed = now() - pressedAt < leaderMs;
+      pressedAt = event.key === 'g' ? now() : 0;
+      const page = isLed ? pages.find(({ key }) => key === event.key) : undefined;
+      if (!page) return;
+      pressedAt = 0;
+      event.stopPropagation();
+      event.preventDefault();
+      void navigate({ to: page.path, search: onlyEnv as never });
+    };
+    addEventListener('keydown', press, { capture: true });
+    return () => removeEventListener('keydown', press, { capture: true });
+  }, [navigate]);
+}
+
+function Rail(): JSX.Element {
+  const { railClosed } = usePrefs();
+  return (
+    <nav className="rail" aria-label="Main">
+      <div className="rail-head">
+        <Mark />
+        <span className="rail-name">Reeve</span>
+      </div>
+      {(['work', 'hosted', 'admin'] as const).map((group) => {
+        const own = pages.filter((page) => page.group === group);
+        return (
+          own.length > 0 && (
+            <ul key={group} className="rail-group">
+              {own.map((page) => (
+                <li key={page.path}>
+                  <PageLink page={page} />
+                </li>
+              ))}
+            </ul>
+          )
+        );
+      })}
+      <button
+        type="button"
+        className="rail-link rail-fold"
+        aria-expanded={!railClosed}
+        onClick={() => changePrefs({ railClosed: !railClosed })}
+      >
+        <Icon name="menu" size={20} />
+        <span>{railClosed ? 'Show names' : 'Fold'}</span>
+      </button>
+    </nav>
+  );
+}
+
+function PageLink({ page, onGo }: { readonly page: PageEntry; readonly onGo?: () => void }): JSX.Element {
+  return (
+    <Link
+      to={page.path}
+      search={onlyEnv as never}
+      className="rail-link"
+      activeOptions={{ exact: page.path === '/', includeSearch: false }}
+      activeProps={{ 'aria-current': 'page' }}
+      title={page.label}
+      {...(onGo ? { onClick: onGo } : {})}
+    >
+      <Icon name={page.icon} size={20} />
+      <span>{page.label}</span>
+      {page.path === '/approvals' && <Waiting />}
+    </Link>
+  );
+}
+
+/** How many approvals wait; the hub counts. */
+function Waiting(): JSX.Element | null {
+  const { data } = useCall('statsOverview');
+  if (!data || data.pending_approvals === 0) return null;
+  return (
+    <span className="badge">
+      {data.pending_approvals}
+      <span className="heard"> waiting</span>
+    </span>
+  );
+}
+
+function TopBar({ onHelp }: { readonly onHelp: () => void }): JSX.Element {
+  const [{ env = '' }, change] = useFilters();
+  const path = useLocation({ select: ({ pathname }) => pathname });
+  const name = pages.find((page) => page.path !== '/' && path.endsWith(page.path))?.label ?? 'Home';
+  return (
+    <header className="top-bar">
+      <span className="top-name" aria-hidden="true">
+        {name}
+      </span>
+      <Select
+        compact
+        label="Environment"
+        className={`env-switch ${env ? `env-${env}` : ''}`}
+        value={env}
+        onValue={(next) => change({ env: next })}
+        options={[['', 'All environments'], ...envs.map((one) => [one, one] as const)]}
+      />
+      <span className="grow" />
+      <LiveState />
+      <button type="button" className="button button-quiet wide-only" onClick={onHelp} aria-label="Keys">
+        <Icon name="keyboard" />
+      </button>
+      <PersonMenu />
+    </header>
+  );
+}

@@ -1,0 +1,66 @@
+// The sign-in form, before the frame and over it, and the mark of the product.
+import { type JSX, useState } from 'react';
+import { ApiError } from '../lib/api.ts';
+import { signIn } from '../lib/me.ts';
+import { Button, Failed, Field } from '../ui/parts.tsx';
+
+export const Mark = (): JSX.Element => (
+  <span className="mark" aria-hidden="true">
+    <svg viewBox="0 0 32 32" width="28" height="28" aria-hidden="true" focusable="false">
+      <rect width="32" height="32" rx="7" />
+      <path d="M10 24V8h7.2a5 5 0 0 1 1.2 9.85L23 24M10 18h8" />
+    </svg>
+  </span>
+);
+
+/** Keeps what was typed when it fails: only the password is asked for again. */
+export function SignInForm({ email: known = '' }: { readonly email?: string }): JSX.Element {
+  const [email, setEmail] = useState(known);
+  const [password, setPassword] = useState('');
+  const [error, setError] = useState<ApiError | null>(null);
+  const [busy, setBusy] = useState(false);
+  const submit = async (): Promise<void> => {
+    setBusy(true);
+    setError(null);
+    try {
+      await signIn(email, password);
+    } catch (failure) {
+      setError(failure instanceof ApiError ? failure : null);
+      setPassword('');
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <Field
+        label="E-mail"
+        type="email"
+        autoComplete="username"
+        required
+        value={email}
+        onValue={setEmail}
+        error={error?.fields.email}
+      />
+      <Field
+        label="Password"
+        type="password"
+        autoComplete="current-password"
+        required
+        value={password}
+        onValue={setPassword}
+        error={error?.fields.password}
+      />
+      {error && Object.keys(error.fields).length === 0 && <Failed error={error} />}
+      <Button kind="primary" submit busy={busy}>
+        Sign in
+      </Button>
+    </form>
+  );
+}

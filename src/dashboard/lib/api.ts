@@ -1,0 +1,131 @@
+// Calls of the console API, typed by what the hub's declarations generate. One function; the browser keeps the session.
+import {
+  type ConsoleOperations,
+  consoleRoutes,
+} from '../../../packages/agent/src/console/generated/operations.ts';
+import { now } from './browser.ts';
+import { learnServerTime } from './server-time.ts';
+
+type Replies = {
+  [N in keyof ConsoleOperations]: ConsoleOperations[N] extends { reply: infer R } ? R : never;
+};
+/** Names of the routes that answer once. */
+export type Operation = {
+  [N in keyof Replies]: [Replies[N]] extends [never] ? never : N;
+}[keyof Replies];
+export type Reply<N extends Operation> = Replies[N];
+export type Input<N extends Operation> = ConsoleOperations[N] extends { input: infer I } ? I : never;
+
+/** Why a call failed. `message` is a sentence for people. */
+export class ApiError extends Error {
+  /** 0 when the hub did not answer. */
+  readonly status: number;
+  /** One of the hub's error codes, or `unreachable`. */
+  readonly code: string;
+  /** Fields that the hub refused, by name. */
+  readonly fields: { readonly [name: string]: string };
+  /** Seconds, when the answer said when to try again. */
+  readonly retryAfter: number | null;
+
+  constructor(status: number, code: string, detail: unknown, retryAfter: number | null) {
+    const problems = Array.isArray(detail) ? (detail as { loc: (string | number)[]; msg: string }[]) : [];
+    const named = problems.map(({ loc, msg }) => [loc.slice(1).join('.'), msg] as const);
+    super(
+      typeof detail === 'string' && detail !== ''
+        ? detail
+        : named.map(([name, msg]) => (name === '' ? msg : `${name}: ${msg}`)).join('; ') ||
+            `The hub answered ${status}.`,
+    );
+    this.name = 'ApiError';
+    this.status = status;
+    this.code = code;
+    this.fields = Object.fromEntries(named);
+    this.retryAfter = retryAfter;
+  }
+}
+
+export interface Page<R> {
+  readonly reply: R;
+  /** Leads to the next page; null on the last. */
+  readonly next: string | null;
+}
+
+interface AnyInput {
+  readonly params?: { readonly [name: string]: unknown };
+  readonly query?: { readonly [name: string]: unknown };
+  readonly body?: unknown;
+}
+
+let onSignedOut: () => void = () => undefined;
+/** Says what happens when the hub no longer knows the session. */
+export function whenSignedOut(task: () => void): void {
+  onSignedOut = task;
+}
+
+/** Path and query of a call. */
+export function addressOf(operation: string, { params = {}, query = {} }: AnyInput = {}): string {
+  const { path } = (consoleRoutes as { readonly [name: string]: { path: string } })[operation] ?? {
+    path: '',
+  };
+  const filled = path.replaceAll(/\{([a-z_]+)(\+?)\}/g, (_, name: string, tail: string) => {
+    const encoded = encodeURIComponent(String(params[name] ?? ''));
+    return tail === '' ? encoded : encoded.replaceAll('%2F', '/');
+  });
+  const pairs = Object.entries(query).filter(
+    ([, value]) => value !== undefined && value !== null && value !== '',
+  );
+  const search = new URLSearchParams(pairs.map(([name, value]) => [name, String(value)])).toString();
+  return search === '' ? filled : `${filled}?${search}`;
+}
+
+/** @throws ApiError */
+export async function callPage<N extends Operation>(
+  operation: N,
+  input?: Input<N>,
+  signal?: AbortSignal,
+): Promise<Page<Reply<N>>> {
+  const { body } = (input ?? {}) as AnyInput;
+  const asked = now();
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(addressOf(operation, input as AnyInput), {
+      method: consoleRoutes[operation].method,
+      headers: {
+        'X-Requested-With': 'reeve-console',
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal ? { signal } : {}),
+    });
+    learnServerTime(response.headers.get('x-server-time'), asked);
+    text = await response.text();
+  } catch (failure) {
+    if (signal?.aborted) throw failure;
+    throw new ApiError(0, 'unreachable', 'The hub did not answer. Check that it runs and try again.', null);
+  }
+  if (response.ok) {
+    const json = response.headers.get('content-type')?.includes('json') ?? false;
+    const reply = text === '' ? null : json ? JSON.parse(text) : text;
+    return { reply, next: response.headers.get('x-next-cursor') };
+  }
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  let problem: { readonly detail?: unknown; readonly code?: unknown } = {};
+  try {
+    problem = JSON.parse(text);
+  } catch {
+    // An answer of something in between: its status is all that counts.
+  }
+  const code = typeof problem.code === 'string' ? problem.code : 'unknown';
+  if (response.status === 401 && operation !== 'login' && operation !== 'me') onSignedOut();
+  throw new ApiError(response.status, code, problem.detail, Number.isFinite(seconds) ? seconds : null);
+}
+
+/** @throws ApiError */
+export async function call<N extends Operation>(
+  operation: N,
+  input?: Input<N>,
+  signal?: AbortSignal,
+): Promise<Reply<N>> {
+  return (await callPage(operation, input, signal)).reply;
+}

@@ -1,0 +1,68 @@
+// Who is here: asked once, kept in the cache. A session that ends while a page is open asks for the password over the page.
+import { useQuery } from '@tanstack/react-query';
+import { startLive, stopLive } from '../live/live.ts';
+import { type ApiError, call, type Reply, whenSignedOut } from './api.ts';
+import { loadPrefs } from './prefs.ts';
+import { keyOf, queries } from './query.ts';
+import { createStore } from './store.ts';
+
+export type Me = Reply<'me'>;
+
+/** True while the page waits for the password again. */
+export const signedOut = createStore(false);
+whenSignedOut(() => {
+  if (known !== null) signedOut.set(true);
+});
+
+let known: Me | null = null;
+
+async function ask(): Promise<Me> {
+  const me = await call('me');
+  if (known?.user_id !== me.user_id) {
+    // Somebody else: nothing of the one before may stay on the screen.
+    if (known !== null) location.reload();
+    known = me;
+    loadPrefs(me.user_id);
+    startLive(me.user_id);
+  } else if (signedOut.get()) startLive(me.user_id);
+  signedOut.set(false);
+  return me;
+}
+
+const options = {
+  queryKey: keyOf('me'),
+  queryFn: ask,
+  staleTime: Number.POSITIVE_INFINITY,
+  retry: false,
+} as const;
+
+/** Asks ahead of the first paint. */
+export function askWho(): void {
+  void queries.prefetchQuery(options);
+  void queries.prefetchQuery({ queryKey: keyOf('health'), queryFn: () => call('health') });
+}
+
+export const useMe = () => useQuery<Me, ApiError>(options);
+
+/** For what stands inside the gate. */
+export function useSignedIn(): Me {
+  const { data } = useMe();
+  if (!data) throw new Error('This part of the console needs somebody signed in.');
+  return data;
+}
+
+/** @throws ApiError */
+export async function signIn(email: string, password: string): Promise<void> {
+  await call('login', { body: { email, password } });
+  const wasOut = signedOut.get();
+  await queries.fetchQuery({ ...options, staleTime: 0 });
+  if (wasOut) void queries.invalidateQueries();
+}
+
+/** @throws ApiError */
+export async function signOut(): Promise<void> {
+  await call('logout');
+  stopLive();
+  known = null;
+  location.assign('/dashboard/');
+}

@@ -1,0 +1,77 @@
+// What a person chose, kept in this browser under their user id: theme, times, density, columns. Storage may be refused; then it lasts for the page.
+import { createStore, useStore } from './store.ts';
+
+export interface Prefs {
+  readonly utc: boolean;
+  readonly compact: boolean;
+  readonly railClosed: boolean;
+  readonly notify: boolean;
+  /** Hidden columns, by table. */
+  readonly hidden: { readonly [table: string]: readonly string[] };
+}
+
+export type Theme = 'system' | 'light' | 'dark';
+
+const fallback: Prefs = { utc: false, compact: false, railClosed: false, notify: false, hidden: {} };
+
+export function readStored(key: string): string | null {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+export function writeStored(key: string, value: string | null): void {
+  try {
+    if (value === null) localStorage.removeItem(key);
+    else localStorage.setItem(key, value);
+  } catch {
+    // Refused: it counts until the page is closed.
+  }
+}
+
+let owner = '';
+export const prefs = createStore<Prefs>(fallback);
+
+/** Reads what this user chose. */
+export function loadPrefs(userId: string): void {
+  owner = userId;
+  let stored: Partial<Prefs> = {};
+  try {
+    stored = JSON.parse(readStored(`reeve.prefs.${userId}`) ?? '{}');
+  } catch {
+    // Not ours: the defaults count.
+  }
+  prefs.set({ ...fallback, ...stored });
+}
+
+export function changePrefs(changed: Partial<Prefs>): void {
+  prefs.set((before) => ({ ...before, ...changed }));
+  writeStored(`reeve.prefs.${owner}`, JSON.stringify(prefs.get()));
+}
+
+export const usePrefs = (): Prefs => useStore(prefs);
+
+/** A name for what this user keeps by itself, such as saved cases. */
+export const ownKey = (name: string): string => `reeve.${name}.${owner}`;
+
+// public/theme.js reads the same key before the first paint, when nobody is known yet.
+const themeKey = 'reeve.theme';
+
+export const themeChoice = createStore<Theme>((readStored(themeKey) as Theme | null) ?? 'system');
+
+export function chooseTheme(theme: Theme): void {
+  writeStored(themeKey, theme === 'system' ? null : theme);
+  themeChoice.set(theme);
+  applyTheme();
+}
+
+const systemDark = matchMedia('(prefers-color-scheme: dark)');
+
+function applyTheme(): void {
+  const theme = themeChoice.get();
+  const dark = theme === 'dark' || (theme === 'system' && systemDark.matches);
+  document.documentElement.dataset.theme = dark ? 'dark' : 'light';
+}
+systemDark.addEventListener('change', applyTheme);

@@ -1,0 +1,94 @@
+// Answers of the hub in memory: one cache, by operation and input. The live stream says when they are old, so nothing here polls.
+import {
+  QueryClient,
+  type UseQueryResult,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+} from '@tanstack/react-query';
+import { ApiError, call, callPage, type Input, type Operation, type Page, type Reply } from './api.ts';
+
+const maxWaitMs = 30_000;
+
+/** Only what may be better in a moment is asked again. */
+const mayRepeat = (error: unknown): error is ApiError =>
+  error instanceof ApiError && (error.status === 503 || error.code === 'rate_limited');
+
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 60_000,
+      gcTime: 5 * 60_000,
+      refetchOnWindowFocus: false,
+      networkMode: 'always',
+      retry: (count, error) => count < 2 && mayRepeat(error),
+      retryDelay: (count, error) =>
+        Math.min(
+          maxWaitMs,
+          error instanceof ApiError && error.retryAfter !== null ? error.retryAfter * 1000 : 500 * 2 ** count,
+        ),
+    },
+    mutations: { networkMode: 'always', retry: false },
+  },
+});
+
+export const keyOf = <N extends Operation>(operation: N, input?: Input<N>) =>
+  [operation, input ?? {}] as const;
+
+/** A GET that stays in the cache. `enabled: false` waits; `keep` shows the last answer while another input loads. */
+export function useCall<N extends Operation>(
+  operation: N,
+  input?: Input<N>,
+  options: { readonly enabled?: boolean; readonly keep?: boolean; readonly refetchMs?: number } = {},
+): UseQueryResult<Reply<N>, ApiError> {
+  const found = useQuery<Reply<N>, ApiError>({
+    queryKey: keyOf(operation, input),
+    queryFn: ({ signal }) => call(operation, input, signal),
+    enabled: options.enabled ?? true,
+    ...(options.keep ? { placeholderData: (before: unknown) => before as never } : {}),
+    ...(options.refetchMs ? { refetchInterval: options.refetchMs } : {}),
+  });
+  return found;
+}
+
+/** A list that continues through cursors. */
+export function usePages<N extends Operation>(
+  operation: N,
+  input: Input<N> & { readonly query?: object },
+  options: { readonly enabled?: boolean } = {},
+) {
+  return useInfiniteQuery<
+    Page<Reply<N>>,
+    ApiError,
+    { pages: Page<Reply<N>>[] },
+    readonly unknown[],
+    string | null
+  >({
+    queryKey: [operation, 'pages', input],
+    initialPageParam: null,
+    queryFn: ({ pageParam, signal }) =>
+      callPage(
+        operation,
+        {
+          ...input,
+          query: { ...input.query, ...(pageParam === null ? {} : { cursor: pageParam }) },
+        } as Input<N>,
+        signal,
+      ),
+    getNextPageParam: (page) => page.next,
+    enabled: options.enabled ?? true,
+  });
+}
+
+/** A change. The live stream refreshes what it touches; `refreshes` names what no frame tells of. */
+export function useAction<N extends Operation>(operation: N, refreshes: readonly Operation[] = []) {
+  return useMutation<Reply<N>, ApiError, Input<N>>({
+    mutationFn: (input) => call(operation, input),
+    onSuccess: () => refresh(refreshes),
+  });
+}
+
+/** Asks again for whatever is shown of these operations; the rest is asked for when it is shown next. */
+export function refresh(operations: readonly Operation[]): void {
+  for (const operation of operations) void queries.invalidateQueries({ queryKey: [operation] });
+}

@@ -1,0 +1,38 @@
+// The filters of a page live in its address: read as texts, written without what is empty.
+import { useLocation, useNavigate } from '@tanstack/react-router';
+
+export interface Search {
+  readonly [name: string]: string | undefined;
+}
+
+export function parseSearch(text: string): { [name: string]: string } {
+  return Object.fromEntries(new URLSearchParams(text));
+}
+
+export function writeSearch(search: { readonly [name: string]: unknown }): string {
+  const pairs = Object.entries(search).filter(
+    ([, value]) => value !== undefined && value !== null && value !== '',
+  );
+  const text = new URLSearchParams(pairs.map(([name, value]) => [name, String(value)])).toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+/** What the address says, and how to change it: absent keeps, undefined clears. `replace` leaves no step in the history. */
+export function useFilters(): [Search, (changed: Search, replace?: boolean) => void] {
+  const search = useLocation({ select: (location) => location.search as Search });
+  const navigate = useNavigate();
+  return [
+    search,
+    (changed, replace = false) =>
+      void navigate({ to: '.', search: ((before: Search) => ({ ...before, ...changed })) as never, replace }),
+  ];
+}
+
+export type Env = 'production' | 'staging' | 'development';
+export const envs: readonly Env[] = ['production', 'staging', 'development'];
+
+/** The environment that the top bar chose; undefined for all. */
+export function useEnv(): Env | undefined {
+  const env = useLocation({ select: (location) => (location.search as Search).env });
+  return envs.find((one) => one === env);
+}

@@ -1,0 +1,71 @@
+// Words and numbers for people: counts, durations, relative and absolute times, and texts of strangers made harmless to read.
+
+const numbers = new Intl.NumberFormat('en');
+export const count = (value: number): string => numbers.format(value);
+
+/** `3 agents`, `1 agent`, `no agents`. */
+export const counted = (value: number, one: string, many = `${one}s`): string =>
+  `${value === 0 ? 'no' : count(value)} ${value === 1 ? one : many}`;
+
+/** `4 min 10 s`, `2 h`, `3 d`: at most two parts, rounded down. */
+export function duration(ms: number): string {
+  const s = Math.max(0, Math.floor(ms / 1000));
+  if (s < 60) return `${s} s`;
+  const m = Math.floor(s / 60);
+  if (m < 10) return s % 60 === 0 ? `${m} min` : `${m} min ${s % 60} s`;
+  if (m < 60) return `${m} min`;
+  const h = Math.floor(m / 60);
+  if (h < 24) return m % 60 === 0 || h > 9 ? `${h} h` : `${h} h ${m % 60} min`;
+  return `${Math.floor(h / 24)} d`;
+}
+
+export function relative(instant: number, now: number): string {
+  const ms = now - instant;
+  if (ms < 0) return ms > -5_000 ? 'now' : `in ${duration(-ms)}`;
+  return ms < 5_000 ? 'now' : `${duration(ms)} ago`;
+}
+
+export function absolute(instant: number, utc: boolean): string {
+  const options: Intl.DateTimeFormatOptions = {
+    year: 'numeric',
+    month: 'short',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+    timeZoneName: 'short',
+    ...(utc ? { timeZone: 'UTC' } : {}),
+  };
+  return new Intl.DateTimeFormat('en-GB', options).format(instant);
+}
+
+/** Hours and minutes, for charts and for `stale since`. */
+export const clockTime = (instant: number, utc: boolean): string =>
+  new Intl.DateTimeFormat('en-GB', {
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+    ...(utc ? { timeZone: 'UTC' } : {}),
+  }).format(instant);
+
+/** Characters that hide or turn text around: written as symbols, so that nobody is misled by them. */
+const hidden = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu;
+
+export const visible = (text: string): string =>
+  text.replace(hidden, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    if (character === '\n' || character === '\t') return character;
+    if (code === 0x7f) return '\u2421';
+    if (code < 0x20) return String.fromCharCode(0x2400 + code);
+    return `\u2039U+${code.toString(16).toUpperCase().padStart(4, '0')}\u203a`;
+  });
+
+/** The beginning and the end of a long text. */
+export const middleCut = (text: string, max: number): string =>
+  text.length <= max
+    ? text
+    : `${text.slice(0, Math.ceil(max * 0.65))} … ${text.slice(-Math.floor(max * 0.3))}`;
+
+export const plainJson = (value: unknown): string =>
+  typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? 'undefined');

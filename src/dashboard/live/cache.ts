@@ -1,0 +1,72 @@
+// Which answers a frame makes old, and the few that it changes at once. A new type of frame is a row in `affects`.
+import type { ConsoleOperations } from '../../../packages/agent/src/console/generated/operations.ts';
+import type { Operation, Reply } from '../lib/api.ts';
+import { after, now } from '../lib/browser.ts';
+import { queries, refresh } from '../lib/query.ts';
+
+export type LiveFrame = ConsoleOperations['dashboardStream']['event'];
+
+const affects: { readonly [K in LiveFrame['type']]?: readonly Operation[] } = {
+  approval_created: ['listApprovals', 'statsOverview'],
+  approval_decided: ['listApprovals', 'getApproval', 'statsOverview'],
+  approval_timeout: ['listApprovals', 'getApproval', 'statsOverview'],
+  assignment_changed: ['listRegistrations', 'getRegistration', 'agentStatus', 'listRules', 'resolveRule'],
+  bundle_uploaded: ['listBundles', 'listBundleVersions'],
+  bundle_deployed: ['listBundles', 'listBundleVersions', 'currentBundle', 'listDeployments', 'agentStatus'],
+  composition_changed: ['listCompositions', 'getComposition', 'previewComposition'],
+  contract_created: ['listContracts', 'getContract'],
+  contract_updated: ['listContracts', 'getContract', 'listCompositions', 'getComposition'],
+  event_created: ['searchEvents', 'eventHistogram', 'statsOverview'],
+  api_key_created: ['listKeys'],
+  api_key_revoked: ['listKeys', 'agentStatus'],
+  signing_key_rotated: ['currentBundle'],
+};
+
+const askedAt = new Map<Operation, number>();
+const waiting = new Set<Operation>();
+
+/** Takes frames into the cache; an operation is asked for at most once per `ms`, at once where it rested before. */
+export function take(frames: readonly LiveFrame[], ms: number): void {
+  if (frames.some(({ type }) => type === 'resync')) {
+    refreshAll();
+    return;
+  }
+  const old = new Set<Operation>();
+  for (const frame of frames) {
+    if (frame.type === 'approval_decided') decided(frame.approval_id, frame.status, frame.decided_by);
+    if (frame.type === 'approval_timeout') decided(frame.approval_id, 'timeout', null);
+    for (const operation of affects[frame.type] ?? []) old.add(operation);
+  }
+  for (const operation of old) {
+    if (waiting.has(operation)) continue;
+    const wait = (askedAt.get(operation) ?? 0) + ms - now();
+    if (wait <= 0) {
+      ask(operation);
+      continue;
+    }
+    waiting.add(operation);
+    after(wait, () => ask(operation));
+  }
+}
+
+function ask(operation: Operation): void {
+  waiting.delete(operation);
+  askedAt.set(operation, now());
+  refresh([operation]);
+}
+
+/** Everything that is shown is asked for again: frames were missed. */
+export function refreshAll(): void {
+  void queries.invalidateQueries();
+}
+
+type Approvals = Reply<'listApprovals'>;
+
+/** Shows a decision at once, before the list is read again. */
+function decided(id: string, status: 'approved' | 'denied' | 'timeout', by: string | null): void {
+  queries.setQueriesData<Approvals>({ queryKey: ['listApprovals'] }, (list) =>
+    Array.isArray(list)
+      ? list.map((row) => (row.id === id ? { ...row, status, decided_by: by ?? row.decided_by } : row))
+      : list,
+  );
+}

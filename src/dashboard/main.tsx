@@ -1,0 +1,54 @@
+// The web console's entry: asks who is here while React starts, then shows the frame with the page that the address names.
+import './styles/tokens.css';
+import './styles/base.css';
+import './styles/frame.css';
+import './styles/parts.css';
+import { CSPProvider } from '@base-ui/react/csp-provider';
+import { QueryClientProvider } from '@tanstack/react-query';
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  RouterProvider,
+} from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { Gate, NotFound, PageFailed } from './frame/gate.tsx';
+import { askWho } from './lib/me.ts';
+import { queries } from './lib/query.ts';
+import { parseSearch, writeSearch } from './lib/search.ts';
+import { pages } from './pages/registry.ts';
+
+askWho();
+
+const root = createRootRoute({
+  component: Gate,
+  notFoundComponent: NotFound,
+  errorComponent: ({ error }) => <PageFailed error={error as Error} />,
+});
+const router = createRouter({
+  routeTree: root.addChildren(
+    pages.map(({ path, load }) =>
+      createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load) }),
+    ),
+  ),
+  basepath: '/dashboard',
+  parseSearch,
+  stringifySearch: writeSearch,
+  defaultPreload: 'intent',
+  scrollRestoration: false,
+});
+
+const place = document.getElementById('root');
+if (place) {
+  createRoot(place).render(
+    <StrictMode>
+      <CSPProvider disableStyleElements>
+        <QueryClientProvider client={queries}>
+          <RouterProvider router={router} />
+        </QueryClientProvider>
+      </CSPProvider>
+    </StrictMode>,
+  );
+}

@@ -1,0 +1,30 @@
+// Notifications of the browser, for who opts in; where the page is not secure the browser has none, and this says so.
+import { type JSX, useState } from 'react';
+import { changePrefs, usePrefs } from '../../lib/prefs.ts';
+import { Button } from '../../ui/parts.tsx';
+
+export function NotifySwitch(): JSX.Element {
+  const { notify } = usePrefs();
+  const [refused, setRefused] = useState<string | null>(null);
+  const can = 'Notification' in globalThis && isSecureContext;
+  const turnOn = async (): Promise<void> => {
+    const answer = await Notification.requestPermission();
+    if (answer === 'granted') changePrefs({ notify: true });
+    else setRefused('The browser refused. Allow notifications for this address in its settings.');
+  };
+  if (!can) {
+    return <p className="muted">Notifications need https or this machine's own address.</p>;
+  }
+  return (
+    <>
+      {refused && <p className="muted">{refused}</p>}
+      <Button
+        icon="bell"
+        aria-pressed={notify}
+        onClick={() => (notify ? changePrefs({ notify: false }) : void turnOn())}
+      >
+        {notify ? 'Notifications are on' : 'Notify me'}
+      </Button>
+    </>
+  );
+}

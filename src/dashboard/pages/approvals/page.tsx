@@ -1,0 +1,245 @@
+// Approvals: the queue by urgency, one decided at a time or many together, and the history of who decided what.
+import './approvals.css';
+import { type JSX, useEffect, useRef, useState } from 'react';
+import { useCannotAct } from '../../frame/connection.tsx';
+import { useCall } from '../../lib/query.ts';
+import { useEnv, useFilters } from '../../lib/search.ts';
+import { useStore } from '../../lib/store.ts';
+import { counted } from '../../lib/text.ts';
+import { useNarrow } from '../../ui/narrow.ts';
+import { say, useKeys } from '../../ui/overlay.tsx';
+import { Answer, Button, Empty, Name, PageHead, Verdict } from '../../ui/parts.tsx';
+import { ApprovalCard, Countdown } from './card.tsx';
+import { History } from './history.tsx';
+import { type Approval, deadlineOf, decide, decideAll, decisions } from './model.ts';
+import { NotifySwitch } from './notify.tsx';
+
+/** The most that the queue shows; a cap is said as one. */
+const max = 200;
+
+export default function Approvals(): JSX.Element {
+  const [{ view = 'waiting' }, change] = useFilters();
+  const env = useEnv();
+  const pending = useCall('listApprovals', {
+    query: { status: 'pending', limit: max, ...(env ? { env } : {}) },
+  });
+  const size = pending.data?.filter(({ status }) => status === 'pending').length;
+  const says =
+    size === undefined
+      ? null
+      : size === 0
+        ? 'Nothing waits for a person.'
+        : `${size === max ? `${max}+ calls` : counted(size, 'call')} ${size === 1 ? 'waits' : 'wait'} for a person.`;
+  return (
+    <div className="page approvals-page">
+      <PageHead title="Approvals" says={says}>
+        <NotifySwitch />
+      </PageHead>
+      <nav className="tabs" aria-label="Views of approvals">
+        {(
+          [
+            ['waiting', 'Waiting'],
+            ['history', 'History'],
+          ] as const
+        ).map(([key, label]) => (
+          <button
+            key={key}
+            type="button"
+            aria-current={view === key ? 'page' : undefined}
+            onClick={() => change({ view: key === 'waiting' ? undefined : key, id: undefined })}
+          >
+            {label}
+          </button>
+        ))}
+      </nav>
+      {view === 'history' ? <History /> : <Answer of={pending}>{(list) => <Queue list={list} />}</Answer>}
+    </div>
+  );
+}
+
+/**
+ * The queue in its order, with what was decided while it was looked at: those stay in their place until another is chosen, because nothing may
+ * move under a hand.
+ */
+function useQueue(list: readonly Approval[], id: string | undefined): readonly Approval[] {
+  const kept = useRef(new Map<string, Approval>());
+  const inList = new Map(list.map((one) => [one.id, one]));
+  for (const [key, one] of kept.current) {
+    const gone = !inList.has(key);
+    const done = gone || inList.get(key)?.status !== 'pending';
+    if (done && key !== id) kept.current.delete(key);
+    else if (gone && one.status === 'pending') {
+      const decision = decisions.get()[key];
+      if (decision?.state === 'decided') kept.current.set(key, decision.approval);
+    }
+  }
+  for (const one of list) if (one.status === 'pending' || one.id === id) kept.current.set(one.id, one);
+  return [...kept.current.values()].sort((a, b) => deadlineOf(a) - deadlineOf(b));
+}
+
+function Queue({ list }: { readonly list: readonly Approval[] }): JSX.Element {
+  const [{ id }, change] = useFilters();
+  const narrow = useNarrow();
+  const known = useStore(decisions);
+  const cannot = useCannotAct();
+  // The first one is chosen without being named in the address: it too stays when somebody decides it.
+  const last = useRef<string | undefined>(undefined);
+  const rows = useQueue(list, id ?? last.current);
+  const [reasons, setReasons] = useState<{ readonly [id: string]: string }>({});
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const implied =
+    narrow || id !== undefined ? undefined : (rows.find((row) => row.id === last.current) ?? rows[0]);
+  const chosen = rows.find((row) => row.id === id) ?? implied;
+  last.current = chosen?.id;
+  const at = chosen ? rows.indexOf(chosen) : -1;
+  const go = (step: number) => (): void => {
+    const next = rows[Math.min(rows.length - 1, Math.max(0, at + step))];
+    if (next) change({ id: next.id }, true);
+  };
+  const press = (approved: boolean) => (): void => {
+    if (!chosen || cannot) return;
+    change({ id: chosen.id }, true);
+    void decide(chosen.id, approved, reasons[chosen.id] ?? '');
+  };
+  useKeys({
+    j: go(1),
+    k: go(-1),
+    a: press(true),
+    d: press(false),
+    r: () => document.querySelector<HTMLInputElement>('.approval .reason')?.focus(),
+    x: () => chosen && toggle(chosen.id),
+    esc: () => change({ id: undefined }, true),
+  });
+  const toggle = (key: string): void =>
+    setSelected((before) => {
+      const after = new Set(before);
+      if (!after.delete(key)) after.add(key);
+      return after;
+    });
+  const card = (approval: Approval): JSX.Element => (
+    <ApprovalCard
+      approval={approval}
+      reason={reasons[approval.id] ?? ''}
+      onReason={(reason) => setReasons((before) => ({ ...before, [approval.id]: reason }))}
+    />
+  );
+  if (rows.length === 0 && id === undefined) {
+    return (
+      <Empty title="Nothing waits for you">
+        <p>An agent's call lands here when a contract asks for a person. It appears by itself.</p>
+      </Empty>
+    );
+  }
+  const live = [...selected].filter((key) => rows.some((row) => row.id === key && row.status === 'pending'));
+  return (
+    <>
+      {live.length > 0 && <Bulk ids={live} onDone={() => setSelected(new Set())} />}
+      <div className="queue">
+        <ul className="queue-list" aria-label="Queue">
+          {rows.map((row) => {
+            const decision = known[row.id];
+            const status = decision?.state === 'decided' ? decision.approval.status : row.status;
+            return (
+              <li key={row.id} className={`queue-item ${status === 'pending' ? '' : 'queue-done'}`}>
+                <div className="queue-row">
+                  <input
+                    type="checkbox"
+                    aria-label={`Select ${row.tool_name.slice(0, 60)} of ${row.agent_id.slice(0, 60)}`}
+                    checked={selected.has(row.id)}
+                    disabled={status !== 'pending'}
+                    onChange={() => toggle(row.id)}
+                  />
+                  <button
+                    type="button"
+                    className="queue-open"
+                    aria-current={row === chosen ? 'true' : undefined}
+                    aria-expanded={narrow ? row === chosen : undefined}
+                    onClick={() => change({ id: narrow && row === chosen ? undefined : row.id }, true)}
+                  >
+                    <span className="queue-what">
+                      <Name text={row.tool_name} />
+                      <span className="muted">
+                        <Name text={row.agent_id} />
+                      </span>
+                    </span>
+                    {status === 'pending' ? <Countdown approval={row} /> : <Verdict of={status} />}
+                  </button>
+                </div>
+                {narrow && row === chosen && card(row)}
+              </li>
+            );
+          })}
+        </ul>
+        {!narrow && (chosen ? card(chosen) : id !== undefined && <Linked id={id} card={card} />)}
+      </div>
+      {narrow && !chosen && id !== undefined && <Linked id={id} card={card} />}
+    </>
+  );
+}
+
+/** An approval that a link names and the queue does not hold, because it was decided long ago. */
+function Linked({
+  id,
+  card,
+}: {
+  readonly id: string;
+  readonly card: (approval: Approval) => JSX.Element;
+}): JSX.Element {
+  const found = useCall('getApproval', { params: { approval_id: id } });
+  if (found.error?.status === 404 || found.error?.status === 422) {
+    return <Empty title="This approval does not exist" />;
+  }
+  return <Answer of={found}>{(approval) => card(approval)}</Answer>;
+}
+
+function Bulk({
+  ids,
+  onDone,
+}: {
+  readonly ids: readonly string[];
+  readonly onDone: () => void;
+}): JSX.Element {
+  const [reason, setReason] = useState('');
+  const [busy, setBusy] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.scrollIntoView({ block: 'nearest' }), []);
+  const run = (approved: boolean) => async (): Promise<void> => {
+    setBusy(true);
+    const made = await decideAll(ids, approved, reason);
+    setBusy(false);
+    const own = made.filter((one) => one.state === 'decided' && one.mine).length;
+    const lost = made.filter((one) => one.state === 'decided' && !one.mine).length;
+    const failed = made.length - own - lost;
+    const parts = [
+      `${counted(own, 'call')} ${approved ? 'approved' : 'denied'}`,
+      ...(lost > 0 ? [`${lost} decided by others before`] : []),
+      ...(failed > 0 ? [`${failed} failed and still wait`] : []),
+    ];
+    say(`${parts.join(', ')}.`, failed > 0 ? 'deny' : 'allow');
+    onDone();
+  };
+  return (
+    <section className="bulk" aria-label="Bulk decision">
+      <strong>{ids.length} selected</strong>
+      <label>
+        <span className="heard">Reason for all</span>
+        <input
+          ref={field}
+          value={reason}
+          maxLength={2000}
+          placeholder="Reason for all"
+          onChange={(event) => setReason(event.target.value)}
+        />
+      </label>
+      <Button kind="primary" busy={busy} onClick={() => void run(true)()}>
+        Approve {ids.length}
+      </Button>
+      <Button kind="danger" busy={busy} onClick={() => void run(false)()}>
+        Deny {ids.length}
+      </Button>
+      <Button kind="quiet" onClick={onDone}>
+        Clear
+      </Button>
+    </section>
+  );
+}

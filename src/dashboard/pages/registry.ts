@@ -1,0 +1,27 @@
+// Every page: its address, its name in the navigation, and the chunk that holds it. A new page is a folder beside this file and a row here.
+import type { ComponentType } from 'react';
+import type { IconName } from '../ui/icons.tsx';
+
+export interface PageEntry {
+  /** Below /dashboard. Details are filters of the same page (`?id=`), so that a list stays where it is. */
+  readonly path: string;
+  readonly label: string;
+  readonly icon: IconName;
+  /** Pages of a group stand together in the rail. */
+  readonly group: 'work' | 'hosted' | 'admin';
+  /** The letter that leads here after `g`. */
+  readonly key: string;
+  readonly load: () => Promise<{ readonly default: ComponentType }>;
+}
+
+export const pages: readonly PageEntry[] = [
+  { path: '/', label: 'Home', icon: 'home', group: 'work', key: 'h', load: () => import('./home/page.tsx') },
+  {
+    path: '/approvals',
+    label: 'Approvals',
+    icon: 'approvals',
+    group: 'work',
+    key: 'a',
+    load: () => import('./approvals/page.tsx'),
+  },
+];

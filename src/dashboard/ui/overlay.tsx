@@ -1,0 +1,109 @@
+// What lies over a page: dialogs, the right panel of a detail, and messages that come and go.
+import { Dialog as Base } from '@base-ui/react/dialog';
+import { type JSX, type ReactNode, useEffect } from 'react';
+import { after } from '../lib/browser.ts';
+import { createStore, useStore } from '../lib/store.ts';
+import { Icon } from './icons.tsx';
+
+export interface DialogProps {
+  readonly title: string;
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+  /** `panel` stands at the right edge; it leaves the page behind it usable. */
+  readonly shape?: 'box' | 'panel' | 'wide' | 'palette';
+  /** Cannot be closed without an answer. */
+  readonly held?: boolean;
+}
+
+export function Dialog({ title, open, onClose, children, shape = 'box', held }: DialogProps): JSX.Element {
+  return (
+    <Base.Root
+      open={open}
+      modal={shape !== 'panel'}
+      disablePointerDismissal={held || shape === 'panel'}
+      onOpenChange={(next) => {
+        if (!next && !held) onClose();
+      }}
+    >
+      <Base.Portal>
+        {shape !== 'panel' && <Base.Backdrop className="backdrop" />}
+        <Base.Popup className={`dialog dialog-${shape}`}>
+          <header className={shape === 'palette' ? 'heard' : 'dialog-head'}>
+            <Base.Title className="dialog-title">{title}</Base.Title>
+            {!held && shape !== 'palette' && (
+              <Base.Close className="button button-quiet" aria-label="Close">
+                <Icon name="x" />
+              </Base.Close>
+            )}
+          </header>
+          <div className="dialog-body">{children}</div>
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+interface Message {
+  readonly id: number;
+  readonly text: string;
+  readonly tone: 'allow' | 'deny' | 'plain';
+}
+
+const messages = createStore<readonly Message[]>([]);
+let lastId = 0;
+const shownMs = 6_000;
+
+/** Says a sentence at the edge of the screen, and to who listens. */
+export function say(text: string, tone: Message['tone'] = 'plain'): void {
+  lastId += 1;
+  const id = lastId;
+  messages.set((before) => [...before.slice(-3), { id, text, tone }]);
+  after(tone === 'deny' ? shownMs * 2 : shownMs, () =>
+    messages.set((before) => before.filter((one) => one.id !== id)),
+  );
+}
+
+export function Messages(): JSX.Element {
+  const shown = useStore(messages);
+  return (
+    <div className="messages" aria-live="polite">
+      {shown.map(({ id, text, tone }) => (
+        <p key={id} className={`message tone-${tone}`}>
+          {tone !== 'plain' && <Icon name={tone === 'allow' ? 'check' : 'triangle'} />}
+          {text}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+const named: { readonly [key: string]: string } = {
+  Escape: 'esc',
+  Enter: 'enter',
+  ArrowDown: 'down',
+  ArrowUp: 'up',
+};
+
+/** Whether a key belongs to a field or to a dialog rather than to the page. */
+export const isTyping = ({ target }: KeyboardEvent): boolean =>
+  target instanceof Element &&
+  target.closest(
+    'input:not([type=checkbox]), textarea, select, [contenteditable], [role=textbox], [role=menu], .dialog:not(.dialog-panel)',
+  ) !== null;
+
+/** Keys of a page, while no field has the focus and no dialog is open: a character, or `esc`, `enter`, `down`, `up`. */
+export function useKeys(keys: { readonly [key: string]: (event: KeyboardEvent) => void }): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (isTyping(event)) return;
+      const act = keys[named[event.key] ?? event.key];
+      if (!act) return;
+      event.preventDefault();
+      act(event);
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  });
+}

@@ -1,0 +1,13 @@
+// What a signature covers of a payload with a type (DSSE, version 1): the type is signed with the bytes, so that a signature of one kind of
+// statement can never stand for another, nor for a document's. Pure.
+
+const utf8 = new TextEncoder();
+
+/** `DSSEv1`, then type and payload with their lengths in bytes, separated by blanks. */
+export function envelopeBytes(type: string, payload: Uint8Array): Uint8Array {
+  const lead = utf8.encode(`DSSEv1 ${utf8.encode(type).length} ${type} ${payload.length} `);
+  const bytes = new Uint8Array(lead.length + payload.length);
+  bytes.set(lead);
+  bytes.set(payload, lead.length);
+  return bytes;
+}

@@ -1,0 +1,62 @@
+// Store port of the audit chain. For each tenant one chain without gap or fork: links are numbered from 1, each holds the digest of the one
+// before, and none is ever changed or taken away.
+import type { AuditLink, AuditNote, AuditSubject, ChainHead, SignedHead } from '../domain/audit.ts';
+import type { JsonObject } from '../domain/library.ts';
+
+/** What to list. Null: without that condition. */
+export interface AuditFilter {
+  /** Included. */
+  readonly from: number | null;
+  /** Excluded. */
+  readonly to: number | null;
+  /** The actor's id or what is shown of it, whatever the case. */
+  readonly actor: string | null;
+  readonly actions: readonly string[] | null;
+  readonly subjects: readonly AuditSubject[] | null;
+}
+
+/** Where an entry stands: its link, and its place among the entries of that link, from 0. */
+export interface AuditPlace {
+  readonly seq: number;
+  readonly position: number;
+}
+
+export interface PlacedAuditEntry extends AuditPlace {
+  /** As `entryText` writes it. */
+  readonly entry: JsonObject;
+}
+
+export interface AuditStore {
+  /**
+   * Adds notes of one tenant as one link, without those whose ids the chain has already. Safe to repeat. For what has no write of its own
+   * to go with; a write takes its note along (`Store.noting`).
+   */
+  append(notes: readonly AuditNote[]): Promise<void>;
+  /** Newest first, from the place before `before`; at most `limit`. */
+  feed(
+    tenantId: string,
+    filter: AuditFilter,
+    before: AuditPlace | null,
+    limit: number,
+  ): Promise<readonly PlacedAuditEntry[]>;
+  /** Null: nothing was ever recorded. */
+  head(tenantId: string): Promise<ChainHead | null>;
+  /** Links from one number to another, in order, until they hold `maxBytes`; at least one if there is one. */
+  links(tenantId: string, from: number, to: number, maxBytes: number): Promise<readonly AuditLink[]>;
+  /** Keeps a signed head; an older one than the newest is kept too. */
+  keepHead(head: SignedHead): Promise<void>;
+  /** The signed head of the highest link; null when none was signed. */
+  signedHead(tenantId: string): Promise<SignedHead | null>;
+  /**
+   * Records what writes of processes that died left to record, when they began before `before`. What is not known to have happened is
+   * recorded with `unconfirmed: true`. @returns how many, at most `limit`
+   */
+  recover(before: number, limit: number): Promise<number>;
+}
+
+/** A note on its way with a write. */
+export interface Noting {
+  readonly note: AuditNote;
+  /** Details that are fields of what the write answers: name of the detail → name of the field. */
+  readonly fromAnswer?: { readonly [detail: string]: string };
+}

@@ -1,0 +1,203 @@
+// What every store promises of the audit chain (ports/audit): no gap, no fork, nothing twice, and a note goes with its write or not at all.
+import { describe, expect, it } from 'vitest';
+import { type AuditNote, entriesOf, linkText } from '../../src/domain/audit.ts';
+import type { AuditFilter } from '../../src/ports/audit.ts';
+import type { DocumentStore } from '../../src/ports/store.ts';
+import {
+  aKey,
+  hex128,
+  hostileTexts,
+  type Open,
+  parallel,
+  sha256,
+  sharedStore,
+  t0,
+  uuid,
+} from './fixtures.ts';
+
+const aNote = (over: Partial<AuditNote> = {}): AuditNote => ({
+  id: uuid(),
+  tenantId: uuid(),
+  at: t0,
+  actor: { type: 'operator', id: 'user-1', display: 'Ann@example.com' },
+  action: 'key.created',
+  subject: { id: 'key-1', name: 'fleet' },
+  summary: 'Key fleet was made.',
+  details: { env: null },
+  agentId: null,
+  sessionId: null,
+  ...over,
+});
+
+const everything: AuditFilter = { from: null, to: null, actor: null, actions: null, subjects: null };
+const all = (store: DocumentStore, tenantId: string) => store.audit.links(tenantId, 1, 1_000_000, 1 << 30);
+const feed = async (
+  store: DocumentStore,
+  tenantId: string,
+  filter: Partial<AuditFilter> = {},
+  limit = 1000,
+  before: { seq: number; position: number } | null = null,
+) => store.audit.feed(tenantId, { ...everything, ...filter }, before, limit);
+const idsOf = (entries: readonly { readonly entry: { readonly [field: string]: unknown } }[]) =>
+  entries.map(({ entry }) => entry.id);
+
+export function auditContract(name: string, open: Open): void {
+  describe(`${name}: audit`, () => {
+    const shared = sharedStore(open);
+
+    it('chains links from 1, each with the digest of the one before', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      expect(await store.audit.head(tenantId)).toBeNull();
+      const notes = [1, 2, 3].map((n) => aNote({ tenantId, at: t0 + n }));
+      for (const note of notes) await store.audit.append([note]);
+      const links = await all(store, tenantId);
+      expect(links.map(({ seq }) => seq)).toEqual([1, 2, 3]);
+      expect(links.map(({ prev }) => prev)).toEqual(['', links[0]?.digest, links[1]?.digest]);
+      for (const link of links) expect(link.digest).toBe(sha256(linkText(link)));
+      expect(links.flatMap(({ body }) => entriesOf(body).map(({ id }) => id))).toEqual(
+        notes.map(({ id }) => id),
+      );
+      expect(await store.audit.head(tenantId)).toEqual({ seq: 3, digest: links[2]?.digest, at: t0 + 3 });
+    });
+
+    it('of 20 parallel appends makes one chain without gap or fork, each note once', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const notes = Array.from({ length: 20 }, () => aNote({ tenantId }));
+      await parallel(40, (i) => store.audit.append([notes[i % 20] as AuditNote]));
+      const links = await all(store, tenantId);
+      expect(links.map(({ seq }) => seq)).toEqual(notes.map((_, i) => i + 1));
+      links.forEach((link, i) => {
+        expect(link.prev).toBe(links[i - 1]?.digest ?? '');
+        expect(link.digest).toBe(sha256(linkText(link)));
+      });
+      expect(idsOf(await feed(store, tenantId)).sort()).toEqual(notes.map(({ id }) => id).sort());
+    });
+
+    it('keeps what happened together in one link, in its order, without what it has', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const [a, b, c] = [1, 2, 3].map(() => aNote({ tenantId })) as [AuditNote, AuditNote, AuditNote];
+      await store.audit.append([a]);
+      await store.audit.append([a, b, c]);
+      await store.audit.append([]);
+      expect((await all(store, tenantId)).map(({ body }) => entriesOf(body).length)).toEqual([1, 2]);
+      expect(idsOf(await feed(store, tenantId))).toEqual([c.id, b.id, a.id]);
+    });
+
+    it('never lets a time be before the one in front of it', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      await store.audit.append([aNote({ tenantId, at: t0 + 5000 })]);
+      await store.audit.append([aNote({ tenantId, at: t0 })]);
+      const times = (await feed(store, tenantId)).map(({ entry }) => entry.occurred_at);
+      expect(times[0]).toBe(times[1]);
+    });
+
+    it('lists by time, actor, action and subject, newest first, page by page', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const by = (display: string) => ({ type: 'operator', id: `id-${display}`, display }) as const;
+      const a = aNote({ tenantId, at: t0, actor: by('ann') });
+      const b = aNote({ tenantId, at: t0 + 10, actor: by('Bob'), action: 'key.revoked' });
+      const c = aNote({ tenantId, at: t0 + 20, actor: by('Bob'), action: 'user.created' });
+      await store.audit.append([a]);
+      await store.audit.append([b, c]);
+      await store.audit.append([aNote()]);
+      const ids = async (filter: Partial<AuditFilter>) => idsOf(await feed(store, tenantId, filter));
+      expect(await ids({})).toEqual([c.id, b.id, a.id]);
+      expect(await ids({ actor: 'BOB' })).toEqual([c.id, b.id]);
+      expect(await ids({ actor: 'id-ann' })).toEqual([a.id]);
+      expect(await ids({ actions: ['key.revoked', 'key.created'] })).toEqual([b.id, a.id]);
+      expect(await ids({ subjects: ['user'] })).toEqual([c.id]);
+      expect(await ids({ from: t0 + 1 })).toEqual([c.id, b.id]);
+      expect(await ids({ to: t0 + 1 })).toEqual([a.id]);
+      expect(await ids({ actor: 'bob', subjects: ['key'] })).toEqual([b.id]);
+      const [first] = await feed(store, tenantId, {}, 1);
+      expect(first?.entry.id).toBe(c.id);
+      expect(idsOf(await feed(store, tenantId, {}, 1, first))).toEqual([b.id]);
+      expect(idsOf(await feed(store, tenantId, {}, 10, first))).toEqual([b.id, a.id]);
+    });
+
+    it('gives links within bounds', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      for (let i = 0; i < 5; i++) await store.audit.append([aNote({ tenantId })]);
+      const seqs = async (from: number, to: number, bytes: number) =>
+        (await store.audit.links(tenantId, from, to, bytes)).map(({ seq }) => seq);
+      expect(await seqs(2, 4, 1 << 20)).toEqual([2, 3, 4]);
+      expect(await seqs(2, 4, 1)).toEqual([2]);
+      expect(await seqs(6, 9, 1 << 20)).toEqual([]);
+    });
+
+    it('keeps texts as they are', async () => {
+      const store = shared.get();
+      for (const text of hostileTexts) {
+        const tenantId = uuid();
+        const note = aNote({
+          tenantId,
+          actor: { type: 'agent', id: text, display: text },
+          subject: { id: text, name: text },
+          summary: text,
+          details: { [`x${text}`]: text },
+          agentId: text,
+        });
+        await store.audit.append([note]);
+        const [found] = await feed(store, tenantId, { actor: text });
+        expect(found?.entry).toMatchObject({
+          summary: text,
+          agent_id: text,
+          details: { [`x${text}`]: text },
+        });
+        const [link] = await all(store, tenantId);
+        expect(link && sha256(linkText(link))).toBe(link?.digest);
+      }
+    });
+
+    it('records a write exactly when it changed something', async () => {
+      const store = shared.get();
+      const key = aKey();
+      const { tenantId } = key;
+      const created = aNote({ tenantId, action: 'key.created' });
+      await store.noting({ note: created }).keys.insert(key);
+      const revoke = () =>
+        store
+          .noting({ note: aNote({ tenantId, action: 'key.revoked' }), fromAnswer: { label: 'label' } })
+          .keys.revoke(tenantId, key.id, t0 + 1);
+      expect(await revoke()).toMatchObject({ id: key.id });
+      expect(await revoke()).toBeNull();
+      const entries = (await feed(store, tenantId)).map(({ entry }) => entry);
+      expect(entries.map(({ action_type }) => action_type)).toEqual(['key.revoked', 'key.created']);
+      expect(entries[0]?.details).toEqual({ env: null, label: key.label });
+    });
+
+    it('records nothing of a write that failed', async () => {
+      const store = shared.get();
+      const key = aKey();
+      await store.keys.insert(key);
+      const note = aNote({ tenantId: key.tenantId });
+      await expect(store.noting({ note }).keys.insert(key)).rejects.toMatchObject({ name: 'HubError' });
+      expect(await feed(store, key.tenantId)).toEqual([]);
+    });
+
+    it('keeps signed heads, and gives the one of the highest link', async () => {
+      const { audit } = shared.get();
+      const tenantId = uuid();
+      expect(await audit.signedHead(tenantId)).toBeNull();
+      const signed = (seq: number) => ({
+        tenantId,
+        seq,
+        digest: sha256(String(seq)),
+        signedAt: t0 + seq,
+        keyId: '0123456789abcdef',
+        publicKey: sha256('key'),
+        signature: hex128(String(seq)),
+      });
+      await audit.keepHead(signed(2));
+      await audit.keepHead(signed(1));
+      await audit.keepHead(signed(2));
+      expect(await audit.signedHead(tenantId)).toEqual(signed(2));
+    });
+  });
+}

@@ -1,0 +1,123 @@
+// Approvals in the console: the queue, deciding by keyboard and mouse, somebody who is faster, and a decision seen on another screen.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { HubProcess } from '../e2e/process.ts';
+import { accessible, ask, noFaults, startedHub, view } from './browser.ts';
+
+let hub: HubProcess;
+let cookie: string;
+let key: string;
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+  ({ key } = await hub.key(cookie));
+});
+afterAll(() => hub.remove());
+
+const statusOf = async (id: string): Promise<{ status: string; decision_reason: string | null }> =>
+  (await hub.call('GET', `/api/v1/approvals/${id}`, { cookie })).body;
+
+describe('the queue of approvals', () => {
+  it('says that nothing waits, then shows what an agent asks, and decides by keyboard', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/approvals');
+    await page.getByText('Nothing waits for you').waitFor();
+    await accessible(page);
+    const first = await ask(hub, key, { timeout: 100, tool_name: 'first_tool' }, 'agent-a');
+    const second = await ask(hub, key, { timeout: 300, tool_name: 'second_tool' }, 'agent-b');
+    const queue = page.getByRole('list', { name: 'Queue' });
+    await queue.getByText('second_tool').waitFor();
+    await page.getByRole('heading', { name: 'first_tool' }).waitFor();
+    await page.getByText('npm run deploy').waitFor();
+    await accessible(page);
+    await page.keyboard.press('j');
+    await page.getByRole('heading', { name: 'second_tool' }).waitFor();
+    await page.keyboard.press('k');
+    await page.keyboard.press('r');
+    await page.keyboard.type('looked at it');
+    await page.getByRole('button', { name: /^Approve/ }).focus();
+    await page.keyboard.press('a');
+    await page.getByText('Approved by admin@example.com').waitFor();
+    expect(await statusOf(first)).toMatchObject({ status: 'approved', decision_reason: 'looked at it' });
+    await page.keyboard.press('j');
+    await page.keyboard.press('d');
+    await page.getByText('Denied by admin@example.com').waitFor();
+    expect(await statusOf(second)).toMatchObject({ status: 'denied' });
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('says who was faster', async () => {
+    const id = await ask(hub, key, { tool_name: 'contested' }, 'agent-c');
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    // The page hears of no decision: what it believes is old when the button is pressed.
+    await page.routeWebSocket(/stream\/dashboard/, () => undefined);
+    await page.addInitScript('delete globalThis.SharedWorker');
+    await page.goto(`/dashboard/approvals?id=${id}`);
+    const approve = page.getByRole('button', { name: /^Approve/ });
+    await approve.waitFor();
+    await hub.call('PUT', `/api/v1/approvals/${id}`, {
+      cookie,
+      body: { approved: false, reason: 'too risky' },
+    });
+    await approve.click();
+    await page.getByText('Somebody was faster.').waitFor();
+    await page.getByText('Denied by admin@example.com').waitFor();
+    await page.getByText('too risky').waitFor();
+    await accessible(page);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('shows the decision of another person, decides many at once, and keeps the history', async () => {
+    const ids = await Promise.all(
+      [1, 2, 3].map((n) => ask(hub, key, { tool_name: `many_${n}`, timeout: 200 + n }, `agent-many-${n}`)),
+    );
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/approvals');
+    await page.getByRole('heading', { name: 'many_1' }).waitFor();
+    await hub.call('PUT', `/api/v1/approvals/${ids[0]}`, { cookie, body: { approved: true } });
+    await page.getByRole('article').getByText('Approved by admin@example.com').waitFor();
+    await page.getByRole('checkbox', { name: /many_2/ }).check();
+    await page.getByRole('checkbox', { name: /many_3/ }).check();
+    await page.getByRole('button', { name: 'Deny 2' }).click();
+    await page.getByText('2 calls denied.').waitFor();
+    expect(await statusOf(ids[2] ?? '')).toMatchObject({ status: 'denied' });
+    await page.getByRole('button', { name: 'History' }).click();
+    await page.getByRole('cell', { name: 'many_3' }).waitFor();
+    await accessible(page);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('is usable at 360 px, and harmless with hostile texts', async () => {
+    const hostile = '<img src=x onerror=alert(1)> \u202Egnp.exe \u0007';
+    await ask(
+      hub,
+      key,
+      {
+        tool_name: '<img src=x onerror=alert(1)>',
+        message: hostile,
+        tool_args: { [hostile]: hostile, long: 'x'.repeat(10_000) },
+      },
+      'agent-h',
+    );
+    const seen = await view(hub.url, { cookie, width: 360, height: 740 });
+    const { page } = seen;
+    await page.goto('/dashboard/approvals');
+    await page
+      .getByRole('list', { name: 'Queue' })
+      .getByRole('button', { name: /img src/ })
+      .click();
+    await page.getByText('‹U+202E›').first().waitFor();
+    expect(await page.locator('img').count()).toBe(0);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+    await accessible(page);
+    await page.getByRole('button', { name: /^Deny/ }).click();
+    await page.getByText('Denied by admin@example.com').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+});

@@ -1,0 +1,156 @@
+// A real browser for the tests of the web console: Chromium of an npm package, with fonts of another, so that `npm ci` brings all it needs.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { HubProcess } from '../e2e/process.ts';
+
+const require = createRequire(import.meta.url);
+const cache = new URL('../../node_modules/.cache/chromium', import.meta.url).pathname;
+
+/** Chromium unpacks itself into TMPDIR: a folder of the project, where nobody else's temporary files are. */
+async function binary(): Promise<string> {
+  if (process.env.CHROMIUM_PATH) return process.env.CHROMIUM_PATH;
+  mkdirSync(cache, { recursive: true });
+  const before = process.env.TMPDIR;
+  process.env.TMPDIR = cache;
+  try {
+    const { default: packed } = await import('@sparticuz/chromium');
+    return await packed.executablePath();
+  } finally {
+    if (before === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = before;
+  }
+}
+
+/** A fresh machine has no fonts: text would have no size. */
+function fonts(): string {
+  const folder = join(dirname(require.resolve('dejavu-fonts-ttf/package.json')), 'ttf');
+  mkdirSync(cache, { recursive: true });
+  const file = join(cache, 'fonts.conf');
+  writeFileSync(
+    file,
+    `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>${folder}</dir><cachedir>${join(cache, 'fonts')}</cachedir>
+<alias><family>sans-serif</family><prefer><family>DejaVu Sans</family></prefer></alias>
+<alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer></alias></fontconfig>`,
+  );
+  return file;
+}
+
+let starting: Promise<Browser> | null = null;
+
+/** The one browser of this run. */
+export function browser(): Promise<Browser> {
+  starting ??= binary().then((executablePath) =>
+    chromium.launch({
+      executablePath,
+      env: { ...process.env, FONTCONFIG_FILE: fonts() } as { [name: string]: string },
+      // Chromium refuses its sandbox to root.
+      args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
+    }),
+  );
+  return starting;
+}
+
+export interface View {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** What broke the Content-Security-Policy, threw, or was written to the console as an error. */
+  readonly faults: string[];
+}
+
+export interface ViewOptions {
+  readonly theme?: 'light' | 'dark';
+  readonly width?: number;
+  readonly height?: number;
+  readonly cookie?: string;
+}
+
+/** A browser of one person. Every fault is kept: `noFaults` fails on any. */
+export async function view(url: string, options: ViewOptions = {}): Promise<View> {
+  const context = await (await browser()).newContext({
+    viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
+    colorScheme: options.theme ?? 'light',
+    baseURL: url,
+    timezoneId: 'Europe/Berlin',
+    reducedMotion: 'reduce',
+  });
+  if (options.cookie) {
+    const [name = '', value = ''] = options.cookie.split('=');
+    await context.addCookies([{ name, value, url, httpOnly: true }]);
+  }
+  context.setDefaultTimeout(10_000);
+  const faults: string[] = [];
+  await context.exposeFunction('reportFault', (text: string) => faults.push(text));
+  await context.addInitScript(
+    `addEventListener('securitypolicyviolation', (e) => reportFault('policy: ' + e.violatedDirective + ' ' + e.blockedURI + ' ' + e.sourceFile));`,
+  );
+  const page = await context.newPage();
+  page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
+  page.on('console', (message) => {
+    // The browser itself writes a line for every answer that is no success; those are part of the tests.
+    if (message.type() === 'error' && !/Failed to load resource|WebSocket connection/.test(message.text())) {
+      faults.push(`console: ${message.text()}`);
+    }
+  });
+  return { page, context, faults };
+}
+
+export const noFaults = ({ faults }: View): void => expect(faults).toEqual([]);
+
+const axeFile = require.resolve('axe-core/axe.min.js');
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly help: string;
+    readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+  }[];
+}
+
+/** Fails on what axe-core finds, in both themes. The script is not the page's: it is run through the debugger, which no policy holds. */
+export async function accessible(page: Page): Promise<void> {
+  const { readFileSync } = await import('node:fs');
+  for (const theme of ['light', 'dark']) {
+    await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`);
+    await page.evaluate(readFileSync(axeFile, 'utf8'));
+    const result = (await page.evaluate(
+      `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })`,
+    )) as AxeResult;
+    const found = result.violations.map(
+      ({ id, help, nodes }) =>
+        `${theme} ${id}: ${help}\n${nodes.map((node) => `  ${node.html.slice(0, 200)}\n  ${node.failureSummary}`).join('\n')}`,
+    );
+    expect(found.join('\n')).toBe('');
+  }
+}
+
+/** A hub that is set up, with its admin's cookie. */
+export async function startedHub(): Promise<{ readonly hub: HubProcess; readonly cookie: string }> {
+  const hub = new HubProcess({ LOG_LEVEL: 'error' });
+  await hub.start();
+  return { hub, cookie: await hub.admin() };
+}
+
+/** A call of an agent that waits for a person; returns its id. */
+export async function ask(
+  hub: HubProcess,
+  key: string,
+  body: { readonly [name: string]: unknown } = {},
+  agent = 'agent-1',
+): Promise<string> {
+  const { status, body: approval } = await hub.call('POST', '/api/v1/approvals', {
+    key,
+    agent,
+    body: {
+      tool_name: 'deploy',
+      tool_args: { command: 'npm run deploy' },
+      message: 'Deploy to production?',
+      ...body,
+    },
+  });
+  if (status !== 201) throw new Error(`the approval was refused: ${JSON.stringify(approval)}`);
+  return approval.id;
+}

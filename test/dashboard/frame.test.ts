@@ -1,0 +1,127 @@
+// The console's frame: set-up, sign-in, the live state through a restart of the hub, and a session that ends under an open page.
+import { afterAll, describe, expect, it } from 'vitest';
+import { HubProcess } from '../e2e/process.ts';
+import { accessible, ask, noFaults, startedHub, view } from './browser.ts';
+
+const hubs: HubProcess[] = [];
+afterAll(() => Promise.all(hubs.map((hub) => hub.remove())));
+
+const email = 'admin@example.com';
+const password = 'correct horse battery';
+
+async function started(): Promise<Awaited<ReturnType<typeof startedHub>>> {
+  const made = await startedHub();
+  hubs.push(made.hub);
+  return made;
+}
+
+describe('the web console', () => {
+  it('sets a new hub up, signs in, and is live, within 200 KB', async () => {
+    const hub = new HubProcess({ LOG_LEVEL: 'error' });
+    hubs.push(hub);
+    await hub.start();
+    const seen = await view(hub.url);
+    const { page } = seen;
+    let bytes = 0;
+    const session = await seen.context.newCDPSession(page);
+    await session.send('Network.enable');
+    session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+      bytes += encodedDataLength;
+    });
+    await page.goto('/');
+    expect(page.url()).toBe(`${hub.url}/dashboard/`);
+    await page.getByLabel('E-mail').fill(email);
+    await page.getByLabel('Password').fill('short');
+    await page.getByLabel('Setup token').waitFor();
+    await accessible(page);
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Create admin' }).click();
+    await page.getByRole('heading', { name: 'Home' }).waitFor();
+    await page
+      .getByRole('status')
+      .filter({ hasText: /^Live$/ })
+      .waitFor();
+    await page.getByText('Waiting approvals').waitFor();
+    expect(bytes).toBeLessThan(200 * 1024);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('signs in where somebody wanted to go, and says why it cannot', async () => {
+    const { hub } = await started();
+    const seen = await view(hub.url, { theme: 'dark' });
+    const { page } = seen;
+    await page.goto('/dashboard/approvals?view=history');
+    await page.getByLabel('E-mail').fill(email);
+    await page.getByLabel('Password').fill('wrong horse battery');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').waitFor();
+    await accessible(page);
+    expect(await page.getByLabel('E-mail').inputValue()).toBe(email);
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Approvals' }).waitFor();
+    expect(page.url()).toBe(`${hub.url}/dashboard/approvals?view=history`);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('says that it reconnects while the hub is away, and is live again by itself', async () => {
+    const { hub, cookie } = await started();
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    const state = page.getByRole('status');
+    await page.goto('/dashboard/');
+    await state.filter({ hasText: /^Live$/ }).waitFor();
+    await hub.kill();
+    await state.filter({ hasText: /^Reconnecting$/ }).waitFor();
+    await page.getByText(/No word from the hub since/).waitFor();
+    await accessible(page);
+    await state.filter({ hasText: /^Stale since \d\d:\d\d$/ }).waitFor();
+    await hub.start();
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await state.filter({ hasText: /^Live$/ }).waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('asks for the password over the page when the session ends, and keeps what was typed', async () => {
+    const { hub, cookie } = await started();
+    const { key } = await hub.key(cookie);
+    await ask(hub, key);
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/approvals');
+    await page.getByLabel('Reason', { exact: true }).fill('because of this');
+    await hub.call('POST', '/api/v1/auth/logout', { cookie });
+    await page.getByRole('button', { name: /^Approve/ }).click();
+    const dialog = page.getByRole('dialog', { name: 'Sign in again' });
+    await dialog.waitFor();
+    await accessible(page);
+    await dialog.getByLabel('Password').fill(password);
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    expect(await page.getByLabel('Reason', { exact: true }).inputValue()).toBe('because of this');
+    await page.getByRole('button', { name: /^Approve/ }).click();
+    await page.getByText(`Approved by ${email}`).waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('leads by keys and names every page in the navigation', async () => {
+    const { hub, cookie } = await started();
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/');
+    const main = page.getByRole('navigation', { name: 'Main' });
+    await main.getByRole('link', { name: /^Home/ }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('a');
+    await page.getByRole('heading', { name: 'Approvals' }).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await accessible(page);
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
