@@ -3,7 +3,7 @@ import { HubError } from '../../src/domain/error.ts';
 import type { Database } from './database.ts';
 import { auditTables } from './schema-audit.ts';
 import { channels } from './schema-channels.ts';
-import { eventMarks, eventMarks, eventUsage } from './schema-events.ts';
+import { eventMarks, eventUsage } from './schema-events.ts';
 import { runTables } from './schema-runs.ts';
 
 const control = `
