@@ -17,6 +17,10 @@ const commands: { readonly [name: string]: Entry } = {
     summary: 'run unit tests of contracts, with their coverage',
     load: async () => (await import('./test.ts')).testCommand,
   },
+  gate: {
+    summary: 'judge the calls of a coding assistant that calls a hook before its tools',
+    load: async () => (await import('./gate.ts')).gateCommand,
+  },
   mcp: {
     summary: 'stand before an MCP server and govern the calls of its tools',
     load: async () => (await import('./mcp.ts')).mcpCommand,

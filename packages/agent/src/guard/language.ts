@@ -1,25 +1,22 @@
 // How a guard reads contracts: one document, or several in layers, in the language's own words or a vendor's. Judges nothing (policy.ts).
 
-import { platform } from 'node:process';
 import { sha256 } from '../bundle/signature.ts';
-import { processVariables, type Variables } from '../environment.ts';
+import type { Variables } from '../environment.ts';
 import { ConfigurationError } from '../failure.ts';
 import { maxBundle } from '../hub.ts';
 import { readBundle } from '../rules/bundle/document.ts';
 import type { RuleDocument } from '../rules/bundle/rule.ts';
 import type { AcceptedKinds } from '../rules/bundle/vocabulary.ts';
-import { compileBundle, type EngineOptions } from '../rules/evaluate/compile.ts';
+import { compileBundle } from '../rules/evaluate/compile.ts';
 import type { CustomOperator } from '../rules/evaluate/operator.ts';
 import type { CustomSelector } from '../rules/evaluate/selector.ts';
 import type { ToolArguments } from '../rules/sandbox/names.ts';
-import { agentFiles } from './files.ts';
+import { engineOptions, maxContracts } from './engine.ts';
 import { Policy } from './policy.ts';
 
 /** One YAML document, as text or UTF-8 bytes. */
 export type YamlSource = string | Uint8Array;
 
-/** All documents together hold at most this many contracts. */
-const maxContracts = 500;
 const maxLayers = 50;
 
 /** What documents may say they are. A hub with wire names of its own has its own. */
@@ -83,32 +80,6 @@ function bytesOf(source: unknown): Uint8Array {
     throw new TypeError(`yaml must be the document itself; Guard.fromFile reads ${source}`);
   }
   return Buffer.from(source, 'utf8');
-}
-
-function engineOptions(language: Language): EngineOptions {
-  const {
-    variables = processVariables,
-    operators,
-    selectors,
-    apiVersions,
-    bundleKinds,
-    rulesetKinds,
-    toolArguments,
-    cwd,
-  } = language;
-  return {
-    maxContracts,
-    // The environment inherits from Object: `env.toString` is no variable.
-    env: (name) => (Object.hasOwn(variables, name) ? variables[name] : undefined),
-    files: agentFiles(cwd),
-    windows: platform === 'win32',
-    ...(toolArguments ? { toolArguments } : {}),
-    ...(operators ? { operators } : {}),
-    ...(selectors ? { selectors } : {}),
-    ...(apiVersions ? { apiVersions } : {}),
-    ...(bundleKinds ? { bundleKinds } : {}),
-    ...(rulesetKinds ? { rulesetKinds } : {}),
-  };
 }
 
 function textOf(bytes: Uint8Array): string {
