@@ -18,7 +18,7 @@ await build({
   format: 'esm',
   target: 'node20.19',
   // Loaded by name when it is needed, from where it lies.
-  external: ['./gate/refresh.js', './gate/ask.js'],
+  external: ['./gate/refresh.js', './gate/ask.js', './tools.js'],
   plugins: [
     {
       name: 'no-yaml',

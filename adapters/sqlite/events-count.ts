@@ -1,4 +1,5 @@
 // Histogram, facets and counts of events: from the summaries where they suffice, else from the bodies. Runs on the reader, in steps.
+import { isWanted } from '../../src/domain/decision-event.ts';
 import { type CountedAs, countedAs, type Outcome } from '../../src/domain/event.ts';
 import { facetOf } from '../../src/domain/facet.ts';
 import type { Env } from '../../src/domain/ids.ts';
@@ -11,7 +12,7 @@ import {
   type HistogramBucket,
 } from '../../src/ports/events.ts';
 import type { Database } from './database.ts';
-import { fittingCounts } from './events-search.ts';
+import { fittingCounts, needsBodies } from './events-search.ts';
 import { walk } from './events-walk.ts';
 import { type Counted, readTallies, type Summary, type Tally } from './segment.ts';
 import type { Steps } from './sync.ts';
@@ -21,10 +22,8 @@ const segmentsPerStep = 16;
 
 /** True when the tallies of a segment alone say which of its events fit, and how many. */
 const talliesSuffice = (segment: Summary, filter: EventFilter): boolean =>
-  filter.search === undefined &&
-  filter.runId === undefined &&
-  filter.callId === undefined &&
-  ((filter.verdict === undefined && filter.decisionName === undefined) || segment.outcomes === 0) &&
+  !needsBodies(filter) &&
+  ((filter.verdict ?? filter.verdicts ?? filter.decisionName) === undefined || segment.outcomes === 0) &&
   (filter.decisionName === undefined || readTallies(segment).every((tally) => tally.length === 5)) &&
   segment.minTs >= (filter.since ?? Number.NEGATIVE_INFINITY) &&
   segment.maxTs <= (filter.until ?? Number.POSITIVE_INFINITY);
@@ -33,6 +32,7 @@ const talliesSuffice = (segment: Summary, filter: EventFilter): boolean =>
 const tallyFits = ([tool, verdict, mode, , name]: Tally, filter: EventFilter): boolean =>
   (filter.toolName === undefined || tool === filter.toolName) &&
   (filter.verdict === undefined || verdict === filter.verdict) &&
+  (filter.verdicts === undefined || isWanted(filter.verdicts, verdict)) &&
   (filter.mode === undefined || mode === filter.mode) &&
   (filter.decisionName === undefined || name === filter.decisionName);
 
@@ -60,6 +60,7 @@ export function* histogram(
       yield;
       continue;
     }
+    if (segment.sample) continue;
     if (suffices(segment)) {
       for (const tally of readTallies(segment)) {
         const [, verdict, mode, count] = tally;
@@ -103,6 +104,7 @@ export function* facets(db: Database, tenantId: string, filter: EventFilter, lim
       yield;
       continue;
     }
+    if (segment.sample) continue;
     const tallies = readTallies(segment);
     const isTold = segment.outcomes === 0 && tallies.every((tally) => tally.length === 5);
     if (isTold && talliesSuffice(segment, filter)) {
@@ -145,6 +147,7 @@ export function* counts(
       yield;
       continue;
     }
+    if (segment.sample) continue;
     if (segment.minTs >= since) {
       for (const [, verdict, mode, count] of readTallies(segment)) add(verdict, mode, count);
       for (const name of JSON.parse(segment.names) as string[]) names.add(name);

@@ -10,15 +10,22 @@ import {
 } from '../../src/domain/event.ts';
 import { type CallIndex, codeOfEntry, placeOfEntry } from './calls.ts';
 import type { Database } from './database.ts';
-import { callKey, type EncodedBatch, type EncodedGroup, verdictOfCode } from './events-encode.ts';
+import {
+  callKey,
+  type EncodedBatch,
+  type EncodedGroup,
+  sessionFacts,
+  verdictOfCode,
+} from './events-encode.ts';
+import { forgetRuns, runWriter } from './runs.ts';
 import { bodyEvents, bodyText, placeOf, positionOf, segmentOf, summarize, tenantNumber } from './segment.ts';
 
 /** Most events that one removal takes, however many are asked for: other writes wait meanwhile. */
 const removalSlice = 5000;
 
 const insertSegment = `INSERT INTO segments
-  (tenant, max_ts, min_ts, received_at, batch, env, agent, events, tallies, names, places, marks)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  (tenant, max_ts, min_ts, received_at, batch, env, agent, events, tallies, names, places, marks, sample)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
@@ -63,28 +70,32 @@ export function eventWriter(db: Database, calls: CallIndex) {
     ]);
   }
 
+  const runs = runWriter(db);
+
   /** The group without what is stored already; its positions stay. */
-  function withoutKnown(group: EncodedGroup, known: ReadonlyMap<number, number>) {
+  function withoutKnown(batch: EncodedBatch, group: EncodedGroup, known: ReadonlyMap<number, number>) {
     const given = bodyEvents(Buffer.from(group.body).toString('utf8'));
     for (const [position, entry] of known) {
       const event = given[position];
       if (event) addOutcome(entry, outcomeOf(event));
     }
     const events = given.map((event, position) => (known.has(position) ? null : event));
-    return { ...group, ...summarize(events), body: jsonBytes(events) };
+    return { ...group, ...summarize(events), runs: sessionFacts(events, batch), body: jsonBytes(events) };
   }
 
   /** Stores what is new of a group. @param first the batch's first segment, once there is one */
   function storeGroup(tenant: number, batch: EncodedBatch, group: EncodedGroup, first: number | null) {
     const looked = calls.look(tenant, group.calls);
-    const kept = looked.known.size === 0 ? group : withoutKnown(group, looked.known);
+    const kept = looked.known.size === 0 ? group : withoutKnown(batch, group, looked.known);
     if (kept.count === 0) return { segment: null, accepted: 0 };
     const { minTs, maxTs, agent, count, tallies, names, places, marks, body } = kept;
-    const { receivedAt, env } = batch;
+    const { receivedAt, env, sample } = batch;
     const place = [tenant, maxTs, minTs, receivedAt, first, env, agent];
-    const segment = db.insert(insertSegment, [...place, count, tallies, names, places, marks]);
+    const summary = [...place, count, tallies, names, places, marks, sample ? 1 : 0];
+    const segment = db.insert(insertSegment, summary);
     db.run('INSERT INTO segment_bodies (segment, body) VALUES (?, ?)', [segment, body]);
     calls.add(segment, looked, group.verdicts, body.byteLength);
+    runs.apply(batch, agent, segment, kept.runs);
     return { segment, accepted: count };
   }
 
@@ -137,6 +148,13 @@ export function eventWriter(db: Database, calls: CallIndex) {
       return { accepted, duplicates: batch.events - accepted };
     },
 
+    removeSample(tenantId: string): void {
+      const tenant = tenantNumber(db, tenantId);
+      const segments = db.all('SELECT id FROM segments WHERE tenant = ? AND sample = 1', [tenant]);
+      for (const [segment] of segments) removeFrom(Number(tenant), Number(segment), Number.MAX_SAFE_INTEGER);
+      db.run('DELETE FROM runs WHERE tenant_id = ? AND sample = 1', [tenantId]);
+    },
+
     purge(tenantId: string, before: number, limit: number): number {
       const tenant = tenantNumber(db, tenantId);
       const asked = Math.min(limit, removalSlice);
@@ -149,6 +167,7 @@ export function eventWriter(db: Database, calls: CallIndex) {
         if (!row) break;
         left -= removeFrom(tenant, Number(row[0]), left);
       }
+      if (left === asked) forgetRuns(db, tenantId, before, limit);
       return asked - left;
     },
   };

@@ -3,6 +3,7 @@ import { HubError } from '../../src/domain/error.ts';
 import type { Database } from './database.ts';
 import { auditTables } from './schema-audit.ts';
 import { eventMarks } from './schema-events.ts';
+import { runTables } from './schema-runs.ts';
 
 const control = `
 CREATE TABLE tenants (id TEXT PRIMARY KEY, name TEXT NOT NULL, created_at INTEGER NOT NULL);
@@ -274,6 +275,7 @@ const migrations: readonly string[] = [
   approvalContext,
   eventMarks,
   auditTables,
+  runTables,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

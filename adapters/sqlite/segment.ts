@@ -60,10 +60,11 @@ export interface Summary {
   readonly tallies: string;
   readonly names: string;
   readonly places: string | null;
+  readonly sample: boolean;
 }
 
 export const summaryColumns =
-  'id, max_ts, min_ts, received_at, ifnull(batch, id), env, agent, outcomes, tallies, names, places';
+  'id, max_ts, min_ts, received_at, ifnull(batch, id), env, agent, outcomes, tallies, names, places, sample';
 
 export const readSummary = (row: Row): Summary => ({
   id: row[0] as number,
@@ -77,6 +78,7 @@ export const readSummary = (row: Row): Summary => ({
   tallies: row[8] as string,
   names: row[9] as string,
   places: row[10] as string | null,
+  sample: row[11] === 1,
 });
 
 /** The number of a tenant in the event tables, or null when it has none yet. */
@@ -172,10 +174,22 @@ export function placeOfId(mark: string, id: string): { segment: number; position
   return id === eventId(mark, segment, position) ? { segment, position } : null;
 }
 
-/** The event as readers get it. */
+/**
+ * The event as readers get it.
+ * @param mark as for `eventId`
+ */
 export const storedEvent = (
   event: EventInput,
-  id: string,
+  mark: string,
+  position: number,
   segment: Summary,
   outcomes: readonly Outcome[],
-): StoredEvent => ({ ...event, id, env: segment.env, createdAt: segment.receivedAt, outcomes });
+): StoredEvent => ({
+  ...event,
+  id: eventId(mark, segment.id, position),
+  seq: placeOf(segment.id, position),
+  env: segment.env,
+  createdAt: segment.receivedAt,
+  outcomes,
+  ...(segment.sample ? { sample: true } : {}),
+});

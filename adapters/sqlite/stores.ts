@@ -8,6 +8,7 @@ import { compositionStore } from './compositions.ts';
 import { contractStore } from './contracts.ts';
 import type { Database } from './database.ts';
 import { deploymentStore } from './deployments.ts';
+import { arrivals, newestOf, newestSeq } from './events-arrival.ts';
 import { counts, facets, histogram } from './events-count.ts';
 import { eventWriter } from './events-ingest.ts';
 import { eventOf, eventSearch } from './events-search.ts';
@@ -16,6 +17,7 @@ import { sealStore } from './key-check.ts';
 import { keyStore } from './keys.ts';
 import { loginStore } from './logins.ts';
 import { ruleStore } from './rules.ts';
+import { runStore } from './runs.ts';
 import { settingsStore } from './settings.ts';
 import { signingStore } from './signing.ts';
 import type { SqliteStore, StoreName, Stores } from './sync.ts';
@@ -43,7 +45,11 @@ export function storesOf(db: Database, calls: CallIndex, mayGrow: () => boolean)
       facets: (tenantId, filter, limit) => facets(db, tenantId, filter, limit),
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
       counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
+      arrivals: (tenantId, after, limit) => arrivals(db, tenantId, after, limit),
+      newestSeq: () => newestSeq(db),
+      newestOf: (tenantId, agentIds) => newestOf(db, tenantId, agentIds),
     },
+    runs: runStore(db),
     approvals: approvalStore(db, mayGrow),
     agents: agentStore(db),
     rules: ruleStore(db),
@@ -131,10 +137,15 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     search: 'read',
     get: 'read',
     facets: 'read',
+    arrivals: 'read',
+    newestSeq: 'read',
+    newestOf: 'read',
     histogram: 'read',
     counts: 'read',
     purge: 'write',
+    removeSample: 'write',
   },
+  runs: { list: 'read', get: 'read', recent: 'read' },
   approvals: {
     keepArgs: 'write',
     dropArgs: 'write',

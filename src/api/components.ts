@@ -26,6 +26,7 @@ import {
 } from './fields.ts';
 import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './frames.ts';
 import { link, storageState } from './health.ts';
+import { hostedComponents } from './hosted/components.ts';
 import { truncatedField } from './listed.ts';
 import { givenToken } from './operator-tokens.ts';
 import { rule } from './rules.ts';
@@ -86,6 +87,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   ToolSettings: toolSettings,
   StorageState: storageState,
   StoreConnection: link,
+  ...hostedComponents,
   ...eventNames(agentFrames),
   ...eventNames(dashboardFrames),
   AgentAssignmentChangedEvent: agentAssignment.data,

@@ -13,6 +13,10 @@ export interface EventInput {
   readonly payload: JsonObject | null;
   /** The event came without a call id: `call_id` is made of its content, and readers get null. */
   readonly unnamed?: true;
+  /** It came in the flat form of the hosted API: `call_id` is made of its content, because several events report one call. */
+  readonly flat?: true;
+  /** With `flat`: the call id that its sender gave it. */
+  readonly given_call_id?: string;
   /** What was cut to make it fit, for example `tool_name` or `payload.tool_args`. */
   readonly truncated?: readonly string[];
   /** The agent id of the request that brought it, when that is another than its own. */
@@ -32,9 +36,13 @@ export interface Outcome {
 
 export interface StoredEvent extends EventInput {
   readonly id: string;
+  /** Its place in the order of arrival: later events of a tenant have higher ones. Below 2^53. */
+  readonly seq: number;
   readonly env: string;
   readonly createdAt: number;
   readonly outcomes: readonly Outcome[];
+  /** Of the sample run: shown, and counted nowhere. */
+  readonly sample?: true;
 }
 
 export interface ManifestContract {

@@ -8,6 +8,7 @@ import type { EventStore } from './events.ts';
 import type { KeyStore, LoginStore, SigningStore, TenantStore } from './identity.ts';
 import type { KeyCheckStore } from './key-check.ts';
 import type { CompositionStore, ContractStore } from './library.ts';
+import type { RunStore } from './runs.ts';
 import type { SettingsStore } from './settings.ts';
 import type { ValueStore } from './values.ts';
 
@@ -30,6 +31,7 @@ export interface Store {
   readonly bundles: BundleStore;
   readonly deployments: DeploymentStore;
   readonly events: EventStore;
+  readonly runs: RunStore;
   readonly approvals: ApprovalStore;
   readonly agents: AgentStore;
   readonly rules: RuleStore;

@@ -12,6 +12,8 @@ import { fleetContract } from './fleet.ts';
 import { keyCheckContract } from './key-check.ts';
 import { contractsContract } from './library.ts';
 import { pagesContract } from './pages.ts';
+import { runsContract } from './runs.ts';
+import { runEventsContract } from './runs-events.ts';
 import { settingsContract } from './settings.ts';
 import { signingContract } from './signing.ts';
 import { takingAwayContract } from './taking-away.ts';
@@ -45,4 +47,6 @@ export function storeContract(name: string, open: Open): void {
   eventsContract(name, open);
   eventsSearchContract(name, open);
   eventsModelContract(name, open);
+  runsContract(name, open);
+  runEventsContract(name, open);
 }

@@ -21,6 +21,10 @@ const commands: { readonly [name: string]: Entry } = {
     summary: 'judge the calls of a coding assistant that calls a hook before its tools',
     load: async () => (await import('./gate.ts')).gateCommand,
   },
+  verify: {
+    summary: 'check what the hub signed, offline',
+    load: async () => (await import('./verify.ts')).verifyCommand,
+  },
   mcp: {
     summary: 'stand before an MCP server and govern the calls of its tools',
     load: async () => (await import('./mcp.ts')).mcpCommand,

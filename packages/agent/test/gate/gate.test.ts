@@ -91,6 +91,16 @@ describe('with contracts from a file', () => {
     });
   });
 
+  it('takes declarations of arguments', async () => {
+    const inside = '{ id: inside, type: sandbox, tool: search, within: [/srv], message: "outside" }';
+    const args = ['--contracts', await contractsFile(inside)];
+    const call = { tool: 'search', args: { query: '/etc/passwd' } };
+    expect(await gate(call, args)).toMatchObject({ code: 0 });
+    const tools = join(folder, 'tools.yaml');
+    await writeFile(tools, 'search: { query: path }');
+    expect(await gate(call, [...args, '--tools', tools])).toMatchObject({ code: 2, err: 'outside\n' });
+  });
+
   it('leaves a question to the user of an assistant that can ask, where the contract says so', async () => {
     const args = ['--contracts', await contractsFile(askPush(', metadata: { elicit: true }'))];
     const asked = await gate(bash('git push'), ['--format', 'claude-code', ...args]);
