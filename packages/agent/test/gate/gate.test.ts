@@ -137,6 +137,15 @@ describe('with contracts from a file', () => {
       expect(await gate(call, [...args, '--on-error', 'allow'])).toMatchObject({ code: 0 });
   });
 
+  it('denies when its folder of state cannot be used, and when it fails in a way that nobody foresaw', async () => {
+    const file = await contractsFile(noRm);
+    const args = ['--contracts', file, '--state', join(file, 'below-a-file')];
+    expect(await gate({ tool: 'Bash', args: {} }, args)).toMatchObject({ code: 2 });
+    expect(await gate({ tool: 'Bash', args: {} }, ['--contracts', file, '--tools', folder])).toMatchObject({
+      code: 2,
+    });
+  });
+
   it.each([
     [['--format', 'nobody'], '--format takes'],
     [['--max-age', 'x'], '--max-age takes'],
