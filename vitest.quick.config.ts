@@ -12,6 +12,7 @@ export default mergeConfig(
         'test/adapters/local/jobs.test.ts',
         'test/adapters/sqlite/{durability,threads}.test.ts',
         'packages/agent/test/package/**',
+        'packages/agent/test/mcp/real.test.ts',
         'test/demo/**',
         'test/fuzz/fuzz.test.ts',
       ],

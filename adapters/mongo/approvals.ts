@@ -76,7 +76,7 @@ const unmarkMs = 40;
 /** After a failure. */
 const unmarkAgainMs = 1000;
 
-function record({
+export function approvalOf({
   arrival: _arrival,
   unannouncedAt: _mark,
   timedOutBy: _bulk,
@@ -116,7 +116,7 @@ export function mongoApprovals(
   const one = (tenantId: string, id: string) => ({ _id: id, tenantId });
   const get = async (tenantId: string, id: string): Promise<Approval | null> => {
     const row = await approvals.findOne(one(tenantId, id));
-    return row && record(row);
+    return row && approvalOf(row);
   };
 
   /** Thousands may be due at once: they share bulk writes, and the name of the bulk write tells which of them it timed out. */
@@ -137,7 +137,7 @@ export function mongoApprovals(
     await approvals.bulkWrite(writes, { ordered: false });
     const ids = due.map(({ id }) => id);
     const rows = await approvals.find({ _id: { $in: ids }, timedOutBy }).toArray();
-    const won = new Map(rows.map((row) => [row._id, record(row)]));
+    const won = new Map(rows.map((row) => [row._id, approvalOf(row)]));
     return due.map(({ id }) => {
       const approval = won.get(id) ?? null;
       // Asked for twice in one bulk write, it was timed out by the first.
@@ -244,7 +244,7 @@ export function mongoApprovals(
           { maxTimeMS: maxSearchMs },
         )
         .sort({ createdAt: -1, arrival: -1 });
-      return pageOf(found, page, (row) => asSeen(record(row), now));
+      return pageOf(found, page, (row) => asSeen(approvalOf(row), now));
     },
     async decide(tenantId, id, decision, now) {
       const outcome = {
@@ -264,10 +264,10 @@ export function mongoApprovals(
       ]);
       if (written.status === 'rejected') throw written.reason;
       const row = read.status === 'fulfilled' ? read.value : null;
-      if (written.value.matchedCount === 1 && row) return { ...record(row), ...outcome };
+      if (written.value.matchedCount === 1 && row) return { ...approvalOf(row), ...outcome };
       const stored = await approvals.findOne(one(tenantId, id));
       if (stored === null) return 'absent';
-      return stored.decisionId === decision.id ? record(stored) : 'not_pending';
+      return stored.decisionId === decision.id ? approvalOf(stored) : 'not_pending';
     },
     async expire(tenantId, id, now) {
       return (await timedOut({ tenantId, id, now })).approval;

@@ -1,9 +1,16 @@
 // Filters, cursors and the form of audit events in MongoDB. Reads and writes nothing.
 import type { Filter } from 'mongodb';
+import {
+  knownVerdicts,
+  parentSessionOf,
+  sessionOf,
+  type VerdictFilter,
+} from '../../src/domain/decision-event.ts';
 import { HubError } from '../../src/domain/error.ts';
-import type { EventInput, Outcome, StoredEvent } from '../../src/domain/event.ts';
+import { type EventInput, type Outcome, policyVersionOf, type StoredEvent } from '../../src/domain/event.ts';
 import type { EventFilter } from '../../src/ports/events.ts';
 import { fromBsonText, fromText, literalPattern, toBsonText, toText } from './form.ts';
+import { idAfter, seqOf } from './uuidv7.ts';
 
 export interface EventRow {
   /** Rises with arrival (arrival.ts). */
@@ -25,20 +32,36 @@ export interface EventRow {
   readonly decisionName: string | null;
   /** payload.run_id, when it is a text; absent in what earlier versions stored. */
   readonly runId?: string;
+  /** payload.policy_version, when it is a text that could be one; absent in what earlier versions stored. */
+  readonly policyVersion?: string;
   readonly outcomes: readonly Outcome[];
   /** The call id is made of the content. */
   readonly unnamed?: true;
+  /** As in the domain's event. */
+  readonly flat?: true;
+  readonly givenCallId?: string;
+  /** The session that it belongs to; absent when it names none. */
+  readonly session?: string;
+  readonly parentSession?: string;
+  readonly sample?: true;
   readonly truncated?: readonly string[];
   readonly receivedAt: number;
 }
 
 export function toEventRow(
   event: EventInput,
-  batch: { readonly tenantId: string; readonly env: string; readonly receivedAt: number },
+  batch: {
+    readonly tenantId: string;
+    readonly env: string;
+    readonly receivedAt: number;
+    readonly sample?: true;
+  },
   id: string,
 ): EventRow {
   const name = event.payload?.decision_name;
+  const [session, parentSession] = [sessionOf(event), parentSessionOf(event)];
   const run = event.payload?.run_id;
+  const version = policyVersionOf(event);
   return {
     _id: id,
     tenantId: batch.tenantId,
@@ -54,8 +77,14 @@ export function toEventRow(
     payload: toText(event.payload),
     decisionName: typeof name === 'string' ? toBsonText(name) : null,
     ...(typeof run === 'string' ? { runId: toBsonText(run) } : {}),
+    ...(version === null ? {} : { policyVersion: toBsonText(version) }),
     outcomes: [],
     ...(event.unnamed ? { unnamed: true as const } : {}),
+    ...(event.flat ? { flat: true as const } : {}),
+    ...(event.given_call_id === undefined ? {} : { givenCallId: toBsonText(event.given_call_id) }),
+    ...(session === null ? {} : { session: toBsonText(session) }),
+    ...(parentSession === null ? {} : { parentSession: toBsonText(parentSession) }),
+    ...(batch.sample ? { sample: true as const } : {}),
     ...(event.truncated ? { truncated: event.truncated } : {}),
     receivedAt: batch.receivedAt,
   };
@@ -63,11 +92,15 @@ export function toEventRow(
 
 export const toEvent = (row: EventRow): StoredEvent => ({
   id: row._id,
+  seq: seqOf(row._id),
   env: row.env,
   call_id: fromBsonText(row.callId),
   agent_id: fromBsonText(row.agentId),
   ...(row.sentBy === undefined ? {} : { sent_by: fromBsonText(row.sentBy) }),
   ...(row.unnamed ? { unnamed: true as const } : {}),
+  ...(row.flat ? { flat: true as const } : {}),
+  ...(row.givenCallId === undefined ? {} : { given_call_id: fromBsonText(row.givenCallId) }),
+  ...(row.sample ? { sample: true as const } : {}),
   ...(row.truncated ? { truncated: row.truncated } : {}),
   tool_name: fromBsonText(row.toolName),
   verdict: fromBsonText(row.verdict),
@@ -86,10 +119,13 @@ export const mapTexts = (outcome: Outcome, map: (text: string) => string): Outco
 
 /** @param untilExclusive whether an event at `until` is left out */
 export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive = false): Filter<EventRow> {
-  const { env, agentId, toolName, verdict, mode, since, until, search } = filter;
+  const { env, agentId, toolName, verdict, verdicts, mode, since, until, search } = filter;
+  const { sessionId, parentSessionId, fromSeq, toSeq } = filter;
   const pattern = search && { $regex: literalPattern(search), $options: 'i' };
   const name = filter.decisionName === undefined ? null : toBsonText(filter.decisionName);
   const choices: Filter<EventRow>[] = [
+    ...(verdicts === undefined ? [] : [wordsWanted(verdicts)]),
+    ...(filter.callId === undefined ? [] : [callWanted(toBsonText(filter.callId))]),
     ...(name === null ? [] : [{ $or: [{ decisionName: name }, { 'outcomes.decision_name': name }] }]),
     ...(pattern
       ? [
@@ -97,7 +133,8 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
             $or: [
               { agentId: pattern },
               { toolName: pattern },
-              { callId: pattern },
+              { givenCallId: pattern },
+              { givenCallId: { $exists: false }, callId: pattern },
               { decisionName: pattern },
             ],
           },
@@ -111,6 +148,16 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
     ...(agentId === undefined ? {} : { agentId: { $eq: toBsonText(agentId) } }),
     ...(toolName === undefined ? {} : { toolName: { $eq: toBsonText(toolName) } }),
     ...(verdict === undefined ? {} : { verdicts: { $eq: toBsonText(verdict) } }),
+    ...(sessionId === undefined ? {} : { session: { $eq: toBsonText(sessionId) } }),
+    ...(parentSessionId === undefined ? {} : { parentSession: { $eq: toBsonText(parentSessionId) } }),
+    ...(fromSeq === undefined && toSeq === undefined
+      ? {}
+      : {
+          _id: {
+            ...(fromSeq === undefined ? {} : { $gt: idAfter(fromSeq - 1) }),
+            ...(toSeq === undefined ? {} : { $lt: idAfter(toSeq) }),
+          },
+        }),
     ...(mode === undefined ? {} : { mode: { $eq: toBsonText(mode) } }),
     ...(since === undefined && until === undefined
       ? {}
@@ -121,10 +168,20 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
           },
         }),
     ...(filter.runId === undefined ? {} : { runId: { $eq: toBsonText(filter.runId) } }),
-    ...(filter.callId === undefined ? {} : { callId: { $eq: toBsonText(filter.callId) } }),
     ...(choices.length > 0 ? { $and: choices } : {}),
   };
 }
+
+/** Of this call id, whatever the event is told apart by. */
+const callWanted = (callId: string): Filter<EventRow> => ({
+  $or: [{ callId: { $eq: callId }, givenCallId: { $exists: false } }, { givenCallId: { $eq: callId } }],
+});
+
+/** One of the words, or one that the hub does not know. */
+const wordsWanted = ({ any, others }: VerdictFilter): Filter<EventRow> => {
+  const named = { verdicts: { $in: any.map(toBsonText) } };
+  return others ? { $or: [named, { verdicts: { $elemMatch: { $nin: [...knownVerdicts] } } }] } : named;
+};
 
 export const cursorAfter = (row: EventRow): string =>
   Buffer.from(JSON.stringify([row.ts, row._id])).toString('base64url');

@@ -4,6 +4,7 @@
 // as duplicates. A process that dies between the insert and an outcome was not acknowledged either, and the repeat adds the outcome.
 import type { Collection } from 'mongodb';
 import { createSemaphore } from '../../src/concurrency/semaphore.ts';
+import { sessionOf } from '../../src/domain/decision-event.ts';
 import { HubError } from '../../src/domain/error.ts';
 import {
   type EventInput,
@@ -16,8 +17,10 @@ import {
   verdictsOf,
 } from '../../src/domain/event.ts';
 import { type Facet, facetOf } from '../../src/domain/facet.ts';
+import { factsBySession, type RunKey } from '../../src/domain/run.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import {
+  type EventBatch,
   type EventCounts,
   type EventStore,
   type FacetName,
@@ -37,7 +40,8 @@ import {
 import { takenAmong } from './failure.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 import { pageOf } from './page.ts';
-import type { Arrivals } from './uuidv7.ts';
+import { type RunPart, type RunRow, runProjection } from './runs.ts';
+import { type Arrivals, idAfter, seqAt, seqOf } from './uuidv7.ts';
 
 const atOnce = 16;
 const waiting = 256;
@@ -68,7 +72,13 @@ const valuesOf: { readonly [F in FacetName]: readonly object[] } = {
   toolName: valueIn('$toolName'),
   verdict: eachOf('$verdicts'),
   mode: valueIn('$mode'),
-  decisionName: eachOf({ $setUnion: [['$decisionName'], '$outcomes.decision_name'] }),
+  // Mapped, because one server of this protocol finds nothing by a path through a list.
+  decisionName: eachOf({
+    $setUnion: [
+      ['$decisionName'],
+      { $map: { input: '$outcomes', as: 'outcome', in: '$$outcome.decision_name' } },
+    ],
+  }),
   env: valueIn('$env'),
 };
 
@@ -84,7 +94,51 @@ const keysOf = ({
     .map((outcome) => outcomeKey(outcome.verdict, outcome.decision_name)),
 ];
 
-export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clock: Clock): EventStore {
+/** A run, and the places of its events in a batch. */
+interface PlacesOfRun extends RunKey {
+  readonly places: number[];
+}
+
+/** The runs that events belong to, each once. */
+function runsIn(events: readonly EventInput[]): readonly PlacesOfRun[] {
+  const found = new Map<string, PlacesOfRun>();
+  for (const [place, event] of events.entries()) {
+    const sessionId = sessionOf(event);
+    if (sessionId === null) continue;
+    const key = JSON.stringify([event.agent_id, sessionId]);
+    const run = found.get(key) ?? { agentId: event.agent_id, sessionId, places: [] };
+    run.places.push(place);
+    found.set(key, run);
+  }
+  return [...found.values()];
+}
+
+/** What a batch says of its runs. @param taken places of events that were stored before */
+function partsOf(
+  batch: EventBatch,
+  runs: readonly PlacesOfRun[],
+  events: readonly EventInput[],
+  rows: readonly EventRow[],
+  taken: ReadonlySet<number>,
+): readonly RunPart[] {
+  return runs.map(({ agentId, sessionId, places }) => {
+    const stored = places.filter((place) => !taken.has(place));
+    const of = stored.map((place) => events[place] ?? null);
+    const facts = factsBySession(of, batch, (i) => {
+      const id = rows[stored[i] ?? -1]?._id ?? '';
+      return { seq: seqOf(id), id };
+    }).get(sessionId);
+    return { agentId, sessionId, facts: facts ?? null, hasDuplicates: stored.length < places.length };
+  });
+}
+
+export function mongoEvents(
+  events: Collection<EventRow>,
+  runs: Collection<RunRow>,
+  arrival: Arrivals,
+  clock: Clock,
+): EventStore {
+  const projection = runProjection(runs, events);
   // A burst of ingest must neither take every connection nor pile up in memory.
   const enter = createSemaphore({
     max: atOnce,
@@ -140,9 +194,12 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
         }
         const fresh = [...firsts.values()];
         if (fresh.length === 0) return { accepted: 0, duplicates: 0 };
+        const touched = runsIn(fresh);
+        const open = touched.length > 0 ? await projection.begin(batch, touched) : null;
         const rows = fresh.map((event) => toEventRow(event, batch, arrival(batch.receivedAt)));
         const taken = await takenAmong(events.insertMany(rows, { ordered: false }));
         const known = taken.flatMap((index) => fresh[index] ?? []);
+        if (open) await projection.finish(open, partsOf(batch, touched, fresh, rows, new Set(taken)));
         await addOutcomes(batch.tenantId, [...known, ...repeats]);
         return {
           accepted: fresh.length - known.length,
@@ -165,8 +222,34 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
       return row && toEvent(row);
     },
 
+    async arrivals(tenantId, after, limit) {
+      const found = events.find({ _id: { $gt: idAfter(after) }, tenantId }, bounded).sort({ _id: 1 });
+      const { items, more } = await pageOf(found, { limit, offset: 0 }, toEvent);
+      return { events: items, more };
+    },
+
+    newestSeq: async () => seqAt(clock.now()),
+
+    async newestOf(tenantId, agentIds) {
+      const found = await Promise.all(
+        agentIds.map(async (agentId) => {
+          const newest = await events.findOne(
+            { tenantId: { $eq: tenantId }, agentId: { $eq: toBsonText(agentId) } },
+            { sort: { ts: -1, _id: -1 }, projection: { ts: 1 } },
+          );
+          return newest ? ([agentId, newest.ts] as const) : null;
+        }),
+      );
+      return found.filter((one) => one !== null);
+    },
+
+    async removeSample(tenantId) {
+      await events.deleteMany({ tenantId, sample: true });
+      await runs.deleteMany({ tenantId, sample: true });
+    },
+
     async facets(tenantId, filter, limit) {
-      const $match = eventQuery(tenantId, filter);
+      const $match = { ...eventQuery(tenantId, filter), sample: { $exists: false } };
       const by = async (facet: FacetName): Promise<readonly [FacetName, Facet]> => {
         const groups = await events
           .aggregate<{ readonly _id: string; readonly n: number }>(
@@ -189,7 +272,7 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
       const buckets = await events
         .aggregate<Omit<HistogramBucket, 'start'> & { readonly _id: number }>(
           [
-            { $match: eventQuery(tenantId, filter, true) },
+            { $match: { ...eventQuery(tenantId, filter, true), sample: { $exists: false } } },
             {
               $group: {
                 _id: start,
@@ -208,11 +291,19 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
     },
 
     async counts(tenantId, env, since, activeSince): Promise<EventCounts> {
-      const $match = eventQuery(tenantId, { env, since, until: clock.now() });
-      const distinct = (field: string, match: object) =>
+      const $match = {
+        ...eventQuery(tenantId, { env, since, until: clock.now() }),
+        sample: { $exists: false },
+      };
+      const distinct = (values: readonly object[], match: object) =>
         events
           .aggregate<{ readonly n: number }>(
-            [{ $match: { $and: [$match, match] } }, { $group: { _id: field } }, { $count: 'n' }],
+            [
+              { $match: { $and: [$match, match] } },
+              ...values,
+              { $group: { _id: '$value' } },
+              { $count: 'n' },
+            ],
             bounded,
           )
           .toArray();
@@ -233,8 +324,8 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
             bounded,
           )
           .toArray(),
-        distinct('$decisionName', { decisionName: { $ne: null } }),
-        distinct('$agentId', { ts: { $gt: activeSince } }),
+        distinct(valuesOf.decisionName, {}),
+        distinct(valuesOf.agentId, { ts: { $gt: activeSince } }),
       ]);
       return {
         events: sums[0]?.events ?? 0,
@@ -252,7 +343,10 @@ export function mongoEvents(events: Collection<EventRow>, arrival: Arrivals, clo
         .sort({ receivedAt: 1 })
         .limit(limit)
         .toArray();
-      if (rows.length === 0) return 0;
+      if (rows.length === 0) {
+        await runs.deleteMany({ tenantId, receivedAt: { $lt: before } });
+        return 0;
+      }
       const { deletedCount } = await events.deleteMany({ _id: { $in: rows.map((row) => row._id) } });
       return deletedCount;
     },

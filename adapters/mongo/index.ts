@@ -23,9 +23,11 @@ import { mongoKeys } from './keys.ts';
 import type { Library } from './library.ts';
 import { mongoLogins } from './logins.ts';
 import { mongoRules } from './rules.ts';
+import { mongoRuns, touchingRuns } from './runs.ts';
 import { mongoSettings } from './settings.ts';
 import { mongoSigning } from './signing.ts';
 import { mongoTenants, settle, type TenantCollections } from './tenants.ts';
+import { mongoUsage } from './usage.ts';
 import { arrivals } from './uuidv7.ts';
 
 export interface MongoOptions {
@@ -110,9 +112,16 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     compositions: guard.guarded(mongoCompositions(library)),
     bundles: guard.guarded(mongoBundles(bundles, turn)),
     deployments: guard.guarded(mongoDeployments(bundles, turn, bundleHasVersion(bundles.bundles))),
-    events: guard.guarded(mongoEvents(db.collection('events'), arrival, clock)),
+    events: guard.guarded(mongoEvents(db.collection('events'), db.collection('runs'), arrival, clock)),
+    runs: guard.guarded(
+      mongoRuns(db.collection('runs'), db.collection('events'), db.collection('approvals'), clock),
+    ),
+    usage: guard.guarded(mongoUsage(db.collection('events'))),
     approvals: guard.guarded(
-      mongoApprovals(db.collection('approvals'), db.collection('approvalArgs'), arrival, clock),
+      touchingRuns(
+        mongoApprovals(db.collection('approvals'), db.collection('approvalArgs'), arrival, clock),
+        db.collection('runs'),
+      ),
     ),
     agents: guard.guarded(
       mongoAgents(db.collection('agents'), db.collection('reports'), db.collection('leftOut')),

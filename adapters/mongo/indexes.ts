@@ -28,6 +28,21 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
       key: { tenantId: 1, runId: 1, ts: -1, _id: -1 },
       partialFilterExpression: { runId: { $exists: true } },
     },
+    {
+      key: { tenantId: 1, session: 1, ts: -1, _id: -1 },
+      partialFilterExpression: { session: { $exists: true } },
+    },
+    {
+      key: { tenantId: 1, givenCallId: 1 },
+      partialFilterExpression: { givenCallId: { $exists: true } },
+    },
+    { key: { tenantId: 1 }, partialFilterExpression: { sample: true } },
+  ],
+  runs: [
+    { key: { tenantId: 1, lastAt: -1, agentId: 1, sessionId: 1 } },
+    { key: { tenantId: 1, agentId: 1, lastAt: -1 } },
+    { key: { tenantId: 1, sessionId: 1 } },
+    { key: { tenantId: 1, 'open.at': 1 }, sparse: true },
   ],
   approvals: [
     { key: { tenantId: 1, createdAt: -1, arrival: -1 } },

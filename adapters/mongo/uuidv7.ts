@@ -24,3 +24,23 @@ export function arrivals(): Arrivals {
     return `${time.slice(0, 8)}-${time.slice(8)}-7${order}-${rest.slice(0, 4)}-${rest.slice(4)}`;
   };
 }
+
+/** Milliseconds of 2020: what is counted since then stays below 2^53 until 2089. */
+const since = Date.UTC(2020, 0);
+const perMs = 4096;
+
+/** An id as a number that rises with it. Two nodes may give one number to two ids. */
+export const seqOf = (id: string): number =>
+  (Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) - since) * perMs +
+  Number.parseInt(id.slice(15, 18), 16);
+
+/** The highest number of this millisecond. */
+export const seqAt = (ms: number): number => (Math.floor(ms) - since) * perMs + perMs - 1;
+
+/** A text that is above every id of this number, and below those of the next. */
+export function idAfter(seq: number): string {
+  const whole = Math.max(seq, -since * perMs);
+  const time = (Math.floor(whole / perMs) + since).toString(16).padStart(12, '0');
+  const order = (((whole % perMs) + perMs) % perMs).toString(16).padStart(3, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${order}-g`;
+}

@@ -35,7 +35,7 @@ const columns = {
   deadline: number('deadline'),
 };
 
-const approvals = table<Approval>('approvals', columns);
+export const approvals = table<Approval>('approvals', columns);
 /** With the mark: since when it is not announced. */
 const marked = table<Approval & { readonly unannouncedAt: number }>('approvals', {
   ...columns,

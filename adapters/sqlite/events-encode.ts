@@ -1,11 +1,14 @@
 // Turns a batch into what the writer stores without parsing: JSON bytes and small summaries. Runs on the caller's thread.
 import { type EventInput, type Outcome, outcomeOf } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
+import { factsBySession, type RunFacts } from '../../src/domain/run.ts';
 import type { EventBatch } from '../../src/ports/events.ts';
 import { segmentCharacters, segmentEvents, segmentSpanMs, summarize } from './segment.ts';
 
 /** A UUID in lower case is kept as its 16 bytes, any other call id as text. */
 export type CallKey = string | Uint8Array;
+
+export type SessionFacts = readonly (readonly [session: string, facts: RunFacts])[];
 
 export interface EncodedGroup {
   readonly agent: string;
@@ -14,7 +17,9 @@ export interface EncodedGroup {
   readonly maxTs: number;
   readonly tallies: string;
   readonly names: string;
-  /** Which tally each event is counted in, and its time (segment.ts). */
+  /** Distinct policy versions, as JSON. */
+  readonly versions: string;
+  /** Which tally and version each event is counted in, and its time (segment.ts). */
   readonly marks: Uint8Array;
   /** Places in the batch, as JSON; null when the batch is one group. */
   readonly places: string | null;
@@ -22,6 +27,8 @@ export interface EncodedGroup {
   readonly calls: Uint8Array | readonly CallKey[];
   /** The code of each event's verdict (verdictCode). */
   readonly verdicts: Uint8Array;
+  /** What the events say of their sessions; places in the order of arrival count from the first of the group. */
+  readonly runs: SessionFacts;
   /** JSON array of the events, UTF-8. */
   readonly body: Uint8Array<ArrayBuffer>;
 }
@@ -30,6 +37,7 @@ export interface EncodedBatch {
   readonly tenantId: string;
   readonly env: Env;
   readonly receivedAt: number;
+  readonly sample: boolean;
   readonly events: number;
   readonly bytes: number;
   /** No call id stands in two of them, nor twice in one. */
@@ -106,21 +114,27 @@ const encoder = new TextEncoder();
 
 const bodyOf = (events: readonly EventInput[]): string =>
   JSON.stringify(
-    events.map(
-      ({ call_id, agent_id, tool_name, verdict, mode, timestamp, payload, sent_by, unnamed, truncated }) => ({
-        call_id,
-        agent_id,
-        tool_name,
-        verdict,
-        mode,
-        timestamp,
-        payload,
-        sent_by,
-        unnamed,
-        truncated,
-      }),
-    ),
+    events.map(({ call_id, agent_id, tool_name, verdict, mode, timestamp, payload, ...rest }) => ({
+      call_id,
+      agent_id,
+      tool_name,
+      verdict,
+      mode,
+      timestamp,
+      payload,
+      sent_by: rest.sent_by,
+      unnamed: rest.unnamed,
+      flat: rest.flat,
+      given_call_id: rest.given_call_id,
+      truncated: rest.truncated,
+    })),
   );
+
+/** What the events of one agent say of their sessions. */
+export const sessionFacts = (
+  events: readonly (EventInput | null)[],
+  batch: Pick<EncodedBatch, 'env' | 'receivedAt'>,
+): SessionFacts => [...factsBySession(events, batch, (seq) => ({ seq }))];
 
 /** Groups by agent and hour, in order of first appearance; a group that is full gives way to a new one. */
 function grouped(events: readonly EventInput[]): { groups: Group[]; repeats: EventInput[] } {
@@ -158,7 +172,7 @@ function sized({ events, places }: Group): (Group & { readonly text: string })[]
   ];
 }
 
-export function encodeBatch({ tenantId, env, receivedAt, events }: EventBatch): EncodedBatch {
+export function encodeBatch({ tenantId, env, receivedAt, sample, events }: EventBatch): EncodedBatch {
   const { groups, repeats } = grouped(events);
   const parts = groups.flatMap(sized);
   const alone = parts.length === 1 && repeats.length === 0;
@@ -169,6 +183,7 @@ export function encodeBatch({ tenantId, env, receivedAt, events }: EventBatch): 
       places: alone ? null : JSON.stringify(part.places),
       calls: callKeys(part.events),
       verdicts: Uint8Array.from(part.events, (event) => verdictCode(event.verdict)),
+      runs: sessionFacts(part.events, { env, receivedAt }),
       body: encoder.encode(part.text),
     }),
   );
@@ -176,6 +191,7 @@ export function encodeBatch({ tenantId, env, receivedAt, events }: EventBatch): 
     tenantId,
     env,
     receivedAt,
+    sample: sample === true,
     events: events.length,
     bytes: encoded.reduce((sum, group) => sum + group.body.byteLength, 0),
     groups: encoded,

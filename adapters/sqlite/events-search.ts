@@ -1,4 +1,5 @@
 // Pages of events, newest first: merges segments that overlap in time. Runs on the reader, in steps.
+import { callIdOf, isWanted, parentSessionOf, sessionOf } from '../../src/domain/decision-event.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { type EventInput, maxSearchMs, type Outcome, type StoredEvent } from '../../src/domain/event.ts';
 import type { EventFilter, EventPage } from '../../src/ports/events.ts';
@@ -12,8 +13,8 @@ import {
   countedIn,
   countedOf,
   decisionName,
-  eventId,
   outcomesOf,
+  placeOf,
   placeOfId,
   readSummary,
   type Summary,
@@ -61,10 +62,13 @@ function readCursor(cursor: string): Key {
 
 /** True when what is counted of an event, with its outcomes, fits. */
 function countsFit(event: Counted, outcomes: readonly Outcome[], filter: EventFilter): boolean {
-  const { toolName, verdict, mode, since, until, decisionName: name } = filter;
+  const { toolName, verdict, verdicts, mode, since, until, decisionName: name } = filter;
   return (
     (toolName === undefined || event.tool === toolName) &&
     (verdict === undefined || event.verdict === verdict || outcomes.some((o) => o.verdict === verdict)) &&
+    (verdicts === undefined ||
+      isWanted(verdicts, event.verdict) ||
+      outcomes.some((o) => isWanted(verdicts, o.verdict))) &&
     (mode === undefined || event.mode === mode) &&
     (since === undefined || event.ts >= since) &&
     (until === undefined || event.ts <= until) &&
@@ -72,32 +76,48 @@ function countsFit(event: Counted, outcomes: readonly Outcome[], filter: EventFi
   );
 }
 
-/** True for a filter that only whole events can tell about. */
-const needsBodies = ({ search, runId, callId }: EventFilter): boolean =>
-  search !== undefined || runId !== undefined || callId !== undefined;
+/** True for a filter that the tallies and marks of a segment cannot tell about. */
+export const needsBodies = (filter: EventFilter): boolean => {
+  const { search, runId, callId, sessionId, parentSessionId, fromSeq, toSeq } = filter;
+  return [search, runId, callId, sessionId, parentSessionId, fromSeq, toSeq].some(
+    (asked) => asked !== undefined,
+  );
+};
 
-/** True when the event, with its outcomes, fits. */
-export function fits(event: EventInput, outcomes: readonly Outcome[], filter: EventFilter): boolean {
-  const { runId, callId, search } = filter;
+/** True when the event, with its outcomes, fits. @param seq its place in the order of arrival */
+export function fits(
+  event: EventInput,
+  outcomes: readonly Outcome[],
+  filter: EventFilter,
+  seq: number,
+): boolean {
+  const { runId, callId, search, sessionId, parentSessionId, fromSeq, toSeq } = filter;
   return (
-    (callId === undefined || event.call_id === callId) &&
+    (callId === undefined || (callIdOf(event) ?? event.call_id) === callId) &&
     (runId === undefined || event.payload?.run_id === runId) &&
+    (sessionId === undefined || sessionOf(event) === sessionId) &&
+    (parentSessionId === undefined || parentSessionOf(event) === parentSessionId) &&
+    (fromSeq === undefined || seq >= fromSeq) &&
+    (toSeq === undefined || seq <= toSeq) &&
     (search === undefined || mentions(event, search.toLowerCase())) &&
     countsFit(countedOf(event), outcomes, filter)
   );
 }
 
 const mentions = (event: EventInput, needle: string): boolean =>
-  [event.agent_id, event.tool_name, event.call_id, decisionName(event) ?? ''].some((text) =>
-    text.toLowerCase().includes(needle),
+  [event.agent_id, event.tool_name, callIdOf(event) ?? event.call_id, decisionName(event) ?? ''].some(
+    (text) => text.toLowerCase().includes(needle),
   );
 
 const inJson = (text: string): string => JSON.stringify(text).slice(1, -1);
 
 /** False when the body cannot hold an event that fits. Cheaper than parsing it: whatever holds a text holds its JSON form. */
-function mayHold(body: string, { search, runId, callId }: EventFilter): boolean {
+function mayHold(body: string, filter: EventFilter): boolean {
+  const { search, runId, callId, sessionId, parentSessionId } = filter;
   if (search !== undefined && !body.toLowerCase().includes(inJson(search).toLowerCase())) return false;
-  return [runId, callId].every((text) => text === undefined || body.includes(inJson(text)));
+  return [runId, callId, sessionId, parentSessionId].every(
+    (text) => text === undefined || body.includes(inJson(text)),
+  );
 }
 
 /** The events of a segment that fit, with their outcomes and positions. */
@@ -112,7 +132,7 @@ export function* fitting(
   for (const [position, event] of bodyEvents(text).entries()) {
     if (!event) continue;
     const said = outcomes?.get(position) ?? [];
-    if (fits(event, said, filter)) yield { event, outcomes: said, position };
+    if (fits(event, said, filter, placeOf(segment.id, position))) yield { event, outcomes: said, position };
   }
 }
 
@@ -122,13 +142,13 @@ export function* fittingCounts(
   segment: Summary,
   filter: EventFilter,
 ): Generator<{ event: Counted; outcomes: readonly Outcome[] }, void, undefined> {
-  const counted = needsBodies(filter) ? null : countedIn(db, segment);
-  if (counted === null) {
+  if (needsBodies(filter)) {
     for (const { event, outcomes } of fitting(db, segment, filter)) {
       yield { event: countedOf(event), outcomes };
     }
     return;
   }
+  const counted = countedIn(db, segment);
   const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
   for (const [position, event] of counted.entries()) {
     const said = outcomes?.get(position) ?? [];
@@ -136,11 +156,13 @@ export function* fittingCounts(
   }
 }
 
-const markOf = (db: Database): string => String(db.get('SELECT mark FROM store')?.[0]);
+/** The store's own mark, which the ids of its events hold. */
+export const markOf = (db: Database): string => String(db.get('SELECT mark FROM store')?.[0]);
 
 /** The event of this id. */
 export function eventOf(db: Database, tenantId: string, id: string): StoredEvent | null {
-  const place = placeOfId(markOf(db), id);
+  const mark = markOf(db);
+  const place = placeOfId(mark, id);
   const tenant = tenantNumber(db, tenantId);
   if (!place || tenant === null) return null;
   const row = db.get(`SELECT ${summaryColumns} FROM segments WHERE id = ? AND tenant = ?`, [
@@ -150,7 +172,7 @@ export function eventOf(db: Database, tenantId: string, id: string): StoredEvent
   const event = row && bodyEvents(bodyText(db, place.segment) ?? '[]')[place.position];
   if (!event) return null;
   const outcomes = outcomesOf(db, place.segment).get(place.position) ?? [];
-  return storedEvent(event, id, readSummary(row), outcomes);
+  return storedEvent(event, mark, place.position, readSummary(row), outcomes);
 }
 
 /** @param now milliseconds of a clock that never jumps */
@@ -206,7 +228,7 @@ export function eventSearch(db: Database, now = () => performance.now()) {
         if (below && compare(key, below) >= 0) continue;
         waiting.push({
           key,
-          event: storedEvent(event, eventId(mark, segment.id, position), segment, outcomes),
+          event: storedEvent(event, mark, position, segment, outcomes),
         });
       }
       waiting.sort((a, b) => compare(a.key, b.key));

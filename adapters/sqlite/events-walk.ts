@@ -38,6 +38,14 @@ function mayFit(filter: EventFilter, hi: number): Clause {
   if (filter.decisionName !== undefined) {
     add('(instr(names, ?) > 0 OR outcomes > 0)', JSON.stringify(filter.decisionName));
   }
+  const { verdicts, fromSeq, toSeq } = filter;
+  if (verdicts !== undefined && !verdicts.others) {
+    const words = verdicts.any.map((word) => JSON.stringify(word));
+    const either = words.map(() => 'instr(tallies, ?) > 0 OR instr(later, ?) > 0').join(' OR ');
+    add(`(${either || '0'})`, ...words.flatMap((word) => [word, word]));
+  }
+  if (fromSeq !== undefined) add('id >= ?', segmentOf(fromSeq));
+  if (toSeq !== undefined) add('id <= ?', segmentOf(toSeq));
   return { sql: parts.join(' AND '), params };
 }
 
@@ -81,8 +89,13 @@ export function* walk(
   const tenant = tenantNumber(db, tenantId);
   if (tenant === null) return;
   if (filter.callId !== undefined) {
-    yield* ofCall(db, tenant, filter.callId, filter);
-    return;
+    let isFound = false;
+    for (const segment of ofCall(db, tenant, filter.callId, filter)) {
+      isFound = true;
+      yield segment;
+    }
+    // Events that are told apart by their content are not in the table under the call id that they name.
+    if (isFound) return;
   }
   const agent: Clause =
     filter.agentId === undefined

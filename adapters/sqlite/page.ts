@@ -6,8 +6,10 @@ interface PageQuery<T> {
   /** Finds the rows in their order; the first column names one. LIMIT and OFFSET are added. */
   readonly which: string;
   readonly params: readonly SqlValue[];
-  /** Reads the row of one name. */
+  /** Reads the row of one name, its first parameter. */
   readonly row: string;
+  /** Its others. */
+  readonly rowParams?: readonly SqlValue[];
   read(row: Row): T;
 }
 
@@ -20,13 +22,13 @@ export function rowsOf<T>(
   db: Database,
   names: readonly SqlValue[],
   limit: number,
-  { row: sql, read }: Pick<PageQuery<T>, 'row' | 'read'>,
+  { row: sql, rowParams = [], read }: Pick<PageQuery<T>, 'row' | 'rowParams' | 'read'>,
 ): Page<T> {
   const items: T[] = [];
   let bytes = 0;
   for (const name of names.slice(0, limit)) {
     if (bytes >= maxPageBytes) break;
-    const row = db.get(sql, [name]);
+    const row = db.get(sql, [name, ...rowParams]);
     if (!row) continue;
     bytes += sizeOf(row);
     items.push(read(row));

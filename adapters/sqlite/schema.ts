@@ -3,7 +3,8 @@ import { HubError } from '../../src/domain/error.ts';
 import type { Database } from './database.ts';
 import { aiUsage } from './schema-ai.ts';
 import { auditTables } from './schema-audit.ts';
-import { eventMarks } from './schema-events.ts';
+import { eventMarks, eventUsage } from './schema-events.ts';
+import { runTables } from './schema-runs.ts';
 
 const control = `
 CREATE TABLE tenants (id TEXT PRIMARY KEY, name TEXT NOT NULL, created_at INTEGER NOT NULL);
@@ -275,6 +276,8 @@ const migrations: readonly string[] = [
   approvalContext,
   eventMarks,
   auditTables,
+  runTables,
+  eventUsage,
   aiUsage,
 ];
 

@@ -9,6 +9,7 @@ import { compositionStore } from './compositions.ts';
 import { contractStore } from './contracts.ts';
 import type { Database } from './database.ts';
 import { deploymentStore } from './deployments.ts';
+import { arrivals, newestOf, newestSeq } from './events-arrival.ts';
 import { counts, facets, histogram } from './events-count.ts';
 import { eventWriter } from './events-ingest.ts';
 import { eventOf, eventSearch } from './events-search.ts';
@@ -17,17 +18,24 @@ import { sealStore } from './key-check.ts';
 import { keyStore } from './keys.ts';
 import { loginStore } from './logins.ts';
 import { ruleStore } from './rules.ts';
+import { runStore } from './runs.ts';
 import { settingsStore } from './settings.ts';
 import { signingStore } from './signing.ts';
 import type { SqliteStore, StoreName, Stores } from './sync.ts';
 import { tenantStore } from './tenants.ts';
+import { usageStore } from './usage-read.ts';
+import type { UsageWriter } from './usage-write.ts';
 import { valueStore } from './values.ts';
 
 /**
- * @param calls loaded on the connection that writes; others never ask it
+ * @param writing what the connection that writes keeps in memory, loaded; others never ask it
  * @param mayGrow false while the disk has too little room for what can wait
  */
-export function storesOf(db: Database, calls: CallIndex, mayGrow: () => boolean): Stores {
+export function storesOf(
+  db: Database,
+  { calls, usage }: { readonly calls: CallIndex; readonly usage: UsageWriter },
+  mayGrow: () => boolean,
+): Stores {
   return {
     tenants: tenantStore(db),
     logins: loginStore(db),
@@ -38,13 +46,18 @@ export function storesOf(db: Database, calls: CallIndex, mayGrow: () => boolean)
     bundles: bundleStore(db),
     deployments: deploymentStore(db),
     events: {
-      ...eventWriter(db, calls),
+      ...eventWriter(db, calls, usage),
       search: eventSearch(db),
       get: (tenantId, id) => eventOf(db, tenantId, id),
       facets: (tenantId, filter, limit) => facets(db, tenantId, filter, limit),
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
       counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
+      arrivals: (tenantId, after, limit) => arrivals(db, tenantId, after, limit),
+      newestSeq: () => newestSeq(db),
+      newestOf: (tenantId, agentIds) => newestOf(db, tenantId, agentIds),
     },
+    runs: runStore(db),
+    usage: usageStore(db),
     approvals: approvalStore(db, mayGrow),
     agents: agentStore(db),
     rules: ruleStore(db),
@@ -133,10 +146,16 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     search: 'read',
     get: 'read',
     facets: 'read',
+    arrivals: 'read',
+    newestSeq: 'read',
+    newestOf: 'read',
     histogram: 'read',
     counts: 'read',
     purge: 'write',
+    removeSample: 'write',
   },
+  runs: { list: 'read', get: 'read', recent: 'read' },
+  usage: { toolsOf: 'read', fleet: 'read', contracts: 'read', spanOf: 'read', versionsAt: 'read' },
   approvals: {
     keepArgs: 'write',
     dropArgs: 'write',

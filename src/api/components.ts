@@ -27,6 +27,7 @@ import {
 } from './fields.ts';
 import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './frames.ts';
 import { link, storageState } from './health.ts';
+import { hostedComponents } from './hosted/components.ts';
 import { truncatedField } from './listed.ts';
 import { givenToken } from './operator-tokens.ts';
 import { rule } from './rules.ts';
@@ -91,6 +92,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   AiConversation: conversation,
   StorageState: storageState,
   StoreConnection: link,
+  ...hostedComponents,
   ...eventNames(agentFrames),
   ...eventNames(dashboardFrames),
   AgentAssignmentChangedEvent: agentAssignment.data,

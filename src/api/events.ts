@@ -81,6 +81,8 @@ export const stored = z.object({
   created_at: instant,
   /** What was cut to make the event fit, for example `payload.tool_args`; absent when nothing was. */
   truncated: z.array(z.string()).optional(),
+  /** True for an event of the sample run, which no statistic counts. */
+  sample: z.boolean().optional(),
   /** What repeats of the call id said, when they said something new. */
   outcomes: z.array(outcome),
 });

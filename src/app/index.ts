@@ -3,6 +3,7 @@ import { createAiAccess } from './ai-access.ts';
 import { type AiSettings, createAiSettings } from './ai-settings.ts';
 import { createAssembler } from './assembly.ts';
 import { type Assistant, createAssistant } from './assistant.ts';
+import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { type Bundles, createBundles } from './bundles.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
@@ -20,6 +21,7 @@ import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
 /** The use cases, a name per noun. */
 export interface App {
+  readonly auditLog: AuditLog;
   readonly bundles: Bundles;
   readonly compositions: Compositions;
   readonly contracts: Contracts;
@@ -51,6 +53,7 @@ export function createApp(ports: AppPorts): App {
     contracts: createContracts({ ...ports, rollouts }),
     fleet: createFleet(ports),
     people: createPeople(ports),
+    auditLog: createAuditLog(ports),
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: null }),
     toolSettings: createToolSettings(ports),

@@ -22,6 +22,7 @@ export async function customWords(
 }
 
 export const wordsOf = (setting: Setting<'tools'> | null): CustomWords => ({
+  tools: Object.keys(setting?.value.toolArguments ?? {}),
   selectors: setting?.value.customSelectors ?? [],
   operators: setting?.value.customOperators ?? [],
 });

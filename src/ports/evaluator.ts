@@ -7,6 +7,8 @@ import type { CompositionItem, ContractType, JsonObject, Mode } from '../domain/
 
 /** What a tenant's agents add to the rule language. */
 export interface CustomWords {
+  /** Names of tools, or globs, whose arguments are declared. */
+  readonly tools: readonly string[];
   /** Prefixes of selectors. */
   readonly selectors: readonly string[];
   readonly operators: readonly string[];

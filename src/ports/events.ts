@@ -1,4 +1,5 @@
 // Store port of audit events. A call id is stored once per tenant, for ever (until purged).
+import type { VerdictFilter } from '../domain/decision-event.ts';
 import type { EventInput, Ingested, StoredEvent } from '../domain/event.ts';
 import type { Facet } from '../domain/facet.ts';
 import type { Env } from '../domain/ids.ts';
@@ -9,6 +10,8 @@ export interface EventBatch {
   readonly receivedAt: number;
   /** At most 1,000. */
   readonly events: readonly EventInput[];
+  /** They are of the sample run: shown as such, and counted nowhere. */
+  readonly sample?: true;
 }
 
 export interface EventFilter {
@@ -18,7 +21,15 @@ export interface EventFilter {
   readonly toolName?: string;
   /** Fits the stored verdict or one among the outcomes. */
   readonly verdict?: string;
+  /** As `verdict`, for several words. */
+  readonly verdicts?: VerdictFilter;
   readonly mode?: string;
+  /** The session that the event belongs to (domain/decision-event). */
+  readonly sessionId?: string;
+  readonly parentSessionId?: string;
+  /** Places in the order of arrival, both inclusive. */
+  readonly fromSeq?: number;
+  readonly toSeq?: number;
   /** Epoch milliseconds, inclusive. */
   readonly since?: number;
   readonly until?: number;
@@ -49,6 +60,13 @@ export interface EventPage {
   readonly next: string | null;
 }
 
+/** Events in the order of arrival. */
+export interface Arrivals {
+  readonly events: readonly StoredEvent[];
+  /** True when more follow at once: there were more than asked for, or these hold `maxPageBytes` of JSON. */
+  readonly more: boolean;
+}
+
 export interface HistogramBucket {
   /** Epoch milliseconds, a multiple of the bucket's width. */
   readonly start: number;
@@ -62,15 +80,18 @@ export interface EventCounts {
   readonly events: number;
   readonly denials: number;
   readonly observeFindings: number;
-  /** Distinct payload.decision_name. */
+  /** Distinct payload.decision_name, of events and of their outcomes. */
   readonly contractsTriggered: number;
   /** Distinct agents with an event after `activeSince`. */
   readonly activeAgents: number;
 }
 
+/** How long after its receipt an event is in its place among the arrivals, in milliseconds. */
+export const arrivalSlackMs = 5_000;
+
 export interface EventStore {
   /**
-   * Stores a batch: durable when resolved; nothing is stored when it throws. Repeats of a call id count as duplicates and add an outcome
+   * Stores a batch, and what it says of its runs (ports/runs): durable when resolved; nothing is stored when it throws. Repeats of a call id count as duplicates and add an outcome
    * when they say something new (domain/event). Safe to repeat as a whole: all become duplicates.
    * Throws `overloaded` when the queue of writes is full, `disk_full` when the store has only its reserve of room left.
    */
@@ -81,12 +102,26 @@ export interface EventStore {
    */
   search(tenantId: string, filter: EventFilter, limit: number, cursor: string | null): Promise<EventPage>;
   get(tenantId: string, id: string): Promise<StoredEvent | null>;
-  /** How often each value of the fields that lists are narrowed by occurs among the events that fit; at most `limit` values each. */
+  /**
+   * Events with a `seq` above `after`, in its order. Where nodes share the store, one that another node is storing may appear below the
+   * highest seq that was given out, within `arrivalSlackMs` of its receipt.
+   */
+  arrivals(tenantId: string, after: number, limit: number): Promise<Arrivals>;
+  /** A `seq` that no event is above that was stored until now. */
+  newestSeq(): Promise<number>;
+  /** When each of these agents reported its newest event, by its own clock; those without events are left out. */
+  newestOf(
+    tenantId: string,
+    agentIds: readonly string[],
+  ): Promise<readonly (readonly [agentId: string, at: number])[]>;
+  /** Removes the events of the sample run, and the run. Safe to repeat. */
+  removeSample(tenantId: string): Promise<void>;
+  /** Here and below the sample run is left out. How often each value of the fields that lists are narrowed by occurs among the events that fit; at most `limit` values each. */
   facets(tenantId: string, filter: EventFilter, limit: number): Promise<Facets>;
   /** Buckets that hold events, in order; `until` exclusive. */
   histogram(tenantId: string, filter: EventFilter, bucketMs: number): Promise<readonly HistogramBucket[]>;
   /** Counts over events with timestamp in [since, now]. */
   counts(tenantId: string, env: Env | null, since: number, activeSince: number): Promise<EventCounts>;
-  /** Removes up to `limit` events received before `before`; returns how many. Call until 0. */
+  /** Removes up to `limit` events received before `before`, then the runs that had none since; returns how many events. Call until 0. */
   purge(tenantId: string, before: number, limit: number): Promise<number>;
 }

@@ -9,7 +9,9 @@ import type { EventStore } from './events.ts';
 import type { KeyStore, LoginStore, SigningStore, TenantStore } from './identity.ts';
 import type { KeyCheckStore } from './key-check.ts';
 import type { CompositionStore, ContractStore } from './library.ts';
+import type { RunStore } from './runs.ts';
 import type { SettingsStore } from './settings.ts';
+import type { UsageStore } from './usage.ts';
 import type { ValueStore } from './values.ts';
 
 /** All but session values, which a cluster keeps in Redis. */
@@ -31,6 +33,8 @@ export interface Store {
   readonly bundles: BundleStore;
   readonly deployments: DeploymentStore;
   readonly events: EventStore;
+  readonly runs: RunStore;
+  readonly usage: UsageStore;
   readonly approvals: ApprovalStore;
   readonly agents: AgentStore;
   readonly rules: RuleStore;

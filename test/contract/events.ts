@@ -63,6 +63,7 @@ export function eventsContract(name: string, open: Open): void {
         events.map((event, i) => ({
           ...event,
           id: stored[i]?.id,
+          seq: stored[i]?.seq,
           env: 'staging',
           createdAt: t0 + 60_000,
           outcomes: [],

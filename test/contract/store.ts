@@ -13,10 +13,13 @@ import { fleetContract } from './fleet.ts';
 import { keyCheckContract } from './key-check.ts';
 import { contractsContract } from './library.ts';
 import { pagesContract } from './pages.ts';
+import { runsContract } from './runs.ts';
+import { runEventsContract } from './runs-events.ts';
 import { settingsContract } from './settings.ts';
 import { signingContract } from './signing.ts';
 import { takingAwayContract } from './taking-away.ts';
 import { bootstrapContract, keysContract, loginsContract, tenantsContract } from './tenants.ts';
+import { usageContract } from './usage.ts';
 import { usersContract } from './users.ts';
 
 /**
@@ -47,4 +50,7 @@ export function storeContract(name: string, open: Open): void {
   eventsContract(name, open);
   eventsSearchContract(name, open);
   eventsModelContract(name, open);
+  runsContract(name, open);
+  runEventsContract(name, open);
+  usageContract(name, open);
 }

@@ -5,6 +5,7 @@ import { csvCell, csvHeader, csvLine, ndjsonLine, piecesOf } from '../../src/han
 
 const event = (i: number, more: Partial<StoredEvent> = {}): StoredEvent => ({
   id: `id-${i}`,
+  seq: i,
   env: 'production',
   createdAt: 0,
   outcomes: [],

@@ -17,13 +17,21 @@ export interface ApprovalRequest {
   readonly decisionSource: string | null;
   readonly contractName: string | null;
   /** Every contract that asks, in order; the first is `contractName`. */
-  readonly contracts?: readonly { readonly name: string; readonly message: string }[];
+  readonly contracts?: readonly AskingContract[];
   /** On whose behalf the call is made. */
   readonly principal?: Principal | null;
   /** The guard's run, as its records name it. */
   readonly sessionId?: string;
   /** As records name the call. */
   readonly callId?: string;
+}
+
+/** A contract that wants a person to be asked. */
+export interface AskingContract {
+  readonly name: string;
+  readonly message: string;
+  /** As the contract has it under `then`, its tags included; not sent to a hub, which knows it. */
+  readonly metadata?: { readonly [name: string]: unknown };
 }
 
 /** Whether a hub takes the text as a name: an agent's own session id may be anything, and must not cost the approval. */
@@ -40,7 +48,9 @@ const bodyOf = (agentId: string, request: ApprovalRequest) => ({
   timeout_effect: request.timeoutEffect,
   decision_source: request.decisionSource,
   contract_name: request.contractName,
-  ...(request.contracts === undefined ? {} : { contracts: request.contracts }),
+  ...(request.contracts === undefined
+    ? {}
+    : { contracts: request.contracts.map(({ name, message }) => ({ name, message })) }),
   ...(request.principal == null ? {} : { principal: request.principal }),
   ...(isName(request.sessionId) ? { session_id: request.sessionId } : {}),
   ...(request.callId === undefined ? {} : { call_id: request.callId }),

@@ -22,6 +22,7 @@ export {
   type ApprovalBackend,
   type ApprovalOutcome,
   type ApprovalRequest,
+  type AskingContract,
   type HubApproval,
   HubApprovals,
   type LocalAnswer,

@@ -48,6 +48,74 @@ const team = `  - id: team
     then: { effect: approve, message: "pay {args.amount}?" }
 `;
 
+describe('--tools', () => {
+  const box = '  - { id: box, type: sandbox, tools: [search], within: [/srv], message: outside }\n';
+  const limits =
+    '  - { id: few, type: session, limits: { max_calls_per_tool: { serch: 3 } }, then: { effect: deny, message: no } }\n';
+  const cases = `contracts: box.yaml
+cases:
+  - name: reads elsewhere
+    call: { tool: search, args: { where: "cat notes/a" }, cwd: /srv }
+    expect: { verdict: allow }
+  - name: climbs
+    call: { tool: search, args: { where: "cat ../etc/x" }, cwd: /srv }
+    expect: { verdict: deny, contract: box }
+`;
+
+  it('says what arguments hold, for the cases of a sandbox', async () => {
+    await write('box.yaml', bundle(box));
+    await write('box.cases.yaml', cases);
+    await write('tools.yaml', 'search: { where: command }\n');
+    await write('tools.json', '{"sear*": {"where": "command"}}');
+    const without = await run(['test', 'box.cases.yaml']);
+    expect(without).toMatchObject({ code: 1, out: expect.stringContaining('FAIL climbs') });
+    for (const tools of ['tools.yaml', 'tools.json']) {
+      expect(await run(['test', '--tools', tools, 'box.cases.yaml'])).toMatchObject({
+        code: 0,
+        out: expect.stringContaining('2 of 2 cases'),
+      });
+    }
+  });
+
+  it('knows the tools that it names, in check', async () => {
+    await write('few.yaml', bundle(limits));
+    await write('search.yaml', 'search: {}\n');
+    await write('serch.yaml', 'serch: { where: path }\n');
+    expect(await run(['check', 'few.yaml'])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('warning'),
+    });
+    expect(await run(['check', '--tools', 'search.yaml', 'few.yaml'])).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('Did you mean search?'),
+    });
+    expect(await run(['check', '--tools', 'serch.yaml', 'few.yaml'])).toMatchObject({ code: 0, out: '' });
+  });
+
+  it.each([
+    [
+      'search: { where: program }\n',
+      'wrong.yaml:1:11: search: where: expected path, url, command, content, cwd',
+    ],
+    ['search: path\n', 'wrong.yaml:1:1: search: expected a mapping of arguments'],
+    ['- search\n', 'expected a mapping of tools'],
+    ['search: {', 'wrong.yaml: '],
+  ])('names the place of what is wrong in the file: %j', async (text, message) => {
+    await write('wrong.yaml', text);
+    await write('box.yaml', bundle(box));
+    for (const command of ['check', 'test']) {
+      expect(await run([command, '--tools', 'wrong.yaml', 'box.yaml'])).toMatchObject({
+        code: 2,
+        err: expect.stringContaining(message),
+      });
+    }
+    expect(await run(['check', '--tools', 'absent.yaml', 'box.yaml'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('absent.yaml does not exist'),
+    });
+  });
+});
+
 describe('reeve-agent', () => {
   it('says what it can do, and exits with 2 for a command or an option that it does not know', async () => {
     expect(await run(['--help'])).toMatchObject({ code: 0, out: expect.stringContaining('check') });

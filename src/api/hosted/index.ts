@@ -1,9 +1,11 @@
 // Every table of routes of the hosted API in one.
 import { routes } from '../route.ts';
+import { hostedAuditRoutes } from './audit.ts';
 import { hostedKeyRoutes } from './keys.ts';
 
 export const hostedApi = routes({
   ...hostedKeyRoutes,
+  ...hostedAuditRoutes,
 });
 
 export type HostedApi = typeof hostedApi;

@@ -3,6 +3,7 @@ import type { Caller } from '../../api/call.ts';
 import { shortenedMap } from '../../api/listed.ts';
 import { agentOf, requireAgent } from '../../app/acting-agent.ts';
 import { scopeTest } from '../../domain/agent-scope.ts';
+import { actionOf, callIdOf, consoleVerdict } from '../../domain/decision-event.ts';
 import type { StoredEvent } from '../../domain/event.ts';
 import { renderInstant } from '../../domain/instant.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
@@ -29,7 +30,7 @@ export const filterOf = (query: Query, caller: Extract<Caller, { kind: 'user' | 
   ...omitUndefined({
     agentId: agentSeen(caller, query.agent_id),
     toolName: query.tool_name,
-    verdict: query.verdict,
+    ...(query.verdict === undefined ? {} : wordsOf(query.verdict)),
     mode: query.mode,
     since: query.since,
     until: query.until,
@@ -39,6 +40,14 @@ export const filterOf = (query: Query, caller: Extract<Caller, { kind: 'user' | 
     search: query.search,
   }),
 });
+
+/** Words of the console that newer clients have another for: a filter finds both. */
+function wordsOf(verdict: string): Pick<EventFilter, 'verdict' | 'verdicts'> {
+  const action = actionOf(verdict);
+  return consoleVerdict(action) === verdict && action !== verdict
+    ? { verdicts: { any: [verdict, action], others: false } }
+    : { verdict };
+}
 
 /** The agent whose events a caller sees; absent: every one's. @throws HubError forbidden when a key that is bound to agents names none of them */
 function agentSeen(
@@ -58,17 +67,18 @@ export const isSeen = (
 
 export const render = (event: StoredEvent) => ({
   id: event.id,
-  call_id: event.unnamed ? null : event.call_id,
+  call_id: callIdOf(event),
   agent_id: event.agent_id,
   sent_by: event.sent_by ?? null,
   tool_name: event.tool_name,
-  verdict: event.verdict,
+  verdict: event.flat ? consoleVerdict(event.verdict) : event.verdict,
   mode: event.mode,
   timestamp: renderInstant(event.timestamp),
   payload: event.payload,
   env: event.env,
   created_at: iso(event.createdAt),
   ...(event.truncated ? { truncated: [...event.truncated] } : {}),
+  ...(event.sample ? { sample: true as const } : {}),
   outcomes: event.outcomes.map((outcome) => ({
     ...outcome,
     timestamp: renderInstant(outcome.timestamp),

@@ -2,6 +2,7 @@
 import { readBundle } from '../rules/bundle/document.ts';
 import { lintBundle } from '../rules/bundle/lint.ts';
 import { compileBundle } from '../rules/evaluate/compile.ts';
+import type { ToolArguments } from '../rules/sandbox/names.ts';
 import {
   type Annotation,
   type Command,
@@ -11,6 +12,7 @@ import {
   readText,
   textLine,
 } from './command.ts';
+import { readTools, toolsHelp } from './tools.ts';
 
 const help = `Usage: reeve-agent check [options] FILE...
 
@@ -21,6 +23,7 @@ Options:
   --json             the same as --format json
   --selectors NAMES  prefixes of selectors that your agents register, separated by commas
   --operators NAMES  operators that your agents register, separated by commas
+${toolsHelp}
   --strict           warnings fail, too
 
 Exit code: 0 when every file can be used, 1 when one has an error (with --strict: or a warning), 2 for a wrong call.
@@ -37,7 +40,6 @@ const namesOf = (text: string | undefined): string[] =>
   (text ?? '').split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
 
 export const checkCommand: Command = {
-  summary: 'compile and lint files of contracts',
   help,
   async run(args) {
     const { values, positionals } = parseCommand(args, {
@@ -45,10 +47,15 @@ export const checkCommand: Command = {
       json: { type: 'boolean' },
       selectors: { type: 'string' },
       operators: { type: 'string' },
+      tools: { type: 'string' },
       strict: { type: 'boolean' },
     });
     const format = formatOf(values.format, values.json);
-    const language = { operators: namesOf(values.operators), selectors: namesOf(values.selectors) };
+    const language = {
+      operators: namesOf(values.operators),
+      selectors: namesOf(values.selectors),
+      toolArguments: await readTools(values.tools),
+    };
     const files = [];
     for (const file of positionals) files.push({ file, findings: await findingsOf(file, language) });
     const all = files.flatMap(({ findings }) => findings);
@@ -70,10 +77,13 @@ export const checkCommand: Command = {
   },
 };
 
-async function findingsOf(
-  file: string,
-  language: { readonly operators: readonly string[]; readonly selectors: readonly string[] },
-): Promise<Finding[]> {
+interface Language {
+  readonly operators: readonly string[];
+  readonly selectors: readonly string[];
+  readonly toolArguments: ToolArguments;
+}
+
+async function findingsOf(file: string, { toolArguments, ...language }: Language): Promise<Finding[]> {
   const problem = (
     line: number,
     column: number,
@@ -104,18 +114,22 @@ async function findingsOf(
     );
   }
   const compiled = compileBundle(read.documents, {
+    toolArguments,
     operators: Object.fromEntries(language.operators.map((name) => [name, () => false])),
   });
   if (!compiled.ok)
     return compiled.problems.map(({ line, column, message }) => problem(line, column, message));
-  return lintBundle(text, options).map(({ severity, code, contract, line, column, message, suggestion }) => ({
-    severity,
-    code,
-    contract,
-    file,
-    line,
-    column,
-    message: contract === null ? message : `contract '${contract}': ${message}`,
-    suggestion,
-  }));
+  const tools = Object.keys(toolArguments);
+  return lintBundle(text, { ...options, tools }).map(
+    ({ severity, code, contract, line, column, message, suggestion }) => ({
+      severity,
+      code,
+      contract,
+      file,
+      line,
+      column,
+      message: contract === null ? message : `contract '${contract}': ${message}`,
+      suggestion,
+    }),
+  );
 }

@@ -4,36 +4,46 @@ import { parseArgs } from 'node:util';
 import { maxYamlBytes } from '../rules/yaml.ts';
 
 export interface Command {
-  /** One line for the list of commands. */
-  readonly summary: string;
   readonly help: string;
   /** @returns the exit code @throws UsageError */
   run(args: readonly string[]): Promise<number>;
 }
 
 /** The command was called wrongly: exit code 2. */
-export class UsageError extends Error {}
-
-interface Options {
-  readonly [name: string]: { readonly type: 'string' | 'boolean' };
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
 }
 
-interface Parsed<T extends Options> {
-  readonly values: { readonly [K in keyof T]?: T[K]['type'] extends 'boolean' ? boolean : string };
+export interface Options {
+  readonly [name: string]: { readonly type: 'string' | 'boolean'; readonly multiple?: boolean };
+}
+
+type Value<O extends Options[string]> = O['type'] extends 'boolean'
+  ? boolean
+  : O['multiple'] extends true
+    ? readonly string[]
+    : string;
+
+export interface Parsed<T extends Options> {
+  readonly values: { readonly [K in keyof T]?: Value<T[K]> };
   readonly positionals: readonly string[];
+}
+
+/** Options and what else was said. @throws UsageError for an option nobody knows */
+export function parseOptions<const T extends Options>(args: readonly string[], options: T): Parsed<T> {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true }) as Parsed<T>;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
 }
 
 /** Options and file names. @throws UsageError for an option nobody knows, or without a file */
 export function parseCommand<const T extends Options>(args: readonly string[], options: T): Parsed<T> {
-  let parsed: Parsed<Options>;
-  try {
-    parsed = parseArgs({ args: [...args], options, allowPositionals: true, strict: true }) as Parsed<Options>;
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
+  const parsed = parseOptions(args, options);
   if (parsed.positionals.length === 0)
     throw new UsageError('name at least one file, or - for standard input');
-  return parsed as Parsed<T>;
+  return parsed;
 }
 
 export const formats = ['text', 'json', 'github'] as const;

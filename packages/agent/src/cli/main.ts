@@ -1,10 +1,31 @@
 #!/usr/bin/env node
-// The program `reeve-agent`: chooses the command and reports a usage error. Each command is a file of its own.
-import { checkCommand } from './check.ts';
-import { type Command, UsageError } from './command.ts';
-import { testCommand } from './test.ts';
+// The program `reeve-agent`: chooses the command and reports a usage error. Each command is a file of its own, loaded when it is called.
+import type { Command } from './command.ts';
 
-const commands: { readonly [name: string]: Command } = { check: checkCommand, test: testCommand };
+interface Entry {
+  /** One line for the list of commands. */
+  readonly summary: string;
+  readonly load: () => Promise<Command>;
+}
+
+const commands: { readonly [name: string]: Entry } = {
+  check: {
+    summary: 'compile and lint files of contracts',
+    load: async () => (await import('./check.ts')).checkCommand,
+  },
+  test: {
+    summary: 'run unit tests of contracts, with their coverage',
+    load: async () => (await import('./test.ts')).testCommand,
+  },
+  verify: {
+    summary: 'check what the hub signed, offline',
+    load: async () => (await import('./verify.ts')).verifyCommand,
+  },
+  mcp: {
+    summary: 'stand before an MCP server and govern the calls of its tools',
+    load: async () => (await import('./mcp.ts')).mcpCommand,
+  },
+};
 
 const help = `Usage: reeve-agent <command> [options]
 
@@ -23,19 +44,23 @@ export async function run(argv: readonly string[]): Promise<number> {
     process.stdout.write(help);
     return name === undefined ? 2 : 0;
   }
-  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (!command) {
+  const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (!entry) {
     process.stderr.write(`reeve-agent: unknown command ${JSON.stringify(name)}\n\n${help}`);
     return 2;
   }
-  if (args.includes('--help') || args.includes('-h')) {
+  const command = await entry.load();
+  // What stands behind -- is another program's.
+  const own = args.slice(0, args.includes('--') ? args.indexOf('--') : args.length);
+  if (own.includes('--help') || own.includes('-h')) {
     process.stdout.write(command.help);
     return 0;
   }
   try {
     return await command.run(args);
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
+    // Its class is the command's, which only some commands load.
+    if (!(error instanceof Error) || error.name !== 'UsageError') throw error;
     process.stderr.write(`reeve-agent ${name}: ${error.message}\nreeve-agent ${name} --help says more.\n`);
     return 2;
   }

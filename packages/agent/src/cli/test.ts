@@ -3,9 +3,11 @@ import { dirname, resolve } from 'node:path';
 import { readBundle } from '../rules/bundle/document.ts';
 import type { RuleDocument } from '../rules/bundle/rule.ts';
 import { type CompiledBundle, compileBundle } from '../rules/evaluate/compile.ts';
+import type { ToolArguments } from '../rules/sandbox/names.ts';
 import { type CaseFile, type CaseResult, readCases, runCase } from '../rules/testing/cases.ts';
 import { type Coverage, coverageOf } from '../rules/testing/coverage.ts';
 import { type Command, formatOf, githubLine, parseCommand, readText } from './command.ts';
+import { readTools, toolsHelp } from './tools.ts';
 
 const help = `Usage: reeve-agent test [options] FILE...
 
@@ -23,6 +25,7 @@ Options:
   --format FORMAT     text (default), json, or github (annotations in a workflow)
   --json              the same as --format json
   --require-coverage  fails when a contract fires in no case
+${toolsHelp.replace('FILE ', 'FILE  ')}
 
 Exit code: 0 when every case is as expected, 1 when one is not, 2 for a wrong call or a file that cannot be used.
 `;
@@ -34,19 +37,20 @@ interface FileReport {
 }
 
 export const testCommand: Command = {
-  summary: 'run unit tests of contracts, with their coverage',
   help,
   async run(args) {
     const { values, positionals } = parseCommand(args, {
       format: { type: 'string' },
       json: { type: 'boolean' },
       'require-coverage': { type: 'boolean' },
+      tools: { type: 'string' },
     });
     const format = formatOf(values.format, values.json);
+    const toolArguments = await readTools(values.tools);
     const reports: FileReport[] = [];
     for (const file of positionals) {
       try {
-        reports.push(await runFile(file));
+        reports.push(await runFile(file, toolArguments));
       } catch (error) {
         process.stderr.write(`${file}: ${error instanceof Error ? error.message : String(error)}\n`);
         return 2;
@@ -63,9 +67,9 @@ export const testCommand: Command = {
   },
 };
 
-async function runFile(file: string): Promise<FileReport> {
+async function runFile(file: string, toolArguments: ToolArguments): Promise<FileReport> {
   const read = readCases(await readText(file));
-  const bundle = await bundleOf(file, read);
+  const bundle = await bundleOf(file, read, toolArguments);
   return {
     file,
     results: read.cases.map((one) => runCase(bundle, one)),
@@ -74,7 +78,11 @@ async function runFile(file: string): Promise<FileReport> {
 }
 
 /** @throws Error that names the document and what is wrong with it */
-async function bundleOf(file: string, { contracts }: CaseFile): Promise<CompiledBundle> {
+async function bundleOf(
+  file: string,
+  { contracts }: CaseFile,
+  toolArguments: ToolArguments,
+): Promise<CompiledBundle> {
   const folder = file === '-' ? process.cwd() : dirname(resolve(file));
   const documents: RuleDocument[] = [];
   for (const path of contracts) {
@@ -85,7 +93,7 @@ async function bundleOf(file: string, { contracts }: CaseFile): Promise<Compiled
     if (!read.ok) throw new Error(`${path}: ${read.problems.map(({ message }) => message).join('\n')}`);
     documents.push(...read.documents);
   }
-  const compiled = compileBundle(documents);
+  const compiled = compileBundle(documents, { toolArguments });
   if (!compiled.ok) throw new Error(compiled.problems.map(({ message }) => message).join('\n'));
   return compiled.bundle;
 }

@@ -1,4 +1,5 @@
 // What a governed call is given and what it can end with: options, warnings, the denial. Decides nothing.
+import type { ApprovalBackend } from '../approvals.ts';
 import type { AuditRecord, Principal } from '../record.ts';
 
 /** A contract, a hook, a limit or a person said no; the tool did not run. */
@@ -37,6 +38,8 @@ export interface RunOptions<R> {
   readonly cwd?: string;
   /** Ends the wait for an approval. */
   readonly signal?: AbortSignal;
+  /** Where this call asks, made from where the guard asks (null: nowhere). Default: there. */
+  readonly approvals?: (own: ApprovalBackend | null) => ApprovalBackend | null;
   /** Whether the tool succeeded. Default: not when the result has a truthy `is_error` or `isError`, or is text starting `error:` or `fatal:`. */
   readonly success?: (result: R) => boolean;
   /** The result as `output.text`. Default: text as it is, anything else as JSON. */

@@ -136,6 +136,7 @@ const runChecks: Checks<RunOptions<unknown>> = {
   metadata: anObject,
   cwd: aText,
   signal: having('addEventListener'),
+  approvals: aFunction,
   success: aFunction,
   outputText: aFunction,
   replaceText: aFunction,

@@ -1,5 +1,5 @@
 // Why a call does not run, in the words of its record. Decides nothing.
-import type { ApprovalOutcome } from '../approvals.ts';
+import type { ApprovalOutcome, AskingContract } from '../approvals.ts';
 import type { Decision } from '../rules/evaluate/live.ts';
 
 export interface Denial {
@@ -15,6 +15,13 @@ export const denialOf = (decision: Decision): Denial => ({
   reason: decision.reason ?? 'Denied.',
   policyError: decision.policyError,
 });
+
+/** The contracts that ask, each with what it says under `then`. */
+export const askingContracts = ({ asks, records }: Decision): AskingContract[] =>
+  asks.map((ask) => {
+    const metadata = records.find(({ name }) => name === ask.name)?.metadata;
+    return metadata === undefined ? ask : { ...ask, metadata };
+  });
 
 /** What was asked, and that it was refused or that nobody decided. */
 export function refusedByPeople(asked: Denial, { status, decidedBy, reason }: ApprovalOutcome): Denial {

@@ -148,6 +148,7 @@ export class Guard implements Governs {
     const judged = judgedCopy(args);
     const runId = options.sessionId ?? this.sessionId;
     const own = this.#options;
+    const approvals = own.approvals ?? own.hub?.approvals ?? null;
     const place = {
       runId,
       callIndex: this.#nextIndex(runId),
@@ -164,7 +165,7 @@ export class Guard implements Governs {
       contracts: own.contracts ?? [],
       matches: globMatch,
       sessions: this.#sessions,
-      approvals: own.approvals ?? own.hub?.approvals ?? null,
+      approvals: options.approvals ? options.approvals(approvals) : approvals,
       within: <T>(callId: string, task: () => T): T => this.#parent.run(callId, task),
       sink: this.#sink,
       redaction: this.#redaction,
@@ -193,6 +194,22 @@ export class Guard implements Governs {
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     };
     return this.#policy.dryRun(call, options.output);
+  }
+
+  /**
+   * Whether the document refuses every call of the tool, whatever its arguments: such a tool need not be offered. False as well where only
+   * arguments, counters or code can tell. @throws TypeError for a name that no tool can have
+   */
+  refusesAlways(tool: string, options: EvaluateOptions = {}): boolean {
+    checkTool(tool);
+    checkEvaluateOptions(options);
+    if (this.mode === 'observe') return false;
+    return this.#policy.refusesAlways({
+      tool,
+      args: {},
+      environment: options.environment ?? this.#environment,
+      principal: options.principal !== undefined ? options.principal : (this.#options.principal ?? null),
+    });
   }
 
   /** Ends the connection to the hub, delivers what sinks hold and closes them. @throws AggregateError of what failed */

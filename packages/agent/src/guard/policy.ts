@@ -2,12 +2,14 @@
 // The rules themselves are in rules/evaluate.
 
 import type { SideEffect } from '../record.ts';
+import type { Condition } from '../rules/bundle/rule.ts';
 import { type ToolCall, textOf } from '../rules/evaluate/call.ts';
 import type { CompiledBundle } from '../rules/evaluate/compile.ts';
 import type { Counters } from '../rules/evaluate/limits.ts';
 import { attemptDecision, type Decision, evaluateCall } from '../rules/evaluate/live.ts';
 import { dryRun, type DryRun as EngineDryRun, type EvaluatedContract } from '../rules/evaluate/playground.ts';
 import { evaluatePost, type PostResult } from '../rules/evaluate/post.ts';
+import { recordOf, viewOf } from '../rules/evaluate/record.ts';
 import { sideEffectOf } from '../rules/evaluate/tools.ts';
 import type { AgentManifest } from '../sinks/server.ts';
 import type { Warning } from './call.ts';
@@ -42,6 +44,14 @@ const camelFields = <T extends object>(fields: T): CamelFields<T> =>
     ]),
   ) as CamelFields<T>;
 
+/** Selectors whose values are known before a call is made. */
+const knownBefore = /^(?:tool\.name|environment|principal\..*|env\..*)$/;
+
+const selectorsOf = (condition: Condition): string[] => {
+  if (condition.kind === 'leaf') return [condition.selector];
+  return condition.kind === 'not' ? selectorsOf(condition.node) : condition.nodes.flatMap(selectorsOf);
+};
+
 /** A compiled bundle in use. Immutable. */
 export class Policy {
   readonly bundle: CompiledBundle;
@@ -73,6 +83,21 @@ export class Policy {
   /** Contracts, session rules and limits; not the attempt limit again. `approved`: what asks is passed over. */
   before(call: ToolCall, counters: Counters, { approved = false } = {}): Decision {
     return evaluateCall(this.bundle, call, { counters, attemptsChecked: true, approved });
+  }
+
+  /** Whether a contract that looks at no argument refuses every call of the tool. */
+  refusesAlways(call: ToolCall): boolean {
+    const view = viewOf(this.bundle, call, undefined);
+    return this.bundle
+      .rulesFor(call.tool)
+      .before.some(
+        (compiled) =>
+          compiled.rule.type === 'pre' &&
+          compiled.rule.effect === 'deny' &&
+          compiled.rule.mode === 'enforce' &&
+          selectorsOf(compiled.rule.when).every((one) => knownBefore.test(one)) &&
+          !recordOf(compiled, view).passed,
+      );
   }
 
   /** @param redactText for redact rules that name no pattern */

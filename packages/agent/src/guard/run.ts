@@ -16,7 +16,7 @@ import { sayTheSame, shownToPeople } from './arguments.ts';
 import { DeniedError, type RunOptions, type ToolArgs } from './call.ts';
 import { askAfter, askContract, type CodeContract, type ContractType } from './contract.ts';
 import { RunCounters } from './counters.ts';
-import { argumentsChanged, type Denial, denialOf, refusedByPeople } from './denial.ts';
+import { argumentsChanged, askingContracts, type Denial, denialOf, refusedByPeople } from './denial.ts';
 import { askHooks, type BeforeHook, type HookCall } from './hook.ts';
 import { Journal, type JournalPorts, redactedPrincipal } from './journal.ts';
 import { looksSuccessful, replaceText } from './output.ts';
@@ -212,7 +212,7 @@ export class GovernedCall<A extends object, R> {
           timeoutEffect: terms.timeoutEffect,
           decisionSource: asked.source,
           contractName: asked.name,
-          contracts: decision.asks,
+          contracts: askingContracts(decision),
           ...this.#context,
         },
         this.#options.signal,

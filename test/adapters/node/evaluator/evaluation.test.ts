@@ -13,7 +13,7 @@ const task = (
     yaml,
     call: { tool: 'read_file', args },
     toolArguments: {},
-    words: { selectors: [], operators: [] },
+    words: { tools: [], selectors: [], operators: [] },
   },
   accepted: {},
   keyPrefix: 'svk_',
@@ -35,7 +35,7 @@ it('gives the same answer from memory as from the text, with the findings, for e
 it('does not take a text for compiled under other words, other tools or by another tenant', () => {
   const yaml = bundleYaml('team').replace('{matches: ^/etc/}', '{in_network: x}');
   const known = task(yaml, { path: 'x' });
-  const words = { selectors: [], operators: ['in_network'] };
+  const words = { tools: [], selectors: [], operators: ['in_network'] };
   expect(evaluate({ ...known, request: { ...known.request, words } }).verdict).toBe('deny');
   expect(() => evaluate(known)).toThrow('unknown operator');
   const box = `${bundleYaml('team', [])}  - {id: box, type: sandbox, tools: ["*"], within: [/w], message: out}\n`;

@@ -25,6 +25,7 @@ export interface AuditEvent {
   readonly env: string;
   readonly created_at: Instant;
   readonly truncated?: readonly string[] | undefined;
+  readonly sample?: boolean | undefined;
   readonly outcomes: readonly AuditEventOutcome[];
 }
 
@@ -110,6 +111,7 @@ export type SearchEventsReply = readonly ({
   readonly env: string;
   readonly created_at: Instant;
   readonly truncated?: readonly string[] | undefined;
+  readonly sample?: boolean | undefined;
   readonly outcomes: readonly AuditEventOutcome[] | Truncated;
 })[];
 

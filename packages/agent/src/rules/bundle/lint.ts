@@ -40,6 +40,8 @@ export type LintCode =
 export interface LintOptions extends LanguageOptions {
   /** Prefixes of selectors that agents register. */
   readonly selectors?: Iterable<string>;
+  /** Tools that the agents have, besides those that the document names. */
+  readonly tools?: Iterable<string>;
 }
 
 /** Findings kept for one text. */
@@ -78,6 +80,7 @@ class Linter {
   readonly #document: YamlDocument;
   readonly #words: Vocabulary;
   readonly #selectors: ReadonlySet<string>;
+  readonly #tools: readonly string[];
   readonly #declared: ReadonlyMap<string, string>;
   readonly #entries: readonly Entry[];
   readonly #findings: LintFinding[] = [];
@@ -87,6 +90,7 @@ class Linter {
     const value = document.value as JsonObject;
     this.#words = value.rules === undefined ? contractWords : rulesetWords;
     this.#selectors = new Set(options.selectors ?? []);
+    this.#tools = [...(options.tools ?? [])];
     const tools = isMapping(value.tools) ? value.tools : {};
     this.#declared = new Map(
       Object.entries(tools).map(([tool, traits]) => [
@@ -203,10 +207,12 @@ class Linter {
     this.#add(entry, 'error', 'placeholder-operand', at, message);
   }
 
-  /** Tools that the document names, declared or in a contract. */
+  /** Tools that the document names, declared or in a contract, and those that the caller knows. */
   #known(): ReadonlySet<string> {
     const used = this.#entries.flatMap(({ tools }) => tools);
-    return new Set([...this.#declared.keys(), ...used].filter((tool) => !globCharacters.test(tool)));
+    return new Set(
+      [...this.#declared.keys(), ...used, ...this.#tools].filter((tool) => !globCharacters.test(tool)),
+    );
   }
 
   #limits(entry: Entry): void {

@@ -73,7 +73,7 @@ export function readCases(yamlText: string): CaseFile {
   const defaults =
     top.defaults === undefined
       ? {}
-      : reader.mapping(top.defaults, ['defaults'], ['principal', 'environment', 'metadata']);
+      : reader.mapping(top.defaults, ['defaults'], ['principal', 'environment', 'metadata', 'cwd']);
   if (!Array.isArray(top.cases) || top.cases.length === 0 || top.cases.length > maxCases) {
     throw reader.error(['cases'], `expected a list of 1 to ${maxCases} cases`);
   }
@@ -112,10 +112,16 @@ class CaseReader {
       ...context
     } = {
       ...defaults,
-      ...this.mapping(map.call, [...path, 'call'], ['tool', 'args', 'principal', 'environment', 'metadata']),
+      ...this.mapping(
+        map.call,
+        [...path, 'call'],
+        ['tool', 'args', 'principal', 'environment', 'metadata', 'cwd'],
+      ),
     };
     if (typeof tool !== 'string') throw this.error([...path, 'call', 'tool'], 'expected the name of a tool');
     if (!isMapping(args)) throw this.error([...path, 'call', 'args'], 'expected a mapping');
+    if (context.cwd !== undefined && typeof context.cwd !== 'string')
+      throw this.error([...path, 'call', 'cwd'], 'expected the path of a folder');
     const environment = typeof context.environment === 'string' ? { environment: context.environment } : {};
     return {
       name: typeof map.name === 'string' ? map.name : `${tool} ${JSON.stringify(args)}`.slice(0, 120),
@@ -126,6 +132,7 @@ class CaseReader {
         ...environment,
         principal: isMapping(context.principal) ? (context.principal as Principal) : null,
         metadata: isMapping(context.metadata) ? context.metadata : {},
+        ...(typeof context.cwd === 'string' ? { cwd: context.cwd } : {}),
       },
       ...(map.output === undefined ? {} : { output: map.output }),
       ...(map.session === undefined ? {} : { session: this.#session(map.session, [...path, 'session']) }),

@@ -1,0 +1,62 @@
+// Events in the order of arrival, for those who follow them, and when agents reported last. Runs on the reader.
+import type { StoredEvent } from '../../src/domain/event.ts';
+import type { Arrivals } from '../../src/ports/events.ts';
+import { maxPageBytes } from '../../src/ports/page.ts';
+import type { Database } from './database.ts';
+import { markOf } from './events-search.ts';
+import {
+  bodyEvents,
+  bodyText,
+  outcomesOf,
+  placeOf,
+  readSummary,
+  segmentOf,
+  storedEvent,
+  summaryColumns,
+  tenantNumber,
+} from './segment.ts';
+
+/** Segments looked for in one query. */
+const segmentsAtOnce = 64;
+
+export function arrivals(db: Database, tenantId: string, after: number, limit: number): Arrivals {
+  const tenant = tenantNumber(db, tenantId);
+  const events: StoredEvent[] = [];
+  if (tenant === null) return { events, more: false };
+  const mark = markOf(db);
+  let bytes = 0;
+  for (let from = segmentOf(after); ; ) {
+    const rows = db
+      .all(`SELECT ${summaryColumns} FROM segments WHERE id >= ? AND tenant = ? ORDER BY id LIMIT ?`, [
+        from,
+        tenant,
+        segmentsAtOnce,
+      ])
+      .map(readSummary);
+    for (const segment of rows) {
+      const text = bodyText(db, segment.id) ?? '[]';
+      const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
+      bytes += text.length;
+      for (const [position, event] of bodyEvents(text).entries()) {
+        if (!event || placeOf(segment.id, position) <= after) continue;
+        if (events.length === limit) return { events, more: true };
+        events.push(storedEvent(event, mark, position, segment, outcomes?.get(position) ?? []));
+      }
+      from = segment.id + 1;
+      if (bytes >= maxPageBytes) return { events, more: true };
+    }
+    if (rows.length < segmentsAtOnce) return { events, more: false };
+  }
+}
+
+/** The last place of the newest segment. */
+export const newestSeq = (db: Database): number =>
+  placeOf(Number(db.get('SELECT ifnull(max(id), 0) FROM segments')?.[0]), 255);
+
+export function newestOf(db: Database, tenantId: string, agentIds: readonly string[]) {
+  const tenant = tenantNumber(db, tenantId);
+  return agentIds.flatMap((agentId) => {
+    const row = db.get('SELECT max(max_ts) FROM segments WHERE tenant = ? AND agent = ?', [tenant, agentId]);
+    return typeof row?.[0] === 'number' ? [[agentId, row[0]] as const] : [];
+  });
+}

@@ -1,0 +1,167 @@
+// Runs in SQLite: what the writer joins to a run in the commit of its events, and the reads. A run's approvals are looked up, not kept.
+import { asSeen } from '../../src/domain/approval.ts';
+import type { Env } from '../../src/domain/ids.ts';
+import { joinFacts, placedAt, type RunFacts, type Standing, standingOf } from '../../src/domain/run.ts';
+import type { Run, RunFilter, RunStore } from '../../src/ports/runs.ts';
+import { approvals } from './approvals.ts';
+import { type Database, givenText, type Row, type SqlValue } from './database.ts';
+import type { EncodedBatch, SessionFacts } from './events-encode.ts';
+import { markOf } from './events-search.ts';
+import { pageOf } from './page.ts';
+import { eventId, placeOf, positionOf, segmentOf } from './segment.ts';
+import type { Sync } from './sync.ts';
+
+const factsIn = (value: unknown): RunFacts | null =>
+  typeof value === 'string' ? (JSON.parse(givenText(value)) as RunFacts) : null;
+
+/** Joins what stored events say to their runs. On the writer, in the transaction of the events. */
+export function runWriter(db: Database) {
+  return {
+    apply(
+      { tenantId, receivedAt, sample }: EncodedBatch,
+      agent: string,
+      segment: number,
+      runs: SessionFacts,
+    ) {
+      for (const [session, facts] of runs) {
+        const added = placedAt(facts, placeOf(segment, 0));
+        const row = db.get(
+          'SELECT id, facts, started_at, last_at, received_at FROM runs WHERE tenant_id = ? AND agent = ? AND session = ?',
+          [tenantId, agent, session],
+        );
+        const before = row ? factsIn(row[1]) : null;
+        const joined = before ? joinFacts(before, added) : added;
+        const known = [joined.env, standingOf(joined), JSON.stringify(joined)];
+        if (row) {
+          const [id, , startedAt, lastAt, received] = row.map(Number) as [
+            number,
+            number,
+            number,
+            number,
+            number,
+          ];
+          db.run(
+            'UPDATE runs SET env = ?, standing = ?, facts = ?, started_at = ?, last_at = ?, received_at = ? WHERE id = ?',
+            [
+              ...known,
+              Math.min(startedAt, joined.startedAt),
+              Math.max(lastAt, joined.lastAt),
+              Math.max(received, receivedAt),
+              id,
+            ],
+          );
+        } else {
+          db.run(
+            `INSERT INTO runs (tenant_id, agent, session, env, standing, facts, started_at, last_at, received_at, sample)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+            [tenantId, agent, session, ...known, joined.startedAt, joined.lastAt, receivedAt, sample ? 1 : 0],
+          );
+        }
+      }
+    },
+  };
+}
+
+/** Removes runs that had nothing since `before`. */
+export function forgetRuns(db: Database, tenantId: string, before: number, limit: number): void {
+  db.run(
+    'DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE tenant_id = ? AND received_at < ? LIMIT ?)',
+    [tenantId, before, limit],
+  );
+}
+
+const pendingOf = (run: string, now: string) =>
+  `FROM approvals WHERE tenant_id = ${run}.tenant_id AND agent_id = ${run}.agent AND session_id = ${run}.session
+     AND status = 'pending' AND deadline > ${now}`;
+
+const columns = (now: string) =>
+  `agent, session, env, started_at, last_at, standing, facts, sample, (SELECT count(*) ${pendingOf('runs', now)})`;
+
+const oldest = `SELECT ${approvals.columns} FROM approvals WHERE tenant_id = ? AND agent_id = ? AND session_id = ?
+  AND status = 'pending' AND deadline > ? ORDER BY created_at, rowid LIMIT 1`;
+
+export function runStore(db: Database): Sync<RunStore> {
+  function read(tenantId: string, row: Row, now: number): Run {
+    const [agent, session, env, startedAt, lastAt, standing, facts, sample, pending] = row;
+    const [agentId, sessionId] = [givenText(String(agent)), givenText(String(session))];
+    const said = factsIn(facts);
+    const waiting = Number(pending) > 0 ? db.get(oldest, [tenantId, agentId, sessionId, now]) : undefined;
+    const idOf = (seq: number | undefined): string | null =>
+      seq === undefined ? null : eventId(markOf(db), segmentOf(seq), positionOf(seq));
+    return {
+      agentId,
+      sessionId,
+      env: env as Env,
+      startedAt: Number(startedAt),
+      lastActivityAt: Number(lastAt),
+      standing: standing as Standing,
+      facts: said,
+      lastEventId: idOf(said?.last.seq),
+      snapshotEventId: idOf(said?.snapshot?.seq),
+      pendingApprovals: Number(pending),
+      oldestPending: waiting ? asSeen(approvals.read(waiting), now) : null,
+      sample: sample === 1,
+    };
+  }
+
+  return {
+    list(tenantId, filter, page, { now, staleAfterMs }) {
+      const { sql, params } = clauses(tenantId, filter, now, now - staleAfterMs);
+      return db.snapshot(() => {
+        const found = pageOf(db, page, {
+          which: `SELECT id FROM runs WHERE ${sql} ORDER BY last_at DESC, agent, session`,
+          params,
+          row: `SELECT ${columns('?2')} FROM runs WHERE id = ?1`,
+          rowParams: [now],
+          read: (row) => read(tenantId, row, now),
+        });
+        const [total] = db.get(`SELECT count(*) FROM runs WHERE ${sql}`, params) ?? [0];
+        return { ...found, total: Number(total) };
+      });
+    },
+    get(tenantId, { agentId, sessionId }, now) {
+      const row = db.get(
+        `SELECT ${columns('?1')} FROM runs WHERE tenant_id = ?2 AND agent = ?3 AND session = ?4`,
+        [now, tenantId, agentId, sessionId],
+      );
+      return row ? read(tenantId, row, now) : null;
+    },
+    recent: (tenantId, agentIds, since, limit, now) =>
+      agentIds.flatMap((agentId) =>
+        db
+          .all(
+            `SELECT session, standing, last_at, (SELECT count(*) ${pendingOf('runs', '?1')}) FROM runs
+               WHERE tenant_id = ?2 AND agent = ?3 AND last_at >= ?4 AND sample = 0 ORDER BY last_at DESC LIMIT ?5`,
+            [now, tenantId, agentId, since, limit],
+          )
+          .map(([session, standing, lastAt, pending]) => ({
+            agentId,
+            sessionId: givenText(String(session)),
+            standing: standing as Standing,
+            lastActivityAt: Number(lastAt),
+            pendingApprovals: Number(pending),
+          })),
+      ),
+  };
+}
+
+/** The status of a row, as domain/run says it. */
+const statusOf = `CASE WHEN standing = 'asking' OR EXISTS (SELECT 1 ${pendingOf('runs', '?')}) THEN 'approval_pending'
+  WHEN standing IN ('completed', 'blocked') THEN standing WHEN last_at < ? THEN 'stale' ELSE 'active' END`;
+
+function clauses(tenantId: string, filter: RunFilter, now: number, staleBefore: number) {
+  const parts = ['tenant_id = ?'];
+  const params: SqlValue[] = [tenantId];
+  const add = (sql: string, ...values: readonly SqlValue[]): void => {
+    parts.push(sql);
+    params.push(...values);
+  };
+  const { env, agentId, sessionId, statuses } = filter;
+  if (env !== null) add('env = ?', env);
+  if (agentId !== undefined) add('agent = ?', agentId);
+  if (sessionId !== undefined) add('session = ?', sessionId);
+  if (statuses !== undefined) {
+    add(`${statusOf} IN (${statuses.map(() => '?').join(', ')})`, now, staleBefore, ...statuses);
+  }
+  return { sql: parts.join(' AND '), params };
+}

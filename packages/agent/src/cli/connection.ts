@@ -1,0 +1,129 @@
+// How commands that govern calls find their contracts: from a hub, whose last good document they keep, or from files. Options, files and the
+// guard made of them.
+import { createHash } from 'node:crypto';
+import { mkdir, readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { processVariables } from '../environment.ts';
+import type { ConnectOptions, GuardOptions } from '../guard/options.ts';
+import type { HubOptions } from '../hub.ts';
+import type { ToolArguments } from '../rules/sandbox/names.ts';
+import { type Options, type Parsed, UsageError } from './command.ts';
+
+export const connectionOptions = {
+  hub: { type: 'string' },
+  key: { type: 'string' },
+  agent: { type: 'string' },
+  env: { type: 'string' },
+  bundle: { type: 'string' },
+  contracts: { type: 'string', multiple: true },
+  state: { type: 'string' },
+  tools: { type: 'string' },
+  user: { type: 'string' },
+  role: { type: 'string' },
+  'agent-header': { type: 'string' },
+  'path-prefix': { type: 'string' },
+  'allow-insecure': { type: 'boolean' },
+} as const satisfies Options;
+
+export const connectionHelp = `  --hub URL            the hub, such as https://hub.example.com; or REEVE_URL
+  --key KEY            its API key; better REEVE_KEY, which other users of the machine do not see
+  --agent ID           what the hub knows this agent as; default: default
+  --env NAME           the environment of the key; default: production
+  --bundle NAME        the bundle to follow; default: the one that the hub assigns
+  --contracts FILE     contracts from a file instead of the hub's; several are layers. With --hub, events and approvals are the hub's
+  --state FOLDER       keeps the last good document and unsent events; default: ~/.reeve
+  --tools FILE         what the arguments of tools hold, as JSON: {"search": {"where": "path"}}
+  --user ID, --role R  the principal of all calls
+  --agent-header NAME  the header that names the agent; default: X-Service-Agent-Id
+  --path-prefix PATH   before every path of the hub; default: /api/v1
+  --allow-insecure     plain http to another machine
+`;
+
+type Values = Parsed<typeof connectionOptions>['values'];
+
+/** Where contracts come from, and where what is kept lies. */
+export interface ConnectionPlan {
+  /** Null: no hub. */
+  readonly hub: HubOptions | null;
+  readonly bundleName: string | null;
+  /** Paths of contracts; empty: the hub's. */
+  readonly contracts: readonly string[];
+  readonly state: string;
+  readonly guard: Pick<GuardOptions, 'toolArguments' | 'principal' | 'environment'>;
+  /** Names hub, key, environment, agent and bundle without telling the key. */
+  readonly scope: string;
+}
+
+/** @throws UsageError */
+export async function planConnection(values: Values): Promise<ConnectionPlan> {
+  const { contracts = [], bundle } = values;
+  const url = values.hub ?? processVariables.REEVE_URL;
+  const apiKey = values.key ?? processVariables.REEVE_KEY;
+  const { agent = 'default', env } = values;
+  if (!url && contracts.length === 0)
+    throw new UsageError('name a hub with --hub, or contracts with --contracts');
+  if (url && !apiKey) throw new UsageError('the hub needs a key: set REEVE_KEY');
+  const header = values['agent-header'];
+  const prefix = values['path-prefix'];
+  const hub: HubOptions | null = url
+    ? {
+        url,
+        apiKey: apiKey ?? '',
+        agentId: agent,
+        ...(env === undefined ? {} : { env }),
+        ...(header === undefined ? {} : { agentIdHeader: header }),
+        ...(prefix === undefined ? {} : { pathPrefix: prefix }),
+        ...(values['allow-insecure'] ? { allowInsecure: true } : {}),
+      }
+    : null;
+  const { user, role } = values;
+  const principal = {
+    ...(user === undefined ? {} : { user_id: user }),
+    ...(role === undefined ? {} : { role }),
+  };
+  const toolArguments = values.tools === undefined ? null : await readTools(values.tools);
+  return {
+    hub,
+    bundleName: bundle ?? null,
+    contracts,
+    state: values.state ?? join(homedir(), '.reeve'),
+    guard: {
+      ...(toolArguments ? { toolArguments } : {}),
+      ...(Object.keys(principal).length > 0 ? { principal } : {}),
+      ...(env === undefined || hub ? {} : { environment: env }),
+    },
+    scope: createHash('sha256')
+      .update(JSON.stringify([url, apiKey, env, agent, bundle, contracts]))
+      .digest('hex')
+      .slice(0, 16),
+  };
+}
+
+/** The options of a guard that follows the hub, with its last good document kept in the folder of state. */
+export const connectOptionsOf = (plan: ConnectionPlan, hub: HubOptions): ConnectOptions => {
+  const { environment: _environment, ...guard } = plan.guard;
+  return {
+    ...hub,
+    ...guard,
+    ...(plan.bundleName === null ? {} : { bundleName: plan.bundleName }),
+    cacheFile: join(plan.state, `${plan.scope}.document.json`),
+  };
+};
+
+/** Makes the folder of state, for its owner alone. @throws UsageError */
+export async function makeState({ state }: ConnectionPlan): Promise<void> {
+  await mkdir(state, { recursive: true, mode: 0o700 }).catch((failure: Error) => {
+    throw new UsageError(`the folder of state cannot be made: ${failure.message}`);
+  });
+}
+
+async function readTools(file: string): Promise<ToolArguments> {
+  try {
+    const read: unknown = JSON.parse(await readFile(file, 'utf8'));
+    if (typeof read === 'object' && read !== null && !Array.isArray(read)) return read as ToolArguments;
+  } catch (failure) {
+    throw new UsageError(`--tools ${file}: ${failure instanceof Error ? failure.message : String(failure)}`);
+  }
+  throw new UsageError(`--tools ${file}: expected an object of tools`);
+}

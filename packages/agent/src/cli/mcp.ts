@@ -1,0 +1,148 @@
+// `reeve-agent mcp`: the options of the proxy, its guard, and the two ways in which an agent reaches it.
+import { join } from 'node:path';
+import { systemClock } from '../clock.ts';
+import { processVariables } from '../environment.ts';
+import { ConfigurationError } from '../failure.ts';
+import { Guard } from '../guard/guard.ts';
+import { addressOf } from '../http.ts';
+import { HubClient } from '../hub.ts';
+import { type Command, parseOptions, UsageError } from './command.ts';
+import {
+  type ConnectionPlan,
+  connectionHelp,
+  connectionOptions,
+  connectOptionsOf,
+  makeState,
+  planConnection,
+} from './connection.ts';
+import { childServer } from './mcp/child.ts';
+import type { Connect } from './mcp/connection.ts';
+import { type ListenAddress, listenAddress, McpListener } from './mcp/listener.ts';
+import { remoteServer } from './mcp/remote.ts';
+import { serveStdio } from './mcp/stdio.ts';
+
+const help = `Usage: reeve-agent mcp [options] -- COMMAND [ARGUMENT...]
+       reeve-agent mcp [options] --upstream URL
+
+Stands before an MCP server and judges every call of its tools, with neither the agent nor the server changed. The server is a command that
+speaks over standard input and output, or an address that speaks streamable HTTP.
+
+Options:
+${connectionHelp}  --upstream URL       a server over streamable HTTP
+  --header 'NAME: V'   sent to that server with every request; may be repeated
+  --listen ADDRESS     serves agents over streamable HTTP at PORT or HOST:PORT, path /mcp; default: standard input and output.
+                       With REEVE_MCP_TOKEN set, agents send it as a bearer token; another host than loopback needs it
+  --hide               leaves tools out of the list that contracts refuse whatever the arguments
+  --spool FILE         keeps unsent events in this file; one proxy per file
+
+Contracts that ask a person ask at the hub. One whose \`then\` has \`metadata: { elicit: true }\` may ask the user of the MCP client instead,
+when the client can ask (elicitation).
+
+Exit code: 0 when the agent ended the session, 1 when the server or the contracts cannot be used, 2 for a wrong call.
+`;
+
+const options = {
+  ...connectionOptions,
+  upstream: { type: 'string' },
+  header: { type: 'string', multiple: true },
+  listen: { type: 'string' },
+  hide: { type: 'boolean' },
+  spool: { type: 'string' },
+} as const;
+
+/** Standard output is the agent's. */
+const told = (text: string): void => void process.stderr.write(`reeve-agent mcp: ${text}\n`);
+
+export const mcpCommand: Command = {
+  help,
+  async run(args) {
+    const { values, positionals } = parseOptions(args, options);
+    const connect = serverOf(values.upstream, values.header ?? [], positionals, values.listen === undefined);
+    const listen =
+      values.listen === undefined ? null : listenAddress(values.listen, processVariables.REEVE_MCP_TOKEN);
+    const plan = await planConnection(values);
+    let changed: () => void = () => {};
+    let guard: Guard;
+    try {
+      guard = await guardOf(plan, values.spool, () => changed());
+    } catch (failure) {
+      if (!(failure instanceof ConfigurationError || failure instanceof TypeError)) throw failure;
+      told(failure.message);
+      return 1;
+    }
+    const proxy = { guard, clock: systemClock, hide: values.hide ?? false, connect, told };
+    try {
+      if (listen)
+        return await listenUntilSignal(new McpListener(proxy, listen), listen, (task) => (changed = task));
+      return await serveStdio(proxy, process.stdin, process.stdout, (task) => (changed = task));
+    } finally {
+      await guard.close().catch((failure: unknown) => told(`events were left: ${messageOf(failure)}`));
+    }
+  },
+};
+
+async function listenUntilSignal(
+  listener: McpListener,
+  { host }: ListenAddress,
+  onChange: (task: () => void) => void,
+): Promise<number> {
+  onChange(() => listener.toolsChanged());
+  const port = await listener.start();
+  told(`listening on http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`);
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+  });
+  await listener.close();
+  return 0;
+}
+
+/** @throws UsageError */
+function serverOf(
+  upstream: string | undefined,
+  given: readonly string[],
+  [command, ...args]: readonly string[],
+  overStdio: boolean,
+): Connect {
+  if ((upstream === undefined) === (command === undefined)) {
+    throw new UsageError('name a server: a command behind --, or an address with --upstream');
+  }
+  if (command !== undefined) {
+    if (given.length > 0) throw new UsageError('--header is for a server over HTTP');
+    return childServer(command, args, { clock: systemClock, told, source: overStdio ? process.stdin : null });
+  }
+  let url: string;
+  try {
+    // A server on another machine may speak plain http: what it is asked is the caller's choice.
+    addressOf((upstream ?? '').replace(/[?#].*$/s, ''), true);
+    url = new URL(upstream ?? '').href;
+  } catch {
+    throw new UsageError('--upstream must be an address that begins with https:// or http://');
+  }
+  const headers = given.map((header): [string, string] => {
+    const [, name, value] = /^([A-Za-z0-9-]+):\s*(\S.*)$/.exec(header) ?? [];
+    if (name === undefined || value === undefined) throw new UsageError("--header must be 'NAME: VALUE'");
+    return [name, value];
+  });
+  return remoteServer({ url, headers: Object.fromEntries(headers), clock: systemClock });
+}
+
+/** @throws ConfigurationError, TypeError */
+async function guardOf(plan: ConnectionPlan, spool: string | undefined, changed: () => void): Promise<Guard> {
+  const shared = {
+    ...(spool === undefined ? {} : { spoolFile: spool }),
+    onError: (failure: unknown, what: string) => told(`${what}: ${messageOf(failure)}`),
+    onNotice: told,
+  };
+  if (plan.contracts.length > 0) {
+    const hub = plan.hub ? { hub: new HubClient(plan.hub) } : {};
+    return Guard.fromFile(plan.contracts, { ...plan.guard, ...shared, ...hub });
+  }
+  await makeState(plan);
+  if (!plan.hub) throw new UsageError(`no contracts in ${join(plan.state)}`);
+  return Guard.connect({ ...connectOptionsOf(plan, plan.hub), ...shared, onBundle: changed });
+}
+
+const messageOf = (failure: unknown): string => {
+  if (failure instanceof AggregateError) return failure.errors.map(messageOf).join('; ');
+  return failure instanceof Error ? failure.message : String(failure);
+};

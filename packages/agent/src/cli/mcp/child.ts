@@ -1,0 +1,62 @@
+// An MCP server as a process of ours that speaks over its standard input and output.
+import { spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import type { Clock } from '../../clock.ts';
+import { processVariables } from '../../environment.ts';
+import type { Connect, Connection } from './connection.ts';
+import { lineWriter, readLines } from './lines.ts';
+import { MessageError, readMessages, textOf } from './message.ts';
+
+/** What a process is given to end by itself, and then after SIGTERM; milliseconds. */
+const grace = 2000;
+
+/** Variables that are the proxy's own: a server does not get the key of the hub. */
+const isOwn = (name: string): boolean => name.startsWith('REEVE_');
+
+/**
+ * @param told of what the process says that is no message
+ * @param source not read while the process does not take what it is sent
+ */
+export function childServer(
+  command: string,
+  args: readonly string[],
+  { clock, told, source = null }: { clock: Clock; told: (text: string) => void; source?: Readable | null },
+): Connect {
+  return (events): Connection => {
+    const env = Object.fromEntries(Object.entries(processVariables).filter(([name]) => !isOwn(name)));
+    const child = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'inherit'], windowsHide: true });
+    const gone = new Promise<void>((resolve) => {
+      child.once('close', () => resolve());
+      child.once('error', () => resolve());
+    });
+    child.once('error', (failure) => events.ended(`cannot be started (${failure.message})`));
+    child.once('exit', (code, signal) => events.ended(`ended (${signal ?? `exit code ${code}`})`));
+    const write = lineWriter(child.stdin, () => source);
+    readLines(child.stdout, {
+      line: (text) => {
+        try {
+          for (const message of readMessages(text)) events.message(message);
+        } catch (failure) {
+          if (!(failure instanceof MessageError)) throw failure;
+          told(`the MCP server wrote what is no message: ${text.slice(0, 200)}`);
+        }
+      },
+      ended: (failure) => {
+        if (failure) child.kill('SIGKILL');
+      },
+    });
+    return {
+      output: child.stdout,
+      send: (message) => write(textOf(message)),
+      async close() {
+        child.stdin.end();
+        const timers = [
+          clock.after(grace, () => child.kill('SIGTERM')),
+          clock.after(2 * grace, () => child.kill('SIGKILL')),
+        ];
+        await gone;
+        for (const timer of timers) timer.cancel();
+      },
+    };
+  };
+}

@@ -1,0 +1,180 @@
+// One connection to an MCP server, whatever carries it, and the server behind connections that may end: taken up again with the client's own
+// handshake, so that the client notices only that the requests under way failed.
+import type { Readable } from 'node:stream';
+import type { Clock, Timer } from '../../clock.ts';
+import { codes, failureOf, type Id, type Message, type Request, type Response } from './message.ts';
+
+/** What a connection tells. Nothing more after `ended`. */
+export interface ConnectionEvents {
+  message(message: Message): void;
+  /** @param reason for people: it follows "the MCP server" */
+  ended(reason: string): void;
+}
+
+/** A running server process, or a session at a server over HTTP. */
+export interface Connection {
+  /** What is paused while the client is slow. */
+  readonly output?: Readable;
+  send(message: Message): void;
+  /** Ends it; resolves when nothing of it is left. `ended` is not told. */
+  close(): Promise<void>;
+}
+
+export type Connect = (events: ConnectionEvents) => Connection;
+
+export interface ServerEvents {
+  message(message: Message): void;
+  /** The server began anew, and knows the client again. */
+  restarted(): void;
+  /** The server ended before it ever answered; it is not started again. */
+  failed(reason: string): void;
+  /** For people. */
+  told(text: string): void;
+}
+
+const firstWait = 100;
+const longestWait = 30_000;
+/** A server that lasted this long is started again without delay. */
+const longEnough = 30_000;
+/** How long messages wait for a server that is being started again. */
+const patience = 15_000;
+const maxWaiting = 1000;
+
+export class McpServer {
+  readonly #connect: Connect;
+  readonly #clock: Clock;
+  readonly #events: ServerEvents;
+  #connection: Connection;
+  #startedAt: number;
+  #wait = firstWait;
+  #timer: Timer | null = null;
+  #closed = false;
+  /** The client's handshake, once it has been answered. */
+  #handshake: Request | null = null;
+  #initialize: Request | null = null;
+  #restarts = 0;
+  /** Messages of the client while the server is being started again; null while it runs. */
+  #waiting: { readonly message: Message; readonly until: number }[] | null = null;
+  /** Requests that the running server has not answered. */
+  readonly #open = new Set<Id>();
+
+  constructor(connect: Connect, clock: Clock, events: ServerEvents) {
+    this.#connect = connect;
+    this.#clock = clock;
+    this.#events = events;
+    this.#startedAt = clock.monotonic();
+    this.#connection = this.#start();
+  }
+
+  send(message: Message): void {
+    if (this.#closed) return;
+    if (this.#waiting) return void this.#hold(this.#waiting, message);
+    if (message.kind === 'request') {
+      this.#open.add(message.id);
+      if (message.method === 'initialize') this.#initialize = message;
+    }
+    this.#connection.send(message);
+  }
+
+  get output(): Readable | null {
+    return this.#connection.output ?? null;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#timer?.cancel();
+    await this.#connection.close();
+  }
+
+  #start(): Connection {
+    this.#startedAt = this.#clock.monotonic();
+    let over = false;
+    return this.#connect({
+      message: (message) => {
+        if (!over && !this.#closed) this.#take(message);
+      },
+      ended: (reason) => {
+        if (over || this.#closed) return;
+        over = true;
+        this.#ended(reason);
+      },
+    });
+  }
+
+  #take(message: Message): void {
+    if (message.kind === 'response') {
+      if (message.id === this.#replayId) return void this.#replayed(message);
+      this.#open.delete(message.id);
+      if (this.#initialize?.id === message.id && !message.error) this.#handshake = this.#initialize;
+    }
+    this.#events.message(message);
+  }
+
+  get #replayId(): string {
+    return `reeve:initialize:${this.#restarts}`;
+  }
+
+  #ended(reason: string): void {
+    if (!this.#handshake) {
+      this.#closed = true;
+      return void this.#events.failed(reason);
+    }
+    this.#waiting ??= [];
+    const open = [...this.#open];
+    this.#open.clear();
+    for (const id of open) {
+      this.#events.message(
+        failureOf(id, codes.server, `the MCP server ${reason} before it answered; make the call again`),
+      );
+    }
+    const lasted = this.#clock.monotonic() - this.#startedAt;
+    if (lasted >= longEnough) this.#wait = firstWait;
+    this.#events.told(`the MCP server ${reason}; it is started again`);
+    this.#timer = this.#clock.after(this.#wait, () => this.#restart(), true);
+    this.#wait = Math.min(longestWait, this.#wait * 2);
+  }
+
+  #restart(): void {
+    this.#restarts += 1;
+    this.#forget();
+    this.#connection = this.#start();
+    const { params } = this.#handshake as Request;
+    this.#connection.send({ kind: 'request', id: this.#replayId, method: 'initialize', params });
+  }
+
+  #replayed({ error }: Response): void {
+    if (error) {
+      this.#events.told(`the MCP server refuses to go on: ${error.message}`);
+      return;
+    }
+    this.#connection.send({ kind: 'notification', method: 'notifications/initialized', params: {} });
+    this.#forget();
+    const waiting = this.#waiting ?? [];
+    this.#waiting = null;
+    for (const { message } of waiting) this.send(message);
+    this.#events.restarted();
+  }
+
+  #hold(waiting: { readonly message: Message; readonly until: number }[], message: Message): void {
+    this.#forget();
+    // Answers and notifications are of the server that ended.
+    if (message.kind !== 'request') return;
+    if (waiting.length >= maxWaiting) return void this.#refuse(message);
+    waiting.push({ message, until: this.#clock.monotonic() + patience });
+    this.#clock.after(patience, () => this.#forget());
+  }
+
+  /** Refuses what has waited too long. */
+  #forget(): void {
+    const now = this.#clock.monotonic();
+    while (this.#waiting?.[0] && this.#waiting[0].until <= now) {
+      const late = this.#waiting.shift();
+      if (late) this.#refuse(late.message);
+    }
+  }
+
+  #refuse(message: Message): void {
+    if (message.kind !== 'request') return;
+    this.#events.message(failureOf(message.id, codes.server, 'the MCP server is away; try again later'));
+  }
+}

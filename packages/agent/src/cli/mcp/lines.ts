@@ -1,0 +1,56 @@
+// Lines of text over streams of bytes, as MCP's stdio transport has them: bounded when read, and written no faster than they are taken.
+import type { Readable, Writable } from 'node:stream';
+import { maxMessage } from './message.ts';
+
+export interface LineEvents {
+  line(text: string): void;
+  /** The stream ended, or a line was too long to go on. */
+  ended(failure: Error | null): void;
+}
+
+/** Reads lines until the stream ends; empty ones are passed over. */
+export function readLines(stream: Readable, { line, ended }: LineEvents): void {
+  let parts: Buffer[] = [];
+  let size = 0;
+  let over = false;
+  const end = (failure: Error | null): void => {
+    if (over) return;
+    over = true;
+    stream.removeListener('data', take);
+    ended(failure);
+  };
+  const take = (chunk: Buffer): void => {
+    let start = 0;
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, start)) {
+      parts.push(chunk.subarray(start, at));
+      const text = (parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)).toString('utf8').trim();
+      parts = [];
+      size = 0;
+      start = at + 1;
+      if (text !== '') line(text);
+      if (over) return;
+    }
+    const rest = chunk.subarray(start);
+    if (rest.length === 0) return;
+    parts.push(rest);
+    size += rest.length;
+    if (size > maxMessage) end(new Error(`a message is larger than ${maxMessage} bytes`));
+  };
+  stream.on('data', take);
+  stream.once('end', () => end(null));
+  stream.once('close', () => end(null));
+  stream.once('error', (failure) => end(failure));
+}
+
+/** Writes lines. While the reader on the other side is slow, `source` is not read either. */
+export function lineWriter(stream: Writable, source: () => Readable | null): (text: string) => void {
+  // Whoever reads learns of the end from the streams that are read.
+  stream.on('error', () => {});
+  return (text) => {
+    if (!stream.writable || stream.write(`${text}\n`)) return;
+    const paused = source();
+    paused?.pause();
+    stream.once('drain', () => paused?.resume());
+    stream.once('close', () => paused?.resume());
+  };
+}

@@ -1,0 +1,208 @@
+// An MCP server over streamable HTTP (Model Context Protocol, "Transports"): a POST for each message, answered with JSON or a stream of events,
+// and a stream of what the server says by itself.
+import { bodyParts } from '../../body.ts';
+import { type Clock, sleep } from '../../clock.ts';
+import { rootOf } from '../../http.ts';
+import { SseParser } from '../../stream/sse.ts';
+import type { Connect, Connection, ConnectionEvents } from './connection.ts';
+import { codes, failureOf, type Id, type Message, maxMessage, readMessages, textOf } from './message.ts';
+
+export interface RemoteOptions {
+  readonly url: string;
+  /** On every request, such as the server's own authorization. */
+  readonly headers: { readonly [name: string]: string };
+  readonly clock: Clock;
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+/** How often a stream that was cut is taken up again before its request counts as failed. */
+const maxResumes = 5;
+const resumeWait = 1000;
+
+export const remoteServer =
+  (options: RemoteOptions): Connect =>
+  (events) =>
+    new RemoteConnection(options, events);
+
+class RemoteConnection implements Connection {
+  readonly #options: RemoteOptions;
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #events: ConnectionEvents;
+  readonly #closed = new AbortController();
+  /** The server's own headers, once it has answered the handshake. */
+  #session: string | null = null;
+  #version: string | null = null;
+  /** Messages leave in order up to their answers' headers only where the handshake needs it. */
+  #ready: Promise<void> = Promise.resolve();
+
+  constructor(options: RemoteOptions, events: ConnectionEvents) {
+    this.#options = options;
+    this.#fetch = options.fetch ?? globalThis.fetch;
+    this.#events = events;
+  }
+
+  send(message: Message): void {
+    const before = this.#ready;
+    const sent = before.then(() => this.#post(message));
+    if (message.kind === 'request' && message.method === 'initialize') this.#ready = sent;
+    if (message.kind === 'notification' && message.method === 'notifications/initialized') {
+      this.#ready = sent;
+      void sent.then(() => this.#listen());
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort(new Error('closed'));
+    if (this.#session === null) return;
+    const end = { method: 'DELETE', headers: this.#headers(), signal: AbortSignal.timeout(2000) };
+    await this.#fetch(this.#options.url, end).catch(() => {});
+  }
+
+  #headers(more: { readonly [name: string]: string } = {}): { [name: string]: string } {
+    return {
+      ...this.#options.headers,
+      ...(this.#session === null ? {} : { 'Mcp-Session-Id': this.#session }),
+      ...(this.#version === null ? {} : { 'MCP-Protocol-Version': this.#version }),
+      ...more,
+    };
+  }
+
+  /** Resolves when the message has been answered. Never rejects: what goes wrong is the answer. */
+  async #post(message: Message): Promise<void> {
+    try {
+      const response = await this.#fetch(this.#options.url, {
+        method: 'POST',
+        headers: this.#headers({
+          'Content-Type': 'application/json',
+          Accept: 'application/json, text/event-stream',
+        }),
+        body: textOf(message),
+        signal: this.#closed.signal,
+        redirect: 'error',
+      });
+      if (response.status === 404 && this.#session !== null) {
+        await response.body?.cancel();
+        return this.#events.ended('has forgotten the session');
+      }
+      if (!response.ok) {
+        const text = await bounded(response, this.#closed.signal).catch(() => '');
+        throw new Error(`it answered ${response.status}${text === '' ? '' : `: ${text.slice(0, 200)}`}`);
+      }
+      if (message.kind === 'request' && message.method === 'initialize') {
+        this.#session = response.headers.get('mcp-session-id');
+      }
+      await this.#answer(message, response);
+    } catch (failure) {
+      if (this.#closed.signal.aborted || message.kind !== 'request') return;
+      const root = rootOf(failure);
+      const reason = root instanceof Error ? root.message : String(root);
+      this.#events.message(
+        failureOf(message.id, codes.server, `the MCP server could not be asked: ${reason}`),
+      );
+    }
+  }
+
+  async #answer(message: Message, response: Response): Promise<void> {
+    const type = response.headers.get('content-type') ?? '';
+    if (type.startsWith('text/event-stream')) {
+      const awaited = message.kind === 'request' ? message.id : null;
+      return this.#follow(response, awaited);
+    }
+    const text = await bounded(response, this.#closed.signal);
+    if (type.startsWith('application/json') && text !== '') this.#take(text);
+    else if (message.kind === 'request') throw new Error('it answered without a message');
+  }
+
+  #take(text: string): Id[] {
+    const messages = readMessages(text);
+    for (const message of messages) {
+      const result = message.kind === 'response' ? message.result : undefined;
+      const version = (result as { readonly protocolVersion?: unknown } | null | undefined)?.protocolVersion;
+      if (this.#version === null && typeof version === 'string') this.#version = version;
+      this.#events.message(message);
+    }
+    return messages.flatMap((message) => (message.kind === 'response' ? [message.id] : []));
+  }
+
+  /** Reads a stream until it has answered the request; one that is cut before is taken up where it was. */
+  async #follow(first: Response, awaited: Id | null): Promise<void> {
+    let response = first;
+    let position: string | null = null;
+    for (let resumes = 0; ; resumes++) {
+      const failure = await this.#read(response, (id, answered) => {
+        if (id !== null && id !== '') position = id;
+        if (awaited !== null && answered.includes(awaited)) awaited = null;
+      });
+      if (awaited === null || this.#closed.signal.aborted) return;
+      if (position === null || resumes >= maxResumes)
+        throw failure ?? new Error('its stream ended before the answer');
+      await sleep(this.#options.clock, resumeWait, this.#closed.signal);
+      response = await this.#get(position);
+      if (!response.ok) throw new Error(`its stream ended, and it answered ${response.status}`);
+    }
+  }
+
+  /** @returns why the stream was cut; null when it ended */
+  async #read(
+    response: Response,
+    told: (id: string | null, answered: readonly Id[]) => void,
+  ): Promise<Error | null> {
+    const parser = new SseParser(maxMessage);
+    try {
+      if (!response.body) return null;
+      for await (const bytes of bodyParts(response.body, this.#closed.signal)) {
+        for (const { id, data } of parser.push(bytes)) told(id, data === '' ? [] : this.#take(data));
+      }
+      return null;
+    } catch (failure) {
+      return failure instanceof Error ? failure : new Error(String(failure));
+    }
+  }
+
+  #get(position: string | null): Promise<Response> {
+    return this.#fetch(this.#options.url, {
+      headers: this.#headers({
+        Accept: 'text/event-stream',
+        ...(position === null ? {} : { 'Last-Event-ID': position }),
+      }),
+      signal: this.#closed.signal,
+      redirect: 'error',
+    });
+  }
+
+  /** What the server says by itself, for as long as it offers that. */
+  async #listen(): Promise<void> {
+    let position: string | null = null;
+    while (!this.#closed.signal.aborted) {
+      try {
+        const response = await this.#get(position);
+        if (response.status === 404 && this.#session !== null)
+          return this.#events.ended('has forgotten the session');
+        if (!response.ok || !(response.headers.get('content-type') ?? '').startsWith('text/event-stream')) {
+          await response.body?.cancel();
+          // 405: there is no such stream. Other refusals may pass.
+          if (response.status < 500) return;
+        } else {
+          await this.#read(response, (id) => {
+            if (id !== null && id !== '') position = id;
+          });
+        }
+      } catch {
+        // The next attempt tells.
+      }
+      await sleep(this.#options.clock, resumeWait, this.#closed.signal).catch(() => {});
+    }
+  }
+}
+
+/** The whole text of an answer. @throws RangeError when it is too long */
+async function bounded(response: Response, signal: AbortSignal): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of response.body ? bodyParts(response.body, signal) : []) {
+    size += part.byteLength;
+    if (size > maxMessage) throw new RangeError(`an answer larger than ${maxMessage} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}

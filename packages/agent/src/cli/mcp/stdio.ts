@@ -1,0 +1,93 @@
+// The proxy for one agent that speaks over our standard input and output.
+import type { Readable, Writable } from 'node:stream';
+import type { Clock } from '../../clock.ts';
+import type { Guard } from '../../guard/guard.ts';
+import { type Connect, McpServer } from './connection.ts';
+import { lineWriter, readLines } from './lines.ts';
+import { codes, MessageError, readMessages, textOf } from './message.ts';
+import { McpSession } from './session.ts';
+
+/** What both ways to the agent need. */
+export interface ProxyParts {
+  readonly guard: Guard;
+  readonly clock: Clock;
+  readonly hide: boolean;
+  readonly connect: Connect;
+  /** For people. */
+  readonly told: (text: string) => void;
+}
+
+/** How long calls under way may still end once the agent has said its last; milliseconds. */
+const lastWords = 2000;
+
+/**
+ * Serves until the agent ends its stream, a signal ends the process, or the server fails at its start.
+ * @param onChange takes what to do when other contracts are in use
+ * @returns the exit code
+ */
+export async function serveStdio(
+  { guard, clock, hide, connect, told }: ProxyParts,
+  input: Readable,
+  output: Writable,
+  onChange: (task: () => void) => void,
+): Promise<number> {
+  const write = lineWriter(output, () => server.output);
+  let inputEnded = false;
+  const session = new McpSession({
+    guard,
+    clock,
+    hide,
+    toClient: (message) => write(textOf(message)),
+    onIdle: () => {
+      if (inputEnded) end(0);
+    },
+  });
+  let end: (code: number) => void = () => {};
+  const ended = new Promise<number>((resolve) => {
+    end = resolve;
+  });
+  const server: McpServer = new McpServer(connect, clock, {
+    message: (message) => session.fromServer(message),
+    restarted: () => session.restarted(),
+    failed: (reason) => {
+      told(`the MCP server ${reason}`);
+      end(1);
+    },
+    told,
+  });
+  session.attach(server);
+  onChange(() => session.toolsChanged());
+  readLines(input, {
+    line: (text) => {
+      try {
+        for (const message of readMessages(text)) session.fromClient(message);
+      } catch (failure) {
+        if (!(failure instanceof MessageError)) throw failure;
+        const { code, message, id } = failure;
+        write(JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } }));
+      }
+    },
+    ended: (failure) => {
+      if (failure) {
+        write(
+          JSON.stringify({
+            jsonrpc: '2.0',
+            id: null,
+            error: { code: codes.invalid, message: failure.message },
+          }),
+        );
+        return end(1);
+      }
+      // A script may end its input right behind its last request.
+      inputEnded = true;
+      if (session.size === 0) end(0);
+      else clock.after(lastWords, () => end(0), true);
+    },
+  });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end(0));
+  const code = await ended;
+  session.close();
+  await server.close();
+  input.destroy();
+  return code;
+}

@@ -1,0 +1,127 @@
+// A client's session with the proxy's own parts, in one process: a scripted client before it, a scripted server behind it, a clock by hand.
+
+import { McpServer } from '../../src/cli/mcp/connection.ts';
+import {
+  type Message,
+  type Request,
+  type Response,
+  readMessages,
+  textOf,
+} from '../../src/cli/mcp/message.ts';
+import { McpSession } from '../../src/cli/mcp/session.ts';
+import type { GuardOptions } from '../../src/guard/options.ts';
+import { Guard } from '../../src/index.ts';
+import { ManualClock, until } from '../manual-clock.ts';
+
+export type Json = { readonly [name: string]: unknown };
+
+/** What the client got, and the server. */
+export class Setting {
+  readonly clock = new ManualClock();
+  readonly guard: Guard;
+  readonly session: McpSession;
+  readonly server: McpServer;
+  /** As JSON texts. */
+  readonly got: Json[] = [];
+  readonly atServer: Json[] = [];
+  readonly told: string[] = [];
+  /** How often the server was started. */
+  starts = 0;
+  /** Ends the running server. */
+  end: (reason: string) => void = () => {};
+  /** What the server answers; undefined: nothing, for now. */
+  answer: (request: Request) => Partial<Response> | undefined;
+  #say: (message: Message) => void = () => {};
+
+  constructor(
+    yaml: string,
+    answer: (request: Request) => Partial<Response> | undefined,
+    options: GuardOptions & { readonly hide?: boolean } = {},
+  ) {
+    const { hide = false, ...own } = options;
+    this.answer = answer;
+    this.guard = Guard.fromYaml(yaml, { openTelemetry: null, ...own });
+    this.session = new McpSession({
+      guard: this.guard,
+      clock: this.clock,
+      hide,
+      toClient: (message) => this.got.push(JSON.parse(textOf(message))),
+    });
+    this.server = new McpServer(
+      (events) => {
+        this.starts += 1;
+        this.end = events.ended;
+        this.#say = events.message;
+        return {
+          send: (message) => {
+            this.atServer.push(JSON.parse(textOf(message)));
+            const [read] = readMessages(textOf(message));
+            if (read?.kind !== 'request') return;
+            const answered = this.answer(read);
+            if (answered)
+              queueMicrotask(() => events.message({ kind: 'response', id: read.id, ...answered }));
+          },
+          close: async () => {},
+        };
+      },
+      this.clock,
+      {
+        message: (message) => this.session.fromServer(message),
+        restarted: () => this.session.restarted(),
+        failed: (reason) => this.told.push(`failed: ${reason}`),
+        told: (text) => this.told.push(text),
+      },
+    );
+    this.session.attach(this.server);
+  }
+
+  /** The client says something. */
+  say(message: object): void {
+    for (const one of readMessages(JSON.stringify({ jsonrpc: '2.0', ...message })))
+      this.session.fromClient(one);
+  }
+
+  /** The server says something by itself. */
+  serve(message: object): void {
+    for (const one of readMessages(JSON.stringify({ jsonrpc: '2.0', ...message }))) this.#say(one);
+  }
+
+  /** The answer to a request of the client, once it is there. */
+  async answered(id: number | string): Promise<Json> {
+    const find = (): Json | undefined => this.got.find((one) => one.id === id && one.method === undefined);
+    await until(() => find() !== undefined, `an answer to ${id}`);
+    return find() ?? {};
+  }
+
+  /** The first message to the client of this method, once it is there. */
+  async heard(method: string): Promise<Json> {
+    const find = (): Json | undefined => this.got.find((one) => one.method === method);
+    await until(() => find() !== undefined, method);
+    return find() ?? {};
+  }
+
+  call(id: number, name: string, args: object = {}, more: object = {}): void {
+    this.say({ id, method: 'tools/call', params: { name, arguments: args, ...more } });
+  }
+
+  async greet(capabilities: object = {}): Promise<Json> {
+    const params = {
+      protocolVersion: '2025-06-18',
+      capabilities,
+      clientInfo: { name: 'tester', version: '1' },
+    };
+    this.say({ id: 'hello', method: 'initialize', params });
+    return this.answered('hello');
+  }
+}
+
+export const rules = (...contracts: string[]): string => `apiVersion: service/v1
+kind: ContractBundle
+metadata: { name: guardrails }
+defaults: { mode: enforce }
+tools: { read: { side_effect: read } }
+contracts:
+${contracts.map((one) => `  - ${one}\n`).join('')}`;
+
+export const noEnv =
+  '{ id: no-env, type: pre, tool: "*", when: { args.path: { contains: ".env" } }, then: { effect: deny, message: "secrets" } }';

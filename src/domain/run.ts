@@ -1,0 +1,215 @@
+// Runs: what the events of one session of an agent say together. A run is never written by anybody; it follows from its events, in whatever
+// order and however often they come. Pure.
+import {
+  actionOf,
+  callIndexOf,
+  classOf,
+  type DecisionClass,
+  decisionNameOf,
+  parentSessionOf,
+  policyVersionOf,
+  runIdOf,
+  sessionOf,
+} from './decision-event.ts';
+import type { EventInput } from './event.ts';
+import type { Env } from './ids.ts';
+import type { JsonObject } from './library.ts';
+import { asksForApproval, isOver, readSnapshot } from './workflow.ts';
+
+export interface RunKey {
+  readonly agentId: string;
+  readonly sessionId: string;
+}
+
+/** The place of an event among those of its run: by the agent's clock, then the index of the call, then arrival. */
+export interface Moment {
+  /** Epoch milliseconds of the agent's clock. */
+  readonly at: number;
+  readonly index: number;
+  /** Order of arrival. */
+  readonly seq: number;
+  /** Of the event, where the store cannot tell it from `seq`. */
+  readonly id?: string;
+}
+
+export interface RunEvent extends Moment {
+  readonly action: string;
+  readonly toolName: string;
+  readonly decisionName: string | null;
+  readonly mode: string;
+}
+
+type Counts = { readonly [C in DecisionClass]?: number };
+
+/** What the events of a run say, apart from what depends on the time or on approvals. */
+export interface RunFacts {
+  readonly env: Env;
+  /** The earliest time of its events. */
+  readonly startedAt: number;
+  /** The latest, none later than 5 minutes after it was received. */
+  readonly lastAt: number;
+  /** The highest place in the order of arrival that is counted. */
+  readonly appliedSeq: number;
+  /** Of the newest event. */
+  readonly runId: string | null;
+  readonly parentSessionId: string | null;
+  readonly last: RunEvent;
+  /** The newest event that is not the workflow's. */
+  readonly lastDecision: RunEvent | null;
+  /** The newest event that is. */
+  readonly lastWorkflow: RunEvent | null;
+  /** The snapshot of the newest event that carries one. */
+  readonly snapshot: (Moment & { readonly value: JsonObject }) | null;
+  /** The newest document that an event says it was judged by. */
+  readonly version: (Moment & { readonly policyVersion: string }) | null;
+  /** Events by class. */
+  readonly counts: Counts;
+  /** Events that began a call: allowed, blocked or asked for. */
+  readonly calls: number;
+}
+
+const maxAheadMs = 5 * 60_000;
+const beginsCall = new Set(['call_allowed', 'call_blocked', 'call_asked']);
+
+/** Below 0 when `a` comes before `b`. */
+export const compareMoments = (a: Moment, b: Moment): number =>
+  a.at - b.at || a.index - b.index || a.seq - b.seq;
+
+const newer = <M extends Moment>(a: M | null, b: M | null): M | null => {
+  if (a === null || b === null) return a ?? b;
+  return compareMoments(a, b) >= 0 ? a : b;
+};
+
+type FactsPlace = Pick<Moment, 'seq' | 'id'>;
+
+/** What one event says. `seq` is its place in the order of arrival. */
+export function factsOf(
+  event: EventInput,
+  { env, receivedAt, seq, id }: FactsPlace & { readonly env: Env; readonly receivedAt: number },
+): RunFacts {
+  const place = id === undefined ? { seq } : { seq, id };
+  const moment: Moment = { at: event.timestamp, index: callIndexOf(event), ...place };
+  const action = actionOf(event.verdict);
+  const found = classOf(action);
+  const last: RunEvent = {
+    ...moment,
+    action,
+    toolName: event.tool_name,
+    decisionName: decisionNameOf(event),
+    mode: event.mode,
+  };
+  const workflow = event.payload?.workflow;
+  const policyVersion = policyVersionOf(event);
+  return {
+    env,
+    startedAt: event.timestamp,
+    lastAt: Math.min(event.timestamp, receivedAt + maxAheadMs),
+    appliedSeq: seq,
+    runId: runIdOf(event),
+    parentSessionId: parentSessionOf(event),
+    last,
+    lastDecision: found === 'workflow' ? null : last,
+    lastWorkflow: found === 'workflow' ? last : null,
+    snapshot: readSnapshot(workflow) === null ? null : { ...moment, value: workflow as JsonObject },
+    version: policyVersion === null ? null : { ...moment, policyVersion },
+    counts: { [found]: 1 },
+    calls: beginsCall.has(action) ? 1 : 0,
+  };
+}
+
+/** What both say together. In whatever order facts are joined, the result is the same. No event may be in both. */
+export function joinFacts(a: RunFacts, b: RunFacts): RunFacts {
+  const last = compareMoments(a.last, b.last) >= 0 ? a : b;
+  const counts: { [C in DecisionClass]?: number } = { ...a.counts };
+  for (const [name, count] of Object.entries(b.counts)) {
+    const one = name as DecisionClass;
+    counts[one] = (counts[one] ?? 0) + count;
+  }
+  return {
+    env: last.env,
+    startedAt: Math.min(a.startedAt, b.startedAt),
+    lastAt: Math.max(a.lastAt, b.lastAt),
+    appliedSeq: Math.max(a.appliedSeq, b.appliedSeq),
+    runId: last.runId,
+    parentSessionId: last.parentSessionId,
+    last: last.last,
+    lastDecision: newer(a.lastDecision, b.lastDecision),
+    lastWorkflow: newer(a.lastWorkflow, b.lastWorkflow),
+    snapshot: newer(a.snapshot, b.snapshot),
+    version: newer(a.version, b.version),
+    counts,
+    calls: a.calls + b.calls,
+  };
+}
+
+/** What the events of several sessions of one agent say, by session; those of none are left out. */
+export function factsBySession(
+  events: readonly (EventInput | null)[],
+  batch: { readonly env: Env; readonly receivedAt: number },
+  placeOf: (index: number) => FactsPlace,
+): Map<string, RunFacts> {
+  const found = new Map<string, RunFacts>();
+  for (const [index, event] of events.entries()) {
+    const session = event && sessionOf(event);
+    if (!event || session === null) continue;
+    const facts = factsOf(event, { ...batch, ...placeOf(index) });
+    const before = found.get(session);
+    found.set(session, before ? joinFacts(before, facts) : facts);
+  }
+  return found;
+}
+
+/** The same facts, each place in the order of arrival moved by `base`. */
+export function placedAt(facts: RunFacts, base: number): RunFacts {
+  const move = <M extends Moment>(moment: M): M => ({ ...moment, seq: moment.seq + base });
+  const moveOrNull = <M extends Moment>(moment: M | null): M | null => moment && move(moment);
+  return {
+    ...facts,
+    appliedSeq: facts.appliedSeq + base,
+    last: move(facts.last),
+    lastDecision: moveOrNull(facts.lastDecision),
+    lastWorkflow: moveOrNull(facts.lastWorkflow),
+    snapshot: moveOrNull(facts.snapshot),
+    version: moveOrNull(facts.version),
+  };
+}
+
+/** How a run stands by its events alone, whatever the time. `asking`: its workflow waits for a person. */
+export type Standing = 'asking' | 'completed' | 'blocked' | 'open';
+
+export const runStatuses = ['active', 'approval_pending', 'blocked', 'completed', 'stale'] as const;
+export type RunStatus = (typeof runStatuses)[number];
+
+const refusals = new Set(['call_blocked', 'call_approval_blocked', 'call_approval_timeout']);
+
+/** The first that holds: the workflow asks, it is over, the newest decision refuses or the workflow is blocked, open. */
+export function standingOf({ lastDecision, lastWorkflow, snapshot }: RunFacts): Standing {
+  const workflow = snapshot && readSnapshot(snapshot.value);
+  if (snapshot && workflow) {
+    const wentOn = lastDecision !== null && compareMoments(lastDecision, snapshot) > 0;
+    if (asksForApproval(workflow) && !wentOn) return 'asking';
+  }
+  if (lastWorkflow?.action === 'workflow_completed' || (workflow && isOver(workflow))) return 'completed';
+  const refused = lastDecision?.mode !== 'observe' && refusals.has(lastDecision?.action ?? '');
+  return refused || (workflow && workflow.blockedReason !== null) ? 'blocked' : 'open';
+}
+
+export interface StatusTime {
+  readonly now: number;
+  /** Milliseconds without activity after which an open run is stale. */
+  readonly staleAfterMs: number;
+}
+
+/**
+ * The status as a reader sees it. The first that holds: somebody must decide, completed, blocked, stale, active.
+ * @param pendingApprovals approvals of the run that wait for a decision
+ */
+export function runStatus(
+  run: { readonly standing: Standing; readonly lastActivityAt: number },
+  pendingApprovals: number,
+  { now, staleAfterMs }: StatusTime,
+): RunStatus {
+  if (pendingApprovals > 0 || run.standing === 'asking') return 'approval_pending';
+  if (run.standing === 'completed' || run.standing === 'blocked') return run.standing;
+  return run.lastActivityAt < now - staleAfterMs ? 'stale' : 'active';
+}

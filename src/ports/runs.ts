@@ -1,0 +1,60 @@
+// Store port of runs: what the events of a session of an agent say together. Nobody writes one: EventStore.ingest does, and the changes of an
+// approval that names a session, which make a run where there is none and move its activity, never back.
+import type { Approval } from '../domain/approval.ts';
+import type { Env } from '../domain/ids.ts';
+import type { RunFacts, RunKey, RunStatus, Standing, StatusTime } from '../domain/run.ts';
+import type { Page, PageRequest } from './page.ts';
+
+export interface Run extends RunKey {
+  readonly env: Env;
+  readonly startedAt: number;
+  /** The latest of its events (none later than 5 minutes after receipt) and of what became of its approvals. */
+  readonly lastActivityAt: number;
+  readonly standing: Standing;
+  /** Null while there are approvals alone. */
+  readonly facts: RunFacts | null;
+  /** Of the newest event, and of the one that carried the snapshot; null without one. */
+  readonly lastEventId: string | null;
+  readonly snapshotEventId: string | null;
+  /** Approvals that wait for a decision. */
+  readonly pendingApprovals: number;
+  /** The one that has waited longest, without its arguments. */
+  readonly oldestPending: Approval | null;
+  /** It is the sample run. */
+  readonly sample: boolean;
+}
+
+export interface RunFilter {
+  /** Null: every environment. */
+  readonly env: Env | null;
+  readonly agentId?: string;
+  readonly sessionId?: string;
+  /** One of these; absent: any. */
+  readonly statuses?: readonly RunStatus[];
+}
+
+/** A run as the health of its agent needs it. */
+export interface RunGlance extends RunKey {
+  readonly standing: Standing;
+  readonly lastActivityAt: number;
+  readonly pendingApprovals: number;
+}
+
+export interface RunStore {
+  /** By last activity, newest first, then by agent and session. */
+  list(
+    tenantId: string,
+    filter: RunFilter,
+    page: PageRequest,
+    time: StatusTime,
+  ): Promise<Page<Run> & { readonly total: number }>;
+  get(tenantId: string, key: RunKey, now: number): Promise<Run | null>;
+  /** Runs of these agents with activity since `since`, newest first, at most `limit` an agent. The sample run is none of them. */
+  recent(
+    tenantId: string,
+    agentIds: readonly string[],
+    since: number,
+    limit: number,
+    now: number,
+  ): Promise<readonly RunGlance[]>;
+}
