@@ -4,6 +4,7 @@ import { hubKinds } from '../actors/kinds.ts';
 import type { ActorPorts } from '../actors/ports.ts';
 import type { HubKinds } from '../actors/protocol.ts';
 import { createActors } from '../actors/runtime/system.ts';
+import { createAiModels } from '../adapters/ai/index.ts';
 import { createJwts } from '../adapters/jose/jwts.ts';
 import { createLocalBroadcast } from '../adapters/local/broadcast.ts';
 import { createLocalJobs } from '../adapters/local/jobs.ts';
@@ -115,6 +116,7 @@ const settings: Settings = {
     rulesetKinds: ['Ruleset'],
     signatureEncoding: 'hex',
   },
+  aiPrices: {},
   chatBotUrl: 'http://127.0.0.1:9',
   chatBotSecretHeaders: ['x-chat-bot-secret-token', 'x-telegram-bot-api-secret-token'],
   quotas: { sessionBytes: 1 << 28, sessionKeys: 1_000_000, largeArgsBytes: 1 << 30, largeArgsDays: 90 },
@@ -201,8 +203,14 @@ export async function makeHub(
     requestLimits: limits,
     registrar,
     ruleSets,
-    jwts: createJwts(),
     outbound,
+    models: createAiModels(outbound, {
+      hosted_a: 'http://localhost:1',
+      hosted_b: 'http://localhost:1',
+      router: 'http://localhost:1',
+      local: 'http://localhost:1',
+    }),
+    jwts: createJwts(),
     messengers,
     clock,
     secrets,

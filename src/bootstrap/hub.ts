@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
+import { createAiModels } from '../../adapters/ai/index.ts';
 import { createJwts } from '../../adapters/jose/jwts.ts';
 import { createMessengers } from '../../adapters/messengers/messengers.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
@@ -139,8 +140,9 @@ export async function startHub(config: Config): Promise<RunningHub> {
     requestLimits: parts.requestLimits,
     registrar: parts.registrar,
     ruleSets,
-    jwts: createJwts(),
     outbound,
+    models: createAiModels(outbound, config.aiAddresses),
+    jwts: createJwts(),
     messengers: createMessengers({ ...config, ...config.wire, outbound, clock, version }),
     clock,
     secrets,
