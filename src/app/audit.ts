@@ -83,3 +83,11 @@ export const recorder =
       summary: `The ${words} ${name.slice(0, 200)} was ${became.replaceAll('_', ' ')}.`,
     });
   };
+
+/** An upload of a document, as a bundle of the console or as a ruleset. */
+export const uploaded = (subject: 'bundle' | 'ruleset', name: string): Happening => ({
+  action: `${subject}.uploaded`,
+  subject: { id: name, name },
+  summary: `A version of ${name} was uploaded.`,
+  fromAnswer: { version: 'version', revision_hash: 'revisionHash' },
+});

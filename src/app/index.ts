@@ -17,6 +17,7 @@ import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
+import { createRulesets, type Rulesets } from './rulesets.ts';
 import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
 /** The use cases, a name per noun. */
@@ -24,6 +25,7 @@ export interface App {
   readonly accounts: Accounts;
   readonly assignmentRules: AssignmentRules;
   readonly logins: Logins;
+  readonly rulesets: Rulesets;
   readonly auditLog: AuditLog;
   readonly bundles: Bundles;
   readonly compositions: Compositions;
@@ -57,6 +59,7 @@ export function createApp(ports: AppPorts): App {
     fleet: createFleet(ports),
     people: createPeople(ports),
     auditLog: createAuditLog(ports),
+    rulesets: createRulesets({ ...ports, inspector, deployments }),
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: null }),
     toolSettings: createToolSettings(ports),
