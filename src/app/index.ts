@@ -2,6 +2,10 @@
 import { type Accounts, createAccounts } from './accounts.ts';
 import { createAssembler } from './assembly.ts';
 import { type AssignmentRules, createAssignmentRules } from './assignment-rules.ts';
+import { createAiAccess } from './ai-access.ts';
+import { type AiSettings, createAiSettings } from './ai-settings.ts';
+import { createAssembler } from './assembly.ts';
+import { type Assistant, createAssistant } from './assistant.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { type Bundles, createBundles } from './bundles.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
@@ -38,10 +42,13 @@ export interface App {
   readonly inspector: Inspector;
   readonly eventExports: EventExports;
   readonly toolSettings: ToolSettings;
+  readonly aiSettings: AiSettings;
+  readonly assistant: Assistant;
 }
 
 export function createApp(ports: AppPorts): App {
   const inspector = createInspector(ports);
+  const access = createAiAccess(ports);
   const deployments = createDeployments({ ...ports, inspector });
   const assembler = createAssembler(ports);
   const releases = createReleases({ ...ports, deployments, inspector });
@@ -63,5 +70,7 @@ export function createApp(ports: AppPorts): App {
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: null }),
     toolSettings: createToolSettings(ports),
+    aiSettings: createAiSettings({ ...ports, access }),
+    assistant: createAssistant({ ...ports, access, inspector }),
   };
 }
