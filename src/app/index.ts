@@ -1,10 +1,9 @@
 // All use cases, made once with their ports.
 import { type Accounts, createAccounts } from './accounts.ts';
-import { createAssembler } from './assembly.ts';
-import { type AssignmentRules, createAssignmentRules } from './assignment-rules.ts';
 import { createAiAccess } from './ai-access.ts';
 import { type AiSettings, createAiSettings } from './ai-settings.ts';
-import { createAssembler } from './assembly.ts';
+import { createAssembler, createAssembler } from './assembly.ts';
+import { type AssignmentRules, createAssignmentRules } from './assignment-rules.ts';
 import { type Assistant, createAssistant } from './assistant.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { type Bundles, createBundles } from './bundles.ts';
