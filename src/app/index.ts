@@ -2,7 +2,7 @@
 import { type Accounts, createAccounts } from './accounts.ts';
 import { createAiAccess } from './ai-access.ts';
 import { type AiSettings, createAiSettings } from './ai-settings.ts';
-import { createAssembler, createAssembler } from './assembly.ts';
+import { createAssembler } from './assembly.ts';
 import { type AssignmentRules, createAssignmentRules } from './assignment-rules.ts';
 import { type Assistant, createAssistant } from './assistant.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
