@@ -1,7 +1,9 @@
 // The messages of the three actor kinds: what handlers and edges may say to them. Bodies are plain JSON.
+
 import type { AssignmentRule, DriftStatus, Tags } from '../src/domain/agent.ts';
 import type { Approval, Decision } from '../src/domain/approval.ts';
 import type { Resolution } from '../src/domain/assignment.ts';
+import type { AuditActor, AuditNote } from '../src/domain/audit.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
 import { HubError } from '../src/domain/error.ts';
 import { type Env, isEnv } from '../src/domain/ids.ts';
@@ -100,12 +102,14 @@ export type EnvironmentMessages = {
       readonly deployedBy: string;
       /** Absent from a node of an earlier version. */
       readonly forced?: boolean;
+      /** Who deploys, for the audit chain; absent: the hub itself, or whoever `deployedBy` names. */
+      readonly actor?: AuditActor;
     };
     reply: Deployment;
   };
   /** Ends the bundle's current deployment and tells dashboards; agents keep what they have. The reply is what ended; null: nothing was deployed. */
   undeploy: {
-    body: { readonly bundleName: string; readonly undeployedBy: string };
+    body: { readonly bundleName: string; readonly undeployedBy: string; readonly actor?: AuditActor };
     reply: Deployment | null;
   };
   /** Announces every current deployment again (after a rotation of the signing key). It tells itself to go on `after` a bundle's name. */
@@ -208,7 +212,8 @@ export type AgentMessages = {
   };
 };
 
-export type RuleChange =
+/** `note` is what the audit chain says of it. */
+export type RuleChange = { readonly note: AuditNote } & (
   | { readonly action: 'create'; readonly rule: AssignmentRule }
   | {
       readonly action: 'update';
@@ -217,7 +222,8 @@ export type RuleChange =
         Pick<AssignmentRule, 'priority' | 'pattern' | 'tagMatch' | 'bundleName' | 'env'>
       >;
     }
-  | { readonly action: 'delete'; readonly id: string };
+  | { readonly action: 'delete'; readonly id: string }
+);
 
 /** Key: tenant. Orders changes of assignment rules and signing keys, and tells the environments. */
 export type TenantMessages = {

@@ -1,5 +1,10 @@
 // All use cases, made once with their ports.
+import { type Accounts, createAccounts } from './accounts.ts';
+import { createAiAccess } from './ai-access.ts';
+import { type AiSettings, createAiSettings } from './ai-settings.ts';
 import { createAssembler } from './assembly.ts';
+import { type AssignmentRules, createAssignmentRules } from './assignment-rules.ts';
+import { type Assistant, createAssistant } from './assistant.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { type Bundles, createBundles } from './bundles.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
@@ -9,15 +14,21 @@ import { createEventExports, type EventExports } from './event-exports.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { createInspector, type Inspector } from './inspection.ts';
 import { createKeys, type Keys } from './keys.ts';
+import { createLogins, type Logins } from './logins.ts';
 import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
+import { createRulesets, type Rulesets } from './rulesets.ts';
 import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
 /** The use cases, a name per noun. */
 export interface App {
+  readonly accounts: Accounts;
+  readonly assignmentRules: AssignmentRules;
+  readonly logins: Logins;
+  readonly rulesets: Rulesets;
   readonly auditLog: AuditLog;
   readonly bundles: Bundles;
   readonly compositions: Compositions;
@@ -30,15 +41,21 @@ export interface App {
   readonly inspector: Inspector;
   readonly eventExports: EventExports;
   readonly toolSettings: ToolSettings;
+  readonly aiSettings: AiSettings;
+  readonly assistant: Assistant;
 }
 
 export function createApp(ports: AppPorts): App {
   const inspector = createInspector(ports);
+  const access = createAiAccess(ports);
   const deployments = createDeployments({ ...ports, inspector });
   const assembler = createAssembler(ports);
   const releases = createReleases({ ...ports, deployments, inspector });
   const rollouts = createRollouts({ ...ports, assembler, releases, inspector });
   return {
+    accounts: createAccounts(ports),
+    assignmentRules: createAssignmentRules(ports),
+    logins: createLogins(ports),
     deployments,
     inspector,
     bundles: createBundles({ ...ports, inspector }),
@@ -48,8 +65,11 @@ export function createApp(ports: AppPorts): App {
     fleet: createFleet(ports),
     people: createPeople(ports),
     auditLog: createAuditLog(ports),
+    rulesets: createRulesets({ ...ports, inspector, deployments }),
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: null }),
     toolSettings: createToolSettings(ports),
+    aiSettings: createAiSettings({ ...ports, access }),
+    assistant: createAssistant({ ...ports, access, inspector }),
   };
 }
