@@ -4,9 +4,11 @@ import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { type Bundles, createBundles } from './bundles.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
+import { type Coverage, createCoverage } from './coverage.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createEventExports, type EventExports } from './event-exports.ts';
 import { createFleet, type Fleet } from './fleet.ts';
+import { createHistories, type Histories } from './history.ts';
 import { createInspector, type Inspector } from './inspection.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
@@ -14,6 +16,8 @@ import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
+import { createRulings } from './rulings.ts';
+import { createStatistics, type Statistics } from './statistics.ts';
 import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
 /** The use cases, a name per noun. */
@@ -22,7 +26,10 @@ export interface App {
   readonly bundles: Bundles;
   readonly compositions: Compositions;
   readonly contracts: Contracts;
+  readonly coverage: Coverage;
   readonly deployments: Deployments;
+  readonly histories: Histories;
+  readonly statistics: Statistics;
   readonly fleet: Fleet;
   readonly people: People;
   readonly keys: Keys;
@@ -38,7 +45,11 @@ export function createApp(ports: AppPorts): App {
   const assembler = createAssembler(ports);
   const releases = createReleases({ ...ports, deployments, inspector });
   const rollouts = createRollouts({ ...ports, assembler, releases, inspector });
+  const rulings = createRulings(ports);
   return {
+    coverage: createCoverage({ ...ports, rulings }),
+    histories: createHistories({ ...ports, rulings }),
+    statistics: createStatistics(ports),
     deployments,
     inspector,
     bundles: createBundles({ ...ports, inspector }),
