@@ -2,6 +2,7 @@
 import type { AssignmentRule, DriftStatus, Tags } from '../src/domain/agent.ts';
 import type { Approval, Decision } from '../src/domain/approval.ts';
 import type { Resolution } from '../src/domain/assignment.ts';
+import type { AuditActor } from '../src/domain/audit.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
 import { HubError } from '../src/domain/error.ts';
 import { type Env, isEnv } from '../src/domain/ids.ts';
@@ -100,18 +101,29 @@ export type EnvironmentMessages = {
       readonly deployedBy: string;
       /** Absent from a node of an earlier version. */
       readonly forced?: boolean;
+      /** Who deploys, for the audit chain; absent: the hub itself, or whoever `deployedBy` names. */
+      readonly actor?: AuditActor;
     };
     reply: Deployment;
   };
   /** Ends the bundle's current deployment and tells dashboards; agents keep what they have. The reply is what ended; null: nothing was deployed. */
   undeploy: {
-    body: { readonly bundleName: string; readonly undeployedBy: string };
+    body: { readonly bundleName: string; readonly undeployedBy: string; readonly actor?: AuditActor };
     reply: Deployment | null;
   };
   /** Announces every current deployment again (after a rotation of the signing key). It tells itself to go on `after` a bundle's name. */
   reannounce: { body: { readonly after: string } | null; reply: null };
   /** Stores a pending approval, sets its timer and announces it. `approval.id` makes a repeat harmless. */
-  requestApproval: { body: { readonly approval: Approval }; reply: Approval };
+  requestApproval: {
+    body: {
+      readonly approval: Approval;
+      /** What tells requests apart; absent where a repeat is told by the id. The same within 10 s may be answered with the first one's approval. */
+      readonly fingerprint?: string;
+    };
+    reply: Approval;
+  };
+  /** Its agent has read it by its id, so that the answer to its request was not lost. */
+  approvalRead: { body: { readonly id: string }; reply: null };
   /** Decides, and announces that. Throws not_found (unknown id) or conflict (not pending, or past its deadline). */
   decideApproval: { body: { readonly id: string; readonly decision: Decision }; reply: Approval };
   /** Times out a due approval, and announces that once. The reply says whether this call did it. */

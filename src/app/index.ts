@@ -1,5 +1,8 @@
 // All use cases, made once with their ports.
+import { createAiAccess } from './ai-access.ts';
+import { type AiSettings, createAiSettings } from './ai-settings.ts';
 import { createAssembler } from './assembly.ts';
+import { type Assistant, createAssistant } from './assistant.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { type Bundles, createBundles } from './bundles.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
@@ -16,12 +19,14 @@ import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
+import { createRulesets, type Rulesets } from './rulesets.ts';
 import { createRulings } from './rulings.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
 import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
 /** The use cases, a name per noun. */
 export interface App {
+  readonly rulesets: Rulesets;
   readonly auditLog: AuditLog;
   readonly bundles: Bundles;
   readonly compositions: Compositions;
@@ -37,10 +42,13 @@ export interface App {
   readonly inspector: Inspector;
   readonly eventExports: EventExports;
   readonly toolSettings: ToolSettings;
+  readonly aiSettings: AiSettings;
+  readonly assistant: Assistant;
 }
 
 export function createApp(ports: AppPorts): App {
   const inspector = createInspector(ports);
+  const access = createAiAccess(ports);
   const deployments = createDeployments({ ...ports, inspector });
   const assembler = createAssembler(ports);
   const releases = createReleases({ ...ports, deployments, inspector });
@@ -59,8 +67,11 @@ export function createApp(ports: AppPorts): App {
     fleet: createFleet(ports),
     people: createPeople(ports),
     auditLog: createAuditLog(ports),
+    rulesets: createRulesets({ ...ports, inspector, deployments }),
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: null }),
     toolSettings: createToolSettings(ports),
+    aiSettings: createAiSettings({ ...ports, access }),
+    assistant: createAssistant({ ...ports, access, inspector }),
   };
 }

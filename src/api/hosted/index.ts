@@ -3,8 +3,11 @@ import { routes } from '../route.ts';
 import { hostedAuditRoutes } from './audit.ts';
 import { hostedKeyRoutes } from './keys.ts';
 
+import { hostedRulesetRoutes } from './rulesets.ts';
+
 export const hostedApi = routes({
   ...hostedKeyRoutes,
+  ...hostedRulesetRoutes,
   ...hostedAuditRoutes,
 });
 

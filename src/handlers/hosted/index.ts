@@ -3,8 +3,10 @@ import type { hostedApi } from '../../api/hosted/index.ts';
 import type { Handlers } from '../console/hub.ts';
 import { hostedAudit } from './audit.ts';
 import { hostedKeys } from './keys.ts';
+import { hostedRulesets } from './rulesets.ts';
 
 export const hostedHandlers: Handlers<typeof hostedApi> = {
   ...hostedKeys,
+  ...hostedRulesets,
   ...hostedAudit,
 };
