@@ -1,7 +1,9 @@
 // All use cases, made once with their ports.
+import { type Accounts, createAccounts } from './accounts.ts';
 import { createAiAccess } from './ai-access.ts';
 import { type AiSettings, createAiSettings } from './ai-settings.ts';
 import { createAssembler } from './assembly.ts';
+import { type AssignmentRules, createAssignmentRules } from './assignment-rules.ts';
 import { type Assistant, createAssistant } from './assistant.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { type Bundles, createBundles } from './bundles.ts';
@@ -14,6 +16,7 @@ import { createFleet, type Fleet } from './fleet.ts';
 import { createHistories, type Histories } from './history.ts';
 import { createInspector, type Inspector } from './inspection.ts';
 import { createKeys, type Keys } from './keys.ts';
+import { createLogins, type Logins } from './logins.ts';
 import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
@@ -26,6 +29,9 @@ import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
 /** The use cases, a name per noun. */
 export interface App {
+  readonly accounts: Accounts;
+  readonly assignmentRules: AssignmentRules;
+  readonly logins: Logins;
   readonly rulesets: Rulesets;
   readonly auditLog: AuditLog;
   readonly bundles: Bundles;
@@ -58,6 +64,9 @@ export function createApp(ports: AppPorts): App {
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
     statistics: createStatistics(ports),
+    accounts: createAccounts(ports),
+    assignmentRules: createAssignmentRules(ports),
+    logins: createLogins(ports),
     deployments,
     inspector,
     bundles: createBundles({ ...ports, inspector }),
