@@ -1,5 +1,6 @@
 // Routes of what agents used and ran: coverage of an agent and of the fleet, and an agent's history.
 import { z } from 'zod';
+import { driftStatus } from './agents.ts';
 import { env, instant, intQuery, line, mode, text } from './fields.ts';
 import { routes } from './route.ts';
 
@@ -85,7 +86,7 @@ export const coverageRoutes = routes({
           observed: count,
           ungoverned: count,
           coverage_pct: count,
-          drift_status: z.enum(['current', 'drift', 'unknown']),
+          drift_status: driftStatus,
           last_seen: instant.nullable(),
           event_count_24h: count,
         }),

@@ -4,10 +4,7 @@ import type { AgentTags, AssignmentSource, BundleName, Environment, Instant, Mod
 export interface AgentCoverageReply {
   readonly agent_id: string;
   readonly environment: Environment | "unknown";
-  readonly time_window: {
-    readonly since: Instant;
-    readonly until: Instant;
-  };
+  readonly time_window: TimeWindow;
   readonly deployed_bundle: {
     readonly name: string;
     readonly version: number;
@@ -107,10 +104,7 @@ export interface FleetAgent {
 }
 
 export interface FleetCoverageReply {
-  readonly time_window: {
-    readonly since: Instant;
-    readonly until: Instant;
-  };
+  readonly time_window: TimeWindow;
   readonly agents: readonly ({
     readonly agent_id: string;
     readonly environment: Environment | "unknown";
@@ -119,7 +113,7 @@ export interface FleetCoverageReply {
     readonly observed: number;
     readonly ungoverned: number;
     readonly coverage_pct: number;
-    readonly drift_status: "current" | "drift" | "unknown";
+    readonly drift_status: DriftStatus;
     readonly last_seen: Instant | null;
     readonly event_count_24h: number;
   })[];
@@ -160,6 +154,11 @@ export interface ReportVersionReply {
 export interface ReportVersionRequest {
   readonly bundle_name?: BundleName | null | undefined;
   readonly policy_version: string;
+}
+
+export interface TimeWindow {
+  readonly since: Instant;
+  readonly until: Instant;
 }
 
 export interface UpdateRegistrationRequest {
