@@ -9,6 +9,7 @@ import { version as bundleVersion, deployment } from './bundles.ts';
 import { channel, channelConfig, channelFilters, channelType, delivery, deliveryStatus } from './channels.ts';
 import { detail as composition, item, updateStrategy } from './compositions.ts';
 import { detail as contract } from './contracts.ts';
+import { timeWindow } from './coverage.ts';
 import { lintFinding } from './evaluate.ts';
 import { eventBatch, eventInput, facet, manifest, outcome, rejected, stored } from './events.ts';
 import {
@@ -76,6 +77,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   AuditEvent: stored,
   AuditEventOutcome: outcome,
   EventFacet: facet,
+  TimeWindow: timeWindow,
   RejectedEvent: rejected,
   AgentManifest: manifest,
   AgentRegistration: registration,

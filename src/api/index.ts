@@ -8,6 +8,7 @@ import { callbackRoutes } from './callbacks.ts';
 import { channelRoutes } from './channels.ts';
 import { compositionRoutes } from './compositions.ts';
 import { contractRoutes } from './contracts.ts';
+import { coverageRoutes } from './coverage.ts';
 import { evaluateRoutes } from './evaluate.ts';
 import { eventRoutes } from './events.ts';
 import { healthRoutes } from './health.ts';
@@ -39,6 +40,7 @@ export const api = routes({
   ...approvalRoutes,
   ...sessionRoutes,
   ...agentRoutes,
+  ...coverageRoutes,
   ...ruleRoutes,
   ...settingRoutes,
   ...overviewRoutes,

@@ -11,9 +11,11 @@ import { type Channels, createChannels } from './channels.ts';
 import { type ChatDecisions, createChatDecisions } from './chat-decisions.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
+import { type Coverage, createCoverage } from './coverage.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createEventExports, type EventExports } from './event-exports.ts';
 import { createFleet, type Fleet } from './fleet.ts';
+import { createHistories, type Histories } from './history.ts';
 import { createInspector, type Inspector } from './inspection.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createLogins, type Logins } from './logins.ts';
@@ -24,6 +26,8 @@ import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
 import { createRulesets, type Rulesets } from './rulesets.ts';
+import { createRulings } from './rulings.ts';
+import { createStatistics, type Statistics } from './statistics.ts';
 import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
 /** The use cases, a name per noun. */
@@ -38,7 +42,10 @@ export interface App {
   readonly chatDecisions: ChatDecisions;
   readonly compositions: Compositions;
   readonly contracts: Contracts;
+  readonly coverage: Coverage;
   readonly deployments: Deployments;
+  readonly histories: Histories;
+  readonly statistics: Statistics;
   readonly fleet: Fleet;
   readonly notifications: Notifications;
   readonly people: People;
@@ -59,7 +66,11 @@ export function createApp(ports: AppPorts): App {
   const assembler = createAssembler(ports);
   const releases = createReleases({ ...ports, deployments, inspector });
   const rollouts = createRollouts({ ...ports, assembler, releases, inspector });
+  const rulings = createRulings(ports);
   return {
+    coverage: createCoverage({ ...ports, rulings }),
+    histories: createHistories({ ...ports, rulings }),
+    statistics: createStatistics(ports),
     accounts: createAccounts(ports),
     assignmentRules: createAssignmentRules(ports),
     logins: createLogins(ports),

@@ -9,6 +9,7 @@ import { callbacks } from './callbacks.ts';
 import { channels } from './channels.ts';
 import { compositions } from './compositions.ts';
 import { contracts } from './contracts.ts';
+import { coverage } from './coverage.ts';
 import { evaluate } from './evaluate.ts';
 import { events } from './events.ts';
 import { health } from './health.ts';
@@ -39,6 +40,7 @@ export const handlers: Handlers<typeof api> = {
   ...approvals,
   ...sessions,
   ...agents,
+  ...coverage,
   ...rules,
   ...settings,
   ...overview,
