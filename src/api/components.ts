@@ -6,8 +6,10 @@ import { aiMessage, aiProvider, aiSettings, conversation } from './ai.ts';
 import { approval, askingContract } from './approvals.ts';
 import { message } from './auth.ts';
 import { version as bundleVersion, deployment } from './bundles.ts';
+import { channel, channelConfig, channelFilters, channelType, delivery, deliveryStatus } from './channels.ts';
 import { detail as composition, item, updateStrategy } from './compositions.ts';
 import { detail as contract } from './contracts.ts';
+import { timeWindow } from './coverage.ts';
 import { lintFinding } from './evaluate.ts';
 import { eventBatch, eventInput, facet, manifest, outcome, rejected, stored } from './events.ts';
 import {
@@ -75,6 +77,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   AuditEvent: stored,
   AuditEventOutcome: outcome,
   EventFacet: facet,
+  TimeWindow: timeWindow,
   RejectedEvent: rejected,
   AgentManifest: manifest,
   AgentRegistration: registration,
@@ -90,6 +93,12 @@ export const components: { readonly [name: string]: z.ZodType } = {
   AiProvider: aiProvider,
   AiMessage: aiMessage,
   AiConversation: conversation,
+  NotificationChannel: channel,
+  ChannelType: channelType,
+  ChannelConfig: channelConfig,
+  ChannelFilters: channelFilters,
+  Delivery: delivery,
+  DeliveryStatus: deliveryStatus,
   StorageState: storageState,
   StoreConnection: link,
   ...hostedComponents,

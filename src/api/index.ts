@@ -4,8 +4,11 @@ import { aiRoutes } from './ai.ts';
 import { approvalRoutes } from './approvals.ts';
 import { authRoutes } from './auth.ts';
 import { bundleRoutes } from './bundles.ts';
+import { callbackRoutes } from './callbacks.ts';
+import { channelRoutes } from './channels.ts';
 import { compositionRoutes } from './compositions.ts';
 import { contractRoutes } from './contracts.ts';
+import { coverageRoutes } from './coverage.ts';
 import { evaluateRoutes } from './evaluate.ts';
 import { eventRoutes } from './events.ts';
 import { healthRoutes } from './health.ts';
@@ -37,10 +40,13 @@ export const api = routes({
   ...approvalRoutes,
   ...sessionRoutes,
   ...agentRoutes,
+  ...coverageRoutes,
   ...ruleRoutes,
   ...settingRoutes,
   ...overviewRoutes,
   ...aiRoutes,
+  ...channelRoutes,
+  ...callbackRoutes,
   ...streamRoutes,
 });
 

@@ -5,7 +5,7 @@ import type { Principal } from '../domain/principal.ts';
 import type { User } from '../domain/tenant.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
-import { noted } from './audit.ts';
+import { recorder } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 import { requireRoom } from './rate-limit.ts';
 
@@ -50,6 +50,7 @@ type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'secrets' | 'clock' | 'limit
 
 export function createPeople(ports: Ports): People {
   const { store, broadcast, secrets, clock, limits } = ports;
+  const recorded = recorder(ports, 'user');
   const { tenants, logins } = store;
 
   /** First in the store, so that a node which hears of it and looks finds none. */
@@ -82,12 +83,7 @@ export function createPeople(ports: Ports): People {
       const { tenantId } = principal;
       const passwordHash = await secrets.hashPassword(password);
       const user = { id: secrets.uuid(), tenantId, email, passwordHash, isAdmin, createdAt: clock.now() };
-      const added = await noted(ports, principal, {
-        action: 'user.created',
-        subject: { id: user.id, name: email },
-        summary: `${email} was added${isAdmin ? ' as an admin' : ''}`,
-        details: { is_admin: isAdmin },
-      }).tenants.addUser(user);
+      const added = await recorded(principal, 'created', user.id, email).tenants.addUser(user);
       if (added === 'created') return user;
       if (added === 'no_tenant') throw notFound('Tenant not found.');
       throw new HubError('conflict', 'A user with this e-mail exists already.');
@@ -99,26 +95,18 @@ export function createPeople(ports: Ports): People {
       const before = await tenants.userById(userId);
       // Nothing changes, and nothing is recorded.
       if (before?.tenantId === tenantId && before.isAdmin === isAdmin) return before;
-      const changing = noted(ports, principal, {
-        action: 'user.updated',
-        subject: { id: userId, name: before?.email ?? null },
-        summary: `${before?.email} is ${isAdmin ? 'an admin' : 'an admin no more'}`,
-        details: { is_admin: isAdmin },
-      });
-      const user = changed(await changing.tenants.setAdmin(tenantId, userId, isAdmin));
+      const what = isAdmin ? 'made_admin' : 'made_member';
+      const noting = recorded(principal, what, userId, before?.email);
+      const user = changed(await noting.tenants.setAdmin(tenantId, userId, isAdmin));
       if (!isAdmin) await endLogins(userId);
       return user;
     },
 
     async remove(principal, userId) {
       requireRole(principal, 'admin');
-      const before = await tenants.userById(userId);
-      const removing = noted(ports, principal, {
-        action: 'user.deleted',
-        subject: { id: userId, name: before?.email ?? null },
-        summary: `${before?.email} was removed`,
-      });
-      const user = changed(await removing.tenants.removeUser(principal.tenantId, userId));
+      const user = changed(
+        await recorded(principal, 'removed', userId).tenants.removeUser(principal.tenantId, userId),
+      );
       await endLogins(user.id);
     },
 
@@ -137,12 +125,8 @@ export function createPeople(ports: Ports): People {
       }
       await limits.takeBack(name);
       const passwordHash = await secrets.hashPassword(newPassword);
-      const changing = noted(ports, principal, {
-        action: 'user.password_changed',
-        subject: { id: user.id, name: user.email },
-        summary: `${user.email} changed their password`,
-      });
-      if (!(await changing.tenants.setPassword(user.id, user.passwordHash, passwordHash))) {
+      const noting = recorded(principal, 'given_a_new_password', user.id, user.email);
+      if (!(await noting.tenants.setPassword(user.id, user.passwordHash, passwordHash))) {
         throw new HubError('conflict', 'The password was changed meanwhile. Sign in again.');
       }
       await endLogins(user.id, tokenHash);

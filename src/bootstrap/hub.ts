@@ -4,6 +4,7 @@ import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
 import { createAiModels } from '../../adapters/ai/index.ts';
 import { createJwts } from '../../adapters/jose/jwts.ts';
+import { createMessengers } from '../../adapters/messengers/messengers.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { maxConnections } from '../../adapters/node/descriptors.ts';
 import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
@@ -22,7 +23,6 @@ import { RuleSets } from '../domain/assignment.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import type { Hub, NodeHealth, SetupToken } from '../handlers/console/hub.ts';
 import { handlers } from '../handlers/console/index.ts';
-import { bootstrapFromEnvironment, ensureSigningKeys, printedSetupToken } from '../handlers/console/setup.ts';
 import { streamHandlers } from '../handlers/console/streams.ts';
 import { hostedHandlers } from '../handlers/hosted/index.ts';
 import { isLoopback, proxyTest } from '../http/address.ts';
@@ -37,11 +37,13 @@ import { bind, createPipeline } from '../http/pipeline.ts';
 import type { Server } from '../http/server.ts';
 import { createStaticFiles } from '../http/static-files.ts';
 import { startHousekeeping } from '../jobs/housekeeping.ts';
+import { workNotifications } from '../jobs/notifications.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
 import { version } from '../version.ts';
 import { openCluster } from './cluster.ts';
 import { openEmbedded } from './embedded.ts';
+import { bootstrapFromEnvironment, printedSetupToken } from './first-admin.ts';
 import { checkMaster } from './master.ts';
 import { nodeMetrics } from './node-metrics.ts';
 import { chooseServer } from './server.ts';
@@ -154,13 +156,15 @@ export async function startHub(config: Config): Promise<RunningHub> {
     outbound,
     models: createAiModels(outbound, config.aiAddresses),
     jwts: createJwts(),
+    messengers: createMessengers({ ...config, ...config.wire, outbound, clock, version }),
     clock,
     secrets,
     log,
     health,
     settings: { ...config, version, setupToken },
   };
-  const hub: Hub = { ...ports, app: createApp(ports), openApi: () => openApi };
+  const app = createApp(ports);
+  const hub: Hub = { ...ports, app, openApi: () => openApi };
   const streams = streamHandlers(hub, parts.node);
   const callers = createCallers({
     keys: store.keys,
@@ -228,6 +232,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     openApiPublic: config.openApiPublic,
     files: createStaticFiles(readStaticFolder(consoleFolder)),
   });
+  workNotifications(jobs, app);
   const house = startHousekeeping(jobs, {
     store,
     clock,
@@ -255,8 +260,8 @@ export async function startHub(config: Config): Promise<RunningHub> {
   }
 
   try {
-    if (config.admin) await bootstrapFromEnvironment(hub, config.admin);
-    await ensureSigningKeys(hub);
+    if (config.admin) await bootstrapFromEnvironment(hub.app.accounts, log, config.admin);
+    await hub.app.accounts.ensureSigningKeys();
     await parts.begin();
     server = await chosen.start({
       host: config.host,

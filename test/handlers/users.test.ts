@@ -149,9 +149,9 @@ it('leave a record of who changed what, and none of what changed nothing', async
   const filter = { from: null, to: null, actor: null, actions: null, subjects: ['user'] as const };
   const found = await t.hub.store.audit.feed(admin.tenantId, filter, null, 20);
   expect(found.map(({ entry }) => entry.action_type)).toEqual([
-    'user.deleted',
-    'user.password_changed',
-    'user.updated',
+    'user.removed',
+    'user.given_a_new_password',
+    'user.made_admin',
     'user.created',
   ]);
   expect(JSON.stringify(found)).not.toMatch(/scrypt|horse/);

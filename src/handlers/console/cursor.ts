@@ -13,7 +13,8 @@ export interface CursorScope {
     | 'agents'
     | 'approvals'
     | 'rollout'
-    | `audit-${string}`;
+    | `audit-${string}`
+    | 'coverage';
 }
 
 const prefixOf = ({ tenantId, list }: CursorScope): string => `${tenantId} ${list} `;

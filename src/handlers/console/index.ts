@@ -5,8 +5,11 @@ import { ai } from './ai.ts';
 import { approvals } from './approvals.ts';
 import { auth } from './auth.ts';
 import { bundles } from './bundles.ts';
+import { callbacks } from './callbacks.ts';
+import { channels } from './channels.ts';
 import { compositions } from './compositions.ts';
 import { contracts } from './contracts.ts';
+import { coverage } from './coverage.ts';
 import { evaluate } from './evaluate.ts';
 import { events } from './events.ts';
 import { health } from './health.ts';
@@ -37,8 +40,11 @@ export const handlers: Handlers<typeof api> = {
   ...approvals,
   ...sessions,
   ...agents,
+  ...coverage,
   ...rules,
   ...settings,
   ...overview,
   ...ai,
+  ...channels,
+  ...callbacks,
 };
