@@ -119,6 +119,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     versions: 'read',
     yaml: 'read',
     summaries: 'read',
+    byRevision: 'read',
     remove: 'write',
   },
   deployments: {
@@ -145,7 +146,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     purge: 'write',
     removeSample: 'write',
   },
-  runs: { list: 'read', get: 'read', recent: 'read' },
+  runs: { list: 'read', get: 'read', recent: 'read', pendingOf: 'read' },
   approvals: {
     keepArgs: 'write',
     dropArgs: 'write',

@@ -13,6 +13,7 @@ import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
+import { createRuns, type Runs } from './runs.ts';
 import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
 /** The use cases, a name per noun. */
@@ -23,6 +24,7 @@ export interface App {
   readonly deployments: Deployments;
   readonly fleet: Fleet;
   readonly people: People;
+  readonly runs: Runs;
   readonly keys: Keys;
   readonly operatorTokens: OwnTokens;
   readonly inspector: Inspector;
@@ -45,6 +47,7 @@ export function createApp(ports: AppPorts): App {
     contracts: createContracts({ ...ports, rollouts }),
     fleet: createFleet(ports),
     people: createPeople(ports),
+    runs: createRuns({ ...ports, fleet: createFleet(ports) }),
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: null }),
     toolSettings: createToolSettings(ports),

@@ -12,9 +12,10 @@ export function tooLarge(limit: number): HubError {
 
 /**
  * Query parameters; of repeated ones the last counts.
+ * @param repeatable those whose values are all kept, separated by commas
  * @throws HubError bad_request for more than 64 parameters or a bad escape
  */
-export function readQuery(query: string): { [name: string]: string } {
+export function readQuery(query: string, repeatable: readonly string[] = []): { [name: string]: string } {
   const values: { [name: string]: string } = {};
   if (query === '') return values;
   const pairs = query.split('&', maxQueryParameters + 1);
@@ -27,7 +28,9 @@ export function readQuery(query: string): { [name: string]: string } {
     const name = decodeQuery(split < 0 ? pair : pair.slice(0, split));
     // A plain object: this one name would not become a property of its own.
     if (name === '__proto__') continue;
-    values[name] = decodeQuery(split < 0 ? '' : pair.slice(split + 1));
+    const value = decodeQuery(split < 0 ? '' : pair.slice(split + 1));
+    const before = repeatable.includes(name) ? values[name] : undefined;
+    values[name] = before === undefined ? value : `${before},${value}`;
   }
   return values;
 }

@@ -1,9 +1,15 @@
 // Every table of routes of the hosted API in one.
 import { routes } from '../route.ts';
+import { hostedEventRoutes } from './events.ts';
 import { hostedKeyRoutes } from './keys.ts';
+import { hostedRunRoutes } from './runs.ts';
+import { hostedSessionRoutes } from './sessions.ts';
 
 export const hostedApi = routes({
   ...hostedKeyRoutes,
+  ...hostedEventRoutes,
+  ...hostedRunRoutes,
+  ...hostedSessionRoutes,
 });
 
 export type HostedApi = typeof hostedApi;

@@ -1,8 +1,14 @@
 // Every handler of the hosted API by operation name; a route of src/api/hosted/index.ts that lacks one does not compile.
 import type { hostedApi } from '../../api/hosted/index.ts';
 import type { Handlers } from '../console/hub.ts';
+import { hostedEvents } from './events.ts';
 import { hostedKeys } from './keys.ts';
+import { hostedRuns } from './runs.ts';
+import { hostedSessions } from './sessions.ts';
 
 export const hostedHandlers: Handlers<typeof hostedApi> = {
   ...hostedKeys,
+  ...hostedEvents,
+  ...hostedRuns,
+  ...hostedSessions,
 };
