@@ -11,6 +11,8 @@ export function benchFolder(settings: { readonly [name: string]: string } = {}) 
     HOST: '127.0.0.1',
     PORT: '0',
     LOG_LEVEL: 'warn',
+    // Compares the two servers: HTTP_SERVER=node node dist/bench/fanout.js
+    HTTP_SERVER: process.env.HTTP_SERVER ?? 'auto',
     DRAIN_SECONDS: '0',
     ...settings,
   });

@@ -1,4 +1,5 @@
-// Runs the agent library's tests on the other versions of Node that it promises to run on: node test-nodes.mjs [MAJOR...]
+// Runs, on the other versions of Node, the agent library's tests and those of the edge on Node's own HTTP server, which the hub uses where the
+// native one does not load; and the latter on this version too: node test-nodes.mjs [MAJOR...]
 // Their binaries come from the npm package `node` and are kept in node_modules/.cache. A version that cannot be had is said and left out.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -22,18 +23,27 @@ function binaryOf(major) {
     }
     return execFileSync(binary, ['--version'], { encoding: 'utf8' }).startsWith(`v${major}.`) ? binary : null;
   } catch (failure) {
-    console.warn(`The library's tests are left out on Node ${major}: ${failure.message.split('\n')[0]}`);
+    console.warn(`The tests are left out on Node ${major}: ${failure.message.split('\n')[0]}`);
     return null;
   }
 }
 
+/** The edge, and the hub's main job played against its process, on Node's own HTTP server. */
+const edge = ['--config', 'vitest.node-http.config.ts', 'test/adapters/uws', 'test/e2e/main-job.test.ts'];
+const vitest = (binary, suite) =>
+  spawnSync(binary, ['node_modules/vitest/vitest.mjs', 'run', ...suite], { stdio: 'inherit' }).status !== 0;
+
 let failed = false;
+if (asked.length === 0) {
+  console.log(`The edge on the HTTP server of Node ${own}:`);
+  failed = vitest(process.execPath, [...edge, 'test/e2e/bounds-http.test.ts', 'test/e2e/frames.test.ts']);
+}
 for (const major of majors) {
   const binary = binaryOf(major);
   if (binary === null) continue;
   console.log(`The library's tests on Node ${major}:`);
-  const suite = ['run', 'packages/agent/test', '--exclude', 'packages/agent/test/package/**'];
-  const { status } = spawnSync(binary, ['node_modules/vitest/vitest.mjs', ...suite], { stdio: 'inherit' });
-  failed ||= status !== 0;
+  failed = vitest(binary, ['packages/agent/test', '--exclude', 'packages/agent/test/package/**']) || failed;
+  console.log(`The edge on the HTTP server of Node ${major}:`);
+  failed = vitest(binary, edge) || failed;
 }
 process.exit(failed ? 1 : 0);

@@ -26,6 +26,8 @@ export interface Config extends Omit<Settings, 'version' | 'setupToken'> {
   readonly outboundAllow: readonly string[];
   /** Whether GET /api/openapi.json answers without a login or key. */
   readonly openApiPublic: boolean;
+  /** Which HTTP server is started. */
+  readonly httpServer: HttpServerChoice;
   readonly logLevel: LogLevel;
   readonly drainSeconds: number;
   /** Bytes that ingest leaves free on the disk of the embedded store; null for a part of it, 0 for none. */
@@ -80,6 +82,9 @@ function isTarget(text: string): boolean {
   const [, host = '', port = ''] = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]{1,253}):(\d{1,5})$/.exec(text) ?? [];
   return Number(port) > 0 && Number(port) < 65_536 && URL.canParse(`https://${host}:${port}`);
 }
+
+const httpServers = ['auto', 'native', 'node'] as const;
+export type HttpServerChoice = (typeof httpServers)[number];
 
 interface Environment {
   readonly [name: string]: string | undefined;
@@ -164,6 +169,8 @@ export function readConfig(env: Environment = process.env): Config {
     if (!['true', 'false', '1', '0'].includes(value)) fail(name, 'must be true or false');
     return value === 'true' || value === '1';
   };
+  const httpServer = httpServers.find((name) => name === get('HTTP_SERVER').toLowerCase());
+  if (!httpServer) fail('HTTP_SERVER', `must be one of ${httpServers.join(', ')}`);
   const logLevel = get('LOG_LEVEL').toLowerCase();
   const level = levels.find((known) => known === logLevel);
   if (!level) fail('LOG_LEVEL', `must be one of ${levels.join(', ')}`);
@@ -222,6 +229,7 @@ export function readConfig(env: Environment = process.env): Config {
     allowPrivateOutbound: flag('ALLOW_PRIVATE_OUTBOUND'),
     outboundAllow,
     openApiPublic: flag('OPENAPI_PUBLIC'),
+    httpServer: httpServer ?? 'auto',
     logLevel: level ?? 'info',
     drainSeconds: int('DRAIN_SECONDS', 0, 300),
     diskReserveBytes: reserve === '' ? null : Number(reserve),

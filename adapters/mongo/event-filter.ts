@@ -7,7 +7,7 @@ import {
   type VerdictFilter,
 } from '../../src/domain/decision-event.ts';
 import { HubError } from '../../src/domain/error.ts';
-import type { EventInput, Outcome, StoredEvent } from '../../src/domain/event.ts';
+import { type EventInput, type Outcome, policyVersionOf, type StoredEvent } from '../../src/domain/event.ts';
 import type { EventFilter } from '../../src/ports/events.ts';
 import { fromBsonText, fromText, literalPattern, toBsonText, toText } from './form.ts';
 import { idAfter, seqOf } from './uuidv7.ts';
@@ -32,6 +32,8 @@ export interface EventRow {
   readonly decisionName: string | null;
   /** payload.run_id, when it is a text; absent in what earlier versions stored. */
   readonly runId?: string;
+  /** payload.policy_version, when it is a text that could be one; absent in what earlier versions stored. */
+  readonly policyVersion?: string;
   readonly outcomes: readonly Outcome[];
   /** The call id is made of the content. */
   readonly unnamed?: true;
@@ -59,6 +61,7 @@ export function toEventRow(
   const name = event.payload?.decision_name;
   const [session, parentSession] = [sessionOf(event), parentSessionOf(event)];
   const run = event.payload?.run_id;
+  const version = policyVersionOf(event);
   return {
     _id: id,
     tenantId: batch.tenantId,
@@ -74,6 +77,7 @@ export function toEventRow(
     payload: toText(event.payload),
     decisionName: typeof name === 'string' ? toBsonText(name) : null,
     ...(typeof run === 'string' ? { runId: toBsonText(run) } : {}),
+    ...(version === null ? {} : { policyVersion: toBsonText(version) }),
     outcomes: [],
     ...(event.unnamed ? { unnamed: true as const } : {}),
     ...(event.flat ? { flat: true as const } : {}),

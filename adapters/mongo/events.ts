@@ -72,7 +72,13 @@ const valuesOf: { readonly [F in FacetName]: readonly object[] } = {
   toolName: valueIn('$toolName'),
   verdict: eachOf('$verdicts'),
   mode: valueIn('$mode'),
-  decisionName: eachOf({ $setUnion: [['$decisionName'], '$outcomes.decision_name'] }),
+  // Mapped, because one server of this protocol finds nothing by a path through a list.
+  decisionName: eachOf({
+    $setUnion: [
+      ['$decisionName'],
+      { $map: { input: '$outcomes', as: 'outcome', in: '$$outcome.decision_name' } },
+    ],
+  }),
   env: valueIn('$env'),
 };
 
@@ -289,10 +295,15 @@ export function mongoEvents(
         ...eventQuery(tenantId, { env, since, until: clock.now() }),
         sample: { $exists: false },
       };
-      const distinct = (field: string, match: object) =>
+      const distinct = (values: readonly object[], match: object) =>
         events
           .aggregate<{ readonly n: number }>(
-            [{ $match: { $and: [$match, match] } }, { $group: { _id: field } }, { $count: 'n' }],
+            [
+              { $match: { $and: [$match, match] } },
+              ...values,
+              { $group: { _id: '$value' } },
+              { $count: 'n' },
+            ],
             bounded,
           )
           .toArray();
@@ -313,8 +324,8 @@ export function mongoEvents(
             bounded,
           )
           .toArray(),
-        distinct('$decisionName', { decisionName: { $ne: null } }),
-        distinct('$agentId', { ts: { $gt: activeSince } }),
+        distinct(valuesOf.decisionName, {}),
+        distinct(valuesOf.agentId, { ts: { $gt: activeSince } }),
       ]);
       return {
         events: sums[0]?.events ?? 0,

@@ -26,6 +26,7 @@ import { mongoRuns, touchingRuns } from './runs.ts';
 import { mongoSettings } from './settings.ts';
 import { mongoSigning } from './signing.ts';
 import { mongoTenants, settle, type TenantCollections } from './tenants.ts';
+import { mongoUsage } from './usage.ts';
 import { arrivals } from './uuidv7.ts';
 
 export interface MongoOptions {
@@ -114,6 +115,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     runs: guard.guarded(
       mongoRuns(db.collection('runs'), db.collection('events'), db.collection('approvals'), clock),
     ),
+    usage: guard.guarded(mongoUsage(db.collection('events'))),
     approvals: guard.guarded(
       touchingRuns(
         mongoApprovals(db.collection('approvals'), db.collection('approvalArgs'), arrival, clock),

@@ -1,4 +1,4 @@
-// Histogram, facets and counts of events: from the summaries where they suffice, else from the bodies. Runs on the reader, in steps.
+// Histogram, facets and counts of events: from tallies and summaries where they suffice, else from the bodies. Runs on the reader, in steps.
 import { isWanted } from '../../src/domain/decision-event.ts';
 import { type CountedAs, countedAs, type Outcome } from '../../src/domain/event.ts';
 import { facetOf } from '../../src/domain/facet.ts';
@@ -14,8 +14,10 @@ import {
 import type { Database } from './database.ts';
 import { fittingCounts, needsBodies } from './events-search.ts';
 import { walk } from './events-walk.ts';
-import { type Counted, readTallies, type Summary, type Tally } from './segment.ts';
+import { type Counted, readTallies, type Summary, type Tally, tenantNumber } from './segment.ts';
 import type { Steps } from './sync.ts';
+import { activeAgents, contractSums } from './usage-read.ts';
+import { allEvents } from './usage-rows.ts';
 
 /** Segments counted before other reads are let in. */
 const segmentsPerStep = 16;
@@ -84,7 +86,12 @@ export function* facets(db: Database, tenantId: string, filter: EventFilter, lim
     if (value !== null) by[facet].set(value, (by[facet].get(value) ?? 0) + count);
   };
   let events = 0;
-  function addAll(segment: Summary, event: Omit<Counted, 'ts'>, outcomes: readonly Outcome[], count: number) {
+  function addAll(
+    segment: Summary,
+    event: Omit<Counted, 'ts' | 'version'>,
+    outcomes: readonly Outcome[],
+    count: number,
+  ) {
     events += count;
     add('agentId', segment.agent, count);
     add('env', segment.env, count);
@@ -130,35 +137,14 @@ export function* counts(
   since: number,
   activeSince: number,
 ): Steps<EventCounts> {
-  const names = new Set<string>();
-  const active = new Set<string>();
-  const sums = { events: 0, denials: 0, observeFindings: 0 };
-  function add(verdict: string, mode: string, count: number): void {
-    const as = countedAs(verdict, mode);
-    sums.events += count;
-    if (as === 'denied') sums.denials += count;
-    if (as === 'observed') sums.observeFindings += count;
-  }
-
-  let read = 0;
-  const filter = { env, since };
-  for (const segment of walk(db, tenantId, filter, Number.MAX_VALUE)) {
-    if (typeof segment === 'number') {
-      yield;
-      continue;
-    }
-    if (segment.sample) continue;
-    if (segment.minTs >= since) {
-      for (const [, verdict, mode, count] of readTallies(segment)) add(verdict, mode, count);
-      for (const name of JSON.parse(segment.names) as string[]) names.add(name);
-    } else {
-      for (const { event } of fittingCounts(db, segment, filter)) {
-        add(event.verdict, event.mode, 1);
-        if (event.name !== null) names.add(event.name);
-      }
-    }
-    if (segment.maxTs > activeSince) active.add(segment.agent);
-    if (++read % segmentsPerStep === 0) yield;
-  }
-  return { ...sums, contractsTriggered: names.size, activeAgents: active.size };
+  const sums = yield* contractSums(db, tenantId, env, since, Number.POSITIVE_INFINITY);
+  const all = sums.get(allEvents);
+  const tenant = tenantNumber(db, tenantId);
+  return {
+    events: all?.events ?? 0,
+    denials: all?.denied ?? 0,
+    observeFindings: all?.observed ?? 0,
+    contractsTriggered: sums.size - (all ? 1 : 0),
+    activeAgents: tenant === null ? 0 : activeAgents(db, tenant, env, activeSince),
+  };
 }

@@ -17,7 +17,9 @@ export interface EncodedGroup {
   readonly maxTs: number;
   readonly tallies: string;
   readonly names: string;
-  /** Which tally each event is counted in, and its time (segment.ts). */
+  /** Distinct policy versions, as JSON. */
+  readonly versions: string;
+  /** Which tally and version each event is counted in, and its time (segment.ts). */
   readonly marks: Uint8Array;
   /** Places in the batch, as JSON; null when the batch is one group. */
   readonly places: string | null;

@@ -9,7 +9,7 @@ import {
   outcomeOf,
 } from '../../src/domain/event.ts';
 import { type CallIndex, codeOfEntry, placeOfEntry } from './calls.ts';
-import type { Database } from './database.ts';
+import { type Database, givenText } from './database.ts';
 import {
   callKey,
   type EncodedBatch,
@@ -18,18 +18,39 @@ import {
   verdictOfCode,
 } from './events-encode.ts';
 import { forgetRuns, runWriter } from './runs.ts';
-import { bodyEvents, bodyText, placeOf, positionOf, segmentOf, summarize, tenantNumber } from './segment.ts';
+import {
+  bodyEvents,
+  bodyText,
+  type Counted,
+  countedIn,
+  countedOf,
+  outcomesOf,
+  placeOf,
+  positionOf,
+  readMarks,
+  readTallies,
+  segmentOf,
+  summarize,
+  tenantNumber,
+} from './segment.ts';
+import { type RemovedFrom, usageRemover } from './usage-purge.ts';
+import { entryOf, hourOf, keyOf, outcomeCounts, type Place, type Removed } from './usage-rows.ts';
+import type { UsageWriter } from './usage-write.ts';
+
+type CountedEvents = readonly (Counted | null)[];
 
 /** Most events that one removal takes, however many are asked for: other writes wait meanwhile. */
 const removalSlice = 5000;
 
 const insertSegment = `INSERT INTO segments
-  (tenant, max_ts, min_ts, received_at, batch, env, agent, events, tallies, names, places, marks, sample)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  (tenant, max_ts, min_ts, received_at, batch, env, agent, events, tallies, names, places, marks, sample, versions)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
-export function eventWriter(db: Database, calls: CallIndex) {
+export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) {
+  const removeUsage = usageRemover(db, usage);
+
   const numberOf = (tenantId: string): number =>
     tenantNumber(db, tenantId) ?? db.insert('INSERT INTO tenant_numbers (tenant_id) VALUES (?)', [tenantId]);
 
@@ -41,6 +62,45 @@ export function eventWriter(db: Database, calls: CallIndex) {
     if (last?.segment !== segment) last = { segment, events: bodyEvents(bodyText(db, segment) ?? '[]') };
     const event = last.events[positionOf(place)];
     return event ? keyAsOutcome(event) : null;
+  }
+
+  /** The segment whose counts were read last, for the same reason. */
+  let counts: {
+    readonly segment: number;
+    /** Null for the sample run, which is counted nowhere. */
+    readonly place: Place | null;
+    readonly events: CountedEvents;
+  } | null = null;
+
+  function countsOf(segment: number): NonNullable<typeof counts> {
+    if (counts?.segment === segment) return counts;
+    const row =
+      db.get('SELECT tenant, env, agent, max_ts, tallies, sample FROM segments WHERE id = ?', [segment]) ??
+      [];
+    const [tenant, env, agent, ts, tallies, sample] = row;
+    const hour = hourOf(Number(ts));
+    const place = { tenant: Number(tenant), env: String(env), agent: givenText(String(agent)), hour };
+    counts = {
+      segment,
+      place: sample === 1 ? null : place,
+      events: countedIn(db, { id: segment, tallies: String(tallies) }),
+    };
+    return counts;
+  }
+
+  /** Counts a contract that a repeat names: once for its call. */
+  function countOutcome(segment: number, position: number, outcome: Outcome): void {
+    if (outcome.decision_name === null) return;
+    const { place, events } = countsOf(segment);
+    const event = events[position];
+    if (!place || !event || !outcomeCounts(event, outcome)) return;
+    const said = db.all('SELECT outcome FROM outcomes WHERE segment = ? AND position = ? ORDER BY id', [
+      segment,
+      position,
+    ]);
+    // The last one is the one that was added just now.
+    const before = said.slice(0, -1).map(([text]) => JSON.parse(String(text)) as Outcome);
+    usage.addOutcome(place, event, before, outcome);
   }
 
   /** Adds what a repeat says to the stored event, unless it was said before. */
@@ -61,6 +121,7 @@ export function eventWriter(db: Database, calls: CallIndex) {
       [segment, positionOf(place), key, JSON.stringify(outcome)],
     );
     if (added === 0) return;
+    countOutcome(segment, positionOf(place), outcome);
     const later = db.get('SELECT later FROM segments WHERE id = ?', [segment])?.[0];
     const verdicts = new Set(typeof later === 'string' ? (JSON.parse(later) as string[]) : []);
     verdicts.add(outcome.verdict);
@@ -88,43 +149,50 @@ export function eventWriter(db: Database, calls: CallIndex) {
     const looked = calls.look(tenant, group.calls);
     const kept = looked.known.size === 0 ? group : withoutKnown(batch, group, looked.known);
     if (kept.count === 0) return { segment: null, accepted: 0 };
-    const { minTs, maxTs, agent, count, tallies, names, places, marks, body } = kept;
+    const { minTs, maxTs, agent, count, tallies, names, places, marks, versions, body } = kept;
     const { receivedAt, env, sample } = batch;
     const place = [tenant, maxTs, minTs, receivedAt, first, env, agent];
-    const summary = [...place, count, tallies, names, places, marks, sample ? 1 : 0];
+    const summary = [...place, count, tallies, names, places, marks, sample ? 1 : 0, versions];
     const segment = db.insert(insertSegment, summary);
     db.run('INSERT INTO segment_bodies (segment, body) VALUES (?, ?)', [segment, body]);
     calls.add(segment, looked, group.verdicts, body.byteLength);
     runs.apply(batch, agent, segment, kept.runs);
+    if (!sample) {
+      const counted = readMarks(readTallies(kept), versions, marks);
+      usage.add({ tenant, env, agent, hour: hourOf(maxTs) }, counted, receivedAt);
+    }
     return { segment, accepted: count };
   }
 
-  /** Removes up to `limit` events of a segment, first positions first; returns how many. */
-  function removeFrom(tenant: number, segment: number, limit: number): number {
+  /** Removes up to `limit` events of a segment, first positions first. */
+  function removeFrom(tenant: number, segment: number, limit: number) {
     const events = bodyEvents(bodyText(db, segment) ?? '[]');
-    let removed = 0;
+    const outcomes = outcomesOf(db, segment);
+    const { place } = countsOf(segment);
+    const removed: Removed[] = [];
     events.forEach((event, position) => {
-      if (!event || removed === limit) return;
+      if (!event || removed.length === limit) return;
       calls.remove(tenant, callKey(event.call_id), placeOf(segment, position));
       db.run('DELETE FROM outcomes WHERE segment = ? AND position = ?', [segment, position]);
       events[position] = null;
-      removed++;
+      removed.push({ event: countedOf(event), outcomes: outcomes.get(position) ?? [] });
     });
     rewrite(segment, events);
-    return removed;
+    return { place, events: removed };
   }
 
   /** Writes what is left of a segment, or removes it with its last event. */
   function rewrite(segment: number, events: readonly (EventInput | null)[]): void {
-    const { count, minTs, maxTs, tallies, names, marks } = summarize(events);
+    const { count, minTs, maxTs, tallies, names, marks, versions } = summarize(events);
     if (count === 0) {
       db.run('DELETE FROM segments WHERE id = ?', [segment]);
       db.run('DELETE FROM segment_bodies WHERE segment = ?', [segment]);
       return;
     }
     db.run(
-      'UPDATE segments SET events = ?, min_ts = ?, max_ts = ?, tallies = ?, names = ?, marks = ? WHERE id = ?',
-      [count, minTs, maxTs, tallies, names, marks, segment],
+      `UPDATE segments SET events = ?, min_ts = ?, max_ts = ?, tallies = ?, names = ?, marks = ?, versions = ?
+         WHERE id = ?`,
+      [count, minTs, maxTs, tallies, names, marks, versions, segment],
     );
     db.run('UPDATE segment_bodies SET body = ? WHERE segment = ?', [jsonBytes(events), segment]);
   }
@@ -134,6 +202,7 @@ export function eventWriter(db: Database, calls: CallIndex) {
       if (batch.events === 0) return { accepted: 0, duplicates: 0 };
       const tenant = numberOf(batch.tenantId);
       last = null;
+      counts = null;
       let accepted = 0;
       let first: number | null = null;
       for (const group of batch.groups) {
@@ -158,16 +227,22 @@ export function eventWriter(db: Database, calls: CallIndex) {
     purge(tenantId: string, before: number, limit: number): number {
       const tenant = tenantNumber(db, tenantId);
       const asked = Math.min(limit, removalSlice);
+      const places = new Map<string, RemovedFrom>();
       let left = asked;
+      counts = null;
       while (tenant !== null && left > 0) {
         const row = db.get(
           'SELECT id FROM segments WHERE tenant = ? AND received_at < ? ORDER BY received_at, id LIMIT 1',
           [tenant, before],
         );
         if (!row) break;
-        left -= removeFrom(tenant, Number(row[0]), left);
+        const { place, events } = removeFrom(tenant, Number(row[0]), left);
+        left -= events.length;
+        if (place === null) continue;
+        entryOf(places, keyOf(place, ''), () => ({ place, events: [] as Removed[] })).events.push(...events);
       }
       if (left === asked) forgetRuns(db, tenantId, before, limit);
+      removeUsage(places.values());
       return asked - left;
     },
   };

@@ -142,13 +142,13 @@ export function* fittingCounts(
   segment: Summary,
   filter: EventFilter,
 ): Generator<{ event: Counted; outcomes: readonly Outcome[] }, void, undefined> {
-  const counted = needsBodies(filter) ? null : countedIn(db, segment);
-  if (counted === null) {
+  if (needsBodies(filter)) {
     for (const { event, outcomes } of fitting(db, segment, filter)) {
       yield { event: countedOf(event), outcomes };
     }
     return;
   }
+  const counted = countedIn(db, segment);
   const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
   for (const [position, event] of counted.entries()) {
     const said = outcomes?.get(position) ?? [];

@@ -10,6 +10,7 @@ import { openFile } from './open.ts';
 import { notedWrite } from './serve.ts';
 import { kinds, storesOf } from './stores.ts';
 import { finish, type OfStore, type SqliteStore, type StoreName } from './sync.ts';
+import { UsageWriter } from './usage-write.ts';
 import type { NotedWrite } from './wire.ts';
 
 type AnyMethod = (...args: readonly unknown[]) => unknown;
@@ -46,7 +47,9 @@ export async function openInline(path: string): Promise<SqliteStore> {
   const db = openFile(path, { cacheBytes: 32 << 20, checkpointPages: 4000 });
   const calls = new CallIndex(db);
   calls.load();
-  const all = storesOf(db, calls, () => true);
+  const usage = new UsageWriter(db);
+  usage.load();
+  const all = storesOf(db, { calls, usage }, () => true);
   const stores = all as unknown as { readonly [store: string]: { readonly [method: string]: AnyMethod } };
   let closed = false;
 
@@ -59,7 +62,9 @@ export async function openInline(path: string): Promise<SqliteStore> {
       if (!writes) return finish(run());
       return db.atomically(() => {
         calls.maintain();
-        return run();
+        const answer = run();
+        usage.flush();
+        return answer;
       });
     } catch (error) {
       throw errorOf(failureOf(error));

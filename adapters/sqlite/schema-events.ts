@@ -4,3 +4,36 @@
 export const eventMarks = `
 ALTER TABLE segments ADD COLUMN marks BLOB;
 `;
+
+// Marks tell the policy version, too. Those without one are not read any more.
+//
+// Summaries, written in the commits that store and remove events (usage-write.ts). An hour counts from 1970, a minute as well.
+// Of a contract, `events` counts calls; its rows begin with '=', and the row '' of each environment counts all events.
+// Minutes are kept for about a day: those of a tenant are complete from minutes_from on.
+export const eventUsage = `
+ALTER TABLE segments ADD COLUMN versions TEXT;
+UPDATE segments SET marks = NULL;
+CREATE TABLE tool_hours (
+  tenant INTEGER NOT NULL, agent TEXT NOT NULL, hour INTEGER NOT NULL, env TEXT NOT NULL, tool TEXT NOT NULL,
+  events INTEGER NOT NULL, allowed INTEGER NOT NULL, denied INTEGER NOT NULL, observed INTEGER NOT NULL,
+  last_ts REAL NOT NULL, PRIMARY KEY (tenant, agent, hour, env, tool)) WITHOUT ROWID;
+CREATE TABLE agent_tools (
+  tenant INTEGER NOT NULL, agent TEXT NOT NULL, env TEXT NOT NULL, tool TEXT NOT NULL, last_hour INTEGER NOT NULL,
+  PRIMARY KEY (tenant, agent, env, tool)) WITHOUT ROWID;
+CREATE TABLE agent_hours (
+  tenant INTEGER NOT NULL, hour INTEGER NOT NULL, agent TEXT NOT NULL, env TEXT NOT NULL, version TEXT NOT NULL,
+  events INTEGER NOT NULL, first_ts REAL NOT NULL, last_ts REAL NOT NULL,
+  PRIMARY KEY (tenant, hour, agent, env, version)) WITHOUT ROWID;
+CREATE INDEX agent_hours_of ON agent_hours (tenant, agent, hour);
+CREATE TABLE contract_hours (
+  tenant INTEGER NOT NULL, start INTEGER NOT NULL, env TEXT NOT NULL, name TEXT NOT NULL, events INTEGER NOT NULL,
+  denied INTEGER NOT NULL, observed INTEGER NOT NULL, last_ts REAL NOT NULL,
+  PRIMARY KEY (tenant, start, env, name)) WITHOUT ROWID;
+CREATE TABLE contract_minutes (
+  tenant INTEGER NOT NULL, start INTEGER NOT NULL, env TEXT NOT NULL, name TEXT NOT NULL, events INTEGER NOT NULL,
+  denied INTEGER NOT NULL, observed INTEGER NOT NULL, last_ts REAL NOT NULL,
+  PRIMARY KEY (tenant, start, env, name)) WITHOUT ROWID;
+ALTER TABLE tenant_numbers ADD COLUMN minutes_from INTEGER;
+ALTER TABLE store ADD COLUMN counted INTEGER NOT NULL DEFAULT 1;
+UPDATE store SET counted = NOT EXISTS (SELECT 1 FROM segments);
+`;

@@ -2,7 +2,7 @@
 import { HubError } from '../../src/domain/error.ts';
 import type { Database } from './database.ts';
 import { auditTables } from './schema-audit.ts';
-import { eventMarks } from './schema-events.ts';
+import { eventMarks, eventUsage } from './schema-events.ts';
 import { runTables } from './schema-runs.ts';
 
 const control = `
@@ -276,6 +276,7 @@ const migrations: readonly string[] = [
   eventMarks,
   auditTables,
   runTables,
+  eventUsage,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

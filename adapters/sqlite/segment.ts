@@ -1,5 +1,5 @@
 // A segment: events of one agent, stored together. Its summary, its body, where an event is and what its id is.
-import type { EventInput, Outcome, StoredEvent } from '../../src/domain/event.ts';
+import { type EventInput, type Outcome, policyVersionOf, type StoredEvent } from '../../src/domain/event.ts';
 import type { Database, Row } from './database.ts';
 import { givenText } from './database.ts';
 
@@ -26,6 +26,8 @@ export interface Counted {
   readonly mode: string;
   /** payload.decision_name, when it is a text. */
   readonly name: string | null;
+  /** payload.policy_version, when it is a text that could be one; else empty. */
+  readonly version: string;
   readonly ts: number;
 }
 
@@ -40,11 +42,12 @@ export const countedOf = (event: EventInput): Counted => ({
   verdict: event.verdict,
   mode: event.mode,
   name: decisionName(event),
+  version: policyVersionOf(event) ?? '',
   ts: event.timestamp,
 });
 
-/** Bytes of a mark: which tally the event of a position is counted in, then its time. */
-const markBytes = 9;
+/** Bytes of a mark: which tally, and which version, the event of a position is counted in, then its time. */
+const markBytes = 10;
 const noEvent = 255;
 
 export interface Summary {
@@ -91,13 +94,14 @@ export function tenantNumber(db: Database, tenantId: string): number | null {
 export function summarize(events: readonly (EventInput | null)[]) {
   const tallies: [tool: string, verdict: string, mode: string, count: number, name: string | null][] = [];
   const names = new Set<string>();
+  const versions: string[] = [];
   const marks = Buffer.alloc(events.length * markBytes, noEvent);
   let count = 0;
   let minTs = Number.POSITIVE_INFINITY;
   let maxTs = Number.NEGATIVE_INFINITY;
   for (const [position, event] of events.entries()) {
     if (!event) continue;
-    const { tool, verdict, mode, name, ts } = countedOf(event);
+    const { tool, verdict, mode, name, version, ts } = countedOf(event);
     count++;
     if (ts < minTs) minTs = ts;
     if (ts > maxTs) maxTs = ts;
@@ -106,27 +110,50 @@ export function summarize(events: readonly (EventInput | null)[]) {
     if (at < 0) at = tallies.push([tool, verdict, mode, 0, name]) - 1;
     const tally = tallies[at];
     if (tally) tally[3]++;
-    marks[position * markBytes] = at;
-    marks.writeDoubleLE(ts, position * markBytes + 1);
+    let run = versions.indexOf(version);
+    if (run < 0) run = versions.push(version) - 1;
+    const mark = position * markBytes;
+    marks[mark] = at;
+    marks[mark + 1] = run;
+    marks.writeDoubleLE(ts, mark + 2);
   }
-  return { count, minTs, maxTs, tallies: JSON.stringify(tallies), names: JSON.stringify([...names]), marks };
+  return {
+    count,
+    minTs,
+    maxTs,
+    tallies: JSON.stringify(tallies),
+    names: JSON.stringify([...names]),
+    versions: JSON.stringify(versions),
+    marks,
+  };
 }
 
 export const readTallies = ({ tallies }: Pick<Summary, 'tallies'>): readonly Tally[] =>
   JSON.parse(tallies) as Tally[];
 
-/** What is counted of each event of a segment, by position; null for a segment of an older version, whose body tells. */
-export function countedIn(db: Database, segment: Pick<Summary, 'id' | 'tallies'>): (Counted | null)[] | null {
-  const bytes = db.get('SELECT marks FROM segments WHERE id = ?', [segment.id])?.[0];
-  if (!(bytes instanceof Uint8Array)) return null;
-  const marks = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const tallies = readTallies(segment);
-  return Array.from({ length: marks.length / markBytes }, (_, position) => {
-    const tally = tallies[marks[position * markBytes] ?? noEvent];
+/** What is counted of each event, by position. @param marks as `summarize` made them, with the tallies and versions */
+export function readMarks(
+  tallies: readonly Tally[],
+  versions: string,
+  marks: Uint8Array,
+): (Counted | null)[] {
+  const bytes = Buffer.from(marks.buffer, marks.byteOffset, marks.byteLength);
+  const runs = JSON.parse(versions) as string[];
+  return Array.from({ length: bytes.length / markBytes }, (_, position) => {
+    const mark = position * markBytes;
+    const tally = tallies[bytes[mark] ?? noEvent];
     if (!tally) return null;
     const [tool, verdict, mode, , name = null] = tally;
-    return { tool, verdict, mode, name, ts: marks.readDoubleLE(position * markBytes + 1) };
+    const version = runs[bytes[mark + 1] ?? 0] ?? '';
+    return { tool, verdict, mode, name, version, ts: bytes.readDoubleLE(mark + 2) };
   });
+}
+
+/** What is counted of each event of a segment, by position. Segments of older versions have no marks: their bodies tell. */
+export function countedIn(db: Database, segment: Pick<Summary, 'id' | 'tallies'>): (Counted | null)[] {
+  const [marks, versions] = db.get('SELECT marks, versions FROM segments WHERE id = ?', [segment.id]) ?? [];
+  if (marks instanceof Uint8Array) return readMarks(readTallies(segment), String(versions), marks);
+  return bodyEvents(bodyText(db, segment.id) ?? '[]').map((event) => event && countedOf(event));
 }
 
 /** The JSON text of a segment's events; null when it was removed meanwhile. */

@@ -105,8 +105,9 @@ function attempt(id: number, task: () => unknown): Reply {
  * Group commit: one failing call undoes itself alone; a failing commit fails its whole group, but for one that the disk had no room for:
  * then each call has a commit of its own, so that a large batch does not take a decision with it.
  * @param maintain runs first in each commit that stores events
+ * @param settle runs last in each commit
  */
-export function serveWrites(line: Connection, maintain: () => void): Server {
+export function serveWrites(line: Connection, maintain: () => void, settle: () => void): Server {
   const { db, answer, later } = line;
   let queue: Call[] = [];
   let scheduled = false;
@@ -118,8 +119,12 @@ export function serveWrites(line: Connection, maintain: () => void): Server {
         if (group.some(isIngest)) maintain();
         const [only] = group;
         // Its own transaction undoes a call that is alone.
-        if (only && group.length === 1) return [[only[0], true, run(line, only)]];
-        return group.map((call) => attempt(call[0], () => db.atomically(() => run(line, call))));
+        const replies: Reply[] =
+          only && group.length === 1
+            ? [[only[0], true, run(line, only)]]
+            : group.map((call) => attempt(call[0], () => db.atomically(() => run(line, call))));
+        settle();
+        return replies;
       });
     } catch (error) {
       const failure = failureOf(error);

@@ -22,13 +22,19 @@ import { settingsStore } from './settings.ts';
 import { signingStore } from './signing.ts';
 import type { SqliteStore, StoreName, Stores } from './sync.ts';
 import { tenantStore } from './tenants.ts';
+import { usageStore } from './usage-read.ts';
+import type { UsageWriter } from './usage-write.ts';
 import { valueStore } from './values.ts';
 
 /**
- * @param calls loaded on the connection that writes; others never ask it
+ * @param writing what the connection that writes keeps in memory, loaded; others never ask it
  * @param mayGrow false while the disk has too little room for what can wait
  */
-export function storesOf(db: Database, calls: CallIndex, mayGrow: () => boolean): Stores {
+export function storesOf(
+  db: Database,
+  { calls, usage }: { readonly calls: CallIndex; readonly usage: UsageWriter },
+  mayGrow: () => boolean,
+): Stores {
   return {
     tenants: tenantStore(db),
     logins: loginStore(db),
@@ -39,7 +45,7 @@ export function storesOf(db: Database, calls: CallIndex, mayGrow: () => boolean)
     bundles: bundleStore(db),
     deployments: deploymentStore(db),
     events: {
-      ...eventWriter(db, calls),
+      ...eventWriter(db, calls, usage),
       search: eventSearch(db),
       get: (tenantId, id) => eventOf(db, tenantId, id),
       facets: (tenantId, filter, limit) => facets(db, tenantId, filter, limit),
@@ -50,6 +56,7 @@ export function storesOf(db: Database, calls: CallIndex, mayGrow: () => boolean)
       newestOf: (tenantId, agentIds) => newestOf(db, tenantId, agentIds),
     },
     runs: runStore(db),
+    usage: usageStore(db),
     approvals: approvalStore(db, mayGrow),
     agents: agentStore(db),
     rules: ruleStore(db),
@@ -147,6 +154,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     removeSample: 'write',
   },
   runs: { list: 'read', get: 'read', recent: 'read', pendingOf: 'read' },
+  usage: { toolsOf: 'read', fleet: 'read', contracts: 'read', spanOf: 'read', versionsAt: 'read' },
   approvals: {
     keepArgs: 'write',
     dropArgs: 'write',

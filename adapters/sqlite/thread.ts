@@ -7,6 +7,7 @@ import { checkVital } from './schema.ts';
 import { serveReads, serveWrites } from './serve.ts';
 import { storesOf } from './stores.ts';
 import { openingError } from './trouble.ts';
+import { UsageWriter } from './usage-write.ts';
 import type { FromThread, Reply, ThreadStart, ToThread } from './wire.ts';
 
 const { role, path, tuning, callLimits, shortOfSpace } = workerData as ThreadStart;
@@ -20,17 +21,26 @@ function post(message: FromThread): void {
 try {
   const db = openFile(path, tuning);
   const calls = new CallIndex(db, callLimits);
+  const usage = new UsageWriter(db);
   const line = {
     db,
-    stores: storesOf(db, calls, () => Atomics.load(short, 0) === 0),
+    stores: storesOf(db, { calls, usage }, () => Atomics.load(short, 0) === 0),
     answer: (replies: readonly Reply[]) => post({ kind: 'replies', replies }),
     later: setImmediate,
   };
   if (role === 'writer') {
     checkVital(db);
     calls.load();
+    usage.load();
   }
-  const server = role === 'writer' ? serveWrites(line, () => calls.maintain()) : serveReads(line);
+  const server =
+    role === 'writer'
+      ? serveWrites(
+          line,
+          () => calls.maintain(),
+          () => usage.flush(),
+        )
+      : serveReads(line);
   port?.on('message', (message: ToThread) => {
     if (message.kind === 'calls') return server.accept(message.calls);
     server.whenIdle(() => {

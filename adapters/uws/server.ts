@@ -4,59 +4,29 @@ import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js
 import { connect } from 'node:net';
 import { HubError } from '../../src/domain/error.ts';
 import { canonicalAddress, networkOf } from '../../src/http/address.ts';
-import type { Pipeline } from '../../src/http/pipeline.ts';
+import { Connections } from '../../src/http/connections.ts';
+import { refuseHandshake } from '../../src/http/framing.ts';
+import { IncomingBody } from '../../src/http/incoming-body.ts';
 import { type RawRequest, TransportGone } from '../../src/http/raw.ts';
-import type { Clock } from '../../src/ports/clock.ts';
-import type { Log } from '../../src/ports/log.ts';
-import { IncomingBody } from './body.ts';
-import { Connections } from './connections.ts';
+import {
+  maxBodyMs,
+  maxHandlingMs,
+  minSendMs,
+  minSendRate,
+  passedBytes,
+  portTaken,
+  quietBodyMs,
+  type Server,
+  type ServerOptions,
+  sweepMs,
+} from '../../src/http/server.ts';
 import { Exchange, isBlind, type Sending, watchAborted } from './exchange.ts';
 import { loadUws } from './load.ts';
 import { type CopiedRequest, copyRequest } from './request.ts';
-import { addSockets, type Contexts, completeUpgrade, type Handshake, refuseHandshake } from './sockets.ts';
+import { addSockets, type Contexts, completeUpgrade, type Handshake } from './sockets.ts';
 
-export interface ServerOptions {
-  /** An address or name of this machine: `0.0.0.0`, `::`, `127.0.0.1`. */
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
-  readonly pipeline: Pipeline;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Connections at once; infinite by default. */
-  readonly maxConnections?: number;
-  /** Whether many clients come from this address; none do by default. */
-  readonly isProxy?: (address: string) => boolean;
-}
-
-export interface Server {
-  /** The port it listens on. */
-  readonly port: number;
-  /** Open connections. */
-  connections(): number;
-  /** Takes no new connections; from now on every reply ends its connection. */
-  stopListening(): void;
-  /** Ends every connection at once. */
-  close(): void;
-}
-
-const sweepMs = 5_000;
-/** A body must be here within this time, however slowly it drips. */
-const maxBodyMs = 30_000;
 /** Blind answers that one network gets in 5 s; over that, connections are cut: a client that only asks would make the server gather them. */
 const maxBlind = 2_000;
-/** A request must be answered within this time after its body is here. Proxies give up after 60 s. */
-const maxHandlingMs = 120_000;
-/** An answer must be taken within this time, and a second for each 32 KiB of it: the native server ends a connection that takes nothing for 12 s. */
-const minSendMs = 30_000;
-const minSendRate = (32 * 1024) / 1000;
-/**
- * An answer that is ready before its request's body has come waits for it: closing at once would take the answer from a client that still
- * sends, and the native server lets a connection that was answered before the end of a body stay open for ever. A body that is longer, or
- * of which nothing comes for a second, is not waited for: its connection ends with the answer.
- */
-const passedBytes = 16 * 1024 * 1024;
-const quietBodyMs = 1_000;
 
 /** @throws Error when the native server does not load, or the port is taken */
 export async function startServer(options: ServerOptions): Promise<Server> {
@@ -216,10 +186,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   if (!listening) {
     sweep.cancel();
     app.close();
-    throw new HubError(
-      'unavailable',
-      `Cannot listen on ${host} port ${port}: the port is taken, or the address is not one of this machine.`,
-    );
+    throw new HubError('unavailable', portTaken(host, port));
   }
   let socket: us_listen_socket | null = listening;
   const stopListening = (): void => {

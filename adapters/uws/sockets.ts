@@ -1,10 +1,15 @@
 // WebSocket connections on uWebSockets.js: the handshake goes through the pipeline like any request; then the socket is a session's sink.
 import type { HttpRequest, HttpResponse, TemplatedApp, us_socket_context_t, WebSocket } from 'uWebSockets.js';
 import type { ByteBudget } from '../../src/concurrency/byte-budget.ts';
-import { HubError } from '../../src/domain/error.ts';
-import { maxMessageBytes } from '../../src/http/live/inbox.ts';
 import { codecOf, type Session, type Sink } from '../../src/http/live/session.ts';
 import type { RawResponse } from '../../src/http/raw.ts';
+import {
+  idleSeconds,
+  type MessageSize,
+  maxSocketBacklog,
+  maxUnanswered,
+  messageSizes,
+} from '../../src/http/server.ts';
 
 /** What a WebSocket carries with it: nothing until its upgrade is complete. */
 export interface Carried {
@@ -16,24 +21,10 @@ export interface Carried {
 }
 
 /**
- * What a message may have, in bytes. The native server keeps what it has of a message until all of it is here, and tells nobody: so the sizes
- * of all sockets together bound what half messages take. A stream that takes no messages still takes pings.
- */
-const messageSizes = { none: 1024, small: 64 * 1024, large: maxMessageBytes } as const;
-type MessageSize = keyof typeof messageSizes;
-
-/**
  * Where each size is at home. A socket has the size of the route that its handshake named to the native server, and any handshake may name
  * any route: so each route fits every path that has a stream, and differs from the others, as two alike would be one.
  */
 const patterns: { readonly [S in MessageSize]: string } = { none: '/*', small: '/:a/*', large: '/:a/:b/*' };
-
-/** Seconds without a byte from the client. Each is asked for a pong every 15 s. */
-const idleSeconds = 120;
-/** Asks that may go without an answer: a client in the middle of a frame cannot answer. */
-const maxUnanswered = 2;
-/** A frame of any size must fit: the stream itself writes nothing while the socket is full. */
-const maxBackpressure = 64 * 1024 * 1024;
 
 /** The WebSocket that opened within the upgrade under way: at most one. */
 const opened: WebSocket<Carried>[] = [];
@@ -114,7 +105,7 @@ export function addSockets(app: TemplatedApp, options: SocketOptions): void {
     app.ws<Carried>(patterns[size], {
       compression: disabledCompression,
       maxPayloadLength: messageSizes[size],
-      maxBackpressure,
+      maxBackpressure: maxSocketBacklog,
       idleTimeout: idleSeconds,
       sendPingsAutomatically: false,
       upgrade(res, req, context) {
@@ -157,30 +148,6 @@ export interface Handshake {
   readonly key: string;
   readonly extensions: string;
   readonly contexts: Contexts;
-}
-
-/** Why a request that the native server took for a handshake is none; null when it is one. The native server looks for the key alone. */
-export function refuseHandshake(headers: ReadonlyMap<string, string>): HubError | null {
-  const tokens = (headers.get('connection') ?? '').toLowerCase().split(',');
-  const names = (token: string): boolean => tokens.some((each) => each.trim() === token);
-  // With `close` the native server would end the connection right after the 101.
-  if (!names('upgrade') || names('close') || headers.get('upgrade')?.trim().toLowerCase() !== 'websocket') {
-    return new HubError(
-      'bad_request',
-      'A WebSocket handshake has Upgrade: websocket and Connection: Upgrade.',
-    );
-  }
-  if (headers.get('sec-websocket-version')?.trim() !== '13') {
-    return new HubError('upgrade_required', 'A WebSocket handshake has Sec-WebSocket-Version: 13.');
-  }
-  if (!/^[A-Za-z0-9+/]{22}==$/.test(headers.get('sec-websocket-key') ?? '')) {
-    return new HubError('bad_request', 'Sec-WebSocket-Key must be 16 bytes in base64.');
-  }
-  // Its bytes would be read as frames.
-  if (headers.has('content-length') || headers.has('transfer-encoding')) {
-    return new HubError('bad_request', 'A WebSocket handshake has no body.');
-  }
-  return null;
 }
 
 /**

@@ -25,9 +25,10 @@ import {
   yamlDocument,
 } from './fields.ts';
 import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './frames.ts';
-import { link, minimalHealth, storageState } from './health.ts';
+import { link, link, minimalHealth, storageState, storageState } from './health.ts';
+import { hostedComponents } from './hosted/components.ts';
 import { decisionClass, decisionEvent } from './hosted/events.ts';
-import { healthStatus, hostedAgent, runRow } from './hosted/runs.ts';
+import { healthStatus, hostedAgent, runRow, runStatus } from './hosted/runs.ts';
 import { truncatedField } from './listed.ts';
 import { givenToken } from './operator-tokens.ts';
 import { rule } from './rules.ts';
@@ -65,6 +66,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   HealthStatus: healthStatus,
   HostedAgent: hostedAgent,
   Run: runRow,
+  RunStatus: runStatus,
   Mode: mode,
   Truncated: truncatedField,
   Message: message,
@@ -103,6 +105,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   ToolSettings: toolSettings,
   StorageState: storageState,
   StoreConnection: link,
+  ...hostedComponents,
   ...eventNames(agentFrames),
   ...eventNames(dashboardFrames),
   AgentAssignmentChangedEvent: agentAssignment.data,

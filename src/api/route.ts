@@ -40,8 +40,8 @@ export interface RouteDeclaration {
   readonly tag: string;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
-  /** Query parameters that may come several times: the schema gets their values as one text, separated by commas. */
-  readonly repeatable?: readonly string[];
+  /** Query parameters that may come several times: each is read as a list. Of others the last counts. */
+  readonly repeated?: readonly string[];
   /** JSON body. Unknown fields are ignored. */
   readonly body?: z.ZodType;
   /** True when the body may be missing altogether (it is then validated as `{}`). */

@@ -1,5 +1,6 @@
 // All use cases, made once with their ports.
 import { createAssembler } from './assembly.ts';
+import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { type Bundles, createBundles } from './bundles.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
@@ -18,6 +19,7 @@ import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
 /** The use cases, a name per noun. */
 export interface App {
+  readonly auditLog: AuditLog;
   readonly bundles: Bundles;
   readonly compositions: Compositions;
   readonly contracts: Contracts;
@@ -48,6 +50,7 @@ export function createApp(ports: AppPorts): App {
     fleet: createFleet(ports),
     people: createPeople(ports),
     runs: createRuns({ ...ports, fleet: createFleet(ports) }),
+    auditLog: createAuditLog(ports),
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: null }),
     toolSettings: createToolSettings(ports),

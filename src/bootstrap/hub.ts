@@ -11,7 +11,6 @@ import { masterSecret } from '../../adapters/node/master.ts';
 import { createOutbound } from '../../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { readStaticFolder } from '../../adapters/node/static-folder.ts';
-import { type Server, startServer } from '../../adapters/uws/server.ts';
 import { apiFamilies } from '../api/families.ts';
 import { createApp } from '../app/index.ts';
 import type { AppPorts } from '../app/ports.ts';
@@ -33,6 +32,7 @@ import { createLive } from '../http/live/live.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { openApiText } from '../http/openapi.ts';
 import { bind, createPipeline } from '../http/pipeline.ts';
+import type { Server } from '../http/server.ts';
 import { createStaticFiles } from '../http/static-files.ts';
 import { startHousekeeping } from '../jobs/housekeeping.ts';
 import type { Secrets } from '../ports/secrets.ts';
@@ -41,6 +41,7 @@ import { version } from '../version.ts';
 import { openCluster } from './cluster.ts';
 import { openEmbedded } from './embedded.ts';
 import { checkMaster } from './master.ts';
+import { chooseServer } from './server.ts';
 import { createWorkers } from './workers.ts';
 
 export interface RunningHub {
@@ -50,6 +51,8 @@ export interface RunningHub {
   isSetUp(): Promise<boolean>;
   /** What callers on other machines need to set it up, made because no SETUP_TOKEN is set; null when there is nothing to print. */
   readonly printedSetupToken: string | null;
+  /** What whoever started it should know of its HTTP server; null when it is the native one, or was chosen. */
+  readonly serverNote: string | null;
   /** Stops listening, ends streams over the drain window, finishes what is acknowledged, closes the store. */
   stop(): Promise<void>;
 }
@@ -80,6 +83,8 @@ async function setupTokenOf(
 export async function startHub(config: Config): Promise<RunningHub> {
   const clock = systemClock;
   const log = createLog({ level: config.logLevel });
+  // Before anything is opened: what does not load here is said at once.
+  const chosen = await chooseServer(config.httpServer);
   const secrets = createSecrets(config.secretKey ?? masterSecret(config.dataDir));
   const workers = createWorkers(clock);
   const consoleApi = consoleFrames(config.wire.signatureEncoding);
@@ -207,7 +212,13 @@ export async function startHub(config: Config): Promise<RunningHub> {
     openApiPublic: config.openApiPublic,
     files: createStaticFiles(readStaticFolder(consoleFolder)),
   });
-  const house = startHousekeeping(jobs, { store, clock, log, largeArgsDays: config.quotas.largeArgsDays });
+  const house = startHousekeeping(jobs, {
+    store,
+    clock,
+    log,
+    signHeads: hub.app.auditLog.signHeads,
+    largeArgsDays: config.quotas.largeArgsDays,
+  });
 
   let server: Server | null = null;
   async function stop(drainMs: number): Promise<void> {
@@ -230,7 +241,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     if (config.admin) await bootstrapFromEnvironment(hub, config.admin);
     await ensureSigningKeys(hub);
     await parts.begin();
-    server = await startServer({
+    server = await chosen.start({
       host: config.host,
       port: config.port,
       pipeline,
@@ -249,6 +260,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     port,
     streams: () => live.counts().streams,
     isSetUp: () => store.tenants.anyUser(),
+    serverNote: chosen.note,
     printedSetupToken: setupToken?.made ? setupToken.value : null,
     stop: () => stop(config.drainSeconds * 1000),
   };

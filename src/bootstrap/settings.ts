@@ -110,6 +110,11 @@ export const settings: readonly Setting[] = [
     'true',
     'false asks for a login or an API key before /api/openapi.json is served',
   ),
+  setting(
+    'HTTP_SERVER',
+    'auto',
+    "native (uWebSockets.js), node (Node's own, slower), or auto: native where it loads",
+  ),
   setting('LOG_LEVEL', 'info', 'debug, info, warn, error or silent'),
   setting('DRAIN_SECONDS', '5', 'On SIGTERM, streams are ended spread over this many seconds (0 to 300)'),
   setting(

@@ -66,6 +66,7 @@ export async function serve(args: readonly string[]): Promise<void> {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   const listening = `Reeve is listening on http://${host}:${hub.port}`;
   const local = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : host;
+  if (hub.serverNote !== null) say(hub.serverNote);
   const setUp = await hub.isSetUp();
   say(setUp ? listening : listening + firstRun(`http://${local}:${hub.port}`, config, hub.printedSetupToken));
 

@@ -34,6 +34,15 @@ export interface Outcome {
   readonly sent_by?: string;
 }
 
+const maxVersionLength = 255;
+
+/** The policy version that an event's agent ran, when the payload holds a text that can be one. */
+export function policyVersionOf({ payload }: Pick<EventInput, 'payload'>): string | null {
+  const version = payload?.policy_version;
+  const fits = typeof version === 'string' && version !== '' && version.length <= maxVersionLength;
+  return fits ? version : null;
+}
+
 export interface StoredEvent extends EventInput {
   readonly id: string;
   /** Its place in the order of arrival: later events of a tenant have higher ones. Below 2^53. */
@@ -90,6 +99,33 @@ export function countedAs(verdict: string, mode: string): CountedAs {
   const found = verdictClass(verdict);
   if (found === 'would_deny') return 'observed';
   return found === 'denied' && mode === 'observe' ? 'observed' : found;
+}
+
+/** How a call counts for one contract that it names. */
+export interface ContractMark {
+  readonly denied: boolean;
+  /** The contract only observed, or would have denied. */
+  readonly observed: boolean;
+}
+
+/**
+ * The contracts that a call names, each once however often it is named: by the stored event, and by what repeats said of it. The mode is the
+ * stored event's.
+ */
+export function contractMarks(
+  event: { readonly name: string | null; readonly verdict: string; readonly mode: string },
+  outcomes: readonly Pick<Outcome, 'decision_name' | 'verdict'>[],
+): Map<string, ContractMark> {
+  const marks = new Map<string, ContractMark>();
+  const add = (name: string | null, verdict: string): void => {
+    if (name === null) return;
+    const as = countedAs(verdict, event.mode);
+    const { denied = false, observed = false } = marks.get(name) ?? {};
+    marks.set(name, { denied: denied || as === 'denied', observed: observed || as === 'observed' });
+  };
+  add(event.name, event.verdict);
+  for (const outcome of outcomes) add(outcome.decision_name, outcome.verdict);
+  return marks;
 }
 
 /** Outcomes that a stored event takes; what later repeats say is not kept. */

@@ -11,12 +11,16 @@ export function tooLarge(limit: number): HubError {
 }
 
 /**
- * Query parameters; of repeated ones the last counts.
- * @param repeatable those whose values are all kept, separated by commas
+ * Query parameters; of repeated ones the last counts, except for those named, which are lists.
  * @throws HubError bad_request for more than 64 parameters or a bad escape
  */
-export function readQuery(query: string, repeatable: readonly string[] = []): { [name: string]: string } {
-  const values: { [name: string]: string } = {};
+export function readQuery(query: string): { [name: string]: string };
+export function readQuery(query: string, repeated: readonly string[]): { [name: string]: string | string[] };
+export function readQuery(
+  query: string,
+  repeated: readonly string[] = [],
+): { [name: string]: string | string[] } {
+  const values: { [name: string]: string | string[] } = {};
   if (query === '') return values;
   const pairs = query.split('&', maxQueryParameters + 1);
   if (pairs.length > maxQueryParameters) {
@@ -29,8 +33,9 @@ export function readQuery(query: string, repeatable: readonly string[] = []): { 
     // A plain object: this one name would not become a property of its own.
     if (name === '__proto__') continue;
     const value = decodeQuery(split < 0 ? '' : pair.slice(split + 1));
-    const before = repeatable.includes(name) ? values[name] : undefined;
-    values[name] = before === undefined ? value : `${before},${value}`;
+    const before = values[name];
+    if (repeated.includes(name)) values[name] = [...(Array.isArray(before) ? before : []), value];
+    else values[name] = value;
   }
   return values;
 }

@@ -20,7 +20,7 @@ function exactText(bytes: Uint8Array): string {
 /** @throws HubError payload_too_large, unsupported_media_type, invalid_json, validation_failed */
 export async function parse(raw: RawRequest, { route, params }: Match): Promise<Parts> {
   const { declaration } = route;
-  const query = declaration.query ? readQuery(raw.query, declaration.repeatable) : undefined;
+  const query = declaration.query ? readQuery(raw.query, declaration.repeated ?? []) : undefined;
   // Read although nothing is declared: a body over the limit is refused all the same.
   const bytes = await raw.body();
   if (declaration.parse === 'bytes') return { params, query, body: bytes };

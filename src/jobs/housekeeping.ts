@@ -11,6 +11,8 @@ type Kept = Pick<Store, 'logins' | 'values' | 'agents' | 'events' | 'approvals' 
 
 export interface HousekeepingParts {
   readonly store: Kept;
+  /** Signs the heads of audit chains that grew. */
+  readonly signHeads: () => Promise<number>;
   /** Days after which large arguments of approvals are dropped; 0 keeps them. */
   readonly largeArgsDays: number;
   readonly clock: Clock;
@@ -47,7 +49,6 @@ const dutiesOf = ({ logins, values, agents, approvals, audit }: Kept, argsDays: 
       (now) => values.sweep(now, batch),
     ],
   },
-  // A write that takes a minute has been given up.
   { name: 'audit', everyMs: minute, steps: [(now) => audit.recover(now - minute, batch)] },
   { name: 'unseen', everyMs: 24 * 60 * minute, steps: [(now) => agents.forget(now - unseenMs, batch)] },
   {
@@ -71,7 +72,10 @@ const dutiesOf = ({ logins, values, agents, approvals, audit }: Kept, argsDays: 
  */
 export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(): void } {
   const { store, clock, log } = parts;
-  const duties = dutiesOf(store, parts.largeArgsDays);
+  const duties = [
+    ...dutiesOf(store, parts.largeArgsDays),
+    { name: 'audit-heads', everyMs: 60 * minute, steps: [parts.signHeads] },
+  ];
 
   const handler: JobHandler = async ({ payload, signal, attempt, maxAttempts }) => {
     const duty = duties.find(({ name }) => name === payload);

@@ -80,7 +80,7 @@ export interface EventCounts {
   readonly events: number;
   readonly denials: number;
   readonly observeFindings: number;
-  /** Distinct payload.decision_name. */
+  /** Distinct payload.decision_name, of events and of their outcomes. */
   readonly contractsTriggered: number;
   /** Distinct agents with an event after `activeSince`. */
   readonly activeAgents: number;

@@ -10,6 +10,7 @@ import type { KeyCheckStore } from './key-check.ts';
 import type { CompositionStore, ContractStore } from './library.ts';
 import type { RunStore } from './runs.ts';
 import type { SettingsStore } from './settings.ts';
+import type { UsageStore } from './usage.ts';
 import type { ValueStore } from './values.ts';
 
 /** All but session values, which a cluster keeps in Redis. */
@@ -32,6 +33,7 @@ export interface Store {
   readonly deployments: DeploymentStore;
   readonly events: EventStore;
   readonly runs: RunStore;
+  readonly usage: UsageStore;
   readonly approvals: ApprovalStore;
   readonly agents: AgentStore;
   readonly rules: RuleStore;

@@ -146,12 +146,11 @@ function facets(list: readonly Kept[], f: EventFilter, limit: number): Facets {
 
 function counts(list: readonly Kept[], env: Env | null, since: number, activeSince: number) {
   const within = list.filter((e) => (env === null || e.env === env) && e.timestamp >= since);
-  const named = within.map((e) => e.payload?.decision_name).filter((n) => typeof n === 'string');
   return {
     events: within.length,
     denials: within.filter((e) => countedAs(e.verdict, e.mode) === 'denied').length,
     observeFindings: within.filter((e) => countedAs(e.verdict, e.mode) === 'observed').length,
-    contractsTriggered: new Set(named).size,
+    contractsTriggered: new Set(within.flatMap(namesOf)).size,
     activeAgents: new Set(within.filter((e) => e.timestamp > activeSince).map((e) => e.agent_id)).size,
   };
 }

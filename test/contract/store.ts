@@ -18,6 +18,7 @@ import { settingsContract } from './settings.ts';
 import { signingContract } from './signing.ts';
 import { takingAwayContract } from './taking-away.ts';
 import { bootstrapContract, keysContract, loginsContract, tenantsContract } from './tenants.ts';
+import { usageContract } from './usage.ts';
 import { usersContract } from './users.ts';
 
 /**
@@ -49,4 +50,5 @@ export function storeContract(name: string, open: Open): void {
   eventsModelContract(name, open);
   runsContract(name, open);
   runEventsContract(name, open);
+  usageContract(name, open);
 }

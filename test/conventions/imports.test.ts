@@ -36,6 +36,7 @@ const allowed: { readonly [folder: string]: readonly string[] } = {
   'actors/protocol': ['actors/runtime', 'src/ports', 'src/domain'],
   'actors/runtime': ['src/ports', 'src/domain'],
   actors: ['actors/protocol', 'actors/runtime', 'src/domain', 'src/ports'],
+  'adapters/node-http': ['src/ports', 'src/domain', 'src/http'],
   'adapters/uws': ['src/ports', 'src/domain', 'src/http', 'src/api'],
   adapters: ['src/ports', 'src/domain'],
   // Runs in browsers: the words of the API, the rules of the hub that need no server, and the generated client.
@@ -50,6 +51,7 @@ const isRoot = (file: string): boolean =>
 /** What each adapter folder brings from outside; a package named for one folder may be imported nowhere else. */
 const vendors: { readonly [name: string]: readonly string[] } = {
   'uWebSockets.js': ['adapters/uws'],
+  ws: ['adapters/node-http', 'packages/agent/src'],
   libsql: ['adapters/sqlite'],
   mongodb: ['adapters/mongo'],
   redis: ['adapters/redis', 'adapters/bullmq'],

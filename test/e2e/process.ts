@@ -9,6 +9,10 @@ import { join } from 'node:path';
 /** The compiled process. */
 export const mainFile = new URL('../../dist/src/main.js', import.meta.url).pathname;
 
+/** The HTTP server that vitest.node-http.config.ts asks for. */
+const { HTTP_SERVER } = process.env;
+const chosenServer = HTTP_SERVER === undefined ? {} : { HTTP_SERVER };
+
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -24,7 +28,7 @@ export async function run(
   user: { readonly uid?: number; readonly gid?: number } = {},
 ): Promise<{ readonly code: number | null; readonly text: string }> {
   const child = spawn(process.execPath, [mainFile, ...args], {
-    env: { PATH: process.env.PATH ?? '', HOST: '127.0.0.1', PORT: '0', ...env },
+    env: { PATH: process.env.PATH ?? '', ...chosenServer, HOST: '127.0.0.1', PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...user,
   });
@@ -69,6 +73,7 @@ export class HubProcess {
     const child = spawn(process.execPath, [mainFile], {
       env: {
         PATH: process.env.PATH ?? '',
+        ...chosenServer,
         HOST: '127.0.0.1',
         PORT: String(this.port),
         DATA_DIR: this.dataDir,

@@ -33,9 +33,11 @@ const event = (more: object = {}) => ({
 });
 const ingest = async (events: readonly unknown[], as: HostedKey = agent) =>
   (await t.call('hostedIngestEvents', { body: { events } }, as)).body;
-type Query = { readonly [name: string]: string | number | null };
+type Query = { readonly [name: string]: string | number | null | readonly string[] };
 const texts = (query: Query) =>
-  Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
+  Object.fromEntries(
+    Object.entries(query).map(([name, value]) => [name, Array.isArray(value) ? value : String(value)]),
+  ) as { readonly [name: string]: string };
 const search = async (query: Query = {}, as: Caller = viewer) =>
   (await t.call('hostedSearchEvents', { query: texts(query) }, as)).body;
 const runs = async (query: Query = {}) =>
@@ -95,7 +97,7 @@ it('of either API are seen on both, each in its own words', async () => {
     ['old', 'call_denied'],
     ['call-1', 'call_denied'],
   ]);
-  const { events } = await search({ decision: 'block' });
+  const { events } = await search({ decision: ['block'] });
   expect(events.map(({ call_id, action, session_id }) => [call_id, action, session_id])).toEqual([
     ['old', 'call_blocked', 'r1'],
     ['call-1', 'call_blocked', 's1'],
@@ -137,9 +139,9 @@ it('are found by what they are and when, in pages of either kind', async () => {
   expect(ids(await search({ session_id: 's1' }))).toEqual(['c3', 'c2', 'c1', 'c0']);
   expect(ids(await search({ parent_session_id: 'p' }))).toEqual(['c0']);
   expect(ids(await search({ since: at(2), until: at(4) }))).toEqual(['c3', 'c2']);
-  expect(ids(await search({ decision: 'call_allowed,call_blocked' }))).toHaveLength(7);
-  expect(ids(await search({ decision: 'other' }))).toEqual([]);
-  await expect(search({ decision: 'nonsense' })).rejects.toMatchObject({ code: 'validation_failed' });
+  expect(ids(await search({ decision: ['call_allowed', 'call_blocked'] }))).toHaveLength(7);
+  expect(ids(await search({ decision: ['other'] }))).toEqual([]);
+  await expect(search({ decision: ['nonsense'] })).rejects.toMatchObject({ code: 'validation_failed' });
   const first = await search({ limit: 3 });
   expect([ids(first), first.has_more, first.next_offset]).toEqual([['c6', 'c5', 'c4'], true, 3]);
   await ingest([event({ call_id: 'newer', timestamp: at(9) })]);
@@ -208,7 +210,7 @@ it('a run shows what its events say, and names the ruleset by its hash', async (
     event({ run_id: 'r1', policy_version: revisionHash, workflow }),
     event({ run_id: 'r2', action: 'call_blocked', timestamp: at(5), decision_name: 'rule' }),
   ]);
-  const { runs: rows, total } = await runs({ status: 'blocked,stale' });
+  const { runs: rows, total } = await runs({ status: ['blocked', 'stale'] });
   expect(total).toBe(1);
   expect(rows[0]).toMatchObject({
     run_id: 'r2',
@@ -223,7 +225,7 @@ it('a run shows what its events say, and names the ruleset by its hash', async (
     pending_approval: null,
     sample: false,
   });
-  expect((await runs({ status: 'active' })).runs).toEqual([]);
+  expect((await runs({ status: ['active'] })).runs).toEqual([]);
   const params = { agent_id: key.agentId ?? '' };
   const state = (await t.call('hostedWorkflowState', { params, query: { session_id: 's1' } }, agent)).body;
   const { events } = await search();

@@ -30,7 +30,13 @@ afterEach(async () => {
 
 function start(over: Partial<HousekeepingParts['store']> = {}, largeArgsDays = 90) {
   const jobs = createLocalJobs({ table: store.jobs, clock, log });
-  const house = startHousekeeping(jobs, { store: { ...store, ...over }, clock, log, largeArgsDays });
+  const house = startHousekeeping(jobs, {
+    store: { ...store, ...over },
+    clock,
+    log,
+    signHeads: async () => 0,
+    largeArgsDays,
+  });
   const one = { house, jobs };
   running.push(one);
   return one;

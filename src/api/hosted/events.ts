@@ -82,11 +82,6 @@ export const decisionEvent = z.looseObject({
   sample: z.boolean().optional(),
 });
 
-const words = z
-  .string()
-  .max(1000)
-  .transform((value) => value.split(','));
-
 export const hostedEventRoutes = routes({
   hostedIngestEvents: {
     method: 'POST',
@@ -128,7 +123,7 @@ export const hostedEventRoutes = routes({
       session_id: text(255, 1).optional(),
       parent_session_id: text(255, 1).optional(),
       /** A class of decisions, or an action; may be repeated. */
-      decision: words.optional(),
+      decision: z.array(text(64, 1)).max(30).optional(),
       environment: identifier.optional(),
       tool_name: text(255, 1).optional(),
       /** Inclusive. */
@@ -139,7 +134,7 @@ export const hostedEventRoutes = routes({
       /** `next_cursor` of another page: instead of an offset, without its bound, and never repeating or skipping. */
       cursor: text(2000, 1).optional(),
     }),
-    repeatable: ['decision'],
+    repeated: ['decision'],
     search: true,
     status: 200,
     reply: z.object({

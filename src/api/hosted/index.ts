@@ -1,5 +1,6 @@
 // Every table of routes of the hosted API in one.
 import { routes } from '../route.ts';
+import { hostedAuditRoutes } from './audit.ts';
 import { hostedEventRoutes } from './events.ts';
 import { hostedKeyRoutes } from './keys.ts';
 import { hostedRunRoutes } from './runs.ts';
@@ -10,6 +11,7 @@ export const hostedApi = routes({
   ...hostedEventRoutes,
   ...hostedRunRoutes,
   ...hostedSessionRoutes,
+  ...hostedAuditRoutes,
 });
 
 export type HostedApi = typeof hostedApi;

@@ -11,6 +11,7 @@ import { hostedPaging, pageFields } from './fields.ts';
 
 const name = z.string();
 const count = z.number().int();
+export const runStatus = z.enum(runStatuses);
 export const healthStatus = z.enum(healthStatuses);
 const rulesetFields = { ruleset_name: name.nullable(), ruleset_version: count.nullable() };
 
@@ -21,7 +22,7 @@ export const runRow = z.object({
   run_id: name.nullable(),
   parent_session_id: name.nullable(),
   environment: name,
-  status: z.enum(runStatuses),
+  status: runStatus,
   workflow: listed(
     z.object({
       name,
@@ -102,12 +103,6 @@ export const hostedAgent = z.object({
   health: z.object({ status: healthStatus, reason: name }),
 });
 
-const statuses = z
-  .string()
-  .max(200)
-  .transform((value) => value.split(','))
-  .pipe(z.array(z.enum(runStatuses)).max(20));
-
 const agentParams = z.object({ agent_id: line(255) });
 
 export const hostedRunRoutes = routes({
@@ -120,12 +115,12 @@ export const hostedRunRoutes = routes({
     summary: 'Runs of the workspace, last activity first',
     query: z.object({
       /** May be repeated. */
-      status: statuses.optional(),
+      status: z.array(runStatus).max(20).optional(),
       agent_id: line(255).optional(),
       session_id: text(255, 1).optional(),
       ...hostedPaging(200, 50),
     }),
-    repeatable: ['status'],
+    repeated: ['status'],
     status: 200,
     reply: z.object({ runs: z.array(runRow), total: count, ...pageFields }),
     errors: ['forbidden', 'validation_failed'],

@@ -1,12 +1,12 @@
 // Cursors as clients hold them: sealed for their tenant and list, so that one that was changed, made up or taken from elsewhere is refused.
-import { HubError } from '../../domain/error.ts';
+import { refused } from '../../domain/error.ts';
 import type { Hub } from './hub.ts';
 
 /** Whose list it is, and which. */
 export interface CursorScope {
   readonly tenantId: string;
   /** One word. */
-  readonly list: 'events' | 'agent_status' | 'registrations' | 'agents' | 'approvals';
+  readonly list: 'events' | 'agent_status' | 'registrations' | 'agents' | 'approvals' | `audit-${string}`;
 }
 
 const prefixOf = ({ tenantId, list }: CursorScope): string => `${tenantId} ${list} `;
@@ -32,4 +32,4 @@ export function openCursor({ secrets }: Pick<Hub, 'secrets'>, scope: CursorScope
   return plain.slice(prefix.length);
 }
 
-const invalid = () => new HubError('bad_request', 'The cursor is not valid. Start again without one.');
+const invalid = () => refused('invalid_cursor', 'The cursor is not valid. Start again without one.');

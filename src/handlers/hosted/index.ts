@@ -1,6 +1,7 @@
 // Every handler of the hosted API by operation name; a route of src/api/hosted/index.ts that lacks one does not compile.
 import type { hostedApi } from '../../api/hosted/index.ts';
 import type { Handlers } from '../console/hub.ts';
+import { hostedAudit } from './audit.ts';
 import { hostedEvents } from './events.ts';
 import { hostedKeys } from './keys.ts';
 import { hostedRuns } from './runs.ts';
@@ -11,4 +12,5 @@ export const hostedHandlers: Handlers<typeof hostedApi> = {
   ...hostedEvents,
   ...hostedRuns,
   ...hostedSessions,
+  ...hostedAudit,
 };

@@ -16,6 +16,7 @@ import {
   segmentOf,
   tenantNumber,
 } from '../../../adapters/sqlite/segment.ts';
+import { UsageWriter } from '../../../adapters/sqlite/usage-write.ts';
 import { aBatch } from '../../contract/events.ts';
 import { anEvent, t0, uuid } from '../../contract/fixtures.ts';
 
@@ -34,7 +35,7 @@ function start(path: string) {
   migrate(db);
   const calls = new CallIndex(db, { calls: 25, bytes: 1 << 30 });
   calls.load();
-  return { db, calls, writer: eventWriter(db, calls) };
+  return { db, calls, writer: eventWriter(db, calls, new UsageWriter(db)) };
 }
 
 const tenants = [uuid(), uuid()];

@@ -7,6 +7,7 @@ import { eventWriter } from '../../../adapters/sqlite/events-ingest.ts';
 import { eventSearch } from '../../../adapters/sqlite/events-search.ts';
 import { migrate } from '../../../adapters/sqlite/schema.ts';
 import { finish } from '../../../adapters/sqlite/sync.ts';
+import { UsageWriter } from '../../../adapters/sqlite/usage-write.ts';
 import type { EventFilter, EventPage } from '../../../src/ports/events.ts';
 import { aBatch } from '../../contract/events.ts';
 import { anEvent, t0, uuid } from '../../contract/fixtures.ts';
@@ -20,7 +21,7 @@ it.each([
   migrate(db);
   const calls = new CallIndex(db);
   calls.load();
-  const writer = eventWriter(db, calls);
+  const writer = eventWriter(db, calls, new UsageWriter(db));
   const tenantId = uuid();
   for (let i = 0; i < 100; i++) {
     const call_id = i % 40 === 0 ? `rare-${i}` : uuid();

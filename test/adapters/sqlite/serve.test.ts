@@ -6,6 +6,7 @@ import { encodeBatch } from '../../../adapters/sqlite/events-encode.ts';
 import { openFile } from '../../../adapters/sqlite/open.ts';
 import { serveWrites } from '../../../adapters/sqlite/serve.ts';
 import { storesOf } from '../../../adapters/sqlite/stores.ts';
+import { UsageWriter } from '../../../adapters/sqlite/usage-write.ts';
 import type { Call, Reply } from '../../../adapters/sqlite/wire.ts';
 import { aBatch } from '../../contract/events.ts';
 import { anEvent, t0, uuid, writerOf } from '../../contract/fixtures.ts';
@@ -15,6 +16,7 @@ function writerWith(pages: number) {
   const db = openFile(':memory:', { cacheBytes: 8 << 20, checkpointPages: 1000 });
   const calls = new CallIndex(db, { calls: 40, bytes: 1 << 20 });
   calls.load();
+  const usage = new UsageWriter(db);
   const limit = (more: number) => {
     const [used] = db.get('PRAGMA page_count') ?? [];
     db.get(`PRAGMA max_page_count = ${Number(used) + more}`);
@@ -25,11 +27,12 @@ function writerWith(pages: number) {
   const writer = serveWrites(
     {
       db,
-      stores: storesOf(db, calls, () => true),
+      stores: storesOf(db, { calls, usage }, () => true),
       answer: (given) => void replies.push(...given),
       later: (task) => tasks.push(task),
     },
     () => calls.maintain(),
+    () => usage.flush(),
   );
   /** Sends the calls as one group; answers of each `true` or its error's code. */
   const group = (...sent: Omit<Call, never>[]) => {

@@ -1,7 +1,7 @@
 // How many connections the server holds, and whom it refuses when they get scarce.
 import { describe, expect, it } from 'vitest';
 import { maxConnections } from '../../../adapters/node/descriptors.ts';
-import { Connections } from '../../../adapters/uws/connections.ts';
+import { Connections } from '../../../src/http/connections.ts';
 import { ManualClock } from '../../clock.ts';
 import { keyText } from '../../http/fixtures.ts';
 import { eventually, serve } from './fixtures.ts';

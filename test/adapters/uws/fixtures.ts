@@ -1,16 +1,21 @@
 // A real server on a free port, and raw sockets that may say anything.
 import net from 'node:net';
 import { systemClock } from '../../../adapters/node/clock.ts';
+import { startNodeServer } from '../../../adapters/node-http/server.ts';
 import { startServer } from '../../../adapters/uws/server.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import { edge } from '../../http/fixtures.ts';
+
+/** Whether these suites run on Node's own server (vitest.node-http.config.ts) or on the native one. */
+export const onNode = process.env.HTTP_SERVER === 'node';
+export const start = onNode ? startNodeServer : startServer;
 
 /** @param options.serverClock what the server's own deadlines go by; default real time */
 export async function serve(
   options: Parameters<typeof edge>[0] & { serverClock?: Clock; maxConnections?: number } = {},
 ) {
   const parts = edge({ clock: systemClock, ...options });
-  const server = await startServer({
+  const server = await start({
     host: '127.0.0.1',
     port: 0,
     pipeline: parts.pipeline,

@@ -17,6 +17,10 @@ const commands: { readonly [name: string]: Entry } = {
     summary: 'run unit tests of contracts, with their coverage',
     load: async () => (await import('./test.ts')).testCommand,
   },
+  verify: {
+    summary: 'check what the hub signed, offline',
+    load: async () => (await import('./verify.ts')).verifyCommand,
+  },
   mcp: {
     summary: 'stand before an MCP server and govern the calls of its tools',
     load: async () => (await import('./mcp.ts')).mcpCommand,

@@ -1,10 +1,10 @@
-// The body of one request as it comes in: copied chunk by chunk, with a bound on its bytes, and counted among those of all requests.
-import type { ByteBudget } from '../../src/concurrency/byte-budget.ts';
-import type { HubError } from '../../src/domain/error.ts';
-import { tooLarge } from '../../src/http/body.ts';
-import { noRoom } from '../../src/http/budgets.ts';
-import { TransportGone } from '../../src/http/raw.ts';
-import type { Clock } from '../../src/ports/clock.ts';
+// The body of one request as it comes in from either server: copied chunk by chunk, with a bound on its bytes, and counted among those of all requests.
+import type { ByteBudget } from '../concurrency/byte-budget.ts';
+import type { HubError } from '../domain/error.ts';
+import type { Clock } from '../ports/clock.ts';
+import { tooLarge } from './body.ts';
+import { noRoom } from './budgets.ts';
+import { TransportGone } from './raw.ts';
 
 const empty = new Uint8Array(0);
 
@@ -43,8 +43,8 @@ export class IncomingBody {
     if (declared !== null && !(declared <= limit)) this.#fail(tooLarge(limit));
   }
 
-  /** A chunk whose memory is only lent. */
-  push(chunk: ArrayBuffer, isLast: boolean): void {
+  /** A chunk, which is kept as it is unless its memory is only lent (an ArrayBuffer). */
+  push(chunk: ArrayBuffer | Uint8Array, isLast: boolean): void {
     this.whole ||= isLast;
     const bytes = chunk.byteLength;
     if (this.done) {
@@ -57,7 +57,7 @@ export class IncomingBody {
     else {
       this.#received.take(this.#network, bytes);
       this.#size += bytes;
-      if (bytes > 0) this.#chunks.push(new Uint8Array(chunk.slice(0)));
+      if (bytes > 0) this.#chunks.push(chunk instanceof Uint8Array ? chunk : new Uint8Array(chunk.slice(0)));
       if (isLast) this.#finish();
     }
   }

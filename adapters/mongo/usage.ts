@@ -1,0 +1,216 @@
+// What events say over time, counted from the events themselves: nothing is kept beside them that a repeat or a dying process could falsify.
+import type { Collection, Filter } from 'mongodb';
+import { contractMarks, countedAs, maxSearchMs, type Outcome } from '../../src/domain/event.ts';
+import type { Env } from '../../src/domain/ids.ts';
+import type { AgentUse, ContractUse, ToolUse, UsageStore } from '../../src/ports/usage.ts';
+import { eventQuery as anyQuery, type EventRow, mapTexts } from './event-filter.ts';
+import { fromBsonText, toBsonText } from './form.ts';
+
+/** The server itself ends what takes longer. */
+const bounded = { maxTimeMS: maxSearchMs };
+
+/** The sample run is counted nowhere. */
+const eventQuery = (...args: Parameters<typeof anyQuery>): Filter<EventRow> => ({
+  ...anyQuery(...args),
+  sample: { $exists: false },
+});
+
+interface Sums {
+  calls: number;
+  denials: number;
+  warnings: number;
+  last: number;
+}
+
+export function mongoUsage(events: Collection<EventRow>): UsageStore {
+  return {
+    async toolsOf(tenantId, agentId, since) {
+      const groups = await events
+        .aggregate<{
+          readonly _id: { readonly e: string; readonly t: string; readonly v: string; readonly m: string };
+          readonly n: number;
+          readonly last: number;
+        }>(
+          [
+            { $match: eventQuery(tenantId, { env: null, agentId, since }) },
+            {
+              $group: {
+                _id: { e: '$env', t: '$toolName', v: '$verdict', m: '$mode' },
+                n: { $sum: 1 },
+                last: { $max: '$ts' },
+              },
+            },
+          ],
+          bounded,
+        )
+        .toArray();
+      const found = new Map<string, { -readonly [K in keyof ToolUse]: ToolUse[K] }>();
+      for (const { _id, n, last } of groups) {
+        const [env, tool] = [_id.e as Env, fromBsonText(_id.t)];
+        const fresh = { env, tool, events: 0, allowed: 0, denied: 0, observed: 0, lastUsed: last };
+        const use = found.get(`${env} ${tool}`) ?? fresh;
+        found.set(`${env} ${tool}`, use);
+        const as = countedAs(fromBsonText(_id.v), fromBsonText(_id.m));
+        use.events += n;
+        if (as !== 'pending') use[as] += n;
+        use.lastUsed = Math.max(use.lastUsed, last);
+      }
+      return [...found.values()];
+    },
+
+    async fleet(tenantId, env, since, countSince) {
+      const [used, counted] = await Promise.all([
+        events
+          .aggregate<{
+            readonly _id: { readonly a: string; readonly e: string; readonly t: string };
+            readonly last: number;
+          }>(
+            [
+              { $match: eventQuery(tenantId, { env, since }) },
+              {
+                $group: { _id: { a: '$agentId', e: '$env', t: '$toolName' }, last: { $max: '$ts' } },
+              },
+            ],
+            bounded,
+          )
+          .toArray(),
+        events
+          .aggregate<{ readonly _id: string; readonly n: number }>(
+            [
+              { $match: eventQuery(tenantId, { env, since: countSince }) },
+              { $group: { _id: '$agentId', n: { $sum: 1 } } },
+            ],
+            bounded,
+          )
+          .toArray(),
+      ]);
+      const counts = new Map(counted.map(({ _id, n }) => [_id, n]));
+      const byAgent = new Map<string, { env: Env; lastSeen: number; readonly tools: Set<string> }>();
+      for (const { _id, last } of used) {
+        const agent = byAgent.get(_id.a) ?? { env: _id.e as Env, lastSeen: last, tools: new Set<string>() };
+        byAgent.set(_id.a, agent);
+        agent.tools.add(fromBsonText(_id.t));
+        if (last >= agent.lastSeen) [agent.env, agent.lastSeen] = [_id.e as Env, last];
+      }
+      const toolSets: (readonly string[])[] = [];
+      const places = new Map<string, number>();
+      const agents = [...byAgent].map(([agentId, { env: of, lastSeen, tools }]): AgentUse => {
+        const sorted = [...tools].sort();
+        const key = JSON.stringify(sorted);
+        const place = places.get(key) ?? toolSets.push(sorted) - 1;
+        places.set(key, place);
+        return {
+          agentId: fromBsonText(agentId),
+          env: of,
+          lastSeen,
+          tools: place,
+          events: counts.get(agentId) ?? 0,
+        };
+      });
+      return { toolSets, agents: agents.sort((a, b) => (a.agentId < b.agentId ? -1 : 1)) };
+    },
+
+    async contracts(tenantId, env, since, until) {
+      const match = eventQuery(tenantId, { env, since, until }, true);
+      const found = new Map<string, Sums>();
+      const add = (name: string, calls: number, denied: boolean, observed: boolean, last: number): void => {
+        const sums = found.get(name) ?? { calls: 0, denials: 0, warnings: 0, last };
+        found.set(name, sums);
+        sums.calls += calls;
+        sums.denials += denied ? calls : 0;
+        sums.warnings += observed ? calls : 0;
+        sums.last = Math.max(sums.last, last);
+      };
+      const said = { 'outcomes.0': { $exists: true } };
+      const [alone, total] = await Promise.all([
+        events
+          .aggregate<{
+            readonly _id: { readonly c: string; readonly v: string; readonly m: string };
+            readonly n: number;
+            readonly last: number;
+          }>(
+            [
+              { $match: { $and: [match, { decisionName: { $ne: null } }, { $nor: [said] }] } },
+              {
+                $group: {
+                  _id: { c: '$decisionName', v: '$verdict', m: '$mode' },
+                  n: { $sum: 1 },
+                  last: { $max: '$ts' },
+                },
+              },
+            ],
+            bounded,
+          )
+          .toArray(),
+        events.aggregate<{ readonly n: number }>([{ $match: match }, { $count: 'n' }], bounded).toArray(),
+      ]);
+      for (const { _id, n, last } of alone) {
+        const as = countedAs(fromBsonText(_id.v), fromBsonText(_id.m));
+        add(fromBsonText(_id.c), n, as === 'denied', as === 'observed', last);
+      }
+      // A call that several reports speak of counts once for each contract that they name.
+      const projection = { decisionName: 1, verdict: 1, mode: 1, ts: 1, outcomes: 1 };
+      for await (const row of events.find({ $and: [match, said] }, { ...bounded, projection })) {
+        const name = row.decisionName === null ? null : fromBsonText(row.decisionName);
+        const event = { name, verdict: fromBsonText(row.verdict), mode: fromBsonText(row.mode) };
+        const outcomes = row.outcomes.map((outcome: Outcome) => mapTexts(outcome, fromBsonText));
+        for (const [contract, { denied, observed }] of contractMarks(event, outcomes)) {
+          add(contract, 1, denied, observed, row.ts);
+        }
+      }
+      const contracts = [...found].map(
+        ([name, { calls, denials, warnings, last }]): ContractUse => ({
+          name,
+          calls,
+          denials,
+          warnings,
+          lastTriggered: last,
+        }),
+      );
+      contracts.sort((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1));
+      return { events: total[0]?.n ?? 0, contracts };
+    },
+
+    async spanOf(tenantId, agentId) {
+      const query = eventQuery(tenantId, { env: null, agentId });
+      const end = (order: 1 | -1) =>
+        events
+          .find(query, { ...bounded, projection: { ts: 1, env: 1 } })
+          .sort({ ts: order, _id: order })
+          .limit(1)
+          .next();
+      const [first, last] = await Promise.all([end(1), end(-1)]);
+      return first && last ? { firstAt: first.ts, firstEnv: first.env as Env, env: last.env as Env } : null;
+    },
+
+    async versionsAt(tenantId, agentId, env, questions) {
+      const answers = [];
+      for (const { version, since } of questions) {
+        const [first, before] = await Promise.all([
+          events
+            .find(
+              { ...eventQuery(tenantId, { env, agentId, since }), policyVersion: toBsonText(version) },
+              { ...bounded, projection: { ts: 1 } },
+            )
+            .sort({ ts: 1 })
+            .limit(1)
+            .next(),
+          events
+            .find(eventQuery(tenantId, { env, agentId, until: since }, true), {
+              ...bounded,
+              projection: { policyVersion: 1 },
+            })
+            .sort({ ts: -1, _id: -1 })
+            .limit(1)
+            .next(),
+        ]);
+        const known = before?.policyVersion;
+        answers.push({
+          firstAt: first?.ts ?? null,
+          before: known === undefined ? null : fromBsonText(known),
+        });
+      }
+      return answers;
+    },
+  };
+}

@@ -1,0 +1,161 @@
+// WebSocket connections with the package ws: the handshake goes through the pipeline like any request; then the socket is a session's sink.
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { ByteBudget } from '../../src/concurrency/byte-budget.ts';
+import { codecOf, type Session, type Sink } from '../../src/http/live/session.ts';
+import { type RawResponse, statusLine } from '../../src/http/raw.ts';
+import { type MessageSize, maxSocketBacklog, maxUnanswered, messageSizes } from '../../src/http/server.ts';
+
+class SocketSink implements Sink {
+  #ws: WebSocket | null;
+  readonly #socket: Duplex;
+  readonly #binary: boolean;
+  #unanswered = 0;
+
+  constructor(ws: WebSocket, socket: Duplex, binary: boolean) {
+    this.#ws = ws;
+    this.#socket = socket;
+    this.#binary = binary;
+  }
+
+  write(piece: Uint8Array | string): boolean {
+    const ws = this.#ws;
+    if (!ws) return true;
+    ws.send(piece, { binary: this.#binary, compress: false });
+    if (ws.bufferedAmount > maxSocketBacklog) {
+      this.cut();
+      return true;
+    }
+    return !this.#socket.writableNeedDrain;
+  }
+
+  end(fault?: string): void {
+    const ws = this.#ws;
+    this.#ws = null;
+    // 1001: going away, the client is to connect again. 1008: it broke the rules.
+    if (fault === undefined) ws?.close(1001);
+    else ws?.close(1008, fault);
+    // Whatever the client still sends is not waited for.
+    if (ws) (this.#socket as Socket).destroySoon();
+  }
+
+  cut(): void {
+    const ws = this.#ws;
+    this.#ws = null;
+    ws?.terminate();
+  }
+
+  ping(): boolean {
+    if (this.#unanswered >= maxUnanswered) return false;
+    this.#unanswered++;
+    this.#ws?.ping();
+    return true;
+  }
+
+  /** False: nothing was asked. */
+  answered(): boolean {
+    const asked = this.#unanswered > 0;
+    this.#unanswered = 0;
+    return asked;
+  }
+
+  gone(): void {
+    this.#ws = null;
+  }
+}
+
+export interface Handshake {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  readonly head: Buffer;
+}
+
+export interface Sockets {
+  /**
+   * Completes a handshake that the pipeline admitted; when it cannot be, the session is gone. Without room for half messages the socket takes
+   * small ones only, and the answer says so.
+   */
+  complete(handshake: Handshake, response: RawResponse, session: Session): void;
+  close(): void;
+}
+
+/** @param partial room for half messages */
+export function createSockets(partial: ByteBudget): Sockets {
+  /** The protocol that the handshake under way agreed on; ws asks for it within `handleUpgrade`. */
+  let protocol: string | null = null;
+  let headers: string[] = [];
+  const serverOf = (size: MessageSize): WebSocketServer => {
+    const server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      // Answered below, where those who ask and never read are counted.
+      autoPong: false,
+      maxPayload: messageSizes[size],
+      handleProtocols: () => protocol ?? false,
+    });
+    server.on('headers', (lines) => lines.push(...headers));
+    return server;
+  };
+  const servers = { none: serverOf('none'), small: serverOf('small'), large: serverOf('large') };
+  const open = new Set<WebSocket>();
+
+  function carry(ws: WebSocket, socket: Duplex, session: Session, size: MessageSize): void {
+    const { sender } = session;
+    const sink = new SocketSink(ws, socket, codecOf(session.protocol) === 'msgpack');
+    const large = sender !== null && size === 'large' ? sender : null;
+    if (large !== null) partial.take(large, messageSizes.large);
+    open.add(ws);
+    ws.on('message', (data: Buffer, isBinary) => session.received(data, isBinary));
+    ws.on('ping', (data) => {
+      ws.pong(data);
+      session.pinged(ws.bufferedAmount > 0);
+    });
+    ws.on('pong', () => {
+      if (!sink.answered()) session.pinged(false);
+    });
+    // Frames that break the protocol or are too large: ws has closed the connection with the code that says so.
+    ws.on('error', () => {});
+    socket.on('drain', () => session.writable());
+    ws.on('close', () => {
+      open.delete(ws);
+      if (large !== null) partial.give(large, messageSizes.large);
+      sink.gone();
+      session.gone();
+    });
+    session.attach(sink);
+  }
+
+  return {
+    complete({ request, socket, head }, response, session) {
+      const { sender } = session;
+      const hasRoom = sender !== null && partial.exceeded(sender, messageSizes.large) === null;
+      const size: MessageSize = sender === null ? 'none' : hasRoom ? 'large' : 'small';
+      protocol = session.protocol;
+      headers = response.headers
+        .filter(([name]) => name === 'X-Request-Id')
+        .map(([name, value]) => `${name}: ${value}`);
+      if (sender !== null) headers.push(`X-Max-Message-Bytes: ${messageSizes[size]}`);
+      let opened = false;
+      servers[size].handleUpgrade(request, socket, head, (ws) => {
+        opened = true;
+        carry(ws, socket, session, size);
+      });
+      // ws calls back within the call, or has refused the handshake itself.
+      if (!opened) session.gone();
+    },
+    close() {
+      for (const ws of open) ws.terminate();
+    },
+  };
+}
+
+/** Answers a handshake that is not admitted, and ends its connection. */
+export function refuse(socket: Duplex, { status, headers, body }: RawResponse): void {
+  const bytes = body === null ? Buffer.alloc(0) : Buffer.from(body);
+  const lines = [...headers, ['Content-Length', String(bytes.length)], ['Connection', 'close']];
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${statusLine(status)}\r\n${head}\r\n`), bytes]));
+}

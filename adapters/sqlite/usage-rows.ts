@@ -1,0 +1,140 @@
+// The rows of the summaries of events while they are gathered: what one event adds to which. Reads and writes nothing.
+import { contractMarks, countedAs, type Outcome } from '../../src/domain/event.ts';
+import { type Counted, segmentSpanMs } from './segment.ts';
+
+export const minuteMs = 60_000;
+export const hourOf = (ts: number): number => Math.floor(ts / segmentSpanMs);
+export const minuteOf = (ts: number): number => Math.floor(ts / minuteMs);
+/** The name of the row that counts all events of an environment. */
+export const allEvents = '';
+export const contractRow = (name: string): string => `=${name}`;
+
+/** Whose events: all of an agent, in one hour. */
+export interface Place {
+  readonly tenant: number;
+  readonly env: string;
+  readonly agent: string;
+  readonly hour: number;
+}
+
+export interface ToolRow extends Place {
+  readonly tool: string;
+  events: number;
+  allowed: number;
+  denied: number;
+  observed: number;
+  last: number;
+}
+
+export interface VersionRow extends Place {
+  readonly version: string;
+  events: number;
+  first: number;
+  last: number;
+}
+
+export interface ContractRow {
+  readonly table: 'contract_hours' | 'contract_minutes';
+  readonly tenant: number;
+  readonly env: string;
+  readonly start: number;
+  readonly name: string;
+  events: number;
+  denied: number;
+  observed: number;
+  last: number;
+}
+
+/** What an event, or a part of one, adds to the statistics of a contract; negative when it goes. */
+export interface ContractChange {
+  readonly tenant: number;
+  readonly env: string;
+  readonly name: string;
+  readonly ts: number;
+  readonly events: number;
+  readonly denied: number;
+  readonly observed: number;
+}
+
+/** The entry of a key, made when it is missing. */
+export function entryOf<V>(map: Map<string, V>, key: string, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
+
+/** Never the same for two: lengths tell where one text ends. */
+export const keyOf = ({ tenant, hour, env, agent }: Place, last: string): string =>
+  `${tenant} ${hour} ${env} ${agent.length} ${agent}${last}`;
+
+export function addPlaced(
+  tools: Map<string, ToolRow>,
+  versions: Map<string, VersionRow>,
+  place: Place,
+  { tool, verdict, mode, version, ts }: Counted,
+): void {
+  const row = entryOf(tools, keyOf(place, tool), () => ({
+    ...place,
+    tool,
+    events: 0,
+    allowed: 0,
+    denied: 0,
+    observed: 0,
+    last: ts,
+  }));
+  const as = countedAs(verdict, mode);
+  row.events++;
+  if (as !== 'pending') row[as]++;
+  row.last = Math.max(row.last, ts);
+  const run = entryOf(versions, keyOf(place, version), () => ({
+    ...place,
+    version,
+    events: 0,
+    first: ts,
+    last: ts,
+  }));
+  run.events++;
+  run.first = Math.min(run.first, ts);
+  run.last = Math.max(run.last, ts);
+}
+
+/** Of one environment: all its events, and each contract that the event names. */
+export function contractChanges(
+  { tenant, env }: Pick<Place, 'tenant' | 'env'>,
+  event: Counted,
+  outcomes: readonly Outcome[],
+  sign: 1 | -1,
+): ContractChange[] {
+  const as = countedAs(event.verdict, event.mode);
+  const of = (name: string, denied: boolean, observed: boolean): ContractChange => ({
+    tenant,
+    env,
+    name,
+    ts: event.ts,
+    events: sign,
+    denied: denied ? sign : 0,
+    observed: observed ? sign : 0,
+  });
+  return [
+    of(allEvents, as === 'denied', as === 'observed'),
+    ...[...contractMarks(event, outcomes)].map(([name, { denied, observed }]) =>
+      of(contractRow(name), denied, observed),
+    ),
+  ];
+}
+
+/** An event that goes, with what repeats said of it. */
+export interface Removed {
+  readonly event: Counted;
+  readonly outcomes: readonly Outcome[];
+}
+
+/** Whether what a repeat said may change what is counted of contracts. */
+export function outcomeCounts(event: Counted, outcome: Outcome): boolean {
+  if (outcome.decision_name === null) return false;
+  if (outcome.decision_name !== event.name) return true;
+  const as = countedAs(outcome.verdict, event.mode);
+  return (as === 'denied' || as === 'observed') && as !== countedAs(event.verdict, event.mode);
+}

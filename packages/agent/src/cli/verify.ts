@@ -1,0 +1,183 @@
+// `reeve-agent verify`: checks what the hub signed, offline: exports of the audit chain, line by line, and their signed heads.
+import { createHash, createPublicKey, verify as verifySignature } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { type Command, parseCommand, UsageError } from './command.ts';
+
+const help = `Usage: reeve-agent verify [options] FILE...
+
+Checks exports of the audit chain (GET /v1/audit/export; - is standard input): that no line was changed, taken out, added
+or moved, and that the signed head is of one of your keys. Parts that follow each other may be one file or several.
+
+Options:
+  --key HEX   a public key that you trust, 64 hex characters; several are separated by commas. Without one the chain is
+              checked and its signature is not.
+
+Exit code: 0 when all is well, 1 when something is wrong, 2 for a wrong call.
+`;
+
+const headType = 'application/vnd.service.audit-head+json';
+/** DER in front of a raw Ed25519 public key (RFC 8410). */
+const publicPrefix = Buffer.from('302a300506032b6570032100', 'hex');
+
+const sha256 = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex');
+
+/** JSON with its keys in order and without blanks, as the hub hashes and signs it. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const fields = Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    .map(([key, field]) => `${JSON.stringify(key)}:${canonicalJson(field)}`);
+  return `{${fields.join(',')}}`;
+}
+
+/** What a signature covers of a typed payload (DSSE, version 1). */
+export function envelopeBytes(type: string, payload: Buffer): Buffer {
+  return Buffer.concat([
+    Buffer.from(`DSSEv1 ${Buffer.byteLength(type)} ${type} ${payload.length} `),
+    payload,
+  ]);
+}
+
+/** True when one of the keys made the signature. @param keys 64 hex characters each */
+export const isSignedBy = (keys: readonly string[], bytes: Buffer, signature: string): boolean =>
+  keys.some((hex) => {
+    const key = createPublicKey({
+      key: Buffer.concat([publicPrefix, Buffer.from(hex, 'hex')]),
+      format: 'der',
+      type: 'spki',
+    });
+    return verifySignature(null, bytes, key, Buffer.from(signature, 'base64'));
+  });
+
+interface Link {
+  readonly seq: number;
+  readonly prev: string;
+  readonly digest: string;
+  readonly entry: unknown;
+}
+
+interface Head {
+  readonly head: { readonly seq: number; readonly digest: string; readonly tenant_id: string };
+  readonly sig: string;
+}
+
+const isLink = (value: unknown): value is Link => {
+  const { seq, prev, digest } = (value ?? {}) as Partial<Link>;
+  return Number.isSafeInteger(seq) && typeof prev === 'string' && typeof digest === 'string';
+};
+const isHead = (value: unknown): value is Head => {
+  const { head, sig } = (value ?? {}) as Partial<Head>;
+  return typeof sig === 'string' && typeof head === 'object' && head !== null;
+};
+
+/** Follows a chain line by line. */
+export class ChainCheck {
+  readonly #keys: readonly string[];
+  #last: Link | null = null;
+  #first = 0;
+  #tenant: string | null = null;
+  #head: Head | null = null;
+
+  /** @param keys public keys that are trusted, as 64 hex characters each; none: signatures are not checked */
+  constructor(keys: readonly string[]) {
+    this.#keys = keys;
+  }
+
+  /** What is wrong with the next line; null when nothing is. */
+  take(text: string): string | null {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return 'is no JSON';
+    }
+    if (isLink(value)) return this.#link(value);
+    return isHead(value) ? this.#signed(value) : 'is neither a link of the chain nor a signed head';
+  }
+
+  /** What is wrong with where the lines end; null when nothing is. */
+  end(): string | null {
+    if (!this.#last) return 'holds no links';
+    if (!this.#head || this.#head.head.seq !== this.#last.seq) {
+      return 'does not end with a signed head: links may have been cut off';
+    }
+    return null;
+  }
+
+  /** What was checked, as a sentence. */
+  summary(): string {
+    const signed =
+      this.#keys.length > 0
+        ? 'signed by a key that you trust'
+        : 'signature not checked: name the key with --key';
+    return `links ${this.#first} to ${this.#last?.seq ?? 0} are whole; head ${signed}`;
+  }
+
+  #link(link: Link): string | null {
+    const { seq, prev, digest, entry } = link;
+    const last = this.#last;
+    if (last && seq !== last.seq + 1) {
+      return `is link ${seq}, and should be link ${last.seq + 1}: a line was taken out, added or moved`;
+    }
+    if (last ? prev !== last.digest : seq === 1 && prev !== '') {
+      return `link ${seq} does not follow the link before it`;
+    }
+    if (sha256(canonicalJson({ seq, prev, entry })) !== digest) return `link ${seq} was changed`;
+    if (!last) this.#first = seq;
+    this.#last = link;
+    return null;
+  }
+
+  #signed(value: Head): string | null {
+    const { head, sig } = value;
+    if (!this.#last || head.seq !== this.#last.seq || head.digest !== this.#last.digest) {
+      return 'the signed head is not that of the link before it';
+    }
+    if (this.#tenant !== null && this.#tenant !== head.tenant_id)
+      return 'the heads are of different workspaces';
+    this.#tenant = head.tenant_id;
+    this.#head = value;
+    if (this.#keys.length === 0) return null;
+    const bytes = envelopeBytes(headType, Buffer.from(canonicalJson({ head })));
+    return isSignedBy(this.#keys, bytes, sig) ? null : 'the head is not signed by a key that you trust';
+  }
+}
+
+function keysOf(text: string | undefined): readonly string[] {
+  const keys = (text ?? '').split(',').filter((key) => key !== '');
+  if (keys.some((key) => !/^[0-9a-f]{64}$/i.test(key))) {
+    throw new UsageError('--key takes 64 hex characters; several keys are separated by commas');
+  }
+  return keys;
+}
+
+export const verifyCommand: Command = {
+  help,
+  async run(args) {
+    const { values, positionals } = parseCommand(args, { key: { type: 'string' } });
+    const check = new ChainCheck(keysOf(values.key));
+    for (const file of positionals) {
+      const input = file === '-' ? process.stdin : createReadStream(file);
+      let number = 0;
+      try {
+        for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+          number++;
+          const wrong = line.trim() === '' ? null : check.take(line);
+          if (wrong === null) continue;
+          process.stdout.write(`${file}:${number}: ${wrong}\n`);
+          return 1;
+        }
+      } catch (error) {
+        process.stderr.write(
+          `${file}: cannot be read: ${error instanceof Error ? error.message : String(error)}\n`,
+        );
+        return 1;
+      }
+    }
+    const wrong = check.end();
+    process.stdout.write(`${positionals.at(-1)}: ${wrong ?? check.summary()}\n`);
+    return wrong === null ? 0 : 1;
+  },
+};

@@ -1,0 +1,84 @@
+// Routes of the audit chain.
+import { z } from 'zod';
+import { auditActorTypes, auditSubjects } from '../../domain/audit.ts';
+import { anyObject, instant, instantInput, intQuery, line, text, uuid } from '../fields.ts';
+import { routes } from '../route.ts';
+
+export const auditSubjectType = z.enum(auditSubjects);
+
+export const auditEntry = z.object({
+  id: uuid,
+  occurred_at: instant,
+  actor: z.object({ type: z.enum(auditActorTypes), id: z.string(), display: z.string() }),
+  action_type: z.string(),
+  subject_type: auditSubjectType,
+  subject: z.object({ type: auditSubjectType, id: z.string(), name: z.string().nullable() }),
+  summary: z.string(),
+  details: anyObject,
+  agent_id: z.string().nullable(),
+  session_id: z.string().nullable(),
+});
+
+const seq = intQuery(1, Number.MAX_SAFE_INTEGER);
+
+export const hostedAuditRoutes = routes({
+  hostedListAudit: {
+    method: 'GET',
+    path: '/v1/audit',
+    auth: ['operatorJwt'],
+    role: 'viewer',
+    tag: 'hosted-audit',
+    summary:
+      'What was done, newest first: approvals, keys, deployments of rulesets and decisions of runs; the last 30 days unless `from` says otherwise',
+    query: z.object({
+      from: instantInput.optional(),
+      to: instantInput.optional(),
+      actor: text(255, 1).optional(),
+      action_type: z.array(line(64)).max(20).optional(),
+      subject_type: z.array(auditSubjectType).max(auditSubjects.length).optional(),
+      /** `all` lists every subject type. */
+      scope: z.literal('all').optional(),
+      limit: intQuery(1, 200).default(50),
+      cursor: text(2048, 1).optional(),
+    }),
+    repeated: ['action_type', 'subject_type'],
+    status: 200,
+    reply: z.object({ entries: z.array(auditEntry), next_cursor: z.string().nullable() }),
+    errors: ['bad_request', 'forbidden', 'validation_failed'],
+  },
+  hostedExportAudit: {
+    method: 'GET',
+    path: '/v1/audit/export',
+    auth: ['operatorJwt'],
+    role: 'admin',
+    tag: 'hosted-audit',
+    summary:
+      'The links of the chain, one JSON object a line, and the signed head of the last one; about 8 MiB, then a Link header says where to go on',
+    query: z.object({ from_seq: seq.default(1), to_seq: seq.optional() }),
+    status: 200,
+    media: 'application/x-ndjson',
+    download: true,
+    errors: ['forbidden', 'not_found', 'validation_failed', 'unavailable'],
+  },
+  hostedAuditHead: {
+    method: 'GET',
+    path: '/v1/audit/head',
+    auth: ['operatorJwt'],
+    role: 'viewer',
+    tag: 'hosted-audit',
+    summary: 'The newest signed head of the chain; heads are signed every hour',
+    status: 200,
+    reply: z.object({
+      head: z.object({
+        tenant_id: uuid,
+        seq: z.number().int(),
+        digest: z.string(),
+        signed_at: instant,
+        key_id: z.string(),
+      }),
+      /** Ed25519 in standard base64, over the envelope (DSSE) of the canonical JSON of `{head}`. */
+      sig: z.string(),
+    }),
+    errors: ['forbidden', 'not_found'],
+  },
+});

@@ -1,0 +1,35 @@
+// Which HTTP server the hub runs on: the native one, or Node's own where that does not load.
+import { startNodeServer } from '../../adapters/node-http/server.ts';
+import { loadUws } from '../../adapters/uws/load.ts';
+import { startServer } from '../../adapters/uws/server.ts';
+import type { HttpServerChoice } from '../config.ts';
+import { HubError } from '../domain/error.ts';
+import type { StartServer } from '../http/server.ts';
+
+export interface ChosenServer {
+  readonly start: StartServer;
+  /** A sentence for whoever started the hub; null when there is nothing to say. */
+  readonly note: string | null;
+}
+
+const cost =
+  'a deploy reaches all agents about 1.4 times as late, and an idle stream takes about three times the memory (docs/performance.md)';
+
+/**
+ * @param load loads the native server
+ * @throws HubError unavailable when the native server was asked for and does not load
+ */
+export async function chooseServer(
+  choice: HttpServerChoice,
+  load: () => Promise<unknown> = loadUws,
+): Promise<ChosenServer> {
+  if (choice === 'node') return { start: startNodeServer, note: null };
+  try {
+    await load();
+    return { start: startServer, note: null };
+  } catch (error) {
+    if (choice === 'native' || !(error instanceof HubError)) throw error;
+    const note = `${error.message} Node's own HTTP server takes its place: ${cost}.`;
+    return { start: startNodeServer, note };
+  }
+}

@@ -1,0 +1,93 @@
+// Store port of what events say over time: the tools and versions of agents, and how contracts decided. Every figure is what a count over the
+// stored events would give, also after late events, repeats and removals.
+import type { Env } from '../domain/ids.ts';
+
+/** What an agent did with a tool in one environment. */
+export interface ToolUse {
+  readonly env: Env;
+  readonly tool: string;
+  readonly events: number;
+  readonly allowed: number;
+  readonly denied: number;
+  /** Denials that were only observed. */
+  readonly observed: number;
+  /** Epoch milliseconds. */
+  readonly lastUsed: number;
+}
+
+export interface AgentUse {
+  readonly agentId: string;
+  /** Of its newest event. */
+  readonly env: Env;
+  readonly lastSeen: number;
+  /** Which of `toolSets`. */
+  readonly tools: number;
+  /** Events since `countSince`. */
+  readonly events: number;
+}
+
+/** The agents of a fleet. Many use the same tools, so each set of tools is written once. */
+export interface FleetUse {
+  /** Each in order. */
+  readonly toolSets: readonly (readonly string[])[];
+  /** By agent id. */
+  readonly agents: readonly AgentUse[];
+}
+
+/** How a contract decided. A call counts once, however many of its reports name the contract. */
+export interface ContractUse {
+  readonly name: string;
+  readonly calls: number;
+  readonly denials: number;
+  /** Calls that it would have denied. */
+  readonly warnings: number;
+  /** Of the newest of these calls. */
+  readonly lastTriggered: number;
+}
+
+export interface VersionQuestion {
+  readonly version: string;
+  /** Epoch milliseconds. */
+  readonly since: number;
+}
+
+export interface VersionAnswer {
+  /** When the agent's first event with this version was, not before `since`; null: none. */
+  readonly firstAt: number | null;
+  /** The version of its newest event before `since`; null when there is none, or it names none. */
+  readonly before: string | null;
+}
+
+export interface AgentSpan {
+  readonly firstAt: number;
+  readonly firstEnv: Env;
+  /** Of its newest event. */
+  readonly env: Env;
+}
+
+/** @throws HubError search_timeout: the store ends what takes longer than `maxSearchMs` */
+export interface UsageStore {
+  /** Per environment and tool, what the agent's events not older than `since` say; no particular order. */
+  toolsOf(tenantId: string, agentId: string, since: number): Promise<readonly ToolUse[]>;
+  /**
+   * The agents with events not older than `since`, with all tools of these.
+   * @param env null: every environment
+   */
+  fleet(tenantId: string, env: Env | null, since: number, countSince: number): Promise<FleetUse>;
+  /** The contracts that calls in [since, until) name, and the number of these events. Most calls first, then by name. */
+  contracts(
+    tenantId: string,
+    env: Env | null,
+    since: number,
+    until: number,
+  ): Promise<{ readonly events: number; readonly contracts: readonly ContractUse[] }>;
+  /** When the agent was first heard of, and where; null when no event is stored. */
+  spanOf(tenantId: string, agentId: string): Promise<AgentSpan | null>;
+  /** Answers in the order of the questions, from the agent's events in one environment. */
+  versionsAt(
+    tenantId: string,
+    agentId: string,
+    env: Env,
+    questions: readonly VersionQuestion[],
+  ): Promise<readonly VersionAnswer[]>;
+}
