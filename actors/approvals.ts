@@ -1,4 +1,6 @@
 // The approvals of an environment: requested, decided, timed out. The store's compare-and-set decides; here are order and time.
+
+import { BoundedMap } from '../src/concurrency/bounded-map.ts';
 import type { Announcement } from '../src/domain/announcement.ts';
 import type { Approval, Decision } from '../src/domain/approval.ts';
 import { HubError, notFound } from '../src/domain/error.ts';
@@ -12,6 +14,8 @@ export interface Pending {
   readonly env: Env;
   /** Deadlines by id. */
   readonly waiting: Map<string, number>;
+  /** Ids of what was asked for a moment ago and not read since, by fingerprint. Lost with the activation: then a repeat is asked for anew. */
+  readonly recent: BoundedMap<string>;
 }
 
 type Context = ActorContext<ActorPorts>;
@@ -23,23 +27,34 @@ export const maxPending = 100_000;
 /** When the store could not be written, until the next try. */
 const againMs = 1000;
 
+/** An answer that was lost is asked for again within this time. */
+const repeatMs = 10_000;
+const maxRecent = 10_000;
+
 const timerOf = (id: string): string => `approval:${id}`;
 export const isApprovalTimer = (name: string): boolean => name.startsWith('approval:');
 
 export async function loadPending(tenantId: string, env: Env, context: Context): Promise<Pending> {
-  const pending: Pending = { tenantId, env, waiting: new Map() };
+  const pending: Pending = { tenantId, env, waiting: new Map(), recent: new BoundedMap(maxRecent) };
   for (const { id, deadline } of await context.ports.store.approvals.pending(tenantId, env)) {
     wait(pending, id, deadline, context);
   }
   return pending;
 }
 
-/** A repeat of the same id is announced again, and reaches clients once. @throws HubError quota_exceeded when too many are pending */
+/**
+ * A repeat of the same id is announced again, and reaches clients once. One of the same fingerprint is answered with the first approval, once,
+ * while that is pending.
+ * @throws HubError quota_exceeded when too many are pending
+ */
 export async function request(
   pending: Pending,
   approval: Approval,
   context: Context,
+  fingerprint?: string,
 ): Promise<Outcome<Approval>> {
+  const first = await askedBefore(pending, fingerprint, context);
+  if (first) return { reply: first };
   if (pending.waiting.size >= maxPending && !pending.waiting.has(approval.id)) {
     throw new HubError(
       'quota_exceeded',
@@ -49,7 +64,21 @@ export async function request(
   const stored = await context.ports.store.approvals.insert(approval);
   if (stored.status !== 'pending') return { reply: stored };
   wait(pending, stored.id, stored.deadline, context);
+  if (fingerprint !== undefined) pending.recent.set(fingerprint, stored.id, context.now() + repeatMs);
   return { reply: stored, ...announcement([stored], context) };
+}
+
+/** The pending approval of the same request a moment ago. Once: a third request is another call. */
+async function askedBefore(
+  { tenantId, recent, waiting }: Pending,
+  fingerprint: string | undefined,
+  context: Context,
+): Promise<Approval | null> {
+  const id = fingerprint === undefined ? undefined : recent.get(fingerprint, context.now());
+  if (fingerprint === undefined || id === undefined || !waiting.has(id)) return null;
+  recent.delete(fingerprint);
+  const stored = await context.ports.store.approvals.get(tenantId, id);
+  return stored?.status === 'pending' && stored.deadline > context.now() ? stored : null;
 }
 
 /** @throws HubError not_found (unknown id), conflict (not pending, or past its deadline) */

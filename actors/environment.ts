@@ -207,7 +207,12 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: null, announcements, tells: [rest] };
     },
 
-    requestApproval: ({ pending }, { approval }, context) => request(pending, approval, context),
+    requestApproval: ({ pending }, { approval, fingerprint }, context) =>
+      request(pending, approval, context, fingerprint),
+    async approvalRead({ pending }, { id }) {
+      pending.recent.deleteWhere((known) => known === id);
+      return { reply: null };
+    },
     decideApproval: ({ pending }, { id, decision }, context) => decide(pending, id, decision, context),
     expireApproval: ({ pending }, { id }, context) => expire(pending, id, context),
     announceApproval: ({ pending }, { id }, context) => announce(pending, id, context),

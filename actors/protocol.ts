@@ -111,7 +111,16 @@ export type EnvironmentMessages = {
   /** Announces every current deployment again (after a rotation of the signing key). It tells itself to go on `after` a bundle's name. */
   reannounce: { body: { readonly after: string } | null; reply: null };
   /** Stores a pending approval, sets its timer and announces it. `approval.id` makes a repeat harmless. */
-  requestApproval: { body: { readonly approval: Approval }; reply: Approval };
+  requestApproval: {
+    body: {
+      readonly approval: Approval;
+      /** What tells requests apart; absent where a repeat is told by the id. The same within 10 s may be answered with the first one's approval. */
+      readonly fingerprint?: string;
+    };
+    reply: Approval;
+  };
+  /** Its agent has read it by its id, so that the answer to its request was not lost. */
+  approvalRead: { body: { readonly id: string }; reply: null };
   /** Decides, and announces that. Throws not_found (unknown id) or conflict (not pending, or past its deadline). */
   decideApproval: { body: { readonly id: string; readonly decision: Decision }; reply: Approval };
   /** Times out a due approval, and announces that once. The reply says whether this call did it. */

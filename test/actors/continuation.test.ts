@@ -111,6 +111,8 @@ it('after a change of rules every agent it concerns is assigned anew, though the
       connectionId: `c${i}`,
       keyId: 'key-1',
       tags: {},
+      client: '',
+      resumes: false,
       connectedAt: hub.clock.now(),
     };
     return { stream: new AgentStream(edge, { ...asked, ...own }), follows: null as string | null };

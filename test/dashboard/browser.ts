@@ -32,7 +32,8 @@ function fonts(): string {
   writeFileSync(
     file,
     `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig><dir>${folder}</dir><cachedir>${join(cache, 'fonts')}</cachedir>
+<fontconfig><selectfont><rejectfont><glob>*Serif*</glob></rejectfont><rejectfont><glob>*MathTeX*</glob></rejectfont></selectfont><dir>${folder}</dir><cachedir>${join(cache, 'fonts')}</cachedir>
+<alias><family>system-ui</family><prefer><family>DejaVu Sans</family></prefer></alias>
 <alias><family>sans-serif</family><prefer><family>DejaVu Sans</family></prefer></alias>
 <alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer></alias></fontconfig>`,
   );
@@ -115,6 +116,8 @@ export async function accessible(page: Page): Promise<void> {
   const { readFileSync } = await import('node:fs');
   for (const theme of ['light', 'dark']) {
     await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`);
+    // Colours change with the next frame.
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
     await page.evaluate(readFileSync(axeFile, 'utf8'));
     const result = (await page.evaluate(
       `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })`,

@@ -55,7 +55,7 @@ export function useCall<N extends Operation>(
 export function usePages<N extends Operation>(
   operation: N,
   input: Input<N> & { readonly query?: object },
-  options: { readonly enabled?: boolean } = {},
+  options: { readonly enabled?: boolean; readonly own?: boolean } = {},
 ) {
   return useInfiniteQuery<
     Page<Reply<N>>,
@@ -64,7 +64,8 @@ export function usePages<N extends Operation>(
     readonly unknown[],
     string | null
   >({
-    queryKey: [operation, 'pages', input],
+    // Under a name of its own the live stream leaves it alone: its page says what is new, and when it is shown.
+    queryKey: [options.own ? `own ${operation}` : operation, 'pages', input],
     initialPageParam: null,
     queryFn: ({ pageParam, signal }) =>
       callPage(

@@ -49,6 +49,14 @@ export const clockTime = (instant: number, utc: boolean): string =>
     ...(utc ? { timeZone: 'UTC' } : {}),
   }).format(instant);
 
+/** Day and month, for charts of several days. */
+export const dayName = (instant: number, utc: boolean): string =>
+  new Intl.DateTimeFormat('en-GB', {
+    day: '2-digit',
+    month: 'short',
+    ...(utc ? { timeZone: 'UTC' } : {}),
+  }).format(instant);
+
 /** Characters that hide or turn text around: written as symbols, so that nobody is misled by them. */
 const hidden = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu;
 

@@ -1,18 +1,21 @@
 // The hub's time as components see it: all of them turn together, so that two countdowns never disagree.
-import { useSyncExternalStore } from 'react';
+import { useCallback, useSyncExternalStore } from 'react';
 import { every, type Timer } from './browser.ts';
 import { serverNow } from './server-time.ts';
 
 const clocks = new Map<number, { followers: Set<() => void>; now: number; timer: Timer }>();
+
+/** The last full `ms`: the same for all who look between two turns. */
+const turn = (ms: number): number => Math.floor(serverNow() / ms) * ms;
 
 function follow(ms: number, follower: () => void): () => void {
   let clock = clocks.get(ms);
   if (!clock) {
     const made = {
       followers: new Set<() => void>(),
-      now: serverNow(),
+      now: turn(ms),
       timer: every(ms, () => {
-        made.now = serverNow();
+        made.now = turn(ms);
         for (const one of [...made.followers]) one();
       }),
     };
@@ -29,9 +32,9 @@ function follow(ms: number, follower: () => void): () => void {
   };
 }
 
-/** The hub's epoch milliseconds, renewed every `ms`. */
+/** The hub's epoch milliseconds, renewed every `ms` and rounded down to them. */
 export const useNow = (ms = 1_000): number =>
   useSyncExternalStore(
-    (follower) => follow(ms, follower),
-    () => clocks.get(ms)?.now ?? Math.floor(serverNow() / ms) * ms,
+    useCallback((follower: () => void) => follow(ms, follower), [ms]),
+    () => clocks.get(ms)?.now ?? turn(ms),
   );

@@ -24,4 +24,20 @@ export const pages: readonly PageEntry[] = [
     key: 'a',
     load: () => import('./approvals/page.tsx'),
   },
+  {
+    path: '/events',
+    label: 'Events',
+    icon: 'events',
+    group: 'work',
+    key: 'e',
+    load: () => import('./events/page.tsx'),
+  },
+  {
+    path: '/keys',
+    label: 'Keys',
+    icon: 'keys',
+    group: 'admin',
+    key: 'k',
+    load: () => import('./keys/page.tsx'),
+  },
 ];

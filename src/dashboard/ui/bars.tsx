@@ -2,7 +2,7 @@
 // table one key away.
 import { type JSX, useId, useRef, useState } from 'react';
 import { usePrefs } from '../lib/prefs.ts';
-import { absolute, clockTime, count } from '../lib/text.ts';
+import { absolute, clockTime, count, dayName } from '../lib/text.ts';
 import { Button } from './parts.tsx';
 import './bars.css';
 
@@ -118,14 +118,42 @@ export function Bars({ title, buckets, from, until, bucketMs, onRange }: BarsPro
             })}
           </svg>
           <div className="bars-axis numbers" aria-hidden="true">
-            {[0, 0.25, 0.5, 0.75, 1].map((part) => (
-              <span key={part}>{clockTime(from + (until - from) * part, utc)}</span>
+            {ticksOf(from, until).map((at) => (
+              <span key={at} style={{ left: `${((at - from) / (until - from)) * 100}%` }}>
+                {until - from > 2 * dayMs ? dayName(at, utc) : clockTime(at, utc)}
+              </span>
             ))}
           </div>
         </>
       )}
     </figure>
   );
+}
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const steps = [
+  hourMs / 12,
+  hourMs / 6,
+  hourMs / 4,
+  hourMs / 2,
+  hourMs,
+  2 * hourMs,
+  3 * hourMs,
+  6 * hourMs,
+  12 * hourMs,
+  dayMs,
+  5 * dayMs,
+];
+
+/** Round times, at most six. */
+function ticksOf(from: number, until: number): number[] {
+  const step = steps.find((one) => (until - from) / one <= 6) ?? 10 * dayMs;
+  const first = Math.ceil(from / step) * step;
+  return Array.from(
+    { length: Math.max(0, Math.floor((until - first) / step) + 1) },
+    (_, index) => first + index * step,
+  ).filter((at) => at < until - (until - from) * 0.03);
 }
 
 const Table = ({

@@ -38,7 +38,8 @@ const maxDue = 2_000;
 const unknown = () => notFound('Approval not found.');
 
 export const approvals: Handlers<typeof approvalRoutes> = {
-  createApproval: (hub, { body }, caller) => requestApproval(hub, caller, body),
+  createApproval: (hub, { body }, caller, request) =>
+    requestApproval(hub, caller, body, request.header('idempotency-key')),
 
   async listApprovals(hub, { query }, caller) {
     const now = hub.clock.now();
@@ -67,6 +68,7 @@ export const approvals: Handlers<typeof approvalRoutes> = {
   async getApproval(hub, { params }, caller) {
     const approval = await hub.store.approvals.getWhole(caller.tenantId, params.approval_id);
     if (!approval || (caller.kind === 'key' && !concerns(caller, approval))) throw unknown();
+    if (caller.kind === 'key') await noteRead(hub, approval);
     const { toolArgs } = approval;
     return render({ ...(await settle(hub, approval, hub.clock.now())), toolArgs });
   },
@@ -134,7 +136,12 @@ async function settleAll(hub: Hub, list: readonly Approval[], now: number): Prom
  * Makes a pending approval of the caller's agent (the header's, else the body's).
  * @throws HubError validation_failed when neither names the agent; forbidden, payload_too_large, quota_exceeded, rate_limited, overloaded, unavailable
  */
-export async function requestApproval(hub: Hub, caller: KeyCaller, body: NewApproval) {
+export async function requestApproval(
+  hub: Hub,
+  caller: KeyCaller,
+  body: NewApproval,
+  idempotencyKey: string | null = null,
+) {
   const agentId = caller.agentId ?? body.agent_id ?? null;
   if (agentId === null) {
     throw validationFailed([
@@ -147,7 +154,9 @@ export async function requestApproval(hub: Hub, caller: KeyCaller, body: NewAppr
   await limit(hub, ofAgent, hub.settings.approvalsPerMinute);
   await limit(hub, limitNames.approvalsOfKey(caller), Math.max(maxPerKey, hub.settings.approvalsPerMinute));
   const now = hub.clock.now();
-  const id = hub.secrets.uuid();
+  const fingerprint = fingerprintOf(hub, caller, agentId, body, idempotencyKey);
+  // The same Idempotency-Key with another body is another request.
+  const id = idempotencyKey === null ? hub.secrets.uuid() : uuidOf(fingerprint);
   const toolArgs = body.tool_args ?? null;
   const argsBytes = await keepArgs(hub, caller, id, toolArgs, now);
   const approval: Approval = {
@@ -177,10 +186,43 @@ export async function requestApproval(hub: Hub, caller: KeyCaller, body: NewAppr
   };
   const key = environmentKey(tenantId, env);
   const stored = await hub.actors
-    .ask('environment', key, 'requestApproval', { approval })
+    .ask('environment', key, 'requestApproval', {
+      approval,
+      ...(idempotencyKey === null ? { fingerprint } : {}),
+    })
     .catch((error: unknown) => forgetArgs(hub, approval, error));
+  // Answered with an earlier approval, which has its own.
+  if (stored.id !== id && argsBytes > maxInlineArgs) await hub.store.approvals.dropArgs(tenantId, id);
   return render({ ...stored, toolArgs });
 }
+
+/** How long after a request its answer may still be asked for again (actors/approvals.ts). */
+const repeatMs = 10_000;
+
+/** Whoever reads an approval by its id has got the answer to its request. */
+async function noteRead(hub: Hub, { tenantId, env, id, status, createdAt }: Approval): Promise<void> {
+  if (status !== 'pending' || hub.clock.now() - createdAt >= repeatMs) return;
+  await hub.actors.ask('environment', environmentKey(tenantId, env), 'approvalRead', { id });
+}
+
+/** What makes two requests the same one. */
+function fingerprintOf(
+  { secrets }: Hub,
+  { keyId }: KeyCaller,
+  agentId: string,
+  body: NewApproval,
+  idempotencyKey: string | null,
+): string {
+  const { tool_name, tool_args, message, timeout, timeout_effect, timeout_action, session_id, call_id } =
+    body;
+  const effect = timeout_effect ?? timeout_action ?? null;
+  const asked = [tool_name, tool_args, message, timeout, effect, session_id ?? null, call_id ?? null];
+  return secrets.sha256(JSON.stringify([keyId, agentId, idempotencyKey, ...asked]));
+}
+
+/** A UUID of version 8 (RFC 9562) made of a digest's first 128 bits. */
+const uuidOf = (hex: string): string =>
+  `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 
 /** What is too large to be kept must not cost the approval. */
 function keptPrincipal(principal: JsonObject | null): JsonObject | null {

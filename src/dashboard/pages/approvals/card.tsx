@@ -76,7 +76,7 @@ export function ApprovalCard({ approval, brief, reason, onReason }: CardProps): 
       )}
       <CallArguments of={approval.tool_args} />
       {known.status === 'pending' ? (
-        <Decide approval={approval} reason={reason} onReason={onReason} />
+        <Decide approval={approval} brief={brief} reason={reason} onReason={onReason} />
       ) : (
         <Outcome approval={known} lost={decision?.state === 'decided' && !decision.mine} />
       )}
@@ -85,7 +85,7 @@ export function ApprovalCard({ approval, brief, reason, onReason }: CardProps): 
   );
 }
 
-function Decide({ approval, reason, onReason }: Omit<CardProps, 'brief'>): JSX.Element {
+function Decide({ approval, brief, reason, onReason }: CardProps): JSX.Element {
   const id = useId();
   const decision = useStore(decisions)[approval.id];
   const cannot = useCannotAct();
@@ -114,7 +114,7 @@ function Decide({ approval, reason, onReason }: Omit<CardProps, 'brief'>): JSX.E
         <Button
           kind="primary"
           icon="check"
-          hint="a"
+          hint={brief ? undefined : 'a'}
           busy={sending === true}
           disabled={why !== null || sending !== null}
           onClick={press(true)}
@@ -124,7 +124,7 @@ function Decide({ approval, reason, onReason }: Omit<CardProps, 'brief'>): JSX.E
         <Button
           kind="danger"
           icon="slash"
-          hint="d"
+          hint={brief ? undefined : 'd'}
           busy={sending === false}
           disabled={why !== null || sending !== null}
           onClick={press(false)}

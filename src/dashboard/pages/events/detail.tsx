@@ -1,0 +1,268 @@
+// One event in a panel: what was called and decided, by which contracts, in which run, and everything as it was sent.
+import { Link } from '@tanstack/react-router';
+import { type JSX, type ReactNode, useState } from 'react';
+import type { Reply } from '../../lib/api.ts';
+import { useCall } from '../../lib/query.ts';
+import { plainJson } from '../../lib/text.ts';
+import { CallArguments } from '../../ui/arguments.tsx';
+import { copyText } from '../../ui/download.ts';
+import { Dialog, say } from '../../ui/overlay.tsx';
+import { Answer, Button, Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
+
+type Whole = Reply<'getEvent'>;
+interface Evaluated {
+  readonly id?: unknown;
+  readonly name?: unknown;
+  readonly type?: unknown;
+  readonly passed?: unknown;
+  readonly fired?: unknown;
+  readonly matched?: unknown;
+  readonly effect?: unknown;
+  readonly message?: unknown;
+}
+
+export function EventPanel({
+  id,
+  onClose,
+}: {
+  readonly id: string | undefined;
+  readonly onClose: () => void;
+}): JSX.Element {
+  return (
+    <Dialog title="Event" shape="panel" open={id !== undefined} onClose={onClose}>
+      {id !== undefined && <One id={id} />}
+    </Dialog>
+  );
+}
+
+function One({ id }: { readonly id: string }): JSX.Element {
+  const found = useCall('getEvent', { params: { event_id: id } });
+  return (
+    <Answer of={found} rows={8}>
+      {(event) => <Detail event={event} />}
+    </Answer>
+  );
+}
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+function Row({ name, children }: { readonly name: string; readonly children: ReactNode }): JSX.Element {
+  return (
+    <div className="fact">
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Detail({ event }: { readonly event: Whole }): JSX.Element {
+  const payload = event.payload ?? {};
+  const run = textOf(payload.run_id);
+  const parent = textOf(payload.parent_call_id);
+  const contract = textOf(payload.decision_name);
+  const reason = textOf(payload.reason);
+  const principal = payload.principal;
+  return (
+    <div className="event-detail">
+      <header className="event-head">
+        <h3>
+          <Data text={event.tool_name} max={200} />
+        </h3>
+        <Verdict of={event.verdict} />
+      </header>
+      {reason && (
+        <p className="event-reason">
+          <Data text={reason} mono={false} max={1_000} />
+        </p>
+      )}
+      <section>
+        <h3>Arguments</h3>
+        <CallArguments of={payload.tool_args} />
+      </section>
+      <dl className="facts">
+        <Row name="Agent">
+          <Data text={event.agent_id} />
+        </Row>
+        <Row name="Environment">
+          <Env of={event.env} />
+        </Row>
+        <Row name="When">
+          <Time at={event.timestamp} />{' '}
+          <span className="muted">
+            (the hub got it <Time at={event.created_at} />)
+          </span>
+        </Row>
+        {contract && (
+          <Row name="Decided by">
+            <Data text={contract} />{' '}
+            {textOf(payload.decision_source) && (
+              <span className="tag">{String(payload.decision_source)}</span>
+            )}
+          </Row>
+        )}
+        <Row name="Mode">{event.mode}</Row>
+        {event.call_id && (
+          <Row name="Call">
+            <Data text={event.call_id} />
+          </Row>
+        )}
+        {parent && (
+          <Row name="Called by">
+            <Data text={parent} />
+          </Row>
+        )}
+        {principal !== null && typeof principal === 'object' && (
+          <Row name="Principal">
+            <Data text={plainJson(principal)} max={400} />
+          </Row>
+        )}
+        {textOf(payload.policy_version) && (
+          <Row name="Policy version">
+            <Data text={String(payload.policy_version)} />
+          </Row>
+        )}
+        {event.sent_by && (
+          <Row name="Sent by">
+            <Data text={event.sent_by} /> <span className="muted">in the name of the agent</span>
+          </Row>
+        )}
+        {event.truncated && (
+          <Row name="Cut">
+            <Data text={event.truncated.join(', ')} />
+          </Row>
+        )}
+      </dl>
+      <Contracts payload={payload} />
+      {event.outcomes.length > 0 && (
+        <section>
+          <h3>What followed</h3>
+          <ul className="feed">
+            {event.outcomes.map((one) => (
+              <li key={`${one.verdict}${one.timestamp}${one.decision_name}`} className="feed-row">
+                <span>
+                  <Verdict of={one.verdict} />{' '}
+                  {one.reason && <Data text={one.reason} mono={false} max={300} />}
+                </span>
+                <Time at={one.timestamp} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {run && <Run id={run} of={event.id} />}
+      <Raw event={event} />
+    </div>
+  );
+}
+
+function Contracts({
+  payload,
+}: {
+  readonly payload: { readonly [name: string]: unknown };
+}): JSX.Element | null {
+  const list = [payload.contracts_evaluated, payload.rules_evaluated].find(
+    (one) => Array.isArray(one) && one.length > 0,
+  ) as readonly Evaluated[] | undefined;
+  if (!list) return null;
+  return (
+    <section>
+      <h3>Contracts that were looked at</h3>
+      <ul className="feed">
+        {list.slice(0, 200).map((one, index) => {
+          const fired = one.fired === true || one.passed === false;
+          const name = String(one.id ?? one.name ?? '?');
+          return (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the order is the order of evaluation
+            <li key={`${name}${index}`} className="feed-row">
+              <span>
+                <Data text={name} max={120} />{' '}
+                {textOf(one.type) && <span className="tag">{String(one.type)}</span>}{' '}
+                {textOf(one.message) && <Data text={String(one.message)} mono={false} max={200} />}
+              </span>
+              <span className={fired ? 'tone-deny' : 'muted'}>{fired ? 'fired' : 'passed'}</span>
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
+const maxCalls = 200;
+
+/** All calls of a run, oldest first; a call that another made stands below it. */
+function Run({ id, of }: { readonly id: string; readonly of: string }): JSX.Element {
+  const found = useCall('searchEvents', { query: { run_id: id, limit: maxCalls } });
+  return (
+    <section>
+      <h3>The whole run</h3>
+      <p>
+        <Link to="/events" search={{ run_id: id } as never}>
+          Show it in the list
+        </Link>
+      </p>
+      <Answer of={found} rows={4}>
+        {(list) => {
+          const calls = [...list].reverse();
+          const idOf = (event: (typeof calls)[number]): unknown => event.call_id;
+          const parentOf = (event: (typeof calls)[number]): unknown =>
+            (event.payload as { readonly [name: string]: unknown } | null)?.parent_call_id;
+          const depths = new Map<unknown, number>();
+          for (const event of calls)
+            depths.set(idOf(event), Math.min(8, (depths.get(parentOf(event)) ?? -1) + 1));
+          return (
+            <ol className="timeline">
+              {list.length === maxCalls && <li className="muted">The newest {maxCalls} calls</li>}
+              {calls.map((event) => (
+                <li
+                  key={event.id}
+                  data-depth={depths.get(idOf(event)) ?? 0}
+                  className="timeline-row"
+                  aria-current={event.id === of ? 'true' : undefined}
+                >
+                  <Verdict of={event.verdict} />
+                  <Link to="." search={((before: object) => ({ ...before, id: event.id })) as never}>
+                    <Name text={event.tool_name} />
+                  </Link>
+                  <Time at={event.timestamp} className="muted" />
+                </li>
+              ))}
+            </ol>
+          );
+        }}
+      </Answer>
+    </section>
+  );
+}
+
+function Raw({ event }: { readonly event: Whole }): JSX.Element {
+  const [open, setOpen] = useState(false);
+  const text = JSON.stringify(event, null, 2);
+  return (
+    <section>
+      <div className="decide-buttons">
+        <Button onClick={() => setOpen(!open)} aria-expanded={open}>
+          {open ? 'Hide' : 'Show'} everything as JSON
+        </Button>
+        <Button
+          icon="copy"
+          onClick={() =>
+            void copyText(text).then((done) =>
+              say(
+                done ? 'The event is on your clipboard.' : 'The browser refused the clipboard.',
+                done ? 'allow' : 'deny',
+              ),
+            )
+          }
+        >
+          Copy
+        </Button>
+      </div>
+      {open && (
+        <pre className="code">
+          <Data text={text} max={100_000} />
+        </pre>
+      )}
+    </section>
+  );
+}

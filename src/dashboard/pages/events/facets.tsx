@@ -1,0 +1,69 @@
+// The values that the events have, with counts: a press narrows the list to one, or takes that back.
+import { type JSX, useState } from 'react';
+import { useCall } from '../../lib/query.ts';
+import { useFilters } from '../../lib/search.ts';
+import { count } from '../../lib/text.ts';
+import { Answer, Name } from '../../ui/parts.tsx';
+import { facetLabels, facetNames, type filterOf } from './filters.ts';
+
+const few = 6;
+
+export function Facets({ filter }: { readonly filter: ReturnType<typeof filterOf> }): JSX.Element {
+  const [search, change] = useFilters();
+  const [open, setOpen] = useState<readonly string[]>([]);
+  const found = useCall('eventFacets', { query: filter }, { keep: true });
+  return (
+    <aside className="facets" aria-label="Filters">
+      <Answer of={found} rows={12}>
+        {({ total, facets }) => (
+          <>
+            <p className="facets-total">
+              <strong className="numbers">{count(total)}</strong> {total === 1 ? 'event fits' : 'events fit'}
+            </p>
+            {facetNames.map((name) => {
+              const { top, rest } = facets[name];
+              if (top.length === 0) return null;
+              const all = open.includes(name);
+              return (
+                <details key={name} className="facet" open>
+                  <summary>{facetLabels[name]}</summary>
+                  <ul>
+                    {top.slice(0, all ? top.length : few).map(({ value, count: size }) => (
+                      <li key={value}>
+                        <button
+                          type="button"
+                          className="facet-value"
+                          aria-pressed={search[name] === value}
+                          onClick={() =>
+                            change({ [name]: search[name] === value ? undefined : value, id: undefined })
+                          }
+                        >
+                          <Name text={value} />
+                          <span className="muted numbers">{count(size)}</span>
+                        </button>
+                      </li>
+                    ))}
+                  </ul>
+                  {top.length > few && (
+                    <button
+                      type="button"
+                      className="link"
+                      onClick={() => setOpen(all ? open.filter((one) => one !== name) : [...open, name])}
+                    >
+                      {all ? 'Fewer' : `${top.length - few} more`}
+                    </button>
+                  )}
+                  {all && rest.values > 0 && (
+                    <p className="muted">
+                      {count(rest.values)} others with {count(rest.count)} events: search for them
+                    </p>
+                  )}
+                </details>
+              );
+            })}
+          </>
+        )}
+      </Answer>
+    </aside>
+  );
+}

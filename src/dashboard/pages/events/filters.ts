@@ -1,0 +1,66 @@
+// The filter of the events page: what the address says, as the hub's query. Times are whole minutes, so that an answer can be kept.
+import type { Input } from '../../lib/api.ts';
+import type { Search } from '../../lib/search.ts';
+import { envs } from '../../lib/search.ts';
+
+export const minuteMs = 60_000;
+
+export const ranges = [
+  ['1h', 'Last hour', 60],
+  ['6h', 'Last 6 hours', 360],
+  ['24h', 'Last 24 hours', 1_440],
+  ['7d', 'Last 7 days', 10_080],
+  ['30d', 'Last 30 days', 43_200],
+] as const;
+
+/** Fields with counts beside the list; each is a name in the address too. */
+export const facetNames = ['verdict', 'tool_name', 'agent_id', 'decision_name', 'mode', 'env'] as const;
+export type FacetName = (typeof facetNames)[number];
+export const facetLabels: { readonly [N in FacetName]: string } = {
+  verdict: 'Verdict',
+  tool_name: 'Tool',
+  agent_id: 'Agent',
+  decision_name: 'Contract',
+  mode: 'Mode',
+  env: 'Environment',
+};
+
+const texts = ['verdict', 'tool_name', 'agent_id', 'decision_name', 'run_id', 'call_id', 'search'] as const;
+
+export interface Span {
+  readonly from: number;
+  readonly until: number;
+  /** Ends now, and goes on. */
+  readonly open: boolean;
+}
+
+/** The span of time; absolute when the address names its ends. */
+export function spanOf({ since, until, range }: Search, now: number): Span {
+  const [from, to] = [Date.parse(since ?? ''), Date.parse(until ?? '')];
+  const end = Math.ceil(now / minuteMs) * minuteMs;
+  if (!Number.isNaN(from)) return { from, until: Number.isNaN(to) ? end : to, open: Number.isNaN(to) };
+  const minutes = ranges.find(([key]) => key === range)?.[2] ?? 1_440;
+  return { from: end - minutes * minuteMs, until: end, open: true };
+}
+
+type Filters = NonNullable<Input<'eventFacets'>['query']>;
+
+export function filterOf(search: Search, span: Span): Filters {
+  const filters: { [name: string]: string } = { since: new Date(span.from).toISOString() };
+  if (!span.open) filters.until = new Date(span.until).toISOString();
+  for (const name of texts) {
+    const value = search[name];
+    if (value) filters[name] = value;
+  }
+  if (search.mode === 'enforce' || search.mode === 'observe') filters.mode = search.mode;
+  const env = envs.find((one) => one === search.env);
+  if (env) filters.env = env;
+  return filters;
+}
+
+/** Bars of a round length, at most about a hundred of them. */
+export function bucketMsOf({ from, until }: Span): number {
+  const round = [1, 2, 5, 10, 15, 30, 60, 120, 240, 360, 720, 1_440];
+  const minutes = (until - from) / minuteMs / 96;
+  return (round.find((one) => one >= minutes) ?? 1_440) * minuteMs;
+}

@@ -1,0 +1,351 @@
+// Events: what happened? Counts over time, facets beside the list, the newest calls first, one call in a panel. The filter is in the address.
+import './events.css';
+import { type JSX, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { addressOf, type Reply } from '../../lib/api.ts';
+import { after } from '../../lib/browser.ts';
+import { queries, useCall, usePages } from '../../lib/query.ts';
+import { useFilters } from '../../lib/search.ts';
+import { count } from '../../lib/text.ts';
+import { useNow } from '../../lib/ticker.ts';
+import { followFrames } from '../../live/live.ts';
+import { Bars } from '../../ui/bars.tsx';
+import { Icon } from '../../ui/icons.tsx';
+import { useKeys } from '../../ui/overlay.tsx';
+import {
+  Answer,
+  Button,
+  Empty,
+  Env,
+  Failed,
+  Name,
+  PageHead,
+  Select,
+  Skeleton,
+  Time,
+  Verdict,
+} from '../../ui/parts.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { EventPanel } from './detail.tsx';
+import { Facets } from './facets.tsx';
+import {
+  bucketMsOf,
+  facetLabels,
+  facetNames,
+  filterOf,
+  minuteMs,
+  ranges,
+  type Span,
+  spanOf,
+} from './filters.ts';
+
+export type EventRow = Reply<'searchEvents'>[number];
+
+const pageSize = 200;
+/** The most that stays in memory. */
+const maxRows = 5_000;
+/** While following, the list is read at most so often. */
+const followMs = 1_000;
+
+/** A field of the payload; the hub leaves out what is too large for a list. */
+export const payloadText = ({ payload }: Pick<EventRow, 'payload'>, name: string): string => {
+  const value = (payload as { readonly [name: string]: unknown } | null)?.[name];
+  return typeof value === 'string' ? value : '';
+};
+
+const columns: readonly Column<EventRow>[] = [
+  {
+    key: 'tool',
+    label: 'Tool',
+    width: 1.6,
+    sort: (row) => row.tool_name,
+    cell: (row) => <Name text={row.tool_name} />,
+  },
+  {
+    key: 'verdict',
+    label: 'Verdict',
+    width: 1.3,
+    sort: (row) => row.verdict,
+    cell: (row) => <Verdict of={row.verdict} />,
+  },
+  {
+    key: 'agent',
+    label: 'Agent',
+    width: 1.6,
+    sort: (row) => row.agent_id,
+    cell: (row) => <Name text={row.agent_id} />,
+  },
+  {
+    key: 'contract',
+    label: 'Contract',
+    width: 1.4,
+    sort: (row) => payloadText(row, 'decision_name'),
+    cell: (row) => <Name text={payloadText(row, 'decision_name') || '–'} />,
+  },
+  {
+    key: 'reason',
+    label: 'Reason',
+    width: 2.4,
+    sort: (row) => payloadText(row, 'reason'),
+    cell: (row) => <Name text={payloadText(row, 'reason') || '–'} />,
+  },
+  {
+    key: 'env',
+    label: 'Environment',
+    width: 1.2,
+    sort: (row) => row.env,
+    cell: (row) => <Env of={row.env} />,
+  },
+  {
+    key: 'time',
+    label: 'When',
+    width: 1.1,
+    sort: (row) => Date.parse(row.timestamp),
+    text: (row) => row.timestamp,
+    cell: (row) => <Time at={row.timestamp} />,
+  },
+];
+
+export default function Events(): JSX.Element {
+  const [search, change] = useFilters();
+  const now = useNow(minuteMs);
+  const span = spanOf(search, now);
+  const filter = filterOf(search, span);
+  const [follow, setFollow] = useState(true);
+  return (
+    <div className="page events-page">
+      <PageHead title="Events">
+        <Select
+          compact
+          label="Time range"
+          value={search.since ? 'own' : (search.range ?? '24h')}
+          options={[
+            ...(search.since ? [['own', 'Chosen on the chart'] as const] : []),
+            ...ranges.map(([key, label]) => [key, label] as const),
+          ]}
+          onValue={(range) => change({ range, since: undefined, until: undefined })}
+        />
+        <Button
+          icon={follow ? 'pause' : 'play'}
+          aria-pressed={follow}
+          disabled={!span.open}
+          onClick={() => setFollow(!follow)}
+        >
+          {follow && span.open ? 'Pause' : 'Follow live'}
+        </Button>
+        <a
+          className="button"
+          download
+          href={addressOf('exportEvents', { query: { ...filter, format: 'ndjson' } })}
+        >
+          <Icon name="download" /> NDJSON
+        </a>
+        <a
+          className="button"
+          download
+          href={addressOf('exportEvents', { query: { ...filter, format: 'csv' } })}
+        >
+          <Icon name="download" /> CSV
+        </a>
+      </PageHead>
+      <SearchBar />
+      <Histogram filter={filter} span={span} />
+      <div className="events-columns">
+        <Facets filter={filter} />
+        <List filter={filter} follow={follow && span.open} />
+      </div>
+    </div>
+  );
+}
+
+type Filter = ReturnType<typeof filterOf>;
+
+/** The text that is searched for, and what the list is narrowed to. */
+function SearchBar(): JSX.Element {
+  const [search, change] = useFilters();
+  const [text, setText] = useState(search.search ?? '');
+  const field = useRef<HTMLInputElement>(null);
+  useKeys({ '/': () => field.current?.focus() });
+  useEffect(() => {
+    if (text === (search.search ?? '')) return;
+    const timer = after(250, () => change({ search: text }, true));
+    return () => timer.cancel();
+  });
+  const chips = [
+    ...facetNames.filter((name) => name !== 'env'),
+    'run_id' as const,
+    'call_id' as const,
+  ].filter((name) => search[name]);
+  return (
+    <search className="search-bar">
+      <label className="search-field">
+        <Icon name="search" />
+        <span className="heard">Search in events</span>
+        <input
+          ref={field}
+          type="search"
+          value={text}
+          maxLength={255}
+          placeholder="Search in arguments, reasons and names"
+          onChange={(event) => setText(event.target.value)}
+        />
+      </label>
+      {chips.map((name) => (
+        <button key={name} type="button" className="chip" onClick={() => change({ [name]: undefined })}>
+          {name in facetLabels ? facetLabels[name as keyof typeof facetLabels] : name.replace('_', ' ')}:{' '}
+          <Name text={search[name] ?? ''} />
+          <Icon name="x" />
+          <span className="heard">remove</span>
+        </button>
+      ))}
+    </search>
+  );
+}
+
+function Histogram({ filter, span }: { readonly filter: Filter; readonly span: Span }): JSX.Element {
+  const [, change] = useFilters();
+  const bucketMs = bucketMsOf(span);
+  const from = Math.floor(span.from / bucketMs) * bucketMs;
+  const until = Math.ceil(span.until / bucketMs) * bucketMs;
+  const found = useCall(
+    'eventHistogram',
+    {
+      query: {
+        ...filter,
+        since: new Date(from).toISOString(),
+        until: new Date(until).toISOString(),
+        bucket_seconds: bucketMs / 1000,
+      },
+    },
+    { keep: true },
+  );
+  return (
+    <section className="card" aria-label="Calls over time">
+      <Answer of={found} rows={4}>
+        {(list) => (
+          <Bars
+            title="Calls over time"
+            from={from}
+            until={until}
+            bucketMs={bucketMs}
+            buckets={list.map(({ bucket_start, ...counts }) => ({ at: Date.parse(bucket_start), ...counts }))}
+            onRange={(since, to) =>
+              change({
+                since: new Date(since).toISOString(),
+                until: new Date(to).toISOString(),
+                range: undefined,
+              })
+            }
+          />
+        )}
+      </Answer>
+    </section>
+  );
+}
+
+/** How many came since the list was read; the hub counts those of every environment and filter together. */
+function useArrived(follow: boolean, reading: boolean, reload: () => void): number {
+  const [arrived, setArrived] = useState(0);
+  const state = useRef({ follow, reading, reload, due: false });
+  state.current = { ...state.current, follow, reading, reload };
+  useEffect(
+    () =>
+      followFrames((frame) => {
+        if (frame.type !== 'event_created') return;
+        const { current } = state;
+        if (!current.follow || current.reading) {
+          setArrived((before) => before + frame.accepted);
+          return;
+        }
+        if (current.due) return;
+        current.due = true;
+        after(followMs, () => {
+          state.current.due = false;
+          state.current.reload();
+        });
+      }),
+    [],
+  );
+  return arrived;
+}
+
+function List({ filter, follow }: { readonly filter: Filter; readonly follow: boolean }): JSX.Element {
+  const [{ id }, change] = useFilters();
+  const key = JSON.stringify(filter);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the text stands for the filter
+  const input = useMemo(() => ({ query: { ...filter, limit: pageSize } }), [key]);
+  const found = usePages('searchEvents', input, { own: true });
+  const rows = useMemo(
+    () => (found.data?.pages ?? []).flatMap(({ reply }) => reply).slice(0, maxRows),
+    [found.data],
+  );
+  const [generation, setGeneration] = useState(0);
+  const reload = useCallback(() => {
+    // Only the newest page is read again: what was scrolled to is not.
+    queries.setQueryData(['own searchEvents', 'pages', input], (data: typeof found.data) =>
+      data ? { pages: data.pages.slice(0, 1), pageParams: [null] } : data,
+    );
+    void queries.invalidateQueries({ queryKey: ['own searchEvents', 'pages', input] });
+  }, [input]);
+  const reading = id !== undefined || (found.data?.pages.length ?? 0) > 1;
+  return (
+    <div className="events-list">
+      <Arrived
+        key={`${key}${generation}`}
+        follow={follow}
+        reading={reading}
+        onShow={() => setGeneration(generation + 1)}
+        reload={reload}
+      />
+      {found.error && rows.length === 0 ? (
+        <Failed error={found.error} onRetry={() => void found.refetch()} />
+      ) : found.data === undefined ? (
+        <Skeleton rows={10} />
+      ) : rows.length === 0 ? (
+        <Empty title="No event fits">
+          <p>Widen the time range or remove a filter. Agents report their calls here by themselves.</p>
+        </Empty>
+      ) : (
+        <Table
+          name="events"
+          rows={rows}
+          columns={columns}
+          keyOf={(row) => row.id}
+          chosen={id}
+          onOpen={(row) => change({ id: row.id }, true)}
+          onEnd={() => {
+            if (found.hasNextPage && !found.isFetchingNextPage && rows.length < maxRows)
+              void found.fetchNextPage();
+          }}
+          bar={
+            <span className="muted">
+              {count(rows.length)} {found.hasNextPage ? 'newest shown; scroll for more' : 'shown'}
+            </span>
+          }
+        />
+      )}
+      <EventPanel id={id} onClose={() => change({ id: undefined }, true)} />
+    </div>
+  );
+}
+
+function Arrived(props: {
+  follow: boolean;
+  reading: boolean;
+  onShow: () => void;
+  reload: () => void;
+}): JSX.Element | null {
+  const arrived = useArrived(props.follow, props.reading, props.reload);
+  if (arrived === 0) return null;
+  return (
+    <button
+      type="button"
+      className="pill"
+      onClick={() => {
+        props.reload();
+        props.onShow();
+      }}
+    >
+      {count(arrived)} new in the hub. Show them
+    </button>
+  );
+}

@@ -1,0 +1,282 @@
+// Keys: what agents sign in with. A key is shown once, when it is made; a revoked one ends the streams it has open.
+import { type JSX, useState } from 'react';
+import type { ApiError, Reply } from '../../lib/api.ts';
+import { useSignedIn } from '../../lib/me.ts';
+import { useAction, useCall } from '../../lib/query.ts';
+import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
+import { serverNow } from '../../lib/server-time.ts';
+import { counted } from '../../lib/text.ts';
+import { copyText } from '../../ui/download.ts';
+import { Dialog, say } from '../../ui/overlay.tsx';
+import {
+  Answer,
+  Button,
+  Data,
+  Empty,
+  Env,
+  Failed,
+  Field,
+  Name,
+  PageHead,
+  Select,
+  Time,
+} from '../../ui/parts.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+
+type Key = Reply<'listKeys'>[number];
+
+export default function Keys(): JSX.Element {
+  const me = useSignedIn();
+  const env = useEnv();
+  const found = useCall('listKeys', { query: { limit: 1000 } });
+  const [making, setMaking] = useState(false);
+  const [revoking, setRevoking] = useState<Key | null>(null);
+  const rows = (found.data ?? []).filter((key) => !env || key.env === env || key.env === null);
+  const columns: readonly Column<Key>[] = [
+    {
+      key: 'label',
+      label: 'Label',
+      width: 2,
+      sort: (key) => key.label ?? '',
+      cell: (key) => <Name text={key.label ?? '(none)'} />,
+    },
+    {
+      key: 'prefix',
+      label: 'Begins with',
+      width: 1.4,
+      sort: (key) => key.prefix,
+      cell: (key) => <Name text={`${key.prefix}…`} />,
+    },
+    {
+      key: 'env',
+      label: 'Environment',
+      width: 1.3,
+      sort: (key) => key.env ?? '',
+      cell: (key) => <Env of={key.env ?? 'every environment'} />,
+    },
+    {
+      key: 'pattern',
+      label: 'Agents',
+      width: 1.3,
+      sort: (key) => key.agent_pattern ?? '',
+      cell: (key) =>
+        key.agent_pattern ? <Name text={key.agent_pattern} /> : <span className="muted">all</span>,
+    },
+    {
+      key: 'used',
+      label: 'Last used',
+      width: 1.1,
+      sort: (key) => Date.parse(key.last_used_at ?? '') || 0,
+      text: (key) => key.last_used_at ?? '',
+      cell: (key) => <Time at={key.last_used_at} />,
+    },
+    {
+      key: 'expires',
+      label: 'Ends',
+      width: 1.1,
+      sort: (key) => Date.parse(key.expires_at ?? '') || 0,
+      text: (key) => key.expires_at ?? '',
+      cell: (key) =>
+        key.expires_at ? <Time at={key.expires_at} /> : <span className="muted">when revoked</span>,
+    },
+    {
+      key: 'made',
+      label: 'Made',
+      width: 1.1,
+      sort: (key) => Date.parse(key.created_at),
+      text: (key) => key.created_at,
+      cell: (key) => <Time at={key.created_at} />,
+    },
+    ...(me.is_admin
+      ? [
+          {
+            key: 'actions',
+            label: 'Actions',
+            width: 1.1,
+            cell: (key: Key) => (
+              <Button kind="quiet" icon="trash" onClick={() => setRevoking(key)}>
+                Revoke
+              </Button>
+            ),
+          },
+        ]
+      : []),
+  ];
+  return (
+    <div className="page">
+      <PageHead
+        title="Keys"
+        says={found.data && `${counted(rows.length, 'key')} ${rows.length === 1 ? 'lets' : 'let'} agents in.`}
+      >
+        {me.is_admin ? (
+          <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
+            Create key
+          </Button>
+        ) : (
+          <p className="muted">Only admins make and revoke keys.</p>
+        )}
+      </PageHead>
+      <Answer of={found}>
+        {() =>
+          rows.length === 0 ? (
+            <Empty title="No agent can connect yet">
+              <p>Make a key and give it to an agent. It is shown once.</p>
+            </Empty>
+          ) : (
+            <Table name="keys" rows={rows} columns={columns} keyOf={(key) => key.id} />
+          )
+        }
+      </Answer>
+      <Make open={making} onClose={() => setMaking(false)} />
+      <Revoke of={revoking} onClose={() => setRevoking(null)} />
+    </div>
+  );
+}
+
+function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }): JSX.Element {
+  const make = useAction('createKey', ['listKeys']);
+  const chosen = useEnv();
+  const [form, setForm] = useState({ label: '', env: '', pattern: '', days: '' });
+  const [made, setMade] = useState<Reply<'createKey'> | null>(null);
+  const env = (form.env || chosen || 'production') as Environment;
+  const days = Number(form.days);
+  const submit = (): void =>
+    make.mutate(
+      {
+        body: {
+          env,
+          ...(form.label === '' ? {} : { label: form.label }),
+          ...(form.pattern === '' ? {} : { agent_pattern: form.pattern }),
+          ...(form.days === ''
+            ? {}
+            : {
+                expires_at: new Date(serverNow() + days * 86_400_000).toISOString(),
+              }),
+        },
+      },
+      { onSuccess: setMade },
+    );
+  const close = (): void => {
+    setMade(null);
+    setForm({ label: '', env: '', pattern: '', days: '' });
+    make.reset();
+    onClose();
+  };
+  const change = (name: keyof typeof form) => (value: string) =>
+    setForm((before) => ({ ...before, [name]: value }));
+  const fields = (make.error as ApiError | null)?.fields ?? {};
+  return (
+    <Dialog title={made ? 'Copy the key now' : 'Create key'} open={open} onClose={close} held={made !== null}>
+      {made ? (
+        <Shown made={made} onDone={close} />
+      ) : (
+        <form
+          className="form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            submit();
+          }}
+        >
+          <Field
+            label="Label"
+            value={form.label}
+            maxLength={255}
+            onValue={change('label')}
+            help="To recognise it by."
+            error={fields.label}
+          />
+          <Select
+            label="Environment"
+            value={env}
+            options={envs.map((one) => [one, one] as const)}
+            onValue={change('env')}
+          />
+          <Field
+            label="Only for agents"
+            value={form.pattern}
+            onValue={change('pattern')}
+            help="A pattern such as shop-*; empty for all."
+            error={fields.agent_pattern}
+          />
+          <Field
+            label="Ends after days"
+            type="number"
+            min={1}
+            max={3650}
+            value={form.days}
+            onValue={change('days')}
+            help="Empty: when it is revoked."
+            error={fields.expires_at}
+          />
+          {make.error && Object.keys(fields).length === 0 && <Failed error={make.error} />}
+          <Button kind="primary" submit busy={make.isPending}>
+            Create key
+          </Button>
+        </form>
+      )}
+    </Dialog>
+  );
+}
+
+function Shown({
+  made,
+  onDone,
+}: {
+  readonly made: Reply<'createKey'>;
+  readonly onDone: () => void;
+}): JSX.Element {
+  const copy = async (): Promise<void> =>
+    say(
+      (await copyText(made.key))
+        ? 'The key is on your clipboard.'
+        : 'The browser refused the clipboard: select the key and copy it.',
+    );
+  return (
+    <>
+      <p>
+        This is the only time the hub shows it. It is for <Env of={made.env ?? 'every environment'} />
+        {made.agent_pattern && (
+          <>
+            {' '}
+            and the agents <Data text={made.agent_pattern} />
+          </>
+        )}
+        .
+      </p>
+      <pre className="code">
+        <Data text={made.key} max={1_000} />
+      </pre>
+      <div className="decide-buttons">
+        <Button kind="primary" icon="copy" onClick={() => void copy()}>
+          Copy key
+        </Button>
+        <Button onClick={onDone}>I have kept it</Button>
+      </div>
+    </>
+  );
+}
+
+function Revoke({ of, onClose }: { readonly of: Key | null; readonly onClose: () => void }): JSX.Element {
+  const revoke = useAction('revokeKey', ['listKeys']);
+  const name = of?.label ?? of?.prefix ?? '';
+  return (
+    <Dialog title="Revoke key" open={of !== null} onClose={onClose}>
+      <p>
+        Agents with the key <Data text={name} max={120} /> are disconnected within a second and cannot come
+        back with it. Last used <Time at={of?.last_used_at ?? null} />.
+      </p>
+      {revoke.error && <Failed error={revoke.error} />}
+      <div className="decide-buttons">
+        <Button
+          kind="danger"
+          icon="trash"
+          busy={revoke.isPending}
+          onClick={() => of && revoke.mutate({ params: { key_id: of.id } }, { onSuccess: onClose })}
+        >
+          Revoke key
+        </Button>
+        <Button onClick={onClose}>Keep it</Button>
+      </div>
+    </Dialog>
+  );
+}

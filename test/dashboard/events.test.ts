@@ -1,0 +1,120 @@
+// Events in the console: filters in the address, one call in a panel with its run, what arrives meanwhile, and the download.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { HubProcess } from '../e2e/process.ts';
+import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { someEvents } from './seed.ts';
+
+let hub: HubProcess;
+let cookie: string;
+let key: string;
+
+const send = async (events: readonly object[]): Promise<void> => {
+  const { status } = await hub.call('POST', '/api/v1/events', {
+    key,
+    agent: 'shop-agent-0',
+    body: { events },
+  });
+  expect(status).toBe(200);
+};
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+  ({ key } = await hub.key(cookie));
+  await send(someEvents(600));
+});
+afterAll(() => hub.remove());
+
+describe('the events page', () => {
+  it('narrows by facets and text, opens one call, and moves on by keys', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/events');
+    const filters = page.getByRole('complementary', { name: 'Filters' });
+    await filters.getByText('600 events fit').waitFor();
+    await accessible(page);
+    await filters.getByRole('button', { name: /^refund/ }).click();
+    await filters.getByText('120 events fit').waitFor();
+    expect(new URL(page.url()).searchParams.get('tool_name')).toBe('refund');
+    await page.getByLabel('Search in events').fill('A-1006');
+    await filters.getByText('1 event fits').waitFor();
+    await page.getByRole('table').getByRole('button', { name: 'refund' }).first().click();
+    const panel = page.getByRole('dialog', { name: 'Event' });
+    await panel.getByText('A-1006').first().waitFor();
+    await accessible(page);
+    await page.keyboard.press('Escape');
+    await panel.waitFor({ state: 'hidden' });
+    await page.goBack();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('shows a run from its first call to its last', async () => {
+    const at = (n: number): string => new Date(Date.now() - 60_000 + n * 1000).toISOString();
+    await send(
+      [1, 2, 3].map((n) => ({
+        call_id: `run-call-${n}`,
+        agent_id: 'runner',
+        tool_name: `step_${n}`,
+        verdict: 'call_allowed',
+        mode: 'enforce',
+        timestamp: at(n),
+        payload: { run_id: 'run-7', parent_call_id: n === 3 ? 'run-call-2' : null, tool_args: { n } },
+      })),
+    );
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/events?run_id=run-7');
+    await page.getByRole('table').getByRole('button', { name: 'step_2' }).click();
+    const steps = page
+      .getByRole('dialog', { name: 'Event' })
+      .getByRole('listitem')
+      .filter({ hasText: 'step_' });
+    await steps.first().waitFor();
+    expect(await steps.getByRole('link').allTextContents()).toEqual(['step_1', 'step_2', 'step_3']);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('follows live, holds still while one is read, and says how many came', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/events?agent_id=late-agent&range=1h');
+    await page.getByText('No event fits').waitFor();
+    await page
+      .getByRole('status')
+      .filter({ hasText: /^Live$/ })
+      .waitFor();
+    const event = (n: number): object => ({
+      call_id: `late-${n}`,
+      agent_id: 'late-agent',
+      tool_name: `late_${n}`,
+      verdict: 'call_allowed',
+      mode: 'enforce',
+      timestamp: new Date().toISOString(),
+      payload: { tool_args: { n } },
+    });
+    await send([event(1)]);
+    await page.getByRole('table').getByRole('button', { name: 'late_1' }).click();
+    await send([event(2)]);
+    await page.getByRole('button', { name: /1 new in the hub/ }).click();
+    await page.getByRole('table').getByRole('button', { name: 'late_2' }).waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('gives the filter as a file', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/events?tool_name=refund');
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'NDJSON' }).click(),
+    ]);
+    const stream = await download.createReadStream();
+    let text = '';
+    for await (const part of stream) text += part;
+    expect(text.trim().split('\n')).toHaveLength(120);
+    noFaults(seen);
+    await seen.context.close();
+  });
+});

@@ -1,0 +1,51 @@
+// Keys in the console: one is made and shown once, an agent connects with it, and it is revoked; who is no admin is told so.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { HubProcess } from '../e2e/process.ts';
+import { accessible, noFaults, startedHub, view } from './browser.ts';
+
+let hub: HubProcess;
+let cookie: string;
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+});
+afterAll(() => hub.remove());
+
+describe('the keys page', () => {
+  it('makes a key, shows it once, and revokes it', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/keys');
+    await page.getByText('No agent can connect yet').waitFor();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Label').fill('first key');
+    await dialog.getByLabel('Environment').selectOption('staging');
+    await accessible(page);
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    const key = await dialog.getByText(/^svk_staging_/).textContent();
+    await accessible(page);
+    await dialog.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('table').getByText('first key').waitFor();
+    await accessible(page);
+    expect((await hub.call('GET', '/api/v1/stats/overview', { key: key ?? '' })).status).toBe(200);
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    await dialog.getByRole('button', { name: 'Revoke key' }).click();
+    await page.getByText('No agent can connect yet').waitFor();
+    expect((await hub.call('GET', '/api/v1/stats/overview', { key: key ?? '' })).status).toBe(401);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('offers nothing that a member may not do', async () => {
+    const member = { email: 'member@example.com', password: 'correct horse battery' };
+    await hub.call('POST', '/api/v1/users', { cookie, body: member });
+    const seen = await view(hub.url, { cookie: await hub.login(member.email, member.password) });
+    const { page } = seen;
+    await page.goto('/dashboard/keys');
+    await page.getByText('Only admins make and revoke keys.').waitFor();
+    expect(await page.getByRole('button', { name: 'Create key' }).count()).toBe(0);
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
