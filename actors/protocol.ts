@@ -2,6 +2,7 @@
 import type { AssignmentRule, DriftStatus, Tags } from '../src/domain/agent.ts';
 import type { Approval, Decision } from '../src/domain/approval.ts';
 import type { Resolution } from '../src/domain/assignment.ts';
+import type { AuditActor } from '../src/domain/audit.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
 import { HubError } from '../src/domain/error.ts';
 import { type Env, isEnv } from '../src/domain/ids.ts';
@@ -100,12 +101,14 @@ export type EnvironmentMessages = {
       readonly deployedBy: string;
       /** Absent from a node of an earlier version. */
       readonly forced?: boolean;
+      /** Who deploys, for the audit chain; absent: the hub itself, or whoever `deployedBy` names. */
+      readonly actor?: AuditActor;
     };
     reply: Deployment;
   };
   /** Ends the bundle's current deployment and tells dashboards; agents keep what they have. The reply is what ended; null: nothing was deployed. */
   undeploy: {
-    body: { readonly bundleName: string; readonly undeployedBy: string };
+    body: { readonly bundleName: string; readonly undeployedBy: string; readonly actor?: AuditActor };
     reply: Deployment | null;
   };
   /** Announces every current deployment again (after a rotation of the signing key). It tells itself to go on `after` a bundle's name. */

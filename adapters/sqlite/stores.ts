@@ -122,6 +122,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   },
   bundles: {
     addVersion: 'write',
+    addVersionAfter: 'write',
     version: 'read',
     versions: 'read',
     yaml: 'read',

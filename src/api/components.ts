@@ -25,10 +25,8 @@ import {
   yamlDocument,
 } from './fields.ts';
 import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './frames.ts';
-import { link, link, minimalHealth, storageState, storageState } from './health.ts';
+import { link, minimalHealth, storageState } from './health.ts';
 import { hostedComponents } from './hosted/components.ts';
-import { decisionClass, decisionEvent } from './hosted/events.ts';
-import { healthStatus, hostedAgent, runRow, runStatus } from './hosted/runs.ts';
 import { truncatedField } from './listed.ts';
 import { givenToken } from './operator-tokens.ts';
 import { rule } from './rules.ts';
@@ -61,12 +59,6 @@ export const components: { readonly [name: string]: z.ZodType } = {
   SessionIncrement: sessions.sessionIncrement,
   SessionCount: sessions.sessionCount,
   SessionRemoved: sessions.sessionRemoved,
-  DecisionClass: decisionClass,
-  DecisionEvent: decisionEvent,
-  HealthStatus: healthStatus,
-  HostedAgent: hostedAgent,
-  Run: runRow,
-  RunStatus: runStatus,
   Mode: mode,
   Truncated: truncatedField,
   Message: message,

@@ -50,6 +50,8 @@ export interface RouteDeclaration {
   readonly parse?: 'json' | 'bytes';
   /** A body of type application/x-yaml (or application/yaml, text/yaml), UTF-8, stands for `{[yamlField]: its exact text}`. */
   readonly yamlField?: string;
+  /** The media type of a body that is read as bytes; default application/json. */
+  readonly bodyMedia?: string;
   /** Bytes; default 1 MiB. */
   readonly bodyLimit?: number;
   readonly status: number;

@@ -71,3 +71,11 @@ export const noted = (
     note: noteOf(ports, principal.tenantId, auditActor(principal), what),
     ...(what.fromAnswer ? { fromAnswer: what.fromAnswer } : {}),
   });
+
+/** An upload of a document, as a bundle of the console or as a ruleset. */
+export const uploaded = (subject: 'bundle' | 'ruleset', name: string): Happening => ({
+  action: `${subject}.uploaded`,
+  subject: { id: name, name },
+  summary: `A version of ${name} was uploaded.`,
+  fromAnswer: { version: 'version', revision_hash: 'revisionHash' },
+});

@@ -14,11 +14,13 @@ import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
+import { createRulesets, type Rulesets } from './rulesets.ts';
 import { createRuns, type Runs } from './runs.ts';
 import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
 /** The use cases, a name per noun. */
 export interface App {
+  readonly rulesets: Rulesets;
   readonly auditLog: AuditLog;
   readonly bundles: Bundles;
   readonly compositions: Compositions;
@@ -51,6 +53,7 @@ export function createApp(ports: AppPorts): App {
     people: createPeople(ports),
     runs: createRuns({ ...ports, fleet: createFleet(ports) }),
     auditLog: createAuditLog(ports),
+    rulesets: createRulesets({ ...ports, inspector, deployments }),
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: null }),
     toolSettings: createToolSettings(ports),

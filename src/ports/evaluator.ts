@@ -36,6 +36,8 @@ export interface Evaluation extends DryRun {
 /** What an upload needs to know of a text. */
 export interface BundleOutline {
   readonly name: string;
+  /** As the document says it; null when it does not. */
+  readonly kind: string | null;
   /** Null when there is no list of contracts. */
   readonly contractCount: number | null;
 }

@@ -38,6 +38,20 @@ export function bundlesContract(name: string, open: Open): void {
       expect(await store.bundles.byRevision(uuid(), revisionHash)).toEqual([]);
     });
 
+    it('saves a version after the newest one only: of parallel calls one is saved', async () => {
+      const { bundles } = shared.get();
+      const [tenantId, name] = [uuid(), 'team'];
+      const addAfter = (version: number) => bundles.addVersionAfter(aBundle({ tenantId, name }), version);
+      expect(await addAfter(1)).toBe('changed');
+      const first = await parallel(10, () => addAfter(0));
+      expect(first.filter((answer) => answer !== 'changed')).toMatchObject([{ version: 1 }]);
+      expect(await addAfter(0)).toBe('changed');
+      expect(await addAfter(1)).toMatchObject({ version: 2 });
+      expect(await bundles.remove(tenantId, name, t0)).toBe('removed');
+      expect(await addAfter(2)).toBe('changed');
+      expect(await addAfter(0)).toMatchObject({ version: 3 });
+    });
+
     it('versions count from 1 per name and keep the bytes as uploaded', async () => {
       const { bundles } = shared.get();
       const tenantId = uuid();

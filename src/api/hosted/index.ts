@@ -3,6 +3,7 @@ import { routes } from '../route.ts';
 import { hostedAuditRoutes } from './audit.ts';
 import { hostedEventRoutes } from './events.ts';
 import { hostedKeyRoutes } from './keys.ts';
+import { hostedRulesetRoutes } from './rulesets.ts';
 import { hostedRunRoutes } from './runs.ts';
 import { hostedSessionRoutes } from './sessions.ts';
 
@@ -11,6 +12,7 @@ export const hostedApi = routes({
   ...hostedEventRoutes,
   ...hostedRunRoutes,
   ...hostedSessionRoutes,
+  ...hostedRulesetRoutes,
   ...hostedAuditRoutes,
 });
 

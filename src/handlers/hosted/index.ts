@@ -4,6 +4,7 @@ import type { Handlers } from '../console/hub.ts';
 import { hostedAudit } from './audit.ts';
 import { hostedEvents } from './events.ts';
 import { hostedKeys } from './keys.ts';
+import { hostedRulesets } from './rulesets.ts';
 import { hostedRuns } from './runs.ts';
 import { hostedSessions } from './sessions.ts';
 
@@ -12,5 +13,6 @@ export const hostedHandlers: Handlers<typeof hostedApi> = {
   ...hostedEvents,
   ...hostedRuns,
   ...hostedSessions,
+  ...hostedRulesets,
   ...hostedAudit,
 };

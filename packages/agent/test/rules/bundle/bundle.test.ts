@@ -27,15 +27,18 @@ describe('readBundleHeader', () => {
   it('gives the name and the number of contracts or rules', () => {
     expect(readBundleHeader('metadata: {name: a.b-c_1}\ncontracts: [1, 2]')).toEqual({
       name: 'a.b-c_1',
+      kind: null,
       contractCount: 2,
     });
     expect(readBundleHeader('kind: Ruleset\nmetadata: {name: a}\nrules: [1]')).toEqual({
       name: 'a',
+      kind: 'Ruleset',
       contractCount: 1,
     });
-    expect(readBundleHeader('metadata: {name: a}')).toEqual({ name: 'a', contractCount: null });
+    expect(readBundleHeader('metadata: {name: a}')).toEqual({ name: 'a', kind: null, contractCount: null });
     expect(readBundleHeader('metadata: {name: a}\ncontracts: {}')).toEqual({
       name: 'a',
+      kind: null,
       contractCount: null,
     });
   });
