@@ -2,6 +2,7 @@
 // route alone needs no name here.
 import type { z } from 'zod';
 import { driftStatus, fleetAgent, registration } from './agents.ts';
+import { aiMessage, aiProvider, aiSettings, conversation } from './ai.ts';
 import { approval, askingContract } from './approvals.ts';
 import { message } from './auth.ts';
 import { version as bundleVersion, deployment } from './bundles.ts';
@@ -95,6 +96,10 @@ export const components: { readonly [name: string]: z.ZodType } = {
   OperatorTokenGiven: givenToken,
   ToolArguments: toolArguments,
   ToolSettings: toolSettings,
+  AiSettings: aiSettings,
+  AiProvider: aiProvider,
+  AiMessage: aiMessage,
+  AiConversation: conversation,
   StorageState: storageState,
   StoreConnection: link,
   ...hostedComponents,

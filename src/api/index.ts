@@ -1,5 +1,6 @@
 // Every table of routes in one: the router, the OpenAPI document and the typed client read it. Operation names are unique.
 import { agentRoutes } from './agents.ts';
+import { aiRoutes } from './ai.ts';
 import { approvalRoutes } from './approvals.ts';
 import { authRoutes } from './auth.ts';
 import { bundleRoutes } from './bundles.ts';
@@ -39,6 +40,7 @@ export const api = routes({
   ...ruleRoutes,
   ...settingRoutes,
   ...overviewRoutes,
+  ...aiRoutes,
   ...streamRoutes,
 });
 

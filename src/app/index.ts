@@ -1,5 +1,8 @@
 // All use cases, made once with their ports.
+import { createAiAccess } from './ai-access.ts';
+import { type AiSettings, createAiSettings } from './ai-settings.ts';
 import { createAssembler } from './assembly.ts';
+import { type Assistant, createAssistant } from './assistant.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { type Bundles, createBundles } from './bundles.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
@@ -34,10 +37,13 @@ export interface App {
   readonly inspector: Inspector;
   readonly eventExports: EventExports;
   readonly toolSettings: ToolSettings;
+  readonly aiSettings: AiSettings;
+  readonly assistant: Assistant;
 }
 
 export function createApp(ports: AppPorts): App {
   const inspector = createInspector(ports);
+  const access = createAiAccess(ports);
   const deployments = createDeployments({ ...ports, inspector });
   const assembler = createAssembler(ports);
   const releases = createReleases({ ...ports, deployments, inspector });
@@ -57,5 +63,7 @@ export function createApp(ports: AppPorts): App {
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: null }),
     toolSettings: createToolSettings(ports),
+    aiSettings: createAiSettings({ ...ports, access }),
+    assistant: createAssistant({ ...ports, access, inspector }),
   };
 }

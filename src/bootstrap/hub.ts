@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
+import { createAiModels } from '../../adapters/ai/index.ts';
 import { createJwts } from '../../adapters/jose/jwts.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { maxConnections } from '../../adapters/node/descriptors.ts';
@@ -121,6 +122,11 @@ export async function startHub(config: Config): Promise<RunningHub> {
     cluster: () => parts.cluster(),
     draining: () => draining,
   };
+  const outbound = createOutbound({
+    clock,
+    allowPrivate: config.allowPrivateOutbound,
+    allow: config.outboundAllow,
+  });
   const ports: AppPorts = {
     store,
     actors,
@@ -132,11 +138,8 @@ export async function startHub(config: Config): Promise<RunningHub> {
     requestLimits: parts.requestLimits,
     registrar: parts.registrar,
     ruleSets,
-    outbound: createOutbound({
-      clock,
-      allowPrivate: config.allowPrivateOutbound,
-      allow: config.outboundAllow,
-    }),
+    outbound,
+    models: createAiModels(outbound, config.aiAddresses),
     jwts: createJwts(),
     clock,
     secrets,

@@ -1,6 +1,7 @@
 // Every handler by operation name; a route of src/api/index.ts that lacks one does not compile. Stream routes are in streams.ts.
 import type { api } from '../../api/index.ts';
 import { agents } from './agents.ts';
+import { ai } from './ai.ts';
 import { approvals } from './approvals.ts';
 import { auth } from './auth.ts';
 import { bundles } from './bundles.ts';
@@ -39,4 +40,5 @@ export const handlers: Handlers<typeof api> = {
   ...rules,
   ...settings,
   ...overview,
+  ...ai,
 };
