@@ -1,7 +1,9 @@
 // All use cases, made once with their ports.
+import { type Accounts, createAccounts } from './accounts.ts';
 import { createAiAccess } from './ai-access.ts';
 import { type AiSettings, createAiSettings } from './ai-settings.ts';
 import { createAssembler } from './assembly.ts';
+import { type AssignmentRules, createAssignmentRules } from './assignment-rules.ts';
 import { type Assistant, createAssistant } from './assistant.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { type Bundles, createBundles } from './bundles.ts';
@@ -12,6 +14,7 @@ import { createEventExports, type EventExports } from './event-exports.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { createInspector, type Inspector } from './inspection.ts';
 import { createKeys, type Keys } from './keys.ts';
+import { createLogins, type Logins } from './logins.ts';
 import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
@@ -23,6 +26,9 @@ import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
 /** The use cases, a name per noun. */
 export interface App {
+  readonly accounts: Accounts;
+  readonly assignmentRules: AssignmentRules;
+  readonly logins: Logins;
   readonly rulesets: Rulesets;
   readonly auditLog: AuditLog;
   readonly bundles: Bundles;
@@ -49,6 +55,9 @@ export function createApp(ports: AppPorts): App {
   const releases = createReleases({ ...ports, deployments, inspector });
   const rollouts = createRollouts({ ...ports, assembler, releases, inspector });
   return {
+    accounts: createAccounts(ports),
+    assignmentRules: createAssignmentRules(ports),
+    logins: createLogins(ports),
     deployments,
     inspector,
     bundles: createBundles({ ...ports, inspector }),
