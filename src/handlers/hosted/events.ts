@@ -23,7 +23,7 @@ import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { EventFilter } from '../../ports/events.ts';
 import { openCursor, sealCursor } from '../console/cursor.ts';
 import { acceptEvents, repairContext } from '../console/events.ts';
-import type { Handlers, Hub } from '../console/hub.ts';
+import type { Handlers } from '../console/hub.ts';
 import { type Batch, readBatch } from '../console/ingest.ts';
 import { iso } from '../console/render.ts';
 import { fitting } from './page.ts';
