@@ -181,6 +181,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     find: 'read',
     update: 'write',
     assign: 'write',
+    manifests: 'read',
     putManifest: 'write',
     report: 'write',
     reports: 'read',

@@ -8,6 +8,7 @@ import { message } from './auth.ts';
 import { version as bundleVersion, deployment } from './bundles.ts';
 import { detail as composition, item, updateStrategy } from './compositions.ts';
 import { detail as contract } from './contracts.ts';
+import { timeWindow } from './coverage.ts';
 import { lintFinding } from './evaluate.ts';
 import { eventBatch, eventInput, facet, manifest, outcome, rejected, stored } from './events.ts';
 import {
@@ -85,6 +86,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   AuditEvent: stored,
   AuditEventOutcome: outcome,
   EventFacet: facet,
+  TimeWindow: timeWindow,
   RejectedEvent: rejected,
   AgentManifest: manifest,
   AgentRegistration: registration,

@@ -6,6 +6,7 @@ import { authRoutes } from './auth.ts';
 import { bundleRoutes } from './bundles.ts';
 import { compositionRoutes } from './compositions.ts';
 import { contractRoutes } from './contracts.ts';
+import { coverageRoutes } from './coverage.ts';
 import { evaluateRoutes } from './evaluate.ts';
 import { eventRoutes } from './events.ts';
 import { healthRoutes } from './health.ts';
@@ -37,6 +38,7 @@ export const api = routes({
   ...approvalRoutes,
   ...sessionRoutes,
   ...agentRoutes,
+  ...coverageRoutes,
   ...ruleRoutes,
   ...settingRoutes,
   ...overviewRoutes,

@@ -9,9 +9,11 @@ import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { type Bundles, createBundles } from './bundles.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
+import { type Coverage, createCoverage } from './coverage.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createEventExports, type EventExports } from './event-exports.ts';
 import { createFleet, type Fleet } from './fleet.ts';
+import { createHistories, type Histories } from './history.ts';
 import { createInspector, type Inspector } from './inspection.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createLogins, type Logins } from './logins.ts';
@@ -22,6 +24,8 @@ import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
 import { createRulesets, type Rulesets } from './rulesets.ts';
 import { createRuns, type Runs } from './runs.ts';
+import { createRulings } from './rulings.ts';
+import { createStatistics, type Statistics } from './statistics.ts';
 import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
 /** The use cases, a name per noun. */
@@ -34,7 +38,10 @@ export interface App {
   readonly bundles: Bundles;
   readonly compositions: Compositions;
   readonly contracts: Contracts;
+  readonly coverage: Coverage;
   readonly deployments: Deployments;
+  readonly histories: Histories;
+  readonly statistics: Statistics;
   readonly fleet: Fleet;
   readonly people: People;
   readonly runs: Runs;
@@ -54,7 +61,11 @@ export function createApp(ports: AppPorts): App {
   const assembler = createAssembler(ports);
   const releases = createReleases({ ...ports, deployments, inspector });
   const rollouts = createRollouts({ ...ports, assembler, releases, inspector });
+  const rulings = createRulings(ports);
   return {
+    coverage: createCoverage({ ...ports, rulings }),
+    histories: createHistories({ ...ports, rulings }),
+    statistics: createStatistics(ports),
     accounts: createAccounts(ports),
     assignmentRules: createAssignmentRules(ports),
     logins: createLogins(ports),

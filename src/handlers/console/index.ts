@@ -7,6 +7,7 @@ import { auth } from './auth.ts';
 import { bundles } from './bundles.ts';
 import { compositions } from './compositions.ts';
 import { contracts } from './contracts.ts';
+import { coverage } from './coverage.ts';
 import { evaluate } from './evaluate.ts';
 import { events } from './events.ts';
 import { health } from './health.ts';
@@ -37,6 +38,7 @@ export const handlers: Handlers<typeof api> = {
   ...approvals,
   ...sessions,
   ...agents,
+  ...coverage,
   ...rules,
   ...settings,
   ...overview,
