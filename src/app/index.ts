@@ -23,8 +23,8 @@ import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
 import { createRulesets, type Rulesets } from './rulesets.ts';
-import { createRuns, type Runs } from './runs.ts';
 import { createRulings } from './rulings.ts';
+import { createRuns, type Runs } from './runs.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
 import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
