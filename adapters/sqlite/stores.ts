@@ -134,6 +134,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     versions: 'read',
     yaml: 'read',
     summaries: 'read',
+    byRevision: 'read',
     remove: 'write',
   },
   deployments: {
@@ -162,7 +163,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     purge: 'write',
     removeSample: 'write',
   },
-  runs: { list: 'read', get: 'read', recent: 'read' },
+  runs: { list: 'read', get: 'read', recent: 'read', pendingOf: 'read' },
   usage: { toolsOf: 'read', fleet: 'read', contracts: 'read', spanOf: 'read', versionsAt: 'read' },
   approvals: {
     keepArgs: 'write',

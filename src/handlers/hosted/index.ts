@@ -2,11 +2,17 @@
 import type { hostedApi } from '../../api/hosted/index.ts';
 import type { Handlers } from '../console/hub.ts';
 import { hostedAudit } from './audit.ts';
+import { hostedEvents } from './events.ts';
 import { hostedKeys } from './keys.ts';
 import { hostedRulesets } from './rulesets.ts';
+import { hostedRuns } from './runs.ts';
+import { hostedSessions } from './sessions.ts';
 
 export const hostedHandlers: Handlers<typeof hostedApi> = {
   ...hostedKeys,
+  ...hostedEvents,
+  ...hostedRuns,
+  ...hostedSessions,
   ...hostedRulesets,
   ...hostedAudit,
 };
