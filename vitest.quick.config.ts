@@ -13,6 +13,7 @@ export default mergeConfig(
         'test/adapters/sqlite/{durability,threads}.test.ts',
         'packages/agent/test/package/**',
         'packages/agent/test/mcp/real.test.ts',
+        'packages/agent/test/gate/gate.test.ts',
         'test/demo/**',
         'test/fuzz/fuzz.test.ts',
       ],

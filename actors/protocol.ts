@@ -1,8 +1,9 @@
 // The messages of the three actor kinds: what handlers and edges may say to them. Bodies are plain JSON.
+
 import type { AssignmentRule, DriftStatus, Tags } from '../src/domain/agent.ts';
 import type { Approval, Decision } from '../src/domain/approval.ts';
 import type { Resolution } from '../src/domain/assignment.ts';
-import type { AuditActor } from '../src/domain/audit.ts';
+import type { AuditActor, AuditNote } from '../src/domain/audit.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
 import { HubError } from '../src/domain/error.ts';
 import { type Env, isEnv } from '../src/domain/ids.ts';
@@ -217,7 +218,8 @@ export type AgentMessages = {
   };
 };
 
-export type RuleChange =
+/** `note` is what the audit chain says of it. */
+export type RuleChange = { readonly note: AuditNote } & (
   | { readonly action: 'create'; readonly rule: AssignmentRule }
   | {
       readonly action: 'update';
@@ -226,7 +228,8 @@ export type RuleChange =
         Pick<AssignmentRule, 'priority' | 'pattern' | 'tagMatch' | 'bundleName' | 'env'>
       >;
     }
-  | { readonly action: 'delete'; readonly id: string };
+  | { readonly action: 'delete'; readonly id: string }
+);
 
 /** Key: tenant. Orders changes of assignment rules and signing keys, and tells the environments. */
 export type TenantMessages = {

@@ -1,7 +1,9 @@
 // The settings, read from environment variables: the one reader of process.env. All errors are told at once, in plain words.
 import { isIP } from 'node:net';
 import type { Settings } from './app/ports.ts';
+import { aiPricesOf, isHttpUrl } from './bootstrap/ai-prices.ts';
 import { settings } from './bootstrap/settings.ts';
+import type { AiPrices, AiProvider } from './domain/ai.ts';
 
 export { helpText, settings } from './bootstrap/settings.ts';
 
@@ -26,6 +28,8 @@ export interface Config extends Omit<Settings, 'version' | 'setupToken'> {
   readonly openApiPublic: boolean;
   /** Which HTTP server is started. */
   readonly httpServer: HttpServerChoice;
+  /** The base address of each provider of AI assistance. */
+  readonly aiAddresses: { readonly [P in AiProvider]: string };
   readonly logLevel: LogLevel;
   readonly drainSeconds: number;
   /** Bytes that ingest leaves free on the disk of the embedded store; null for a part of it, 0 for none. */
@@ -187,6 +191,18 @@ export function readConfig(env: Environment = process.env): Config {
   const reserve = get('DISK_RESERVE_BYTES');
   if (!/^\d{0,15}$/.test(reserve)) fail('DISK_RESERVE_BYTES', 'must be a whole number of bytes, or empty');
 
+  const address = (name: string): string => {
+    const value = get(name);
+    if (!isHttpUrl(value)) fail(name, 'must be an http or https URL');
+    return value;
+  };
+  let aiPrices: AiPrices = {};
+  try {
+    aiPrices = aiPricesOf(get('AI_PRICES'));
+  } catch {
+    fail('AI_PRICES', 'must be JSON such as {"model": {"input": 3, "output": 15}}, USD for a million tokens');
+  }
+
   const headers = names('WIRE_AGENT_ID_HEADERS');
   const cookie = get('WIRE_SESSION_COOKIE');
   const signatureHeader = get('WIRE_SIGNATURE_HEADER');
@@ -226,6 +242,13 @@ export function readConfig(env: Environment = process.env): Config {
     outboundAllow,
     openApiPublic: flag('OPENAPI_PUBLIC'),
     httpServer: httpServer ?? 'auto',
+    aiAddresses: {
+      hosted_a: address('AI_HOSTED_A_URL'),
+      hosted_b: address('AI_HOSTED_B_URL'),
+      router: address('AI_ROUTER_URL'),
+      local: address('AI_LOCAL_URL'),
+    },
+    aiPrices,
     logLevel: level ?? 'info',
     drainSeconds: int('DRAIN_SECONDS', 0, 300),
     diskReserveBytes: reserve === '' ? null : Number(reserve),

@@ -4,6 +4,7 @@ import { hubKinds } from '../actors/kinds.ts';
 import type { ActorPorts } from '../actors/ports.ts';
 import type { HubKinds } from '../actors/protocol.ts';
 import { createActors } from '../actors/runtime/system.ts';
+import { createAiModels } from '../adapters/ai/index.ts';
 import { createJwts } from '../adapters/jose/jwts.ts';
 import { createLocalBroadcast } from '../adapters/local/broadcast.ts';
 import { createLocalJobs } from '../adapters/local/jobs.ts';
@@ -112,6 +113,7 @@ const settings: Settings = {
     rulesetKinds: ['Ruleset'],
     signatureEncoding: 'hex',
   },
+  aiPrices: {},
   quotas: { sessionBytes: 1 << 28, sessionKeys: 1_000_000, largeArgsBytes: 1 << 30, largeArgsDays: 90 },
 };
 
@@ -173,6 +175,7 @@ export async function makeHub(
   });
   const evaluator = shared ?? makeEvaluator();
   const jobs = createLocalJobs({ table: store.jobs, clock, log: silentLog });
+  const outbound = createOutbound({ clock: systemClock, allowPrivate: true, allow: [] });
   const appPorts: AppPorts = {
     store,
     actors,
@@ -185,7 +188,13 @@ export async function makeHub(
     registrar,
     ruleSets,
     // Other services are played on loopback; how long they take is real time.
-    outbound: createOutbound({ clock: systemClock, allowPrivate: true, allow: [] }),
+    outbound,
+    models: createAiModels(outbound, {
+      hosted_a: 'http://localhost:1',
+      hosted_b: 'http://localhost:1',
+      router: 'http://localhost:1',
+      local: 'http://localhost:1',
+    }),
     jwts: createJwts(),
     clock,
     secrets,

@@ -8,6 +8,7 @@ import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { DocumentStore } from '../../src/ports/store.ts';
 import { mongoAgents } from './agents.ts';
+import { mongoAiUsage } from './ai-usage.ts';
 import { mongoApprovals } from './approvals.ts';
 import { type AuditCollections, mongoAudit, noteWrite } from './audit.ts';
 import { type BundleCollections, bundleHasVersion, mongoBundles } from './bundles.ts';
@@ -127,6 +128,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     ),
     rules: guard.guarded(mongoRules(db.collection('rules'))),
     settings: guard.guarded(mongoSettings(db.collection('settings'))),
+    aiUsage: guard.guarded(mongoAiUsage(db.collection('aiUsage'))),
     keyCheck: guard.guarded(mongoSeals(db.collection('seals'))),
   };
   const audit = mongoAudit(chain);

@@ -67,6 +67,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
   ],
   auditHeads: [{ key: { tenantId: 1, seq: -1 } }],
   auditIntents: [{ key: { at: 1 } }],
+  aiUsage: [{ key: { tenantId: 1, day: 1 } }, { key: { day: 1 } }],
   rules: [{ key: { tenantId: 1, priority: 1 }, unique: true }],
 };
 

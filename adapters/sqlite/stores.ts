@@ -1,5 +1,6 @@
 // All stores on one connection, and which of their methods only read.
 import { agentStore } from './agents.ts';
+import { aiUsageStore } from './ai-usage.ts';
 import { approvalStore } from './approvals.ts';
 import { auditStore } from './audit.ts';
 import { bundleStore } from './bundles.ts';
@@ -61,6 +62,7 @@ export function storesOf(
     agents: agentStore(db),
     rules: ruleStore(db),
     settings: settingsStore(db),
+    aiUsage: aiUsageStore(db),
     values: valueStore(db, mayGrow),
     keyCheck: sealStore(db),
     jobs: jobTable(db),
@@ -179,6 +181,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     find: 'read',
     update: 'write',
     assign: 'write',
+    manifests: 'read',
     putManifest: 'write',
     report: 'write',
     reports: 'read',
@@ -190,7 +193,8 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     forgetLeftOut: 'write',
   },
   rules: { list: 'read', create: 'write', update: 'write', remove: 'write' },
-  settings: { get: 'read', put: 'write' },
+  settings: { get: 'read', put: 'write', remove: 'write' },
+  aiUsage: { add: 'write', days: 'read', forget: 'write' },
   values: {
     get: 'read',
     getMany: 'read',

@@ -2,11 +2,13 @@
 // route alone needs no name here.
 import type { z } from 'zod';
 import { driftStatus, fleetAgent, registration } from './agents.ts';
+import { aiMessage, aiProvider, aiSettings, conversation } from './ai.ts';
 import { approval, askingContract } from './approvals.ts';
 import { message } from './auth.ts';
 import { version as bundleVersion, deployment } from './bundles.ts';
 import { detail as composition, item, updateStrategy } from './compositions.ts';
 import { detail as contract } from './contracts.ts';
+import { timeWindow } from './coverage.ts';
 import { lintFinding } from './evaluate.ts';
 import { eventBatch, eventInput, facet, manifest, outcome, rejected, stored } from './events.ts';
 import {
@@ -74,6 +76,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   AuditEvent: stored,
   AuditEventOutcome: outcome,
   EventFacet: facet,
+  TimeWindow: timeWindow,
   RejectedEvent: rejected,
   AgentManifest: manifest,
   AgentRegistration: registration,
@@ -85,6 +88,10 @@ export const components: { readonly [name: string]: z.ZodType } = {
   OperatorTokenGiven: givenToken,
   ToolArguments: toolArguments,
   ToolSettings: toolSettings,
+  AiSettings: aiSettings,
+  AiProvider: aiProvider,
+  AiMessage: aiMessage,
+  AiConversation: conversation,
   StorageState: storageState,
   StoreConnection: link,
   ...hostedComponents,

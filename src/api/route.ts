@@ -57,7 +57,7 @@ export interface RouteDeclaration {
   readonly status: number;
   /** The body on success; absent for an empty one. */
   readonly reply?: z.ZodType;
-  /** Default application/json. `text/event-stream` marks a stream route: also served over WebSocket. */
+  /** Default application/json. `text/event-stream` on a GET marks a stream route: also served over WebSocket. */
   readonly media?: string;
   /** The events of a stream route. */
   readonly frames?: FrameTable;

@@ -1,8 +1,10 @@
 // Everything a use case may be made with. Each names the few that it needs.
 import type { HubActors } from '../../actors/protocol.ts';
+import type { AiPrices } from '../domain/ai.ts';
 import type { RuleSets } from '../domain/assignment.ts';
 import type { Quotas } from '../domain/quota.ts';
 import type { VendorNames } from '../domain/vendor-names.ts';
+import type { AiModels } from '../ports/ai.ts';
 import type { Announcer } from '../ports/announcer.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -35,6 +37,8 @@ export interface Settings {
   readonly ingestEventsPerMinute: number;
   readonly wire: VendorNames;
   readonly quotas: Quotas;
+  /** What models cost, where the provider does not say it. */
+  readonly aiPrices: AiPrices;
 }
 
 export interface SetupToken {
@@ -57,6 +61,7 @@ export interface AppPorts {
   readonly limits: Limits;
   /** Limits of a caller's requests, which must not need more than this process. */
   readonly requestLimits: Limits;
+  readonly models: AiModels;
   /** Every call to another service. */
   readonly outbound: Outbound;
   readonly jwts: Jwts;

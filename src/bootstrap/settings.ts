@@ -76,6 +76,23 @@ export const settings: readonly Setting[] = [
     'Private targets that outbound calls may reach all the same, http too: host:port, comma separated',
   ),
   setting(
+    'AI_HOSTED_A_URL',
+    'https://api.anthropic.com/v1',
+    'Base address of the AI provider hosted_a (messages)',
+  ),
+  setting('AI_HOSTED_B_URL', 'https://api.openai.com/v1', 'Base address of hosted_b (chat completions)'),
+  setting('AI_ROUTER_URL', 'https://openrouter.ai/api/v1', 'Base address of router (chat completions)'),
+  setting(
+    'AI_LOCAL_URL',
+    'http://localhost:11434/v1',
+    'Base address of local (chat completions); OUTBOUND_ALLOW must name its host and port',
+  ),
+  setting(
+    'AI_PRICES',
+    '',
+    'What models cost where the provider does not say it, USD for a million tokens, JSON: {"model": {"input": 3, "output": 15}}',
+  ),
+  setting(
     'SESSION_VALUES_MAX_BYTES',
     '268435456',
     'Bytes that session values and their keys may take in one environment of a tenant',

@@ -172,7 +172,7 @@ export const headText = (
   });
 
 const changes: ReadonlySet<string> = new Set(['created', 'removed', 'rotated']);
-const refusals = ['usedBy', 'unknownContract'];
+const refusals = ['usedBy', 'unknownContract', 'typeChanged'];
 
 /**
  * Whether a store's answer says that something was changed. Null, false, an empty list, a word other than created, removed and rotated, and

@@ -56,6 +56,8 @@ export const limitNames = {
   loginOfDevice: (deviceId: string) => `login-device:${deviceId}`,
   /** Wrong old passwords where a user changes the password. */
   passwordOfUser: (userId: string) => `password-user:${userId}`,
+  aiTests: (tenantId: string) => `ai-tests:${tenantId}`,
+  aiQuestions: (userId: string) => `ai-questions:${userId}`,
   setup: (network: string) => `setup:${network}`,
   operator: (network: string) => `operator:${network}`,
   requestsOfKey: (caller: KeyHolder) => `requests-key:${together(caller)}`,

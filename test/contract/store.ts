@@ -1,5 +1,6 @@
 // Every suite that a store adapter must pass, in one call.
 import { agentsContract, rulesContract } from './agents.ts';
+import { aiUsageContract } from './ai-usage.ts';
 import { approvalsContract } from './approvals.ts';
 import { auditContract } from './audit.ts';
 import { bundlesContract, deploymentsContract } from './bundles.ts';
@@ -34,6 +35,7 @@ export function storeContract(name: string, open: Open): void {
   signingContract(name, open);
   keyCheckContract(name, open);
   settingsContract(name, open);
+  aiUsageContract(name, open);
   contractsContract(name, open);
   compositionsContract(name, open);
   bundlesContract(name, open);
