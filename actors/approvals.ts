@@ -6,6 +6,7 @@ import type { Approval, Decision } from '../src/domain/approval.ts';
 import { type AuditActor, decisionNote, requestNote, timeoutNote } from '../src/domain/audit.ts';
 import { HubError, notFound } from '../src/domain/error.ts';
 import type { Env } from '../src/domain/ids.ts';
+import { fanOutJob } from '../src/domain/notification-jobs.ts';
 import type { ActorPorts } from './ports.ts';
 import type { ActorContext, Effects, Outcome } from './runtime/define.ts';
 
@@ -68,7 +69,7 @@ export async function request(
   if (stored.status !== 'pending') return { reply: stored };
   wait(pending, stored.id, stored.deadline, context);
   if (fingerprint !== undefined) pending.recent.set(fingerprint, stored.id, context.now() + repeatMs);
-  return { reply: stored, ...announcement([stored], context) };
+  return { reply: stored, ...(await announcement([stored], context)) };
 }
 
 /** The pending approval of the same request a moment ago. Once: a third request is another call. */
@@ -101,7 +102,7 @@ export async function decide(
   if (decided === 'absent') throw notFound('Approval not found.');
   if (decided === 'not_pending') throw new HubError('conflict', 'Approval already decided or timed out.');
   forget(pending, id, context);
-  return { reply: decided, ...announcement([decided], context) };
+  return { reply: decided, ...(await announcement([decided], context)) };
 }
 
 /** For the sweep. True when this call timed it out. */
@@ -109,13 +110,13 @@ export async function expire(pending: Pending, id: string, context: Context): Pr
   const now = context.now();
   const expired = await timeOut(pending.tenantId, id, now, context);
   if (expired || (pending.waiting.get(id) ?? now) <= now) forget(pending, id, context);
-  return { reply: expired !== null, ...announcement(expired ? [expired] : [], context) };
+  return { reply: expired !== null, ...(await announcement(expired ? [expired] : [], context)) };
 }
 
 /** For the sweep: what was written and, as far as the store knows, not announced. Safe to repeat. */
 export async function announce(pending: Pending, id: string, context: Context): Promise<Outcome<null>> {
   const stored = await context.ports.store.approvals.get(pending.tenantId, id);
-  return { reply: null, ...announcement(stored ? [stored] : [], context) };
+  return { reply: null, ...(await announcement(stored ? [stored] : [], context)) };
 }
 
 /** Times out all that is due, whichever timer rang; what could not be written is tried again. */
@@ -163,13 +164,19 @@ function forget(pending: Pending, id: string, context: Context): void {
   context.clearTimer(timerOf(id));
 }
 
-/** Tells of approvals of one tenant and status, and takes their marks off when that is done. Each is told once, however often this runs. */
-function announcement(approvals: readonly Approval[], { ports }: Context): Effects {
+/**
+ * Tells dashboards, and by a job the notification channels, of approvals of one tenant and status, and takes their marks off when that is
+ * done. Each is told once, however often this runs.
+ */
+async function announcement(approvals: readonly Approval[], context: Context): Promise<Effects> {
   const [first] = approvals;
   if (!first) return {};
   const { tenantId, status } = first;
+  const { ports } = context;
+  const isHeard = await ports.store.channels.anyEnabled(tenantId);
   return {
     announcements: approvals.map(announcementOf),
+    ...(isHeard ? { jobs: approvals.map((approval) => fanOutJob(approval, context.now())) } : {}),
     onSent: () =>
       ports.store.approvals.announced(
         tenantId,

@@ -5,9 +5,11 @@ import { approvalStore } from './approvals.ts';
 import { auditStore } from './audit.ts';
 import { bundleStore } from './bundles.ts';
 import type { CallIndex } from './calls.ts';
+import { channelStore } from './channels.ts';
 import { compositionStore } from './compositions.ts';
 import { contractStore } from './contracts.ts';
 import type { Database } from './database.ts';
+import { deliveryStore } from './deliveries.ts';
 import { deploymentStore } from './deployments.ts';
 import { arrivals, newestOf, newestSeq } from './events-arrival.ts';
 import { counts, facets, histogram } from './events-count.ts';
@@ -63,6 +65,8 @@ export function storesOf(
     rules: ruleStore(db),
     settings: settingsStore(db),
     aiUsage: aiUsageStore(db),
+    channels: channelStore(db),
+    deliveries: deliveryStore(db),
     values: valueStore(db, mayGrow),
     keyCheck: sealStore(db),
     jobs: jobTable(db),
@@ -195,6 +199,28 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   rules: { list: 'read', create: 'write', update: 'write', remove: 'write' },
   settings: { get: 'read', put: 'write', remove: 'write' },
   aiUsage: { add: 'write', days: 'read', forget: 'write' },
+  channels: {
+    insert: 'write',
+    list: 'read',
+    get: 'read',
+    byId: 'read',
+    enabled: 'read',
+    anyEnabled: 'read',
+    enabledOfKind: 'read',
+    update: 'write',
+    disable: 'write',
+    tested: 'write',
+    remove: 'write',
+  },
+  deliveries: {
+    add: 'write',
+    get: 'read',
+    replace: 'write',
+    ofApproval: 'read',
+    list: 'read',
+    removeOfChannel: 'write',
+    forget: 'write',
+  },
   values: {
     get: 'read',
     getMany: 'read',

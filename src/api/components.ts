@@ -6,6 +6,7 @@ import { aiMessage, aiProvider, aiSettings, conversation } from './ai.ts';
 import { approval, askingContract } from './approvals.ts';
 import { message } from './auth.ts';
 import { version as bundleVersion, deployment } from './bundles.ts';
+import { channel, channelConfig, channelFilters, channelType, delivery, deliveryStatus } from './channels.ts';
 import { detail as composition, item, updateStrategy } from './compositions.ts';
 import { detail as contract } from './contracts.ts';
 import { timeWindow } from './coverage.ts';
@@ -92,6 +93,12 @@ export const components: { readonly [name: string]: z.ZodType } = {
   AiProvider: aiProvider,
   AiMessage: aiMessage,
   AiConversation: conversation,
+  NotificationChannel: channel,
+  ChannelType: channelType,
+  ChannelConfig: channelConfig,
+  ChannelFilters: channelFilters,
+  Delivery: delivery,
+  DeliveryStatus: deliveryStatus,
   StorageState: storageState,
   StoreConnection: link,
   ...hostedComponents,

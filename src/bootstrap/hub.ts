@@ -4,6 +4,7 @@ import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
 import { createAiModels } from '../../adapters/ai/index.ts';
 import { createJwts } from '../../adapters/jose/jwts.ts';
+import { createMessengers } from '../../adapters/messengers/messengers.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { maxConnections } from '../../adapters/node/descriptors.ts';
 import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
@@ -35,6 +36,7 @@ import { bind, createPipeline } from '../http/pipeline.ts';
 import type { Server } from '../http/server.ts';
 import { createStaticFiles } from '../http/static-files.ts';
 import { startHousekeeping } from '../jobs/housekeeping.ts';
+import { workNotifications } from '../jobs/notifications.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
 import { version } from '../version.ts';
@@ -141,13 +143,15 @@ export async function startHub(config: Config): Promise<RunningHub> {
     outbound,
     models: createAiModels(outbound, config.aiAddresses),
     jwts: createJwts(),
+    messengers: createMessengers({ ...config, ...config.wire, outbound, clock, version }),
     clock,
     secrets,
     log,
     health,
     settings: { ...config, version, setupToken },
   };
-  const hub: Hub = { ...ports, app: createApp(ports), openApi: () => openApi };
+  const app = createApp(ports);
+  const hub: Hub = { ...ports, app, openApi: () => openApi };
   const streams = streamHandlers(hub, parts.node);
   const callers = createCallers({
     keys: store.keys,
@@ -215,6 +219,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     openApiPublic: config.openApiPublic,
     files: createStaticFiles(readStaticFolder(consoleFolder)),
   });
+  workNotifications(jobs, app);
   const house = startHousekeeping(jobs, {
     store,
     clock,
