@@ -171,6 +171,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     dropLargeArgs: 'write',
     insert: 'write',
     getWhole: 'read',
+    count: 'read',
     get: 'read',
     list: 'read',
     decide: 'write',

@@ -1,5 +1,6 @@
 // The schemas of the hosted API that have a name of their own (src/api/components.ts).
 import type { z } from 'zod';
+import { hostedApproval } from './approvals.ts';
 import { auditEntry, auditSubjectType } from './audit.ts';
 import { decisionClass, decisionEvent } from './events.ts';
 import { rulesetDetail, rulesetVersion } from './rulesets.ts';
@@ -14,6 +15,7 @@ export const hostedComponents: { readonly [name: string]: z.ZodType } = {
   HostedAgent: hostedAgent,
   Run: runRow,
   RunStatus: runStatus,
+  HostedApproval: hostedApproval,
   AuditEntry: auditEntry,
   AuditSubjectType: auditSubjectType,
 };

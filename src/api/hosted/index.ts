@@ -1,5 +1,6 @@
 // Every table of routes of the hosted API in one.
 import { routes } from '../route.ts';
+import { hostedApprovalRoutes } from './approvals.ts';
 import { hostedAuditRoutes } from './audit.ts';
 import { hostedEventRoutes } from './events.ts';
 import { hostedKeyRoutes } from './keys.ts';
@@ -9,6 +10,7 @@ import { hostedSessionRoutes } from './sessions.ts';
 
 export const hostedApi = routes({
   ...hostedKeyRoutes,
+  ...hostedApprovalRoutes,
   ...hostedEventRoutes,
   ...hostedRunRoutes,
   ...hostedSessionRoutes,
