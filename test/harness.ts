@@ -105,6 +105,8 @@ const settings: Settings = {
   loginWindowMs: 300_000,
   approvalsPerMinute: 10,
   ingestEventsPerMinute: 6_000_000,
+  runStaleMs: 900_000,
+  agentStaleMs: 900_000,
   wire: {
     agentIdHeaders: ['x-service-agent-id'],
     sessionCookie: 'service_session',
@@ -231,6 +233,15 @@ export async function makeHub(
         broadcastLagMs: 0,
       }),
       draining: () => false,
+      metrics: async () => ({
+        node: 'n1',
+        startedAt: 0,
+        routes: [],
+        bucketsMs: [1],
+        streams: { agents: 0, dashboards: 0, blocked: 0, ended: {} },
+        queues: { messages: 0, oldestMessageMs: 0, broadcastLagMs: 0, jobs: 0 },
+        eventLoop: { meanMs: 0, p99Ms: 0, maxMs: 0 },
+      }),
     },
   };
   const app = createApp(appPorts);
