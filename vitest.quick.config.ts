@@ -13,6 +13,8 @@ export default mergeConfig(
         'test/adapters/sqlite/{durability,threads}.test.ts',
         'packages/agent/test/package/**',
         'packages/agent/test/mcp/real.test.ts',
+        'packages/agent/test/gate/gate.test.ts',
+        'packages/agent/test/integrations.test.ts',
         'test/demo/**',
         'test/fuzz/fuzz.test.ts',
       ],

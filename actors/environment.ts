@@ -12,6 +12,7 @@ import {
   type Pending,
   request,
 } from './approvals.ts';
+import { namedActor, undeployNote } from './deployment-notes.ts';
 import type { ActorPorts } from './ports.ts';
 import { agentKey, type EnvironmentMessages, readKey, streamLifeMs, tellTo } from './protocol.ts';
 import { maxAbsent, Roster } from './roster.ts';
@@ -163,12 +164,12 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
   handlers: {
     async deploy(
       { tenantId, env, current },
-      { id, bundleName, version, deployedBy, forced = false },
+      { id, bundleName, version, deployedBy, forced = false, actor },
       context,
     ) {
       const createdAt = context.now();
       const wanted = { id, tenantId, env, bundleName, version, deployedBy, createdAt, forced };
-      const { deployment, yaml, repeated } = await signAndDeploy(context.ports, wanted, context.epoch);
+      const { deployment, yaml, repeated } = await signAndDeploy(context.ports, wanted, context.epoch, actor);
       // A late repeat of an older deployment must not look like a new one, nor bring back what was taken away since.
       if (repeated && (await isOver(context, deployment))) return { reply: deployment };
       if (!advance(current, deployment)) return { reply: deployment };
@@ -176,8 +177,13 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: deployment, announcements: [{ kind: 'bundleDeployed', ...announced }] };
     },
 
-    async undeploy({ tenantId, env, current }, { bundleName, undeployedBy }, context) {
-      const { deployments } = context.ports.store;
+    async undeploy({ tenantId, env, current }, { bundleName, undeployedBy, actor }, context) {
+      const { store, secrets } = context.ports;
+      const note = undeployNote(
+        { tenantId, env, bundleName, at: context.now(), id: secrets.uuid() },
+        actor ?? namedActor(undeployedBy),
+      );
+      const { deployments } = store.noting({ note, fromAnswer: { version: 'version' } });
       const ended = await deployments.undeploy(tenantId, env, bundleName, context.epoch);
       current.delete(bundleName);
       if (!ended) return { reply: null };
@@ -207,8 +213,14 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: null, announcements, tells: [rest] };
     },
 
-    requestApproval: ({ pending }, { approval }, context) => request(pending, approval, context),
-    decideApproval: ({ pending }, { id, decision }, context) => decide(pending, id, decision, context),
+    requestApproval: ({ pending }, { approval, fingerprint, keyId }, context) =>
+      request(pending, approval, context, fingerprint, keyId),
+    async approvalRead({ pending }, { id }) {
+      pending.recent.deleteWhere((known) => known === id);
+      return { reply: null };
+    },
+    decideApproval: ({ pending }, { id, decision, actor }, context) =>
+      decide(pending, id, decision, context, actor),
     expireApproval: ({ pending }, { id }, context) => expire(pending, id, context),
     announceApproval: ({ pending }, { id }, context) => announce(pending, id, context),
 

@@ -6,7 +6,10 @@ import type { Secrets } from '../src/ports/secrets.ts';
 import type { Store } from '../src/ports/store.ts';
 
 export interface ActorPorts {
-  readonly store: Pick<Store, 'agents' | 'approvals' | 'bundles' | 'deployments' | 'rules' | 'signing'>;
+  readonly store: Pick<
+    Store,
+    'agents' | 'approvals' | 'bundles' | 'channels' | 'deployments' | 'rules' | 'signing' | 'noting'
+  >;
   readonly secrets: Pick<Secrets, 'uuid' | 'newSigningKey' | 'seal' | 'unseal' | 'sign'>;
   /** True for a node of the cluster that died: its streams are no more. Always false in one process. */
   readonly isGone: (node: string) => boolean;

@@ -1,7 +1,9 @@
 // The messages of the three actor kinds: what handlers and edges may say to them. Bodies are plain JSON.
+
 import type { AssignmentRule, DriftStatus, Tags } from '../src/domain/agent.ts';
 import type { Approval, Decision } from '../src/domain/approval.ts';
 import type { Resolution } from '../src/domain/assignment.ts';
+import type { AuditActor, AuditNote } from '../src/domain/audit.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
 import { HubError } from '../src/domain/error.ts';
 import { type Env, isEnv } from '../src/domain/ids.ts';
@@ -100,20 +102,37 @@ export type EnvironmentMessages = {
       readonly deployedBy: string;
       /** Absent from a node of an earlier version. */
       readonly forced?: boolean;
+      /** Who deploys, for the audit chain; absent: the hub itself, or whoever `deployedBy` names. */
+      readonly actor?: AuditActor;
     };
     reply: Deployment;
   };
   /** Ends the bundle's current deployment and tells dashboards; agents keep what they have. The reply is what ended; null: nothing was deployed. */
   undeploy: {
-    body: { readonly bundleName: string; readonly undeployedBy: string };
+    body: { readonly bundleName: string; readonly undeployedBy: string; readonly actor?: AuditActor };
     reply: Deployment | null;
   };
   /** Announces every current deployment again (after a rotation of the signing key). It tells itself to go on `after` a bundle's name. */
   reannounce: { body: { readonly after: string } | null; reply: null };
   /** Stores a pending approval, sets its timer and announces it. `approval.id` makes a repeat harmless. */
-  requestApproval: { body: { readonly approval: Approval }; reply: Approval };
+  requestApproval: {
+    body: {
+      readonly approval: Approval;
+      /** What tells requests apart; absent where a repeat is told by the id. The same within 10 s may be answered with the first one's approval. */
+      readonly fingerprint?: string;
+      /** Of the API key that asks, for the audit chain. */
+      readonly keyId?: string;
+    };
+    reply: Approval;
+  };
+  /** Its agent has read it by its id, so that the answer to its request was not lost. */
+  approvalRead: { body: { readonly id: string }; reply: null };
   /** Decides, and announces that. Throws not_found (unknown id) or conflict (not pending, or past its deadline). */
-  decideApproval: { body: { readonly id: string; readonly decision: Decision }; reply: Approval };
+  decideApproval: {
+    /** `actor`: who decides, for the audit chain; absent: a person of whom `decidedBy` is all that is known. */
+    body: { readonly id: string; readonly decision: Decision; readonly actor?: AuditActor };
+    reply: Approval;
+  };
   /** Times out a due approval, and announces that once. The reply says whether this call did it. */
   expireApproval: { body: { readonly id: string }; reply: boolean };
   /** Announces again what an approval came to, unless that was announced: its owner may have died between write and announcement. */
@@ -199,7 +218,8 @@ export type AgentMessages = {
   };
 };
 
-export type RuleChange =
+/** `note` is what the audit chain says of it. */
+export type RuleChange = { readonly note: AuditNote } & (
   | { readonly action: 'create'; readonly rule: AssignmentRule }
   | {
       readonly action: 'update';
@@ -208,7 +228,8 @@ export type RuleChange =
         Pick<AssignmentRule, 'priority' | 'pattern' | 'tagMatch' | 'bundleName' | 'env'>
       >;
     }
-  | { readonly action: 'delete'; readonly id: string };
+  | { readonly action: 'delete'; readonly id: string }
+);
 
 /** Key: tenant. Orders changes of assignment rules and signing keys, and tells the environments. */
 export type TenantMessages = {

@@ -1,9 +1,12 @@
 // Signing bundles with a tenant's active key, and replacing that key. The seed is open only while it signs.
+
 import { attestationText, successionText } from '../src/domain/attestation.ts';
+import type { AuditActor } from '../src/domain/audit.ts';
 import { type Deployment, nextSequence } from '../src/domain/deployment.ts';
 import { HubError, notFound } from '../src/domain/error.ts';
 import type { KeySuccession, SigningKey } from '../src/domain/tenant.ts';
 import type { NewSignature } from '../src/ports/identity.ts';
+import { deployNote } from './deployment-notes.ts';
 import type { ActorPorts } from './ports.ts';
 
 /** How often a write is tried again when the signing key or the deployments changed in between. */
@@ -36,6 +39,7 @@ export async function signAndDeploy(
     'revisionHash' | 'sequence' | 'signature' | 'publicKey' | 'signingKeyId' | 'attestation'
   >,
   epoch: number,
+  actor?: AuditActor,
 ): Promise<{ readonly deployment: Deployment; readonly yaml: Uint8Array; readonly repeated: boolean }> {
   const { store, secrets } = ports;
   const { tenantId, env, bundleName, version } = wanted;
@@ -60,7 +64,9 @@ export async function signAndDeploy(
       signingKeyId: key.id,
     };
     const attestation = secrets.sign(seed, bytesOf(attestationText(unattested)));
-    const deployment = await store.deployments.add({ ...unattested, attestation }, epoch);
+    const deployment = await store
+      .noting({ note: deployNote(unattested, actor) })
+      .deployments.add({ ...unattested, attestation }, epoch);
     if (deployment === 'no_version') throw notFound(`Bundle '${bundleName}' version ${version} not found`);
     if (typeof deployment !== 'string') {
       return {

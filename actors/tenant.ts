@@ -3,6 +3,7 @@ import type { AssignmentRule } from '../src/domain/agent.ts';
 import { maxRules } from '../src/domain/assignment.ts';
 import { HubError, notFound } from '../src/domain/error.ts';
 import { type Env, environments } from '../src/domain/ids.ts';
+import type { RuleStore } from '../src/ports/agents.ts';
 import type { ActorPorts } from './ports.ts';
 import { agentKey, environmentKey, type RuleChange, type TenantMessages, tellTo } from './protocol.ts';
 import type { Outcome } from './runtime/define.ts';
@@ -13,7 +14,11 @@ const taken = (priority: number) =>
   new HubError('conflict', `An assignment rule with priority ${priority} already exists.`);
 
 /** A repeat of a creation that was stored answers with the stored rule. */
-async function createRule({ store }: ActorPorts, rule: AssignmentRule): Promise<AssignmentRule> {
+async function createRule(
+  { store }: ActorPorts,
+  rule: AssignmentRule,
+  noted: Pick<RuleStore, 'create'>,
+): Promise<AssignmentRule> {
   const stored = async () => store.rules.list(rule.tenantId);
   const before = await stored();
   if (before.length >= maxRules && !before.some(({ id }) => id === rule.id)) {
@@ -22,11 +27,14 @@ async function createRule({ store }: ActorPorts, rule: AssignmentRule): Promise<
       `A tenant has at most ${maxRules} assignment rules. Delete one that is not needed any more first.`,
     );
   }
-  if ((await store.rules.create(rule)) === 'created') return rule;
+  if ((await noted.create(rule)) === 'created') return rule;
   const same = (await stored()).find(({ id }) => id === rule.id);
   if (!same) throw taken(rule.priority);
   return same;
 }
+
+/** Fields of the rule that its audit entry tells. */
+const told = { pattern: 'pattern', bundle_name: 'bundleName', env: 'env', priority: 'priority' };
 
 async function write(
   ports: ActorPorts,
@@ -34,11 +42,12 @@ async function write(
   change: RuleChange,
   epoch: number,
 ): Promise<AssignmentRule> {
-  if (change.action === 'create') return createRule(ports, change.rule);
+  const { rules } = ports.store.noting({ note: change.note, fromAnswer: told });
+  if (change.action === 'create') return createRule(ports, change.rule, rules);
   const changed =
     change.action === 'update'
-      ? await ports.store.rules.update(tenantId, change.id, change.patch, epoch)
-      : await ports.store.rules.remove(tenantId, change.id, epoch);
+      ? await rules.update(tenantId, change.id, change.patch, epoch)
+      : await rules.remove(tenantId, change.id, epoch);
   if (changed === null || changed === 'absent') throw notFound('Rule not found');
   if (changed === 'priority_taken') {
     throw taken(change.action === 'update' ? (change.patch.priority ?? 0) : 0);

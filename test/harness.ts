@@ -4,10 +4,12 @@ import { hubKinds } from '../actors/kinds.ts';
 import type { ActorPorts } from '../actors/ports.ts';
 import type { HubKinds } from '../actors/protocol.ts';
 import { createActors } from '../actors/runtime/system.ts';
+import { createAiModels } from '../adapters/ai/index.ts';
 import { createJwts } from '../adapters/jose/jwts.ts';
 import { createLocalBroadcast } from '../adapters/local/broadcast.ts';
 import { createLocalJobs } from '../adapters/local/jobs.ts';
 import { createLocalLimits } from '../adapters/local/limits.ts';
+import { createMessengers } from '../adapters/messengers/messengers.ts';
 import { systemClock } from '../adapters/node/clock.ts';
 import { createEvaluator, type EvaluatorOptions } from '../adapters/node/evaluator/evaluator.ts';
 import { createOutbound } from '../adapters/node/outbound/outbound.ts';
@@ -30,6 +32,7 @@ import { handlers as consoleHandlers } from '../src/handlers/console/index.ts';
 import { hostedHandlers } from '../src/handlers/hosted/index.ts';
 import { encodeList } from '../src/http/list.ts';
 import { checkOwnEnvironment } from '../src/http/validate.ts';
+import { workNotifications } from '../src/jobs/notifications.ts';
 import type { Broadcast } from '../src/ports/broadcast.ts';
 import type { Evaluator } from '../src/ports/evaluator.ts';
 import { ManualClock } from './clock.ts';
@@ -38,6 +41,7 @@ import { consoleAnnouncer, type ReadFrame, readFrame } from './frames.ts';
 import { silentLog } from './log.ts';
 
 export type UserCaller = Extract<Caller, { kind: 'user' }>;
+export type HostedKeyCaller = Extract<Caller, { kind: 'hostedKey' }>;
 export type OperatorCaller = Extract<Caller, { kind: 'hostedOperator' }>;
 export type KeyCaller = Extract<Caller, { kind: 'key' }>;
 const handlers = { ...consoleHandlers, ...hostedHandlers };
@@ -81,6 +85,8 @@ export interface TestHub {
   tenant(email?: string): Promise<UserCaller>;
   /** An admin of the tenant with a token of the hosted API. */
   operator(user: UserCaller, role?: OperatorRole): OperatorCaller;
+  /** The same on the hosted API; without an environment the key is for all. */
+  hostedKey(user: UserCaller, env?: Env | null, agentId?: string | null): HostedKeyCaller;
   /** A caller with an API key of the tenant (the key is not stored). */
   key(user: UserCaller, env?: Env, agentId?: string | null): KeyCaller;
   /** Types of the frames published since the last call of this function. */
@@ -99,16 +105,22 @@ const settings: Settings = {
   loginWindowMs: 300_000,
   approvalsPerMinute: 10,
   ingestEventsPerMinute: 6_000_000,
+  runStaleMs: 900_000,
+  agentStaleMs: 900_000,
   wire: {
     agentIdHeaders: ['x-service-agent-id'],
     sessionCookie: 'service_session',
     signatureHeader: 'X-Service-Signature',
     keyPrefix: 'svk_',
+    actionPrefix: 'reeve',
     apiVersions: ['service/v1'],
     bundleKinds: ['ContractBundle'],
     rulesetKinds: ['Ruleset'],
     signatureEncoding: 'hex',
   },
+  aiPrices: {},
+  chatBotUrl: 'http://127.0.0.1:9',
+  chatBotSecretHeaders: ['x-chat-bot-secret-token', 'x-telegram-bot-api-secret-token'],
   quotas: { sessionBytes: 1 << 28, sessionKeys: 1_000_000, largeArgsBytes: 1 << 30, largeArgsDays: 90 },
 };
 
@@ -160,7 +172,9 @@ export async function makeHub(
     maxLive: changed.maxAgents ?? 200_000,
   });
   const ports: ActorPorts = { store, secrets, ruleSets, registrar, isGone: () => false };
+  const jobs = createLocalJobs({ table: store.jobs, clock, log: silentLog });
   const actors = createActors<HubKinds, ActorPorts>({
+    jobs,
     definitions: hubKinds,
     ports,
     clock,
@@ -169,7 +183,17 @@ export async function makeHub(
     log: silentLog,
   });
   const evaluator = shared ?? makeEvaluator();
-  const jobs = createLocalJobs({ table: store.jobs, clock, log: silentLog });
+  // Other services are played on loopback; how long they take is real time.
+  const outbound = createOutbound({ clock: systemClock, allowPrivate: true, allow: [] });
+  const messengers = createMessengers({
+    workspaceChatUrl: full.chatBotUrl,
+    communityChatUrl: full.chatBotUrl,
+    ...full,
+    ...full.wire,
+    outbound,
+    clock,
+    version: full.version,
+  });
   const appPorts: AppPorts = {
     store,
     actors,
@@ -181,9 +205,15 @@ export async function makeHub(
     requestLimits: limits,
     registrar,
     ruleSets,
-    // Other services are played on loopback; how long they take is real time.
-    outbound: createOutbound({ clock: systemClock, allowPrivate: true, allow: [] }),
+    outbound,
+    models: createAiModels(outbound, {
+      hosted_a: 'http://localhost:1',
+      hosted_b: 'http://localhost:1',
+      router: 'http://localhost:1',
+      local: 'http://localhost:1',
+    }),
     jwts: createJwts(),
+    messengers,
     clock,
     secrets,
     log: silentLog,
@@ -205,7 +235,9 @@ export async function makeHub(
       draining: () => false,
     },
   };
-  const hub: Hub = { ...appPorts, app: createApp(appPorts), openApi: () => '{}' };
+  const app = createApp(appPorts);
+  workNotifications(jobs, app);
+  const hub: Hub = { ...appPorts, app, openApi: () => '{}' };
   let told = 0;
   let tenants = 0;
 
@@ -235,7 +267,7 @@ export async function makeHub(
             ? sent(result, declaration, input)
             : new Reply(result);
       // What the declaration promises, the handler keeps: the typed client and the OpenAPI document rely on it.
-      declaration.reply?.parse(reply.body);
+      if (reply.status !== 304) declaration.reply?.parse(reply.body);
       return {
         status: reply.status ?? declaration.status,
         body: reply.body as never,
@@ -248,6 +280,11 @@ export async function makeHub(
       const { tenant_id, user_id } = (await made.call('createTenant', { body }, { kind: 'operator' })).body;
       return { kind: 'user', userId: user_id, tenantId: tenant_id, email, isAdmin: true, tokenHash: user_id };
     },
+    hostedKey: (user, env = null, agentId = 'agent-1') => ({
+      ...made.key(user, env ?? 'production', agentId),
+      kind: 'hostedKey',
+      env,
+    }),
     operator: ({ tenantId, userId, email }, role = 'admin') => ({
       kind: 'hostedOperator',
       tenantId,
@@ -301,12 +338,12 @@ function validated(declaration: RouteDeclaration, input: CallInput): { readonly 
     ['query', 'query'],
     ['body', 'body'],
   ] as const) {
-    const schema = declaration[part];
-    if (!schema) continue;
     if (part === 'body' && declaration.parse === 'bytes') {
       parts.body = input.body instanceof Uint8Array ? input.body : Buffer.from(JSON.stringify(input.body));
       continue;
     }
+    const schema = declaration[part];
+    if (!schema) continue;
     const result = schema.safeParse(
       input[part] ?? (part === 'body' && !declaration.optionalBody ? undefined : {}),
     );

@@ -126,6 +126,12 @@ export function mongoAgents(
       if (matchedCount < registered.size) throw stale();
       return [...new Set(agentIds)].filter((id) => registered.has(id));
     },
+    async manifests(tenantId, agentIds) {
+      const rows = await agents
+        .find({ tenantId, agentId: { $in: [...agentIds] } }, { projection: { manifest: 1 } })
+        .toArray();
+      return rows.flatMap(({ manifest }) => fromText<AgentManifest>(manifest) ?? []);
+    },
     async putManifest(tenantId, manifest, now) {
       const live = { ...one(tenantId, manifest.agent_id), retiredAt: null };
       await agents.updateOne(live, { $set: { manifest: toText({ ...manifest, updatedAt: now }) } });

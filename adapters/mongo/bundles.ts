@@ -4,7 +4,7 @@ import { Binary, type Collection } from 'mongodb';
 import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import type { AssembledContract, BundleSummary, BundleVersion } from '../../src/domain/deployment.ts';
 import type { Env } from '../../src/domain/ids.ts';
-import type { BundleStore } from '../../src/ports/bundles.ts';
+import type { BundleStore, NewBundle } from '../../src/ports/bundles.ts';
 import { bundleField, currentOfTenant, type DeploymentCollections, overlay } from './deployments.ts';
 import { unavailable, unlessTaken } from './failure.ts';
 import { fromText, type Row, toText } from './form.ts';
@@ -65,28 +65,38 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
   const signatureOf = (deployments: readonly Placed[], version: number): string | null =>
     deployments.find((d) => d.version === version)?.signature ?? null;
 
-  return {
-    addVersion({ yaml, snapshot, id, ...bundle }) {
-      return turn(`bundles/${bundle.tenantId}/${bundle.name}`, async () => {
-        for (let attempt = 0; attempt < attempts; attempt++) {
-          const known = await c.bundles.findOne<WithoutYaml>({ _id: id }, noYaml);
-          if (known) {
-            return record(
-              known,
-              signatureOf(await deployed(known.tenantId, known.name, [known.version]), known.version),
-            );
-          }
-          const newest = await c.bundles.findOne(everOf(bundle.tenantId, bundle.name), {
-            projection: { version: 1 },
-            sort: { version: -1 },
-          });
-          const row = { _id: id, ...bundle, version: (newest?.version ?? 0) + 1, snapshot: toText(snapshot) };
-          if (await unlessTaken(c.bundles.insertOne({ ...row, yaml: new Binary(yaml) })))
-            return record(row, null);
+  /** @param after the newest version that must be there; null: whichever is */
+  function add(
+    { yaml, snapshot, id, ...bundle }: NewBundle,
+    after: number | null,
+  ): Promise<BundleVersion | 'changed'> {
+    return turn(`bundles/${bundle.tenantId}/${bundle.name}`, async () => {
+      for (let attempt = 0; attempt < attempts; attempt++) {
+        const known = await c.bundles.findOne<WithoutYaml>({ _id: id }, noYaml);
+        if (known) {
+          return record(
+            known,
+            signatureOf(await deployed(known.tenantId, known.name, [known.version]), known.version),
+          );
         }
-        throw unavailable();
-      });
-    },
+        const newest = await c.bundles.findOne(everOf(bundle.tenantId, bundle.name), {
+          projection: { version: 1, deletedAt: 1 },
+          sort: { version: -1 },
+        });
+        // Deletion takes all versions there are: the newest is there, or none is.
+        const there = newest && newest.deletedAt === undefined ? newest.version : 0;
+        if (after !== null && there !== after) return 'changed';
+        const row = { _id: id, ...bundle, version: (newest?.version ?? 0) + 1, snapshot: toText(snapshot) };
+        if (await unlessTaken(c.bundles.insertOne({ ...row, yaml: new Binary(yaml) })))
+          return record(row, null);
+      }
+      throw unavailable();
+    });
+  }
+
+  return {
+    addVersion: async (bundle) => (await add(bundle, null)) as BundleVersion,
+    addVersionAfter: (bundle, after) => add(bundle, after),
     async version(tenantId, name, version) {
       const filter = { ...ofBundle(tenantId, name), version };
       const row = await c.bundles.findOne<WithoutYaml>(filter, noYaml);
@@ -105,6 +115,13 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
         { projection: { yaml: 1 } },
       );
       return row === null ? null : new Uint8Array(row.yaml.buffer.subarray(0, row.yaml.position));
+    },
+    async byRevision(tenantId, revisionHash) {
+      const found = c.bundles
+        .find({ tenantId, revisionHash, ...living }, { projection: { name: 1, version: 1 } })
+        .sort({ createdAt: -1, version: -1 })
+        .limit(100);
+      return (await found.toArray()).map(({ name, version }) => ({ name, version }));
     },
     async summaries(tenantId, env, { limit, offset }) {
       const current = await currentOfTenant(c.signing, tenantId);

@@ -1,6 +1,6 @@
 // A tenant's settings in MongoDB: one document under tenant and name.
 import type { Collection } from 'mongodb';
-import type { Setting } from '../../src/domain/settings.ts';
+import type { Setting, SettingValues } from '../../src/domain/settings.ts';
 import type { SettingsStore } from '../../src/ports/settings.ts';
 import { unlessTaken } from './failure.ts';
 import { fromText, toText } from './form.ts';
@@ -21,8 +21,11 @@ export function mongoSettings(settings: Collection<SettingRow>): SettingsStore {
       return {
         ...rest,
         name,
-        value: fromText<Setting<typeof name>['value']>(value) ?? { toolArguments: {} },
+        value: fromText<SettingValues[typeof name]>(value) as SettingValues[typeof name],
       };
+    },
+    async remove(tenantId, name) {
+      return (await settings.deleteOne({ _id: idOf(tenantId, name) })).deletedCount === 1;
     },
     async put({ value, ...rest }) {
       const _id = idOf(rest.tenantId, rest.name);

@@ -5,6 +5,7 @@ import {
   type RegistrationSummary,
   type Reported,
 } from '../../src/domain/agent.ts';
+import type { AgentManifest } from '../../src/domain/event.ts';
 import { type Env, environments } from '../../src/domain/ids.ts';
 import type { AgentQuery, AgentStore } from '../../src/ports/agents.ts';
 import { type Database, givenText, lowered, type Row, type SqlValue } from './database.ts';
@@ -167,6 +168,15 @@ export function agentStore(db: Database): Sync<AgentStore> {
             [bundleName, tenantId, agentId],
           ) > 0,
       ),
+    manifests: (tenantId, agentIds) =>
+      agentIds.flatMap((agentId) => {
+        const [manifest] =
+          db.get('SELECT manifest FROM registrations WHERE tenant_id = ? AND agent_id = ?', [
+            tenantId,
+            agentId,
+          ]) ?? [];
+        return typeof manifest === 'string' ? [JSON.parse(manifest) as AgentManifest] : [];
+      }),
     putManifest(tenantId, manifest, now) {
       db.run(
         'UPDATE registrations SET manifest = ? WHERE tenant_id = ? AND agent_id = ? AND retired_at IS NULL',

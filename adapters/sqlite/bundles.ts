@@ -1,7 +1,7 @@
 // Bundle versions in SQLite. The bytes of a bundle stand in a table of their own, so that listings read little.
 import type { BundleSummary, BundleVersion } from '../../src/domain/deployment.ts';
 import type { Env } from '../../src/domain/ids.ts';
-import type { BundleStore } from '../../src/ports/bundles.ts';
+import type { BundleStore, NewBundle } from '../../src/ports/bundles.ts';
 import { type Database, givenText } from './database.ts';
 import { pageOf } from './page.ts';
 import type { Sync } from './sync.ts';
@@ -40,19 +40,30 @@ const summariesOf = `
 const oneVersion = 'WHERE tenant_id = ? AND name = ? AND version = ? AND deleted_at IS NULL';
 
 export function bundleStore(db: Database): Sync<BundleStore> {
+  /** @param after the newest version that must be there; null: whichever is */
+  function add({ yaml, ...bundle }: NewBundle, after: number | null): BundleVersion | 'changed' {
+    const known = db.get(`SELECT ${bundles.columns} FROM bundles WHERE id = ?`, [bundle.id]);
+    if (known) return bundles.read(known);
+    if (after !== null) {
+      const there = db.get(
+        'SELECT max(version) FROM bundles WHERE tenant_id = ? AND name = ? AND deleted_at IS NULL',
+        [bundle.tenantId, bundle.name],
+      )?.[0];
+      if (Number(there ?? 0) !== after) return 'changed';
+    }
+    const last = db.get('SELECT max(version) FROM bundles WHERE tenant_id = ? AND name = ?', [
+      bundle.tenantId,
+      bundle.name,
+    ])?.[0];
+    const made: BundleVersion = { ...bundle, version: Number(last ?? 0) + 1, signature: null };
+    db.run(bundles.insert, bundles.values(made));
+    db.run('INSERT INTO bundle_yaml (bundle_id, yaml) VALUES (?, ?)', [bundle.id, yaml]);
+    return made;
+  }
+
   return {
-    addVersion({ yaml, ...bundle }) {
-      const known = db.get(`SELECT ${bundles.columns} FROM bundles WHERE id = ?`, [bundle.id]);
-      if (known) return bundles.read(known);
-      const last = db.get('SELECT max(version) FROM bundles WHERE tenant_id = ? AND name = ?', [
-        bundle.tenantId,
-        bundle.name,
-      ])?.[0];
-      const made: BundleVersion = { ...bundle, version: Number(last ?? 0) + 1, signature: null };
-      db.run(bundles.insert, bundles.values(made));
-      db.run('INSERT INTO bundle_yaml (bundle_id, yaml) VALUES (?, ?)', [bundle.id, yaml]);
-      return made;
-    },
+    addVersion: (bundle) => add(bundle, null) as BundleVersion,
+    addVersionAfter: (bundle, after) => add(bundle, after),
     version: (tenantId, name, version) =>
       bundles.maybe(
         db.get(`SELECT ${bundles.columns} FROM bundles ${oneVersion}`, [tenantId, name, version]),
@@ -73,6 +84,14 @@ export function bundleStore(db: Database): Sync<BundleStore> {
       );
       return row ? new Uint8Array(row[0] as Uint8Array) : null;
     },
+    byRevision: (tenantId, revisionHash) =>
+      db
+        .all(
+          `SELECT name, version FROM bundles WHERE tenant_id = ? AND revision_hash = ? AND deleted_at IS NULL
+             ORDER BY created_at DESC, rowid DESC LIMIT 100`,
+          [tenantId, revisionHash],
+        )
+        .map(([name, version]) => ({ name: givenText(String(name)), version: Number(version) })),
     summaries(tenantId, env, { limit, offset }) {
       const rows = db.all(`${summariesOf} LIMIT ? OFFSET ?`, [tenantId, env, limit + 1, offset]);
       const items = rows.slice(0, limit).map(

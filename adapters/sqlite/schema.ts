@@ -1,7 +1,9 @@
 // The tables and how an older file becomes a current one. Each migration runs once, in its own transaction; published ones never change.
 import { HubError } from '../../src/domain/error.ts';
 import type { Database } from './database.ts';
+import { aiUsage } from './schema-ai.ts';
 import { auditTables } from './schema-audit.ts';
+import { channels } from './schema-channels.ts';
 import { eventMarks, eventUsage } from './schema-events.ts';
 import { runTables } from './schema-runs.ts';
 
@@ -277,6 +279,8 @@ const migrations: readonly string[] = [
   auditTables,
   runTables,
   eventUsage,
+  aiUsage,
+  channels,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

@@ -19,6 +19,8 @@ export function settingsStore(db: Database): Sync<SettingsStore> {
       settings.maybe(
         db.get(`SELECT ${settings.columns} FROM settings WHERE tenant_id = ? AND name = ?`, [tenantId, name]),
       ),
+    remove: (tenantId, name) =>
+      db.run('DELETE FROM settings WHERE tenant_id = ? AND name = ?', [tenantId, name]) === 1,
     put(setting) {
       db.run(
         `${settings.insert} ON CONFLICT (tenant_id, name) DO UPDATE SET value = excluded.value,

@@ -1,12 +1,15 @@
 // All stores on one connection, and which of their methods only read.
 import { agentStore } from './agents.ts';
+import { aiUsageStore } from './ai-usage.ts';
 import { approvalStore } from './approvals.ts';
 import { auditStore } from './audit.ts';
 import { bundleStore } from './bundles.ts';
 import type { CallIndex } from './calls.ts';
+import { channelStore } from './channels.ts';
 import { compositionStore } from './compositions.ts';
 import { contractStore } from './contracts.ts';
 import type { Database } from './database.ts';
+import { deliveryStore } from './deliveries.ts';
 import { deploymentStore } from './deployments.ts';
 import { arrivals, newestOf, newestSeq } from './events-arrival.ts';
 import { counts, facets, histogram } from './events-count.ts';
@@ -61,6 +64,9 @@ export function storesOf(
     agents: agentStore(db),
     rules: ruleStore(db),
     settings: settingsStore(db),
+    aiUsage: aiUsageStore(db),
+    channels: channelStore(db),
+    deliveries: deliveryStore(db),
     values: valueStore(db, mayGrow),
     keyCheck: sealStore(db),
     jobs: jobTable(db),
@@ -122,10 +128,12 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   },
   bundles: {
     addVersion: 'write',
+    addVersionAfter: 'write',
     version: 'read',
     versions: 'read',
     yaml: 'read',
     summaries: 'read',
+    byRevision: 'read',
     remove: 'write',
   },
   deployments: {
@@ -152,7 +160,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     purge: 'write',
     removeSample: 'write',
   },
-  runs: { list: 'read', get: 'read', recent: 'read' },
+  runs: { list: 'read', get: 'read', recent: 'read', pendingOf: 'read' },
   usage: { toolsOf: 'read', fleet: 'read', contracts: 'read', spanOf: 'read', versionsAt: 'read' },
   approvals: {
     keepArgs: 'write',
@@ -160,6 +168,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     dropLargeArgs: 'write',
     insert: 'write',
     getWhole: 'read',
+    count: 'read',
     get: 'read',
     list: 'read',
     decide: 'write',
@@ -177,6 +186,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     find: 'read',
     update: 'write',
     assign: 'write',
+    manifests: 'read',
     putManifest: 'write',
     report: 'write',
     reports: 'read',
@@ -188,7 +198,30 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     forgetLeftOut: 'write',
   },
   rules: { list: 'read', create: 'write', update: 'write', remove: 'write' },
-  settings: { get: 'read', put: 'write' },
+  settings: { get: 'read', put: 'write', remove: 'write' },
+  aiUsage: { add: 'write', days: 'read', forget: 'write' },
+  channels: {
+    insert: 'write',
+    list: 'read',
+    get: 'read',
+    byId: 'read',
+    enabled: 'read',
+    anyEnabled: 'read',
+    enabledOfKind: 'read',
+    update: 'write',
+    disable: 'write',
+    tested: 'write',
+    remove: 'write',
+  },
+  deliveries: {
+    add: 'write',
+    get: 'read',
+    replace: 'write',
+    ofApproval: 'read',
+    list: 'read',
+    removeOfChannel: 'write',
+    forget: 'write',
+  },
   values: {
     get: 'read',
     getMany: 'read',

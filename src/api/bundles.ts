@@ -96,7 +96,8 @@ export const bundleRoutes = routes({
     tag: 'bundles',
     summary: 'The version deployed to an environment, with its YAML and signature',
     params,
-    query: z.object({ env }),
+    /** A key's own environment, also when absent; people name one. */
+    query: z.object({ env: env.optional() }),
     status: 200,
     reply: version.extend({
       yaml_bytes: z.string(),

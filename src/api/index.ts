@@ -1,10 +1,14 @@
 // Every table of routes in one: the router, the OpenAPI document and the typed client read it. Operation names are unique.
 import { agentRoutes } from './agents.ts';
+import { aiRoutes } from './ai.ts';
 import { approvalRoutes } from './approvals.ts';
 import { authRoutes } from './auth.ts';
 import { bundleRoutes } from './bundles.ts';
+import { callbackRoutes } from './callbacks.ts';
+import { channelRoutes } from './channels.ts';
 import { compositionRoutes } from './compositions.ts';
 import { contractRoutes } from './contracts.ts';
+import { coverageRoutes } from './coverage.ts';
 import { evaluateRoutes } from './evaluate.ts';
 import { eventRoutes } from './events.ts';
 import { healthRoutes } from './health.ts';
@@ -36,9 +40,13 @@ export const api = routes({
   ...approvalRoutes,
   ...sessionRoutes,
   ...agentRoutes,
+  ...coverageRoutes,
   ...ruleRoutes,
   ...settingRoutes,
   ...overviewRoutes,
+  ...aiRoutes,
+  ...channelRoutes,
+  ...callbackRoutes,
   ...streamRoutes,
 });
 

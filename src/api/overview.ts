@@ -1,6 +1,6 @@
-// Route of the figures on the first page.
+// Routes of statistics: the figures on the first page, and how contracts decided.
 import { z } from 'zod';
-import { env } from './fields.ts';
+import { env, instant, instantInput } from './fields.ts';
 import { routes } from './route.ts';
 
 const count = z.number().int();
@@ -27,5 +27,35 @@ export const overviewRoutes = routes({
     }),
     search: true,
     errors: ['env_mismatch', 'validation_failed', 'search_timeout', 'rate_limited'],
+  },
+  statsContracts: {
+    method: 'GET',
+    path: '/api/v1/stats/contracts',
+    auth: ['cookie'],
+    tag: 'stats',
+    summary:
+      'How contracts decided in a time range, by default the last 24 hours, most evaluations first; a call counts once for each ' +
+      'contract that it names',
+    query: z.object({ env: env.optional(), since: instantInput.optional(), until: instantInput.optional() }),
+    status: 200,
+    reply: z.object({
+      /** The 1,000 contracts of most calls. */
+      coverage: z.array(
+        z.object({
+          decision_name: z.string(),
+          total_evaluations: count,
+          total_denials: count,
+          /** Calls that it would have denied. */
+          total_warnings: count,
+          last_triggered: instant.nullable(),
+        }),
+      ),
+      total_events: count,
+      period_start: instant,
+      /** Not part of it. */
+      period_end: instant,
+    }),
+    search: true,
+    errors: ['validation_failed', 'unprocessable', 'search_timeout', 'rate_limited'],
   },
 });

@@ -50,12 +50,14 @@ export interface RouteDeclaration {
   readonly parse?: 'json' | 'bytes';
   /** A body of type application/x-yaml (or application/yaml, text/yaml), UTF-8, stands for `{[yamlField]: its exact text}`. */
   readonly yamlField?: string;
+  /** The media type of a body that is read as bytes; default application/json. */
+  readonly bodyMedia?: string;
   /** Bytes; default 1 MiB. */
   readonly bodyLimit?: number;
   readonly status: number;
   /** The body on success; absent for an empty one. */
   readonly reply?: z.ZodType;
-  /** Default application/json. `text/event-stream` marks a stream route: also served over WebSocket. */
+  /** Default application/json. `text/event-stream` on a GET marks a stream route: also served over WebSocket. */
   readonly media?: string;
   /** The events of a stream route. */
   readonly frames?: FrameTable;

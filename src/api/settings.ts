@@ -79,11 +79,16 @@ export const settingRoutes = routes({
       'Say what the arguments of tools hold (path, url, command, content or cwd), and which prefixes of selectors and which operators ' +
       'agents register, for linter, deploys and playground. Give agents the same as the options toolArguments, selectors and operators ' +
       'of their guard. What is absent stays as it was, null clears',
-    body: z.object({
-      tool_arguments: toolArguments.nullish(),
-      custom_selectors: names(builtInPrefixes).nullish(),
-      custom_operators: names(operatorNames).nullish(),
-    }),
+    body: z
+      .object({
+        tool_arguments: toolArguments.nullish(),
+        custom_selectors: names(builtInPrefixes).nullish(),
+        custom_operators: names(operatorNames).nullish(),
+      })
+      .refine(
+        (body) => Object.keys(body).length > 0,
+        'must hold tool_arguments, custom_selectors or custom_operators',
+      ),
     status: 200,
     reply: toolSettings,
     errors: ['validation_failed'],

@@ -5,11 +5,14 @@ import type { Caller } from './call.ts';
 
 /** Query of the agent stream, as received. */
 export interface StreamQuery {
+  /** Default: the key's. */
   readonly env?: string;
   readonly bundle_name?: string;
   readonly policy_version?: string;
   /** JSON text of an object; anything else is ignored. */
   readonly tags?: string;
+  /** True when the client says which frame it had last. */
+  readonly resumes?: boolean;
 }
 
 /** An admitted stream. The edge registers it under `audience` first, then asks for `catchUp`, so that no frame falls between. */
@@ -36,7 +39,7 @@ export type AgentMessage = {
 };
 
 export interface StreamHandlers {
-  /** @throws HubError validation_failed (no env), env_mismatch */
+  /** @throws HubError validation_failed, env_mismatch */
   admitAgent(
     caller: Extract<Caller, { kind: 'key' }>,
     query: StreamQuery,

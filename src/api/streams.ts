@@ -11,8 +11,8 @@ export const streamRoutes = routes({
     tag: 'streams',
     summary: 'An agent follows contract updates, decisions on its approvals and its assignment',
     query: z.object({
-      /** Must be the key's environment: another answers 403 before any stream. */
-      env: z.string().max(255),
+      /** The key's environment, also when absent: another answers 403 before any stream. */
+      env: z.string().max(255).optional(),
       bundle_name: z.string().max(255).optional(),
       policy_version: z.string().max(255).optional(),
       /** JSON text of an object of texts; anything else is ignored. */

@@ -1,6 +1,6 @@
 // Recording: a note beside the write that it is about. `noted(ports, principal, {...}).keys.insert(key)` writes the key and the entry, or
 // neither.
-import { type AuditActor, type AuditNote, auditActor } from '../domain/audit.ts';
+import { type AuditActor, type AuditNote, type AuditSubject, auditActor } from '../domain/audit.ts';
 import type { JsonObject } from '../domain/library.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { NotingStores } from '../ports/store.ts';
@@ -71,3 +71,23 @@ export const noted = (
     note: noteOf(ports, principal.tenantId, auditActor(principal), what),
     ...(what.fromAnswer ? { fromAnswer: what.fromAnswer } : {}),
   });
+
+/** The same for plain changes of one kind of subject: `recorder(ports, 'contract')(principal, 'created', 'mail-limits')`. */
+export const recorder =
+  (ports: Parameters<typeof noted>[0], subject: AuditSubject) =>
+  (principal: Principal, became: string, id: string, name: string = id): NotingStores => {
+    const words = subject.replace('_', ' ');
+    return noted(ports, principal, {
+      action: `${subject}.${became}`,
+      subject: { id, name },
+      summary: `The ${words} ${name.slice(0, 200)} was ${became.replaceAll('_', ' ')}.`,
+    });
+  };
+
+/** An upload of a document, as a bundle of the console or as a ruleset. */
+export const uploaded = (subject: 'bundle' | 'ruleset', name: string): Happening => ({
+  action: `${subject}.uploaded`,
+  subject: { id: name, name },
+  summary: `A version of ${name} was uploaded.`,
+  fromAnswer: { version: 'version', revision_hash: 'revisionHash' },
+});

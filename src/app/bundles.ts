@@ -6,6 +6,7 @@ import { type Env, environments } from '../domain/ids.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
+import { noted, uploaded } from './audit.ts';
 import type { Inspector } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
 
@@ -63,7 +64,11 @@ export function createBundles({
       const { name, contractCount } = await evaluator.outline(tenantId, yamlText);
       const warnings = await inspector.inspect(tenantId, yamlText);
       const yaml = new TextEncoder().encode(yamlText);
-      const bundle = await bundles.addVersion({
+      const bundle = await noted(
+        { store, clock, secrets },
+        principal,
+        uploaded('bundle', name),
+      ).bundles.addVersion({
         id: secrets.uuid(),
         tenantId,
         name,
@@ -100,7 +105,11 @@ export function createBundles({
 
     async remove(principal, name) {
       requireRole(principal, 'operator');
-      const removed = await bundles.remove(principal.tenantId, name, clock.now());
+      const removed = await noted({ store, clock, secrets }, principal, {
+        action: 'bundle.removed',
+        subject: { id: name, name },
+        summary: `Bundle ${name} was deleted.`,
+      }).bundles.remove(principal.tenantId, name, clock.now());
       if (removed === 'absent') throw notFound(`Bundle '${name}' not found`);
       if (removed === 'deployed') {
         throw new HubError(

@@ -9,6 +9,7 @@ import type { CompositionPatch, CompositionSummary, ItemSummary } from '../ports
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
 import { type Assembler, requireAssembled } from './assembly.ts';
+import { recorder } from './audit.ts';
 import type { Inspector } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
 import type { Release, Releases } from './releases.ts';
@@ -71,6 +72,7 @@ const unknownContract = (id: string): HubError => new HubError('unprocessable', 
 export function createCompositions(ports: Ports): Compositions {
   const { store, clock, secrets, assembler, releases, inspector } = ports;
   const { compositions } = store;
+  const recorded = recorder(ports, 'composition');
 
   const viewOf = async (composition: Composition): Promise<CompositionView> => ({
     composition,
@@ -101,7 +103,7 @@ export function createCompositions(ports: Ports): Compositions {
       requireRole(principal, 'operator');
       const { tenantId } = principal;
       const now = clock.now();
-      const created = await compositions.create({
+      const created = await recorded(principal, 'created', wanted.name).compositions.create({
         ...wanted,
         id: secrets.uuid(),
         tenantId,
@@ -118,7 +120,8 @@ export function createCompositions(ports: Ports): Compositions {
     async update(principal, name, patch, ifUpdatedAt) {
       requireRole(principal, 'operator');
       const { tenantId } = principal;
-      const updated = await compositions.update(tenantId, name, patch, clock.now(), ifUpdatedAt);
+      const noting = recorded(principal, 'updated', name);
+      const updated = await noting.compositions.update(tenantId, name, patch, clock.now(), ifUpdatedAt);
       if (updated === 'absent') throw absent(name);
       if (updated === 'changed') {
         throw new HubError(
@@ -133,7 +136,11 @@ export function createCompositions(ports: Ports): Compositions {
 
     async remove(principal, name) {
       requireRole(principal, 'operator');
-      if (!(await compositions.remove(principal.tenantId, name))) throw absent(name);
+      const removed = await recorded(principal, 'deleted', name).compositions.remove(
+        principal.tenantId,
+        name,
+      );
+      if (!removed) throw absent(name);
       await releases.compositionChanged(principal.tenantId, name);
     },
 

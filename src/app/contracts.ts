@@ -7,6 +7,7 @@ import type { BundleParts } from '../ports/evaluator.ts';
 import type { ContractPatch, ContractSummary } from '../ports/library.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
+import { recorder } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 import type { Rollouts } from './rollouts.ts';
 
@@ -73,6 +74,7 @@ const absent = (contractId: string): HubError => notFound(`Contract '${contractI
 export function createContracts(ports: Ports): Contracts {
   const { evaluator, announcer, clock, secrets, rollouts } = ports;
   const { contracts } = ports.store;
+  const recorded = recorder(ports, 'contract');
 
   async function viewOf(contract: ContractVersion): Promise<ContractView> {
     const { tenantId, contractId } = contract;
@@ -99,8 +101,9 @@ export function createContracts(ports: Ports): Contracts {
         createdBy: actorName(principal.actor),
         createdAt: clock.now(),
       };
-      if ((await contracts.create(contract)) === 'exists') return 'exists';
       const { contractId } = contract;
+      const created = await recorded(principal, 'created', contractId).contracts.create(contract);
+      if (created === 'exists') return 'exists';
       await announcer.announce([{ kind: 'contractCreated', tenantId, contractId, version: 1 }]);
       return { contract, usageCount: 0, isLatest: true, history: [] };
     },
@@ -110,7 +113,8 @@ export function createContracts(ports: Ports): Contracts {
       const { tenantId } = principal;
       const parts = await evaluator.takeApart(tenantId, yaml);
       const records = recordsOf(parts, principal, { now: clock.now(), uuid: () => secrets.uuid() });
-      const imported = await contracts.importAll(tenantId, records.contracts, records.composition);
+      const { contracts: noting } = recorded(principal, 'imported', parts.name);
+      const imported = await noting.importAll(tenantId, records.contracts, records.composition);
       if ('typeChanged' in imported) {
         throw new HubError(
           'unprocessable',
@@ -146,7 +150,8 @@ export function createContracts(ports: Ports): Contracts {
         );
       }
       const { tenantId } = principal;
-      const contract = await contracts.addVersion(tenantId, contractId, patch, {
+      const noting = recorded(principal, 'updated', contractId);
+      const contract = await noting.contracts.addVersion(tenantId, contractId, patch, {
         id: secrets.uuid(),
         createdBy: actorName(principal.actor),
         createdAt: clock.now(),
@@ -161,7 +166,8 @@ export function createContracts(ports: Ports): Contracts {
 
     async remove(principal, contractId) {
       requireRole(principal, 'operator');
-      const outcome = await contracts.remove(principal.tenantId, contractId);
+      const noting = recorded(principal, 'deleted', contractId);
+      const outcome = await noting.contracts.remove(principal.tenantId, contractId);
       if (outcome === 'absent') throw absent(contractId);
       if (outcome === 'removed') return;
       const shown = outcome.usedBy.map((name) => `'${name}'`);

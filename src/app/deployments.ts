@@ -1,5 +1,6 @@
 // Deployments: a bundle version put to work in an environment, and what runs there. Signing and pushing are the environment's.
 import { environmentKey } from '../../actors/protocol.ts';
+import { type AuditActor, auditActor } from '../domain/audit.ts';
 import type { BundleVersion, Deployment } from '../domain/deployment.ts';
 import { notFound } from '../domain/error.ts';
 import { type Finding, isError } from '../domain/finding.ts';
@@ -25,7 +26,9 @@ export interface Deployed {
   readonly warnings: readonly Finding[];
 }
 
-export type DeployOrder = Pick<Deployment, 'bundleName' | 'version' | 'deployedBy' | 'forced'>;
+export type DeployOrder = Pick<Deployment, 'bundleName' | 'version' | 'deployedBy' | 'forced'> & {
+  readonly actor?: AuditActor;
+};
 
 export interface Deployments {
   /**
@@ -78,7 +81,13 @@ export function createDeployments({
       const deployedBy = actorName(principal.actor);
       const forced = isBad && !isRollback;
       return {
-        deployment: await deployTo(tenantId, env, { bundleName, version, deployedBy, forced }),
+        deployment: await deployTo(tenantId, env, {
+          bundleName,
+          version,
+          deployedBy,
+          forced,
+          actor: auditActor(principal),
+        }),
         warnings,
       };
     },
@@ -87,6 +96,7 @@ export function createDeployments({
       const ended = await actors.ask('environment', environmentKey(principal.tenantId, env), 'undeploy', {
         bundleName,
         undeployedBy: actorName(principal.actor),
+        actor: auditActor(principal),
       });
       if (!ended) throw absent(env, bundleName);
     },

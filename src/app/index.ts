@@ -1,55 +1,99 @@
 // All use cases, made once with their ports.
+import { type Accounts, createAccounts } from './accounts.ts';
+import { createAiAccess } from './ai-access.ts';
+import { type AiSettings, createAiSettings } from './ai-settings.ts';
 import { createAssembler } from './assembly.ts';
+import { type AssignmentRules, createAssignmentRules } from './assignment-rules.ts';
+import { type Assistant, createAssistant } from './assistant.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { type Bundles, createBundles } from './bundles.ts';
+import { type Channels, createChannels } from './channels.ts';
+import { type ChatDecisions, createChatDecisions } from './chat-decisions.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
+import { type Coverage, createCoverage } from './coverage.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createEventExports, type EventExports } from './event-exports.ts';
 import { createFleet, type Fleet } from './fleet.ts';
+import { createHistories, type Histories } from './history.ts';
 import { createInspector, type Inspector } from './inspection.ts';
 import { createKeys, type Keys } from './keys.ts';
+import { createLogins, type Logins } from './logins.ts';
+import { createNotifications, type Notifications } from './notifications.ts';
 import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
+import { createRulesets, type Rulesets } from './rulesets.ts';
+import { createRulings } from './rulings.ts';
+import { createRuns, type Runs } from './runs.ts';
+import { createStatistics, type Statistics } from './statistics.ts';
 import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
 /** The use cases, a name per noun. */
 export interface App {
+  readonly accounts: Accounts;
+  readonly assignmentRules: AssignmentRules;
+  readonly logins: Logins;
+  readonly rulesets: Rulesets;
   readonly auditLog: AuditLog;
   readonly bundles: Bundles;
+  readonly channels: Channels;
+  readonly chatDecisions: ChatDecisions;
   readonly compositions: Compositions;
   readonly contracts: Contracts;
+  readonly coverage: Coverage;
   readonly deployments: Deployments;
+  readonly histories: Histories;
+  readonly statistics: Statistics;
   readonly fleet: Fleet;
+  readonly notifications: Notifications;
   readonly people: People;
+  readonly runs: Runs;
   readonly keys: Keys;
   readonly operatorTokens: OwnTokens;
   readonly inspector: Inspector;
   readonly eventExports: EventExports;
   readonly toolSettings: ToolSettings;
+  readonly aiSettings: AiSettings;
+  readonly assistant: Assistant;
 }
 
 export function createApp(ports: AppPorts): App {
   const inspector = createInspector(ports);
+  const access = createAiAccess(ports);
   const deployments = createDeployments({ ...ports, inspector });
+  const channels = createChannels(ports);
   const assembler = createAssembler(ports);
   const releases = createReleases({ ...ports, deployments, inspector });
   const rollouts = createRollouts({ ...ports, assembler, releases, inspector });
+  const rulings = createRulings(ports);
   return {
+    coverage: createCoverage({ ...ports, rulings }),
+    histories: createHistories({ ...ports, rulings }),
+    statistics: createStatistics(ports),
+    accounts: createAccounts(ports),
+    assignmentRules: createAssignmentRules(ports),
+    logins: createLogins(ports),
     deployments,
     inspector,
     bundles: createBundles({ ...ports, inspector }),
     compositions: createCompositions({ ...ports, assembler, releases, inspector }),
     eventExports: createEventExports(ports),
+    channels,
+    chatDecisions: createChatDecisions({ ...ports, channels }),
+    notifications: createNotifications({ ...ports, channels }),
     contracts: createContracts({ ...ports, rollouts }),
     fleet: createFleet(ports),
     people: createPeople(ports),
+    runs: createRuns({ ...ports, fleet: createFleet(ports) }),
     auditLog: createAuditLog(ports),
+    rulesets: createRulesets({ ...ports, inspector, deployments }),
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: null }),
     toolSettings: createToolSettings(ports),
+    aiSettings: createAiSettings({ ...ports, access }),
+    assistant: createAssistant({ ...ports, access, inspector }),
   };
 }

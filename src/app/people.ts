@@ -5,6 +5,7 @@ import type { Principal } from '../domain/principal.ts';
 import type { User } from '../domain/tenant.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
+import { recorder } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 import { requireRoom } from './rate-limit.ts';
 
@@ -47,7 +48,9 @@ export interface People {
 
 type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'secrets' | 'clock' | 'limits'>;
 
-export function createPeople({ store, broadcast, secrets, clock, limits }: Ports): People {
+export function createPeople(ports: Ports): People {
+  const { store, broadcast, secrets, clock, limits } = ports;
+  const recorded = recorder(ports, 'user');
   const { tenants, logins } = store;
 
   /** First in the store, so that a node which hears of it and looks finds none. */
@@ -80,7 +83,7 @@ export function createPeople({ store, broadcast, secrets, clock, limits }: Ports
       const { tenantId } = principal;
       const passwordHash = await secrets.hashPassword(password);
       const user = { id: secrets.uuid(), tenantId, email, passwordHash, isAdmin, createdAt: clock.now() };
-      const added = await tenants.addUser(user);
+      const added = await recorded(principal, 'created', user.id, email).tenants.addUser(user);
       if (added === 'created') return user;
       if (added === 'no_tenant') throw notFound('Tenant not found.');
       throw new HubError('conflict', 'A user with this e-mail exists already.');
@@ -88,18 +91,27 @@ export function createPeople({ store, broadcast, secrets, clock, limits }: Ports
 
     async setAdmin(principal, userId, isAdmin) {
       requireRole(principal, 'admin');
-      const user = changed(await tenants.setAdmin(principal.tenantId, userId, isAdmin));
+      const user = changed(
+        await recorded(principal, isAdmin ? 'made_admin' : 'made_member', userId).tenants.setAdmin(
+          principal.tenantId,
+          userId,
+          isAdmin,
+        ),
+      );
       if (!isAdmin) await endLogins(userId);
       return user;
     },
 
     async remove(principal, userId) {
       requireRole(principal, 'admin');
-      const user = changed(await tenants.removeUser(principal.tenantId, userId));
+      const user = changed(
+        await recorded(principal, 'removed', userId).tenants.removeUser(principal.tenantId, userId),
+      );
       await endLogins(user.id);
     },
 
-    async changePassword({ actor }, { oldPassword, newPassword, tokenHash }) {
+    async changePassword(principal, { oldPassword, newPassword, tokenHash }) {
+      const { actor } = principal;
       const user = actor.kind === 'user' ? await tenants.userById(actor.id) : null;
       if (!user) throw new HubError('forbidden', 'Only a signed-in user has a password.');
       // Counted before the password is looked at, so that guesses at the same moment count each other; taken back when it was right.
@@ -113,7 +125,8 @@ export function createPeople({ store, broadcast, secrets, clock, limits }: Ports
       }
       await limits.takeBack(name);
       const passwordHash = await secrets.hashPassword(newPassword);
-      if (!(await tenants.setPassword(user.id, user.passwordHash, passwordHash))) {
+      const noting = recorded(principal, 'given_a_new_password', user.id, user.email);
+      if (!(await noting.tenants.setPassword(user.id, user.passwordHash, passwordHash))) {
         throw new HubError('conflict', 'The password was changed meanwhile. Sign in again.');
       }
       await endLogins(user.id, tokenHash);

@@ -1,8 +1,10 @@
 // Everything a use case may be made with. Each names the few that it needs.
 import type { HubActors } from '../../actors/protocol.ts';
+import type { AiPrices } from '../domain/ai.ts';
 import type { RuleSets } from '../domain/assignment.ts';
 import type { Quotas } from '../domain/quota.ts';
 import type { VendorNames } from '../domain/vendor-names.ts';
+import type { AiModels } from '../ports/ai.ts';
 import type { Announcer } from '../ports/announcer.ts';
 import type { Broadcast } from '../ports/broadcast.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -11,6 +13,7 @@ import type { Jobs } from '../ports/jobs.ts';
 import type { Jwts } from '../ports/jwt.ts';
 import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
+import type { Messengers } from '../ports/messengers.ts';
 import type { NodeHealth } from '../ports/node-health.ts';
 import type { Outbound } from '../ports/outbound.ts';
 import type { Secrets } from '../ports/secrets.ts';
@@ -33,8 +36,17 @@ export interface Settings {
   readonly approvalsPerMinute: number;
   /** Of a tenant's environment. */
   readonly ingestEventsPerMinute: number;
+  /** Milliseconds without activity after which an open run, or an agent, is stale. */
+  readonly runStaleMs: number;
+  readonly agentStaleMs: number;
   readonly wire: VendorNames;
+  /** Base address of the API of bot chats. */
+  readonly chatBotUrl: string;
+  /** Lower-case header names in which a bot chat may present its secret. */
+  readonly chatBotSecretHeaders: readonly string[];
   readonly quotas: Quotas;
+  /** What models cost, where the provider does not say it. */
+  readonly aiPrices: AiPrices;
 }
 
 export interface SetupToken {
@@ -57,9 +69,11 @@ export interface AppPorts {
   readonly limits: Limits;
   /** Limits of a caller's requests, which must not need more than this process. */
   readonly requestLimits: Limits;
+  readonly models: AiModels;
   /** Every call to another service. */
   readonly outbound: Outbound;
   readonly jwts: Jwts;
+  readonly messengers: Messengers;
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly log: Log;

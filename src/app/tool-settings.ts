@@ -4,6 +4,7 @@ import type { Setting, ToolWords } from '../domain/settings.ts';
 import type { CustomWords } from '../ports/evaluator.ts';
 import type { Store } from '../ports/store.ts';
 import { requireRole } from './access.ts';
+import { recorder } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 
 export interface ToolSettings {
@@ -27,7 +28,9 @@ export const wordsOf = (setting: Setting<'tools'> | null): CustomWords => ({
   operators: setting?.value.customOperators ?? [],
 });
 
-export function createToolSettings({ store, clock }: Pick<AppPorts, 'store' | 'clock'>): ToolSettings {
+export function createToolSettings(ports: Pick<AppPorts, 'store' | 'clock' | 'secrets'>): ToolSettings {
+  const { store, clock } = ports;
+  const recorded = recorder(ports, 'setting');
   return {
     get: ({ tenantId }) => store.settings.get(tenantId, 'tools'),
     async put(principal, changed) {
@@ -40,7 +43,7 @@ export function createToolSettings({ store, clock }: Pick<AppPorts, 'store' | 'c
         updatedAt: clock.now(),
         updatedBy: actorName(principal.actor),
       };
-      await store.settings.put(setting);
+      await recorded(principal, 'changed', 'tools').settings.put(setting);
       return setting;
     },
   };

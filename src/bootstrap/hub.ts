@@ -2,7 +2,9 @@
 import { fileURLToPath } from 'node:url';
 import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
+import { createAiModels } from '../../adapters/ai/index.ts';
 import { createJwts } from '../../adapters/jose/jwts.ts';
+import { createMessengers } from '../../adapters/messengers/messengers.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { maxConnections } from '../../adapters/node/descriptors.ts';
 import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
@@ -20,7 +22,6 @@ import { RuleSets } from '../domain/assignment.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import type { Hub, NodeHealth, SetupToken } from '../handlers/console/hub.ts';
 import { handlers } from '../handlers/console/index.ts';
-import { bootstrapFromEnvironment, ensureSigningKeys, printedSetupToken } from '../handlers/console/setup.ts';
 import { streamHandlers } from '../handlers/console/streams.ts';
 import { hostedHandlers } from '../handlers/hosted/index.ts';
 import { isLoopback, proxyTest } from '../http/address.ts';
@@ -35,11 +36,13 @@ import { bind, createPipeline } from '../http/pipeline.ts';
 import type { Server } from '../http/server.ts';
 import { createStaticFiles } from '../http/static-files.ts';
 import { startHousekeeping } from '../jobs/housekeeping.ts';
+import { workNotifications } from '../jobs/notifications.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
 import { version } from '../version.ts';
 import { openCluster } from './cluster.ts';
 import { openEmbedded } from './embedded.ts';
+import { bootstrapFromEnvironment, printedSetupToken } from './first-admin.ts';
 import { checkMaster } from './master.ts';
 import { chooseServer } from './server.ts';
 import { createWorkers } from './workers.ts';
@@ -121,6 +124,11 @@ export async function startHub(config: Config): Promise<RunningHub> {
     cluster: () => parts.cluster(),
     draining: () => draining,
   };
+  const outbound = createOutbound({
+    clock,
+    allowPrivate: config.allowPrivateOutbound,
+    allow: config.outboundAllow,
+  });
   const ports: AppPorts = {
     store,
     actors,
@@ -132,19 +140,18 @@ export async function startHub(config: Config): Promise<RunningHub> {
     requestLimits: parts.requestLimits,
     registrar: parts.registrar,
     ruleSets,
-    outbound: createOutbound({
-      clock,
-      allowPrivate: config.allowPrivateOutbound,
-      allow: config.outboundAllow,
-    }),
+    outbound,
+    models: createAiModels(outbound, config.aiAddresses),
     jwts: createJwts(),
+    messengers: createMessengers({ ...config, ...config.wire, outbound, clock, version }),
     clock,
     secrets,
     log,
     health,
     settings: { ...config, version, setupToken },
   };
-  const hub: Hub = { ...ports, app: createApp(ports), openApi: () => openApi };
+  const app = createApp(ports);
+  const hub: Hub = { ...ports, app, openApi: () => openApi };
   const streams = streamHandlers(hub, parts.node);
   const callers = createCallers({
     keys: store.keys,
@@ -212,6 +219,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     openApiPublic: config.openApiPublic,
     files: createStaticFiles(readStaticFolder(consoleFolder)),
   });
+  workNotifications(jobs, app);
   const house = startHousekeeping(jobs, {
     store,
     clock,
@@ -238,8 +246,8 @@ export async function startHub(config: Config): Promise<RunningHub> {
   }
 
   try {
-    if (config.admin) await bootstrapFromEnvironment(hub, config.admin);
-    await ensureSigningKeys(hub);
+    if (config.admin) await bootstrapFromEnvironment(hub.app.accounts, log, config.admin);
+    await hub.app.accounts.ensureSigningKeys();
     await parts.begin();
     server = await chosen.start({
       host: config.host,

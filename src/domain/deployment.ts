@@ -28,6 +28,8 @@ export interface AssembledContract {
   readonly version: number;
   readonly mode: string;
   readonly observe: boolean;
+  /** Ids of its entries, when they are not the contract's alone; what happens to any of them counts as the contract's. */
+  readonly entries?: readonly string[];
 }
 
 /** A bundle version put to work in an environment. The newest of (tenant, env, bundle) is the current one. */

@@ -50,12 +50,16 @@ export const limitNames = {
   requestsOf: (caller: LimitedCaller) => nameOf('requests', caller),
   streamsOf: (caller: LimitedCaller) => nameOf('streams', caller),
   failedSignIns: (network: string) => `failed-sign-ins:${network}`,
+  channelTests: (channelId: string) => `channel-tests:${channelId}`,
+  callbacks: (channelId: string) => `callbacks:${channelId}`,
   login: (network: string) => `login:${network}`,
   /** @param emailHash of the lower-cased e-mail, whether or not it is known */
   loginOfEmail: (emailHash: string) => `login-email:${emailHash}`,
   loginOfDevice: (deviceId: string) => `login-device:${deviceId}`,
   /** Wrong old passwords where a user changes the password. */
   passwordOfUser: (userId: string) => `password-user:${userId}`,
+  aiTests: (tenantId: string) => `ai-tests:${tenantId}`,
+  aiQuestions: (userId: string) => `ai-questions:${userId}`,
   setup: (network: string) => `setup:${network}`,
   operator: (network: string) => `operator:${network}`,
   requestsOfKey: (caller: KeyHolder) => `requests-key:${together(caller)}`,

@@ -1,5 +1,6 @@
 // A tenant's settings: small records, each under a name of its own, that the last write replaces.
 import type { ToolArguments } from 'reeve-agent/rules';
+import type { AiConfig } from './ai.ts';
 
 export interface ToolWords {
   /** What tools and their arguments are, for sandboxes. */
@@ -14,6 +15,8 @@ export interface ToolWords {
 export interface SettingValues {
   /** What the documents themselves cannot say of the agents that load them: for the linter, deploys and the playground. */
   readonly tools: ToolWords;
+  /** Who assists people, and with which model. */
+  readonly ai: AiConfig;
 }
 
 export type SettingName = keyof SettingValues;

@@ -210,6 +210,9 @@ function parameters(route: RouteDeclaration, schemas: Schemas, wire: WireNames):
 
 function requestBody(route: RouteDeclaration, schemas: Schemas): Json {
   const schema = schemas.of(route.body);
+  if (route.bodyMedia !== undefined) {
+    return { required: true, content: { [route.bodyMedia]: { schema: { type: 'string' } } } };
+  }
   const yaml = route.yamlField ? { 'application/x-yaml': { schema: { type: 'string' } } } : {};
   return { required: route.optionalBody !== true, content: { 'application/json': { schema }, ...yaml } };
 }

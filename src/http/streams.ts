@@ -36,12 +36,13 @@ export async function openStream(
   if (caller.kind !== 'key' && caller.kind !== 'user') {
     throw new HubError('internal', 'A stream route must name a key or a cookie as its auth.');
   }
+  live.checkReopening(caller);
   if (raw.upgrade) live.admit(caller);
+  const lastEventId = raw.headers.get('last-event-id') ?? last_event_id ?? '';
   const admitted =
     caller.kind === 'key'
-      ? await streams.admitAgent(caller, query, connectionId)
+      ? await streams.admitAgent(caller, { ...query, resumes: lastEventId !== '' }, connectionId)
       : await streams.admitDashboard(caller, connectionId);
-  const lastEventId = raw.headers.get('last-event-id') ?? last_event_id ?? '';
   return live.open({
     admitted,
     connectionId,

@@ -1,5 +1,7 @@
 // What the hub clears away by itself, as jobs: expired logins and values, agents not seen for long, large arguments
 // of old approvals, and what a purge left. Any node may do it.
+import { dayOf } from '../domain/ai.ts';
+import { keptDeliveriesMs } from '../domain/delivery.ts';
 import { familiarMs } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { JobHandler, Jobs } from '../ports/jobs.ts';
@@ -7,7 +9,10 @@ import type { Log } from '../ports/log.ts';
 import type { Store } from '../ports/store.ts';
 import { workPurges } from './purge.ts';
 
-type Kept = Pick<Store, 'logins' | 'values' | 'agents' | 'events' | 'approvals' | 'audit'>;
+type Kept = Pick<
+  Store,
+  'logins' | 'values' | 'agents' | 'events' | 'approvals' | 'audit' | 'aiUsage' | 'deliveries'
+>;
 
 export interface HousekeepingParts {
   readonly store: Kept;
@@ -37,8 +42,13 @@ const batch = 1000;
 /** Records that may be as large as a body. */
 const fewer = 20;
 const attempts = 5;
+/** Days of which it is kept what AI assistance used. */
+const aiUsageDays = 366;
 
-const dutiesOf = ({ logins, values, agents, approvals, audit }: Kept, argsDays: number): readonly Duty[] => [
+const dutiesOf = (
+  { logins, values, agents, approvals, audit, aiUsage, deliveries }: Kept,
+  argsDays: number,
+): readonly Duty[] => [
   {
     name: 'expired',
     everyMs: minute,
@@ -50,7 +60,15 @@ const dutiesOf = ({ logins, values, agents, approvals, audit }: Kept, argsDays: 
     ],
   },
   { name: 'audit', everyMs: minute, steps: [(now) => audit.recover(now - minute, batch)] },
-  { name: 'unseen', everyMs: 24 * 60 * minute, steps: [(now) => agents.forget(now - unseenMs, batch)] },
+  {
+    name: 'unseen',
+    everyMs: 24 * 60 * minute,
+    steps: [
+      (now) => agents.forget(now - unseenMs, batch),
+      // All at once: a second time finds none.
+      (now) => aiUsage.forget(dayOf(now - aiUsageDays * dayMs)),
+    ],
+  },
   {
     name: 'idle',
     everyMs: 60 * minute,
@@ -58,6 +76,11 @@ const dutiesOf = ({ logins, values, agents, approvals, audit }: Kept, argsDays: 
       (now) => agents.retire(now - idleMs, now, batch),
       (now) => agents.forgetLeftOut(Math.floor(now / (60 * minute)) - 1),
     ],
+  },
+  {
+    name: 'deliveries',
+    everyMs: 60 * minute,
+    steps: [(now) => deliveries.forget(now - keptDeliveriesMs, batch)],
   },
   {
     name: 'large-arguments',

@@ -47,6 +47,8 @@ export interface AgentStore {
     bundleName: string | null,
     fence?: number,
   ): Promise<readonly string[]>;
+  /** The manifests of those of these agents that sent one, in no particular order. At most some hundred agents. */
+  manifests(tenantId: string, agentIds: readonly string[]): Promise<readonly AgentManifest[]>;
   /** Replaces the manifest of an agent that is registered. */
   putManifest(tenantId: string, manifest: AgentManifest, now: number): Promise<void>;
   /**

@@ -8,11 +8,21 @@ export type NewBundle = Omit<BundleVersion, 'version' | 'signature'> & { readonl
 export interface BundleStore {
   /** Saves the next version of the name; parallel calls get different versions. Safe to repeat: the same id returns the same version. */
   addVersion(bundle: NewBundle): Promise<BundleVersion>;
+  /**
+   * The same, provided that the newest version that is there is `after` (0: that there is none); `changed` and nothing saved otherwise. Of
+   * parallel calls with the same `after` one is saved.
+   */
+  addVersionAfter(bundle: NewBundle, after: number): Promise<BundleVersion | 'changed'>;
   version(tenantId: string, name: string, version: number): Promise<BundleVersion | null>;
   /** Newest first. */
   versions(tenantId: string, name: string, page: PageRequest): Promise<Page<BundleVersion>>;
   /** The bytes as uploaded. */
   yaml(tenantId: string, name: string, version: number): Promise<Uint8Array | null>;
+  /** The versions with these bytes, by any name; newest upload first, at most 100. */
+  byRevision(
+    tenantId: string,
+    revisionHash: string,
+  ): Promise<readonly { readonly name: string; readonly version: number }[]>;
   /** With `env`: only bundles deployed there, computed over the versions ever deployed there. Newest upload first. */
   summaries(tenantId: string, env: Env | null, page: PageRequest): Promise<Page<BundleSummary>>;
   /**

@@ -1,6 +1,7 @@
 // Work on YAML that strangers wrote: dry runs, and reading and assembling bundles. Bounded in time, memory and number.
 
 import type { Counters, DryRun, ToolArguments, ToolCall } from 'reeve-agent/rules';
+import type { DeclaredContract } from '../domain/coverage.ts';
 import type { AssembledContract } from '../domain/deployment.ts';
 import type { Finding } from '../domain/finding.ts';
 import type { CompositionItem, ContractType, JsonObject, Mode } from '../domain/library.ts';
@@ -36,6 +37,8 @@ export interface Evaluation extends DryRun {
 /** What an upload needs to know of a text. */
 export interface BundleOutline {
   readonly name: string;
+  /** As the document says it; null when it does not. */
+  readonly kind: string | null;
   /** Null when there is no list of contracts. */
   readonly contractCount: number | null;
 }
@@ -105,6 +108,8 @@ export interface Evaluator {
   outline(tenantId: string, yaml: string): Promise<BundleOutline>;
   /** At most 100 contracts. @throws HubError unprocessable, with the first problem; overloaded */
   takeApart(tenantId: string, yaml: string): Promise<BundleParts>;
+  /** What a stored document says of its contracts, at most 200. @throws HubError unprocessable (it cannot be read); overloaded */
+  contractsOf(tenantId: string, yaml: string): Promise<readonly DeclaredContract[]>;
   /** The YAML of a composition, and its problems. @throws HubError unprocessable (over 5 s or its memory); overloaded */
   assemble(tenantId: string, request: AssemblyRequest): Promise<Assembly>;
   /**

@@ -1,9 +1,11 @@
 // The store: the truth, in one place. Adapters: sqlite (embedded) and mongo (cluster); both pass test/contract.
 import type { Storage } from '../domain/storage.ts';
 import type { AgentStore, RuleStore } from './agents.ts';
+import type { AiUsageStore } from './ai-usage.ts';
 import type { ApprovalStore } from './approvals.ts';
 import type { AuditStore, Noting } from './audit.ts';
 import type { BundleStore, DeploymentStore } from './bundles.ts';
+import type { ChannelStore, DeliveryStore } from './channels.ts';
 import type { EventStore } from './events.ts';
 import type { KeyStore, LoginStore, SigningStore, TenantStore } from './identity.ts';
 import type { KeyCheckStore } from './key-check.ts';
@@ -19,7 +21,7 @@ export type DocumentStore = Omit<Store, 'values'>;
 /** The stores whose writes can take a note along. */
 export type NotingStores = Omit<
   Store,
-  'events' | 'values' | 'keyCheck' | 'audit' | 'noting' | 'ping' | 'storage' | 'close'
+  'events' | 'values' | 'aiUsage' | 'keyCheck' | 'audit' | 'noting' | 'ping' | 'storage' | 'close'
 >;
 
 export interface Store {
@@ -38,6 +40,9 @@ export interface Store {
   readonly agents: AgentStore;
   readonly rules: RuleStore;
   readonly settings: SettingsStore;
+  readonly aiUsage: AiUsageStore;
+  readonly channels: ChannelStore;
+  readonly deliveries: DeliveryStore;
   readonly values: ValueStore;
   readonly keyCheck: KeyCheckStore;
   readonly audit: AuditStore;

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { maxPending, request as requestOf } from '../../actors/approvals.ts';
 import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
+import { BoundedMap } from '../../src/concurrency/bounded-map.ts';
 import { settled } from '../clock.ts';
 import { uuid } from '../contract/fixtures.ts';
 import { aHub, allStreams, heads } from './hub.ts';
@@ -57,8 +58,9 @@ it('more than 100,000 pending ones of an environment are refused, a repeat is no
   const hub = await aHub();
   const approval = hub.approval(300);
   const waiting = new Map(Array.from({ length: maxPending - 1 }, (_, i) => [`${i}`, 0]));
-  const pending = { tenantId: hub.tenantId, env: approval.env, waiting };
+  const pending = { tenantId: hub.tenantId, env: approval.env, waiting, recent: new BoundedMap<string>(10) };
   const context = {
+    now: () => 0,
     ports: { store: hub.store },
     setTimer: () => {},
   } as unknown as Parameters<typeof requestOf>[2];
@@ -279,9 +281,16 @@ describe('timing out', () => {
     const hub = await aHub({
       wrap: (store) => ({
         ...store,
-        approvals: {
-          ...store.approvals,
-          expire: (...args) => (broken ? Promise.reject(new Error('disk')) : store.approvals.expire(...args)),
+        noting: (noting) => {
+          const noted = store.noting(noting);
+          return {
+            ...noted,
+            approvals: {
+              ...noted.approvals,
+              expire: (...args) =>
+                broken ? Promise.reject(new Error('disk')) : noted.approvals.expire(...args),
+            },
+          };
         },
       }),
     });

@@ -1,13 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { RuleChange } from '../../actors/protocol.ts';
 import { settled } from '../clock.ts';
-import { aRule, t0 } from '../contract/fixtures.ts';
+import { aNote, aRule, t0 } from '../contract/fixtures.ts';
 import { aHub, allStreams, heads } from './hub.ts';
 
 type Hub = Awaited<ReturnType<typeof aHub>>;
 const yaml = 'kind: ContractBundle\n';
 
-const change = (hub: Hub, body: RuleChange) => hub.actors.ask('tenant', hub.tenantId, 'changeRule', body);
+type Unnoted<T> = T extends unknown ? Omit<T, 'note'> : never;
+const change = (hub: Hub, body: Unnoted<RuleChange>) =>
+  hub.actors.ask('tenant', hub.tenantId, 'changeRule', {
+    ...body,
+    note: aNote({ tenantId: hub.tenantId, action: 'assignment_rule.changed' }),
+  } as RuleChange);
 const rule = (hub: Hub, over: Partial<ReturnType<typeof aRule>> = {}) =>
   aRule({ tenantId: hub.tenantId, pattern: 'a*', tagMatch: null, bundleName: 'base', ...over });
 const assign = (hub: Hub, agentIds: readonly string[], bundleName: string | null, bulk = false) =>

@@ -9,7 +9,7 @@ import type { Control, Frame } from '../../src/domain/frame.ts';
 import { AgentStream, type Node } from '../../src/handlers/console/agent-stream.ts';
 import type { Envelope } from '../../src/ports/message-bus.ts';
 import { settled } from '../clock.ts';
-import { aRule } from '../contract/fixtures.ts';
+import { aNote, aRule } from '../contract/fixtures.ts';
 import { consoleAnnouncer } from '../frames.ts';
 import { memoryLog } from '../log.ts';
 import { aHub, allStreams, registrarOf } from './hub.ts';
@@ -111,6 +111,8 @@ it('after a change of rules every agent it concerns is assigned anew, though the
       connectionId: `c${i}`,
       keyId: 'key-1',
       tags: {},
+      client: '',
+      resumes: false,
       connectedAt: hub.clock.now(),
     };
     return { stream: new AgentStream(edge, { ...asked, ...own }), follows: null as string | null };
@@ -132,7 +134,11 @@ it('after a change of rules every agent it concerns is assigned anew, though the
     if (type === 'resolve' && ++resolved > 200 && away) throw new Error('away');
   };
   const rule = aRule({ tenantId: hub.tenantId, pattern: 'late*', tagMatch: null, bundleName: 'b1' });
-  await actors.ask('tenant', hub.tenantId, 'changeRule', { action: 'create', rule });
+  await actors.ask('tenant', hub.tenantId, 'changeRule', {
+    action: 'create',
+    rule,
+    note: aNote({ tenantId: hub.tenantId, action: 'assignment_rule.created' }),
+  });
   await pass(2000);
   expect(resolved).toBeGreaterThan(200);
   away = false;

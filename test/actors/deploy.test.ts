@@ -178,14 +178,17 @@ describe('deploying', () => {
     const hub = await aHub({
       wrap: (store) => ({
         ...store,
-        deployments: {
-          ...store.deployments,
-          add: async (deployment) => {
-            await old?.();
-            old = null;
-            return store.deployments.add(deployment);
+        noting: (noting) => ({
+          ...store,
+          deployments: {
+            ...store.deployments,
+            add: async (deployment) => {
+              await old?.();
+              old = null;
+              return store.noting(noting).deployments.add(deployment);
+            },
           },
-        },
+        }),
       }),
     });
     const { version } = await hub.upload('base', yaml);
@@ -197,7 +200,10 @@ describe('deploying', () => {
 
   it('gives up with unavailable when the key never holds still', async () => {
     const hub = await aHub({
-      wrap: (store) => ({ ...store, deployments: { ...store.deployments, add: async () => 'stale_key' } }),
+      wrap: (store) => ({
+        ...store,
+        noting: () => ({ ...store, deployments: { ...store.deployments, add: async () => 'stale_key' } }),
+      }),
     });
     const { version } = await hub.upload('base', yaml);
     await expect(hub.deploy('base', version)).rejects.toMatchObject({ code: 'unavailable' });

@@ -5,6 +5,7 @@ import type { AuditFilter } from '../../src/ports/audit.ts';
 import type { DocumentStore } from '../../src/ports/store.ts';
 import {
   aKey,
+  aNote,
   hex128,
   hostileTexts,
   type Open,
@@ -14,20 +15,6 @@ import {
   t0,
   uuid,
 } from './fixtures.ts';
-
-const aNote = (over: Partial<AuditNote> = {}): AuditNote => ({
-  id: uuid(),
-  tenantId: uuid(),
-  at: t0,
-  actor: { type: 'operator', id: 'user-1', display: 'Ann@example.com' },
-  action: 'key.created',
-  subject: { id: 'key-1', name: 'fleet' },
-  summary: 'Key fleet was made.',
-  details: { env: null },
-  agentId: null,
-  sessionId: null,
-  ...over,
-});
 
 const everything: AuditFilter = { from: null, to: null, actor: null, actions: null, subjects: null };
 const all = (store: DocumentStore, tenantId: string) => store.audit.links(tenantId, 1, 1_000_000, 1 << 30);

@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
 import type { AssignmentRule } from '../../src/domain/agent.ts';
 import type { Approval } from '../../src/domain/approval.ts';
+import type { AuditNote } from '../../src/domain/audit.ts';
 import type { Deployment } from '../../src/domain/deployment.ts';
 import type { EventInput } from '../../src/domain/event.ts';
 import type { Composition, CompositionItem, ContractVersion } from '../../src/domain/library.ts';
@@ -262,6 +263,20 @@ export const anEvent = (over: Partial<EventInput> = {}): EventInput => ({
   mode: 'enforce',
   timestamp: t0,
   payload: { tool_args: { path: '/etc/hosts' }, decision_name: 'no-secrets', reason: null },
+  ...over,
+});
+
+export const aNote = (over: Partial<AuditNote> = {}): AuditNote => ({
+  id: uuid(),
+  tenantId: uuid(),
+  at: t0,
+  actor: { type: 'operator', id: 'user-1', display: 'Ann@example.com' },
+  action: 'key.created',
+  subject: { id: 'key-1', name: 'fleet' },
+  summary: 'Key fleet was made.',
+  details: { env: null },
+  agentId: null,
+  sessionId: null,
   ...over,
 });
 

@@ -28,6 +28,34 @@ export function settingsContract(name: string, open: Open): void {
       expect(await settings.get(other, 'tools')).toBeNull();
     });
 
+    it('keeps settings of several names apart, and removes one, once', async () => {
+      const { settings } = shared.get();
+      const [tenantId, other] = [uuid(), uuid()];
+      const config = {
+        provider: 'router',
+        sealedKey: 'x',
+        maskedKey: null,
+        model: 'm',
+        baseUrl: null,
+      } as const;
+      const ai = {
+        tenantId,
+        name: 'ai',
+        value: config,
+        updatedAt: t0,
+        updatedBy: 'ann@example.com',
+      } as const;
+      await settings.put(setting(tenantId, 'one'));
+      await settings.put(ai);
+      await settings.put({ ...ai, tenantId: other });
+      expect(await settings.get(tenantId, 'ai')).toEqual(ai);
+      expect(await settings.remove(tenantId, 'ai')).toBe(true);
+      expect(await settings.remove(tenantId, 'ai')).toBe(false);
+      expect(await settings.get(tenantId, 'ai')).toBeNull();
+      expect(await settings.get(tenantId, 'tools')).toEqual(setting(tenantId, 'one'));
+      expect(await settings.get(other, 'ai')).toEqual({ ...ai, tenantId: other });
+    });
+
     it('of 20 parallel first writes one stands', async () => {
       const { settings } = shared.get();
       const tenantId = uuid();

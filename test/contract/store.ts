@@ -1,8 +1,10 @@
 // Every suite that a store adapter must pass, in one call.
 import { agentsContract, rulesContract } from './agents.ts';
+import { aiUsageContract } from './ai-usage.ts';
 import { approvalsContract } from './approvals.ts';
 import { auditContract } from './audit.ts';
 import { bundlesContract, deploymentsContract } from './bundles.ts';
+import { channelsContract } from './channels.ts';
 import { compositionsContract } from './compositions.ts';
 import { eventsContract } from './events.ts';
 import { eventsModelContract } from './events-model.ts';
@@ -34,6 +36,7 @@ export function storeContract(name: string, open: Open): void {
   signingContract(name, open);
   keyCheckContract(name, open);
   settingsContract(name, open);
+  aiUsageContract(name, open);
   contractsContract(name, open);
   compositionsContract(name, open);
   bundlesContract(name, open);
@@ -44,6 +47,7 @@ export function storeContract(name: string, open: Open): void {
   fleetContract(name, open);
   rulesContract(name, open);
   auditContract(name, open);
+  channelsContract(name, open);
   pagesContract(name, open);
   eventsContract(name, open);
   eventsSearchContract(name, open);

@@ -25,6 +25,8 @@ it('says until its environment has it that the agent is assigned anew, although 
     requested: null,
     policyVersion: null,
     tags: {},
+    client: '',
+    resumes: false,
     connectedAt: 0,
   });
   await expect(stream.announce('old')).rejects.toThrow('away');

@@ -203,7 +203,7 @@ it('with large arguments are refused when those fill their quota, others are not
   key = t.key(user);
   const tool_args = { text: 'x'.repeat(70_000) };
   await ask({ tool_args });
-  await ask({ tool_args });
+  await ask({ tool_args, call_id: 'another' });
   const refused = {
     code: 'quota_exceeded',
     message: expect.stringMatching(/30 days.*LARGE_ARGUMENTS_MAX_BYTES/),
@@ -290,7 +290,9 @@ it('are listed by agent, time and text, and their pages go on where they ended a
   const list = (query: { [name: string]: string }, as = user) => t.call('listApprovals', { query }, as);
   const ids: string[] = [];
   for (const agent of ['a', 'b', 'a', 'b', 'a']) {
-    ids.push((await ask({ message: `for ${agent}` }, t.key(user, 'production', agent))).id);
+    ids.push(
+      (await ask({ message: `for ${agent}`, call_id: `${ids.length}` }, t.key(user, 'production', agent))).id,
+    );
     t.clock.advance(1000);
   }
   const found = async (query: { [name: string]: string }) =>

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bundleRoutes } from '../../src/api/bundles.ts';
+import type { Caller } from '../../src/api/call.ts';
 import { attestationText, successionText } from '../../src/domain/attestation.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import { aDeployment } from '../contract/fixtures.ts';
@@ -246,7 +247,9 @@ describe('an API key', () => {
       message: "API key is scoped to 'production', cannot access env 'staging'.",
     });
     await expect(current('elsewhere')).rejects.toMatchObject({ code: 'validation_failed' });
-    await expect(t.call('currentBundle', { params: { name: 'team' } }, t.key(user))).rejects.toMatchObject({
+    const unnamed = (caller: Caller) => t.call('currentBundle', { params: { name: 'team' } }, caller);
+    expect((await unnamed(t.key(user))).body).toMatchObject({ env: 'production', version: 1 });
+    await expect(unnamed(user)).rejects.toMatchObject({
       code: 'validation_failed',
       detail: { problems: [expect.objectContaining({ loc: ['query', 'env'] })] },
     });

@@ -23,6 +23,7 @@ beforeEach(async () => {
     const event = { call_id: agentId, agent_id: agentId, tool_name: 't', verdict: 'v', mode: 'enforce' };
     const events = [{ ...event, timestamp: '2026-01-01T00:00:00Z' }];
     await t.call('ingestEvents', { body: { events } }, key);
+    await t.call('createApproval', { body: { tool_name: 't', message: 'May I?', timeout: 60 } }, key);
   }
 });
 afterEach(() => t.close());

@@ -1,10 +1,6 @@
 // The first start: one winner, the setup token, the environment, missing signing keys.
 import { afterEach, expect, it, vi } from 'vitest';
-import {
-  bootstrapFromEnvironment,
-  ensureSigningKeys,
-  printedSetupToken,
-} from '../../src/handlers/console/setup.ts';
+import { bootstrapFromEnvironment, printedSetupToken } from '../../src/bootstrap/first-admin.ts';
 import { makeHub, type TestHub } from '../harness.ts';
 
 let t: TestHub;
@@ -96,16 +92,19 @@ it.each([
 
 it('bootstraps from the environment once, and never after', async () => {
   t = await makeHub();
-  expect(await bootstrapFromEnvironment(t.hub, { email: 'a@example.com', password: 'short' })).toBe(
-    'refused',
-  );
-  expect(await bootstrapFromEnvironment(t.hub, body)).toBe('created');
-  expect(await bootstrapFromEnvironment(t.hub, body)).toBe('taken');
+  expect(
+    await bootstrapFromEnvironment(t.hub.app.accounts, t.hub.log, {
+      email: 'a@example.com',
+      password: 'short',
+    }),
+  ).toBe('refused');
+  expect(await bootstrapFromEnvironment(t.hub.app.accounts, t.hub.log, body)).toBe('created');
+  expect(await bootstrapFromEnvironment(t.hub.app.accounts, t.hub.log, body)).toBe('taken');
   expect((await t.call('login', { body })).status).toBe(200);
 });
 
 it('finds that every tenant has a signing key', async () => {
   t = await makeHub();
   await t.tenant();
-  expect(await ensureSigningKeys(t.hub)).toBe(0);
+  expect(await t.hub.app.accounts.ensureSigningKeys()).toBe(0);
 });

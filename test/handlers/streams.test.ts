@@ -26,15 +26,42 @@ const admit = (query: StreamQuery = {}, caller = key) =>
 const assign = (bundle_name: string | null) =>
   t.call('bulkAssign', { body: { agent_ids: ['agent-1'], bundle_name } }, user);
 
-it('need the environment of their key', async () => {
-  await expect(streams.admitAgent(key, {}, 'c1')).rejects.toMatchObject({
-    code: 'validation_failed',
-    detail: { problems: [{ loc: ['query', 'env'] }] },
-  });
+it('are of the environment of their key, which need not be said', async () => {
+  expect((await streams.admitAgent(key, {}, 'c1')).audience).toBe((await admit()).audience);
   await expect(admit({ env: 'staging' })).rejects.toMatchObject({
     code: 'env_mismatch',
     message: "API key is scoped to 'production', cannot subscribe to 'staging'.",
   });
+});
+
+it('get no second copy of what an earlier stream of the client was sent and had time to read', async () => {
+  await deploy(t, user, 'base', '1');
+  await deploy(t, user, 'other', '1');
+  const named = { bundle_name: 'base' };
+  /** How many documents a stream gets at connect that then stays open for so long. */
+  const copies = async (openMs: number, query: StreamQuery = named, caller = key): Promise<number> => {
+    const stream = await admit(query, caller);
+    const got = await stream.catchUp();
+    t.clock.advance(openMs);
+    stream.closed();
+    return got.length;
+  };
+  expect(await copies(4_999)).toBe(1);
+  expect(await copies(5_000)).toBe(1);
+  t.clock.advance(119_999);
+  expect(await copies(0)).toBe(0);
+  // Who says what it has, names nothing, or is another client, gets it as ever.
+  expect(await copies(0, { ...named, policy_version: 'older' })).toBe(1);
+  expect(await copies(0, { ...named, resumes: true })).toBe(1);
+  expect(await copies(0, {})).toBe(2);
+  expect(await copies(0, named, { ...key, network: '198.51.100.7' })).toBe(1);
+  expect(await copies(0, named, { ...key, agentId: 'agent-2' })).toBe(1);
+  expect(await copies(5_000, { bundle_name: 'other' })).toBe(1);
+  t.clock.advance(2);
+  // Two minutes after its stream the first copy counts no more, and a new revision never did.
+  expect(await copies(5_000)).toBe(1);
+  await deploy(t, user, 'base', '2');
+  expect(await copies(0)).toBe(1);
 });
 
 it.each([{ bundle_name: 'No Bundle' }, { policy_version: 'a\nb' }])('refuse %j', async (query) => {

@@ -69,7 +69,7 @@ export function createEvaluator({
     limitMs: 5000,
   });
   const small = (yaml: string): boolean => yaml.length <= readAtOnce && !yaml.includes('&');
-  const read = async <T extends Task & { kind: 'outline' | 'takeApart' | 'inspect' }>(
+  const read = async <T extends Task & { kind: 'outline' | 'takeApart' | 'contractsOf' | 'inspect' }>(
     tenantId: string,
     task: T,
     atOnce: boolean,
@@ -85,6 +85,8 @@ export function createEvaluator({
     // Patterns make a short text expensive.
     inspect: async (tenantId, yaml, words) =>
       read(tenantId, { kind: 'inspect', yaml, accepted, words }, small(yaml) && !yaml.includes('match')),
+    contractsOf: async (tenantId, yaml) =>
+      read(tenantId, { kind: 'contractsOf', yaml, accepted }, small(yaml)),
     async assemble(tenantId, request) {
       const task = { kind: 'assemble', request, accepted } as const;
       return (await readings.run(task, tenantId)) as TaskResult<typeof task>;

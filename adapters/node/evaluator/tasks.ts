@@ -11,6 +11,7 @@ import {
   readBundleHeader,
   validateBundle,
 } from 'reeve-agent/rules';
+import type { DeclaredContract } from '../../../src/domain/coverage.ts';
 import { HubError } from '../../../src/domain/error.ts';
 import type { Finding } from '../../../src/domain/finding.ts';
 import {
@@ -35,6 +36,10 @@ interface Tasks {
   readonly takeApart: {
     readonly task: { readonly yaml: string; readonly accepted: Accepted };
     readonly result: BundleParts;
+  };
+  readonly contractsOf: {
+    readonly task: { readonly yaml: string; readonly accepted: Accepted };
+    readonly result: readonly DeclaredContract[];
   };
   readonly assemble: {
     readonly task: { readonly request: AssemblyRequest; readonly accepted: Accepted };
@@ -72,6 +77,8 @@ function dispatch(task: Task): TaskResult<Task> {
       return readBundleHeader(task.yaml);
     case 'takeApart':
       return decomposeBundle(task.yaml, task.accepted);
+    case 'contractsOf':
+      return contractsOf(task.yaml, task.accepted);
     case 'assemble':
       return assemble(task.request, task.accepted);
     case 'inspect':
@@ -102,6 +109,22 @@ function inspect(yaml: string, accepted: Accepted, words: CustomWords): readonly
     }),
   );
   return problems.sort((a, b) => a.line - b.line || a.column - b.column);
+}
+
+/** What coverage asks of a document's contracts. */
+function contractsOf(yaml: string, accepted: Accepted): readonly DeclaredContract[] {
+  const { contracts, defaultsMode } = decomposeBundle(yaml, { ...accepted, ...inDocument });
+  return contracts.map(({ contractId, type, definition }): DeclaredContract => {
+    const { name, mode, enabled, tool, tools } = definition as { readonly [key: string]: unknown };
+    return {
+      id: contractId,
+      name: typeof name === 'string' && name !== '' ? name : contractId,
+      type,
+      tools: [tool, tools].flat().filter((one) => typeof one === 'string'),
+      mode: mode === 'enforce' || mode === 'observe' ? mode : defaultsMode,
+      enabled: enabled !== false,
+    };
+  });
 }
 
 /** Definitions came as JSON, from a request or from YAML. */

@@ -70,6 +70,14 @@ export interface PendingApproval {
   outcome(signal?: AbortSignal): Promise<ApprovalOutcome>;
 }
 
+/** Thrown by a pending approval whose question somebody else puts: the call is not decided here. */
+export class HandedOverError extends Error {
+  constructor() {
+    super('somebody else asks');
+    this.name = 'HandedOverError';
+  }
+}
+
 /** Where a guard asks. */
 export interface ApprovalBackend {
   /** Resolves when the request is known to those who decide. */

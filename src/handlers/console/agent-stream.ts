@@ -4,11 +4,13 @@ import type { AdmittedStream } from '../../api/stream.ts';
 import type { Tags } from '../../domain/agent.ts';
 import type { Announcement } from '../../domain/announcement.ts';
 import type { Resolution } from '../../domain/assignment.ts';
+import type { Deployment } from '../../domain/deployment.ts';
 import { type Audience, agentsOf } from '../../domain/frame.ts';
 import type { Env } from '../../domain/ids.ts';
 import { pause } from '../../ports/clock.ts';
 
 import type { Hub } from './hub.ts';
+import type { SentCopies } from './sent-copies.ts';
 import type { SharedTexts } from './shared-texts.ts';
 import type { Updates } from './updates.ts';
 
@@ -23,6 +25,7 @@ export interface Node {
   readonly updates: Updates;
   /** Policy versions: a whole fleet runs the same. */
   readonly versions: SharedTexts;
+  readonly copies: SentCopies;
 }
 
 /** What a client asked for when it opened a stream. */
@@ -37,6 +40,10 @@ export interface Asked {
   readonly requested: string | null;
   readonly policyVersion: string | null;
   readonly tags: Tags;
+  /** API key, agent id and client address together. */
+  readonly client: string;
+  /** It said which frame it had last. */
+  readonly resumes: boolean;
   readonly connectedAt: number;
 }
 
@@ -46,6 +53,7 @@ export class AgentStream implements AdmittedStream {
   readonly #asked: Asked;
   #bundleName: string | null = null;
   #ended = false;
+  readonly #sent = new Map<string, { readonly revision: string; readonly at: number }>();
   /** The agent may have heard that it is assigned anew, but its environment has not: to be said again, though the stream follows it by then. */
   #untold = false;
 
@@ -84,7 +92,11 @@ export class AgentStream implements AdmittedStream {
     const first = moved
       ? [this.#reassigned(await hub.actors.ask('agent', this.#agentKey, 'resolve', null))]
       : [];
-    const found = await Promise.all(joined.catchUp.map((deployment) => updates.of(deployment)));
+    const due = joined.catchUp.filter((deployment) => !this.#hasCopy(deployment));
+    const found = await Promise.all(due.map((deployment) => updates.of(deployment)));
+    const at = hub.clock.now();
+    for (const { bundleName, revisionHash } of due)
+      this.#sent.set(bundleName, { revision: revisionHash, at });
     return [...first, ...found.filter((due) => due !== null)];
   }
 
@@ -111,12 +123,21 @@ export class AgentStream implements AdmittedStream {
   closed(): void {
     if (this.#ended) return;
     this.#ended = true;
-    const { hub } = this.#node;
-    const { connectionId, agentId } = this.#asked;
+    const { hub, copies } = this.#node;
+    const { connectionId, agentId, client } = this.#asked;
+    copies.ended(client, this.#sent, hub.clock.now());
     void leave(hub, async () => {
       await hub.actors.tell('environment', this.#environmentKey, 'leave', { connectionId, agentId });
       await hub.actors.tell('agent', this.#agentKey, 'disconnect', { connectionId });
     });
+  }
+
+  /** It asked for a bundle by name, did not say what it has, and was sent this revision a moment ago. */
+  #hasCopy({ bundleName, revisionHash }: Deployment): boolean {
+    const { requested, policyVersion, resumes, client } = this.#asked;
+    if (requested === null || policyVersion !== null || resumes) return false;
+    const { copies, hub } = this.#node;
+    return copies.has(client, bundleName, revisionHash, hub.clock.now());
   }
 
   get #agentKey(): string {

@@ -1,6 +1,7 @@
 // Bundle versions and deployments in the console API's words.
 import type { bundleRoutes } from '../../api/bundles.ts';
 import { encodeSignature, provenance } from '../../api/signature.ts';
+import { validationFailed } from '../../api/validation.ts';
 import type { BundleVersion, Deployment } from '../../domain/deployment.ts';
 import type { Finding } from '../../domain/finding.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
@@ -65,9 +66,12 @@ export const bundles: Handlers<typeof bundleRoutes> = {
   },
 
   async currentBundle({ app, settings }, { params, query }, caller) {
+    const principal = principalOf(caller);
+    const env = query.env ?? principal.env;
+    if (env === null) throw validationFailed([{ loc: ['query', 'env'], msg: 'is required' }]);
     const { bundle, deployment, yaml, successions } = await app.deployments.current(
-      principalOf(caller),
-      query.env,
+      principal,
+      env,
       params.name,
     );
     return {

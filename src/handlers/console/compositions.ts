@@ -112,7 +112,7 @@ export const compositions: Handlers<typeof compositionRoutes> = {
     return {
       bundle_name: version.name,
       bundle_version: version.version,
-      contracts_assembled: assembly.contracts.map((contract) => ({ ...contract })),
+      contracts_assembled: assembly.contracts.map(({ entries: _entries, ...contract }) => contract),
       deployment_id: deployment.id,
       forced: deployment.forced,
       warnings: renderFindings(warnings),

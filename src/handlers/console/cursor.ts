@@ -6,7 +6,14 @@ import type { Hub } from './hub.ts';
 export interface CursorScope {
   readonly tenantId: string;
   /** One word. */
-  readonly list: 'events' | 'agent_status' | 'registrations' | 'agents' | 'approvals' | `audit-${string}`;
+  readonly list:
+    | 'events'
+    | 'agent_status'
+    | 'registrations'
+    | 'agents'
+    | 'approvals'
+    | `audit-${string}`
+    | 'coverage';
 }
 
 const prefixOf = ({ tenantId, list }: CursorScope): string => `${tenantId} ${list} `;

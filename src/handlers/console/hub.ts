@@ -35,5 +35,7 @@ type StreamedOf<R extends RouteDeclaration> = R extends { readonly download: tru
 
 /** One handler for each route of a table that is not a stream; a missing one does not compile. */
 export type Handlers<T extends { readonly [name: string]: RouteDeclaration }> = {
-  readonly [N in keyof T as T[N]['media'] extends 'text/event-stream' ? never : N]: Handler<T[N]>;
+  readonly [N in keyof T as T[N] extends { readonly media: 'text/event-stream'; readonly method: 'GET' }
+    ? never
+    : N]: Handler<T[N]>;
 };

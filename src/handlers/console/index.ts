@@ -1,11 +1,15 @@
 // Every handler by operation name; a route of src/api/index.ts that lacks one does not compile. Stream routes are in streams.ts.
 import type { api } from '../../api/index.ts';
 import { agents } from './agents.ts';
+import { ai } from './ai.ts';
 import { approvals } from './approvals.ts';
 import { auth } from './auth.ts';
 import { bundles } from './bundles.ts';
+import { callbacks } from './callbacks.ts';
+import { channels } from './channels.ts';
 import { compositions } from './compositions.ts';
 import { contracts } from './contracts.ts';
+import { coverage } from './coverage.ts';
 import { evaluate } from './evaluate.ts';
 import { events } from './events.ts';
 import { health } from './health.ts';
@@ -36,7 +40,11 @@ export const handlers: Handlers<typeof api> = {
   ...approvals,
   ...sessions,
   ...agents,
+  ...coverage,
   ...rules,
   ...settings,
   ...overview,
+  ...ai,
+  ...channels,
+  ...callbacks,
 };

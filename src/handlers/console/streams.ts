@@ -17,6 +17,7 @@ import { requestApproval } from './approvals.ts';
 import { acceptEvents, repairContext } from './events.ts';
 import type { Hub } from './hub.ts';
 import { readParsedBatch } from './ingest.ts';
+import { SentCopies } from './sent-copies.ts';
 import { SharedTexts } from './shared-texts.ts';
 import { Updates } from './updates.ts';
 
@@ -30,7 +31,13 @@ const noTags: Tags = {};
 
 /** The stream handlers of a node. @param node its id, as actors know it */
 export function streamHandlers(hub: Hub, node: string): StreamHandlers {
-  const shared = { hub, id: node, updates: new Updates(hub), versions: new SharedTexts(1000) };
+  const shared = {
+    hub,
+    id: node,
+    updates: new Updates(hub),
+    versions: new SharedTexts(1000),
+    copies: new SentCopies(),
+  };
   return {
     admitAgent: (caller, query, connectionId) => admitAgent(shared, caller, query, connectionId),
 
@@ -83,6 +90,8 @@ async function admitAgent(
     requested,
     policyVersion: policyVersion === null ? null : node.versions.shared(policyVersion),
     tags: readTags(query.tags),
+    client: limitNames.streamsOf(caller) ?? '',
+    resumes: query.resumes ?? false,
     connectedAt: node.hub.clock.now(),
   });
   await stream.admit();
@@ -95,10 +104,9 @@ async function withinLimit(hub: Hub, caller: KeyCaller): Promise<void> {
   await enforceLimit(hub.requestLimits, { name, max: maxPerMinute, windowMs: 60_000 });
 }
 
-/** @throws HubError validation_failed when env is missing; env_mismatch, in the specification's words */
+/** @throws HubError env_mismatch, in the specification's words */
 function checkEnv(caller: KeyCaller, asked: string | undefined): void {
-  if (!asked) throw validationFailed([{ loc: ['query', 'env'], msg: 'is required' }]);
-  if (asked === caller.env) return;
+  if (!asked || asked === caller.env) return;
   throw new HubError(
     'env_mismatch',
     `API key is scoped to '${caller.env}', cannot subscribe to '${asked.slice(0, 64)}'.`,

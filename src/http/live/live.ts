@@ -3,6 +3,7 @@ import type { AdmittedStream, StreamHandlers } from '../../api/stream.ts';
 import { turns } from '../../concurrency/event-loop-budget.ts';
 import { HubError } from '../../domain/error.ts';
 import { type Audience, agentsOf, type Control } from '../../domain/frame.ts';
+import { limitNames } from '../../domain/limit-names.ts';
 import type { Broadcast } from '../../ports/broadcast.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -13,6 +14,7 @@ import { Feed } from './feed.ts';
 import { createInbox } from './inbox.ts';
 import { createJoin } from './join.ts';
 import { createRecheck } from './recheck.ts';
+import { Reopenings } from './reopenings.ts';
 import type { Codec, Session } from './session.ts';
 import { type EndReason, type LiveCaller, Stream, type StreamHome } from './stream.ts';
 import { Wheel } from './wheel.ts';
@@ -57,6 +59,8 @@ export interface Live {
   /** Before a WebSocket of this caller opens. @throws HubError rate_limited after too many messages that were wrong */
   admit(caller: LiveCaller): void;
   /** @throws HubError shutting_down, and what the broadcast throws */
+  /** @throws HubError rate_limited for an agent that opens streams and loses them at once */
+  checkReopening(caller: LiveCaller): void;
   open(opening: Opening): Promise<Session>;
   /** Takes revocations, sign-outs and requests for the roster, of any node; when some may have been missed, asks the store about every caller and announces every agent stream. */
   control(message: Control): void;
@@ -96,6 +100,7 @@ export function createLive(options: LiveOptions): Live {
   const inbox = createInbox({ handlers, received, turns, clock, log });
   const wheel = new Wheel<Stream>(slots);
   const blocked = new Set<Stream>();
+  const reopenings = new Reopenings();
   const endedBy: { [R in EndReason]?: number } = {};
   /** The newest endings, so that a stream whose caller was identified before one of them does not slip through. */
   const endings: { readonly at: number; readonly control: Control }[] = [];
@@ -143,6 +148,8 @@ export function createLive(options: LiveOptions): Live {
       blocked.delete(stream);
       inbox.closed(stream);
       open--;
+      const name = nameOf(stream.caller);
+      if (name !== null) reopenings.ended(name, stream.openedAt, clock.monotonic());
       endedBy[reason] = (endedBy[reason] ?? 0) + 1;
       release(stream.feed);
       try {
@@ -207,10 +214,14 @@ export function createLive(options: LiveOptions): Live {
   return {
     revocationSequence: () => endingCount,
     admit: inbox.admit,
+    checkReopening(caller) {
+      const name = nameOf(caller);
+      if (name !== null) reopenings.check(name, clock.monotonic());
+    },
     async open({ admitted, ...opening }) {
       const feed = feedOf(admitted.audience);
       open++;
-      const stream = new Stream(home, feed, admitted, opening);
+      const stream = new Stream(home, feed, admitted, { ...opening, openedAt: clock.monotonic() });
       try {
         if (draining) throw new HubError('shutting_down', 'This node is shutting down.', { retryAfter: 1 });
         await feed.follow(broadcast);
@@ -281,6 +292,10 @@ export function createLive(options: LiveOptions): Live {
       })),
   };
 }
+
+/** Dashboards wait before they reconnect. */
+const nameOf = (caller: LiveCaller): string | null =>
+  caller.kind === 'key' ? limitNames.streamsOf(caller) : null;
 
 /** How long the caller's API key still lives. */
 const keyLifeMs = (caller: LiveCaller, now: number): number =>

@@ -51,6 +51,8 @@ export class Stream implements Session, Follower<Stream> {
   readonly caller: LiveCaller;
   /** The position the client had seen, as it said. Null once joined. */
   lastEventId: string | null;
+  /** Monotonic milliseconds. */
+  readonly openedAt: number;
   /** The registry's count of endings when the caller was identified. */
   readonly revocationSequence: number;
   /** The bundle it follows now; null: all. */
@@ -85,6 +87,7 @@ export class Stream implements Session, Follower<Stream> {
       readonly caller: LiveCaller;
       readonly lastEventId: string | null;
       readonly revocationSequence: number;
+      readonly openedAt: number;
     },
   ) {
     this.home = home;
@@ -97,6 +100,7 @@ export class Stream implements Session, Follower<Stream> {
     this.caller = opening.caller;
     this.lastEventId = opening.lastEventId;
     this.revocationSequence = opening.revocationSequence;
+    this.openedAt = opening.openedAt;
   }
 
   get agentId(): string | null {

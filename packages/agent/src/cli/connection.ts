@@ -1,13 +1,12 @@
 // How commands that govern calls find their contracts: from a hub, whose last good document they keep, or from files. Options, files and the
 // guard made of them.
 import { createHash } from 'node:crypto';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { processVariables } from '../environment.ts';
 import type { ConnectOptions, GuardOptions } from '../guard/options.ts';
 import type { HubOptions } from '../hub.ts';
-import type { ToolArguments } from '../rules/sandbox/names.ts';
 import { type Options, type Parsed, UsageError } from './command.ts';
 
 export const connectionOptions = {
@@ -33,7 +32,7 @@ export const connectionHelp = `  --hub URL            the hub, such as https://h
   --bundle NAME        the bundle to follow; default: the one that the hub assigns
   --contracts FILE     contracts from a file instead of the hub's; several are layers. With --hub, events and approvals are the hub's
   --state FOLDER       keeps the last good document and unsent events; default: ~/.reeve
-  --tools FILE         what the arguments of tools hold, as JSON: {"search": {"where": "path"}}
+  --tools FILE         what the arguments of tools hold, for sandboxes: {search: {where: path}}
   --user ID, --role R  the principal of all calls
   --agent-header NAME  the header that names the agent; default: X-Service-Agent-Id
   --path-prefix PATH   before every path of the hub; default: /api/v1
@@ -82,7 +81,9 @@ export async function planConnection(values: Values): Promise<ConnectionPlan> {
     ...(user === undefined ? {} : { user_id: user }),
     ...(role === undefined ? {} : { role }),
   };
-  const toolArguments = values.tools === undefined ? null : await readTools(values.tools);
+  // It reads YAML, which a gate does not load otherwise.
+  const { tools } = values;
+  const toolArguments = tools === undefined ? null : await (await import('./tools.ts')).readTools(tools);
   return {
     hub,
     bundleName: bundle ?? null,
@@ -116,14 +117,4 @@ export async function makeState({ state }: ConnectionPlan): Promise<void> {
   await mkdir(state, { recursive: true, mode: 0o700 }).catch((failure: Error) => {
     throw new UsageError(`the folder of state cannot be made: ${failure.message}`);
   });
-}
-
-async function readTools(file: string): Promise<ToolArguments> {
-  try {
-    const read: unknown = JSON.parse(await readFile(file, 'utf8'));
-    if (typeof read === 'object' && read !== null && !Array.isArray(read)) return read as ToolArguments;
-  } catch (failure) {
-    throw new UsageError(`--tools ${file}: ${failure instanceof Error ? failure.message : String(failure)}`);
-  }
-  throw new UsageError(`--tools ${file}: expected an object of tools`);
 }

@@ -6,6 +6,8 @@ interface Entry {
   /** One line for the list of commands. */
   readonly summary: string;
   readonly load: () => Promise<Command>;
+  /** The exit code when it fails in a way that nobody foresaw; default: that of Node for an error. */
+  readonly failure?: number;
 }
 
 const commands: { readonly [name: string]: Entry } = {
@@ -16,6 +18,12 @@ const commands: { readonly [name: string]: Entry } = {
   test: {
     summary: 'run unit tests of contracts, with their coverage',
     load: async () => (await import('./test.ts')).testCommand,
+  },
+  gate: {
+    summary: 'judge the calls of a coding assistant that calls a hook before its tools',
+    load: async () => (await import('./gate.ts')).gateCommand,
+    // Assistants go on after any other code than that of a denial.
+    failure: 2,
   },
   verify: {
     summary: 'check what the hub signed, offline',
@@ -49,20 +57,24 @@ export async function run(argv: readonly string[]): Promise<number> {
     process.stderr.write(`reeve-agent: unknown command ${JSON.stringify(name)}\n\n${help}`);
     return 2;
   }
-  const command = await entry.load();
   // What stands behind -- is another program's.
   const own = args.slice(0, args.includes('--') ? args.indexOf('--') : args.length);
-  if (own.includes('--help') || own.includes('-h')) {
-    process.stdout.write(command.help);
-    return 0;
-  }
   try {
+    const command = await entry.load();
+    if (own.includes('--help') || own.includes('-h')) {
+      process.stdout.write(command.help);
+      return 0;
+    }
     return await command.run(args);
   } catch (error) {
     // Its class is the command's, which only some commands load.
-    if (!(error instanceof Error) || error.name !== 'UsageError') throw error;
-    process.stderr.write(`reeve-agent ${name}: ${error.message}\nreeve-agent ${name} --help says more.\n`);
-    return 2;
+    if (error instanceof Error && error.name === 'UsageError') {
+      process.stderr.write(`reeve-agent ${name}: ${error.message}\nreeve-agent ${name} --help says more.\n`);
+      return 2;
+    }
+    if (entry.failure === undefined) throw error;
+    process.stderr.write(`reeve-agent ${name}: ${error instanceof Error ? error.message : String(error)}\n`);
+    return entry.failure;
   }
 }
 

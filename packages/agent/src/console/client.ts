@@ -127,7 +127,7 @@ export function consoleClient(options: ConsoleOptions): ConsoleClient {
   const connection = new Connection(options);
   const functions = Object.entries<Route>(consoleRoutes).map(([name, route]) => [
     name,
-    route.media === streamType
+    route.media === streamType && route.method === 'GET'
       ? (input: Input = {}, own: StreamOptions = {}) => connection.stream(route, input, own)
       : (input: Input = {}, own: CallOptions = {}) => connection.call(route, input, own),
   ]);

@@ -26,8 +26,8 @@ import {
 import type { RedactionPolicy } from '../rules/redact.ts';
 import type { RunOptions } from './call.ts';
 import type { CodeContract } from './contract.ts';
+import type { Language } from './engine.ts';
 import type { BeforeHook } from './hook.ts';
-import type { Language } from './language.ts';
 import type { ConnectOptions, EvaluateOptions, GuardOptions } from './options.ts';
 
 const principalNames = ['user_id', 'service_id', 'org_id', 'role', 'ticket_ref', 'claims'];

@@ -37,3 +37,11 @@ export const argumentsChanged: Denial = {
   name: 'arguments_changed',
   reason: 'The arguments were changed after they were judged. Make the call again.',
 };
+
+/** How records name what a shadow copy is of. */
+export const shadowSources: { readonly [type: string]: string } = {
+  precondition: 'yaml_precondition',
+  sandbox: 'yaml_sandbox',
+  session_contract: 'yaml_session',
+  postcondition: 'yaml_postcondition',
+};

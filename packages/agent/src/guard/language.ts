@@ -1,46 +1,18 @@
 // How a guard reads contracts: one document, or several in layers, in the language's own words or a vendor's. Judges nothing (policy.ts).
 
-import { platform } from 'node:process';
 import { sha256 } from '../bundle/signature.ts';
-import { processVariables, type Variables } from '../environment.ts';
 import { ConfigurationError } from '../failure.ts';
 import { maxBundle } from '../hub.ts';
 import { readBundle } from '../rules/bundle/document.ts';
 import type { RuleDocument } from '../rules/bundle/rule.ts';
-import type { AcceptedKinds } from '../rules/bundle/vocabulary.ts';
-import { compileBundle, type EngineOptions } from '../rules/evaluate/compile.ts';
-import type { CustomOperator } from '../rules/evaluate/operator.ts';
-import type { CustomSelector } from '../rules/evaluate/selector.ts';
-import type { ToolArguments } from '../rules/sandbox/names.ts';
-import { agentFiles } from './files.ts';
+import { compileBundle } from '../rules/evaluate/compile.ts';
+import { engineOptions, type Language, maxContracts } from './engine.ts';
 import { Policy } from './policy.ts';
 
 /** One YAML document, as text or UTF-8 bytes. */
 export type YamlSource = string | Uint8Array;
 
-/** All documents together hold at most this many contracts. */
-const maxContracts = 500;
 const maxLayers = 50;
-
-/** What documents may say they are. A hub with wire names of its own has its own. */
-export interface Dialect extends AcceptedKinds {
-  /** Values of `apiVersion` accepted; default: any `<word>/v1`. */
-  readonly apiVersions?: readonly string[];
-}
-
-/** How documents are read, beyond what every guard understands. */
-export interface Language extends Dialect {
-  /** Operators beyond the built-in ones, by name: `(field, operand) => truthy`. One that throws makes its contract fire. */
-  readonly operators?: { readonly [name: string]: CustomOperator };
-  /** Selectors beyond the built-in ones, by prefix: `<prefix>.x.y` walks what the function gives for a call. */
-  readonly selectors?: { readonly [prefix: string]: CustomSelector };
-  /** What `env.NAME` selectors read; default: this process's environment. */
-  readonly variables?: Variables;
-  /** What the arguments of tools hold, for sandboxes: `{search: {where: 'path'}}`. Default: their names and looks tell. */
-  readonly toolArguments?: ToolArguments;
-  /** The folder from which sandboxes take relative paths. Default: this process's. */
-  readonly cwd?: string;
-}
 
 /**
  * Compiles one document, or several: later ones replace contracts of earlier ones by id, and those with `observe_alongside` become
@@ -83,32 +55,6 @@ function bytesOf(source: unknown): Uint8Array {
     throw new TypeError(`yaml must be the document itself; Guard.fromFile reads ${source}`);
   }
   return Buffer.from(source, 'utf8');
-}
-
-function engineOptions(language: Language): EngineOptions {
-  const {
-    variables = processVariables,
-    operators,
-    selectors,
-    apiVersions,
-    bundleKinds,
-    rulesetKinds,
-    toolArguments,
-    cwd,
-  } = language;
-  return {
-    maxContracts,
-    // The environment inherits from Object: `env.toString` is no variable.
-    env: (name) => (Object.hasOwn(variables, name) ? variables[name] : undefined),
-    files: agentFiles(cwd),
-    windows: platform === 'win32',
-    ...(toolArguments ? { toolArguments } : {}),
-    ...(operators ? { operators } : {}),
-    ...(selectors ? { selectors } : {}),
-    ...(apiVersions ? { apiVersions } : {}),
-    ...(bundleKinds ? { bundleKinds } : {}),
-    ...(rulesetKinds ? { rulesetKinds } : {}),
-  };
 }
 
 function textOf(bytes: Uint8Array): string {

@@ -11,8 +11,8 @@ import type { SessionStore } from '../sessions.ts';
 import type { Sink } from '../sinks/sink.ts';
 import type { OpenTelemetryApi } from '../telemetry.ts';
 import type { CodeContract } from './contract.ts';
+import type { Language } from './engine.ts';
 import type { BeforeHook } from './hook.ts';
-import type { Language } from './language.ts';
 
 export interface GuardOptions extends Language {
   /** What happens to a denial; default: the bundle's `defaults.mode`. */

@@ -1,7 +1,7 @@
 // The path of one live call: attempt, hooks, contracts, approval, the tool, post contracts, and a record of each step.
 import { randomUUID } from 'node:crypto';
-import type { ApprovalBackend, ApprovalOutcome, ApprovalRequest } from '../approvals.ts';
-import type { AuditAction, AuditRecord, GuardMode, Principal, RuleEvaluated } from '../record.ts';
+import { type ApprovalOutcome, type ApprovalRequest, HandedOverError } from '../approvals.ts';
+import type { AuditAction, AuditRecord, RuleEvaluated } from '../record.ts';
 import { textOf } from '../rules/evaluate/call.ts';
 import {
   type Counters,
@@ -10,42 +10,24 @@ import {
   perToolLimitReason,
 } from '../rules/evaluate/limits.ts';
 import type { Decision } from '../rules/evaluate/live.ts';
-import type { SessionStore } from '../sessions.ts';
 import type { CallSpan } from '../telemetry.ts';
 import { sayTheSame, shownToPeople } from './arguments.ts';
 import { DeniedError, type RunOptions, type ToolArgs } from './call.ts';
 import { askAfter, askContract, type CodeContract, type ContractType } from './contract.ts';
 import { RunCounters } from './counters.ts';
-import { argumentsChanged, askingContracts, type Denial, denialOf, refusedByPeople } from './denial.ts';
-import { askHooks, type BeforeHook, type HookCall } from './hook.ts';
-import { Journal, type JournalPorts, redactedPrincipal } from './journal.ts';
+import {
+  argumentsChanged,
+  askingContracts,
+  type Denial,
+  denialOf,
+  refusedByPeople,
+  shadowSources,
+} from './denial.ts';
+import { askHooks, type HookCall } from './hook.ts';
+import { Journal, redactedPrincipal } from './journal.ts';
 import { looksSuccessful, replaceText } from './output.ts';
+import type { CallPlace, RunParts } from './parts.ts';
 import type { Policy } from './policy.ts';
-
-/** What a guard lends to its calls. */
-export interface RunParts extends JournalPorts {
-  readonly policy: Policy;
-  /** The policy in force now: another than `policy` when contracts were replaced meanwhile. */
-  readonly currentPolicy: () => Policy;
-  readonly mode: GuardMode;
-  readonly hooks: readonly BeforeHook[];
-  readonly contracts: readonly CodeContract[];
-  readonly matches: (pattern: string, tool: string) => boolean;
-  readonly sessions: SessionStore;
-  readonly approvals: ApprovalBackend | null;
-  /** Told once per session when half of a built-in limit is used up. */
-  readonly onNotice: (message: string) => void;
-  /** Runs the tool so that governed calls inside it know their parent. */
-  readonly within: <T>(callId: string, task: () => T) => T;
-}
-
-export interface CallPlace {
-  readonly runId: string;
-  readonly callIndex: number;
-  readonly parentCallId: string | null;
-  readonly environment: string;
-  readonly principal: Principal | null;
-}
 
 interface Asked<A> {
   readonly tool: string;
@@ -112,6 +94,12 @@ export class GovernedCall<A extends object, R> {
 
   /** @throws DeniedError; whatever the tool throws; ResultReplacedError; storage failures, before the tool runs */
   async run(fn: (args: A) => R | PromiseLike<R>): Promise<R> {
+    await this.decide();
+    return this.#execute(fn);
+  }
+
+  /** All that comes before the tool, which somebody else may run. @throws DeniedError; HandedOverError; storage failures */
+  async decide(): Promise<void> {
     try {
       await this.#decide();
       if (!sayTheSame(this.#input.args, this.#args)) {
@@ -124,7 +112,6 @@ export class GovernedCall<A extends object, R> {
       this.#span.end(true, message);
       throw failure;
     }
-    return this.#execute(fn);
   }
 
   /** Returns when the tool may run, with its execution counted. */
@@ -220,6 +207,7 @@ export class GovernedCall<A extends object, R> {
       await this.#record('call_approval_requested', told);
       outcome = await pending.outcome(this.#options.signal);
     } catch (failure) {
+      if (failure instanceof HandedOverError) throw failure;
       return refuse(
         `Approval could not be had: ${failure instanceof Error ? failure.message : String(failure)}`,
       );
@@ -389,10 +377,3 @@ export class GovernedCall<A extends object, R> {
     }
   }
 }
-
-const shadowSources: { readonly [type: string]: string } = {
-  precondition: 'yaml_precondition',
-  sandbox: 'yaml_sandbox',
-  session_contract: 'yaml_session',
-  postcondition: 'yaml_postcondition',
-};

@@ -204,7 +204,7 @@ await Guard.connect({ url: 'http://localhost:1', apiKey: 'k', transport: 'websoc
     );
     const { stdout, stderr } = await program(project, 'alone.mjs');
     expect(stdout).toBe(
-      "read a Denied: secrets\nTypeError option transport: 'websocket' needs the package ws (npm install ws)\n",
+      "read a { refusal: 'denied', contract: 'no', message: 'secrets' }\nTypeError option transport: 'websocket' needs the package ws (npm install ws)\n",
     );
     expect(stderr).toBe('');
   });
@@ -212,10 +212,41 @@ await Guard.connect({ url: 'http://localhost:1', apiKey: 'k', transport: 'websoc
   it('brings its program and its typed client', async () => {
     const { stdout } = await run(join(project, 'node_modules/.bin/reeve-agent'), ['check', '--help']);
     expect(stdout).toContain('Usage: reeve-agent check');
+    for (const command of ['mcp', 'gate', 'test']) {
+      const { stdout: help } = await run(join(project, 'node_modules/.bin/reeve-agent'), [command, '--help']);
+      expect(help).toContain(`Usage: reeve-agent ${command}`);
+    }
     const client = `const { consoleClient, consoleRoutes } = require('reeve-agent/console');
 console.log(typeof consoleClient({ url: 'http://localhost:1' }).listKeys, consoleRoutes.login.path);`;
     const { stdout: told } = await run(process.execPath, ['-e', client], { cwd: project });
     expect(told).toBe('function /api/v1/auth/login\n');
+  });
+});
+
+describe('the hook command', () => {
+  it('judges as it is packed: one file, without the YAML reader, and with what it loads beside it', async () => {
+    await writeFile(
+      join(project, 'guardrails.yaml'),
+      `apiVersion: service/v1
+kind: ContractBundle
+metadata: { name: guardrails }
+defaults: { mode: enforce }
+contracts:
+  - { id: no, type: pre, tool: Bash, when: { args.command: { contains: "rm -rf" } }, then: { effect: deny, message: "not here" } }
+`,
+    );
+    const gate = async (command: string) => {
+      const args = ['gate', '--contracts', 'guardrails.yaml', '--state', join(project, 'state')];
+      const child = run(join(project, 'node_modules/.bin/reeve-agent'), args, { cwd: project });
+      child.child.stdin?.end(JSON.stringify({ tool: 'Bash', args: { command } }));
+      return child.then(({ stdout }) => stdout).catch((failure: { stdout: string }) => failure.stdout);
+    };
+    expect(JSON.parse(await gate('rm -rf /'))).toEqual({
+      verdict: 'deny',
+      contract: 'no',
+      reason: 'not here',
+    });
+    expect(JSON.parse(await gate('ls'))).toMatchObject({ verdict: 'allow' });
   });
 });
 

@@ -157,7 +157,7 @@ export interface BundlesOperations {
   readonly currentBundle: {
     readonly input: {
       readonly params: { readonly name: string | number; };
-      readonly query: { readonly env: Environment; };
+      readonly query?: { readonly env?: Environment | undefined; } | undefined;
     };
     readonly reply: CurrentBundleReply;
   };

@@ -43,6 +43,8 @@ export interface AssembledContract {
   readonly version: number;
   readonly mode: Mode;
   readonly observe: boolean;
+  /** Ids of its entries, when they are not the contract's alone: what happens to any of them counts as the contract's. */
+  readonly entries?: readonly string[];
 }
 
 export interface AssembledBundle {
@@ -57,6 +59,9 @@ export const noEnabledContracts = 'Composition has no enabled contracts';
 /**
  * Builds the bundle: enabled items by position, then contract id; `mode` is the item's override, else the definition's,
  * else the composition's. A repeated contract gets the id `<contract_id>-obs`. The same input gives the same bytes.
+ *
+ * Released clients know one `tool` in a `pre` or `post` contract: one with `tools` becomes an entry for each, the first under its own id, the
+ * others under `<id>-2` and so on, and `entries` of its record names them.
  */
 export function assembleBundle(composition: Composition): AssembledBundle {
   const kind = composition.kind ?? defaultBundleKind;
@@ -71,7 +76,7 @@ export function assembleBundle(composition: Composition): AssembledBundle {
   const seen = new Set<string>();
   const ids = new Set(items.map((item) => item.contractId));
   const assembled: AssembledContract[] = [];
-  const entries = items.map((item) => {
+  const entries = items.flatMap((item) => {
     const observe = seen.has(item.contractId);
     seen.add(item.contractId);
     const id = observe ? shadowId(item.contractId, ids) : item.contractId;
@@ -79,9 +84,22 @@ export function assembleBundle(composition: Composition): AssembledBundle {
     const own = item.definition.mode;
     const mode: Mode =
       item.modeOverride ?? (own === 'enforce' || own === 'observe' ? own : composition.defaultsMode);
-    assembled.push({ contract_id: item.contractId, version: item.version, mode, observe });
     const { id: _id, type: _type, mode: _mode, ...rest } = item.definition;
-    return { id, type: item.type, ...spellRule(rest, words), mode };
+    const rules = onePerTool(item.type, rest);
+    const entryIds = rules.map((_, i) => (i === 0 ? id : freeId(id, ids)));
+    assembled.push({
+      contract_id: item.contractId,
+      version: item.version,
+      mode,
+      observe,
+      ...(entryIds.length > 1 ? { entries: entryIds } : {}),
+    });
+    return rules.map((rule, i) => ({
+      id: entryIds[i] ?? id,
+      type: item.type,
+      ...spellRule(rule, words),
+      mode,
+    }));
   });
   const document: { [key: string]: Json } = {
     apiVersion: composition.apiVersion ?? defaultApiVersion,
@@ -96,6 +114,24 @@ export function assembleBundle(composition: Composition): AssembledBundle {
   if (isFilled(composition.toolsConfig)) document.tools = composition.toolsConfig;
   if (isFilled(composition.observability)) document.observability = composition.observability;
   return { yaml: stringifyYaml(document), assembled };
+}
+
+/** A definition with `tools` as one definition for each tool, where released clients know `tool` alone. */
+function onePerTool(type: string, definition: Readonly<JsonObject>): readonly Readonly<JsonObject>[] {
+  const { tools } = definition;
+  if ((type !== 'pre' && type !== 'post') || !Array.isArray(tools) || tools.length === 0) return [definition];
+  const entries = Object.entries(definition).filter(([key]) => key !== 'tool');
+  return [...new Set(tools)].map((tool) =>
+    Object.fromEntries(entries.map(([key, value]) => (key === 'tools' ? ['tool', tool] : [key, value]))),
+  );
+}
+
+/** The next id that nothing has, taken from now on. */
+function freeId(id: string, taken: Set<string>): string {
+  let n = 2;
+  while (taken.has(`${id}-${n}`)) n++;
+  taken.add(`${id}-${n}`);
+  return `${id}-${n}`;
 }
 
 const isFilled = (map: Readonly<JsonObject> | null | undefined): map is JsonObject =>

@@ -33,6 +33,8 @@ export const apiVersionPattern = /^[a-zA-Z][a-zA-Z0-9.-]{0,62}\/v1$/;
 export interface ImportOptions extends AcceptedKinds {
   /** Exact values accepted; any `<word>/v1` when absent. */
   readonly apiVersions?: readonly string[];
+  /** Contracts that the bundle may have; 100 by default. */
+  readonly maxContracts?: number;
 }
 
 /**
@@ -59,8 +61,9 @@ export function decomposeBundle(yamlText: string, options: ImportOptions = {}): 
   if (!Array.isArray(list) || list.length === 0) {
     throw new RuleError(`Missing required field: ${words.list} (a list of at least one ${words.item})`);
   }
-  if (list.length > maxContracts) {
-    throw new RuleError(`At most ${maxContracts} contracts can be imported; this bundle has ${list.length}`);
+  const max = options.maxContracts ?? maxContracts;
+  if (list.length > max) {
+    throw new RuleError(`At most ${max} contracts can be imported; this bundle has ${list.length}`);
   }
   const ids = new Set<string>();
   const contracts = list.map((entry, i): ImportedContract => {

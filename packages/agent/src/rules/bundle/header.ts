@@ -6,6 +6,8 @@ import { type JsonObject, parseYaml, type YamlDocument } from '../yaml.ts';
 
 export interface BundleHeader {
   readonly name: string;
+  /** As the document says it; null when it does not. */
+  readonly kind: string | null;
   /** Length of the list of contracts (or rules); null when there is no list. */
   readonly contractCount: number | null;
 }
@@ -29,7 +31,7 @@ export function readBundleHeader(yamlText: string): BundleHeader {
       `A bundle holds at most ${maxStoredRules} contracts; this one lists ${contractCount}`,
     );
   }
-  return { name, contractCount };
+  return { name, kind: typeof value.kind === 'string' ? value.kind : null, contractCount };
 }
 
 /**

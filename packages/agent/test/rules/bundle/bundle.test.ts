@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { assembleBundle, type CompositionItem } from '../../../src/rules/bundle/assembly.ts';
 import { decomposeBundle } from '../../../src/rules/bundle/decomposition.ts';
+import { readBundle } from '../../../src/rules/bundle/document.ts';
 import { readBundleHeader } from '../../../src/rules/bundle/header.ts';
 import { validateBundle } from '../../../src/rules/bundle/validation.ts';
 import { type JsonObject, parseYaml } from '../../../src/rules/yaml.ts';
@@ -26,15 +27,18 @@ describe('readBundleHeader', () => {
   it('gives the name and the number of contracts or rules', () => {
     expect(readBundleHeader('metadata: {name: a.b-c_1}\ncontracts: [1, 2]')).toEqual({
       name: 'a.b-c_1',
+      kind: null,
       contractCount: 2,
     });
     expect(readBundleHeader('kind: Ruleset\nmetadata: {name: a}\nrules: [1]')).toEqual({
       name: 'a',
+      kind: 'Ruleset',
       contractCount: 1,
     });
-    expect(readBundleHeader('metadata: {name: a}')).toEqual({ name: 'a', contractCount: null });
+    expect(readBundleHeader('metadata: {name: a}')).toEqual({ name: 'a', kind: null, contractCount: null });
     expect(readBundleHeader('metadata: {name: a}\ncontracts: {}')).toEqual({
       name: 'a',
+      kind: null,
       contractCount: null,
     });
   });
@@ -80,8 +84,7 @@ defaults:
 contracts:
   - id: no-env
     type: pre
-    tools:
-      - read_file
+    tool: read_file
     when:
       args.path:
         matches: \\.env$
@@ -97,6 +100,49 @@ observability:
 `);
     expect(assembled).toEqual([{ contract_id: 'no-env', version: 1, mode: 'enforce', observe: false }]);
     expect(validateBundle(yaml)).toEqual([]);
+  });
+
+  it('writes a contract of several tools once for each, under ids that nothing else has', () => {
+    const many = { ...guard, tools: ['a', 'b', 'a', 'c'] };
+    const { yaml, assembled } = assembleBundle({
+      name: 'base',
+      defaultsMode: 'enforce',
+      items: [
+        item({ contractId: 'x', position: 0, definition: many }),
+        item({ contractId: 'x', position: 1, modeOverride: 'observe', definition: many }),
+        item({ contractId: 'x-2', position: 2 }),
+        item({
+          contractId: 'box',
+          type: 'sandbox',
+          position: 3,
+          definition: { tools: ['a', 'b'], within: ['/w'], message: 'm' },
+        }),
+      ],
+    });
+    expect(validateBundle(yaml)).toEqual([]);
+    const read = readBundle(yaml);
+    if (!read.ok) throw new Error('refused');
+    expect(
+      read.documents[0]?.rules.map((rule) =>
+        rule.type === 'session' ? rule.id : `${rule.id} ${rule.tools.join()} ${rule.mode}`,
+      ),
+    ).toEqual([
+      'x a enforce',
+      'x-3 b enforce',
+      'x-4 c enforce',
+      'x-obs a observe',
+      'x-obs-2 b observe',
+      'x-obs-3 c observe',
+      'x-2 read_file enforce',
+      'box a,b enforce',
+    ]);
+    expect(assembled.map(({ contract_id, observe, entries }) => [contract_id, observe, entries])).toEqual([
+      ['x', false, ['x', 'x-3', 'x-4']],
+      ['x', true, ['x-obs', 'x-obs-2', 'x-obs-3']],
+      ['x-2', false, undefined],
+      ['box', false, undefined],
+    ]);
+    expect(assembleBundle({ name: 'base', defaultsMode: 'enforce', items: [] }).yaml).toBe('');
   });
 
   it('takes enabled items by position, then contract id', () => {
@@ -198,7 +244,8 @@ observability:
           contractId: 'no-env',
           type: 'pre',
           name: 'No Env',
-          definition: { type: 'pre', ...guard, mode: 'observe' },
+          // Released clients know one tool, which an import then has.
+          definition: { type: 'pre', tool: 'read_file', when: guard.when, then: guard.then, mode: 'observe' },
         },
       ],
     });

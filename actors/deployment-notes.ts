@@ -1,0 +1,58 @@
+// What the audit chain says of deployments, whichever API asked for them.
+import type { AuditActor, AuditNote } from '../src/domain/audit.ts';
+import type { Deployment } from '../src/domain/deployment.ts';
+
+const system = 'system:';
+
+/** Who a name in a record is, where nothing more is known. */
+export const namedActor = (name: string): AuditActor =>
+  name.startsWith(system)
+    ? { type: 'system', id: name.slice(system.length), display: name }
+    : { type: 'operator', id: name, display: name };
+
+/** The deployment's id is the note's: a repeat is recorded once. */
+export const deployNote = (
+  deployment: Pick<
+    Deployment,
+    | 'id'
+    | 'tenantId'
+    | 'env'
+    | 'bundleName'
+    | 'version'
+    | 'revisionHash'
+    | 'createdAt'
+    | 'deployedBy'
+    | 'forced'
+  >,
+  actor: AuditActor = namedActor(deployment.deployedBy),
+): AuditNote => {
+  const { bundleName, version, env, forced, revisionHash } = deployment;
+  return {
+    id: deployment.id,
+    tenantId: deployment.tenantId,
+    at: deployment.createdAt,
+    actor,
+    action: 'ruleset.deployed',
+    subject: { id: bundleName, name: bundleName },
+    summary: `Version ${version} of ${bundleName} was deployed to ${env}${forced ? ' although it has errors' : ''}.`,
+    details: { env, version, revision_hash: revisionHash, forced },
+    agentId: null,
+    sessionId: null,
+  };
+};
+
+export const undeployNote = (
+  what: Pick<Deployment, 'id' | 'tenantId' | 'env' | 'bundleName'> & { readonly at: number },
+  actor: AuditActor,
+): AuditNote => ({
+  id: what.id,
+  tenantId: what.tenantId,
+  at: what.at,
+  actor,
+  action: 'ruleset.undeployed',
+  subject: { id: what.bundleName, name: what.bundleName },
+  summary: `${what.bundleName} was taken away from ${what.env}.`,
+  details: { env: what.env },
+  agentId: null,
+  sessionId: null,
+});

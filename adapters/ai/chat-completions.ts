@@ -1,0 +1,118 @@
+// The chat completions format: an answer is a list of chunks, each with a piece of the text or of a tool call's arguments.
+import { AiError } from '../../src/domain/ai.ts';
+import type { AiEvent, AiMessage, AiRequest, AiToolCall } from '../../src/ports/ai.ts';
+import { countOf, fieldsOf, listOf, objectOf, textOf, type WireFormat } from './call.ts';
+
+const callOf = ({ id, name, input }: AiToolCall) => ({
+  id,
+  type: 'function',
+  function: { name, arguments: input },
+});
+
+function messagesOf(message: AiMessage): object[] {
+  if (message.role === 'tools') {
+    return message.results.map(({ id, content }) => ({ role: 'tool', tool_call_id: id, content }));
+  }
+  const calls = message.role === 'assistant' ? (message.calls ?? []) : [];
+  if (calls.length === 0) return [{ role: message.role, content: message.content }];
+  return [{ role: message.role, content: message.content || null, tool_calls: calls.map(callOf) }];
+}
+
+/** How the members of this family ask for the same thing. */
+function limitsOf({ target: { provider }, maxTokens }: AiRequest): object {
+  switch (provider) {
+    case 'hosted_b':
+      return { max_completion_tokens: maxTokens, stream_options: { include_usage: true } };
+    case 'router':
+      return { max_tokens: maxTokens, usage: { include: true }, stream_options: { include_usage: true } };
+    default:
+      return { max_tokens: maxTokens, stream_options: { include_usage: true } };
+  }
+}
+
+/** The code of an error that comes inside a stream: a status, or a word. */
+function failureOf(error: unknown): AiError {
+  const { code, type } = fieldsOf(error);
+  const words = `${textOf(code)} ${textOf(type)}`;
+  if (code === 429 || words.includes('rate_limit')) return new AiError('rate_limited');
+  if (code === 401 || code === 403) return new AiError('unauthorized');
+  return new AiError('unavailable');
+}
+
+export const chatCompletionsFormat: WireFormat = {
+  path: '/chat/completions',
+  headers: ({ target: { apiKey } }): Readonly<Record<string, string>> =>
+    apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+  body: (request) => ({
+    model: request.target.model,
+    messages: [{ role: 'system', content: request.system }, ...request.messages.flatMap(messagesOf)],
+    ...(request.tools.length === 0
+      ? {}
+      : { tools: request.tools.map((tool) => ({ type: 'function', function: { ...tool } })) }),
+    ...limitsOf(request),
+    stream: true,
+  }),
+
+  reader() {
+    const calls = new Map<number, { id: string; name: string; input: string }>();
+    let finished = false;
+    let complete = false;
+
+    /** The calls are whole when the answer is. */
+    function wholeCalls(): AiEvent[] {
+      const whole = [...calls].sort(([a], [b]) => a - b).map(([, call]) => call);
+      calls.clear();
+      return whole.map((call) => ({ kind: 'call', call: { ...call, input: call.input || '{}' } }));
+    }
+
+    function usageOf(value: unknown): AiEvent[] {
+      if (typeof value !== 'object' || value === null) return [];
+      const { prompt_tokens, completion_tokens, cost } = fieldsOf(value);
+      return [
+        {
+          kind: 'usage',
+          inputTokens: countOf(prompt_tokens),
+          outputTokens: countOf(completion_tokens),
+          cost: typeof cost === 'number' && cost >= 0 ? cost : null,
+        },
+      ];
+    }
+
+    return {
+      get complete() {
+        return complete;
+      },
+      get whole() {
+        return complete || finished;
+      },
+      read({ data }) {
+        if (data.trim() === '[DONE]') {
+          // Some end like this without having said why.
+          complete = true;
+          return wholeCalls();
+        }
+        const chunk = objectOf(data);
+        if (chunk.error !== undefined && chunk.error !== null) throw failureOf(chunk.error);
+        const events: AiEvent[] = [];
+        for (const one of listOf(chunk.choices)) {
+          const { delta: piece, finish_reason: reason } = fieldsOf(one);
+          if (reason === 'error') throw new AiError('unavailable');
+          const delta = fieldsOf(piece);
+          if (textOf(delta.content) !== '') events.push({ kind: 'text', text: textOf(delta.content) });
+          for (const part of listOf(delta.tool_calls)) {
+            const { index, id, function: called } = fieldsOf(part);
+            const call = calls.get(countOf(index)) ?? { id: '', name: '', input: '' };
+            calls.set(countOf(index), call);
+            call.id ||= textOf(id);
+            call.name ||= textOf(fieldsOf(called).name);
+            call.input += textOf(fieldsOf(called).arguments);
+          }
+          if (typeof reason === 'string') finished = true;
+        }
+        events.push(...usageOf(chunk.usage));
+        if (finished) events.push(...wholeCalls());
+        return events;
+      },
+    };
+  },
+};

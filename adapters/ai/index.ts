@@ -1,0 +1,24 @@
+// Language models over the outbound guard: which provider speaks which format, and at which address.
+import type { AiProvider } from '../../src/domain/ai.ts';
+import type { AiModels } from '../../src/ports/ai.ts';
+import type { Outbound } from '../../src/ports/outbound.ts';
+import { askOver, type WireFormat } from './call.ts';
+import { chatCompletionsFormat } from './chat-completions.ts';
+import { messagesFormat } from './messages.ts';
+
+/** The base address of each provider where a tenant names no other. */
+export type AiAddresses = { readonly [P in AiProvider]: string };
+
+const formats: { readonly [P in AiProvider]: WireFormat } = {
+  hosted_a: messagesFormat,
+  hosted_b: chatCompletionsFormat,
+  router: chatCompletionsFormat,
+  local: chatCompletionsFormat,
+};
+
+export const createAiModels = (outbound: Pick<Outbound, 'open'>, addresses: AiAddresses): AiModels => ({
+  ask: (request) => {
+    const { provider, baseUrl } = request.target;
+    return askOver(outbound, formats[provider], baseUrl ?? addresses[provider], request);
+  },
+});

@@ -1,0 +1,144 @@
+// The messages format: an answer is a list of blocks, each begun, continued and ended by events of its own.
+import { AiError } from '../../src/domain/ai.ts';
+import type { AiEvent, AiMessage, AiToolCall } from '../../src/ports/ai.ts';
+import { countOf, fieldsOf, objectOf, textOf, type WireFormat } from './call.ts';
+
+/** The version of the format that this file writes and reads. */
+const version = '2023-06-01';
+
+/** The model's own input, as an object: what is no object is sent as none. */
+function inputOf({ input }: AiToolCall): object {
+  try {
+    const value: unknown = JSON.parse(input);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function blocksOf(message: AiMessage): { readonly role: 'user' | 'assistant'; readonly content: object[] } {
+  if (message.role === 'tools') {
+    const content = message.results.map(({ id, content: text }) => ({
+      type: 'tool_result',
+      tool_use_id: id,
+      content: text,
+    }));
+    return { role: 'user', content };
+  }
+  const calls = message.role === 'assistant' ? (message.calls ?? []) : [];
+  return {
+    role: message.role,
+    content: [
+      // An empty text is refused.
+      ...(message.content === '' ? [] : [{ type: 'text', text: message.content }]),
+      ...calls.map((call) => ({ type: 'tool_use', id: call.id, name: call.name, input: inputOf(call) })),
+    ],
+  };
+}
+
+/** Messages of one side that follow each other are one: the format alternates. */
+function turnsOf(messages: readonly AiMessage[]): object[] {
+  const turns: { readonly role: string; readonly content: object[] }[] = [];
+  for (const { role, content } of messages.map(blocksOf)) {
+    const last = turns.at(-1);
+    if (last?.role === role) last.content.push(...content);
+    else turns.push({ role, content });
+  }
+  return turns;
+}
+
+const failures: { readonly [type: string]: AiError['failure'] } = {
+  authentication_error: 'unauthorized',
+  permission_error: 'unauthorized',
+  rate_limit_error: 'rate_limited',
+  invalid_request_error: 'rejected',
+  not_found_error: 'rejected',
+};
+
+export const messagesFormat: WireFormat = {
+  path: '/messages',
+  headers: ({ target: { apiKey } }) => ({
+    'anthropic-version': version,
+    ...(apiKey === null ? {} : { 'x-api-key': apiKey }),
+  }),
+  body: ({ target, system, messages, tools, maxTokens }) => ({
+    model: target.model,
+    max_tokens: maxTokens,
+    system,
+    messages: turnsOf(messages),
+    ...(tools.length === 0
+      ? {}
+      : {
+          tools: tools.map(({ name, description, parameters }) => ({
+            name,
+            description,
+            input_schema: parameters,
+          })),
+        }),
+    stream: true,
+  }),
+
+  reader() {
+    const calls = new Map<number, { readonly id: string; readonly name: string; input: string }>();
+    let inputTokens = 0;
+    let outputTokens = 0;
+    let complete = false;
+
+    const usage = (): AiEvent => ({ kind: 'usage', inputTokens, outputTokens, cost: null });
+
+    return {
+      get complete() {
+        return complete;
+      },
+      get whole() {
+        return complete;
+      },
+      read({ data }) {
+        const event = objectOf(data);
+        const index = countOf(event.index);
+        switch (event.type) {
+          case 'message_start': {
+            const used = fieldsOf(fieldsOf(event.message).usage);
+            inputTokens =
+              countOf(used.input_tokens) +
+              countOf(used.cache_creation_input_tokens) +
+              countOf(used.cache_read_input_tokens);
+            outputTokens = countOf(used.output_tokens);
+            return [usage()];
+          }
+          case 'content_block_start': {
+            const block = fieldsOf(event.content_block);
+            if (block.type === 'tool_use') {
+              calls.set(index, { id: textOf(block.id), name: textOf(block.name), input: '' });
+            }
+            return block.type === 'text' && textOf(block.text) !== ''
+              ? [{ kind: 'text', text: textOf(block.text) }]
+              : [];
+          }
+          case 'content_block_delta': {
+            const delta = fieldsOf(event.delta);
+            const call = calls.get(index);
+            if (delta.type === 'input_json_delta' && call) call.input += textOf(delta.partial_json);
+            return delta.type === 'text_delta' ? [{ kind: 'text', text: textOf(delta.text) }] : [];
+          }
+          case 'content_block_stop': {
+            const call = calls.get(index);
+            calls.delete(index);
+            return call ? [{ kind: 'call', call: { ...call, input: call.input || '{}' } }] : [];
+          }
+          case 'message_delta': {
+            outputTokens = countOf(fieldsOf(event.usage).output_tokens) || outputTokens;
+            return [usage()];
+          }
+          case 'message_stop':
+            complete = true;
+            return [];
+          case 'error':
+            throw new AiError(failures[textOf(fieldsOf(event.error).type)] ?? 'unavailable');
+          default:
+            return [];
+        }
+      },
+    };
+  },
+};

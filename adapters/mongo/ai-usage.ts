@@ -1,0 +1,36 @@
+// What AI assistance used, in MongoDB: a document a tenant and day.
+import type { Collection } from 'mongodb';
+import type { AiDay } from '../../src/domain/ai.ts';
+import type { AiUsageStore } from '../../src/ports/ai-usage.ts';
+import { unlessTaken } from './failure.ts';
+
+export type AiDayRow = Omit<AiDay, 'cost'> & {
+  /** Tenant and day. */
+  readonly _id: string;
+  readonly tenantId: string;
+  /** Absent while no question's cost was known. */
+  readonly cost?: number;
+};
+
+export function mongoAiUsage(usage: Collection<AiDayRow>): AiUsageStore {
+  return {
+    async add(tenantId, day, { cost, ...counts }) {
+      const _id = JSON.stringify([tenantId, day]);
+      const $inc = { queries: 1, ...counts, ...(cost === null ? {} : { cost }) };
+      const write = () =>
+        usage.updateOne({ _id }, { $inc, $setOnInsert: { tenantId, day } }, { upsert: true });
+      // Two first questions of a day may both find nothing: the second then adds.
+      if (!(await unlessTaken(write()))) await write();
+    },
+    async days(tenantId, since) {
+      const rows = await usage
+        .find({ tenantId, day: { $gte: since } })
+        .sort({ day: 1 })
+        .toArray();
+      return rows.map(({ _id, tenantId: _tenant, cost = null, ...rest }) => ({ ...rest, cost }));
+    },
+    async forget(before) {
+      return (await usage.deleteMany({ day: { $lt: before } })).deletedCount;
+    },
+  };
+}

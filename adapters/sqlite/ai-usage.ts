@@ -1,0 +1,40 @@
+// What AI assistance used, in SQLite: a row a tenant and day.
+import type { AiDay } from '../../src/domain/ai.ts';
+import type { AiUsageStore } from '../../src/ports/ai-usage.ts';
+import type { Database } from './database.ts';
+import type { Sync } from './sync.ts';
+import { number, table, text } from './table.ts';
+
+const days = table<AiDay>('ai_usage', {
+  day: text('day'),
+  queries: number('queries'),
+  inputTokens: number('input_tokens'),
+  outputTokens: number('output_tokens'),
+  cost: number('cost'),
+  durationMs: number('duration_ms'),
+});
+
+export function aiUsageStore(db: Database): Sync<AiUsageStore> {
+  return {
+    add(tenantId, day, { inputTokens, outputTokens, cost, durationMs }) {
+      db.run(
+        `INSERT INTO ai_usage (tenant_id, day, queries, input_tokens, output_tokens, cost, duration_ms)
+           VALUES (?, ?, 1, ?, ?, ?, ?)
+           ON CONFLICT (tenant_id, day) DO UPDATE SET queries = queries + 1,
+             input_tokens = input_tokens + excluded.input_tokens,
+             output_tokens = output_tokens + excluded.output_tokens,
+             cost = CASE WHEN excluded.cost IS NULL THEN cost ELSE ifnull(cost, 0) + excluded.cost END,
+             duration_ms = duration_ms + excluded.duration_ms`,
+        [tenantId, day, inputTokens, outputTokens, cost, durationMs],
+      );
+    },
+    days: (tenantId, since) =>
+      db
+        .all(`SELECT ${days.columns} FROM ai_usage WHERE tenant_id = ? AND day >= ? ORDER BY day`, [
+          tenantId,
+          since,
+        ])
+        .map(days.read),
+    forget: (before) => db.run('DELETE FROM ai_usage WHERE day < ?', [before]),
+  };
+}

@@ -1,0 +1,185 @@
+// What a gate keeps on disk between its short lives, readable by its owner alone: contracts ready to be compiled, when the hub was last asked,
+// counters, and events that the hub has not got yet.
+import { createHash } from 'node:crypto';
+import {
+  appendFileSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { deserialize, serialize } from 'node:v8';
+import type { RuleDocument } from '../../rules/bundle/rule.ts';
+import type { SessionStore } from '../../sessions.ts';
+
+/** Contracts as they were read from YAML. */
+export interface KeptContracts {
+  readonly policyVersion: string;
+  readonly name: string;
+  /** Changes when the files they came from do; empty for those of a hub. */
+  readonly sources: string;
+  readonly documents: readonly RuleDocument[];
+}
+
+type Kind =
+  | 'contracts'
+  | 'document.json'
+  | 'checked'
+  | 'tried'
+  | 'events.jsonl'
+  | 'moving.jsonl'
+  | 'sending.jsonl'
+  | 'lock';
+
+/** A lock that is older was left by a process that died; milliseconds. */
+const lockLife = 120_000;
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+const timeOf = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? null;
+
+export class GateState {
+  readonly folder: string;
+  readonly #scope: string;
+
+  /** @param scope names what the files are for, so that gates of other hubs, keys and agents have others */
+  constructor(folder: string, scope: string) {
+    this.folder = folder;
+    this.#scope = scope;
+  }
+
+  path(kind: Kind): string {
+    return join(this.folder, `${this.#scope}.${kind}`);
+  }
+
+  make(): void {
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+  }
+
+  /** Null when there are none, or another build of this program wrote them. */
+  contracts(): KeptContracts | null {
+    try {
+      const kept = deserialize(readFileSync(this.path('contracts'))) as KeptContracts & {
+        readonly build: string;
+      };
+      return kept.build === build() ? kept : null;
+    } catch {
+      return null;
+    }
+  }
+
+  keepContracts(contracts: KeptContracts): void {
+    const temporary = `${this.path('contracts')}.${process.pid}`;
+    writeFileSync(temporary, serialize({ ...contracts, build: build() }), { mode: 0o600 });
+    renameSync(temporary, this.path('contracts'));
+  }
+
+  forgetContracts(): void {
+    rmSync(this.path('contracts'), { force: true });
+  }
+
+  /** When the hub was last heard (`checked`), or last asked (`tried`); epoch milliseconds. */
+  time(kind: 'checked' | 'tried'): number | null {
+    return timeOf(this.path(kind));
+  }
+
+  touch(kind: 'checked' | 'tried', now: number): void {
+    writeFileSync(this.path(kind), '', { mode: 0o600 });
+    utimesSync(this.path(kind), now / 1000, now / 1000);
+  }
+
+  /** One write, so that lines of gates side by side never mix. */
+  appendEvent(line: string): void {
+    appendFileSync(this.path('events.jsonl'), `${line}\n`, { mode: 0o600 });
+  }
+
+  get hasEvents(): boolean {
+    return [this.path('events.jsonl'), this.path('moving.jsonl'), this.path('sending.jsonl')].some(
+      (path) => sizeOf(path) > 0,
+    );
+  }
+
+  /** True for one process at a time, which must call `unlock`. */
+  lock(now: number): boolean {
+    const path = this.path('lock');
+    const since = timeOf(path);
+    if (since !== null && now - since > lockLife) rmSync(path, { force: true });
+    try {
+      closeSync(openSync(path, 'wx', 0o600));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  isLocked(now: number): boolean {
+    const since = timeOf(this.path('lock'));
+    return since !== null && now - since <= lockLife;
+  }
+
+  unlock(): void {
+    rmSync(this.path('lock'), { force: true });
+  }
+}
+
+/** What names the versions of files; changes when one does. */
+export const sourcesOf = (paths: readonly string[]): string =>
+  JSON.stringify(
+    paths.map((path) => {
+      const found = statSync(path, { throwIfNoEntry: false });
+      return [path, found?.mtimeMs ?? null, found?.size ?? null];
+    }),
+  );
+
+/** This build of the program: what it keeps is read by no other. */
+function build(): string {
+  const { size, mtimeMs } = statSync(fileURLToPath(import.meta.url));
+  return `1 ${size} ${mtimeMs} ${process.version}`;
+}
+
+/**
+ * Counters of an assistant's session, shared by gates that run side by side: a counter is the size of a file, less that of another, and
+ * appending a byte is what the system does in one step.
+ */
+export class FileCounters implements SessionStore {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async get(key: string): Promise<string | null> {
+    const [up, down] = this.#files(key);
+    return timeOf(up) === null && timeOf(down) === null ? null : String(sizeOf(up) - sizeOf(down));
+  }
+
+  async set(): Promise<void> {
+    throw new Error('a gate keeps counters only');
+  }
+
+  async delete(key: string): Promise<void> {
+    for (const file of this.#files(key)) rmSync(file, { force: true });
+  }
+
+  async increment(key: string, amount = 1): Promise<number> {
+    const [up, down] = this.#files(key);
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    appendFileSync(amount > 0 ? up : down, '.'.repeat(Math.abs(amount)), { mode: 0o600 });
+    return sizeOf(up) - sizeOf(down);
+  }
+
+  async batch(keys: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
+    return new Map(await Promise.all(keys.map(async (key) => [key, await this.get(key)] as const)));
+  }
+
+  #files(key: string): [up: string, down: string] {
+    const name = join(this.#folder, createHash('sha256').update(key).digest('hex').slice(0, 24));
+    return [`${name}.up`, `${name}.down`];
+  }
+}

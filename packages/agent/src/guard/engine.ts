@@ -1,0 +1,58 @@
+// How documents are read beyond what every guard understands, and the engine's options of that: the agent's variables, files and shell.
+import { platform } from 'node:process';
+import { processVariables, type Variables } from '../environment.ts';
+import type { AcceptedKinds } from '../rules/bundle/vocabulary.ts';
+import type { EngineOptions } from '../rules/evaluate/compile.ts';
+import type { CustomOperator } from '../rules/evaluate/operator.ts';
+import type { CustomSelector } from '../rules/evaluate/selector.ts';
+import type { ToolArguments } from '../rules/sandbox/names.ts';
+import { agentFiles } from './files.ts';
+
+/** All documents together hold at most this many contracts. */
+export const maxContracts = 500;
+
+/** What documents may say they are. A hub with wire names of its own has its own. */
+export interface Dialect extends AcceptedKinds {
+  /** Values of `apiVersion` accepted; default: any `<word>/v1`. */
+  readonly apiVersions?: readonly string[];
+}
+
+/** How documents are read, beyond what every guard understands. */
+export interface Language extends Dialect {
+  /** Operators beyond the built-in ones, by name: `(field, operand) => truthy`. One that throws makes its contract fire. */
+  readonly operators?: { readonly [name: string]: CustomOperator };
+  /** Selectors beyond the built-in ones, by prefix: `<prefix>.x.y` walks what the function gives for a call. */
+  readonly selectors?: { readonly [prefix: string]: CustomSelector };
+  /** What `env.NAME` selectors read; default: this process's environment. */
+  readonly variables?: Variables;
+  /** What the arguments of tools hold, for sandboxes: `{search: {where: 'path'}}`. Default: their names and looks tell. */
+  readonly toolArguments?: ToolArguments;
+  /** The folder from which sandboxes take relative paths. Default: this process's. */
+  readonly cwd?: string;
+}
+
+export function engineOptions(language: Language): EngineOptions {
+  const {
+    variables = processVariables,
+    operators,
+    selectors,
+    apiVersions,
+    bundleKinds,
+    rulesetKinds,
+    toolArguments,
+    cwd,
+  } = language;
+  return {
+    maxContracts,
+    // The environment inherits from Object: `env.toString` is no variable.
+    env: (name) => (Object.hasOwn(variables, name) ? variables[name] : undefined),
+    files: agentFiles(cwd),
+    windows: platform === 'win32',
+    ...(toolArguments ? { toolArguments } : {}),
+    ...(operators ? { operators } : {}),
+    ...(selectors ? { selectors } : {}),
+    ...(apiVersions ? { apiVersions } : {}),
+    ...(bundleKinds ? { bundleKinds } : {}),
+    ...(rulesetKinds ? { rulesetKinds } : {}),
+  };
+}

@@ -1,0 +1,33 @@
+// What a guard lends to its calls, and where a call stands. Types only.
+import type { ApprovalBackend } from '../approvals.ts';
+import type { GuardMode, Principal } from '../record.ts';
+import type { SessionStore } from '../sessions.ts';
+import type { CodeContract } from './contract.ts';
+import type { BeforeHook } from './hook.ts';
+import type { JournalPorts } from './journal.ts';
+import type { Policy } from './policy.ts';
+
+/** What a guard lends to its calls. */
+export interface RunParts extends JournalPorts {
+  readonly policy: Policy;
+  /** The policy in force now: another than `policy` when contracts were replaced meanwhile. */
+  readonly currentPolicy: () => Policy;
+  readonly mode: GuardMode;
+  readonly hooks: readonly BeforeHook[];
+  readonly contracts: readonly CodeContract[];
+  readonly matches: (pattern: string, tool: string) => boolean;
+  readonly sessions: SessionStore;
+  readonly approvals: ApprovalBackend | null;
+  /** Told once per session when half of a built-in limit is used up. */
+  readonly onNotice: (message: string) => void;
+  /** Runs the tool so that governed calls inside it know their parent. */
+  readonly within: <T>(callId: string, task: () => T) => T;
+}
+
+export interface CallPlace {
+  readonly runId: string;
+  readonly callIndex: number;
+  readonly parentCallId: string | null;
+  readonly environment: string;
+  readonly principal: Principal | null;
+}

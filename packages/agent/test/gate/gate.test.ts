@@ -1,0 +1,275 @@
+// The hook command as a coding assistant runs it: a process for each call, a folder of state between them, and a hub that may be away.
+import { spawn } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { sha256 } from '../../src/bundle/signature.ts';
+import { FakeHub } from '../fake-hub.ts';
+import { until } from '../manual-clock.ts';
+import { rules } from '../mcp/setting.ts';
+import { programArgs } from '../program.ts';
+
+let folder = '';
+let hub: FakeHub;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'reeve-gate-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+let state = '';
+let runs = 0;
+beforeEach(async () => {
+  state = join(folder, `state-${runs++}`);
+  hub = await new FakeHub().start();
+});
+afterEach(() => hub.stop());
+
+const noRm =
+  '{ id: no-rm, type: pre, tool: Bash, when: { args.command: { contains: "rm -rf" } }, then: { effect: deny, message: "not here" } }';
+const askPush = (metadata = '') =>
+  `{ id: ask-push, type: pre, tool: Bash, when: { args.command: { starts_with: "git push" } }, then: { effect: approve, message: "push?", timeout: 20${metadata} } }`;
+
+interface Run {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function gate(
+  call: object | string,
+  args: readonly string[],
+  env: { [name: string]: string } = {},
+): Promise<Run> {
+  const child = spawn(process.execPath, [...programArgs(), 'gate', '--state', state, ...args], {
+    env: { PATH: process.env.PATH ?? '', HOME: folder, ...env },
+  });
+  const read = async (stream: AsyncIterable<Buffer>) => {
+    let text = '';
+    for await (const part of stream) text += part.toString();
+    return text;
+  };
+  child.stdin.end(typeof call === 'string' ? call : JSON.stringify(call));
+  const code = new Promise<number | null>((done) => child.once('close', done));
+  const [out, err] = await Promise.all([read(child.stdout), read(child.stderr)]);
+  return { code: await code, out, err };
+}
+const bash = (command: string, session = 's1') => ({
+  hook_event_name: 'PreToolUse',
+  session_id: session,
+  cwd: folder,
+  tool_name: 'Bash',
+  tool_input: { command },
+});
+
+async function contractsFile(...contracts: string[]): Promise<string> {
+  const file = join(folder, `contracts-${runs}.yaml`);
+  await writeFile(file, rules(...contracts));
+  return file;
+}
+
+describe('with contracts from a file', () => {
+  it('allows without a word, and denies by exit code, JSON and reason', async () => {
+    const args = ['--format', 'claude-code', '--contracts', await contractsFile(noRm)];
+    expect(await gate(bash('ls'), args)).toEqual({ code: 0, out: '', err: '' });
+    const denied = await gate(bash('rm -rf /'), args);
+    expect(denied).toMatchObject({ code: 2, err: 'not here\n' });
+    expect(JSON.parse(denied.out).hookSpecificOutput.permissionDecision).toBe('deny');
+    expect(await gate({ ...bash('rm -rf /'), hook_event_name: 'PostToolUse' }, args)).toMatchObject({
+      code: 0,
+    });
+  });
+
+  it('reads them again when they change', async () => {
+    const file = await contractsFile(noRm);
+    const args = ['--contracts', file];
+    const call = { tool: 'Bash', args: { command: 'git push' } };
+    expect(await gate(call, args)).toMatchObject({ code: 0 });
+    await writeFile(file, rules(noRm, askPush()));
+    expect(await gate(call, args)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('there is no hub to ask'),
+    });
+  });
+
+  it('takes declarations of arguments', async () => {
+    const inside = '{ id: inside, type: sandbox, tool: search, within: [/srv], message: "outside" }';
+    const args = ['--contracts', await contractsFile(inside)];
+    const call = { tool: 'search', args: { query: '/etc/passwd' } };
+    expect(await gate(call, args)).toMatchObject({ code: 0 });
+    const tools = join(folder, 'tools.yaml');
+    await writeFile(tools, 'search: { query: path }');
+    expect(await gate(call, [...args, '--tools', tools])).toMatchObject({ code: 2, err: 'outside\n' });
+  });
+
+  it('leaves a question to the user of an assistant that can ask, where the contract says so', async () => {
+    const args = ['--contracts', await contractsFile(askPush(', metadata: { elicit: true }'))];
+    const asked = await gate(bash('git push'), ['--format', 'claude-code', ...args]);
+    expect(asked.code).toBe(0);
+    expect(JSON.parse(asked.out).hookSpecificOutput).toMatchObject({
+      permissionDecision: 'ask',
+      permissionDecisionReason: 'push?',
+    });
+    expect(await gate(bash('git push'), ['--format', 'codex', ...args])).toMatchObject({ code: 2 });
+  });
+
+  it('counts the calls of a session, also side by side, and those of another apart', async () => {
+    const limit =
+      '{ id: few, type: session, limits: { max_tool_calls: 3 }, then: { effect: deny, message: "enough" } }';
+    const args = ['--format', 'claude-code', '--contracts', await contractsFile(limit)];
+    await gate(bash('ls'), args);
+    const codes = (await Promise.all(Array.from({ length: 4 }, () => gate(bash('ls'), args)))).map(
+      ({ code }) => code,
+    );
+    expect(codes.filter((code) => code === 0).length).toBeLessThanOrEqual(2);
+    expect(await gate(bash('ls'), args)).toMatchObject({ code: 2 });
+    expect(await gate(bash('ls', 's2'), args)).toMatchObject({ code: 0 });
+  });
+
+  it.each([
+    ['input that is not JSON', '{', []],
+    ['arguments that are no object', '{"tool":"a","args":[]}', []],
+    ['contracts that cannot be used', '{"tool":"a"}', ['--contracts', '/no/such/file']],
+    ['a name that no tool can have', '{"tool":"a/b"}', []],
+  ])('denies %s, unless it is told otherwise', async (_name, call, more) => {
+    const args = more.length > 0 ? more : ['--contracts', await contractsFile(noRm)];
+    expect(await gate(call, args)).toMatchObject({ code: 2 });
+    if (!call.includes('a/b'))
+      expect(await gate(call, [...args, '--on-error', 'allow'])).toMatchObject({ code: 0 });
+  });
+
+  it('denies when its folder of state cannot be used, and when it fails in a way that nobody foresaw', async () => {
+    const file = await contractsFile(noRm);
+    const args = ['--contracts', file, '--state', join(file, 'below-a-file')];
+    expect(await gate({ tool: 'Bash', args: {} }, args)).toMatchObject({ code: 2 });
+    expect(await gate({ tool: 'Bash', args: {} }, ['--contracts', file, '--tools', folder])).toMatchObject({
+      code: 2,
+    });
+  });
+
+  it.each([
+    [['--format', 'nobody'], '--format takes'],
+    [['--max-age', 'x'], '--max-age takes'],
+    [['--on-error', 'x'], '--on-error takes'],
+    [[], 'name a hub'],
+  ])('says what is wrong with %j, and denies', async (args, why) => {
+    expect(await gate('{}', args)).toMatchObject({ code: 2, err: expect.stringContaining(why) });
+  });
+});
+
+describe('with a hub', () => {
+  const key = { REEVE_KEY: 'svk_production_gate' };
+  const args = () => [
+    '--hub',
+    hub.url,
+    '--bundle',
+    'guardrails',
+    '--agent',
+    'laptop',
+    '--format',
+    'claude-code',
+  ];
+  const serve = (...contracts: string[]) => {
+    const yaml = Buffer.from(rules(...contracts));
+    hub.on('GET /bundles/guardrails/current', {
+      body: {
+        name: 'guardrails',
+        version: 1,
+        revision_hash: sha256(yaml),
+        yaml_bytes: yaml.toString('base64'),
+      },
+    });
+    hub.on('GET /stream', () => 'stream');
+    hub.on('POST /agents/report', { body: {} });
+    hub.on('POST /events', { body: { accepted: 1, duplicates: 0 } });
+  };
+  const delivered = () =>
+    hub
+      .seen('POST /events')
+      .flatMap(({ body }) => body.events as { verdict: string; agent_id: string; call_id: string }[]);
+  const files = async (end: string) => (await readdir(state)).filter((name) => name.endsWith(end));
+
+  it('fetches once, judges without it afterwards, and delivers events behind the assistant’s back', async () => {
+    serve(noRm);
+    expect(await gate(bash('rm -rf /'), args(), key)).toMatchObject({ code: 2 });
+    await until(() => delivered().length === 1, 'the event', 15_000);
+    expect(delivered()[0]).toMatchObject({ verdict: 'call_denied', agent_id: 'laptop' });
+    expect((await stat(state)).mode & 0o077).toBe(0);
+  });
+
+  it('goes on with the last good document while the hub is away, and keeps the events for later', async () => {
+    serve(noRm);
+    await gate(bash('ls'), args(), key);
+    await until(() => delivered().length === 1, 'the event', 15_000);
+    const port = Number(new URL(hub.url).port);
+    const away = args();
+    await hub.stop();
+    expect(await gate(bash('rm -rf /'), away, key)).toMatchObject({ code: 2, err: 'not here\n' });
+    expect(await gate(bash('ls'), away, key)).toMatchObject({ code: 0 });
+    // Also when it would like to ask first.
+    await longAgo();
+    expect(await gate(bash('rm -rf /'), away, key)).toMatchObject({ code: 2, err: 'not here\n' });
+    hub = await new FakeHub().start(port);
+    serve(noRm);
+    const lock = async () => (await files('.lock')).length > 0;
+    for (let round = 0; round < 100 && (await lock()); round++) await gate('{', away, key);
+    await gate(bash('ls'), away, key);
+    await until(() => new Set(delivered().map(({ call_id }) => call_id)).size >= 4, 'all events', 20_000);
+    expect(delivered().filter(({ verdict }) => verdict === 'call_denied').length).toBeGreaterThanOrEqual(2);
+  });
+
+  /** As if the hub had last been asked long ago. The background process asks before it delivers, and not again. */
+  const longAgo = async () => {
+    await until(() => delivered().length > 0, 'the event', 15_000);
+    for (const name of [...(await files('.tried')), ...(await files('.checked'))])
+      await utimes(join(state, name), 1, 1);
+  };
+
+  it('takes up new contracts, at once when the old ones were not checked for long', async () => {
+    serve(noRm);
+    expect(await gate(bash('git push'), args(), key)).toMatchObject({ code: 0, out: '' });
+    serve(noRm, askPush(', metadata: { elicit: true }'));
+    await longAgo();
+    expect((await gate(bash('git push'), args(), key)).out).toContain('"ask"');
+  });
+
+  it('asks there for approvals, and denies what nobody can approve', async () => {
+    serve(askPush());
+    let decided = 'pending';
+    hub.on('POST /approvals', () => {
+      decided = 'approved';
+      return { status: 201, body: { id: 'a1', status: 'pending' } };
+    });
+    hub.on('GET /approvals/a1', () => ({ body: { id: 'a1', status: decided, decided_by: 'ann' } }));
+    expect(await gate(bash('git push'), args(), key)).toEqual({ code: 0, out: '', err: '' });
+    expect(hub.seen('POST /approvals')[0]?.body).toMatchObject({
+      tool_name: 'Bash',
+      contract_name: 'ask-push',
+    });
+    hub.on('POST /approvals', { status: 403, body: { detail: 'no' } });
+    expect(await gate(bash('git push'), args(), key)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('Approval could not be had'),
+    });
+  });
+
+  it('denies when the hub has no contracts for it, also where it had some before', async () => {
+    serve(noRm);
+    expect(await gate(bash('ls'), args(), key)).toMatchObject({ code: 0 });
+    await longAgo();
+    hub.on('GET /bundles/guardrails/current', { status: 404, body: { detail: 'no such bundle' } });
+    const refused = await gate(bash('ls'), args(), key);
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('could not be judged') });
+    expect(await files('.contracts')).toEqual([]);
+  });
+
+  it('never writes the key, nor what is secret in the arguments', async () => {
+    serve(noRm);
+    await gate({ ...bash('ls'), tool_input: { command: 'ls', password: 'hunter2' } }, args(), key);
+    await until(() => delivered().length === 1, 'the event', 15_000);
+    const texts = await Promise.all(
+      (await readdir(state)).map((name) => readFile(join(state, name), 'latin1').catch(() => '')),
+    );
+    expect(texts.join()).not.toContain(key.REEVE_KEY);
+    expect(JSON.stringify(hub.seen('POST /events'))).not.toContain('hunter2');
+  });
+});

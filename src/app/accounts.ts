@@ -1,0 +1,176 @@
+// Tenants and their first people: the set-up of a hub, further tenants and users made by the operator of the installation, signing keys that
+// are missing. Who of a tenant manages its people: people.ts.
+import { createSemaphore } from '../concurrency/semaphore.ts';
+import { HubError, notFound } from '../domain/error.ts';
+import { limitNames } from '../domain/limit-names.ts';
+import { systemPrincipal } from '../domain/principal.ts';
+import type { SigningKey, Tenant, User } from '../domain/tenant.ts';
+import { noted } from './audit.ts';
+import type { AppPorts } from './ports.ts';
+import { enforceLimit } from './rate-limit.ts';
+
+export interface Credentials {
+  /** Lower-cased. */
+  readonly email: string;
+  readonly password: string;
+}
+
+export interface SetUp extends Credentials {
+  readonly tenantName: string;
+  /** What the caller presented as set-up token; empty when nothing was. */
+  readonly token: string;
+  /** Where the request came from, as limits count it. */
+  readonly network: string;
+  /** The caller is on this machine, and no proxy stands between. */
+  readonly local: boolean;
+}
+
+export interface Accounts {
+  /**
+   * Makes the first tenant and its admin. Of many calls at once one succeeds.
+   * @throws HubError conflict (set up already), forbidden (the set-up token is missing or wrong), rate_limited
+   */
+  setUp(request: SetUp): Promise<{ readonly userId: string; readonly tenantId: string }>;
+  /** The same from the hub's own settings. Safe on every start and on many nodes at once. */
+  setUpFromSettings(credentials: Credentials): Promise<'created' | 'taken'>;
+  /** @throws HubError conflict (the e-mail is taken) */
+  createTenant(
+    name: string,
+    admin: Credentials,
+  ): Promise<{ readonly userId: string; readonly tenantId: string }>;
+  /** @throws HubError conflict (the e-mail is taken), not_found (no such tenant) */
+  createUser(tenantId: string, credentials: Credentials, isAdmin: boolean): Promise<string>;
+  /** Gives every tenant without an active signing key one; returns how many. Safe to repeat. */
+  ensureSigningKeys(): Promise<number>;
+}
+
+const alreadySetUp = () => new HubError('conflict', 'Server is already set up.');
+const emailTaken = () => new HubError('conflict', 'A user with this e-mail exists already.');
+
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'limits' | 'settings'>;
+
+export function createAccounts(ports: Ports): Accounts {
+  const { store, secrets, clock, limits, settings } = ports;
+  const { tenants, signing } = store;
+  /** Set-ups of this process, one after the other: of many at once one hashes its password. */
+  const inTurn = createSemaphore({
+    max: 1,
+    maxWaiting: 1_000,
+    refusal: () => new HubError('overloaded', 'Too many set-ups at once.', { retryAfter: 1 }),
+  });
+
+  /** A fresh active key; its seed is sealed. */
+  function newSigningKey(tenantId: string): SigningKey {
+    const { publicKey, seed } = secrets.newSigningKey();
+    const sealedSeed = secrets.seal('signing-key', seed);
+    return { id: secrets.uuid(), tenantId, publicKey, sealedSeed, active: true, createdAt: clock.now() };
+  }
+
+  /** Hashing the password takes a while. */
+  async function newUser(
+    tenantId: string,
+    { email, password }: Credentials,
+    isAdmin: boolean,
+  ): Promise<User> {
+    const passwordHash = await secrets.hashPassword(password);
+    return { id: secrets.uuid(), tenantId, email, passwordHash, isAdmin, createdAt: clock.now() };
+  }
+
+  async function newTenant(
+    name: string,
+    credentials: Credentials,
+  ): Promise<{ readonly tenant: Tenant; readonly admin: User; readonly key: SigningKey }> {
+    const tenant = { id: secrets.uuid(), name, createdAt: clock.now() };
+    const admin = await newUser(tenant.id, credentials, true);
+    return { tenant, admin, key: newSigningKey(tenant.id) };
+  }
+
+  /** The stores for a write that makes a user. */
+  const noting = ({ id, tenantId, email, isAdmin }: User, by: string) =>
+    noted(ports, systemPrincipal(tenantId, by), {
+      action: 'user.created',
+      subject: { id, name: email },
+      summary: `The ${isAdmin ? 'admin' : 'user'} ${email} was added.`,
+      details: { is_admin: isAdmin },
+    });
+
+  /**
+   * Wrong tokens count, and after too many of them from one address a right one is refused, too.
+   * @throws HubError forbidden, rate_limited
+   */
+  async function checkToken({ token, network, local }: SetUp): Promise<void> {
+    const { setupToken, loginAttempts: max, loginWindowMs } = settings;
+    if (setupToken === null || (setupToken.made && local)) return;
+    const right = secrets.equal(secrets.sha256(token), secrets.sha256(setupToken.value));
+    // A right one only asks whether there is room for a wrong one.
+    const counted = right ? { max: max - 1, cost: 0 } : { max };
+    const message = 'Too many attempts. Please try again later.';
+    await enforceLimit(limits, {
+      name: limitNames.setup(network),
+      ...counted,
+      windowMs: loginWindowMs,
+      message,
+    });
+    if (right) return;
+    const which = setupToken.made
+      ? 'the token that the hub printed at its start'
+      : 'the value of SETUP_TOKEN';
+    throw new HubError(
+      'forbidden',
+      `Setup needs ${which}, in the body field setup_token or the header X-Setup-Token.`,
+    );
+  }
+
+  async function bootstrap(
+    name: string,
+    credentials: Credentials,
+    by: string,
+  ): Promise<{ readonly tenant: Tenant; readonly admin: User } | null> {
+    const { tenant, admin, key } = await newTenant(name, credentials);
+    const outcome = await noting(admin, by).tenants.bootstrap(tenant, admin, key);
+    return outcome === 'taken' ? null : { tenant, admin };
+  }
+
+  return {
+    async setUp(request) {
+      if (await tenants.anyUser()) throw alreadySetUp();
+      await checkToken(request);
+      return inTurn(async () => {
+        // Asked again in turn; between nodes the store's lock decides.
+        if (await tenants.anyUser()) throw alreadySetUp();
+        const made = await bootstrap(request.tenantName, request, 'setup');
+        if (!made) throw alreadySetUp();
+        return { userId: made.admin.id, tenantId: made.tenant.id };
+      });
+    },
+
+    async setUpFromSettings(credentials) {
+      if (await tenants.anyUser()) return 'taken';
+      return (await bootstrap('default', credentials, 'settings')) ? 'created' : 'taken';
+    },
+
+    async createTenant(name, credentials) {
+      const { tenant, admin, key } = await newTenant(name, credentials);
+      const outcome = await noting(admin, 'operator').tenants.create(tenant, admin, key);
+      if (outcome === 'email_taken') throw emailTaken();
+      return { tenantId: tenant.id, userId: admin.id };
+    },
+
+    async createUser(tenantId, credentials, isAdmin) {
+      const user = await newUser(tenantId, credentials, isAdmin);
+      const outcome = await noting(user, 'operator').tenants.addUser(user);
+      if (outcome === 'no_tenant') throw notFound('Tenant not found.');
+      if (outcome === 'email_taken') throw emailTaken();
+      return user.id;
+    },
+
+    async ensureSigningKeys() {
+      let made = 0;
+      for (const tenantId of await tenants.tenantIds()) {
+        if (await signing.active(tenantId)) continue;
+        if ((await signing.add(newSigningKey(tenantId))) === 'created') made++;
+      }
+      return made;
+    },
+  };
+}

@@ -1,0 +1,318 @@
+// Coverage: which tools agents used, and which of them a contract governs. Counted from stored events, judged by what is deployed now.
+import { bytesPerTurn, turns } from '../concurrency/event-loop-budget.ts';
+import type { DriftStatus, RegistrationSummary } from '../domain/agent.ts';
+import {
+  coveragePercent,
+  type Governing,
+  governing,
+  type Ruling,
+  rulingOfManifest,
+  statusOfTool,
+  type ToolStatus,
+  toolStatuses,
+} from '../domain/coverage.ts';
+import type { Deployment } from '../domain/deployment.ts';
+import { notFound } from '../domain/error.ts';
+import { type Env, environments } from '../domain/ids.ts';
+import type { Principal } from '../domain/principal.ts';
+import type { AgentUse, ToolUse } from '../ports/usage.ts';
+import { requireRole } from './access.ts';
+import type { AppPorts } from './ports.ts';
+import type { Rulings } from './rulings.ts';
+
+const dayMs = 24 * 3_600_000;
+/** Registrations, and manifests, read at once. */
+const atOnce = 2000;
+const manifestsAtOnce = 200;
+/** Agents judged in one turn of the event loop. */
+const judgedPerTurn = 200;
+/** Ungoverned tools that are named, and agents of each. */
+const maxTools = 100;
+const maxAgentIds = 100;
+
+export interface CoveredTool extends Omit<ToolUse, 'env'> {
+  readonly status: ToolStatus;
+  readonly by: Governing | null;
+}
+
+export interface CoverageCounts {
+  readonly total: number;
+  readonly enforced: number;
+  readonly observed: number;
+  readonly ungoverned: number;
+  readonly percent: number;
+}
+
+export interface AgentCoverage {
+  readonly env: Env;
+  readonly until: number;
+  /** What the agent follows, else the environment's newest deployment; null when nothing is deployed. */
+  readonly deployed: Deployment | null;
+  /** Enforced, observed, ungoverned; each by name. */
+  readonly tools: readonly CoveredTool[];
+  readonly counts: CoverageCounts;
+}
+
+export interface FleetAgentCoverage {
+  readonly agentId: string;
+  readonly env: Env;
+  readonly counts: CoverageCounts;
+  readonly drift: DriftStatus;
+  readonly lastSeen: number;
+  /** In the last 24 hours. */
+  readonly events: number;
+}
+
+export interface UngovernedTool {
+  readonly tool: string;
+  readonly agentCount: number;
+  /** The first 100. */
+  readonly agentIds: readonly string[];
+}
+
+export interface FleetCoverage {
+  readonly until: number;
+  /** A page, by agent id. */
+  readonly agents: readonly FleetAgentCoverage[];
+  /** The agent id that the next page begins behind; null when nothing is left. */
+  readonly next: string | null;
+  /** Of all agents. */
+  readonly summary: {
+    readonly agents: number;
+    readonly fullyEnforced: number;
+    readonly withUngoverned: number;
+    readonly withDrift: number;
+    readonly ungovernedTools: number;
+    /** Those of most agents first, then by name; at most 100. */
+    readonly tools: readonly UngovernedTool[];
+  };
+}
+
+export interface Coverage {
+  /** @throws HubError not_found when the agent has no event since then */
+  ofAgent(principal: Principal, agentId: string, since: number): Promise<AgentCoverage>;
+  /** @param env null: every environment. @throws HubError search_timeout */
+  ofFleet(
+    principal: Principal,
+    query: {
+      readonly env: Env | null;
+      readonly since: number;
+      readonly limit: number;
+      readonly after: string | null;
+    },
+  ): Promise<FleetCoverage>;
+}
+
+export function createCoverage({
+  store,
+  clock,
+  rulings,
+}: Pick<AppPorts, 'store' | 'clock'> & { readonly rulings: Rulings }): Coverage {
+  /** What is registered of these agents; of others their id alone. */
+  async function registrationsOf(tenantId: string, agentIds: readonly string[]): Promise<readonly Known[]> {
+    const known = new Map<string, RegistrationSummary>();
+    let after: string | null = null;
+    do {
+      const query = { order: 'agentId', descending: false, search: null, limit: atOnce } as const;
+      const place: { readonly agentId: string; readonly at: number } | null =
+        after === null ? null : { agentId: after, at: 0 };
+      const { items, more } = await store.agents.find(tenantId, { ...query, after: place });
+      for (const item of items) known.set(item.agentId, item);
+      after = more ? (items.at(-1)?.agentId ?? null) : null;
+    } while (after !== null);
+    return agentIds.map((agentId) => known.get(agentId) ?? { agentId, bundleName: null, tags: {} });
+  }
+
+  return {
+    async ofAgent(principal, agentId, since) {
+      requireRole(principal, 'viewer');
+      const { tenantId } = principal;
+      const uses = await store.usage.toolsOf(tenantId, agentId, since);
+      const [first] = uses;
+      if (!first) throw notFound('The agent has no events in this time range.');
+      const { env } = uses.reduce((newest, use) => (use.lastUsed > newest.lastUsed ? use : newest), first);
+      const registration = await store.agents.get(tenantId, agentId);
+      const [[standing], inEnv] = await Promise.all([
+        rulings.standings(tenantId, env, [registration ?? { agentId, bundleName: null, tags: {} }]),
+        rulings.inEnvironment(tenantId, env),
+      ]);
+      const bundleName = standing?.bundleName ?? null;
+      const manifest = registration?.manifest ?? null;
+      const ruling = (await inEnv.of(bundleName)) ?? (manifest ? rulingOfManifest(manifest) : nothing);
+      const tools = [...byTool(uses).values()].map((use): CoveredTool => {
+        const by = governing(ruling, use.tool);
+        return { ...use, by, status: statusOfTool(by) };
+      });
+      tools.sort(
+        (a, b) =>
+          toolStatuses.indexOf(a.status) - toolStatuses.indexOf(b.status) || (a.tool < b.tool ? -1 : 1),
+      );
+      const deployed =
+        bundleName === null ? newestOf([...inEnv.deployed.values()]) : inEnv.deployed.get(bundleName);
+      return {
+        env,
+        until: clock.now(),
+        deployed: deployed ?? null,
+        tools,
+        counts: countsOf(tools.map(({ status }) => status)),
+      };
+    },
+
+    async ofFleet(principal, { env, since, limit, after }) {
+      requireRole(principal, 'viewer');
+      const { tenantId } = principal;
+      const until = clock.now();
+      const { toolSets, agents } = await store.usage.fleet(tenantId, env, since, until - dayMs);
+      const registrations = await registrationsOf(
+        tenantId,
+        agents.map(({ agentId }) => agentId),
+      );
+      const judged = await judge(tenantId, agents, registrations, toolSets);
+      const page = after === null ? judged : judged.filter(({ agentId }) => agentId > after);
+      const shown = page.slice(0, limit);
+      return {
+        until,
+        agents: shown,
+        next: page.length > limit ? (shown.at(-1)?.agentId ?? null) : null,
+        summary: summaryOf(judged),
+      };
+    },
+  };
+
+  async function judge(
+    tenantId: string,
+    agents: readonly AgentUse[],
+    registrations: readonly Known[],
+    toolSets: readonly (readonly string[])[],
+  ): Promise<readonly Judged[]> {
+    const judged: Judged[] = new Array(agents.length);
+    for (const env of environments) {
+      const places = agents.flatMap((agent, i) => (agent.env === env ? [i] : []));
+      if (places.length === 0) continue;
+      const inEnv = await rulings.inEnvironment(tenantId, env);
+      const standings = await rulings.standings(
+        tenantId,
+        env,
+        places.map((place) => registrations[place] ?? unknown),
+      );
+      // Agents that follow the same bundle and use the same tools are judged once.
+      const known = new Map<string, Verdict>();
+      const local: { readonly place: number; readonly drift: DriftStatus }[] = [];
+      for (const [i, place] of places.entries()) {
+        const agent = agents[place];
+        const { bundleName, drift } = standings[i] ?? { bundleName: null, drift: 'unknown' as const };
+        if (!agent) continue;
+        if ((i + 1) % judgedPerTurn === 0) await turns.next(bytesPerTurn);
+        const ruling = await inEnv.of(bundleName);
+        if (ruling === null) {
+          local.push({ place, drift });
+          continue;
+        }
+        const key = `${agent.tools} ${bundleName === null ? '' : `=${bundleName}`}`;
+        const verdict = known.get(key) ?? verdictOf(ruling, toolSets[agent.tools] ?? []);
+        known.set(key, verdict);
+        judged[place] = { ...shownAgent(agent), drift, ...verdict };
+      }
+      for (let from = 0; from < local.length; from += manifestsAtOnce) {
+        const part = local.slice(from, from + manifestsAtOnce);
+        const ids = part.map(({ place }) => agents[place]?.agentId ?? '');
+        const manifests = await store.agents.manifests(tenantId, ids);
+        const byAgent = new Map(manifests.map((manifest) => [manifest.agent_id, manifest]));
+        for (const { place, drift } of part) {
+          const agent = agents[place];
+          if (!agent) continue;
+          const manifest = byAgent.get(agent.agentId);
+          const ruling = manifest ? rulingOfManifest(manifest) : nothing;
+          judged[place] = { ...shownAgent(agent), drift, ...verdictOf(ruling, toolSets[agent.tools] ?? []) };
+        }
+      }
+    }
+    return judged;
+  }
+}
+
+type Known = Pick<RegistrationSummary, 'agentId' | 'bundleName' | 'tags'>;
+
+interface Verdict {
+  readonly counts: CoverageCounts;
+  readonly ungoverned: readonly string[];
+}
+
+interface Judged extends FleetAgentCoverage, Verdict {}
+
+const nothing: Ruling = { matchers: [] };
+const unknown: Known = { agentId: '', bundleName: null, tags: {} };
+
+const shownAgent = ({ agentId, env, lastSeen, events }: AgentUse) => ({ agentId, env, lastSeen, events });
+
+const newestOf = (deployments: readonly Deployment[]): Deployment | undefined =>
+  deployments.reduce<Deployment | undefined>(
+    (newest, one) => (newest === undefined || one.createdAt > newest.createdAt ? one : newest),
+    undefined,
+  );
+
+/** What an agent did with each tool, in whatever environment. */
+function byTool(uses: readonly ToolUse[]): Map<string, Omit<ToolUse, 'env'>> {
+  const found = new Map<string, Omit<ToolUse, 'env'>>();
+  for (const { env: _, ...use } of uses) {
+    const before = found.get(use.tool);
+    found.set(
+      use.tool,
+      before === undefined
+        ? use
+        : {
+            tool: use.tool,
+            events: before.events + use.events,
+            allowed: before.allowed + use.allowed,
+            denied: before.denied + use.denied,
+            observed: before.observed + use.observed,
+            lastUsed: Math.max(before.lastUsed, use.lastUsed),
+          },
+    );
+  }
+  return found;
+}
+
+function countsOf(statuses: readonly ToolStatus[]): CoverageCounts {
+  const count = (wanted: ToolStatus): number => statuses.filter((status) => status === wanted).length;
+  const enforced = count('enforced');
+  return {
+    total: statuses.length,
+    enforced,
+    observed: count('observed'),
+    ungoverned: count('ungoverned'),
+    percent: coveragePercent(enforced, statuses.length),
+  };
+}
+
+function verdictOf(ruling: Ruling, tools: readonly string[]): Verdict {
+  const statuses = tools.map((tool) => statusOfTool(governing(ruling, tool)));
+  return {
+    counts: countsOf(statuses),
+    ungoverned: tools.filter((_, i) => statuses[i] === 'ungoverned'),
+  };
+}
+
+function summaryOf(agents: readonly Judged[]): FleetCoverage['summary'] {
+  const tools = new Map<string, { agentCount: number; readonly agentIds: string[] }>();
+  for (const { agentId, ungoverned } of agents) {
+    for (const tool of ungoverned) {
+      const entry = tools.get(tool) ?? { agentCount: 0, agentIds: [] };
+      tools.set(tool, entry);
+      entry.agentCount++;
+      if (entry.agentIds.length < maxAgentIds) entry.agentIds.push(agentId);
+    }
+  }
+  const count = (test: (agent: Judged) => boolean): number => agents.filter(test).length;
+  return {
+    agents: agents.length,
+    fullyEnforced: count(({ counts }) => counts.observed + counts.ungoverned === 0),
+    withUngoverned: count(({ counts }) => counts.ungoverned > 0),
+    withDrift: count(({ drift }) => drift === 'drift'),
+    ungovernedTools: tools.size,
+    tools: [...tools]
+      .map(([tool, entry]) => ({ tool, ...entry }))
+      .sort((a, b) => b.agentCount - a.agentCount || (a.tool < b.tool ? -1 : 1))
+      .slice(0, maxTools),
+  };
+}

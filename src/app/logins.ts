@@ -1,0 +1,127 @@
+// Signing in and out with a password. The token is known to the browser alone; the store holds its SHA-256. Who may try is decided in
+// login-attempts.ts. Each login, and each minute of failed ones of an account, is recorded.
+import { BoundedMap } from '../concurrency/bounded-map.ts';
+import { HubError } from '../domain/error.ts';
+import { type Principal, systemPrincipal } from '../domain/principal.ts';
+import type { User } from '../domain/tenant.ts';
+import { noted, noteOf } from './audit.ts';
+import { admitAttempt, type Device } from './login-attempts.ts';
+import type { AppPorts } from './ports.ts';
+
+export interface SignIn {
+  /** Lower-cased. */
+  readonly email: string;
+  readonly password: string;
+  /** Where the request came from, as limits count it. */
+  readonly network: string;
+  /** The browser, when somebody signed in with it before. */
+  readonly device: Device | null;
+}
+
+export interface Logins {
+  /**
+   * @returns the new login's token, and whose it is
+   * @throws HubError unauthenticated (unknown e-mail or wrong password: the caller cannot tell which), rate_limited
+   */
+  signIn(attempt: SignIn): Promise<{ readonly token: string; readonly userId: string }>;
+  /** Ends the login of a token; nothing happens when there is none. */
+  signOut(token: string): Promise<void>;
+}
+
+const minuteMs = 60_000;
+/** Accounts whose failures are counted at once. */
+const maxAccounts = 10_000;
+
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'limits' | 'settings' | 'broadcast' | 'log'>;
+
+const wrong = () => new HubError('unauthenticated', 'Invalid email or password.');
+
+const principalOf = ({ id, tenantId, email }: User): Principal => ({
+  tenantId,
+  env: null,
+  roles: new Set(),
+  actor: { kind: 'user', id, email },
+  agentId: null,
+});
+
+export function createLogins(ports: Ports): Logins {
+  const { store, secrets, clock, settings, broadcast, log } = ports;
+  const failures = new BoundedMap<{ count: number }>(maxAccounts);
+
+  /** An entry for each account and minute, with their number: somebody who guesses must not fill the chain. */
+  function countFailure({ id, tenantId, email }: User): void {
+    const counting = failures.get(id, clock.now());
+    if (counting) {
+      counting.count++;
+      return;
+    }
+    const counted = { count: 1 };
+    failures.set(id, counted, clock.now() + minuteMs);
+    clock.after(minuteMs, () => {
+      const note = noteOf(
+        ports,
+        tenantId,
+        { type: 'system', id: 'login', display: 'system:login' },
+        {
+          action: 'login.failed',
+          subject: { id, name: email },
+          summary: `Wrong passwords for ${email}: ${counted.count} within a minute.`,
+          details: { count: counted.count },
+        },
+      );
+      store.audit.append([note]).catch((err: unknown) => {
+        log.warn({ err, tenant_id: tenantId }, 'failed logins could not be recorded');
+      });
+    });
+  }
+
+  return {
+    async signIn({ email, password, network, device }) {
+      const { user, succeeded } = await admitAttempt(ports, { email, network, device });
+      // With an unknown e-mail the same work is done, so that the time does not tell.
+      const right = await secrets.checkPassword(password, user?.passwordHash ?? null);
+      if (!user || !right) {
+        if (user) countFailure(user);
+        throw wrong();
+      }
+      await succeeded();
+      const token = secrets.token(32);
+      const now = clock.now();
+      const tokenHash = secrets.sha256(token);
+      await noted(ports, principalOf(user), {
+        action: 'login.created',
+        subject: { id: user.id, name: user.email },
+        summary: `${user.email} signed in.`,
+        details: { network },
+      }).logins.put({
+        tokenHash,
+        userId: user.id,
+        tenantId: user.tenantId,
+        createdAt: now,
+        expiresAt: now + settings.sessionTtlMs,
+      });
+      // Whoever changes the password or removes the user ends the logins that are there: this one may have come a moment later.
+      if ((await store.tenants.userById(user.id))?.passwordHash !== user.passwordHash) {
+        await store.logins.remove(tokenHash);
+        throw wrong();
+      }
+      return { token, userId: user.id };
+    },
+
+    async signOut(token) {
+      const tokenHash = secrets.sha256(token);
+      // Only a login that exists is announced: anyone may send any token here.
+      const login = await store.logins.get(tokenHash, clock.now());
+      if (!login) return;
+      const user = await store.tenants.userById(login.userId);
+      const by = user ? principalOf(user) : systemPrincipal(login.tenantId, 'login');
+      await noted(ports, by, {
+        action: 'login.ended',
+        subject: { id: login.userId, name: user?.email ?? null },
+        summary: `${user?.email ?? login.userId} signed out.`,
+        onceFor: tokenHash,
+      }).logins.remove(tokenHash);
+      await broadcast.control({ kind: 'login_ended', tokenHash });
+    },
+  };
+}

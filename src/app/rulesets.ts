@@ -1,0 +1,288 @@
+// Rulesets: the documents that bundles are, in the way of the hosted API. A put saves and deploys at once; bytes that are saved already make
+// no new version.
+
+import { auditActor } from '../domain/audit.ts';
+import type { BundleVersion, Deployment } from '../domain/deployment.ts';
+import { HubError, notFound, refused } from '../domain/error.ts';
+import { type Finding, findingText, isError } from '../domain/finding.ts';
+import type { Env } from '../domain/ids.ts';
+import { actorName, type Principal } from '../domain/principal.ts';
+import { requireRole } from './access.ts';
+import { noted, uploaded } from './audit.ts';
+import type { Deployments } from './deployments.ts';
+import type { Inspector } from './inspection.ts';
+import type { AppPorts } from './ports.ts';
+
+/** A version, and the environments that run it now: the newest of its deployments first. */
+export interface RulesetVersion {
+  readonly bundle: BundleVersion;
+  readonly deployments: readonly Deployment[];
+}
+
+export interface RulesetSummary {
+  readonly latest: BundleVersion;
+  readonly versionCount: number;
+  readonly updatedAt: number;
+  readonly deployments: readonly Deployment[];
+}
+
+/** What must hold of the newest version for a put to be carried out. */
+export interface Precondition {
+  /** One of these revisions; empty: any version at all. Null: no condition. */
+  readonly match: readonly string[] | null;
+  /** None of these revisions; empty: no version at all. Null: no condition. */
+  readonly noneMatch: readonly string[] | null;
+}
+
+export interface Put extends Precondition {
+  readonly name: string;
+  readonly yaml: Uint8Array;
+  /** Where it is deployed; null: nowhere. */
+  readonly env: Env | null;
+  /** Takes a document that the linter finds errors in; admins only. */
+  readonly force: boolean;
+}
+
+export interface PutRuleset extends RulesetVersion {
+  readonly created: boolean;
+  readonly warnings: readonly Finding[];
+}
+
+export interface Rulesets {
+  /**
+   * @throws HubError forbidden, validation_failed (invalid_ruleset), unprocessable (name_mismatch), precondition_failed
+   *   (version_precondition_failed), unavailable
+   */
+  put(principal: Principal, wanted: Put): Promise<PutRuleset>;
+  /** By name. */
+  list(principal: Principal): Promise<readonly RulesetSummary[]>;
+  /** The newest, or one version. With an environment, only what it runs now exists. @throws HubError not_found */
+  version(
+    principal: Principal,
+    name: string,
+    version: number | null,
+  ): Promise<RulesetVersion & { readonly yaml: Uint8Array }>;
+  /** Newest first. @throws HubError not_found */
+  versions(
+    principal: Principal,
+    name: string,
+    page: { readonly limit: number; readonly offset: number },
+  ): Promise<{ readonly items: readonly RulesetVersion[]; readonly more: boolean }>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'announcer' | 'clock' | 'secrets' | 'settings'> & {
+  readonly inspector: Inspector;
+  readonly deployments: Deployments;
+};
+
+/** Bytes of a document that every released client takes. */
+export const maxRuleset = 512 * 1024;
+/** Puts that lose to others' before one gives up. */
+const tries = 10;
+const pageSize = 1000;
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+const absent = (name: string, version: number | null): HubError =>
+  notFound(`Ruleset '${name}'${version === null ? '' : ` version ${version}`} not found.`);
+
+const newestFirst = (deployments: readonly Deployment[]): readonly Deployment[] =>
+  [...deployments].sort((a, b) => b.createdAt - a.createdAt);
+
+export function createRulesets(ports: Ports): Rulesets {
+  const { store, evaluator, announcer, clock, secrets, settings, inspector, deployments } = ports;
+  const { bundles } = store;
+
+  /** The text of a document that reads back as the same bytes. @throws HubError */
+  function textOf(yaml: Uint8Array): string {
+    let text: string;
+    try {
+      text = utf8.decode(yaml);
+    } catch {
+      throw invalid([['', 'The document is not UTF-8.']]);
+    }
+    if (text.startsWith('\ufeff')) throw invalid([['', 'The document begins with a byte order mark.']]);
+    if (text.includes('\0')) throw invalid([['', 'The document holds a NUL character.']]);
+    return text;
+  }
+
+  /** What was found; nothing among it stops the put. @throws HubError with everything that does */
+  async function inspect(
+    tenantId: string,
+    name: string,
+    text: string,
+    force: boolean,
+  ): Promise<{ readonly warnings: readonly Finding[]; readonly contractCount: number | null }> {
+    const findings = await inspector.inspect(tenantId, text);
+    const errors = findings.filter((one) => isError(one) && !(force && one.code !== 'invalid'));
+    if (errors.length > 0) throw invalid(errors.map((one) => [one.path, findingText(one)]));
+    const outline = await evaluator.outline(tenantId, text);
+    const { rulesetKinds } = settings.wire;
+    if (!rulesetKinds.includes(outline.kind ?? '')) {
+      throw invalid([['kind', `must be ${rulesetKinds.join(' or ')}`]]);
+    }
+    if (outline.name !== name) {
+      throw refused(
+        'name_mismatch',
+        `The document's metadata.name is '${outline.name}', the path's '${name}'. Send it to its own name.`,
+      );
+    }
+    return { warnings: findings, contractCount: outline.contractCount };
+  }
+
+  async function newestOf(tenantId: string, name: string): Promise<BundleVersion | null> {
+    return (await bundles.versions(tenantId, name, { limit: 1, offset: 0 })).items[0] ?? null;
+  }
+
+  /** Saves the bytes unless they are the newest version's. @throws HubError precondition_failed */
+  async function save(
+    principal: Principal,
+    { name, yaml, match, noneMatch }: Put,
+    contractCount: number | null,
+  ): Promise<{ readonly bundle: BundleVersion; readonly created: boolean }> {
+    const { tenantId } = principal;
+    const revisionHash = secrets.sha256(yaml);
+    for (let i = 0; i < tries; i++) {
+      const newest = await newestOf(tenantId, name);
+      checkPrecondition({ match, noneMatch }, newest);
+      if (newest?.revisionHash === revisionHash) return { bundle: newest, created: false };
+      const bundle = await noted(ports, principal, uploaded('ruleset', name)).bundles.addVersionAfter(
+        {
+          id: secrets.uuid(),
+          tenantId,
+          name,
+          revisionHash,
+          contractCount,
+          size: yaml.length,
+          uploadedBy: actorName(principal.actor),
+          createdAt: clock.now(),
+          compositionId: null,
+          snapshot: null,
+          yaml,
+        },
+        newest?.version ?? 0,
+      );
+      if (bundle === 'changed') continue;
+      await announcer.announce([{ kind: 'bundleUploaded', bundle }]);
+      return { bundle, created: true };
+    }
+    throw new HubError('unavailable', 'Too many others change this ruleset. Try again shortly.', {
+      retryAfter: 1,
+    });
+  }
+
+  /** The current deployments of a name, in all environments that the principal sees. */
+  async function currentOf({ tenantId, env }: Principal, name: string): Promise<readonly Deployment[]> {
+    const all = (await store.deployments.currentAll(tenantId)).filter(
+      (one) => one.bundleName === name && (env === null || one.env === env),
+    );
+    return newestFirst(all);
+  }
+
+  const running = (all: readonly Deployment[], version: number): readonly Deployment[] =>
+    all.filter((one) => one.version === version);
+
+  return {
+    async put(principal, wanted) {
+      const { name, yaml, env, force } = wanted;
+      requireRole(principal, force ? 'admin' : 'operator');
+      const { tenantId } = principal;
+      if (yaml.length > maxRuleset) {
+        throw new HubError('payload_too_large', `A ruleset holds at most ${maxRuleset} bytes.`);
+      }
+      if (!(await store.signing.active(tenantId))) {
+        throw refused('signing_unavailable', 'There is no active signing key: nothing was saved.');
+      }
+      const text = textOf(yaml);
+      const { warnings, contractCount } = await inspect(tenantId, name, text, force);
+      const { bundle, created } = await save(principal, wanted, contractCount);
+      if (env !== null) {
+        const current = await store.deployments.currentOf(tenantId, env, name);
+        if (current?.revisionHash !== bundle.revisionHash) {
+          await deployments.deployTo(tenantId, env, {
+            bundleName: name,
+            version: bundle.version,
+            deployedBy: actorName(principal.actor),
+            forced: warnings.some(isError),
+            actor: auditActor(principal),
+          });
+        }
+      }
+      return {
+        bundle,
+        created,
+        warnings,
+        deployments: running(await currentOf(principal, name), bundle.version),
+      };
+    },
+
+    async list(principal) {
+      const { tenantId, env } = principal;
+      const found = [];
+      for (let offset = 0; ; ) {
+        const page = await bundles.summaries(tenantId, env, { limit: pageSize, offset });
+        found.push(...page.items);
+        offset += page.items.length;
+        if (!page.more || page.items.length === 0) break;
+      }
+      const all = await store.deployments.currentAll(tenantId);
+      const shown = await Promise.all(
+        found.map(async ({ name, latestVersion, versionCount, lastUpdated }) => {
+          const latest = await bundles.version(tenantId, name, latestVersion);
+          const current = all.filter((one) => one.bundleName === name && (env === null || one.env === env));
+          return latest
+            ? [{ latest, versionCount, updatedAt: lastUpdated, deployments: newestFirst(current) }]
+            : [];
+        }),
+      );
+      return shown.flat().sort((a, b) => (a.latest.name < b.latest.name ? -1 : 1));
+    },
+
+    async version(principal, name, version) {
+      const { tenantId, env } = principal;
+      const current = await currentOf(principal, name);
+      const bundle =
+        version === null ? await newestOf(tenantId, name) : await bundles.version(tenantId, name, version);
+      const there = bundle && running(current, bundle.version);
+      if (!bundle || !there || (env !== null && there.length === 0)) throw absent(name, version);
+      const yaml = await bundles.yaml(tenantId, name, bundle.version);
+      if (!yaml) throw absent(name, version);
+      return { bundle, deployments: there, yaml };
+    },
+
+    async versions(principal, name, page) {
+      const { tenantId, env } = principal;
+      const current = await currentOf(principal, name);
+      const found = await bundles.versions(tenantId, name, page);
+      if (found.items.length === 0 && (await newestOf(tenantId, name)) === null) throw absent(name, null);
+      const items = found.items.map((bundle) => ({ bundle, deployments: running(current, bundle.version) }));
+      return { ...found, items: items.filter(({ deployments: at }) => env === null || at.length > 0) };
+    },
+  };
+}
+
+/** Everything that is wrong with a document. */
+const invalid = (problems: readonly (readonly [path: string, msg: string])[]): HubError =>
+  refused(
+    'invalid_ruleset',
+    problems.length === 1
+      ? `Nothing was saved: ${problems[0]?.[1] ?? ''}`.slice(0, 1000)
+      : `Nothing was saved: the ruleset has ${problems.length} errors.`,
+    {
+      problems: problems
+        .slice(0, 50)
+        .map(([path, msg]) => ({ loc: path === '' ? ['body'] : ['body', path], msg })),
+    },
+  );
+
+/** @throws HubError precondition_failed */
+function checkPrecondition({ match, noneMatch }: Precondition, newest: BundleVersion | null): void {
+  const fits = (revisions: readonly string[]): boolean =>
+    newest !== null && (revisions.length === 0 || revisions.includes(newest.revisionHash));
+  if ((match === null || fits(match)) && (noneMatch === null || !fits(noneMatch))) return;
+  throw refused(
+    'version_precondition_failed',
+    newest === null
+      ? 'There is no version yet. Nothing was saved.'
+      : `The newest version is ${newest.version}, of revision ${newest.revisionHash}. Nothing was saved.`,
+  );
+}

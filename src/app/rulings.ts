@@ -1,0 +1,108 @@
+// The contracts that count for agents: those of the bundle that an agent follows, as it is deployed now. Documents are read once.
+import { environmentKey } from '../../actors/protocol.ts';
+import { BoundedMap } from '../concurrency/bounded-map.ts';
+import type { DriftStatus, RegistrationSummary } from '../domain/agent.ts';
+import { type DeclaredContract, joined, type Ruling, rulingOf } from '../domain/coverage.ts';
+import type { Deployment } from '../domain/deployment.ts';
+import { HubError } from '../domain/error.ts';
+import type { Env } from '../domain/ids.ts';
+import type { AppPorts } from './ports.ts';
+
+/** Documents whose contracts are remembered, over all tenants. */
+const maxDocuments = 500;
+/** Agents that an environment is asked about at once. */
+const atOnce = 500;
+
+/** How an agent stands in an environment. */
+export interface Standing {
+  /** The bundle that it follows; null when it follows all of the environment, or nobody knows. */
+  readonly bundleName: string | null;
+  readonly drift: DriftStatus;
+}
+
+export interface EnvironmentRulings {
+  /** By bundle name. */
+  readonly deployed: ReadonlyMap<string, Deployment>;
+  /** The contracts of a bundle, or of all; null when nothing of it is deployed. */
+  of(bundleName: string | null): Promise<Ruling | null>;
+}
+
+export interface Rulings {
+  inEnvironment(tenantId: string, env: Env): Promise<EnvironmentRulings>;
+  /** How these agents stand, in their order. Agents that are not registered are known by their id alone. */
+  standings(
+    tenantId: string,
+    env: Env,
+    agents: readonly Pick<RegistrationSummary, 'agentId' | 'bundleName' | 'tags'>[],
+  ): Promise<readonly Standing[]>;
+}
+
+export function createRulings({
+  store,
+  actors,
+  evaluator,
+  ruleSets,
+}: Pick<AppPorts, 'store' | 'actors' | 'evaluator' | 'ruleSets'>): Rulings {
+  const documents = new BoundedMap<readonly DeclaredContract[]>(maxDocuments);
+
+  /** The contracts of a deployed document; none of one that cannot be read. @throws HubError overloaded, unavailable */
+  async function contractsOf(deployment: Deployment): Promise<readonly DeclaredContract[]> {
+    const { tenantId, revisionHash, bundleName, version } = deployment;
+    const known = documents.get(revisionHash, 0);
+    if (known) return known;
+    const yaml = await store.bundles.yaml(tenantId, bundleName, version);
+    if (yaml === null) return [];
+    let contracts: readonly DeclaredContract[] = [];
+    try {
+      contracts = await evaluator.contractsOf(tenantId, new TextDecoder().decode(yaml));
+    } catch (error) {
+      if (!(error instanceof HubError) || error.code !== 'unprocessable') throw error;
+    }
+    documents.set(revisionHash, contracts, Number.POSITIVE_INFINITY);
+    return contracts;
+  }
+
+  return {
+    async inEnvironment(tenantId, env) {
+      const current = await store.deployments.current(tenantId, env);
+      const deployed = new Map(current.map((deployment) => [deployment.bundleName, deployment]));
+      const known = new Map<string | null, Ruling | null>();
+      return {
+        deployed,
+        async of(bundleName) {
+          const before = known.get(bundleName);
+          if (before !== undefined) return before;
+          const wanted =
+            bundleName === null ? current : current.filter((one) => one.bundleName === bundleName);
+          const rulings: Ruling[] = [];
+          // One after another: a tenant's documents are read on few threads.
+          for (const one of wanted) rulings.push(rulingOf(one.bundleName, await contractsOf(one)));
+          const ruling = rulings.length === 0 ? null : joined(rulings);
+          known.set(bundleName, ruling);
+          return ruling;
+        },
+      };
+    },
+
+    async standings(tenantId, env, agents) {
+      const rules = ruleSets.of(tenantId, await store.rules.list(tenantId));
+      const deployed = await store.deployments.current(tenantId, env);
+      const byHash = new Map(deployed.map(({ revisionHash, bundleName }) => [revisionHash, bundleName]));
+      const standings: Standing[] = [];
+      for (let from = 0; from < agents.length; from += atOnce) {
+        const asked = agents.slice(from, from + atOnce).map(({ agentId, bundleName, tags }) => ({
+          agentId,
+          bundleName: rules.resolve({ agentId, env, explicit: bundleName, tags }).bundleName,
+        }));
+        const key = environmentKey(tenantId, env);
+        const states = await actors.ask('environment', key, 'agentStates', { agents: asked });
+        for (const { bundleName, policyVersion, status } of states) {
+          // One that follows all runs what it loaded last.
+          const running = policyVersion === null ? null : (byHash.get(policyVersion) ?? null);
+          standings.push({ bundleName: bundleName ?? running, drift: status });
+        }
+      }
+      return standings;
+    },
+  };
+}

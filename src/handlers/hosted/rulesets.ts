@@ -1,0 +1,186 @@
+// Rulesets in the hosted API's words: base64 signatures, ETags that are revisions, environments by default.
+import { Reply } from '../../api/call.ts';
+import type { hostedRulesetRoutes } from '../../api/hosted/rulesets.ts';
+import { encodeSignature, provenance } from '../../api/signature.ts';
+import type { RulesetVersion } from '../../app/rulesets.ts';
+import type { Deployment } from '../../domain/deployment.ts';
+import { HubError, notFound } from '../../domain/error.ts';
+import { renderFindings } from '../console/bundles.ts';
+import type { Handlers, Hub } from '../console/hub.ts';
+import { iso, isoOrNull } from '../console/render.ts';
+import { envChanged, envRead } from './environment.ts';
+import { pageOf } from './pages.ts';
+import { principalOf } from './principal.ts';
+
+const yamlTypes = /^(?:application\/(?:x-)?yaml|text\/(?:x-)?yaml) *(?:;|$)/i;
+
+export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
+  async hostedListRulesets({ app }, { query }, caller) {
+    const all = await app.rulesets.list(principalOf(caller));
+    const asked = all.slice(query.offset, query.offset + query.limit);
+    const rows = asked.map(({ latest, versionCount, updatedAt, deployments }) => ({
+      name: latest.name,
+      latest_version: latest.version,
+      version_count: versionCount,
+      revision_hash: latest.revisionHash,
+      rule_count: latest.contractCount,
+      deployed: deployments.map(({ env, version, revisionHash, createdAt }) => ({
+        env,
+        version,
+        revision_hash: revisionHash,
+        deployed_at: iso(createdAt),
+      })),
+      updated_at: iso(updatedAt),
+    }));
+    const { items, ...page } = pageOf(rows, query, query.offset + asked.length < all.length);
+    return { rulesets: items, ...page };
+  },
+
+  async hostedGetRuleset(hub, { params }, caller, request) {
+    const found = await hub.app.rulesets.version(principalOf(caller), params.name, null);
+    return detail(hub, found, request.header('if-none-match'));
+  },
+
+  async hostedPutRuleset(hub, { params, query, body }, caller, request) {
+    const type = request.header('content-type');
+    if (type !== null && !yamlTypes.test(type)) {
+      throw new HubError('unsupported_media_type', 'Send the ruleset as application/x-yaml.');
+    }
+    const { bundle, deployments, created, warnings } = await hub.app.rulesets.put(principalOf(caller), {
+      name: params.name,
+      yaml: body,
+      env: query.deploy === 'true' ? query.env : null,
+      force: query.force,
+      match: tagsOf(request.header('if-match')),
+      noneMatch: tagsOf(request.header('if-none-match')),
+    });
+    return new Reply(
+      { ...record(hub, { bundle, deployments }), created, warnings: renderFindings(warnings) },
+      { status: created ? 201 : 200, headers: { ETag: tagOf(bundle.revisionHash) } },
+    );
+  },
+
+  async hostedRulesetVersions(hub, { params, query }, caller) {
+    const { items, more } = await hub.app.rulesets.versions(principalOf(caller), params.name, query);
+    const { items: versions, ...page } = pageOf(
+      items.map((one) => record(hub, one)),
+      query,
+      more,
+    );
+    return { versions, ...page };
+  },
+
+  async hostedRulesetVersion(hub, { params }, caller, request) {
+    const found = await hub.app.rulesets.version(principalOf(caller), params.name, params.version);
+    return detail(hub, found, request.header('if-none-match'));
+  },
+
+  async hostedDeployRuleset({ app }, { params, query }, caller) {
+    const { deployment, warnings } = await app.deployments.deploy(
+      principalOf(caller),
+      envChanged(query.env),
+      params.name,
+      params.version,
+      query.force,
+    );
+    return {
+      name: deployment.bundleName,
+      version: deployment.version,
+      revision_hash: deployment.revisionHash,
+      env: deployment.env,
+      sequence: deployment.sequence,
+      deployed_at: iso(deployment.createdAt),
+      deployed_by: deployment.deployedBy,
+      forced: deployment.forced,
+      warnings: renderFindings(warnings),
+    };
+  },
+
+  async hostedCurrentRuleset(hub, { params, query }, caller, request) {
+    const env = envRead(caller, query.env);
+    if (env === null) throw notFound(`Ruleset '${params.name}' is not deployed there.`);
+    const current = await hub.app.deployments.current(principalOf(caller), env, params.name);
+    const { deployment, yaml, successions } = current;
+    const headers = { ETag: tagOf(deployment.revisionHash) };
+    if (isKnown(request.header('if-none-match'), deployment.revisionHash)) return unchanged(headers);
+    const bytes = Buffer.from(yaml);
+    return new Reply(
+      {
+        name: deployment.bundleName,
+        version: deployment.version,
+        revision_hash: deployment.revisionHash,
+        env,
+        yaml: bytes.toString('utf8'),
+        yaml_bytes: bytes.toString('base64'),
+        ...signed(hub, deployment),
+        ...provenance(deployment, successions),
+      },
+      { headers },
+    );
+  },
+
+  async hostedUndeployRuleset({ app }, { params, query }, caller) {
+    await app.deployments.undeploy(principalOf(caller), envChanged(query.env), params.name);
+    return null;
+  },
+};
+
+/** The first 16 hex digits of SHA-256 over the raw public key. */
+export const keyIdOf = ({ secrets }: Pick<Hub, 'secrets'>, publicKey: string): string =>
+  secrets.sha256(Buffer.from(publicKey, 'hex')).slice(0, 16);
+
+const signed = (hub: Pick<Hub, 'secrets'>, { signature, publicKey }: Deployment) => ({
+  signature: encodeSignature(signature, 'base64'),
+  public_key: publicKey,
+  key_id: keyIdOf(hub, publicKey),
+});
+
+function record(hub: Pick<Hub, 'secrets'>, { bundle, deployments }: RulesetVersion) {
+  const [newest] = deployments;
+  return {
+    id: bundle.id,
+    name: bundle.name,
+    version: bundle.version,
+    revision_hash: bundle.revisionHash,
+    size_bytes: bundle.size,
+    rule_count: bundle.contractCount,
+    uploaded_by: bundle.uploadedBy,
+    created_at: iso(bundle.createdAt),
+    deployed_envs: deployments.map(({ env }) => env).sort(),
+    ...(newest ? signed(hub, newest) : { signature: null, public_key: null, key_id: null }),
+    deployed_at: isoOrNull(newest?.createdAt ?? null),
+    deployed_env: newest?.env ?? null,
+  };
+}
+
+type Detail = ReturnType<typeof record> & { readonly yaml_content: string };
+
+function detail(
+  hub: Pick<Hub, 'secrets'>,
+  found: RulesetVersion & { readonly yaml: Uint8Array },
+  ifNoneMatch: string | null,
+): Reply<Detail> {
+  const headers = { ETag: tagOf(found.bundle.revisionHash) };
+  if (isKnown(ifNoneMatch, found.bundle.revisionHash)) return unchanged(headers);
+  const yaml_content = Buffer.from(found.yaml).toString('utf8');
+  return new Reply({ ...record(hub, found), yaml_content }, { headers });
+}
+
+/** 304 has no body, whatever the route declares. */
+const unchanged = (headers: { readonly ETag: string }): Reply<never> =>
+  new Reply(null as never, { status: 304, headers });
+
+const tagOf = (revisionHash: string): string => `"${revisionHash}"`;
+
+/** The revisions of an If-Match or If-None-Match header; empty for `*`, null without one. A weak tag fits nothing. */
+function tagsOf(header: string | null): readonly string[] | null {
+  if (header === null) return null;
+  if (header.trim() === '*') return [];
+  const tags = header.split(',').map((tag) => /^"([0-9a-f]*)"$/i.exec(tag.trim())?.[1] ?? '-');
+  return tags;
+}
+
+const isKnown = (header: string | null, revisionHash: string): boolean => {
+  const tags = tagsOf(header?.replaceAll('W/', '') ?? null);
+  return tags !== null && (tags.length === 0 || tags.includes(revisionHash));
+};
