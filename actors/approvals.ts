@@ -3,6 +3,7 @@
 import { BoundedMap } from '../src/concurrency/bounded-map.ts';
 import type { Announcement } from '../src/domain/announcement.ts';
 import type { Approval, Decision } from '../src/domain/approval.ts';
+import { type AuditActor, decisionNote, requestNote, timeoutNote } from '../src/domain/audit.ts';
 import { HubError, notFound } from '../src/domain/error.ts';
 import type { Env } from '../src/domain/ids.ts';
 import { fanOutJob } from '../src/domain/notification-jobs.ts';
@@ -53,6 +54,7 @@ export async function request(
   approval: Approval,
   context: Context,
   fingerprint?: string,
+  keyId: string | null = null,
 ): Promise<Outcome<Approval>> {
   const first = await askedBefore(pending, fingerprint, context);
   if (first) return { reply: first };
@@ -62,7 +64,8 @@ export async function request(
       `${maxPending} approvals are pending in '${pending.env}', which is as many as may be. Decide some, or ask again when some have timed out.`,
     );
   }
-  const stored = await context.ports.store.approvals.insert(approval);
+  const note = requestNote(approval, keyId);
+  const stored = await context.ports.store.noting({ note }).approvals.insert(approval);
   if (stored.status !== 'pending') return { reply: stored };
   wait(pending, stored.id, stored.deadline, context);
   if (fingerprint !== undefined) pending.recent.set(fingerprint, stored.id, context.now() + repeatMs);
@@ -88,8 +91,14 @@ export async function decide(
   id: string,
   decision: Decision,
   context: Context,
+  actor?: AuditActor,
 ): Promise<Outcome<Approval>> {
-  const decided = await context.ports.store.approvals.decide(pending.tenantId, id, decision, context.now());
+  const { store } = context.ports;
+  const now = context.now();
+  const asked = await store.approvals.get(pending.tenantId, id);
+  if (!asked) throw notFound('Approval not found.');
+  const note = decisionNote(asked, decision, actor, now);
+  const decided = await store.noting({ note }).approvals.decide(pending.tenantId, id, decision, now);
   if (decided === 'absent') throw notFound('Approval not found.');
   if (decided === 'not_pending') throw new HubError('conflict', 'Approval already decided or timed out.');
   forget(pending, id, context);
@@ -99,7 +108,7 @@ export async function decide(
 /** For the sweep. True when this call timed it out. */
 export async function expire(pending: Pending, id: string, context: Context): Promise<Outcome<boolean>> {
   const now = context.now();
-  const expired = await context.ports.store.approvals.expire(pending.tenantId, id, now);
+  const expired = await timeOut(pending.tenantId, id, now, context);
   if (expired || (pending.waiting.get(id) ?? now) <= now) forget(pending, id, context);
   return { reply: expired !== null, ...(await announcement(expired ? [expired] : [], context)) };
 }
@@ -118,10 +127,7 @@ export async function expireDue(pending: Pending, context: Context): Promise<Eff
     if (deadline <= now) due.push(id);
     if (due.length === atOnce) break;
   }
-  const { store } = context.ports;
-  const results = await Promise.allSettled(
-    due.map((id) => store.approvals.expire(pending.tenantId, id, now)),
-  );
+  const results = await Promise.allSettled(due.map((id) => timeOut(pending.tenantId, id, now, context)));
   const expired: Approval[] = [];
   for (const [i, id] of due.entries()) {
     const result = results[i];
@@ -133,6 +139,19 @@ export async function expireDue(pending: Pending, context: Context): Promise<Eff
     }
   }
   return announcement(expired, context);
+}
+
+/** Times out one that is due: the approval when this call did it, else null. */
+async function timeOut(
+  tenantId: string,
+  id: string,
+  now: number,
+  { ports }: Context,
+): Promise<Approval | null> {
+  const { store, secrets } = ports;
+  const asked = await store.approvals.get(tenantId, id);
+  if (asked?.status !== 'pending') return null;
+  return store.noting({ note: timeoutNote(asked, secrets.uuid()) }).approvals.expire(tenantId, id, now);
 }
 
 function wait(pending: Pending, id: string, deadline: number, context: Context): void {

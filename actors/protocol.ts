@@ -120,13 +120,19 @@ export type EnvironmentMessages = {
       readonly approval: Approval;
       /** What tells requests apart; absent where a repeat is told by the id. The same within 10 s may be answered with the first one's approval. */
       readonly fingerprint?: string;
+      /** Of the API key that asks, for the audit chain. */
+      readonly keyId?: string;
     };
     reply: Approval;
   };
   /** Its agent has read it by its id, so that the answer to its request was not lost. */
   approvalRead: { body: { readonly id: string }; reply: null };
   /** Decides, and announces that. Throws not_found (unknown id) or conflict (not pending, or past its deadline). */
-  decideApproval: { body: { readonly id: string; readonly decision: Decision }; reply: Approval };
+  decideApproval: {
+    /** `actor`: who decides, for the audit chain; absent: a person of whom `decidedBy` is all that is known. */
+    body: { readonly id: string; readonly decision: Decision; readonly actor?: AuditActor };
+    reply: Approval;
+  };
   /** Times out a due approval, and announces that once. The reply says whether this call did it. */
   expireApproval: { body: { readonly id: string }; reply: boolean };
   /** Announces again what an approval came to, unless that was announced: its owner may have died between write and announcement. */

@@ -18,6 +18,8 @@ export interface Config extends Omit<Settings, 'version' | 'setupToken'> {
   readonly admin: { readonly email: string; readonly password: string } | null;
   readonly setupToken: string | null;
   readonly newAgentsPerMinute: number;
+  readonly runStaleMs: number;
+  readonly agentStaleMs: number;
   readonly maxAgents: number;
   readonly corsOrigins: readonly string[];
   readonly trustedProxies: readonly string[];
@@ -248,6 +250,8 @@ export function readConfig(env: Environment = process.env): Config {
     approvalsPerMinute: int('APPROVALS_PER_MINUTE', 1, 1_000_000),
     ingestEventsPerMinute: int('INGEST_EVENTS_PER_MINUTE', 1, 999_999_999),
     newAgentsPerMinute: int('NEW_AGENTS_PER_MINUTE', 1, 100_000_000),
+    runStaleMs: int('RUN_STALE_SECONDS', 1, 31_536_000) * 1000,
+    agentStaleMs: int('AGENT_STALE_SECONDS', 1, 31_536_000) * 1000,
     maxAgents: int('MAX_AGENTS', 1, 100_000_000),
     corsOrigins: cors,
     trustedProxies: proxies,

@@ -105,6 +105,8 @@ const settings: Settings = {
   loginWindowMs: 300_000,
   approvalsPerMinute: 10,
   ingestEventsPerMinute: 6_000_000,
+  runStaleMs: 900_000,
+  agentStaleMs: 900_000,
   wire: {
     agentIdHeaders: ['x-service-agent-id'],
     sessionCookie: 'service_session',

@@ -133,6 +133,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     versions: 'read',
     yaml: 'read',
     summaries: 'read',
+    byRevision: 'read',
     remove: 'write',
   },
   deployments: {
@@ -159,7 +160,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     purge: 'write',
     removeSample: 'write',
   },
-  runs: { list: 'read', get: 'read', recent: 'read' },
+  runs: { list: 'read', get: 'read', recent: 'read', pendingOf: 'read' },
   usage: { toolsOf: 'read', fleet: 'read', contracts: 'read', spanOf: 'read', versionsAt: 'read' },
   approvals: {
     keepArgs: 'write',
@@ -167,6 +168,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     dropLargeArgs: 'write',
     insert: 'write',
     getWhole: 'read',
+    count: 'read',
     get: 'read',
     list: 'read',
     decide: 'write',

@@ -28,11 +28,12 @@ import {
   yamlDocument,
 } from './fields.ts';
 import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './frames.ts';
-import { link, storageState } from './health.ts';
+import { link, minimalHealth, storageState } from './health.ts';
 import { hostedComponents } from './hosted/components.ts';
 import { truncatedField } from './listed.ts';
 import { givenToken } from './operator-tokens.ts';
 import { rule } from './rules.ts';
+import * as sessions from './sessions.ts';
 import { toolArguments, toolSettings } from './settings.ts';
 import { keySuccession } from './signature.ts';
 import { user } from './users.ts';
@@ -52,6 +53,15 @@ export const components: { readonly [name: string]: z.ZodType } = {
   Uuid: uuid,
   Instant: instant,
   JsonObject: anyObject,
+  Health: minimalHealth,
+  SessionBatch: sessions.sessionBatch,
+  SessionBatchValues: sessions.sessionBatchReply,
+  SessionValue: sessions.sessionReply,
+  SessionWrite: sessions.sessionWrite,
+  SessionWritten: sessions.sessionWritten,
+  SessionIncrement: sessions.sessionIncrement,
+  SessionCount: sessions.sessionCount,
+  SessionRemoved: sessions.sessionRemoved,
   Mode: mode,
   Truncated: truncatedField,
   Message: message,

@@ -8,6 +8,8 @@ const status = z.enum(['ok', 'degraded']);
 export const storageState = z.enum(storageStates);
 export const link = z.object({ connected: z.boolean(), latency_ms: z.number().nullable() });
 
+export const minimalHealth = z.object({ status, bootstrap_complete: z.boolean() });
+
 export const healthRoutes = routes({
   health: {
     method: 'GET',
@@ -17,7 +19,7 @@ export const healthRoutes = routes({
     summary:
       'Minimal health: 200 always, degraded when the key-value store does not answer or writes are refused',
     status: 200,
-    reply: z.object({ status, bootstrap_complete: z.boolean() }),
+    reply: minimalHealth,
     errors: [],
     limit: 'none',
   },

@@ -27,6 +27,7 @@ import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
 import { createRulesets, type Rulesets } from './rulesets.ts';
 import { createRulings } from './rulings.ts';
+import { createRuns, type Runs } from './runs.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
 import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
@@ -49,6 +50,7 @@ export interface App {
   readonly fleet: Fleet;
   readonly notifications: Notifications;
   readonly people: People;
+  readonly runs: Runs;
   readonly keys: Keys;
   readonly operatorTokens: OwnTokens;
   readonly inspector: Inspector;
@@ -85,6 +87,7 @@ export function createApp(ports: AppPorts): App {
     contracts: createContracts({ ...ports, rollouts }),
     fleet: createFleet(ports),
     people: createPeople(ports),
+    runs: createRuns({ ...ports, fleet: createFleet(ports) }),
     auditLog: createAuditLog(ports),
     rulesets: createRulesets({ ...ports, inspector, deployments }),
     keys: createKeys(ports),

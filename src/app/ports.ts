@@ -36,6 +36,9 @@ export interface Settings {
   readonly approvalsPerMinute: number;
   /** Of a tenant's environment. */
   readonly ingestEventsPerMinute: number;
+  /** Milliseconds without activity after which an open run, or an agent, is stale. */
+  readonly runStaleMs: number;
+  readonly agentStaleMs: number;
   readonly wire: VendorNames;
   /** Base address of the API of bot chats. */
   readonly chatBotUrl: string;

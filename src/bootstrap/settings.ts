@@ -55,6 +55,16 @@ export const settings: readonly Setting[] = [
     'Agents that one API key may bring in a minute; above it agents are served but not registered',
   ),
   setting(
+    'RUN_STALE_SECONDS',
+    '900',
+    'A run that is open and has had no activity for so long is shown as stale',
+  ),
+  setting(
+    'AGENT_STALE_SECONDS',
+    '900',
+    'An agent without a stream that was not heard of for so long is shown as stale',
+  ),
+  setting(
     'MAX_AGENTS',
     '200000',
     'Agents of a tenant that are registered; those idle for 7 days without an assignment do not count',

@@ -21,6 +21,23 @@ export function bundlesContract(name: string, open: Open): void {
   describe(`${name}: bundles`, () => {
     const shared = sharedStore(open);
 
+    it('finds versions by the hash of their bytes, newest upload first, of any name', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const yaml = new TextEncoder().encode('kind: Ruleset\n');
+      const first = await store.bundles.addVersion(aBundle({ tenantId, name: 'a', yaml, createdAt: t0 }));
+      await store.bundles.addVersion(aBundle({ tenantId, name: 'a', createdAt: t0 + 1 }));
+      await store.bundles.addVersion(aBundle({ tenantId, name: 'b', yaml, createdAt: t0 + 2 }));
+      const { revisionHash } = first;
+      expect(await store.bundles.byRevision(tenantId, revisionHash)).toEqual([
+        { name: 'b', version: 1 },
+        { name: 'a', version: 1 },
+      ]);
+      await store.bundles.remove(tenantId, 'b', t0 + 3);
+      expect(await store.bundles.byRevision(tenantId, revisionHash)).toEqual([{ name: 'a', version: 1 }]);
+      expect(await store.bundles.byRevision(uuid(), revisionHash)).toEqual([]);
+    });
+
     it('saves a version after the newest one only: of parallel calls one is saved', async () => {
       const { bundles } = shared.get();
       const [tenantId, name] = [uuid(), 'team'];
