@@ -33,7 +33,8 @@ const list = (name: Operation, query: { [name: string]: string }) =>
 
 async function cursorOf(name: Operation): Promise<string> {
   const { headers, body } = await list(name, {});
-  const cursor = headers['X-Next-Cursor'] ?? (body as { readonly next_cursor?: string | null } | null)?.next_cursor;
+  const cursor =
+    headers['X-Next-Cursor'] ?? (body as { readonly next_cursor?: string | null } | null)?.next_cursor;
   if (cursor === undefined || cursor === null) throw new Error(`${name} has no second page`);
   return cursor;
 }
