@@ -30,6 +30,7 @@ import {
 import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './frames.ts';
 import { link, minimalHealth, storageState } from './health.ts';
 import { hostedComponents } from './hosted/components.ts';
+import { contractChange, oneSided } from './impact.ts';
 import { truncatedField } from './listed.ts';
 import { givenToken } from './operator-tokens.ts';
 import { rule } from './rules.ts';
@@ -99,6 +100,8 @@ export const components: { readonly [name: string]: z.ZodType } = {
   OperatorTokenGiven: givenToken,
   ToolArguments: toolArguments,
   ToolSettings: toolSettings,
+  ContractOfOneSide: oneSided,
+  ContractChange: contractChange,
   AiSettings: aiSettings,
   AiProvider: aiProvider,
   AiMessage: aiMessage,

@@ -16,6 +16,7 @@ import { createDeployments, type Deployments } from './deployments.ts';
 import { createEventExports, type EventExports } from './event-exports.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { createHistories, type Histories } from './history.ts';
+import { createImpacts, type Impacts } from './impact.ts';
 import { createInspector, type Inspector } from './inspection.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createLogins, type Logins } from './logins.ts';
@@ -48,6 +49,7 @@ export interface App {
   readonly histories: Histories;
   readonly statistics: Statistics;
   readonly fleet: Fleet;
+  readonly impacts: Impacts;
   readonly notifications: Notifications;
   readonly people: People;
   readonly runs: Runs;
@@ -69,6 +71,7 @@ export function createApp(ports: AppPorts): App {
   const releases = createReleases({ ...ports, deployments, inspector });
   const rollouts = createRollouts({ ...ports, assembler, releases, inspector });
   const rulings = createRulings(ports);
+  const compositions = createCompositions({ ...ports, assembler, releases, inspector });
   return {
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
@@ -79,7 +82,8 @@ export function createApp(ports: AppPorts): App {
     deployments,
     inspector,
     bundles: createBundles({ ...ports, inspector }),
-    compositions: createCompositions({ ...ports, assembler, releases, inspector }),
+    compositions,
+    impacts: createImpacts({ ...ports, compositions }),
     eventExports: createEventExports(ports),
     channels,
     chatDecisions: createChatDecisions({ ...ports, channels }),
