@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import { hostedApproval } from './approvals.ts';
 import { auditEntry, auditSubjectType } from './audit.ts';
+import { hostedChannel, hostedChannelBody, hostedChannelType, hostedFilters } from './channels.ts';
 import { decisionClass, decisionEvent } from './events.ts';
 import { rulesetDetail, rulesetVersion } from './rulesets.ts';
 import { healthStatus, hostedAgent, runRow, runStatus } from './runs.ts';
@@ -16,6 +17,10 @@ export const hostedComponents: { readonly [name: string]: z.ZodType } = {
   Run: runRow,
   RunStatus: runStatus,
   HostedApproval: hostedApproval,
+  HostedChannel: hostedChannel,
+  HostedChannelFilters: hostedFilters,
+  HostedChannelType: hostedChannelType,
+  HostedChannelRequest: hostedChannelBody,
   AuditEntry: auditEntry,
   AuditSubjectType: auditSubjectType,
 };
