@@ -1,7 +1,6 @@
 // Routes of notification channels in the hosted API's words, and the callback of chat bots that were made through it.
 import { z } from 'zod';
-import { attemptFailures } from '../../domain/delivery.ts';
-import { channelConfig } from '../channels.ts';
+import { attemptFailure, channelConfig } from '../channels.ts';
 import { anyObject, env, instant, line, uuid } from '../fields.ts';
 import { routes } from '../route.ts';
 
@@ -108,7 +107,7 @@ export const hostedChannelRoutes = routes({
       success: z.boolean(),
       status_code: z.number().int().nullable(),
       latency_ms: z.number(),
-      error: z.enum(attemptFailures).nullable(),
+      error: attemptFailure.nullable(),
     }),
     errors: ['forbidden', 'not_found', 'rate_limited', 'validation_failed'],
   },

@@ -1,5 +1,6 @@
 // The schemas of the hosted API that have a name of their own (src/api/components.ts).
 import type { z } from 'zod';
+import { attemptFailure } from '../channels.ts';
 import { hostedApproval } from './approvals.ts';
 import { auditEntry, auditSubjectType } from './audit.ts';
 import { hostedChannel, hostedChannelBody, hostedChannelType, hostedFilters } from './channels.ts';
@@ -17,6 +18,7 @@ export const hostedComponents: { readonly [name: string]: z.ZodType } = {
   Run: runRow,
   RunStatus: runStatus,
   HostedApproval: hostedApproval,
+  AttemptFailure: attemptFailure,
   HostedChannel: hostedChannel,
   HostedChannelFilters: hostedFilters,
   HostedChannelType: hostedChannelType,
