@@ -5,7 +5,7 @@ import { driftStatus, fleetAgent, registration } from './agents.ts';
 import { aiMessage, aiProvider, aiSettings, conversation } from './ai.ts';
 import { approval, askingContract } from './approvals.ts';
 import { message } from './auth.ts';
-import { version as bundleVersion, deployment } from './bundles.ts';
+import { version as bundleVersion, deployment, runningVersion } from './bundles.ts';
 import { channel, channelConfig, channelFilters, channelType, delivery, deliveryStatus } from './channels.ts';
 import { detail as composition, item, updateStrategy } from './compositions.ts';
 import { detail as contract } from './contracts.ts';
@@ -102,6 +102,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   ToolSettings: toolSettings,
   ContractOfOneSide: oneSided,
   ContractChange: contractChange,
+  RunningVersion: runningVersion,
   AiSettings: aiSettings,
   AiProvider: aiProvider,
   AiMessage: aiMessage,

@@ -1,5 +1,6 @@
 // Route of what a deploy would change.
 import { z } from 'zod';
+import { runningVersion } from './bundles.ts';
 import { contractType, env, text, yamlContent } from './fields.ts';
 import { documentBody, routes } from './route.ts';
 
@@ -56,7 +57,7 @@ export const impactRoutes = routes({
         /** They run the proposed document already. */
         running: count,
         unknown: count,
-        versions: z.array(z.object({ policy_version: z.string(), version: count.nullable(), agents: count })),
+        versions: z.array(runningVersion),
       }),
     }),
     errors: ['not_found', 'validation_failed', 'unprocessable', 'overloaded', 'unavailable'],
