@@ -14,6 +14,7 @@ export default mergeConfig(
         'packages/agent/test/package/**',
         'packages/agent/test/mcp/real.test.ts',
         'packages/agent/test/gate/gate.test.ts',
+        'packages/agent/test/integrations.test.ts',
         'test/demo/**',
         'test/fuzz/fuzz.test.ts',
       ],

@@ -3,8 +3,10 @@
 import { BoundedMap } from '../src/concurrency/bounded-map.ts';
 import type { Announcement } from '../src/domain/announcement.ts';
 import type { Approval, Decision } from '../src/domain/approval.ts';
+import { type AuditActor, decisionNote, requestNote, timeoutNote } from '../src/domain/audit.ts';
 import { HubError, notFound } from '../src/domain/error.ts';
 import type { Env } from '../src/domain/ids.ts';
+import { fanOutJob } from '../src/domain/notification-jobs.ts';
 import type { ActorPorts } from './ports.ts';
 import type { ActorContext, Effects, Outcome } from './runtime/define.ts';
 
@@ -52,6 +54,7 @@ export async function request(
   approval: Approval,
   context: Context,
   fingerprint?: string,
+  keyId: string | null = null,
 ): Promise<Outcome<Approval>> {
   const first = await askedBefore(pending, fingerprint, context);
   if (first) return { reply: first };
@@ -61,11 +64,12 @@ export async function request(
       `${maxPending} approvals are pending in '${pending.env}', which is as many as may be. Decide some, or ask again when some have timed out.`,
     );
   }
-  const stored = await context.ports.store.approvals.insert(approval);
+  const note = requestNote(approval, keyId);
+  const stored = await context.ports.store.noting({ note }).approvals.insert(approval);
   if (stored.status !== 'pending') return { reply: stored };
   wait(pending, stored.id, stored.deadline, context);
   if (fingerprint !== undefined) pending.recent.set(fingerprint, stored.id, context.now() + repeatMs);
-  return { reply: stored, ...announcement([stored], context) };
+  return { reply: stored, ...(await announcement([stored], context)) };
 }
 
 /** The pending approval of the same request a moment ago. Once: a third request is another call. */
@@ -87,26 +91,32 @@ export async function decide(
   id: string,
   decision: Decision,
   context: Context,
+  actor?: AuditActor,
 ): Promise<Outcome<Approval>> {
-  const decided = await context.ports.store.approvals.decide(pending.tenantId, id, decision, context.now());
+  const { store } = context.ports;
+  const now = context.now();
+  const asked = await store.approvals.get(pending.tenantId, id);
+  if (!asked) throw notFound('Approval not found.');
+  const note = decisionNote(asked, decision, actor, now);
+  const decided = await store.noting({ note }).approvals.decide(pending.tenantId, id, decision, now);
   if (decided === 'absent') throw notFound('Approval not found.');
   if (decided === 'not_pending') throw new HubError('conflict', 'Approval already decided or timed out.');
   forget(pending, id, context);
-  return { reply: decided, ...announcement([decided], context) };
+  return { reply: decided, ...(await announcement([decided], context)) };
 }
 
 /** For the sweep. True when this call timed it out. */
 export async function expire(pending: Pending, id: string, context: Context): Promise<Outcome<boolean>> {
   const now = context.now();
-  const expired = await context.ports.store.approvals.expire(pending.tenantId, id, now);
+  const expired = await timeOut(pending.tenantId, id, now, context);
   if (expired || (pending.waiting.get(id) ?? now) <= now) forget(pending, id, context);
-  return { reply: expired !== null, ...announcement(expired ? [expired] : [], context) };
+  return { reply: expired !== null, ...(await announcement(expired ? [expired] : [], context)) };
 }
 
 /** For the sweep: what was written and, as far as the store knows, not announced. Safe to repeat. */
 export async function announce(pending: Pending, id: string, context: Context): Promise<Outcome<null>> {
   const stored = await context.ports.store.approvals.get(pending.tenantId, id);
-  return { reply: null, ...announcement(stored ? [stored] : [], context) };
+  return { reply: null, ...(await announcement(stored ? [stored] : [], context)) };
 }
 
 /** Times out all that is due, whichever timer rang; what could not be written is tried again. */
@@ -117,10 +127,7 @@ export async function expireDue(pending: Pending, context: Context): Promise<Eff
     if (deadline <= now) due.push(id);
     if (due.length === atOnce) break;
   }
-  const { store } = context.ports;
-  const results = await Promise.allSettled(
-    due.map((id) => store.approvals.expire(pending.tenantId, id, now)),
-  );
+  const results = await Promise.allSettled(due.map((id) => timeOut(pending.tenantId, id, now, context)));
   const expired: Approval[] = [];
   for (const [i, id] of due.entries()) {
     const result = results[i];
@@ -134,6 +141,19 @@ export async function expireDue(pending: Pending, context: Context): Promise<Eff
   return announcement(expired, context);
 }
 
+/** Times out one that is due: the approval when this call did it, else null. */
+async function timeOut(
+  tenantId: string,
+  id: string,
+  now: number,
+  { ports }: Context,
+): Promise<Approval | null> {
+  const { store, secrets } = ports;
+  const asked = await store.approvals.get(tenantId, id);
+  if (asked?.status !== 'pending') return null;
+  return store.noting({ note: timeoutNote(asked, secrets.uuid()) }).approvals.expire(tenantId, id, now);
+}
+
 function wait(pending: Pending, id: string, deadline: number, context: Context): void {
   pending.waiting.set(id, deadline);
   context.setTimer(timerOf(id), deadline);
@@ -144,13 +164,19 @@ function forget(pending: Pending, id: string, context: Context): void {
   context.clearTimer(timerOf(id));
 }
 
-/** Tells of approvals of one tenant and status, and takes their marks off when that is done. Each is told once, however often this runs. */
-function announcement(approvals: readonly Approval[], { ports }: Context): Effects {
+/**
+ * Tells dashboards, and by a job the notification channels, of approvals of one tenant and status, and takes their marks off when that is
+ * done. Each is told once, however often this runs.
+ */
+async function announcement(approvals: readonly Approval[], context: Context): Promise<Effects> {
   const [first] = approvals;
   if (!first) return {};
   const { tenantId, status } = first;
+  const { ports } = context;
+  const isHeard = await ports.store.channels.anyEnabled(tenantId);
   return {
     announcements: approvals.map(announcementOf),
+    ...(isHeard ? { jobs: approvals.map((approval) => fanOutJob(approval, context.now())) } : {}),
     onSent: () =>
       ports.store.approvals.announced(
         tenantId,

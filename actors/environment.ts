@@ -213,13 +213,14 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: null, announcements, tells: [rest] };
     },
 
-    requestApproval: ({ pending }, { approval, fingerprint }, context) =>
-      request(pending, approval, context, fingerprint),
+    requestApproval: ({ pending }, { approval, fingerprint, keyId }, context) =>
+      request(pending, approval, context, fingerprint, keyId),
     async approvalRead({ pending }, { id }) {
       pending.recent.deleteWhere((known) => known === id);
       return { reply: null };
     },
-    decideApproval: ({ pending }, { id, decision }, context) => decide(pending, id, decision, context),
+    decideApproval: ({ pending }, { id, decision, actor }, context) =>
+      decide(pending, id, decision, context, actor),
     expireApproval: ({ pending }, { id }, context) => expire(pending, id, context),
     announceApproval: ({ pending }, { id }, context) => announce(pending, id, context),
 
@@ -277,6 +278,14 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
 
     async status({ env, roster, current }, request, { ports }) {
       return { reply: roster.status(env, current, request, ports.isGone) };
+    },
+
+    async rollout({ roster }, request, { ports }) {
+      return { reply: roster.rollout(request, ports.isGone) };
+    },
+
+    async streamsByKey({ roster }, _body, { ports }) {
+      return { reply: roster.streamsByKey(ports.isGone) };
     },
 
     async agentStates({ roster, current }, { agents }, { ports }) {

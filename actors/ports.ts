@@ -8,7 +8,7 @@ import type { Store } from '../src/ports/store.ts';
 export interface ActorPorts {
   readonly store: Pick<
     Store,
-    'agents' | 'approvals' | 'bundles' | 'deployments' | 'rules' | 'signing' | 'noting'
+    'agents' | 'approvals' | 'bundles' | 'channels' | 'deployments' | 'rules' | 'signing' | 'noting'
   >;
   readonly secrets: Pick<Secrets, 'uuid' | 'newSigningKey' | 'seal' | 'unseal' | 'sign'>;
   /** True for a node of the cluster that died: its streams are no more. Always false in one process. */

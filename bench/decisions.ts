@@ -62,7 +62,12 @@ export async function decisions(
       const answer = await fetch(`${urls[i % 3]}/api/v1/approvals`, {
         method: 'POST',
         headers: { ...headers, 'Content-Type': 'application/json' },
-        body: JSON.stringify({ tool_name: 'delete_file', message: 'May I?', timeout: 3600 }),
+        body: JSON.stringify({
+          tool_name: 'delete_file',
+          message: 'May I?',
+          timeout: 3600,
+          call_id: randomUUID(),
+        }),
       });
       const body = (await answer.json()) as { readonly id?: string };
       if (answer.status !== 201 || !body.id)

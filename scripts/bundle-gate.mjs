@@ -27,6 +27,13 @@ await build({
           const from = relative(resolve(folder, 'cli'), resolve(resolveDir, path)).replaceAll('\\', '/');
           return { path: from.startsWith('.') ? from : `./${from}`, external: true };
         });
+        // Importing a built-in module as an ES module loads what all of its exports need, streams for instance.
+        one.onResolve({ filter: /^node:/ }, ({ path, kind }) =>
+          kind === 'dynamic-import' ? { path, external: true } : { path, namespace: 'built-in' },
+        );
+        one.onLoad({ filter: /.*/, namespace: 'built-in' }, ({ path }) => ({
+          contents: `module.exports = process.getBuiltinModule('${path}');`,
+        }));
         one.onResolve({ filter: /^yaml$/ }, () => ({ path: 'yaml', namespace: 'left-out' }));
         one.onLoad({ filter: /.*/, namespace: 'left-out' }, () => ({ contents: 'module.exports = {};' }));
       },

@@ -18,10 +18,15 @@ export interface Config extends Omit<Settings, 'version' | 'setupToken'> {
   readonly admin: { readonly email: string; readonly password: string } | null;
   readonly setupToken: string | null;
   readonly newAgentsPerMinute: number;
+  readonly runStaleMs: number;
+  readonly agentStaleMs: number;
   readonly maxAgents: number;
   readonly corsOrigins: readonly string[];
   readonly trustedProxies: readonly string[];
   readonly allowPrivateOutbound: boolean;
+  /** Base addresses of the chat platforms' APIs, without a slash at their ends. */
+  readonly workspaceChatUrl: string;
+  readonly communityChatUrl: string;
   /** `host:port` of private targets that outbound calls may reach all the same. */
   readonly outboundAllow: readonly string[];
   /** Whether GET /api/openapi.json answers without a login or key. */
@@ -161,6 +166,11 @@ export function readConfig(env: Environment = process.env): Config {
   for (const proxy of proxies) {
     if (!isNetwork(proxy)) fail('TRUSTED_PROXIES', `'${proxy}' is neither an address nor a CIDR range`);
   }
+  const url = (name: string): string => {
+    const value = get(name).replace(/\/+$/, '');
+    if (!/^https?:\/\/[^\s/]/.test(value) || !URL.canParse(value)) fail(name, 'must be an http or https URL');
+    return value;
+  };
   const outboundAllow = split(get('OUTBOUND_ALLOW')).map((target) => target.toLowerCase());
   for (const target of outboundAllow) {
     if (!isTarget(target))
@@ -204,10 +214,12 @@ export function readConfig(env: Environment = process.env): Config {
   }
 
   const headers = names('WIRE_AGENT_ID_HEADERS');
+  const secretHeaders = names('CHAT_BOT_SECRET_HEADERS');
   const cookie = get('WIRE_SESSION_COOKIE');
   const signatureHeader = get('WIRE_SIGNATURE_HEADER');
   for (const [name, value] of [
     ...headers.map((header): [string, string] => ['WIRE_AGENT_ID_HEADERS', header]),
+    ...secretHeaders.map((header): [string, string] => ['CHAT_BOT_SECRET_HEADERS', header]),
     ['WIRE_SESSION_COOKIE', cookie],
     ['WIRE_SIGNATURE_HEADER', signatureHeader],
   ] as const) {
@@ -216,6 +228,9 @@ export function readConfig(env: Environment = process.env): Config {
   const keyPrefix = get('WIRE_KEY_PREFIX');
   if (!/^[A-Za-z0-9_-]{1,32}$/.test(keyPrefix))
     fail('WIRE_KEY_PREFIX', 'must be 1 to 32 letters, digits, _ or -');
+  const actionPrefix = get('WIRE_ACTION_PREFIX');
+  if (!/^[A-Za-z0-9-]{1,32}$/.test(actionPrefix))
+    fail('WIRE_ACTION_PREFIX', 'must be 1 to 32 letters, digits or -');
   const encoding = get('WIRE_SIGNATURE_ENCODING').toLowerCase();
   if (encoding !== 'hex' && encoding !== 'base64') fail('WIRE_SIGNATURE_ENCODING', 'must be hex or base64');
 
@@ -235,11 +250,17 @@ export function readConfig(env: Environment = process.env): Config {
     approvalsPerMinute: int('APPROVALS_PER_MINUTE', 1, 1_000_000),
     ingestEventsPerMinute: int('INGEST_EVENTS_PER_MINUTE', 1, 999_999_999),
     newAgentsPerMinute: int('NEW_AGENTS_PER_MINUTE', 1, 100_000_000),
+    runStaleMs: int('RUN_STALE_SECONDS', 1, 31_536_000) * 1000,
+    agentStaleMs: int('AGENT_STALE_SECONDS', 1, 31_536_000) * 1000,
     maxAgents: int('MAX_AGENTS', 1, 100_000_000),
     corsOrigins: cors,
     trustedProxies: proxies,
     allowPrivateOutbound: flag('ALLOW_PRIVATE_OUTBOUND'),
     outboundAllow,
+    chatBotUrl: url('CHAT_BOT_API_URL'),
+    workspaceChatUrl: url('WORKSPACE_CHAT_API_URL'),
+    communityChatUrl: url('COMMUNITY_CHAT_API_URL'),
+    chatBotSecretHeaders: secretHeaders.map((header) => header.toLowerCase()),
     openApiPublic: flag('OPENAPI_PUBLIC'),
     httpServer: httpServer ?? 'auto',
     aiAddresses: {
@@ -258,6 +279,7 @@ export function readConfig(env: Environment = process.env): Config {
       sessionCookie: cookie,
       signatureHeader,
       keyPrefix,
+      actionPrefix,
       apiVersions: names('WIRE_API_VERSIONS'),
       bundleKinds: names('WIRE_BUNDLE_KINDS'),
       rulesetKinds: names('WIRE_RULESET_KINDS'),

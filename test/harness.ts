@@ -9,6 +9,7 @@ import { createJwts } from '../adapters/jose/jwts.ts';
 import { createLocalBroadcast } from '../adapters/local/broadcast.ts';
 import { createLocalJobs } from '../adapters/local/jobs.ts';
 import { createLocalLimits } from '../adapters/local/limits.ts';
+import { createMessengers } from '../adapters/messengers/messengers.ts';
 import { systemClock } from '../adapters/node/clock.ts';
 import { createEvaluator, type EvaluatorOptions } from '../adapters/node/evaluator/evaluator.ts';
 import { createOutbound } from '../adapters/node/outbound/outbound.ts';
@@ -31,6 +32,7 @@ import { handlers as consoleHandlers } from '../src/handlers/console/index.ts';
 import { hostedHandlers } from '../src/handlers/hosted/index.ts';
 import { encodeList } from '../src/http/list.ts';
 import { checkOwnEnvironment } from '../src/http/validate.ts';
+import { workNotifications } from '../src/jobs/notifications.ts';
 import type { Broadcast } from '../src/ports/broadcast.ts';
 import type { Evaluator } from '../src/ports/evaluator.ts';
 import { ManualClock } from './clock.ts';
@@ -103,17 +105,22 @@ const settings: Settings = {
   loginWindowMs: 300_000,
   approvalsPerMinute: 10,
   ingestEventsPerMinute: 6_000_000,
+  runStaleMs: 900_000,
+  agentStaleMs: 900_000,
   wire: {
     agentIdHeaders: ['x-service-agent-id'],
     sessionCookie: 'service_session',
     signatureHeader: 'X-Service-Signature',
     keyPrefix: 'svk_',
+    actionPrefix: 'reeve',
     apiVersions: ['service/v1'],
     bundleKinds: ['ContractBundle'],
     rulesetKinds: ['Ruleset'],
     signatureEncoding: 'hex',
   },
   aiPrices: {},
+  chatBotUrl: 'http://127.0.0.1:9',
+  chatBotSecretHeaders: ['x-chat-bot-secret-token', 'x-telegram-bot-api-secret-token'],
   quotas: { sessionBytes: 1 << 28, sessionKeys: 1_000_000, largeArgsBytes: 1 << 30, largeArgsDays: 90 },
 };
 
@@ -165,7 +172,9 @@ export async function makeHub(
     maxLive: changed.maxAgents ?? 200_000,
   });
   const ports: ActorPorts = { store, secrets, ruleSets, registrar, isGone: () => false };
+  const jobs = createLocalJobs({ table: store.jobs, clock, log: silentLog });
   const actors = createActors<HubKinds, ActorPorts>({
+    jobs,
     definitions: hubKinds,
     ports,
     clock,
@@ -174,8 +183,17 @@ export async function makeHub(
     log: silentLog,
   });
   const evaluator = shared ?? makeEvaluator();
-  const jobs = createLocalJobs({ table: store.jobs, clock, log: silentLog });
+  // Other services are played on loopback; how long they take is real time.
   const outbound = createOutbound({ clock: systemClock, allowPrivate: true, allow: [] });
+  const messengers = createMessengers({
+    workspaceChatUrl: full.chatBotUrl,
+    communityChatUrl: full.chatBotUrl,
+    ...full,
+    ...full.wire,
+    outbound,
+    clock,
+    version: full.version,
+  });
   const appPorts: AppPorts = {
     store,
     actors,
@@ -187,7 +205,6 @@ export async function makeHub(
     requestLimits: limits,
     registrar,
     ruleSets,
-    // Other services are played on loopback; how long they take is real time.
     outbound,
     models: createAiModels(outbound, {
       hosted_a: 'http://localhost:1',
@@ -196,6 +213,7 @@ export async function makeHub(
       local: 'http://localhost:1',
     }),
     jwts: createJwts(),
+    messengers,
     clock,
     secrets,
     log: silentLog,
@@ -215,9 +233,20 @@ export async function makeHub(
         broadcastLagMs: 0,
       }),
       draining: () => false,
+      metrics: async () => ({
+        node: 'n1',
+        startedAt: 0,
+        routes: [],
+        bucketsMs: [1],
+        streams: { agents: 0, dashboards: 0, blocked: 0, ended: {} },
+        queues: { messages: 0, oldestMessageMs: 0, broadcastLagMs: 0, jobs: 0 },
+        eventLoop: { meanMs: 0, p99Ms: 0, maxMs: 0 },
+      }),
     },
   };
-  const hub: Hub = { ...appPorts, app: createApp(appPorts), openApi: () => '{}' };
+  const app = createApp(appPorts);
+  workNotifications(jobs, app);
+  const hub: Hub = { ...appPorts, app, openApi: () => '{}' };
   let told = 0;
   let tenants = 0;
 

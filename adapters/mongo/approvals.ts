@@ -246,6 +246,8 @@ export function mongoApprovals(
         .sort({ createdAt: -1, arrival: -1 });
       return pageOf(found, page, (row) => asSeen(approvalOf(row), now));
     },
+    count: (tenantId, filter, now) =>
+      approvals.countDocuments(fitting(tenantId, filter, now), { maxTimeMS: maxSearchMs }),
     async decide(tenantId, id, decision, now) {
       const outcome = {
         status: decision.approved ? ('approved' as const) : ('denied' as const),
@@ -317,7 +319,7 @@ export function mongoApprovals(
 const searched = ['agentId', 'toolName', 'message', 'contractName', 'decidedBy'] as const;
 
 function fitting(tenantId: string, filter: ApprovalFilter, now: number): Filter<ApprovalRow> {
-  const { env, status, agentId, since, until, search } = filter;
+  const { env, status, agentId, sessionId, since, until, search } = filter;
   const pattern = search && { $regex: literalPattern(search), $options: 'i' };
   const time = {
     ...(since === undefined ? {} : { $gte: since }),
@@ -327,6 +329,7 @@ function fitting(tenantId: string, filter: ApprovalFilter, now: number): Filter<
     tenantId,
     ...(env === null ? {} : { env }),
     ...(agentId === undefined ? {} : { agentId }),
+    ...(sessionId === undefined ? {} : { sessionId }),
     ...(since === undefined && until === undefined ? {} : { createdAt: time }),
     $and: [
       status === undefined ? {} : seenAs(status, now),

@@ -116,6 +116,13 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
       );
       return row === null ? null : new Uint8Array(row.yaml.buffer.subarray(0, row.yaml.position));
     },
+    async byRevision(tenantId, revisionHash) {
+      const found = c.bundles
+        .find({ tenantId, revisionHash, ...living }, { projection: { name: 1, version: 1 } })
+        .sort({ createdAt: -1, version: -1 })
+        .limit(100);
+      return (await found.toArray()).map(({ name, version }) => ({ name, version }));
+    },
     async summaries(tenantId, env, { limit, offset }) {
       const current = await currentOfTenant(c.signing, tenantId);
       const here = env === null ? current : current.filter((d) => d.env === env);

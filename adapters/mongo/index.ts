@@ -12,8 +12,10 @@ import { mongoAiUsage } from './ai-usage.ts';
 import { mongoApprovals } from './approvals.ts';
 import { type AuditCollections, mongoAudit, noteWrite } from './audit.ts';
 import { type BundleCollections, bundleHasVersion, mongoBundles } from './bundles.ts';
+import { mongoChannels } from './channels.ts';
 import { mongoCompositions } from './compositions.ts';
 import { mongoContracts } from './contracts.ts';
+import { mongoDeliveries } from './deliveries.ts';
 import { mongoDeployments } from './deployments.ts';
 import { mongoEvents } from './events.ts';
 import { asHubError, type GuardedStore, guardStore, unavailable } from './failure.ts';
@@ -129,6 +131,8 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     rules: guard.guarded(mongoRules(db.collection('rules'))),
     settings: guard.guarded(mongoSettings(db.collection('settings'))),
     aiUsage: guard.guarded(mongoAiUsage(db.collection('aiUsage'))),
+    channels: guard.guarded(mongoChannels(db.collection('channels'))),
+    deliveries: guard.guarded(mongoDeliveries(db.collection('deliveries'))),
     keyCheck: guard.guarded(mongoSeals(db.collection('seals'))),
   };
   const audit = mongoAudit(chain);

@@ -11,7 +11,10 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
   logins: [{ key: { userId: 1 } }, { key: { expiresAt: 1 } }],
   signIns: [{ key: { userId: 1, lastAt: -1 } }, { key: { lastAt: 1 } }],
   keys: [{ key: { hash: 1 }, unique: true }, { key: { tenantId: 1, createdAt: -1 } }],
-  bundles: [{ key: { tenantId: 1, name: 1, version: -1 }, unique: true }],
+  bundles: [
+    { key: { tenantId: 1, name: 1, version: -1 }, unique: true },
+    { key: { tenantId: 1, revisionHash: 1 } },
+  ],
   deployments: [
     { key: { tenantId: 1, order: -1 } },
     { key: { tenantId: 1, env: 1, order: -1 } },
@@ -68,6 +71,12 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
   auditHeads: [{ key: { tenantId: 1, seq: -1 } }],
   auditIntents: [{ key: { at: 1 } }],
   aiUsage: [{ key: { tenantId: 1, day: 1 } }, { key: { day: 1 } }],
+  channels: [{ key: { tenantId: 1, createdAt: -1 } }, { key: { kind: 1, enabled: 1, createdAt: -1 } }],
+  deliveries: [
+    { key: { tenantId: 1, channelId: 1, createdAt: -1 } },
+    { key: { approvalId: 1 } },
+    { key: { updatedAt: 1 } },
+  ],
   rules: [{ key: { tenantId: 1, priority: 1 }, unique: true }],
 };
 

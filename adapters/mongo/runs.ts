@@ -314,6 +314,18 @@ export function mongoRuns(
         pendingApprovals: pending.get(row._id)?.length ?? 0,
       }));
     },
+
+    async pendingOf(tenantId, agentIds, now) {
+      const found = await approvals
+        .aggregate<{ readonly _id: string; readonly n: number }>([
+          {
+            $match: { tenantId, status: 'pending', deadline: { $gt: now }, agentId: { $in: [...agentIds] } },
+          },
+          { $group: { _id: '$agentId', n: { $sum: 1 } } },
+        ])
+        .toArray();
+      return found.map(({ _id, n }) => [_id, n] as const);
+    },
   };
 }
 

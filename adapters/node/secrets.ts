@@ -1,6 +1,7 @@
 // Randomness, hashes, sealing and Ed25519 with node:crypto and tweetnacl's secretbox. Passwords are in passwords.ts.
 import {
   createHash,
+  createHmac,
   createPrivateKey,
   createPublicKey,
   hkdfSync,
@@ -54,6 +55,7 @@ export function createSecrets(master: string | Uint8Array, passwords: PasswordOp
     uuid: () => randomUUID(),
     token: (bytes) => randomBytes(bytes).toString('base64url'),
     sha256: (input) => digest(input).toString('hex'),
+    hmac: (key, input) => createHmac('sha256', key).update(input).digest('hex'),
     equal: (a, b) => timingSafeEqual(digest(a), digest(b)),
 
     seal(purpose, plain) {

@@ -15,7 +15,7 @@ const seenStatus = `CASE WHEN status = 'pending' AND deadline <= ?3 THEN 'timeou
 const searched = ['agent_id', 'tool_name', 'message', 'contract_name', 'decided_by'];
 
 const fits = `(?2 IS NULL OR env = ?2) AND (?4 IS NULL OR ${seenStatus} = ?4) AND (?5 IS NULL OR agent_id = ?5)
-  AND (?6 IS NULL OR created_at >= ?6)
+  AND (?6 IS NULL OR created_at >= ?6) AND (?11 IS NULL OR session_id = ?11)
   AND (?7 IS NULL OR ${searched.map((name) => `instr(lower(ifnull(${name}, '')), ?7) > 0`).join(' OR ')})`;
 
 /** Behind the place ?8 (time), ?9 (row). */
@@ -45,7 +45,7 @@ export function* listApprovals(
   { limit, offset, after }: ApprovalPageRequest,
   now: number,
 ): Steps<Page<Approval>> {
-  const { env, status = null, agentId = null, since = null, until = null, search } = filter;
+  const { env, status = null, agentId = null, sessionId = null, since = null, until = null, search } = filter;
   const needle = search === undefined ? null : lowered(search);
   const start = until === null ? newest : { ...newest, createdAt: Math.floor(until) };
   let place: Place = after === undefined ? start : before(start, placeOf(db, tenantId, after));
@@ -63,6 +63,7 @@ export function* listApprovals(
       place.createdAt,
       place.row,
       atOnce,
+      sessionId,
     ]);
     for (const [row, , match] of rows) {
       if (match !== 1 || skip-- > 0) continue;
@@ -77,6 +78,17 @@ export function* listApprovals(
   }
   const found = { row: `${select} WHERE rowid = ?`, read: (row: Row) => asSeen(read(row), now) };
   return db.snapshot(() => rowsOf(db, names, limit, found));
+}
+
+/** How many a list holds. One look at each of the tenant's approvals, none of which is read whole. */
+export function countApprovals(db: Database, tenantId: string, filter: ApprovalFilter, now: number): number {
+  const { env, status = null, agentId = null, sessionId = null, since = null, until = null, search } = filter;
+  const needle = search === undefined ? null : lowered(search);
+  const last = until === null ? newest.createdAt : Math.floor(until);
+  const sql = `SELECT count(*) FROM approvals WHERE tenant_id = ?1 AND created_at <= ?8 AND ${fits}
+    AND ?9 IS NULL AND ?10 IS NULL`;
+  const row = db.get(sql, [tenantId, env, now, status, agentId, since, needle, last, null, null, sessionId]);
+  return Number(row?.[0] ?? 0);
 }
 
 function placeOf(

@@ -3,7 +3,7 @@ import { type Approval, largeArgs, maxInlineArgs } from '../../src/domain/approv
 import type { Env } from '../../src/domain/ids.ts';
 import type { JsonObject } from '../../src/domain/library.ts';
 import type { ApprovalPlace, ApprovalStore } from '../../src/ports/approvals.ts';
-import { listApprovals } from './approvals-list.ts';
+import { countApprovals, listApprovals } from './approvals-list.ts';
 import type { Database, Row } from './database.ts';
 import { diskFull } from './failure.ts';
 import type { Sync } from './sync.ts';
@@ -94,6 +94,7 @@ export function approvalStore(db: Database, mayGrow: () => boolean): Sync<Approv
       ),
     list: (tenantId, filter, page, now) =>
       listApprovals(db, { select, read: approvals.read }, tenantId, filter, page, now),
+    count: (tenantId, filter, now) => countApprovals(db, tenantId, filter, now),
     decide(tenantId, id, decision, now) {
       const row = db.get(
         `UPDATE approvals SET status = ?, decided_by = ?, decided_at = ?, decision_reason = ?, decided_via = ?,

@@ -84,6 +84,14 @@ export function bundleStore(db: Database): Sync<BundleStore> {
       );
       return row ? new Uint8Array(row[0] as Uint8Array) : null;
     },
+    byRevision: (tenantId, revisionHash) =>
+      db
+        .all(
+          `SELECT name, version FROM bundles WHERE tenant_id = ? AND revision_hash = ? AND deleted_at IS NULL
+             ORDER BY created_at DESC, rowid DESC LIMIT 100`,
+          [tenantId, revisionHash],
+        )
+        .map(([name, version]) => ({ name: givenText(String(name)), version: Number(version) })),
     summaries(tenantId, env, { limit, offset }) {
       const rows = db.all(`${summariesOf} LIMIT ? OFFSET ?`, [tenantId, env, limit + 1, offset]);
       const items = rows.slice(0, limit).map(

@@ -142,6 +142,15 @@ export function runStore(db: Database): Sync<RunStore> {
             pendingApprovals: Number(pending),
           })),
       ),
+    pendingOf: (tenantId, agentIds, now) =>
+      agentIds.flatMap((agentId) => {
+        const [count] = db.get(
+          `SELECT count(*) FROM approvals
+             WHERE tenant_id = ? AND agent_id = ? AND status = 'pending' AND deadline > ?`,
+          [tenantId, agentId, now],
+        ) ?? [0];
+        return Number(count) > 0 ? [[agentId, Number(count)] as const] : [];
+      }),
   };
 }
 

@@ -11,6 +11,7 @@ CREATE TABLE runs (
 CREATE INDEX runs_newest ON runs (tenant_id, last_at DESC, agent, session);
 CREATE INDEX runs_of_agent ON runs (tenant_id, agent, last_at DESC);
 CREATE INDEX runs_of_session ON runs (tenant_id, session);
+CREATE INDEX bundles_revision ON bundles (tenant_id, revision_hash);
 CREATE TRIGGER approval_of_run_added AFTER INSERT ON approvals WHEN NEW.session_id IS NOT NULL BEGIN
   INSERT INTO runs (tenant_id, agent, session, env, standing, started_at, last_at, received_at, sample)
     VALUES (NEW.tenant_id, NEW.agent_id, NEW.session_id, NEW.env, 'open', NEW.created_at, NEW.created_at, NEW.created_at, 0)

@@ -3,6 +3,7 @@ import { HubError } from '../../src/domain/error.ts';
 import type { Database } from './database.ts';
 import { aiUsage } from './schema-ai.ts';
 import { auditTables } from './schema-audit.ts';
+import { channels } from './schema-channels.ts';
 import { eventMarks, eventUsage } from './schema-events.ts';
 import { runTables } from './schema-runs.ts';
 
@@ -279,6 +280,7 @@ const migrations: readonly string[] = [
   runTables,
   eventUsage,
   aiUsage,
+  channels,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

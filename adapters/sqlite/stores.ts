@@ -5,12 +5,14 @@ import { approvalStore } from './approvals.ts';
 import { auditStore } from './audit.ts';
 import { bundleStore } from './bundles.ts';
 import type { CallIndex } from './calls.ts';
+import { channelStore } from './channels.ts';
 import { compositionStore } from './compositions.ts';
 import { contractStore } from './contracts.ts';
 import type { Database } from './database.ts';
+import { deliveryStore } from './deliveries.ts';
 import { deploymentStore } from './deployments.ts';
 import { arrivals, newestOf, newestSeq } from './events-arrival.ts';
-import { counts, facets, histogram } from './events-count.ts';
+import { countReceived, counts, facets, histogram } from './events-count.ts';
 import { eventWriter } from './events-ingest.ts';
 import { eventOf, eventSearch } from './events-search.ts';
 import { jobTable } from './jobs.ts';
@@ -52,6 +54,7 @@ export function storesOf(
       facets: (tenantId, filter, limit) => facets(db, tenantId, filter, limit),
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
       counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
+      countReceived: (tenantId, before) => countReceived(db, tenantId, before),
       arrivals: (tenantId, after, limit) => arrivals(db, tenantId, after, limit),
       newestSeq: () => newestSeq(db),
       newestOf: (tenantId, agentIds) => newestOf(db, tenantId, agentIds),
@@ -63,6 +66,8 @@ export function storesOf(
     rules: ruleStore(db),
     settings: settingsStore(db),
     aiUsage: aiUsageStore(db),
+    channels: channelStore(db),
+    deliveries: deliveryStore(db),
     values: valueStore(db, mayGrow),
     keyCheck: sealStore(db),
     jobs: jobTable(db),
@@ -129,6 +134,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     versions: 'read',
     yaml: 'read',
     summaries: 'read',
+    byRevision: 'read',
     remove: 'write',
   },
   deployments: {
@@ -140,6 +146,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     current: 'read',
     currentOf: 'read',
     currentAll: 'read',
+    get: 'read',
     list: 'read',
   },
   events: {
@@ -152,10 +159,11 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     newestOf: 'read',
     histogram: 'read',
     counts: 'read',
+    countReceived: 'read',
     purge: 'write',
     removeSample: 'write',
   },
-  runs: { list: 'read', get: 'read', recent: 'read' },
+  runs: { list: 'read', get: 'read', recent: 'read', pendingOf: 'read' },
   usage: { toolsOf: 'read', fleet: 'read', contracts: 'read', spanOf: 'read', versionsAt: 'read' },
   approvals: {
     keepArgs: 'write',
@@ -163,6 +171,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     dropLargeArgs: 'write',
     insert: 'write',
     getWhole: 'read',
+    count: 'read',
     get: 'read',
     list: 'read',
     decide: 'write',
@@ -194,6 +203,28 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   rules: { list: 'read', create: 'write', update: 'write', remove: 'write' },
   settings: { get: 'read', put: 'write', remove: 'write' },
   aiUsage: { add: 'write', days: 'read', forget: 'write' },
+  channels: {
+    insert: 'write',
+    list: 'read',
+    get: 'read',
+    byId: 'read',
+    enabled: 'read',
+    anyEnabled: 'read',
+    enabledOfKind: 'read',
+    update: 'write',
+    disable: 'write',
+    tested: 'write',
+    remove: 'write',
+  },
+  deliveries: {
+    add: 'write',
+    get: 'read',
+    replace: 'write',
+    ofApproval: 'read',
+    list: 'read',
+    removeOfChannel: 'write',
+    forget: 'write',
+  },
   values: {
     get: 'read',
     getMany: 'read',

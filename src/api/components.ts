@@ -6,6 +6,7 @@ import { aiMessage, aiProvider, aiSettings, conversation } from './ai.ts';
 import { approval, askingContract } from './approvals.ts';
 import { message } from './auth.ts';
 import { version as bundleVersion, deployment } from './bundles.ts';
+import { channel, channelConfig, channelFilters, channelType, delivery, deliveryStatus } from './channels.ts';
 import { detail as composition, item, updateStrategy } from './compositions.ts';
 import { detail as contract } from './contracts.ts';
 import { timeWindow } from './coverage.ts';
@@ -27,11 +28,12 @@ import {
   yamlDocument,
 } from './fields.ts';
 import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './frames.ts';
-import { link, storageState } from './health.ts';
+import { link, minimalHealth, storageState } from './health.ts';
 import { hostedComponents } from './hosted/components.ts';
 import { truncatedField } from './listed.ts';
 import { givenToken } from './operator-tokens.ts';
 import { rule } from './rules.ts';
+import * as sessions from './sessions.ts';
 import { toolArguments, toolSettings } from './settings.ts';
 import { keySuccession } from './signature.ts';
 import { user } from './users.ts';
@@ -51,6 +53,15 @@ export const components: { readonly [name: string]: z.ZodType } = {
   Uuid: uuid,
   Instant: instant,
   JsonObject: anyObject,
+  Health: minimalHealth,
+  SessionBatch: sessions.sessionBatch,
+  SessionBatchValues: sessions.sessionBatchReply,
+  SessionValue: sessions.sessionReply,
+  SessionWrite: sessions.sessionWrite,
+  SessionWritten: sessions.sessionWritten,
+  SessionIncrement: sessions.sessionIncrement,
+  SessionCount: sessions.sessionCount,
+  SessionRemoved: sessions.sessionRemoved,
   Mode: mode,
   Truncated: truncatedField,
   Message: message,
@@ -92,6 +103,12 @@ export const components: { readonly [name: string]: z.ZodType } = {
   AiProvider: aiProvider,
   AiMessage: aiMessage,
   AiConversation: conversation,
+  NotificationChannel: channel,
+  ChannelType: channelType,
+  ChannelConfig: channelConfig,
+  ChannelFilters: channelFilters,
+  Delivery: delivery,
+  DeliveryStatus: deliveryStatus,
   StorageState: storageState,
   StoreConnection: link,
   ...hostedComponents,

@@ -8,6 +8,8 @@ const status = z.enum(['ok', 'degraded']);
 export const storageState = z.enum(storageStates);
 export const link = z.object({ connected: z.boolean(), latency_ms: z.number().nullable() });
 
+export const minimalHealth = z.object({ status, bootstrap_complete: z.boolean() });
+
 export const healthRoutes = routes({
   health: {
     method: 'GET',
@@ -17,7 +19,7 @@ export const healthRoutes = routes({
     summary:
       'Minimal health: 200 always, degraded when the key-value store does not answer or writes are refused',
     status: 200,
-    reply: z.object({ status, bootstrap_complete: z.boolean() }),
+    reply: minimalHealth,
     errors: [],
     limit: 'none',
   },
@@ -84,6 +86,48 @@ export const healthRoutes = routes({
         ),
       }),
       broadcast: z.object({ lag_ms: z.number() }),
+    }),
+    errors: ['unavailable'],
+  },
+  healthMetrics: {
+    method: 'GET',
+    path: '/api/v1/health/metrics',
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'health',
+    summary:
+      'What the answering node has done since its start: requests and times by route, streams, queues, event loop',
+    status: 200,
+    reply: z.object({
+      node: z.string(),
+      started_at: instant,
+      /** Upper bounds of `buckets`, milliseconds; the last bucket is open. */
+      buckets_ms: z.array(z.number()),
+      routes: z.array(
+        z.object({
+          /** Method and path as declared; `unmatched` for all that no route fits. */
+          route: z.string(),
+          requests: z.number().int(),
+          statuses: z.record(z.string(), z.number().int()),
+          buckets: z.array(z.number().int()),
+          sum_ms: z.number(),
+          bytes: z.number().int(),
+        }),
+      ),
+      streams: z.object({
+        agents: z.number().int(),
+        dashboards: z.number().int(),
+        blocked: z.number().int(),
+        ended: z.record(z.string(), z.number().int()),
+      }),
+      queues: z.object({
+        messages: z.number().int(),
+        oldest_message_ms: z.number(),
+        broadcast_lag_ms: z.number(),
+        jobs: z.number().int(),
+      }),
+      /** How late it was in the last one to two minutes. */
+      event_loop: z.object({ mean_ms: z.number(), p99_ms: z.number(), max_ms: z.number() }),
     }),
     errors: ['unavailable'],
   },

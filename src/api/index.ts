@@ -4,6 +4,8 @@ import { aiRoutes } from './ai.ts';
 import { approvalRoutes } from './approvals.ts';
 import { authRoutes } from './auth.ts';
 import { bundleRoutes } from './bundles.ts';
+import { callbackRoutes } from './callbacks.ts';
+import { channelRoutes } from './channels.ts';
 import { compositionRoutes } from './compositions.ts';
 import { contractRoutes } from './contracts.ts';
 import { coverageRoutes } from './coverage.ts';
@@ -43,6 +45,8 @@ export const api = routes({
   ...settingRoutes,
   ...overviewRoutes,
   ...aiRoutes,
+  ...channelRoutes,
+  ...callbackRoutes,
   ...streamRoutes,
 });
 

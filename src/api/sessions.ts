@@ -10,6 +10,16 @@ const params = z.object({ key });
 /** Bytes of a value as UTF-8. */
 export const maxValue = 1_048_576;
 
+export const sessionBatch = z.object({ keys: z.array(key).max(100) });
+export const sessionBatchReply = z.object({ values: z.record(z.string(), z.string().nullable()) });
+export const sessionReply = z.object({ value: z.string().nullable() });
+/** Bounded in bytes by the handler. */
+export const sessionWrite = z.object({ value: text(6 * maxValue) });
+export const sessionWritten = z.object({ value: z.string() });
+export const sessionIncrement = z.object({ amount: z.number().default(1) });
+export const sessionCount = z.object({ value: z.number() });
+export const sessionRemoved = z.object({ value: z.null() });
+
 export const sessionRoutes = routes({
   readSessions: {
     method: 'POST',
@@ -17,10 +27,10 @@ export const sessionRoutes = routes({
     auth: ['key'],
     tag: 'sessions',
     summary: 'Read up to 100 values of at most 4 MiB together; null for what does not exist',
-    body: z.object({ keys: z.array(key).max(100) }),
+    body: sessionBatch,
     reads: true,
     status: 200,
-    reply: z.object({ values: z.record(z.string(), z.string().nullable()) }),
+    reply: sessionBatchReply,
     errors: ['response_too_large', 'validation_failed'],
   },
   getSession: {
@@ -31,7 +41,7 @@ export const sessionRoutes = routes({
     summary: 'Read a value; the key may hold slashes',
     params,
     status: 200,
-    reply: z.object({ value: z.string().nullable() }),
+    reply: sessionReply,
     errors: ['not_found', 'validation_failed'],
   },
   setSession: {
@@ -41,12 +51,11 @@ export const sessionRoutes = routes({
     tag: 'sessions',
     summary: 'Write a value of at most 1 MiB; it expires 7 days after its last write',
     params,
-    /** Bounded in bytes by the handler. */
-    body: z.object({ value: text(6 * maxValue) }),
+    body: sessionWrite,
     // JSON writes a byte with up to six: every value that may be stored can be sent.
     bodyLimit: 6 * maxValue + 1024,
     status: 200,
-    reply: z.object({ value: z.string() }),
+    reply: sessionWritten,
     errors: ['payload_too_large', 'quota_exceeded', 'validation_failed', 'disk_full'],
   },
   incrementSession: {
@@ -56,10 +65,10 @@ export const sessionRoutes = routes({
     tag: 'sessions',
     summary: 'Add to a number in one atomic step; a missing value counts from 0',
     params,
-    body: z.object({ amount: z.number().default(1) }),
+    body: sessionIncrement,
     optionalBody: true,
     status: 200,
-    reply: z.object({ value: z.number() }),
+    reply: sessionCount,
     errors: ['conflict', 'quota_exceeded', 'validation_failed'],
   },
   deleteSession: {
@@ -70,7 +79,7 @@ export const sessionRoutes = routes({
     summary: 'Remove a value, whether or not it exists',
     params,
     status: 200,
-    reply: z.object({ value: z.null() }),
+    reply: sessionRemoved,
     errors: ['validation_failed'],
   },
 });

@@ -47,6 +47,13 @@ export interface FleetPage {
 }
 
 export interface Fleet {
+  /** Null for an agent that is not registered. */
+  get(tenantId: string, agentId: string): Promise<Omit<FleetAgent, 'version'> | null>;
+  /** Those of these that are registered and were seen, in their order. */
+  ofRegistrations(
+    tenantId: string,
+    registrations: readonly RegistrationSummary[],
+  ): Promise<readonly Omit<FleetAgent, 'version'>[]>;
   list(principal: Principal, query: FleetQuery): Promise<FleetPage>;
 }
 
@@ -119,6 +126,15 @@ export function createFleet({
   }
 
   return {
+    async get(tenantId, agentId) {
+      const registration = await store.agents.get(tenantId, agentId);
+      if (!registration || registration.retiredAt !== null) return null;
+      const [found] = await describe(tenantId, [registration], null);
+      return found ?? null;
+    },
+
+    ofRegistrations: (tenantId, registrations) => describe(tenantId, registrations, null),
+
     async list(principal, query) {
       requireRole(principal, 'viewer');
       const { tenantId } = principal;

@@ -7,6 +7,8 @@ import { type AssignmentRules, createAssignmentRules } from './assignment-rules.
 import { type Assistant, createAssistant } from './assistant.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { type Bundles, createBundles } from './bundles.ts';
+import { type Channels, createChannels } from './channels.ts';
+import { type ChatDecisions, createChatDecisions } from './chat-decisions.ts';
 import { type Compositions, createCompositions } from './compositions.ts';
 import { type Contracts, createContracts } from './contracts.ts';
 import { type Coverage, createCoverage } from './coverage.ts';
@@ -17,6 +19,7 @@ import { createHistories, type Histories } from './history.ts';
 import { createInspector, type Inspector } from './inspection.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createLogins, type Logins } from './logins.ts';
+import { createNotifications, type Notifications } from './notifications.ts';
 import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
@@ -24,6 +27,7 @@ import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
 import { createRulesets, type Rulesets } from './rulesets.ts';
 import { createRulings } from './rulings.ts';
+import { createRuns, type Runs } from './runs.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
 import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
@@ -35,6 +39,8 @@ export interface App {
   readonly rulesets: Rulesets;
   readonly auditLog: AuditLog;
   readonly bundles: Bundles;
+  readonly channels: Channels;
+  readonly chatDecisions: ChatDecisions;
   readonly compositions: Compositions;
   readonly contracts: Contracts;
   readonly coverage: Coverage;
@@ -42,7 +48,9 @@ export interface App {
   readonly histories: Histories;
   readonly statistics: Statistics;
   readonly fleet: Fleet;
+  readonly notifications: Notifications;
   readonly people: People;
+  readonly runs: Runs;
   readonly keys: Keys;
   readonly operatorTokens: OwnTokens;
   readonly inspector: Inspector;
@@ -56,6 +64,7 @@ export function createApp(ports: AppPorts): App {
   const inspector = createInspector(ports);
   const access = createAiAccess(ports);
   const deployments = createDeployments({ ...ports, inspector });
+  const channels = createChannels(ports);
   const assembler = createAssembler(ports);
   const releases = createReleases({ ...ports, deployments, inspector });
   const rollouts = createRollouts({ ...ports, assembler, releases, inspector });
@@ -72,9 +81,13 @@ export function createApp(ports: AppPorts): App {
     bundles: createBundles({ ...ports, inspector }),
     compositions: createCompositions({ ...ports, assembler, releases, inspector }),
     eventExports: createEventExports(ports),
+    channels,
+    chatDecisions: createChatDecisions({ ...ports, channels }),
+    notifications: createNotifications({ ...ports, channels }),
     contracts: createContracts({ ...ports, rollouts }),
     fleet: createFleet(ports),
     people: createPeople(ports),
+    runs: createRuns({ ...ports, fleet: createFleet(ports) }),
     auditLog: createAuditLog(ports),
     rulesets: createRulesets({ ...ports, inspector, deployments }),
     keys: createKeys(ports),

@@ -13,6 +13,7 @@ import type { Jobs } from '../ports/jobs.ts';
 import type { Jwts } from '../ports/jwt.ts';
 import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
+import type { Messengers } from '../ports/messengers.ts';
 import type { NodeHealth } from '../ports/node-health.ts';
 import type { Outbound } from '../ports/outbound.ts';
 import type { Secrets } from '../ports/secrets.ts';
@@ -35,7 +36,14 @@ export interface Settings {
   readonly approvalsPerMinute: number;
   /** Of a tenant's environment. */
   readonly ingestEventsPerMinute: number;
+  /** Milliseconds without activity after which an open run, or an agent, is stale. */
+  readonly runStaleMs: number;
+  readonly agentStaleMs: number;
   readonly wire: VendorNames;
+  /** Base address of the API of bot chats. */
+  readonly chatBotUrl: string;
+  /** Lower-case header names in which a bot chat may present its secret. */
+  readonly chatBotSecretHeaders: readonly string[];
   readonly quotas: Quotas;
   /** What models cost, where the provider does not say it. */
   readonly aiPrices: AiPrices;
@@ -65,6 +73,7 @@ export interface AppPorts {
   /** Every call to another service. */
   readonly outbound: Outbound;
   readonly jwts: Jwts;
+  readonly messengers: Messengers;
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly log: Log;

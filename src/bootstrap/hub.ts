@@ -4,10 +4,12 @@ import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
 import { createAiModels } from '../../adapters/ai/index.ts';
 import { createJwts } from '../../adapters/jose/jwts.ts';
+import { createMessengers } from '../../adapters/messengers/messengers.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { maxConnections } from '../../adapters/node/descriptors.ts';
 import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
 import { createLog } from '../../adapters/node/log.ts';
+import { watchLoopDelay } from '../../adapters/node/loop-delay.ts';
 import { masterSecret } from '../../adapters/node/master.ts';
 import { createOutbound } from '../../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
@@ -35,6 +37,7 @@ import { bind, createPipeline } from '../http/pipeline.ts';
 import type { Server } from '../http/server.ts';
 import { createStaticFiles } from '../http/static-files.ts';
 import { startHousekeeping } from '../jobs/housekeeping.ts';
+import { workNotifications } from '../jobs/notifications.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
 import { version } from '../version.ts';
@@ -42,6 +45,7 @@ import { openCluster } from './cluster.ts';
 import { openEmbedded } from './embedded.ts';
 import { bootstrapFromEnvironment, printedSetupToken } from './first-admin.ts';
 import { checkMaster } from './master.ts';
+import { nodeMetrics } from './node-metrics.ts';
 import { chooseServer } from './server.ts';
 import { createWorkers } from './workers.ts';
 
@@ -113,6 +117,16 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const openApi = openApiFor(config);
   let draining = false;
   const reach = async (ping: () => Promise<number>): Promise<number | null> => ping().catch(() => null);
+  const requests = createMetrics();
+  const delay = watchLoopDelay(clock);
+  const sources = {
+    startedAt: clock.now(),
+    requests,
+    live: () => live,
+    jobs,
+    cluster: () => parts.cluster(),
+    delay,
+  };
   const health: NodeHealth = {
     store: () => reach(() => store.ping()),
     keyValue: () => reach(() => parts.keyValue()),
@@ -121,6 +135,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     connectedAgents: () => parts.connectedAgents(),
     cluster: () => parts.cluster(),
     draining: () => draining,
+    metrics: () => nodeMetrics(sources),
   };
   const outbound = createOutbound({
     clock,
@@ -141,13 +156,15 @@ export async function startHub(config: Config): Promise<RunningHub> {
     outbound,
     models: createAiModels(outbound, config.aiAddresses),
     jwts: createJwts(),
+    messengers: createMessengers({ ...config, ...config.wire, outbound, clock, version }),
     clock,
     secrets,
     log,
     health,
     settings: { ...config, version, setupToken },
   };
-  const hub: Hub = { ...ports, app: createApp(ports), openApi: () => openApi };
+  const app = createApp(ports);
+  const hub: Hub = { ...ports, app, openApi: () => openApi };
   const streams = streamHandlers(hub, parts.node);
   const callers = createCallers({
     keys: store.keys,
@@ -205,7 +222,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     live,
     streams,
     cors: createCors(config.baseUrl, config.corsOrigins, config.wire.agentIdHeaders),
-    metrics: createMetrics(),
+    metrics: requests,
     secrets,
     clock,
     log,
@@ -215,6 +232,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     openApiPublic: config.openApiPublic,
     files: createStaticFiles(readStaticFolder(consoleFolder)),
   });
+  workNotifications(jobs, app);
   const house = startHousekeeping(jobs, {
     store,
     clock,
@@ -234,6 +252,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     await parts.stopActors();
     await jobs.close();
     workers.stop();
+    delay.stop();
     await callers.close();
     await evaluator.close();
     server?.close();

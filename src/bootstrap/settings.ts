@@ -55,6 +55,16 @@ export const settings: readonly Setting[] = [
     'Agents that one API key may bring in a minute; above it agents are served but not registered',
   ),
   setting(
+    'RUN_STALE_SECONDS',
+    '900',
+    'A run that is open and has had no activity for so long is shown as stale',
+  ),
+  setting(
+    'AGENT_STALE_SECONDS',
+    '900',
+    'An agent without a stream that was not heard of for so long is shown as stale',
+  ),
+  setting(
     'MAX_AGENTS',
     '200000',
     'Agents of a tenant that are registered; those idle for 7 days without an assignment do not count',
@@ -74,6 +84,14 @@ export const settings: readonly Setting[] = [
     'OUTBOUND_ALLOW',
     '',
     'Private targets that outbound calls may reach all the same, http too: host:port, comma separated',
+  ),
+  setting('CHAT_BOT_API_URL', 'https://api.telegram.org', 'API of bot chats'),
+  setting('WORKSPACE_CHAT_API_URL', 'https://slack.com/api', 'API of workspace chats'),
+  setting('COMMUNITY_CHAT_API_URL', 'https://discord.com/api/v10', 'API of community chats'),
+  setting(
+    'CHAT_BOT_SECRET_HEADERS',
+    'X-Chat-Bot-Secret-Token,X-Telegram-Bot-Api-Secret-Token',
+    'Header names in which a bot chat may present the secret of its callbacks, comma separated',
   ),
   setting(
     'AI_HOSTED_A_URL',
@@ -140,6 +158,7 @@ export const settings: readonly Setting[] = [
   setting('WIRE_SESSION_COOKIE', 'service_session', 'Name of the session cookie'),
   setting('WIRE_SIGNATURE_HEADER', 'X-Service-Signature', 'Header that signs outbound webhooks'),
   setting('WIRE_KEY_PREFIX', 'svk_', 'What API keys begin with'),
+  setting('WIRE_ACTION_PREFIX', 'reeve', 'What the ids of buttons in chats begin with'),
   setting(
     'WIRE_API_VERSIONS',
     'service/v1',

@@ -1,5 +1,6 @@
 // The audit chain: what people, keys, agents and the hub did, one entry after the other for each tenant, each link bound to the one before by a
 // digest. Here: what an entry says, the texts that are hashed and signed, and which answers of a store mean that nothing was changed. Pure.
+import type { Approval, Decision } from './approval.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { JsonObject } from './library.ts';
 import { actorName, type Principal } from './principal.ts';
@@ -195,3 +196,52 @@ export function withAnswer(
   const told = Object.entries(fromAnswer).map(([detail, field]) => [detail, fields[field] ?? null]);
   return { ...note, details: { ...note.details, ...Object.fromEntries(told) } };
 }
+
+const ofApproval = (approval: Approval) => ({
+  tenantId: approval.tenantId,
+  subject: { id: approval.id, name: approval.toolName.slice(0, 128) },
+  agentId: approval.agentId,
+  sessionId: approval.sessionId,
+});
+
+/** An approval that was asked for. Its id is the note's: a repeat is recorded once. */
+export const requestNote = (approval: Approval, keyId: string | null): AuditNote => ({
+  ...ofApproval(approval),
+  id: approval.id,
+  at: approval.createdAt,
+  actor: { type: 'agent', id: approval.agentId, display: approval.agentId },
+  action: 'approval.created',
+  summary: `Agent ${approval.agentId} asks to call ${approval.toolName}.`,
+  details: {
+    env: approval.env,
+    rule: approval.contractName,
+    timeout_seconds: approval.timeoutSeconds,
+    key_id: keyId,
+  },
+});
+
+/** @param now when it is decided */
+export const decisionNote = (
+  approval: Approval,
+  decision: Decision,
+  actor: AuditActor | undefined,
+  now: number,
+): AuditNote => ({
+  ...ofApproval(approval),
+  id: decision.id,
+  at: now,
+  actor: actor ?? { type: 'operator', id: decision.decidedBy, display: decision.decidedBy },
+  action: decision.approved ? 'approval.approved' : 'approval.rejected',
+  summary: `${decision.decidedBy} ${decision.approved ? 'approved' : 'rejected'} a call of ${approval.toolName}.`,
+  details: { env: approval.env, decided_via: decision.decidedVia, reason: decision.reason },
+});
+
+export const timeoutNote = (approval: Approval, id: string): AuditNote => ({
+  ...ofApproval(approval),
+  id,
+  at: approval.deadline,
+  actor: { type: 'system', id: 'expiry', display: 'system:expiry' },
+  action: 'approval.timed_out',
+  summary: `Nobody decided on a call of ${approval.toolName} in time.`,
+  details: { env: approval.env, timeout_seconds: approval.timeoutSeconds },
+});

@@ -73,6 +73,8 @@ export interface ErrorDetail {
   readonly retryAfter?: number;
   /** For `method_not_allowed`: the methods the path has. */
   readonly allow?: readonly string[];
+  /** Further members of a problem document. */
+  readonly members?: { readonly [name: string]: unknown };
   /** The finer word for the code. */
   readonly reason?: ErrorReason;
 }

@@ -50,6 +50,8 @@ export const limitNames = {
   requestsOf: (caller: LimitedCaller) => nameOf('requests', caller),
   streamsOf: (caller: LimitedCaller) => nameOf('streams', caller),
   failedSignIns: (network: string) => `failed-sign-ins:${network}`,
+  channelTests: (channelId: string) => `channel-tests:${channelId}`,
+  callbacks: (channelId: string) => `callbacks:${channelId}`,
   login: (network: string) => `login:${network}`,
   /** @param emailHash of the lower-cased e-mail, whether or not it is known */
   loginOfEmail: (emailHash: string) => `login-email:${emailHash}`,

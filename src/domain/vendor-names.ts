@@ -6,6 +6,8 @@ export interface VendorNames {
   readonly sessionCookie: string;
   readonly signatureHeader: string;
   readonly keyPrefix: string;
+  /** What the ids of buttons in chats begin with. */
+  readonly actionPrefix: string;
   /** Accepted apiVersions; the first is emitted. */
   readonly apiVersions: readonly string[];
   readonly bundleKinds: readonly string[];

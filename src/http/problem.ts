@@ -97,6 +97,7 @@ function documentOf(error: unknown, requestId: string): ProblemDocument {
     status,
     detail: known?.message ?? String(body.detail),
     code: known?.detail.reason ?? body.code,
+    ...known?.detail.members,
     ...(errors && errors.length > 0 ? { errors } : {}),
     ...(body.problems ? { problems: body.problems } : {}),
     request_id: requestId,

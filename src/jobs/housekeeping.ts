@@ -1,6 +1,7 @@
 // What the hub clears away by itself, as jobs: expired logins and values, agents not seen for long, large arguments
 // of old approvals, and what a purge left. Any node may do it.
 import { dayOf } from '../domain/ai.ts';
+import { keptDeliveriesMs } from '../domain/delivery.ts';
 import { familiarMs } from '../domain/tenant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { JobHandler, Jobs } from '../ports/jobs.ts';
@@ -8,7 +9,10 @@ import type { Log } from '../ports/log.ts';
 import type { Store } from '../ports/store.ts';
 import { workPurges } from './purge.ts';
 
-type Kept = Pick<Store, 'logins' | 'values' | 'agents' | 'events' | 'approvals' | 'audit' | 'aiUsage'>;
+type Kept = Pick<
+  Store,
+  'logins' | 'values' | 'agents' | 'events' | 'approvals' | 'audit' | 'aiUsage' | 'deliveries'
+>;
 
 export interface HousekeepingParts {
   readonly store: Kept;
@@ -42,7 +46,7 @@ const attempts = 5;
 const aiUsageDays = 366;
 
 const dutiesOf = (
-  { logins, values, agents, approvals, audit, aiUsage }: Kept,
+  { logins, values, agents, approvals, audit, aiUsage, deliveries }: Kept,
   argsDays: number,
 ): readonly Duty[] => [
   {
@@ -72,6 +76,11 @@ const dutiesOf = (
       (now) => agents.retire(now - idleMs, now, batch),
       (now) => agents.forgetLeftOut(Math.floor(now / (60 * minute)) - 1),
     ],
+  },
+  {
+    name: 'deliveries',
+    everyMs: 60 * minute,
+    steps: [(now) => deliveries.forget(now - keptDeliveriesMs, batch)],
   },
   {
     name: 'large-arguments',

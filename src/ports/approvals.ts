@@ -23,6 +23,7 @@ export interface ApprovalFilter {
   readonly env: Env | null;
   readonly status?: ApprovalStatus;
   readonly agentId?: string;
+  readonly sessionId?: string;
   /** Made at this time or later. */
   readonly since?: number;
   /** Made at this time or earlier. */
@@ -65,6 +66,8 @@ export interface ApprovalStore {
     page: ApprovalPageRequest,
     now: number,
   ): Promise<Page<Approval>>;
+  /** How many the list holds. @throws HubError search_timeout */
+  count(tenantId: string, filter: ApprovalFilter, now: number): Promise<number>;
   /** Decides if pending and before its deadline: exactly one decision ever succeeds. Safe to repeat: the one that did answers the approval again. */
   decide(
     tenantId: string,

@@ -18,6 +18,11 @@ export interface BundleStore {
   versions(tenantId: string, name: string, page: PageRequest): Promise<Page<BundleVersion>>;
   /** The bytes as uploaded. */
   yaml(tenantId: string, name: string, version: number): Promise<Uint8Array | null>;
+  /** The versions with these bytes, by any name; newest upload first, at most 100. */
+  byRevision(
+    tenantId: string,
+    revisionHash: string,
+  ): Promise<readonly { readonly name: string; readonly version: number }[]>;
   /** With `env`: only bundles deployed there, computed over the versions ever deployed there. Newest upload first. */
   summaries(tenantId: string, env: Env | null, page: PageRequest): Promise<Page<BundleSummary>>;
   /**
@@ -55,6 +60,8 @@ export interface DeploymentStore {
   currentOf(tenantId: string, env: Env, bundleName: string): Promise<Deployment | null>;
   /** The current deployments of the tenant in all environments (each env and bundle once). */
   currentAll(tenantId: string): Promise<readonly Deployment[]>;
+  /** Current or not. */
+  get(tenantId: string, id: string): Promise<Deployment | null>;
   /** Newest first. */
   list(
     tenantId: string,

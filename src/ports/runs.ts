@@ -57,4 +57,10 @@ export interface RunStore {
     limit: number,
     now: number,
   ): Promise<readonly RunGlance[]>;
+  /** How many approvals of each of these agents wait, of runs and of none; agents without any are left out. */
+  pendingOf(
+    tenantId: string,
+    agentIds: readonly string[],
+    now: number,
+  ): Promise<readonly (readonly [agentId: string, count: number])[]>;
 }

@@ -18,6 +18,8 @@ export interface Secrets {
   token(bytes: number): string;
   /** Hex SHA-256. */
   sha256(input: string | Uint8Array): string;
+  /** Hex HMAC-SHA256 under a key that is a text. */
+  hmac(key: string, input: string | Uint8Array): string;
   /** Equality of two texts in a time that depends on the length alone. */
   equal(a: string, b: string): boolean;
   /** A password's hash, computed off the event loop. */

@@ -5,6 +5,7 @@ import type { AiUsageStore } from './ai-usage.ts';
 import type { ApprovalStore } from './approvals.ts';
 import type { AuditStore, Noting } from './audit.ts';
 import type { BundleStore, DeploymentStore } from './bundles.ts';
+import type { ChannelStore, DeliveryStore } from './channels.ts';
 import type { EventStore } from './events.ts';
 import type { KeyStore, LoginStore, SigningStore, TenantStore } from './identity.ts';
 import type { KeyCheckStore } from './key-check.ts';
@@ -40,6 +41,8 @@ export interface Store {
   readonly rules: RuleStore;
   readonly settings: SettingsStore;
   readonly aiUsage: AiUsageStore;
+  readonly channels: ChannelStore;
+  readonly deliveries: DeliveryStore;
   readonly values: ValueStore;
   readonly keyCheck: KeyCheckStore;
   readonly audit: AuditStore;

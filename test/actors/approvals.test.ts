@@ -281,9 +281,16 @@ describe('timing out', () => {
     const hub = await aHub({
       wrap: (store) => ({
         ...store,
-        approvals: {
-          ...store.approvals,
-          expire: (...args) => (broken ? Promise.reject(new Error('disk')) : store.approvals.expire(...args)),
+        noting: (noting) => {
+          const noted = store.noting(noting);
+          return {
+            ...noted,
+            approvals: {
+              ...noted.approvals,
+              expire: (...args) =>
+                broken ? Promise.reject(new Error('disk')) : noted.approvals.expire(...args),
+            },
+          };
         },
       }),
     });

@@ -21,6 +21,23 @@ export function bundlesContract(name: string, open: Open): void {
   describe(`${name}: bundles`, () => {
     const shared = sharedStore(open);
 
+    it('finds versions by the hash of their bytes, newest upload first, of any name', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const yaml = new TextEncoder().encode('kind: Ruleset\n');
+      const first = await store.bundles.addVersion(aBundle({ tenantId, name: 'a', yaml, createdAt: t0 }));
+      await store.bundles.addVersion(aBundle({ tenantId, name: 'a', createdAt: t0 + 1 }));
+      await store.bundles.addVersion(aBundle({ tenantId, name: 'b', yaml, createdAt: t0 + 2 }));
+      const { revisionHash } = first;
+      expect(await store.bundles.byRevision(tenantId, revisionHash)).toEqual([
+        { name: 'b', version: 1 },
+        { name: 'a', version: 1 },
+      ]);
+      await store.bundles.remove(tenantId, 'b', t0 + 3);
+      expect(await store.bundles.byRevision(tenantId, revisionHash)).toEqual([{ name: 'a', version: 1 }]);
+      expect(await store.bundles.byRevision(uuid(), revisionHash)).toEqual([]);
+    });
+
     it('saves a version after the newest one only: of parallel calls one is saved', async () => {
       const { bundles } = shared.get();
       const [tenantId, name] = [uuid(), 'team'];
@@ -183,6 +200,10 @@ export function deploymentsContract(name: string, open: Open): void {
       expect(await store.deployments.currentOf(tenantId, 'production', 'base')).toEqual(rollback);
       expect(await store.deployments.currentOf(tenantId, 'development', 'base')).toBeNull();
       expect(await store.deployments.current(tenantId, 'development')).toEqual([]);
+      for (const one of [first, rollback, zeta])
+        expect(await store.deployments.get(tenantId, one.id)).toEqual(one);
+      expect(await store.deployments.get(uuid(), zeta.id)).toBeNull();
+      expect(await store.deployments.get(tenantId, uuid())).toBeNull();
       const all = await store.deployments.currentAll(tenantId);
       expect(all).toHaveLength(3);
       expect(all).toEqual(expect.arrayContaining([rollback, staging, zeta]));

@@ -288,6 +288,12 @@ export function runsContract(name: string, open: Open): void {
         anApproval({ tenantId, agentId: 'b', sessionId: 's2', createdAt: t0, timeoutSeconds: 86_400 }),
       );
       const found = await store.runs.recent(tenantId, ['a', 'b', 'none'], t0 + 2, 2, time.now);
+      await store.approvals.insert(
+        anApproval({ tenantId, agentId: 'b', sessionId: null, createdAt: t0, timeoutSeconds: 86_400 }),
+      );
+      await store.approvals.insert(anApproval({ tenantId, agentId: 'a', createdAt: t0, timeoutSeconds: 1 }));
+      expect(await store.runs.pendingOf(tenantId, ['a', 'b', 'none'], time.now)).toEqual([['b', 2]]);
+      expect(await store.runs.pendingOf(uuid(), ['b'], time.now)).toEqual([]);
       expect(found).toEqual(
         ['a', 'b'].flatMap((agentId) => [
           { agentId, sessionId: 's3', standing: 'blocked', lastActivityAt: t0 + 3, pendingApprovals: 0 },

@@ -4,6 +4,7 @@ import { aiUsageContract } from './ai-usage.ts';
 import { approvalsContract } from './approvals.ts';
 import { auditContract } from './audit.ts';
 import { bundlesContract, deploymentsContract } from './bundles.ts';
+import { channelsContract } from './channels.ts';
 import { compositionsContract } from './compositions.ts';
 import { eventsContract } from './events.ts';
 import { eventsModelContract } from './events-model.ts';
@@ -46,6 +47,7 @@ export function storeContract(name: string, open: Open): void {
   fleetContract(name, open);
   rulesContract(name, open);
   auditContract(name, open);
+  channelsContract(name, open);
   pagesContract(name, open);
   eventsContract(name, open);
   eventsSearchContract(name, open);

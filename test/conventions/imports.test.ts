@@ -58,6 +58,7 @@ const vendors: { readonly [name: string]: readonly string[] } = {
   bullmq: ['adapters/bullmq'],
   pino: ['adapters/node'],
   tweetnacl: ['adapters/node'],
+  nodemailer: ['adapters/messengers'],
   jose: ['adapters/jose'],
   yaml: ['packages/agent/src/rules'],
   react: ['src/dashboard'],

@@ -10,6 +10,7 @@ const operatorToken = 'operator-token-of-at-least-32-characters';
 const hub = new HubProcess({
   OPERATOR_TOKEN: operatorToken,
   RATE_LIMIT_MAX_ATTEMPTS: '100000',
+  ALLOW_PRIVATE_OUTBOUND: 'true',
   LOG_LEVEL: 'warn',
 });
 const entries: [string, RouteDeclaration][] = Object.entries(api);
@@ -41,6 +42,7 @@ async function furnish(cookie: string): Promise<Side> {
     contracts: [{ contract_id: 'theirs', position: 10 }],
   });
   await post('/api/v1/bundles', { yaml_content: bundleYaml('theirs') });
+  const deployment = await post('/api/v1/bundles/theirs/1/deploy?force=true', { env: 'development' });
   const rule = await post('/api/v1/assignment-rules', {
     priority: 1,
     pattern: 'x*',
@@ -70,6 +72,11 @@ async function furnish(cookie: string): Promise<Side> {
       agent_manifest: { agent_id: 'theirs', policy_version: 'x', contracts: [] },
     },
   });
+  const channel = await post('/api/v1/notifications/channels', {
+    name: 'theirs',
+    channel_type: 'webhook',
+    config: { url: 'http://127.0.0.1:9/hook' },
+  });
   const events = await hub.call('GET', '/api/v1/events', { cookie });
   const email = 'further@example.com';
   const user = await post('/api/v1/users', { email, password: 'correct horse battery', is_admin: true });
@@ -84,9 +91,12 @@ async function furnish(cookie: string): Promise<Side> {
       rule_id: rule.id,
       approval_id: approval.body.id,
       event_id: events.body[0].id,
+      channel_id: channel.id,
+      delivery_id: '11111111-1111-4111-8111-111111111111',
       key: 'theirs',
       agent_id: 'theirs',
       user_id: user.user_id,
+      deployment_id: deployment.id,
     },
   };
 }
@@ -121,12 +131,15 @@ const absent: { [param: string]: string } = {
   rule_id: '00000000-0000-4000-8000-000000000000',
   approval_id: '00000000-0000-4000-8000-000000000000',
   event_id: '00000000-0000-4000-8000-000000000000',
+  channel_id: '00000000-0000-4000-8000-000000000000',
+  delivery_id: '00000000-0000-4000-8000-000000000000',
   contract_id: 'absent',
   name: 'absent',
   version: '1',
   key: 'absent',
   agent_id: 'absent',
   user_id: '00000000-0000-4000-8000-000000000000',
+  deployment_id: '00000000-0000-4000-8000-000000000000',
 };
 
 /** A body that fits, for routes whose ids are to be tried. */

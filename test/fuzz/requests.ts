@@ -1,6 +1,7 @@
 // Requests of every declared route, valid and nearly valid, made from the declarations. Knows no route by name but a few whose use
 // must stay rare.
 import { z } from 'zod';
+import { hostedApi } from '../../src/api/hosted/index.ts';
 import { api } from '../../src/api/index.ts';
 import type { RouteDeclaration } from '../../src/api/route.ts';
 import { hostile } from '../handlers/hostile.ts';
@@ -20,15 +21,16 @@ export interface Operation {
 const schemaOf = (schema: z.ZodType | undefined): JsonSchema =>
   schema ? (z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema) : {};
 
-export const operations: readonly Operation[] = Object.entries(api).map(
-  ([name, route]: [string, RouteDeclaration]) => ({
-    name,
-    route,
-    params: schemaOf(route.params),
-    query: schemaOf(route.query),
-    body: route.body ? schemaOf(route.body) : null,
-  }),
-);
+export const operations: readonly Operation[] = Object.entries({
+  ...api,
+  ...hostedApi,
+}).map(([name, route]: [string, RouteDeclaration]) => ({
+  name,
+  route,
+  params: schemaOf(route.params),
+  query: schemaOf(route.query),
+  body: route.body ? schemaOf(route.body) : null,
+}));
 
 export const isStream = ({ route }: Operation): boolean => route.media === 'text/event-stream';
 
@@ -38,6 +40,9 @@ const weights: { readonly [operation: string]: number } = {
   createUser: 0.05,
   login: 0.1,
   logout: 0.05,
+  addUser: 0.05,
+  changePassword: 0.02,
+  mintOperatorToken: 0.2,
   setup: 0.1,
   rotateSigningKey: 0.05,
   revokeKey: 0.2,
@@ -78,6 +83,8 @@ export function requestOf(
   const values = { ...(fitting(writer, params) as object), ...writer.thing(route.tag) } as {
     [name: string]: unknown;
   };
+  // The people who play stay who they are.
+  if (credential.players?.has(String(values.user_id))) values.user_id = 'nobody';
   const path = route.path.replace(/\{(\w+)(\+?)\}/g, (_, param: string, rest: string) => {
     const value = wrongness === 'bent' && random.next() < 0.2 ? String(bent(writer, 'x')) : values[param];
     const text = escaped(String(value ?? 'x'));

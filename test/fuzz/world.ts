@@ -7,7 +7,8 @@ export const operatorToken = 'operator-token-of-at-least-32-characters';
 const password = 'correct horse battery';
 const environments = ['production', 'staging', 'development'] as const;
 
-export type Role = 'admin' | 'member' | 'key' | 'operator' | 'nobody' | 'wrong';
+/** `jwtAdmin`, `jwtMember`: an operator's token of the hub itself, of an admin and of somebody else. */
+export type Role = 'admin' | 'member' | 'key' | 'jwtAdmin' | 'jwtMember' | 'operator' | 'nobody' | 'wrong';
 
 export interface Credential {
   readonly role: Role;
@@ -16,6 +17,8 @@ export interface Credential {
   /** A key's environment. */
   readonly env: string | null;
   headers: readonly (readonly [string, string])[];
+  /** Ids of the people who play: nobody changes or removes them, or what a role may would change with it. */
+  readonly players?: ReadonlySet<string>;
   /** Gets it anew after it was ended or revoked. */
   renew(): Promise<void>;
 }
@@ -29,22 +32,27 @@ export interface Tenant {
   readonly credentials: readonly Credential[];
 }
 
-/** How a role proves who it is; null: it cannot. */
-const schemeOf = {
-  admin: 'cookie',
-  member: 'cookie',
-  key: 'key',
-  operator: 'operatorToken',
-  nobody: null,
-  wrong: null,
-} as const satisfies { readonly [R in Role]: AuthScheme | null };
+/** How a role may prove who it is. */
+const schemesOf: { readonly [R in Role]: readonly AuthScheme[] } = {
+  admin: ['cookie'],
+  member: ['cookie'],
+  key: ['key', 'hostedKey'],
+  jwtAdmin: ['operatorJwt'],
+  jwtMember: ['operatorJwt'],
+  operator: ['operatorToken'],
+  nobody: [],
+  wrong: [],
+};
 
 /** True when the route takes callers of this role. */
 export function isAdmitted({ auth, role: needed }: RouteDeclaration, role: Role): boolean {
   if (auth.length === 0) return true;
-  const scheme = schemeOf[role];
-  if (scheme === null || !auth.includes(scheme)) return false;
-  return needed !== 'admin' || role === 'admin';
+  const found = auth.find((scheme) => schemesOf[role].includes(scheme));
+  if (found === undefined) return false;
+  // Keys have no role: a route that takes them takes all.
+  return (
+    needed !== 'admin' || role === 'admin' || role === 'jwtAdmin' || found === 'hostedKey' || found === 'key'
+  );
 }
 
 const never = async (): Promise<void> => {};
@@ -112,14 +120,44 @@ async function person(
   tenant: string,
   email: string,
   role: 'admin' | 'member',
+  players: Set<string>,
 ): Promise<Credential> {
   const credential: Credential = {
+    players,
     role,
     tenant,
     env: null,
     headers: await cookieOf(hub, email),
     async renew() {
       credential.headers = await cookieOf(hub, email);
+    },
+  };
+  const me = await expectOk(
+    'who it is',
+    hub.call('GET', '/api/v1/auth/me', { headers: Object.fromEntries(credential.headers) }),
+  );
+  players.add(me.body.user_id);
+  return credential;
+}
+
+/** A person's short-lived token for the hosted API. */
+async function token(hub: HubProcess, of: Credential): Promise<Credential> {
+  const make = async () => {
+    const { body } = await expectOk(
+      `a token of ${of.tenant}`,
+      hub.call('POST', '/api/v1/auth/operator-token', { headers: Object.fromEntries(of.headers) }),
+    );
+    return bearer(body.token);
+  };
+  const credential: Credential = {
+    role: of.role === 'admin' ? 'jwtAdmin' : 'jwtMember',
+    tenant: of.tenant,
+    env: null,
+    ...(of.players ? { players: of.players } : {}),
+    headers: await make(),
+    async renew() {
+      await of.renew();
+      credential.headers = await make();
     },
   };
   return credential;
@@ -177,8 +215,10 @@ export async function makeTenants(
         body: { tenant_id: body.tenant_id, email: memberEmail, password },
       }),
     );
-    const admin = await person(hub, name, email, 'admin');
-    const member = await person(hub, name, memberEmail, 'member');
+    const players = new Set<string>();
+    const admin = await person(hub, name, email, 'admin', players);
+    const member = await person(hub, name, memberEmail, 'member', players);
+    const tokens = [await token(hub, admin), await token(hub, member)];
     const keys: Credential[] = [];
     for (const env of environments) keys.push(await key(hub, name, env, admin));
     tenants.push({
@@ -187,7 +227,7 @@ export async function makeTenants(
       marker,
       email,
       password,
-      credentials: [admin, member, ...keys],
+      credentials: [admin, member, ...tokens, ...keys],
     });
   }
   return tenants;

@@ -1,11 +1,21 @@
 // The schemas of the hosted API that have a name of their own (src/api/components.ts).
 import type { z } from 'zod';
+import { hostedApproval } from './approvals.ts';
 import { auditEntry, auditSubjectType } from './audit.ts';
+import { decisionClass, decisionEvent } from './events.ts';
 import { rulesetDetail, rulesetVersion } from './rulesets.ts';
+import { healthStatus, hostedAgent, runRow, runStatus } from './runs.ts';
 
 export const hostedComponents: { readonly [name: string]: z.ZodType } = {
   RulesetVersion: rulesetVersion,
   RulesetDetail: rulesetDetail,
+  DecisionClass: decisionClass,
+  DecisionEvent: decisionEvent,
+  HealthStatus: healthStatus,
+  HostedAgent: hostedAgent,
+  Run: runRow,
+  RunStatus: runStatus,
+  HostedApproval: hostedApproval,
   AuditEntry: auditEntry,
   AuditSubjectType: auditSubjectType,
 };

@@ -1,12 +1,19 @@
 // Every table of routes of the hosted API in one.
 import { routes } from '../route.ts';
+import { hostedApprovalRoutes } from './approvals.ts';
 import { hostedAuditRoutes } from './audit.ts';
+import { hostedEventRoutes } from './events.ts';
 import { hostedKeyRoutes } from './keys.ts';
-
 import { hostedRulesetRoutes } from './rulesets.ts';
+import { hostedRunRoutes } from './runs.ts';
+import { hostedSessionRoutes } from './sessions.ts';
 
 export const hostedApi = routes({
   ...hostedKeyRoutes,
+  ...hostedApprovalRoutes,
+  ...hostedEventRoutes,
+  ...hostedRunRoutes,
+  ...hostedSessionRoutes,
   ...hostedRulesetRoutes,
   ...hostedAuditRoutes,
 });

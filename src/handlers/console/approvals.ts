@@ -7,14 +7,26 @@ import { truncated } from '../../api/listed.ts';
 import { validationFailed } from '../../api/validation.ts';
 import { requireAgent } from '../../app/acting-agent.ts';
 import { enforceLimit } from '../../app/rate-limit.ts';
-import { scopeTest } from '../../domain/agent-scope.ts';
-import { type Approval, asSeen, isDue, largeArgs, maxInlineArgs } from '../../domain/approval.ts';
+import { type AgentScope, scopeTest } from '../../domain/agent-scope.ts';
+import {
+  type Approval,
+  asSeen,
+  type Decision,
+  isDue,
+  largeArgs,
+  maxInlineArgs,
+} from '../../domain/approval.ts';
+import { auditActor, timeoutNote } from '../../domain/audit.ts';
 import { HubError, notFound } from '../../domain/error.ts';
+import type { Env } from '../../domain/ids.ts';
 import type { JsonObject } from '../../domain/library.ts';
 import { limitNames } from '../../domain/limit-names.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
+import { actorName, type Principal } from '../../domain/principal.ts';
+import type { ApprovalFilter, ApprovalPageRequest } from '../../ports/approvals.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import type { Handlers, Hub } from './hub.ts';
+import { principalOf } from './principal.ts';
 import { iso, isoOrNull } from './render.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
@@ -42,18 +54,13 @@ export const approvals: Handlers<typeof approvalRoutes> = {
     requestApproval(hub, caller, body, request.header('idempotency-key')),
 
   async listApprovals(hub, { query }, caller) {
-    const now = hub.clock.now();
     const { tenantId } = caller;
     const { status, env, agent_id: agentId, since, until, search, cursor, limit, offset } = query;
     const filter = { env: env ?? null, ...omitUndefined({ status, agentId, since, until, search }) };
     const scope = { tenantId, list: 'approvals' } as const;
     const after = cursor === undefined ? undefined : readPlace(openCursor(hub, scope, cursor));
     const page = { limit, offset, ...omitUndefined({ after }) };
-    const { items, more } = await hub.store.approvals.list(tenantId, filter, page, now);
-    const settled = await settleAll(hub, items, now);
-    // What was decided meanwhile is not shown, but it stood in the store's list: it counts in the offset.
-    const places = settled.flatMap((approval, i) => (!status || approval.status === status ? [i] : []));
-    const shown = places.flatMap((place) => settled[place] ?? []);
+    const { items, more, places, shown } = await listSettled(hub, tenantId, filter, page);
     return new List(shown.map(render), (sent) => {
       const next = places[sent] ?? items.length;
       if (next >= items.length && !more) return null;
@@ -66,34 +73,80 @@ export const approvals: Handlers<typeof approvalRoutes> = {
   },
 
   async getApproval(hub, { params }, caller) {
-    const approval = await hub.store.approvals.getWhole(caller.tenantId, params.approval_id);
-    if (!approval || (caller.kind === 'key' && !concerns(caller, approval))) throw unknown();
-    if (caller.kind === 'key') await noteRead(hub, approval);
-    const { toolArgs } = approval;
-    return render({ ...(await settle(hub, approval, hub.clock.now())), toolArgs });
+    const key = caller.kind === 'key' ? caller : null;
+    return render(await readApproval(hub, caller.tenantId, params.approval_id, key));
   },
 
   async decideApproval(hub, { params, body }, caller) {
-    const approval = await hub.store.approvals.getWhole(caller.tenantId, params.approval_id);
-    if (!approval) throw unknown();
-    const decided = await hub.actors.ask(
-      'environment',
-      environmentKey(caller.tenantId, approval.env),
-      'decideApproval',
-      {
-        id: approval.id,
-        decision: {
-          id: hub.secrets.uuid(),
-          approved: body.approved,
-          decidedBy: caller.email,
-          reason: body.reason ?? null,
-          decidedVia: body.decided_via ?? 'console',
-        },
-      },
-    );
-    return render({ ...decided, toolArgs: approval.toolArgs });
+    const decided = await decideApproval(hub, principalOf(caller), params.approval_id, {
+      approved: body.approved,
+      reason: body.reason ?? null,
+      decidedVia: body.decided_via ?? 'console',
+    });
+    return render(decided);
   },
 };
+
+/**
+ * One approval as everybody sees it from now on, with its arguments.
+ * @param key the API key that reads; null: a person, who sees all of the tenant's
+ * @throws HubError not_found
+ */
+export async function readApproval(
+  hub: Hub,
+  tenantId: string,
+  id: string,
+  key: KeyReader | null,
+): Promise<Approval> {
+  const approval = await hub.store.approvals.getWhole(tenantId, id);
+  if (!approval || (key && !concerns(key, approval))) throw unknown();
+  if (key) await noteRead(hub, approval);
+  return { ...(await settle(hub, approval, hub.clock.now())), toolArgs: approval.toolArgs };
+}
+
+/** @throws HubError not_found, conflict (decided or timed out already) */
+export async function decideApproval(
+  hub: Hub,
+  principal: Principal,
+  id: string,
+  decision: Pick<Decision, 'approved' | 'reason' | 'decidedVia'>,
+): Promise<Approval> {
+  const { tenantId } = principal;
+  const approval = await hub.store.approvals.getWhole(tenantId, id);
+  if (!approval) throw unknown();
+  const decided = await hub.actors.ask(
+    'environment',
+    environmentKey(tenantId, approval.env),
+    'decideApproval',
+    {
+      id: approval.id,
+      decision: { id: hub.secrets.uuid(), decidedBy: actorName(principal.actor), ...decision },
+      actor: auditActor(principal),
+    },
+  );
+  return { ...decided, toolArgs: approval.toolArgs };
+}
+
+/** A page of the store as everybody sees it from now on. What was decided meanwhile is not shown, but counts in the offset. */
+export async function listSettled(
+  hub: Hub,
+  tenantId: string,
+  filter: ApprovalFilter,
+  page: ApprovalPageRequest,
+): Promise<{
+  readonly items: readonly Approval[];
+  readonly more: boolean;
+  /** The places among the items of those that are shown. */
+  readonly places: readonly number[];
+  readonly shown: readonly Approval[];
+}> {
+  const now = hub.clock.now();
+  const { status } = filter;
+  const { items, more } = await hub.store.approvals.list(tenantId, filter, page, now);
+  const settled = await settleAll(hub, items, now);
+  const places = settled.flatMap((approval, i) => (!status || approval.status === status ? [i] : []));
+  return { items, more, places, shown: places.flatMap((place) => settled[place] ?? []) };
+}
 
 /** A cursor was sealed by this hub: what it holds is what was written. */
 function readPlace(text: string): Pick<Approval, 'createdAt' | 'id'> {
@@ -101,8 +154,13 @@ function readPlace(text: string): Pick<Approval, 'createdAt' | 'id'> {
   return { createdAt, id };
 }
 
-const concerns = (key: KeyCaller, { env, agentId }: Approval): boolean =>
-  env === key.env && scopeTest(key)(agentId);
+/** An API key, as far as it says which approvals it may read; without an environment those of all. */
+export interface KeyReader extends AgentScope {
+  readonly env: Env | null;
+}
+
+const concerns = (key: KeyReader, { env, agentId }: Approval): boolean =>
+  (key.env === null || env === key.env) && scopeTest(key)(agentId);
 
 /**
  * The approval as everybody sees it from now on. One that is due is timed out in the store before anybody reads so: a decision that is being
@@ -111,7 +169,8 @@ const concerns = (key: KeyCaller, { env, agentId }: Approval): boolean =>
 async function settle(hub: Hub, approval: Approval, now: number): Promise<Approval> {
   if (!isDue(approval, now)) return approval;
   const { tenantId, env, id } = approval;
-  const expired = await hub.store.approvals.expire(tenantId, id, now);
+  const note = timeoutNote(approval, hub.secrets.uuid());
+  const expired = await hub.store.noting({ note }).approvals.expire(tenantId, id, now);
   if (!expired) return asSeen((await hub.store.approvals.get(tenantId, id)) ?? approval, now);
   // The sweep would have it announced as well, 2 s later.
   hub.actors
@@ -136,12 +195,20 @@ async function settleAll(hub: Hub, list: readonly Approval[], now: number): Prom
  * Makes a pending approval of the caller's agent (the header's, else the body's).
  * @throws HubError validation_failed when neither names the agent; forbidden, payload_too_large, quota_exceeded, rate_limited, overloaded, unavailable
  */
-export async function requestApproval(
+export const requestApproval = async (
   hub: Hub,
   caller: KeyCaller,
   body: NewApproval,
   idempotencyKey: string | null = null,
-) {
+) => render(await askForApproval(hub, caller, body, idempotencyKey));
+
+/** The same, as the record. */
+export async function askForApproval(
+  hub: Hub,
+  caller: KeyCaller,
+  body: NewApproval,
+  idempotencyKey: string | null,
+): Promise<Approval> {
   const agentId = caller.agentId ?? body.agent_id ?? null;
   if (agentId === null) {
     throw validationFailed([
@@ -188,12 +255,13 @@ export async function requestApproval(
   const stored = await hub.actors
     .ask('environment', key, 'requestApproval', {
       approval,
+      keyId: caller.keyId,
       ...(idempotencyKey === null ? { fingerprint } : {}),
     })
     .catch((error: unknown) => forgetArgs(hub, approval, error));
   // Answered with an earlier approval, which has its own.
   if (stored.id !== id && argsBytes > maxInlineArgs) await hub.store.approvals.dropArgs(tenantId, id);
-  return render({ ...stored, toolArgs });
+  return { ...stored, toolArgs };
 }
 
 /** How long after a request its answer may still be asked for again (actors/approvals.ts). */

@@ -6,6 +6,7 @@ import { agentOf, outsideScope } from '../../app/acting-agent.ts';
 import { enforceLimit } from '../../app/rate-limit.ts';
 import { turns } from '../../concurrency/event-loop-budget.ts';
 import { scopeTest } from '../../domain/agent-scope.ts';
+import { callIdOf } from '../../domain/decision-event.ts';
 import { HubError, notFound } from '../../domain/error.ts';
 import type { EventInput, Ingested } from '../../domain/event.ts';
 import type { RepairContext } from '../../domain/event-repair.ts';
@@ -158,7 +159,7 @@ export async function acceptEvents(hub: Hub, caller: KeyCaller, batch: Batch): P
 /** What an event of this caller is repaired with. */
 export const repairContext = (
   { clock, secrets }: Pick<Hub, 'clock' | 'secrets'>,
-  caller: KeyCaller,
+  caller: Pick<KeyCaller, 'agentId' | 'agentPattern'>,
 ): RepairContext => ({
   agentId: agentOf(caller),
   now: clock.now(),
@@ -190,11 +191,12 @@ function takeOutOfScope(caller: KeyCaller, batch: Batch): Refused {
   if (caller.agentPattern !== null) {
     const { events, places } = batch;
     const kept = events.flatMap((event, i) => (isInScope(event.agent_id) ? [i] : []));
-    for (const [i, { call_id, unnamed, agent_id }] of events.entries()) {
+    for (const [i, event] of events.entries()) {
+      const { agent_id } = event;
       if (isInScope(agent_id)) continue;
       rejected.push({
         index: places[i] ?? i,
-        call_id: unnamed ? null : call_id,
+        call_id: callIdOf(event),
         code: 'forbidden',
         detail: outsideScope(caller, agent_id),
       });

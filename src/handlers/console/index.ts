@@ -5,6 +5,8 @@ import { ai } from './ai.ts';
 import { approvals } from './approvals.ts';
 import { auth } from './auth.ts';
 import { bundles } from './bundles.ts';
+import { callbacks } from './callbacks.ts';
+import { channels } from './channels.ts';
 import { compositions } from './compositions.ts';
 import { contracts } from './contracts.ts';
 import { coverage } from './coverage.ts';
@@ -43,4 +45,6 @@ export const handlers: Handlers<typeof api> = {
   ...settings,
   ...overview,
   ...ai,
+  ...channels,
+  ...callbacks,
 };

@@ -3,7 +3,13 @@
 import type { EventLoopBudget } from '../../concurrency/event-loop-budget.ts';
 import { HubError } from '../../domain/error.ts';
 import type { AgentManifest, EventInput } from '../../domain/event.ts';
-import { depthOf, type RepairContext, repairEvent, shortName } from '../../domain/event-repair.ts';
+import {
+  depthOf,
+  type RepairContext,
+  type Repaired,
+  repairEvent,
+  shortName,
+} from '../../domain/event-repair.ts';
 import { parseSpans, type Span, scanList } from '../../domain/json-scan.ts';
 import { contractTypes, modes } from '../../domain/library.ts';
 
@@ -39,6 +45,14 @@ const noList = (): HubError =>
     problems: [{ loc: ['body', 'events'], msg: 'must be a list' }],
   });
 
+/** Makes one event fit: of this API's form, or of another's. */
+type Repair = (value: unknown, context: RepairContext, depth: number) => Repaired | Refusal;
+
+interface Refusal {
+  readonly code: string;
+  readonly detail: string;
+}
+
 /**
  * Reads a batch a few events at a time, so that other requests are served meanwhile.
  * @throws HubError invalid_json; validation_failed without a list of events, or for more than 10,000
@@ -47,6 +61,7 @@ export async function readBatch(
   bytes: Uint8Array,
   context: RepairContext,
   budget: EventLoopBudget,
+  repair: Repair = repairEvent,
 ): Promise<Batch> {
   const scan = scanList(bytes, 'events', limits);
   let step = scan.next();
@@ -56,7 +71,7 @@ export async function readBatch(
   }
   const { elements, others } = step.value;
   if (elements === null) throw noList();
-  const reader = new BatchReader(context);
+  const reader = new BatchReader(context, repair);
   for (const group of groupsOf(elements)) {
     await budget.next(sizeOf(group));
     // What is nested too deep is not parsed at all.
@@ -77,7 +92,7 @@ export function readParsedBatch(value: unknown, context: RepairContext): Batch {
       problems: [{ loc: ['body', 'events'], msg: `must hold at most ${maxBatchEvents} items` }],
     });
   }
-  const reader = new BatchReader(context);
+  const reader = new BatchReader(context, repairEvent);
   for (const event of map.events) reader.add(event);
   return reader.batch(map.agent_manifest);
 }
@@ -110,21 +125,23 @@ const sizeOf = (group: readonly Span[]): number => (group.at(-1)?.end ?? 0) - (g
 
 class BatchReader {
   readonly #context: RepairContext;
+  readonly #repair: Repair;
   readonly #events: EventInput[] = [];
   readonly #places: number[] = [];
   readonly #rejected: Rejection[] = [];
   #index = 0;
 
-  constructor(context: RepairContext) {
+  constructor(context: RepairContext, repair: Repair) {
     this.#context = context;
+    this.#repair = repair;
   }
 
   add(value: unknown, depth = depthOf(value)): void {
     const index = this.#index++;
     const repaired =
       value === undefined && depth > maxDepth
-        ? repairEvent({}, this.#context, depth)
-        : repairEvent(value, this.#context, depth);
+        ? this.#repair({}, this.#context, depth)
+        : this.#repair(value, this.#context, depth);
     if ('event' in repaired) {
       this.#events.push(repaired.event);
       this.#places.push(index);

@@ -1,12 +1,20 @@
 // Every handler of the hosted API by operation name; a route of src/api/hosted/index.ts that lacks one does not compile.
 import type { hostedApi } from '../../api/hosted/index.ts';
 import type { Handlers } from '../console/hub.ts';
+import { hostedApprovals } from './approvals.ts';
 import { hostedAudit } from './audit.ts';
+import { hostedEvents } from './events.ts';
 import { hostedKeys } from './keys.ts';
 import { hostedRulesets } from './rulesets.ts';
+import { hostedRuns } from './runs.ts';
+import { hostedSessions } from './sessions.ts';
 
 export const hostedHandlers: Handlers<typeof hostedApi> = {
   ...hostedKeys,
+  ...hostedApprovals,
+  ...hostedEvents,
+  ...hostedRuns,
+  ...hostedSessions,
   ...hostedRulesets,
   ...hostedAudit,
 };

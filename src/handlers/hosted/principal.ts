@@ -1,5 +1,6 @@
 // The hosted API's callers as principals: a key acts for agents, in its environment if it is bound to one; an operator by the token's role.
 import type { Caller } from '../../api/call.ts';
+import type { Env } from '../../domain/ids.ts';
 import { type Principal, type Role, rolesUpTo } from '../../domain/principal.ts';
 
 const keyRoles: ReadonlySet<Role> = new Set(['agent']);
@@ -24,3 +25,15 @@ export function principalOf(caller: HostedCaller): Principal {
     agentId: caller.agentId,
   };
 }
+
+type HostedKey = Extract<Caller, { kind: 'hostedKey' }>;
+
+/**
+ * The key as the console API's handlers know keys, for what both APIs do alike.
+ * @param env where it acts when it is bound to no environment
+ */
+export const keyOf = (caller: HostedKey, env: Env = 'production'): Extract<Caller, { kind: 'key' }> => ({
+  ...caller,
+  kind: 'key',
+  env: caller.env ?? env,
+});

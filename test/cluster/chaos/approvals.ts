@@ -1,5 +1,6 @@
 // Approvals as agents ask for them and people decide them, noted as check/approvals.ts judges them. Breaks nothing.
 
+import { randomUUID } from 'node:crypto';
 import { shardOf } from '../../../src/domain/ids.ts';
 import type { Node } from './caller.ts';
 import type { ApprovalSeen, Status } from './check/approvals.ts';
@@ -36,7 +37,9 @@ export async function ask(
   seconds: number,
   nodes: readonly Node[],
 ): Promise<Asked | null> {
-  const body = { tool_name: 'delete_file', message: 'may I?', timeout: seconds };
+  // Another call each time: the same one would be answered with the approval that is pending.
+  const call_id = randomUUID();
+  const body = { tool_name: 'delete_file', message: 'may I?', timeout: seconds, call_id };
   for (const node of nodes) {
     const answer = await fleet.caller.send(node, 'POST', '/api/v1/approvals', { key: key.key, agent, body });
     if (answer.outcome !== 'ok') continue;

@@ -1,6 +1,5 @@
 // `reeve-agent gate`: a verdict for a coding assistant that calls a hook before each of its tools. Everything it does not need for the verdict
 // is loaded later or runs in a process of its own, because the assistant waits.
-import { spawn } from 'node:child_process';
 import { readSync } from 'node:fs';
 import { sleep, systemClock } from '../clock.ts';
 import { type Command, parseOptions, UsageError } from './command.ts';
@@ -67,7 +66,7 @@ export const gateCommand: Command = {
     const { code, stdout, stderr } = format.write(verdict);
     if (stdout) process.stdout.write(`${JSON.stringify(stdout)}\n`);
     if (stderr !== '') process.stderr.write(`${stderr}\n`);
-    deliverBehind(plan, state, args);
+    await deliverBehind(plan, state, args);
     return code;
   },
 };
@@ -140,8 +139,9 @@ async function contractsOf(plan: ConnectionPlan, state: GateState, maxAge: numbe
 }
 
 /** Starts a process that outlives this one, unless one is at work. */
-function deliverBehind(plan: ConnectionPlan, state: GateState, args: readonly string[]): void {
+async function deliverBehind(plan: ConnectionPlan, state: GateState, args: readonly string[]): Promise<void> {
   if (!plan.hub || state.isLocked(systemClock.now())) return;
+  const { spawn } = await import('node:child_process');
   const [, program = ''] = process.argv;
   const own = [...process.execArgv, program, 'gate', ...args, '--deliver'];
   const child = spawn(process.execPath, own, { detached: true, stdio: 'ignore', windowsHide: true });

@@ -5,12 +5,14 @@ import { type ApprovalsOperations, approvalsRoutes } from './approvals.ts';
 import { type AssignmentRulesOperations, assignmentRulesRoutes } from './assignment-rules.ts';
 import { type AuthOperations, authRoutes } from './auth.ts';
 import { type BundlesOperations, bundlesRoutes } from './bundles.ts';
+import { type CallbacksOperations, callbacksRoutes } from './callbacks.ts';
 import { type CompositionsOperations, compositionsRoutes } from './compositions.ts';
 import { type ContractsOperations, contractsRoutes } from './contracts.ts';
 import { type DeploymentsOperations, deploymentsRoutes } from './deployments.ts';
 import { type EventsOperations, eventsRoutes } from './events.ts';
 import { type HealthOperations, healthRoutes } from './health.ts';
 import { type KeysOperations, keysRoutes } from './keys.ts';
+import { type NotificationsOperations, notificationsRoutes } from './notifications.ts';
 import { type OperatorOperations, operatorRoutes } from './operator.ts';
 import { type OperatorTokensOperations, operatorTokensRoutes } from './operator-tokens.ts';
 import { type SessionsOperations, sessionsRoutes } from './sessions.ts';
@@ -27,12 +29,14 @@ export interface ConsoleOperations
     AssignmentRulesOperations,
     AuthOperations,
     BundlesOperations,
+    CallbacksOperations,
     CompositionsOperations,
     ContractsOperations,
     DeploymentsOperations,
     EventsOperations,
     HealthOperations,
     KeysOperations,
+    NotificationsOperations,
     OperatorOperations,
     OperatorTokensOperations,
     SessionsOperations,
@@ -49,12 +53,14 @@ export const consoleRoutes = {
   ...assignmentRulesRoutes,
   ...authRoutes,
   ...bundlesRoutes,
+  ...callbacksRoutes,
   ...compositionsRoutes,
   ...contractsRoutes,
   ...deploymentsRoutes,
   ...eventsRoutes,
   ...healthRoutes,
   ...keysRoutes,
+  ...notificationsRoutes,
   ...operatorRoutes,
   ...operatorTokensRoutes,
   ...sessionsRoutes,

@@ -1,0 +1,47 @@
+// How an attempt ended, read from an HTTP answer or from what failed. Nothing that the other side wrote gets further than this.
+
+import type { AttemptFailure, AttemptOutcome } from '../../src/domain/delivery.ts';
+import { OutboundError, type OutboundFailure } from '../../src/domain/outbound.ts';
+import type { OutboundHead } from '../../src/ports/outbound.ts';
+
+/** Of an attempt. */
+export const attemptMs = 10_000;
+
+const failures: { readonly [F in Exclude<OutboundFailure, 'aborted'>]: AttemptFailure } = {
+  refused: 'refused_address',
+  unresolved: 'unresolved',
+  connection: 'connection',
+  timeout: 'timeout',
+  too_large: 'too_large',
+};
+
+/** @throws OutboundError('aborted'), and what is no OutboundError */
+export function outcomeOfError(error: unknown): AttemptOutcome {
+  if (!(error instanceof OutboundError) || error.failure === 'aborted') throw error;
+  const failure = failures[error.failure];
+  return { kind: 'failed', status: null, failure, mayRetry: failure !== 'refused_address' };
+}
+
+/** Milliseconds that `Retry-After` asks for (seconds, or a date); 0 when it does not say. */
+export function retryAfterMs(header: string | undefined, now: number): number {
+  if (header === undefined) return 0;
+  if (/^\d{1,9}(\.\d+)?$/.test(header)) return Math.ceil(Number(header) * 1000);
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? 0 : Math.max(0, at - now);
+}
+
+/** Whether a later attempt may end otherwise. */
+export const mayRetryStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
+
+/** What the status alone says. */
+export function outcomeOfStatus({ status, headers }: OutboundHead, now: number): AttemptOutcome {
+  if (status >= 200 && status < 300) return { kind: 'delivered', status, messageId: null };
+  if (status === 410) return { kind: 'failed', status, failure: 'channel_gone', mayRetry: false };
+  return {
+    kind: 'failed',
+    status,
+    failure: status === 429 ? 'rate_limited' : 'status',
+    mayRetry: mayRetryStatus(status),
+    retryAfterMs: retryAfterMs(headers.get('retry-after'), now),
+  };
+}

@@ -1,0 +1,94 @@
+// Community chats: embeds with buttons that come back, edited when the approval ends. Nobody is mentioned.
+import type { ConfigOf } from '../../src/domain/channel.ts';
+import type { AttemptOutcome } from '../../src/domain/delivery.ts';
+import type { Notice } from '../../src/domain/notice.ts';
+import type { Sending } from '../../src/ports/messengers.ts';
+import type { OutboundHead } from '../../src/ports/outbound.ts';
+import { type ApiParts, callApi, idOf, limited } from './api.ts';
+import { type Card, cardOf } from './card.ts';
+
+export interface CommunityChatParts extends ApiParts {
+  /** Without a slash at its end. */
+  readonly communityChatUrl: string;
+  /** What the ids of buttons begin with. */
+  readonly actionPrefix: string;
+}
+
+type Answer = { readonly [field: string]: unknown };
+
+/** Markdown, mentions and links of the platform all have one of these. */
+const escapeMarkdown = (text: string): string =>
+  text.replace(/[\\*_~`|<>#@[\]]/g, (character) => `\\${character}`);
+
+const colors = { asking: 0x3b82f6, good: 0x16a34a, bad: 0xdc2626, quiet: 0x6b7280 } as const;
+
+function embedOf({ title, facts, message, args, tone }: Card): object {
+  const texts = [
+    ...(message === null ? [] : [escapeMarkdown(message)]),
+    ...(args === null ? [] : [`\`\`\`\n${args.replaceAll('`', 'ˋ')}\n\`\`\``]),
+  ];
+  return {
+    title,
+    color: colors[tone],
+    fields: facts.map(([name, value]) => ({ name, value: escapeMarkdown(value) || '-', inline: true })),
+    ...(texts.length === 0 ? {} : { description: texts.join('\n') }),
+  };
+}
+
+function componentsOf({ decides, link }: Card, actionPrefix: string): readonly object[] {
+  const button = (style: number, label: string, action: string) => ({
+    type: 2,
+    style,
+    label,
+    custom_id: `${actionPrefix}_${action}:${decides}`,
+  });
+  const buttons = [
+    ...(decides === null ? [] : [button(3, 'Approve', 'approve'), button(4, 'Deny', 'deny')]),
+    ...(link === null ? [] : [{ type: 2, style: 5, label: 'Open', url: link }]),
+  ];
+  return buttons.length === 0 ? [] : [{ type: 1, components: buttons }];
+}
+
+/** Kinds of answers, and the flag of one that only the person who pressed sees. */
+const [newMessage, updateMessage, onlyForThem] = [4, 7, 64];
+
+/** The answer to a press of a button: the message as it is from now on, or (null) that this person may not decide. */
+export const communityChatReply = (notice: Notice | null): object =>
+  notice === null
+    ? { type: newMessage, data: { content: 'You may not decide here.', flags: onlyForThem } }
+    : { type: updateMessage, data: { embeds: [embedOf(cardOf(notice))], components: [] } };
+
+function read({ id, retry_after: seconds }: Answer, { status }: OutboundHead): AttemptOutcome | null {
+  if (status === 429) return limited(status, seconds);
+  if (status < 200 || status >= 300) return null;
+  return { kind: 'delivered', status, messageId: idOf(id) };
+}
+
+/** @throws OutboundError('aborted') */
+export async function sendCommunityChat(
+  parts: CommunityChatParts,
+  { botToken, channel }: ConfigOf<'communityChat'>,
+  { notice, signal }: Sending,
+): Promise<AttemptOutcome> {
+  const card = cardOf(notice);
+  const messages = `${parts.communityChatUrl}/channels/${encodeURIComponent(channel)}/messages`;
+  const edited = notice.kind === 'decided' || notice.kind === 'expired' ? notice.messageId : null;
+  const outcome = await callApi(
+    parts,
+    {
+      method: edited === null ? 'POST' : 'PATCH',
+      url: edited === null ? messages : `${messages}/${encodeURIComponent(edited)}`,
+      token: `Bot ${botToken}`,
+      body: {
+        embeds: [embedOf(card)],
+        components: componentsOf(card, parts.actionPrefix),
+        allowed_mentions: { parse: [] },
+      },
+      signal,
+    },
+    read,
+  );
+  // A message that somebody deleted needs no edit.
+  const isGone = edited !== null && outcome.kind === 'failed' && outcome.status === 404;
+  return isGone ? { kind: 'delivered', status: 404, messageId: null } : outcome;
+}

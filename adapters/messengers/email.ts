@@ -1,0 +1,126 @@
+// E-mail by SMTP with nodemailer: STARTTLS, or TLS from the start on port 465. The server is called at an address that was judged.
+import { createTransport } from 'nodemailer';
+import { withTimeout } from '../../src/concurrency/with-timeout.ts';
+import type { ConfigOf } from '../../src/domain/channel.ts';
+import type { AttemptOutcome } from '../../src/domain/delivery.ts';
+import { OutboundError } from '../../src/domain/outbound.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Sending } from '../../src/ports/messengers.ts';
+import type { Outbound, OutboundAddress } from '../../src/ports/outbound.ts';
+import { attemptMs, outcomeOfError } from './answers.ts';
+import { type Card, cardOf, plainLines } from './card.ts';
+
+export interface EmailParts {
+  readonly outbound: Pick<Outbound, 'resolve'>;
+  readonly clock: Pick<Clock, 'after'>;
+  /** Certificates that are trusted instead of the system's, PEM. */
+  readonly ca?: string | undefined;
+}
+
+const implicitTlsPort = 465;
+
+const escapeHtml = (text: string): string =>
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
+
+function htmlOf({ title, facts, message, args, link }: Card): string {
+  const rows = facts.map(
+    ([label, value]) => `<tr><td><b>${escapeHtml(label)}</b></td><td>${escapeHtml(value)}</td></tr>`,
+  );
+  return [
+    `<h2>${escapeHtml(title)}</h2>`,
+    ...(rows.length === 0 ? [] : [`<table>${rows.join('')}</table>`]),
+    ...(message === null ? [] : [`<p style="white-space: pre-wrap">${escapeHtml(message)}</p>`]),
+    ...(args === null ? [] : [`<pre>${escapeHtml(args)}</pre>`]),
+    ...(link === null ? [] : [`<p><a href="${escapeHtml(link)}">Open in the console</a></p>`]),
+  ].join('\n');
+}
+
+/** One line, without anything that could begin another header. */
+function subjectOf({ title, facts }: Card): string {
+  const about = facts.slice(0, 2).map(([, value]) => value);
+  return [title, ...about]
+    .join(': ')
+    .replace(/\p{Cc}+/gu, ' ')
+    .slice(0, 200);
+}
+
+/** What the server, or the connection to it, said. */
+function outcomeOfSmtp(error: unknown): AttemptOutcome {
+  const { responseCode, code } = error as { readonly responseCode?: number; readonly code?: string };
+  if (responseCode !== undefined) {
+    const passes = responseCode >= 400 && responseCode < 500;
+    return {
+      kind: 'failed',
+      status: responseCode,
+      failure: passes ? 'status' : 'rejected',
+      mayRetry: passes,
+    };
+  }
+  // A server that will not encrypt, or refuses who we are, does so again.
+  const isFinal = code === 'EAUTH' || code === 'EENVELOPE' || code === 'ETLS';
+  const failure = isFinal ? 'rejected' : code === 'ETIMEDOUT' ? 'timeout' : 'connection';
+  return { kind: 'failed', status: null, failure, mayRetry: !isFinal };
+}
+
+const isLoopback = ({ address }: OutboundAddress): boolean => address === '::1' || address.startsWith('127.');
+
+/** TLS from the start, or by STARTTLS. A mail catcher on this machine may speak plainly; what leaves it is encrypted. */
+export const encryptionOf = (port: number, address: OutboundAddress) => ({
+  secure: port === implicitTlsPort,
+  requireTLS: port !== implicitTlsPort && !isLoopback(address),
+});
+
+/** @throws OutboundError('aborted') */
+export async function sendEmail(
+  { outbound, clock, ca }: EmailParts,
+  config: ConfigOf<'email'>,
+  { notice, deliveryId, signal }: Sending,
+): Promise<AttemptOutcome> {
+  const { smtpHost, smtpPort, smtpUser, smtpPassword } = config;
+  let address: OutboundAddress | undefined;
+  try {
+    [address] = await outbound.resolve(smtpHost, smtpPort);
+  } catch (error) {
+    return outcomeOfError(error);
+  }
+  if (!address) return { kind: 'failed', status: null, failure: 'unresolved', mayRetry: true };
+  const card = cardOf(notice);
+  const transport = createTransport({
+    host: address.address,
+    port: smtpPort,
+    ...encryptionOf(smtpPort, address),
+    tls: { servername: smtpHost, ...(ca === undefined ? {} : { ca }) },
+    ...(smtpUser === '' ? {} : { auth: { user: smtpUser, pass: smtpPassword } }),
+    connectionTimeout: attemptMs,
+    greetingTimeout: attemptMs,
+    socketTimeout: attemptMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  const aborted = (): void => transport.close();
+  signal?.addEventListener('abort', aborted);
+  try {
+    const sent = transport.sendMail({
+      from: config.fromAddress,
+      to: [...config.toAddresses],
+      subject: subjectOf(card),
+      text: plainLines(card).join('\n'),
+      html: htmlOf(card),
+      messageId: `<${deliveryId}@reeve>`,
+    });
+    sent.catch(() => {});
+    await withTimeout(clock, attemptMs, sent, () => new OutboundError('timeout'));
+    return { kind: 'delivered', status: 250, messageId: null };
+  } catch (error) {
+    if (signal?.aborted) throw new OutboundError('aborted');
+    return error instanceof OutboundError ? outcomeOfError(error) : outcomeOfSmtp(error);
+  } finally {
+    signal?.removeEventListener('abort', aborted);
+    transport.close();
+  }
+}

@@ -1,0 +1,65 @@
+// Notification channels in MongoDB: one document each, changed by compare-and-set on its revision.
+import type { Collection } from 'mongodb';
+import type { Channel, ChannelFilters } from '../../src/domain/channel.ts';
+import type { ChannelStore } from '../../src/ports/channels.ts';
+import { fromRow, fromText, type Row, toRow, toText } from './form.ts';
+import { pageOf } from './page.ts';
+
+export type ChannelRow = Omit<Row<Channel>, 'filters'> & { readonly filters: string | null };
+
+const record = (row: ChannelRow): Channel =>
+  fromRow<Channel>({ ...row, filters: fromText<ChannelFilters>(row.filters) });
+const recordOrNull = (row: ChannelRow | null): Channel | null => row && record(row);
+
+export function mongoChannels(channels: Collection<ChannelRow>): ChannelStore {
+  const one = (tenantId: string, id: string) => ({ _id: id, tenantId });
+  return {
+    async insert(channel, max) {
+      const { tenantId } = channel;
+      if ((await channels.countDocuments({ tenantId }, { limit: max })) >= max) return 'full';
+      await channels.insertOne({ ...toRow(channel), filters: toText(channel.filters) });
+      return 'created';
+    },
+    list: (tenantId, page) =>
+      pageOf(channels.find({ tenantId }).sort({ createdAt: -1, _id: -1 }), page, record),
+    async get(tenantId, id) {
+      return recordOrNull(await channels.findOne(one(tenantId, id)));
+    },
+    async byId(id) {
+      return recordOrNull(await channels.findOne({ _id: id }));
+    },
+    async enabled(tenantId) {
+      const rows = await channels.find({ tenantId, enabled: true }).sort({ createdAt: 1, _id: 1 }).toArray();
+      return rows.map(record);
+    },
+    async anyEnabled(tenantId) {
+      return (await channels.countDocuments({ tenantId, enabled: true }, { limit: 1 })) > 0;
+    },
+    async enabledOfKind(kind, limit) {
+      const found = channels.find({ kind, enabled: true }).sort({ createdAt: -1, _id: -1 }).limit(limit);
+      return (await found.toArray()).map(record);
+    },
+    async update({ tenantId, id, name, enabled, filters, sealedConfig, revision, updatedAt }) {
+      const row = await channels.findOneAndUpdate(
+        { ...one(tenantId, id), revision: revision - 1 },
+        { $set: { name, enabled, filters: toText(filters), sealedConfig, revision, updatedAt } },
+        { returnDocument: 'after' },
+      );
+      if (row) return record(row);
+      return (await channels.findOne(one(tenantId, id))) ? 'stale' : 'absent';
+    },
+    async disable(tenantId, id, revision, now) {
+      const { modifiedCount } = await channels.updateOne(
+        { ...one(tenantId, id), revision, enabled: true },
+        { $set: { enabled: false, revision: revision + 1, updatedAt: now } },
+      );
+      return modifiedCount === 1;
+    },
+    async tested(tenantId, id, at, ok) {
+      await channels.updateOne(one(tenantId, id), { $set: { lastTestAt: at, lastTestOk: ok } });
+    },
+    async remove(tenantId, id) {
+      return recordOrNull(await channels.findOneAndDelete(one(tenantId, id)));
+    },
+  };
+}

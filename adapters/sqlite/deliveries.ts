@@ -1,0 +1,85 @@
+// Deliveries in SQLite: each change is one conditional UPDATE.
+import type { Delivery } from '../../src/domain/delivery.ts';
+import type { DeliveryStore } from '../../src/ports/channels.ts';
+import type { Database } from './database.ts';
+import { pageOf } from './page.ts';
+import type { Sync } from './sync.ts';
+import { json, number, table, text } from './table.ts';
+
+const deliveries = table<Delivery>('deliveries', {
+  id: text('id'),
+  tenantId: text('tenant_id'),
+  channelId: text('channel_id'),
+  approvalId: text('approval_id'),
+  event: text('event'),
+  status: text('status'),
+  attempts: number('attempts'),
+  run: number('run'),
+  nextAt: number<number | null>('next_at'),
+  giveUpAt: number('give_up_at'),
+  createdAt: number('created_at'),
+  updatedAt: number('updated_at'),
+  messageId: text<string | null>('message_id'),
+  log: json('log'),
+});
+const select = `SELECT ${deliveries.columns} FROM deliveries`;
+
+export function deliveryStore(db: Database): Sync<DeliveryStore> {
+  return {
+    add(delivery) {
+      const known = deliveries.maybe(db.get(`${select} WHERE id = ?`, [delivery.id]));
+      if (known) return known;
+      db.run(deliveries.insert, deliveries.values(delivery));
+      return delivery;
+    },
+    get: (tenantId, id) =>
+      deliveries.maybe(db.get(`${select} WHERE tenant_id = ? AND id = ?`, [tenantId, id])),
+    replace(delivery, before) {
+      const { id, tenantId, status, attempts, run, nextAt, giveUpAt, updatedAt, messageId, log } = delivery;
+      const changed = db.run(
+        `UPDATE deliveries SET status = ?, attempts = ?, run = ?, next_at = ?, give_up_at = ?, updated_at = ?,
+             message_id = ?, log = ?
+           WHERE tenant_id = ? AND id = ? AND run = ? AND attempts = ? AND status = ?`,
+        [
+          status,
+          attempts,
+          run,
+          nextAt,
+          giveUpAt,
+          updatedAt,
+          messageId,
+          JSON.stringify(log),
+          tenantId,
+          id,
+          before.run,
+          before.attempts,
+          before.status,
+        ],
+      );
+      return changed > 0;
+    },
+    ofApproval: (approvalId, limit) =>
+      db.all(`${select} WHERE approval_id = ? LIMIT ?`, [approvalId, limit]).map(deliveries.read),
+    list: (tenantId, channelId, { status = null }, page) =>
+      pageOf(db, page, {
+        which: `SELECT rowid FROM deliveries
+          WHERE tenant_id = ?1 AND channel_id = ?2 AND (?3 IS NULL OR status = ?3)
+          ORDER BY created_at DESC, rowid DESC`,
+        params: [tenantId, channelId, status],
+        row: `${select} WHERE rowid = ?`,
+        read: deliveries.read,
+      }),
+    removeOfChannel: (tenantId, channelId, limit) =>
+      db.run(
+        `DELETE FROM deliveries WHERE rowid IN (SELECT rowid FROM deliveries
+           WHERE tenant_id = ? AND channel_id = ? LIMIT ?)`,
+        [tenantId, channelId, limit],
+      ),
+    forget: (before, limit) =>
+      db.run(
+        `DELETE FROM deliveries WHERE rowid IN (SELECT rowid FROM deliveries
+           WHERE status <> 'waiting' AND updated_at < ? LIMIT ?)`,
+        [before, limit],
+      ),
+  };
+}

@@ -1,0 +1,64 @@
+// Routes that chat platforms call when somebody presses a button. Each proves itself by its own signature or secret.
+import { z } from 'zod';
+import { anyObject } from './fields.ts';
+import { routes } from './route.ts';
+
+/** Bytes. */
+const callbackBody = 64 * 1024;
+
+export const callbackRoutes = routes({
+  chatBotCallback: {
+    method: 'POST',
+    path: '/api/v1/chat_bot/webhook/{channel_id}',
+    auth: [],
+    csrf: 'none',
+    tag: 'callbacks',
+    summary:
+      "A press of a bot chat's button, with the channel's secret in a header; 404 for an unknown channel, 403 for a wrong secret, else 200",
+    params: z.object({ channel_id: z.string().max(200) }),
+    parse: 'bytes',
+    bodyLimit: callbackBody,
+    status: 200,
+    errors: ['payload_too_large', 'rate_limited'],
+    limit: 'standard',
+  },
+  workspaceChatInteraction: {
+    method: 'POST',
+    path: '/api/v1/workspace_chat/interactions',
+    auth: [],
+    csrf: 'none',
+    tag: 'callbacks',
+    summary: "A press of a workspace chat's button, signed by the platform, at most 5 minutes old; else 403",
+    parse: 'bytes',
+    bodyLimit: callbackBody,
+    status: 200,
+    reply: anyObject.nullable(),
+    errors: ['payload_too_large', 'rate_limited'],
+    limit: 'standard',
+  },
+  workspaceChatManifest: {
+    method: 'GET',
+    path: '/api/v1/workspace_chat/manifest',
+    auth: [],
+    tag: 'callbacks',
+    summary: 'The manifest by which the app is installed in a workspace',
+    status: 200,
+    reply: anyObject,
+    errors: [],
+    limit: 'standard',
+  },
+  communityChatInteraction: {
+    method: 'POST',
+    path: '/api/v1/community_chat/interactions',
+    auth: [],
+    csrf: 'none',
+    tag: 'callbacks',
+    summary: "A press of a community chat's button, signed with Ed25519, at most 5 minutes old; else 401",
+    parse: 'bytes',
+    bodyLimit: callbackBody,
+    status: 200,
+    reply: anyObject.nullable(),
+    errors: ['payload_too_large', 'rate_limited'],
+    limit: 'standard',
+  },
+});

@@ -1,0 +1,168 @@
+// Routes of notification channels and of their deliveries.
+import { z } from 'zod';
+import { attemptFailures, deliveryEvents, deliveryStatuses } from '../domain/delivery.ts';
+import { anyObject, env, instant, line, paging, uuid } from './fields.ts';
+import { routes } from './route.ts';
+
+export const channelTypes = [
+  'chat_bot',
+  'workspace_chat',
+  'workspace_chat_app',
+  'community_chat',
+  'webhook',
+  'email',
+] as const;
+
+const patterns = z.array(line(255)).max(100).nullish();
+
+/** Every list that is there and not empty must match, by one of its entries. */
+export const channelFilters = z.object({
+  environments: z.array(env).max(3).nullish(),
+  /** Globs over agent ids. */
+  agent_patterns: patterns,
+  /** Globs over contract names; an approval without one passes. */
+  contract_names: patterns,
+  /** Globs over the names of rulesets and their rules; an approval without one passes. */
+  ruleset_names: patterns,
+});
+
+export const channelType = z.enum(channelTypes);
+export const deliveryStatus = z.enum(deliveryStatuses);
+
+export const channel = z.object({
+  id: uuid,
+  name: z.string(),
+  channel_type: channelType,
+  /** Secrets are masked. One that is written back as it is shown keeps what is stored. */
+  config: anyObject,
+  enabled: z.boolean(),
+  filters: channelFilters.nullable(),
+  created_at: instant,
+  updated_at: instant,
+  last_test_at: instant.nullable(),
+  last_test_ok: z.boolean().nullable(),
+});
+
+export const delivery = z.object({
+  id: uuid,
+  channel_id: uuid,
+  approval_id: uuid,
+  event: z.enum(deliveryEvents),
+  /** waiting: on its way; dead: given up; expired: the approval ended before its request was delivered. */
+  status: deliveryStatus,
+  attempts: z.number().int(),
+  next_attempt_at: instant.nullable(),
+  created_at: instant,
+  updated_at: instant,
+  /** The newest 20, oldest first. */
+  log: z.array(
+    z.object({
+      at: instant,
+      status: z.number().int().nullable(),
+      error: z.enum(attemptFailures).nullable(),
+      duration_ms: z.number().int(),
+    }),
+  ),
+});
+
+export const channelConfig = z.record(z.string().max(64), z.unknown());
+const params = z.object({ channel_id: uuid });
+const path = '/api/v1/notifications/channels';
+
+export const channelRoutes = routes({
+  listChannels: {
+    method: 'GET',
+    path,
+    auth: ['cookie'],
+    tag: 'notifications',
+    summary: 'Notification channels, newest first',
+    query: z.object(paging(1000)),
+    status: 200,
+    reply: z.array(channel),
+    errors: ['validation_failed'],
+  },
+  createChannel: {
+    method: 'POST',
+    path,
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'notifications',
+    summary: 'Add a channel in which people are told of approvals; at most 100',
+    body: z.object({
+      name: line(255),
+      channel_type: channelType,
+      config: channelConfig,
+      filters: channelFilters.nullish(),
+      enabled: z.boolean().default(true),
+    }),
+    status: 201,
+    reply: channel,
+    errors: ['unprocessable', 'quota_exceeded', 'validation_failed', 'unavailable'],
+  },
+  updateChannel: {
+    method: 'PUT',
+    path: `${path}/{channel_id}`,
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'notifications',
+    summary:
+      'Change a channel: what is absent is kept, filters null clears them, config replaces the whole but for secrets that are absent or masked',
+    params,
+    body: z.object({
+      name: line(255).optional(),
+      config: channelConfig.optional(),
+      enabled: z.boolean().optional(),
+      filters: channelFilters.nullish(),
+    }),
+    status: 200,
+    reply: channel,
+    errors: ['not_found', 'conflict', 'unprocessable', 'validation_failed', 'unavailable'],
+  },
+  deleteChannel: {
+    method: 'DELETE',
+    path: `${path}/{channel_id}`,
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'notifications',
+    summary: 'Remove a channel and what was on its way to it',
+    params,
+    status: 204,
+    errors: ['not_found', 'validation_failed'],
+  },
+  testChannel: {
+    method: 'POST',
+    path: `${path}/{channel_id}/test`,
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'notifications',
+    summary: 'Send a test message, at most 10 seconds; a failure is told by success: false',
+    params,
+    status: 200,
+    reply: z.object({ success: z.boolean(), message: z.string() }),
+    errors: ['not_found', 'rate_limited', 'validation_failed'],
+  },
+  listDeliveries: {
+    method: 'GET',
+    path: `${path}/{channel_id}/deliveries`,
+    auth: ['cookie'],
+    tag: 'notifications',
+    summary: 'What was sent to a channel, or is on its way, newest first; kept for 30 days after its end',
+    params,
+    query: z.object({ status: deliveryStatus.optional(), ...paging(1000, 100) }),
+    status: 200,
+    reply: z.array(delivery),
+    errors: ['not_found', 'validation_failed'],
+  },
+  replayDelivery: {
+    method: 'POST',
+    path: `${path}/{channel_id}/deliveries/{delivery_id}/replay`,
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'notifications',
+    summary: 'Send a delivery once more; receivers know the repeat by its webhook-id',
+    params: params.extend({ delivery_id: uuid }),
+    status: 202,
+    reply: delivery,
+    errors: ['not_found', 'conflict', 'validation_failed', 'unavailable'],
+  },
+});

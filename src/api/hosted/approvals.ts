@@ -1,0 +1,144 @@
+// Routes of approvals in the hosted API's words.
+import { z } from 'zod';
+import { anyObject, env, instant, line, text } from '../fields.ts';
+import { listed } from '../listed.ts';
+import { routes } from '../route.ts';
+import { hostedPaging, identifier, pageFields } from './fields.ts';
+
+export const hostedStatuses = ['pending', 'approved', 'rejected', 'timed_out'] as const;
+
+const timeoutAction = z.enum(['block', 'allow']);
+
+export const hostedApproval = z.object({
+  id: z.string(),
+  status: z.enum(hostedStatuses),
+  agent_id: z.string(),
+  session_id: z.string().nullable(),
+  tool_name: z.string(),
+  tool_args: listed(anyObject).nullable(),
+  message: listed(z.string()),
+  rule_name: z.string().nullable(),
+  environment: env,
+  principal: listed(anyObject).nullable(),
+  /** Seconds. */
+  timeout: z.number().int(),
+  timeout_action: timeoutAction,
+  created_at: instant,
+  /** When it times out unless somebody decides. */
+  expires_at: instant,
+  decided_by: z.string().nullable(),
+  decided_at: instant.nullable(),
+  decided_via: z.string().nullable(),
+  decision_reason: listed(z.string()).nullable(),
+  /** What the agent does now; null while it is pending. */
+  effective_action: timeoutAction.nullable(),
+});
+
+/** Control characters other than tab and line feed. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f]/;
+
+const params = z.object({ approval_id: identifier });
+
+/** `denied` and `timeout` are the console's words. */
+const statusQuery = z
+  .enum([...hostedStatuses, 'denied', 'timeout'])
+  .transform((status) =>
+    status === 'denied' ? ('rejected' as const) : status === 'timeout' ? ('timed_out' as const) : status,
+  );
+
+/** Words that say that no person decided. */
+const reservedLabels = ['chat_bot', 'system'];
+
+export const hostedApprovalRoutes = routes({
+  hostedCreateApproval: {
+    method: 'POST',
+    path: '/v1/approvals',
+    auth: ['hostedKey'],
+    tag: 'hosted-approvals',
+    summary:
+      'Ask people to approve a tool call; at most 10 per 60 seconds and agent. A repeat with the same Idempotency-Key is the same approval',
+    body: z.object({
+      /** The agent-id header wins; this is used when the header is absent. */
+      agent_id: line(255).nullish(),
+      session_id: z.union([z.literal(''), line(255)]).nullish(),
+      tool_name: line(255),
+      tool_args: anyObject.nullish(),
+      message: text(4096, 1).refine(
+        (value) => !controls.test(value),
+        'must not hold control characters other than tab and line feed',
+      ),
+      /** Default: the tool's name. */
+      rule_name: line(128).nullish(),
+      timeout: z.number().int().min(1).max(86_400).default(300),
+      timeout_action: z.enum(['block', 'deny', 'allow']).default('block'),
+      /** For a key without an environment; default production. */
+      environment: env.nullish(),
+      principal: anyObject.nullish(),
+    }),
+    status: 201,
+    reply: hostedApproval,
+    errors: [
+      'forbidden',
+      'env_mismatch',
+      'payload_too_large',
+      'quota_exceeded',
+      'validation_failed',
+      'rate_limited',
+      'disk_full',
+      'overloaded',
+      'unavailable',
+    ],
+  },
+  hostedListApprovals: {
+    method: 'GET',
+    path: '/v1/approvals',
+    auth: ['hostedKey', 'operatorJwt'],
+    role: 'viewer',
+    tag: 'hosted-approvals',
+    summary: 'Approvals, newest first; a key sees those of its environment and agents',
+    query: z.object({
+      status: statusQuery.optional(),
+      agent_id: line(255).optional(),
+      session_id: line(255).optional(),
+      ...hostedPaging(200, 50),
+    }),
+    status: 200,
+    reply: z.object({ approvals: z.array(hostedApproval), total: z.number().int(), ...pageFields }),
+    search: true,
+    errors: ['forbidden', 'validation_failed', 'search_timeout', 'rate_limited'],
+  },
+  hostedGetApproval: {
+    method: 'GET',
+    path: '/v1/approvals/{approval_id}',
+    auth: ['hostedKey', 'operatorJwt'],
+    role: 'viewer',
+    tag: 'hosted-approvals',
+    summary: 'One approval; a key sees those of its environment and agents',
+    params,
+    status: 200,
+    reply: hostedApproval,
+    errors: ['not_found', 'validation_failed'],
+  },
+  hostedDecideApproval: {
+    method: 'POST',
+    path: '/v1/approvals/{approval_id}/decide',
+    auth: ['operatorJwt'],
+    role: 'operator',
+    tag: 'hosted-approvals',
+    summary:
+      'Approve or reject; the token says who decides. The same decision again, by the same person, is answered alike',
+    params,
+    body: z.object({
+      decision: z.enum(['approved', 'rejected']),
+      /** Only a label of where it was reviewed. */
+      decided_via: line(64)
+        .refine((label) => !reservedLabels.includes(label), `must not be ${reservedLabels.join(' or ')}`)
+        .nullish(),
+      reason: text(2000).nullish(),
+    }),
+    status: 200,
+    reply: hostedApproval,
+    errors: ['forbidden', 'not_found', 'conflict', 'validation_failed', 'overloaded', 'unavailable'],
+  },
+});

@@ -1,0 +1,149 @@
+// Routes of decision events. The schema of a batch is for readers and for the typed client: what is sent is judged event by event.
+import { z } from 'zod';
+import { decisionActions, decisionClasses } from '../../domain/decision-event.ts';
+import { rejected } from '../events.ts';
+import { instant, instantInput, line, text } from '../fields.ts';
+import { listed } from '../listed.ts';
+import { routes } from '../route.ts';
+import { hostedPaging, identifier, pageFields } from './fields.ts';
+
+const name = z.string();
+const object = z.record(z.string(), z.unknown());
+
+/**
+ * A decision event as agents send it, flat; one with a nested `payload` is taken, too. Fields beyond these are kept. What does not fit is
+ * repaired rather than refused; `truncated` says what was.
+ */
+export const decisionEventInput = z.object({
+  call_id: name.nullish(),
+  /** Default: the agent-id header's. */
+  agent_id: name.nullish(),
+  tool_name: name.nullish(),
+  tool_args: object.nullish(),
+  /** What became of the call; the console API's words are taken, too. */
+  action: z.union([z.enum(decisionActions), name]).nullish(),
+  mode: name.nullish(),
+  /** RFC 3339, any offset; microseconds are kept. Missing or odd: the time of receipt. More than 24 hours ahead: rejected. */
+  timestamp: name.nullish(),
+  /** Counts where the API key has no environment. */
+  environment: name.nullish(),
+  session_id: name.nullish(),
+  parent_session_id: name.nullish(),
+  run_id: name.nullish(),
+  call_index: z.number().int().nullish(),
+  policy_version: name.nullish(),
+  decision_source: name.nullish(),
+  decision_name: name.nullish(),
+  reason: name.nullish(),
+  principal: object.nullish(),
+  workflow: object.nullish(),
+});
+
+export const decisionEventBatch = z.object({ events: z.array(decisionEventInput).max(10_000) });
+
+/** What an action is counted and filtered as. */
+export const decisionClass = z.enum(decisionClasses);
+
+const nullable = listed(z.unknown()).nullable();
+
+/** A stored event. Fields that clients sent and that are not listed here stand beside these. */
+export const decisionEvent = z.looseObject({
+  id: name,
+  /** Its place in the order of arrival. */
+  seq: z.number().int(),
+  received_at: instant,
+  /** What the action is counted as. */
+  decision: decisionClass,
+  ruleset_name: name.nullable(),
+  ruleset_version: z.number().int().nullable(),
+  /** The run that it belongs to. */
+  run_key: z.object({ agent_id: name, session_id: name }).nullable(),
+  call_id: name.nullable(),
+  agent_id: name,
+  tool_name: name,
+  tool_args: nullable,
+  action: name,
+  mode: name,
+  timestamp: instant,
+  environment: name,
+  session_id: name.nullable(),
+  parent_session_id: name.nullable(),
+  run_id: nullable,
+  decision_source: nullable,
+  decision_name: nullable,
+  reason: nullable,
+  policy_version: nullable,
+  workflow: nullable,
+  /** The agent id of the request that brought it, when that is another than `agent_id`. */
+  sent_by: name.nullable(),
+  /** What was cut to make the event fit; absent when nothing was. */
+  truncated: z.array(name).optional(),
+  /** True for an event of the sample run. */
+  sample: z.boolean().optional(),
+});
+
+export const hostedEventRoutes = routes({
+  hostedIngestEvents: {
+    method: 'POST',
+    path: '/v1/events',
+    auth: ['hostedKey'],
+    tag: 'hosted-events',
+    summary:
+      'Store a batch of up to 10,000 decision events; durable when answered, safe to repeat. One bad event never costs the others',
+    body: decisionEventBatch,
+    parse: 'bytes',
+    bodyLimit: 16 * 1024 * 1024,
+    status: 200,
+    reply: z.object({
+      accepted: z.number().int(),
+      duplicates: z.number().int(),
+      /** Events that were not stored; the others were. */
+      rejected: z.array(rejected),
+    }),
+    errors: [
+      'invalid_json',
+      'forbidden',
+      'validation_failed',
+      'rate_limited',
+      'disk_full',
+      'overloaded',
+      'unavailable',
+    ],
+    limit: 'ingest',
+  },
+  hostedSearchEvents: {
+    method: 'GET',
+    path: '/v1/events',
+    auth: ['operatorJwt', 'hostedKey'],
+    role: 'viewer',
+    tag: 'hosted-events',
+    summary: 'Decision events, newest first; those that agents sent to the console API are among them',
+    query: z.object({
+      agent_id: line(255).optional(),
+      session_id: text(255, 1).optional(),
+      parent_session_id: text(255, 1).optional(),
+      /** A class of decisions, or an action; may be repeated. */
+      decision: z.array(text(64, 1)).max(30).optional(),
+      environment: identifier.optional(),
+      tool_name: text(255, 1).optional(),
+      /** Inclusive. */
+      since: instantInput.optional(),
+      /** Exclusive. */
+      until: instantInput.optional(),
+      ...hostedPaging(1000, 100),
+      /** `next_cursor` of another page: instead of an offset, without its bound, and never repeating or skipping. */
+      cursor: text(2000, 1).optional(),
+    }),
+    repeated: ['decision'],
+    search: true,
+    status: 200,
+    reply: z.object({
+      events: z.array(decisionEvent),
+      ...pageFields,
+      /** Where the next page begins; null when nothing is left, or it is beyond the bound of offsets. */
+      next_offset: z.number().int().nullable(),
+      next_cursor: name.nullable(),
+    }),
+    errors: ['forbidden', 'validation_failed', 'bad_request', 'rate_limited', 'search_timeout'],
+  },
+});

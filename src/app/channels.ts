@@ -1,0 +1,247 @@
+// Notification channels: made, changed, tried and removed by admins. Their secrets are sealed here, and opened here alone.
+import { type Channel, type ChannelConfig, type ChannelFilters, maxChannels } from '../domain/channel.ts';
+import type { AttemptFailure, AttemptOutcome } from '../domain/delivery.ts';
+import { HubError, notFound } from '../domain/error.ts';
+import { limitNames } from '../domain/limit-names.ts';
+import { registrationJob } from '../domain/notification-jobs.ts';
+import { OutboundError } from '../domain/outbound.ts';
+import type { Principal } from '../domain/principal.ts';
+import type { Page, PageRequest } from '../ports/page.ts';
+import { requireRole } from './access.ts';
+import { noted } from './audit.ts';
+import type { AppPorts } from './ports.ts';
+import { enforceLimit } from './rate-limit.ts';
+
+/** A channel with its configuration in the clear: mask it before it is shown. */
+export interface OpenChannel {
+  readonly channel: Channel;
+  readonly config: ChannelConfig;
+}
+
+export interface NewChannel extends Pick<Channel, 'name' | 'payloadStyle' | 'enabled' | 'filters'> {
+  readonly config: ChannelConfig;
+}
+
+export interface ChannelPatch {
+  readonly name?: string;
+  readonly enabled?: boolean;
+  /** Null clears them. */
+  readonly filters?: ChannelFilters | null;
+  /** Makes the new configuration of the stored one, whose secrets it may keep. */
+  readonly config?: (stored: ChannelConfig) => ChannelConfig;
+}
+
+/** How a test went, for who pressed the button: nothing that the other side wrote. */
+export interface TestResult {
+  readonly ok: boolean;
+  readonly status: number | null;
+  readonly failure: AttemptFailure | null;
+  readonly durationMs: number;
+}
+
+export interface Channels {
+  list(principal: Principal, page: PageRequest): Promise<Page<OpenChannel>>;
+  /** @throws HubError not_found */
+  get(principal: Principal, id: string): Promise<OpenChannel>;
+  /** @throws HubError forbidden, unprocessable (an address that may not be called), quota_exceeded */
+  create(principal: Principal, channel: NewChannel): Promise<OpenChannel>;
+  /** @throws HubError forbidden, not_found, unprocessable, conflict (others change it at the same time) */
+  update(principal: Principal, id: string, patch: ChannelPatch): Promise<OpenChannel>;
+  /** Removes it with its deliveries. @throws HubError forbidden, not_found */
+  remove(principal: Principal, id: string): Promise<void>;
+  /** Sends a test message, at most 10 s. @throws HubError forbidden, not_found, rate_limited */
+  test(principal: Principal, id: string): Promise<TestResult>;
+  /** The configuration of a stored channel. @throws HubError internal when it was sealed with another master secret */
+  open(channel: Channel): OpenChannel;
+  /** Tells the platform of a chat bot where its callbacks go. @throws Error when it could not be told */
+  register(tenantId: string, id: string, signal: AbortSignal): Promise<void>;
+}
+
+type Ports = Pick<
+  AppPorts,
+  'store' | 'secrets' | 'clock' | 'jobs' | 'limits' | 'messengers' | 'log' | 'settings'
+>;
+
+const updateTries = 5;
+const removedAtOnce = 1000;
+const testsPerMinute = 20;
+
+const absent = (): HubError => notFound('Notification channel not found.');
+
+export function createChannels(ports: Ports): Channels {
+  const { secrets, clock, jobs, limits, messengers, settings } = ports;
+  const { channels, deliveries } = ports.store;
+
+  const seal = (config: ChannelConfig): string =>
+    secrets.seal('channel-config', Buffer.from(JSON.stringify(config)));
+
+  function open(channel: Channel): OpenChannel {
+    const plain = secrets.unseal('channel-config', channel.sealedConfig);
+    return { channel, config: JSON.parse(Buffer.from(plain).toString()) as ChannelConfig };
+  }
+
+  /** @throws HubError unprocessable */
+  async function checkAddresses(config: ChannelConfig): Promise<void> {
+    try {
+      await messengers.check(config);
+    } catch (error) {
+      if (error instanceof OutboundError) throw new HubError('unprocessable', error.message);
+      throw error;
+    }
+  }
+
+  /** Platforms call https addresses alone; on this machine a test may play one. */
+  const isReachable = settings.baseUrl.startsWith('https:') || settings.chatBotUrl.startsWith('http:');
+
+  async function registerSoon({ channel, config }: OpenChannel): Promise<void> {
+    if (config.kind === 'chatBot' && channel.enabled && isReachable) {
+      await jobs.add(registrationJob(channel, clock.now()));
+    }
+  }
+
+  async function find(tenantId: string, id: string): Promise<OpenChannel> {
+    const channel = await channels.get(tenantId, id);
+    if (!channel) throw absent();
+    return open(channel);
+  }
+
+  return {
+    open,
+
+    async list({ tenantId }, page) {
+      const { items, more } = await channels.list(tenantId, page);
+      return { items: items.map(open), more };
+    },
+
+    get: ({ tenantId }, id) => find(tenantId, id),
+
+    async create(principal, { config, ...wanted }) {
+      requireRole(principal, 'admin');
+      await checkAddresses(config);
+      const now = clock.now();
+      const channel: Channel = {
+        ...wanted,
+        id: secrets.uuid(),
+        tenantId: principal.tenantId,
+        kind: config.kind,
+        sealedConfig: seal(config),
+        revision: 1,
+        createdAt: now,
+        updatedAt: now,
+        lastTestAt: null,
+        lastTestOk: null,
+      };
+      const recorded = noted(ports, principal, {
+        action: 'channel.created',
+        subject: { id: channel.id, name: channel.name },
+        summary: `Notification channel '${channel.name}' was made.`,
+        details: detailsOf(channel),
+      });
+      if ((await recorded.channels.insert(channel, maxChannels)) === 'full') {
+        throw new HubError(
+          'quota_exceeded',
+          `There are ${maxChannels} notification channels, which is as many as may be. Delete one first.`,
+        );
+      }
+      await registerSoon({ channel, config });
+      return { channel, config };
+    },
+
+    async update(principal, id, patch) {
+      requireRole(principal, 'admin');
+      for (let attempt = 0; attempt < updateTries; attempt++) {
+        const stored = await find(principal.tenantId, id);
+        const config = patch.config ? patch.config(stored.config) : stored.config;
+        // A channel that is switched on again may have an address that is no longer allowed.
+        if (patch.config || patch.enabled === true) await checkAddresses(config);
+        const channel: Channel = {
+          ...stored.channel,
+          name: patch.name ?? stored.channel.name,
+          enabled: patch.enabled ?? stored.channel.enabled,
+          filters: patch.filters === undefined ? stored.channel.filters : patch.filters,
+          sealedConfig: patch.config ? seal(config) : stored.channel.sealedConfig,
+          revision: stored.channel.revision + 1,
+          updatedAt: clock.now(),
+        };
+        const outcome = await noted(ports, principal, {
+          action: 'channel.updated',
+          subject: { id, name: channel.name },
+          summary: `Notification channel '${channel.name}' was changed.`,
+          details: { ...detailsOf(channel), changed: Object.keys(patch) },
+        }).channels.update(channel);
+        if (outcome === 'absent') throw absent();
+        if (outcome !== 'stale') {
+          await registerSoon({ channel, config });
+          return { channel, config };
+        }
+      }
+      throw new HubError(
+        'conflict',
+        'Others are changing this notification channel. Look at it again first.',
+      );
+    },
+
+    async remove(principal, id) {
+      requireRole(principal, 'admin');
+      const removed = await noted(ports, principal, {
+        action: 'channel.deleted',
+        subject: { id },
+        summary: 'A notification channel was deleted.',
+        fromAnswer: { name: 'name', kind: 'kind' },
+      }).channels.remove(principal.tenantId, id);
+      if (!removed) throw absent();
+      while ((await deliveries.removeOfChannel(principal.tenantId, id, removedAtOnce)) === removedAtOnce);
+    },
+
+    async test(principal, id) {
+      requireRole(principal, 'admin');
+      const { channel, config } = await find(principal.tenantId, id);
+      await enforceLimit(limits, {
+        name: limitNames.channelTests(id),
+        max: testsPerMinute,
+        windowMs: 60_000,
+        message: 'Too many tests of this notification channel. Please slow down.',
+      });
+      const begun = clock.monotonic();
+      const outcome: AttemptOutcome = await messengers.send({
+        config,
+        notice: { kind: 'test', approvalId: secrets.uuid() },
+        payloadStyle: channel.payloadStyle,
+        deliveryId: secrets.uuid(),
+      });
+      const ok = outcome.kind === 'delivered';
+      await channels.tested(principal.tenantId, id, clock.now(), ok);
+      return {
+        ok,
+        status: outcome.status,
+        failure: outcome.kind === 'failed' ? outcome.failure : null,
+        durationMs: clock.monotonic() - begun,
+      };
+    },
+
+    async register(tenantId, id, signal) {
+      const channel = await channels.get(tenantId, id);
+      if (!channel?.enabled) return;
+      const { config } = open(channel);
+      if (config.kind !== 'chatBot') return;
+      const outcome = await messengers.register(config, callbackOf(settings.baseUrl, channel), signal);
+      if (outcome.kind === 'delivered') return;
+      ports.log.warn(
+        { channel: id, status: outcome.status },
+        'a chat bot could not be told of its callbacks',
+      );
+      if (outcome.mayRetry) throw new Error(`the platform answered with ${outcome.failure}`);
+    },
+  };
+}
+
+/** What records say of a channel: nothing of its configuration. */
+const detailsOf = ({ kind, enabled, payloadStyle }: Channel) => ({
+  kind,
+  enabled,
+  payload_style: payloadStyle,
+});
+
+/** Where the platform sends presses of buttons. */
+const callbackOf = (baseUrl: string, { id, payloadStyle }: Channel): string =>
+  `${baseUrl}${payloadStyle === 'hosted' ? '/v1' : '/api/v1'}/chat_bot/webhook/${id}`;

@@ -1,0 +1,163 @@
+// Runs and agents as operators look at them: which run needs a person, which agent is well, and which document each runs.
+import { type AgentHealth, agentHealth, healthWindowMs, type RecentRun } from '../domain/agent-health.ts';
+import type { Principal } from '../domain/principal.ts';
+import { type RunKey, type RunStatus, runStatus, type StatusTime } from '../domain/run.ts';
+import type { AgentPlace } from '../ports/agents.ts';
+import type { Page, PageRequest } from '../ports/page.ts';
+import type { Run, RunFilter } from '../ports/runs.ts';
+import type { Fleet, FleetAgent } from './fleet.ts';
+import type { AppPorts } from './ports.ts';
+import { createRulesetNames, type RulesetNames, type RulesetVersion } from './ruleset-names.ts';
+
+export interface RunView {
+  readonly run: Run;
+  readonly status: RunStatus;
+  /** The newest document that its events name; null when the tenant has none of that hash. */
+  readonly ruleset: RulesetVersion | null;
+}
+
+export interface AgentView extends Omit<FleetAgent, 'version'> {
+  readonly lastEventAt: number | null;
+  readonly ruleset: RulesetVersion | null;
+  readonly health: AgentHealth;
+}
+
+export interface Runs {
+  readonly names: RulesetNames;
+  list(
+    principal: Principal,
+    filter: Omit<RunFilter, 'env'>,
+    page: PageRequest,
+  ): Promise<Page<RunView> & { readonly total: number }>;
+  /** Null when there is none in the environments that the principal sees. */
+  get(principal: Principal, key: RunKey): Promise<RunView | null>;
+  /** Registered agents that were seen, last seen first. */
+  agents(principal: Principal, page: PageRequest): Promise<Page<AgentView>>;
+  /** With its newest runs. Null when it is not registered, or was last seen in another environment than the principal's. */
+  agent(
+    principal: Principal,
+    agentId: string,
+  ): Promise<{ readonly agent: AgentView; readonly runs: readonly RunView[] } | null>;
+}
+
+type Ports = Pick<AppPorts, 'store' | 'clock' | 'settings'> & { readonly fleet: Fleet };
+
+/** Runs that the health of an agent looks at. */
+const runsOfHealth = 200;
+/** Runs shown beside an agent. */
+const shownRuns = 10;
+const registrationsAtOnce = 1_000;
+
+export function createRuns(ports: Ports): Runs {
+  const { store, clock, settings, fleet } = ports;
+  const names = createRulesetNames(ports);
+  const time = (): StatusTime => ({ now: clock.now(), staleAfterMs: settings.runStaleMs });
+
+  async function view(tenantId: string, run: Run, at: StatusTime): Promise<RunView> {
+    const policyVersion = run.facts?.version?.policyVersion ?? null;
+    return {
+      run,
+      status: runStatus(run, run.pendingApprovals, at),
+      ruleset: await names.resolve(tenantId, run.env, policyVersion),
+    };
+  }
+
+  async function agentViews(
+    tenantId: string,
+    agents: readonly Omit<FleetAgent, 'version'>[],
+  ): Promise<readonly AgentView[]> {
+    if (agents.length === 0) return [];
+    const at = time();
+    const ids = agents.map(({ registration }) => registration.agentId);
+    const [glances, newest, pending] = await Promise.all([
+      store.runs.recent(tenantId, ids, at.now - healthWindowMs, runsOfHealth, at.now),
+      store.events.newestOf(tenantId, ids),
+      store.runs.pendingOf(tenantId, ids, at.now),
+    ]);
+    const runsOf = new Map<string, RecentRun[]>();
+    for (const glance of glances) {
+      const list = runsOf.get(glance.agentId) ?? [];
+      list.push(glance);
+      runsOf.set(glance.agentId, list);
+    }
+    const lastEvents = new Map(newest);
+    const waiting = new Map(pending);
+    return Promise.all(
+      agents.map(async (agent) => {
+        const { agentId, lastSeenAt } = agent.registration;
+        const lastEventAt = lastEvents.get(agentId) ?? null;
+        const policyVersion = agent.state?.policyVersion ?? null;
+        const health = agentHealth(
+          {
+            runs: runsOf.get(agentId) ?? [],
+            pendingApprovals: waiting.get(agentId) ?? 0,
+            lastSeenAt,
+            lastEventAt,
+            connected: (agent.state?.streams ?? 0) > 0,
+          },
+          { ...at, agentStaleAfterMs: settings.agentStaleMs },
+        );
+        const ruleset = agent.env === null ? null : await names.resolve(tenantId, agent.env, policyVersion);
+        return { ...agent, lastEventAt, ruleset, health };
+      }),
+    );
+  }
+
+  const isSeen = ({ env }: Principal, agent: Pick<FleetAgent, 'env'>): boolean =>
+    env === null || agent.env === env;
+
+  return {
+    names,
+
+    async list({ tenantId, env }, filter, page) {
+      const at = time();
+      const { items, more, total } = await store.runs.list(tenantId, { ...filter, env }, page, at);
+      return { items: await Promise.all(items.map((run) => view(tenantId, run, at))), more, total };
+    },
+
+    async get({ tenantId, env }, key) {
+      const at = time();
+      const run = await store.runs.get(tenantId, key, at.now);
+      return run && (env === null || run.env === env) ? view(tenantId, run, at) : null;
+    },
+
+    async agents(principal, { limit, offset }) {
+      const { tenantId } = principal;
+      let after: AgentPlace | null = null;
+      let left = offset;
+      let more = true;
+      // Those before the page are not looked at any closer.
+      while (left > 0 && more) {
+        const query = { limit: Math.min(left, registrationsAtOnce), after };
+        const page = await store.agents.find(tenantId, { ...newestSeen, ...query });
+        left -= page.items.length;
+        more = page.more && page.items.length > 0;
+        const last = page.items.at(-1);
+        if (last) after = { agentId: last.agentId, at: last.lastSeenAt ?? 0 };
+      }
+      if (!more) return { items: [], more: false };
+      const page = await store.agents.find(tenantId, { ...newestSeen, limit, after });
+      const found = await fleet.ofRegistrations(tenantId, page.items);
+      const items = await agentViews(
+        tenantId,
+        found.filter((agent) => isSeen(principal, agent)),
+      );
+      return { items, more: page.more };
+    },
+
+    async agent(principal, agentId) {
+      const { tenantId, env } = principal;
+      const found = await fleet.get(tenantId, agentId);
+      if (!found || !isSeen(principal, found)) return null;
+      const at = time();
+      const [[agent], runs] = await Promise.all([
+        agentViews(tenantId, [found]),
+        store.runs.list(tenantId, { env, agentId }, { limit: shownRuns, offset: 0 }, at),
+      ]);
+      if (!agent) return null;
+      return { agent, runs: await Promise.all(runs.items.map((run) => view(tenantId, run, at))) };
+    },
+  };
+}
+
+const newestSeen = { order: 'lastSeenAt', descending: true, search: null } as const;

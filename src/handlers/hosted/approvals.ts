@@ -1,0 +1,157 @@
+// Approvals in the hosted API's words, over the same actors, deadlines and records as the console's.
+import type { hostedApprovalRoutes } from '../../api/hosted/approvals.ts';
+import { truncated } from '../../api/listed.ts';
+import type { ReplyBody } from '../../api/route.ts';
+import { requireAgent } from '../../app/acting-agent.ts';
+import type { Approval, ApprovalStatus } from '../../domain/approval.ts';
+import { HubError, refused } from '../../domain/error.ts';
+import { omitUndefined } from '../../domain/omit-undefined.ts';
+import { actorName } from '../../domain/principal.ts';
+import { askForApproval, decideApproval, listSettled, readApproval } from '../console/approvals.ts';
+import type { Handlers } from '../console/hub.ts';
+import { iso, isoOrNull } from '../console/render.ts';
+import { usualEnv } from './environment.ts';
+import { pageOf } from './pages.ts';
+import { type HostedCaller, principalOf } from './principal.ts';
+
+type Rendered = ReplyBody<(typeof hostedApprovalRoutes)['hostedGetApproval']>;
+
+export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
+  async hostedCreateApproval(hub, { body }, caller, request) {
+    const asked = body.environment ?? null;
+    if (asked !== null && caller.env !== null && asked !== caller.env) {
+      throw new HubError('env_mismatch', `API key is scoped to '${caller.env}', cannot ask in '${asked}'.`);
+    }
+    const approval = await askForApproval(
+      hub,
+      { ...caller, kind: 'key', env: asked ?? caller.env ?? usualEnv },
+      {
+        agent_id: body.agent_id,
+        session_id: body.session_id || null,
+        tool_name: body.tool_name,
+        tool_args: body.tool_args,
+        message: body.message,
+        contract_name: body.rule_name ?? body.tool_name.slice(0, 128),
+        timeout: body.timeout,
+        timeout_action: body.timeout_action,
+        principal: body.principal,
+      },
+      request.header('idempotency-key'),
+    );
+    return render(approval);
+  },
+
+  async hostedListApprovals(hub, { query }, caller) {
+    const { status, limit, offset } = query;
+    const filter = {
+      env: caller.kind === 'hostedKey' ? caller.env : null,
+      ...omitUndefined({
+        status: status && statusOf[status],
+        agentId: agentSeen(caller, query.agent_id),
+        sessionId: query.session_id,
+      }),
+    };
+    const { tenantId } = caller;
+    const [{ shown, more }, total] = await Promise.all([
+      listSettled(hub, tenantId, filter, { limit, offset }),
+      hub.store.approvals.count(tenantId, filter, hub.clock.now()),
+    ]);
+    const { items, ...page } = pageOf(shown.map(render), query, more);
+    return { approvals: items, total, ...page };
+  },
+
+  hostedGetApproval: async (hub, { params }, caller) =>
+    render(await readApproval(hub, caller.tenantId, params.approval_id, keyOf(caller))),
+
+  async hostedDecideApproval(hub, { params, body }, caller) {
+    const principal = principalOf(caller);
+    const approved = body.decision === 'approved';
+    try {
+      return render(
+        await decideApproval(hub, principal, params.approval_id, {
+          approved,
+          reason: body.reason ?? null,
+          decidedVia: body.decided_via ?? 'api',
+        }),
+      );
+    } catch (error) {
+      if (!(error instanceof HubError) || error.code !== 'conflict') throw error;
+      const decided = await readApproval(hub, caller.tenantId, params.approval_id, null);
+      const isRepeat =
+        decided.status === (approved ? 'approved' : 'denied') &&
+        decided.decidedBy === actorName(principal.actor);
+      if (isRepeat) return render(decided);
+      throw tooLate(decided);
+    }
+  },
+};
+
+/** Why a decision came too late, with what became of the approval. */
+function tooLate(approval: Approval): HubError {
+  const members = { approval: render(approval) };
+  return approval.status === 'timeout'
+    ? refused('approval_timed_out', 'Nobody decided in time: the approval has timed out.', { members })
+    : refused('approval_already_decided', `${approval.decidedBy ?? 'Somebody'} has decided already.`, {
+        members,
+      });
+}
+
+/** What a key may read; null for people. */
+const keyOf = (caller: HostedCaller) => (caller.kind === 'hostedKey' ? caller : null);
+
+/** The agent whose approvals are listed. @throws HubError forbidden when a key is bound to others, or to several and names none */
+function agentSeen(caller: HostedCaller, asked: string | undefined): string | undefined {
+  if (caller.kind !== 'hostedKey' || caller.agentPattern === null) return asked;
+  const agentId = asked ?? caller.agentId;
+  if (agentId === null) {
+    throw new HubError('forbidden', 'This API key is bound to some agents: name one with agent_id.');
+  }
+  requireAgent(caller, agentId);
+  return agentId;
+}
+
+const statusOf = {
+  pending: 'pending',
+  approved: 'approved',
+  rejected: 'denied',
+  timed_out: 'timeout',
+} as const satisfies { readonly [status: string]: ApprovalStatus };
+
+const hostedStatusOf: { readonly [S in ApprovalStatus]: keyof typeof statusOf } = {
+  pending: 'pending',
+  approved: 'approved',
+  denied: 'rejected',
+  timeout: 'timed_out',
+};
+
+function effectOf({ status, timeoutEffect }: Approval): 'allow' | 'block' | null {
+  if (status === 'pending') return null;
+  if (status === 'timeout') return timeoutEffect === 'allow' ? 'allow' : 'block';
+  return status === 'approved' ? 'allow' : 'block';
+}
+
+export function render(approval: Approval): Rendered {
+  const { toolArgs, argsBytes } = approval;
+  const timedOut = approval.status === 'timeout';
+  return {
+    id: approval.id,
+    status: hostedStatusOf[approval.status],
+    agent_id: approval.agentId,
+    session_id: approval.sessionId,
+    tool_name: approval.toolName,
+    tool_args: toolArgs ?? (argsBytes > 0 ? truncated(argsBytes) : null),
+    message: approval.message,
+    rule_name: approval.contractName,
+    environment: approval.env,
+    principal: approval.principal,
+    timeout: approval.timeoutSeconds,
+    timeout_action: approval.timeoutEffect === 'allow' ? 'allow' : 'block',
+    created_at: iso(approval.createdAt),
+    expires_at: iso(approval.deadline),
+    decided_by: approval.decidedBy,
+    decided_at: timedOut ? iso(approval.deadline) : isoOrNull(approval.decidedAt),
+    decided_via: approval.decidedVia,
+    decision_reason: approval.decisionReason,
+    effective_action: effectOf(approval),
+  };
+}

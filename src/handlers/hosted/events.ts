@@ -1,0 +1,212 @@
+// Decision events in the hosted API's words: taken in flat, stored as every other audit event, shown flat.
+import type { Caller } from '../../api/call.ts';
+import type { hostedEventRoutes } from '../../api/hosted/events.ts';
+import { shortened } from '../../api/listed.ts';
+import { validationFailed } from '../../api/validation.ts';
+import { agentOf, requireAgent } from '../../app/acting-agent.ts';
+import type { RulesetNames } from '../../app/ruleset-names.ts';
+import { turns } from '../../concurrency/event-loop-budget.ts';
+import {
+  actionOf,
+  callIdOf,
+  classOf,
+  parentSessionOf,
+  policyVersionOf,
+  repairFlatEvent,
+  sessionOf,
+  verdictFilter,
+} from '../../domain/decision-event.ts';
+import type { EventInput, StoredEvent } from '../../domain/event.ts';
+import { type Env, environments, isEnv } from '../../domain/ids.ts';
+import { renderInstant } from '../../domain/instant.ts';
+import { omitUndefined } from '../../domain/omit-undefined.ts';
+import type { EventFilter } from '../../ports/events.ts';
+import { openCursor, sealCursor } from '../console/cursor.ts';
+import { acceptEvents, repairContext } from '../console/events.ts';
+import type { Handlers } from '../console/hub.ts';
+import { type Batch, readBatch } from '../console/ingest.ts';
+import { iso } from '../console/render.ts';
+import { fitting } from './page.ts';
+import { type HostedCaller, keyOf } from './principal.ts';
+
+type HostedKey = Extract<Caller, { kind: 'hostedKey' }>;
+
+/** Events read at once on the way to an offset. */
+const skippedAtOnce = 1000;
+/** Times are kept to the microsecond. */
+const leastMs = 0.001;
+const maxOffset = 10_000;
+
+export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
+  async hostedIngestEvents(hub, { body }, caller) {
+    await turns.next(body.byteLength);
+    const batch = await readBatch(body, repairContext(hub, caller), turns, repairFlatEvent);
+    const total = { accepted: 0, duplicates: 0, rejected: [...batch.rejected] };
+    for (const [env, part] of byEnvironment(caller, batch)) {
+      const { accepted, duplicates, rejected = [] } = await acceptEvents(hub, keyOf(caller, env), part);
+      total.accepted += accepted;
+      total.duplicates += duplicates;
+      total.rejected.push(...rejected);
+    }
+    total.rejected.sort((one, other) => one.index - other.index);
+    return total;
+  },
+
+  async hostedSearchEvents(hub, { query }, caller) {
+    const { tenantId } = caller;
+    const { limit, offset, cursor } = query;
+    const filter = filterOf(query, caller);
+    const answer = { limit, offset, has_more: false, next_offset: null, next_cursor: null };
+    if (filter === null) return { events: [], ...answer };
+    const scope = { tenantId, list: 'events' } as const;
+    let from = cursor === undefined ? null : openCursor(hub, scope, cursor);
+    for (let left = cursor === undefined ? offset : 0; left > 0; ) {
+      const page = await hub.store.events.search(tenantId, filter, Math.min(left, skippedAtOnce), from);
+      if (page.next === null) return { events: [], ...answer };
+      from = page.next;
+      left -= page.events.length;
+    }
+    const page = await hub.store.events.search(tenantId, filter, limit, from);
+    const rendered = await renderAll(hub.app.runs.names, tenantId, page.events);
+    const events = fitting(rendered.map((event) => shortened(event) as typeof event));
+    const isCut = events.length < page.events.length;
+    const hasMore = isCut || page.next !== null;
+    // A page that was cut here goes on by offset alone: the store's cursor is behind what was left out.
+    const next = page.next === null || isCut ? null : sealCursor(hub, scope, page.next);
+    const nextOffset = offset + events.length;
+    return {
+      events: [...events],
+      limit,
+      offset,
+      has_more: hasMore,
+      next_offset: hasMore && cursor === undefined && nextOffset <= maxOffset ? nextOffset : null,
+      next_cursor: next,
+    };
+  },
+};
+
+/** A batch by the environments that its events belong to: the key's, else the one that the event names, else production. */
+function byEnvironment(caller: HostedKey, batch: Batch): ReadonlyMap<Env, Batch> {
+  const parts = new Map<Env, { events: EventInput[]; places: number[] }>();
+  for (const [i, event] of batch.events.entries()) {
+    const said = event.payload?.environment;
+    const env = caller.env ?? (isEnv(said) ? said : 'production');
+    const part = parts.get(env) ?? { events: [], places: [] };
+    part.events.push(event);
+    part.places.push(batch.places[i] ?? i);
+    parts.set(env, part);
+  }
+  // Else the events would stay in memory until all are stored.
+  batch.events = [];
+  return new Map([...parts].map(([env, part]) => [env, { ...part, rejected: [], manifest: null }]));
+}
+
+interface Query {
+  readonly agent_id?: string | undefined;
+  readonly session_id?: string | undefined;
+  readonly parent_session_id?: string | undefined;
+  readonly decision?: readonly string[] | undefined;
+  readonly environment?: string | undefined;
+  readonly tool_name?: string | undefined;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+}
+
+/**
+ * What a query asks for, within what the caller sees; null when nothing can fit.
+ * @throws HubError validation_failed for a word that is neither a class nor an action; forbidden for agents that the key is not bound to
+ */
+export function filterOf(query: Query, caller: HostedCaller): EventFilter | null {
+  const verdicts = query.decision && verdictFilter(query.decision);
+  if (verdicts === null) {
+    throw validationFailed([
+      { loc: ['query', 'decision'], msg: 'must be a class of decisions or an action' },
+    ]);
+  }
+  const own = caller.kind === 'hostedKey' ? caller.env : null;
+  const asked = query.environment;
+  if (asked !== undefined && (!isEnv(asked) || (own !== null && asked !== own))) return null;
+  const { since, until } = query;
+  return {
+    env: own ?? environments.find((env) => env === asked) ?? null,
+    ...omitUndefined({
+      agentId: agentSeen(caller, query.agent_id),
+      sessionId: query.session_id,
+      parentSessionId: query.parent_session_id,
+      toolName: query.tool_name,
+      verdicts,
+      since,
+      until: until === undefined ? undefined : until - leastMs,
+    }),
+  };
+}
+
+/** The agent whose events a caller sees; absent: every one's. @throws HubError forbidden */
+function agentSeen(caller: HostedCaller, asked: string | undefined): string | undefined {
+  if (caller.kind !== 'hostedKey' || caller.agentPattern === null) return asked;
+  const agentId = asked ?? agentOf(caller);
+  requireAgent(caller, agentId);
+  return agentId;
+}
+
+/** Events as the hosted API shows them, each field whole. */
+export const renderAll = (names: RulesetNames, tenantId: string, events: readonly StoredEvent[]) =>
+  Promise.all(events.map((event) => render(names, tenantId, event)));
+
+export type RenderedEvent = Awaited<ReturnType<typeof render>>;
+
+async function render(names: RulesetNames, tenantId: string, event: StoredEvent) {
+  const { payload } = event;
+  const action = actionOf(event.verdict);
+  const sessionId = sessionOf(event);
+  const policyVersion = policyVersionOf(event);
+  const env = environments.find((one) => one === event.env) ?? 'production';
+  const ruleset = await names.resolve(tenantId, env, policyVersion);
+  const said = payload?.environment;
+  return {
+    tool_args: null,
+    side_effect: null,
+    principal: null,
+    decision_source: null,
+    decision_name: null,
+    reason: null,
+    run_id: null,
+    workflow: null,
+    // What the agent sent; what follows is the hub's, and wins.
+    ...payload,
+    id: event.id,
+    seq: event.seq,
+    received_at: iso(event.createdAt),
+    decision: classOf(action),
+    ruleset_name: ruleset?.name ?? null,
+    ruleset_version: ruleset?.version ?? null,
+    run_key: sessionId === null ? null : { agent_id: event.agent_id, session_id: sessionId },
+    call_id: callIdOf(event),
+    agent_id: event.agent_id,
+    tool_name: event.tool_name,
+    action,
+    mode: event.mode,
+    timestamp: renderInstant(event.timestamp),
+    environment: typeof said === 'string' && said !== '' ? said : event.env,
+    session_id: sessionId,
+    parent_session_id: parentSessionOf(event),
+    policy_version: policyVersion,
+    sent_by: event.sent_by ?? null,
+    ...(event.truncated
+      ? { truncated: event.truncated.map((field) => field.replace(/^payload\./, '')) }
+      : {}),
+    ...(event.sample ? { sample: true as const } : {}),
+    ...(event.outcomes.length > 0
+      ? {
+          outcomes: event.outcomes.map((outcome) => ({
+            action: actionOf(outcome.verdict),
+            decision: classOf(outcome.verdict),
+            timestamp: renderInstant(outcome.timestamp),
+            decision_source: outcome.decision_source,
+            decision_name: outcome.decision_name,
+            reason: outcome.reason,
+          })),
+        }
+      : {}),
+  };
+}

@@ -1,0 +1,169 @@
+// Runs, agents and workflow state in the hosted API's words.
+import type { hostedRunRoutes } from '../../api/hosted/runs.ts';
+import { shortened, type Truncated } from '../../api/listed.ts';
+import { requireAgent } from '../../app/acting-agent.ts';
+import type { AgentView, RunView } from '../../app/runs.ts';
+import { scopeTest } from '../../domain/agent-scope.ts';
+import { classOf, type DecisionClass } from '../../domain/decision-event.ts';
+import { notFound } from '../../domain/error.ts';
+import { renderInstant } from '../../domain/instant.ts';
+import { omitUndefined } from '../../domain/omit-undefined.ts';
+import { readSnapshot } from '../../domain/workflow.ts';
+import type { Handlers } from '../console/hub.ts';
+import { iso, isoOrNull } from '../console/render.ts';
+import { fitting } from './page.ts';
+import { type HostedCaller, principalOf } from './principal.ts';
+
+export const hostedRuns: Handlers<typeof hostedRunRoutes> = {
+  async hostedListRuns(hub, { query }, caller) {
+    const { limit, offset, agent_id, session_id, status } = query;
+    const filter = omitUndefined({ agentId: agent_id, sessionId: session_id, statuses: status });
+    const page = await hub.app.runs.list(principalOf(caller), filter, { limit, offset });
+    const runs = fitting(page.items.map(renderRun));
+    const has_more = page.more || runs.length < page.items.length;
+    return { runs: [...runs], total: page.total, limit, offset, has_more };
+  },
+
+  async hostedListAgents(hub, { query }, caller) {
+    const { limit, offset } = query;
+    const page = await hub.app.runs.agents(principalOf(caller), { limit, offset });
+    const isInScope = caller.kind === 'hostedKey' ? scopeTest(caller) : () => true;
+    const seen = page.items.filter(({ registration }) => isInScope(registration.agentId));
+    const agents = fitting(seen.map(renderAgent));
+    return { agents: [...agents], limit, offset, has_more: page.more || agents.length < seen.length };
+  },
+
+  async hostedGetAgent(hub, { params }, caller) {
+    requireScope(caller, params.agent_id);
+    const found = await hub.app.runs.agent(principalOf(caller), params.agent_id);
+    if (!found) throw notFound('Agent not found.');
+    const { status, reason, since, lastSeenAt, pendingApprovals, blockedRuns, activeRuns } =
+      found.agent.health;
+    return {
+      agent: renderAgent(found.agent),
+      health: {
+        status,
+        reason,
+        since: instantOrNull(since),
+        last_seen_at: instantOrNull(lastSeenAt),
+        stale_after_seconds: hub.settings.agentStaleMs / 1000,
+        pending_approvals: pendingApprovals,
+        blocked_runs: blockedRuns,
+        active_runs: activeRuns,
+      },
+      recent_runs: found.runs.map(renderRun),
+    };
+  },
+
+  async hostedWorkflowState(hub, { params, query }, caller) {
+    const { agent_id: agentId } = params;
+    const { session_id: sessionId } = query;
+    requireScope(caller, agentId);
+    const found = await hub.app.runs.get(principalOf(caller), { agentId, sessionId });
+    const snapshot = found?.run.facts?.snapshot;
+    const read = snapshot && readSnapshot(snapshot.value);
+    if (!found || !read) throw notFound('This session has no workflow snapshot.');
+    return {
+      ...read.whole,
+      name: read.name,
+      active_stage: read.activeStage,
+      completed_stages: [...read.completedStages],
+      pending_approval: read.pendingApproval,
+      agent_id: agentId,
+      session_id: sessionId,
+      run_id: found.run.facts?.runId ?? null,
+      event_id: found.run.snapshotEventId,
+      updated_at: renderInstant(snapshot.at),
+      snapshot_error: read.whole._snapshot_error === true,
+    };
+  },
+};
+
+/** @throws HubError forbidden */
+function requireScope(caller: HostedCaller, agentId: string): void {
+  if (caller.kind === 'hostedKey') requireAgent(caller, agentId);
+}
+
+const instantOrNull = (ms: number | null): string | null => (ms === null ? null : renderInstant(ms));
+
+/** The value, unless it is too large for a list. */
+const brief = <T>(value: T): T | Truncated => shortened({ value }).value;
+
+/** A run as lists show it: no field is larger than they may hold. */
+export function renderRun({ run, status, ruleset }: RunView) {
+  const { facts, oldestPending } = run;
+  const workflow = facts?.snapshot ? readSnapshot(facts.snapshot.value) : null;
+  const count = (name: DecisionClass): number => facts?.counts[name] ?? 0;
+  const counts = Object.values(facts?.counts ?? {});
+  return {
+    agent_id: run.agentId,
+    session_id: run.sessionId,
+    run_id: facts?.runId ?? null,
+    parent_session_id: facts?.parentSessionId ?? null,
+    environment: run.env,
+    status,
+    workflow:
+      workflow &&
+      brief({
+        name: workflow.name,
+        version: workflow.version,
+        active_stage: workflow.activeStage,
+        completed_stages: [...workflow.completedStages],
+        blocked_reason: workflow.blockedReason,
+        pending_approval: workflow.pendingApproval,
+      }),
+    ruleset_name: ruleset?.name ?? null,
+    ruleset_version: ruleset?.version ?? null,
+    policy_version: facts?.version?.policyVersion ?? null,
+    started_at: renderInstant(run.startedAt),
+    last_activity_at: renderInstant(run.lastActivityAt),
+    last_event: facts && {
+      id: run.lastEventId,
+      action: facts.last.action,
+      decision: classOf(facts.last.action),
+      tool_name: facts.last.toolName,
+      decision_name: facts.last.decisionName,
+      timestamp: renderInstant(facts.last.at),
+    },
+    pending_approval: oldestPending && {
+      id: oldestPending.id,
+      tool_name: oldestPending.toolName,
+      rule_name: oldestPending.contractName ?? oldestPending.toolName,
+      message: brief(oldestPending.message),
+      created_at: iso(oldestPending.createdAt),
+      expires_at: iso(oldestPending.deadline),
+    },
+    pending_approval_count: run.pendingApprovals,
+    counts: {
+      events: counts.reduce((sum, n) => sum + n, 0),
+      calls: facts?.calls ?? 0,
+      allowed: count('allow'),
+      blocked: count('block'),
+      asked: count('ask'),
+      would_block: count('would_block'),
+      timed_out: count('timeout'),
+      failed: count('fail'),
+      warned: count('warn'),
+    },
+    sample: run.sample,
+  };
+}
+
+function renderAgent({ registration, env, state, ruleset, lastEventAt, health }: AgentView) {
+  return {
+    id: registration.agentId,
+    first_seen_at: iso(registration.createdAt),
+    last_seen_at: isoOrNull(registration.lastSeenAt),
+    last_event_at: instantOrNull(lastEventAt),
+    connected: (state?.streams ?? 0) > 0,
+    environment: env,
+    policy_version: state?.policyVersion ?? null,
+    ruleset_name: ruleset?.name ?? state?.bundleName ?? null,
+    ruleset_version: ruleset?.version ?? state?.version ?? null,
+    drift: state?.status ?? 'unknown',
+    tags: { ...registration.tags },
+    open_runs: health.openRuns,
+    pending_approvals: health.pendingApprovals,
+    health: { status: health.status, reason: health.reason },
+  };
+}

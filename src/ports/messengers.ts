@@ -1,0 +1,42 @@
+// The ways to people: each kind of channel in its platform's words. The adapters write and read what goes over the wire; they keep nothing.
+import type { ChannelConfig } from '../domain/channel.ts';
+import type { AttemptOutcome } from '../domain/delivery.ts';
+import type { Notice } from '../domain/notice.ts';
+
+export interface Sending {
+  readonly config: ChannelConfig;
+  readonly notice: Notice;
+  /** Which API's payload a webhook gets. */
+  readonly payloadStyle: 'console' | 'hosted';
+  /** The same in every attempt: receivers know a repeat by it. */
+  readonly deliveryId: string;
+  readonly signal?: AbortSignal;
+}
+
+/** The answer to a pressed button. */
+export interface ButtonAnswer {
+  readonly config: Extract<ChannelConfig, { readonly kind: 'chatBot' }>;
+  /** By which the platform knows that the button was pressed. */
+  readonly queryId: string;
+  readonly text: string;
+}
+
+export interface Messengers {
+  /**
+   * One attempt, at most 10 s. What the other side does is an outcome and never thrown.
+   * @throws OutboundError('aborted') when the signal ended it
+   */
+  send(sending: Sending): Promise<AttemptOutcome>;
+  /** Whether the addresses in a configuration may be called. @throws OutboundError */
+  check(config: ChannelConfig): Promise<void>;
+  /** Tells the platform of a chat bot where its callbacks go. */
+  register(
+    config: ButtonAnswer['config'],
+    callbackUrl: string,
+    signal?: AbortSignal,
+  ): Promise<AttemptOutcome>;
+  /** What the platform is answered when a button was pressed: the new message, or (null) that this person may not decide. JSON. */
+  reply(kind: 'workspaceChatApp' | 'communityChat', notice: Notice | null): object;
+  /** Shows a short text to who pressed a button. Failures are an outcome. */
+  answer(answer: ButtonAnswer): Promise<AttemptOutcome>;
+}

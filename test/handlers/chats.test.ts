@@ -1,0 +1,486 @@
+// Chats: what is written on each platform, edited when an approval ends, and decided by buttons whose callbacks are proven.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Operation, TestHub, UserCaller } from '../harness.ts';
+import { makeHub } from '../harness.ts';
+import {
+  appToken,
+  botToken,
+  botUpdate,
+  communityApplication,
+  communityToken,
+  type Platforms,
+  startPlatforms,
+  workspaceHeaders,
+  workspaceInteraction,
+} from '../platforms/chats.ts';
+
+let t: TestHub;
+let user: UserCaller;
+let platforms: Platforms;
+let asked = 0;
+const application = communityApplication();
+beforeEach(async () => {
+  platforms = await startPlatforms();
+  t = await makeHub({ chatBotUrl: platforms.url, baseUrl: 'https://hub.example' });
+  user = await t.tenant('ann@example.com');
+});
+afterEach(async () => {
+  await t.close();
+  await platforms.close();
+});
+
+const configs = {
+  chat_bot: { bot_token: botToken, chat_id: '-100200' },
+  workspace_chat_app: { bot_token: appToken, signing_secret: 'signing secret', channel: 'C0' },
+  community_chat: { bot_token: communityToken, public_key: application.publicKey, channel: '998877' },
+} as const;
+type Type = keyof typeof configs;
+const types = Object.keys(configs) as Type[];
+
+const create = async (channel_type: string, config: object, as = user, more: object = {}) =>
+  (await t.call('createChannel', { body: { name: 'ops', channel_type, config, ...more } }, as)).body;
+const chat = (type: Type, more: object = {}, as = user) => create(type, { ...configs[type], ...more }, as);
+const ask = async (more: object = {}, as = user) =>
+  (
+    await t.call(
+      'createApproval',
+      // Each of another session: the same request a moment later would be the same approval.
+      { body: { tool_name: 'rm', message: 'may I?', timeout: 300, session_id: `s${++asked}`, ...more } },
+      t.key(as),
+    )
+  ).body;
+const approvalOf = async (approval_id: string, as = user) =>
+  (await t.call('getApproval', { params: { approval_id } }, as)).body;
+const seen = async (count: number) => {
+  await expect.poll(() => platforms.messages.length, { timeout: 5000 }).toBe(count);
+  return platforms.messages;
+};
+const shown = (i = 0) => JSON.stringify(platforms.messages[i]?.body);
+const now = () => Math.floor(t.clock.now() / 1000);
+const delivered = (channel_id: string, count: number) =>
+  expect
+    .poll(
+      async () =>
+        (await t.call('listDeliveries', { params: { channel_id } }, user)).body.filter(
+          (one) => one.status === 'delivered',
+        ).length,
+      { timeout: 5000 },
+    )
+    .toBe(count);
+
+const post = async (operation: Operation, text: string, headers: { [name: string]: string }, params = {}) => {
+  const input = { params, body: Buffer.from(text) };
+  const answer = await t.call(operation, input, { kind: 'none' }, { headers });
+  // biome-ignore lint/suspicious/noExplicitAny: every platform is answered in its own form
+  return { status: answer.status, body: answer.body as any };
+};
+const secretOf = async (id: string) => {
+  const channel = await t.hub.store.channels.byId(id);
+  const config = channel && t.hub.app.channels.open(channel).config;
+  return config?.kind === 'chatBot' ? config.webhookSecret : '';
+};
+/** Presses a button on each platform, as that platform tells of it. */
+const press = async (type: Type, channelId: string, action: string, userId = '777') => {
+  if (type === 'chat_bot') {
+    const update = botUpdate(action, { from: { id: Number(userId), username: 'ann' } });
+    const headers = { 'x-chat-bot-secret-token': await secretOf(channelId) };
+    return post('chatBotCallback', JSON.stringify(update), headers, { channel_id: channelId });
+  }
+  if (type === 'workspace_chat_app') {
+    const person = { id: userId, username: 'ann' };
+    const { text, headers } = workspaceInteraction(`reeve_${action}`, 'signing secret', now(), person);
+    return post('workspaceChatInteraction', text, headers);
+  }
+  const member = { user: { id: userId, username: 'ann' } };
+  const { text, headers } = application.press(`reeve_${action}`, now(), { member });
+  return post('communityChatInteraction', text, headers);
+};
+const viaOf = {
+  chat_bot: 'chat_bot',
+  workspace_chat_app: 'workspace_chat',
+  community_chat: 'community_chat',
+};
+
+describe.each(types)('%s', (type) => {
+  it('shows a request with buttons of this approval, and takes them off when it is decided elsewhere', async () => {
+    await chat(type);
+    const approval = await ask({ tool_args: { path: '/tmp' }, contract_name: 'files' });
+    await seen(1);
+    for (const text of ['Approval requested', 'agent-1', 'rm', 'production', 'files', 'may I?', '/tmp']) {
+      expect(shown()).toContain(text);
+    }
+    expect(shown()).toContain(`approve:${approval.id}`);
+    expect(shown()).toContain(`deny:${approval.id}`);
+    await t.call(
+      'decideApproval',
+      { params: { approval_id: approval.id }, body: { approved: true, reason: 'fine' } },
+      user,
+    );
+    await expect.poll(() => platforms.messages[0]?.edits, { timeout: 5000 }).toBe(1);
+    expect(shown()).toContain('Approved');
+    expect(shown()).toContain('example.com');
+    expect(shown()).toContain('fine');
+    expect(shown()).not.toContain(`approve:${approval.id}`);
+    expect(platforms.messages).toHaveLength(1);
+  });
+
+  it('shows that a request timed out', async () => {
+    const channel = await chat(type);
+    await ask({ timeout: 5 });
+    await seen(1);
+    await delivered(channel.id, 1);
+    await t.clock.advanceAsync(6000, 500);
+    await expect.poll(() => platforms.messages[0]?.edits, { timeout: 5000 }).toBe(1);
+    expect(shown()).toContain('Timed out');
+    expect(shown()).not.toContain('approve:');
+  });
+
+  it.each([
+    ['approve', 'approved'],
+    ['deny', 'denied'],
+  ])('decides by its button %s, once', async (action, status) => {
+    const channel = await chat(type);
+    const approval = await ask();
+    await seen(1);
+    await delivered(channel.id, 1);
+    const answer = await press(type, channel.id, `${action}:${approval.id}`);
+    expect(answer.status).toBe(200);
+    const decided = await approvalOf(approval.id);
+    expect(decided).toMatchObject({ status, decided_by: `${viaOf[type]}:ann`, decided_via: viaOf[type] });
+    for (const again of ['approve', 'deny']) {
+      expect((await press(type, channel.id, `${again}:${approval.id}`)).status).toBe(200);
+    }
+    expect(await approvalOf(approval.id)).toEqual(decided);
+    await expect.poll(() => platforms.messages[0]?.edits, { timeout: 5000 }).toBe(1);
+  });
+
+  it('decides nothing of another tenant, of nobody, and nothing that timed out', async () => {
+    const channel = await chat(type);
+    const other = await t.tenant();
+    const theirs = await ask({}, other);
+    expect((await press(type, channel.id, `approve:${theirs.id}`)).status).toBe(200);
+    expect((await approvalOf(theirs.id, other)).status).toBe('pending');
+    expect((await press(type, channel.id, 'approve:00000000-0000-4000-8000-000000000000')).status).toBe(200);
+    expect((await press(type, channel.id, 'approve:x')).status).toBe(200);
+    expect((await press(type, channel.id, 'open')).status).toBe(200);
+    const late = await ask({ timeout: 1 });
+    t.clock.skip(2000);
+    expect((await press(type, channel.id, `approve:${late.id}`)).status).toBe(200);
+    expect((await approvalOf(late.id)).status).toBe('timeout');
+  });
+
+  it('lets only those decide whom its list names', async () => {
+    const channel = await chat(type, { allowed_user_ids: ['1', 555] });
+    const approval = await ask();
+    expect((await press(type, channel.id, `approve:${approval.id}`, '777')).status).toBe(200);
+    expect((await approvalOf(approval.id)).status).toBe('pending');
+    await press(type, channel.id, `approve:${approval.id}`, '555');
+    expect((await approvalOf(approval.id)).status).toBe('approved');
+  });
+
+  it('waits as long as the platform asks, and tries again what may pass', async () => {
+    const channel = await chat(type);
+    if (type === 'chat_bot') await expect.poll(() => platforms.calls.length, { timeout: 5000 }).toBe(1);
+    const limited = {
+      chat_bot: {
+        status: 429,
+        body: {
+          ok: false,
+          error_code: 429,
+          description: 'Too Many Requests',
+          parameters: { retry_after: 33 },
+        },
+      },
+      workspace_chat_app: {
+        status: 429,
+        headers: { 'Retry-After': '33' },
+        body: { ok: false, error: 'ratelimited' },
+      },
+      community_chat: {
+        status: 429,
+        body: { message: 'You are being rate limited.', retry_after: 32.5, global: false },
+      },
+    };
+    platforms.fail(limited[type], {
+      status: 500,
+      body: { ok: false, error: 'internal_error', error_code: 500 },
+    });
+    await ask();
+    const log = async () =>
+      (await t.call('listDeliveries', { params: { channel_id: channel.id } }, user)).body[0];
+    await expect.poll(async () => (await log())?.attempts, { timeout: 5000 }).toBe(1);
+    const next = Date.parse((await log())?.next_attempt_at ?? '') - t.clock.now();
+    expect(next).toBeGreaterThanOrEqual(32_000);
+    expect(next).toBeLessThan(34_000);
+    await expect
+      .poll(
+        async () => {
+          await t.clock.advanceAsync(5000, 1000);
+          return (await log())?.status;
+        },
+        { timeout: 5000 },
+      )
+      .toBe('delivered');
+    expect((await log())?.log.map(({ error }) => error)).toEqual(['rate_limited', 'status', null]);
+  });
+
+  it('gives up what the platform refuses', async () => {
+    const channel = await chat(type, { bot_token: '1:revoked' });
+    await ask();
+    await expect
+      .poll(
+        async () =>
+          (await t.call('listDeliveries', { params: { channel_id: channel.id } }, user)).body[0]?.status,
+      )
+      .toBe('dead');
+  });
+
+  it("escapes other people's texts", async () => {
+    await chat(type);
+    const hostile = '<b>x</b> <!channel> <@U1> @everyone [a](http://x) *bold* `c` & </pre><script>';
+    await ask({ tool_name: hostile, message: hostile, tool_args: { hostile } });
+    await seen(1);
+    const body = platforms.messages[0]?.body;
+    if (type === 'chat_bot') {
+      expect(body.parse_mode).toBe('HTML');
+      expect(body.text.replace(/<\/?(b|pre)>/g, '')).not.toMatch(/[<>]/);
+      expect(body.text.match(/<b>/g)).toHaveLength(body.text.match(/<\/b>/g).length);
+      expect(body.text).toContain('&lt;script&gt;');
+    } else if (type === 'workspace_chat_app') {
+      expect(body.text).not.toMatch(/[<>]/);
+      expect(JSON.stringify(body.blocks)).not.toContain('mrkdwn');
+      for (const block of body.blocks) if (block.text) expect(block.text.type).toBe('plain_text');
+    } else {
+      expect(body.allowed_mentions).toEqual({ parse: [] });
+      const [{ description, fields }] = body.embeds;
+      for (const text of [description.split('```')[0], fields[1].value]) {
+        expect(text).not.toMatch(/(?<!\\)[<>@*`[\]]/);
+      }
+      expect(description.split('```')).toHaveLength(3);
+    }
+  });
+
+  it('takes texts of any length', async () => {
+    await chat(type);
+    await ask({
+      tool_name: '🦄'.repeat(127),
+      message: '🦄'.repeat(4000),
+      tool_args: { a: 'y'.repeat(50_000) },
+    });
+    await seen(1);
+    expect(shown().length).toBeLessThan(12_000);
+    if (type === 'chat_bot') expect(platforms.messages[0]?.body.text.length).toBeLessThan(4096);
+    if (type === 'community_chat') {
+      expect(platforms.messages[0]?.body.embeds[0].description.length).toBeLessThan(4096);
+      for (const { value } of platforms.messages[0]?.body.embeds[0].fields ?? []) {
+        expect(value.length).toBeLessThanOrEqual(1024);
+      }
+    }
+  });
+});
+
+describe('a bot chat', () => {
+  it('is told where its callbacks go, with a secret that an update keeps', async () => {
+    const channel = await chat('chat_bot');
+    await expect.poll(() => platforms.calls.length, { timeout: 5000 }).toBe(1);
+    const secret = await secretOf(channel.id);
+    expect(secret).toMatch(/^[\w-]{43}$/);
+    expect(platforms.calls[0]).toEqual({
+      method: 'setWebhook',
+      body: {
+        url: `https://hub.example/api/v1/chat_bot/webhook/${channel.id}`,
+        secret_token: secret,
+        allowed_updates: ['callback_query'],
+      },
+    });
+    await t.call(
+      'updateChannel',
+      { params: { channel_id: channel.id }, body: { config: { ...configs.chat_bot, chat_id: 5 } } },
+      user,
+    );
+    expect(await secretOf(channel.id)).toBe(secret);
+  });
+
+  it('answers the press itself', async () => {
+    const channel = await chat('chat_bot');
+    const approval = await ask();
+    await press('chat_bot', channel.id, `approve:${approval.id}`);
+    await press('chat_bot', channel.id, `deny:${approval.id}`);
+    const answers = () => platforms.calls.filter(({ method }) => method === 'answerCallbackQuery');
+    await expect.poll(() => answers().length, { timeout: 5000 }).toBe(2);
+    expect(answers().map(({ body }) => body)).toEqual(
+      expect.arrayContaining([
+        { callback_query_id: '4382bfdwdsb323b2d9', text: 'Approved.' },
+        { callback_query_id: '4382bfdwdsb323b2d9', text: 'Approved already.' },
+      ]),
+    );
+  });
+
+  it('is known by its secret alone, in any of the header names', async () => {
+    const channel = await chat('chat_bot');
+    const approval = await ask();
+    const text = JSON.stringify(botUpdate(`approve:${approval.id}`));
+    const call = (headers: { [name: string]: string }, id: string = channel.id) =>
+      post('chatBotCallback', text, headers, { channel_id: id });
+    const secret = await secretOf(channel.id);
+    const header = 'x-telegram-bot-api-secret-token';
+    expect((await call({})).status).toBe(403);
+    expect((await call({ [header]: '' })).status).toBe(403);
+    expect((await call({ [header]: `${secret}x` })).status).toBe(403);
+    expect((await call({ [header]: secret.slice(1) })).status).toBe(403);
+    expect((await call({ [header]: secret }, '00000000-0000-4000-8000-000000000000')).status).toBe(404);
+    expect((await call({ [header]: secret }, 'x')).status).toBe(404);
+    const other = await chat('chat_bot', {}, await t.tenant());
+    expect((await call({ [header]: secret }, other.id)).status).toBe(403);
+    expect((await approvalOf(approval.id)).status).toBe('pending');
+    expect(await call({ [header]: secret })).toEqual({ status: 200, body: null });
+    expect((await approvalOf(approval.id)).status).toBe('approved');
+    await t.call('updateChannel', { params: { channel_id: channel.id }, body: { enabled: false } }, user);
+    expect((await call({ [header]: secret })).status).toBe(404);
+  });
+
+  it('takes whatever else it sends', async () => {
+    const channel = await chat('chat_bot');
+    const approval = await ask();
+    const headers = { 'x-chat-bot-secret-token': await secretOf(channel.id) };
+    const bodies = [
+      '',
+      'null',
+      '[]',
+      '{',
+      '{"callback_query":[]}',
+      '{"update_id":1,"message":{"text":"hello"}}',
+      JSON.stringify(botUpdate('approve:')),
+      JSON.stringify(botUpdate(`approve:${approval.id}`, { chat: 5 })),
+      JSON.stringify(botUpdate(`maybe:${approval.id}`)),
+      JSON.stringify(botUpdate(`approve:${approval.id}`, { from: {} })),
+    ];
+    for (const text of bodies) {
+      expect(await post('chatBotCallback', text, headers, { channel_id: channel.id })).toEqual({
+        status: 200,
+        body: null,
+      });
+    }
+    expect((await approvalOf(approval.id)).status).toBe('pending');
+  });
+});
+
+describe('a workspace chat', () => {
+  it('without an app shows a link instead of buttons, and says what was decided', async () => {
+    await create('workspace_chat', { webhook_url: `${platforms.url}/services/T0/B0/x` });
+    const approval = await ask({ message: '<!channel> *x*' });
+    await seen(1);
+    const link = `https://hub.example/dashboard/approvals?id=${approval.id}`;
+    expect(shown()).toContain(link);
+    expect(shown()).not.toContain('approve:');
+    expect(platforms.messages[0]?.body.text).not.toContain('<');
+    await t.call('decideApproval', { params: { approval_id: approval.id }, body: { approved: false } }, user);
+    await seen(2);
+    expect(shown(1)).toContain('Denied');
+  });
+
+  it('is believed by a signature over its exact bytes, at most 5 minutes old', async () => {
+    await chat('workspace_chat_app');
+    const approval = await ask();
+    const { text, headers } = workspaceInteraction(`reeve_approve:${approval.id}`, 'signing secret', now());
+    const call = (body: string, other: { [name: string]: string }) =>
+      post('workspaceChatInteraction', body, other);
+    const signed = (seconds: number, secret = 'signing secret') => workspaceHeaders(text, secret, seconds);
+    const refused: [string, { [name: string]: string }][] = [
+      [text, {}],
+      [`${text}&x=1`, headers],
+      [text.replace('approve', 'deny'), headers],
+      [text, { ...headers, 'x-slack-request-timestamp': String(now() + 1) }],
+      [text, { ...headers, 'x-slack-signature': '' }],
+      [text, { ...headers, 'x-slack-signature': headers['x-slack-signature'].replace('v0=', '') }],
+      [text, { 'x-slack-signature': headers['x-slack-signature'] }],
+      [text, signed(now() - 301)],
+      [text, signed(now() + 301)],
+      [text, { ...signed(now()), 'x-slack-request-timestamp': 'NaN' }],
+      [text, signed(now(), 'another secret')],
+    ];
+    for (const [body, other] of refused) expect(await call(body, other)).toEqual({ status: 403, body: null });
+    expect((await approvalOf(approval.id)).status).toBe('pending');
+    const taken = await call(text, signed(now() - 299));
+    expect(taken).toMatchObject({ status: 200, body: { replace_original: true } });
+    expect(JSON.stringify(taken.body.blocks)).toContain('Approved');
+    expect(JSON.stringify((await call(text, headers)).body.blocks)).toContain('workspace_chat:ann');
+    const unknown = workspaceInteraction(
+      'reeve_approve:00000000-0000-4000-8000-000000000000',
+      'signing secret',
+      now(),
+    );
+    expect(JSON.stringify((await call(unknown.text, unknown.headers)).body.blocks)).toContain('Expired');
+    for (const odd of ['payload=%7B', 'payload=[]', 'x', '']) {
+      expect(await call(odd, workspaceHeaders(odd, 'signing secret', now()))).toEqual({
+        status: 200,
+        body: null,
+      });
+    }
+  });
+
+  it('that shares its secret with another tenant decides in the tenant of the approval', async () => {
+    const other = await t.tenant();
+    const theirs = await chat('workspace_chat_app', {}, other);
+    t.clock.advance(1000);
+    await chat('workspace_chat_app');
+    const approval = await ask({}, other);
+    await seen(1);
+    await press('workspace_chat_app', theirs.id, `approve:${approval.id}`);
+    expect((await approvalOf(approval.id, other)).status).toBe('approved');
+  });
+
+  it('has a manifest', async () => {
+    const { body } = await t.call('workspaceChatManifest');
+    expect(body).toMatchObject({
+      oauth_config: { scopes: { bot: ['chat:write'] } },
+      settings: {
+        interactivity: {
+          is_enabled: true,
+          request_url: 'https://hub.example/api/v1/workspace_chat/interactions',
+        },
+      },
+    });
+  });
+});
+
+describe('a community chat', () => {
+  it('is believed by its Ed25519 signature, at most 5 minutes old', async () => {
+    await chat('community_chat');
+    const approval = await ask();
+    const call = ({ text, headers }: { text: string; headers: { [name: string]: string } }) =>
+      post('communityChatInteraction', text, headers);
+    const good = application.press(`reeve_approve:${approval.id}`, now());
+    const stranger = communityApplication();
+    const refused = [
+      { ...good, headers: {} },
+      { ...good, text: good.text.replace('approve', 'deny') },
+      { ...good, headers: { ...good.headers, 'x-signature-timestamp': String(now() - 1) } },
+      { ...good, headers: { ...good.headers, 'x-signature-ed25519': '00'.repeat(64) } },
+      { ...good, headers: { ...good.headers, 'x-signature-ed25519': 'zz' } },
+      application.press(`reeve_approve:${approval.id}`, now() - 301),
+      application.press(`reeve_approve:${approval.id}`, now() + 301),
+      stranger.press(`reeve_approve:${approval.id}`, now()),
+      stranger.ping(now()),
+    ];
+    for (const one of refused) expect(await call(one)).toEqual({ status: 401, body: null });
+    expect((await approvalOf(approval.id)).status).toBe('pending');
+    expect(await call(application.ping(now()))).toEqual({ status: 200, body: { type: 1 } });
+    expect(await call(application.signed('{', now()))).toEqual({ status: 400, body: null });
+    expect(await call(application.signed('{"type":2}', now()))).toEqual({ status: 200, body: { type: 1 } });
+    const taken = await call(good);
+    expect(taken).toMatchObject({ status: 200, body: { type: 7, data: { components: [] } } });
+    expect(JSON.stringify(taken.body)).toContain('Approved');
+    expect((await approvalOf(approval.id)).status).toBe('approved');
+  });
+
+  it('tells who may not decide so, alone', async () => {
+    const channel = await chat('community_chat', { allowed_user_ids: ['1'] });
+    const approval = await ask();
+    expect((await press('community_chat', channel.id, `approve:${approval.id}`)).body).toEqual({
+      type: 4,
+      data: { content: 'You may not decide here.', flags: 64 },
+    });
+    expect(JSON.stringify((await approvalOf(approval.id)).status)).toContain('pending');
+  });
+});
