@@ -3,6 +3,7 @@ import { routes } from '../route.ts';
 import { hostedApprovalRoutes } from './approvals.ts';
 import { hostedAuditRoutes } from './audit.ts';
 import { hostedEventRoutes } from './events.ts';
+import { hostedEvidenceRoutes } from './evidence.ts';
 import { hostedKeyRoutes } from './keys.ts';
 import { hostedRulesetRoutes } from './rulesets.ts';
 import { hostedRunRoutes } from './runs.ts';
@@ -12,6 +13,7 @@ export const hostedApi = routes({
   ...hostedKeyRoutes,
   ...hostedApprovalRoutes,
   ...hostedEventRoutes,
+  ...hostedEvidenceRoutes,
   ...hostedRunRoutes,
   ...hostedSessionRoutes,
   ...hostedRulesetRoutes,

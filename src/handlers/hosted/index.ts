@@ -4,6 +4,7 @@ import type { Handlers } from '../console/hub.ts';
 import { hostedApprovals } from './approvals.ts';
 import { hostedAudit } from './audit.ts';
 import { hostedEvents } from './events.ts';
+import { hostedEvidence } from './evidence.ts';
 import { hostedKeys } from './keys.ts';
 import { hostedRulesets } from './rulesets.ts';
 import { hostedRuns } from './runs.ts';
@@ -13,6 +14,7 @@ export const hostedHandlers: Handlers<typeof hostedApi> = {
   ...hostedKeys,
   ...hostedApprovals,
   ...hostedEvents,
+  ...hostedEvidence,
   ...hostedRuns,
   ...hostedSessions,
   ...hostedRulesets,
