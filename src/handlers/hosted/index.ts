@@ -8,6 +8,7 @@ import { hostedEvidence } from './evidence.ts';
 import { hostedKeys } from './keys.ts';
 import { hostedRulesets } from './rulesets.ts';
 import { hostedRuns } from './runs.ts';
+import { hostedSampleRun } from './sample-run.ts';
 import { hostedSessions } from './sessions.ts';
 
 export const hostedHandlers: Handlers<typeof hostedApi> = {
@@ -16,6 +17,7 @@ export const hostedHandlers: Handlers<typeof hostedApi> = {
   ...hostedEvents,
   ...hostedEvidence,
   ...hostedRuns,
+  ...hostedSampleRun,
   ...hostedSessions,
   ...hostedRulesets,
   ...hostedAudit,
