@@ -280,6 +280,14 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: roster.status(env, current, request, ports.isGone) };
     },
 
+    async rollout({ roster }, request, { ports }) {
+      return { reply: roster.rollout(request, ports.isGone) };
+    },
+
+    async streamsByKey({ roster }, _body, { ports }) {
+      return { reply: roster.streamsByKey(ports.isGone) };
+    },
+
     async agentStates({ roster, current }, { agents }, { ports }) {
       return { reply: agents.map((agent) => roster.stateOf(agent, current, ports.isGone)) };
     },

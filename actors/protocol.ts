@@ -34,6 +34,8 @@ export interface StreamNotice {
   /** True when the stream asked for this bundle itself: an assignment then moves nothing. */
   readonly pinned: boolean;
   readonly connectedAt: number;
+  /** Of the API key that opened it; absent from a node of an earlier version. */
+  readonly keyId?: string;
 }
 
 /** Which of an agent's resolutions is the later one: by its owner, then by that owner's clock (epoch ms). */
@@ -86,6 +88,34 @@ export interface AgentState {
   /** The version of the current deployment that this is; null when it is none. */
   readonly version: number | null;
   readonly status: DriftStatus;
+}
+
+export interface RolloutRequest {
+  readonly bundleName: string;
+  readonly revisionHash: string;
+  /** Agents named, at most. */
+  readonly limit: number;
+  /** The agent id that the page before ended with. */
+  readonly after: string | null;
+}
+
+/** How far a document has come among the connected agents that follow its bundle, or all bundles. */
+export interface Rollout {
+  readonly connected: number;
+  readonly running: number;
+  /** They run something else. */
+  readonly behind: number;
+  /** They never said what they run. */
+  readonly unknown: number;
+  /** What they run, most frequent first; at most 50. */
+  readonly versions: readonly { readonly policyVersion: string; readonly agents: number }[];
+  /** Those that do not run it, or do not say so, by agent id. */
+  readonly rest: readonly {
+    readonly agentId: string;
+    readonly policyVersion: string | null;
+    readonly connectedAt: number;
+  }[];
+  readonly more: boolean;
 }
 
 /** Key: tenant/env. Orders deployments and approvals of an environment; knows who is connected and who drifts. */
@@ -183,6 +213,9 @@ export type EnvironmentMessages = {
   rulesChanged: { body: { readonly rest: true } | null; reply: null };
   /** A page of one entry per open stream, by agent id then time of connection. */
   status: { body: StatusRequest; reply: StatusPage };
+  rollout: { body: RolloutRequest; reply: Rollout };
+  /** Open streams by the API key that opened them. */
+  streamsByKey: { body: null; reply: { readonly [keyId: string]: number } };
   /** How these agents stand, in their order; at most a few hundred. `bundleName` counts for one without a stream. */
   agentStates: {
     body: { readonly agents: readonly { readonly agentId: string; readonly bundleName: string | null }[] };

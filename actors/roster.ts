@@ -1,11 +1,15 @@
 // Who is connected to an environment and which versions they run. In memory: edges announce their streams again to a new activation.
+
 import { FirstOf } from '../src/concurrency/first-of.ts';
+import { SharedTexts } from '../src/concurrency/shared-texts.ts';
 import { type DriftStatus, driftOf, maxReportedBundles, type Reported } from '../src/domain/agent.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
 import type { Env } from '../src/domain/ids.ts';
 import type {
   AgentState,
   ResolvedAt,
+  Rollout,
+  RolloutRequest,
   StatusEntry,
   StatusPage,
   StatusPlace,
@@ -19,6 +23,7 @@ interface Stream {
   readonly node: string;
   readonly pinned: boolean;
   readonly connectedAt: number;
+  readonly keyId: string | null;
 }
 
 interface Version {
@@ -43,6 +48,11 @@ interface Agent {
 
 /** Agents without a stream whose versions are remembered. */
 export const maxAbsent = 20_000;
+
+/** Ids of API keys of which one copy is kept. */
+const maxKeyIds = 10_000;
+/** What agents run that a roll-out names. */
+const maxVersions = 50;
 
 export interface RosterBounds {
   /** Agents without a stream whose versions are remembered; 20,000 by default. Those that left or reported longest ago go first. */
@@ -72,6 +82,8 @@ export type Deployed = ReadonlyMap<string, Pick<Deployment, 'revisionHash' | 've
 export class Roster {
   readonly #connected = new Map<string, Agent>();
   readonly #absent = new Map<string, Agent>();
+  /** A whole fleet shares a key. */
+  readonly #keyIds = new SharedTexts(maxKeyIds);
   readonly #absentCap: number;
   readonly #versionsCap: number;
 
@@ -94,10 +106,18 @@ export class Roster {
       this.#connected.set(notice.agentId, agent);
     }
     const { node, pinned, connectedAt } = notice;
+    const keyId = notice.keyId === undefined ? null : this.#keyIds.shared(notice.keyId);
     const moved = !pinned && agent.assigned && connectedAt <= agent.assigned.at ? agent.assigned : notice;
     const id = notice.connectionId;
     const others = agent.streams.filter((stream) => stream.id !== id);
-    agent.streams = others.concat({ id, bundleName: moved.bundleName, node, pinned, connectedAt });
+    agent.streams = others.concat({
+      id,
+      bundleName: moved.bundleName,
+      node,
+      pinned,
+      connectedAt,
+      keyId,
+    });
     return moved.bundleName;
   }
 
@@ -216,6 +236,54 @@ export class Roster {
       version: running?.[1].version ?? null,
       status,
     };
+  }
+
+  /** How far a document has come. Looks at each connected agent once. */
+  rollout({ bundleName, revisionHash, limit, after }: RolloutRequest, isGone: IsGone = () => false): Rollout {
+    const counts = new Map<string, number>();
+    const rest = new FirstOf<Rollout['rest'][number]>(limit + 1, (a, b) =>
+      compareTexts(a.agentId, b.agentId),
+    );
+    let connected = 0;
+    for (const [agentId, agent] of this.#connected) {
+      const streams = agent.streams.filter(
+        (stream) => !isGone(stream.node) && (stream.bundleName === null || stream.bundleName === bundleName),
+      );
+      const connectedAt = streams.at(-1)?.connectedAt;
+      if (connectedAt === undefined) continue;
+      connected++;
+      const policyVersion = newest(agent.versions, bundleName);
+      if (policyVersion !== null) counts.set(policyVersion, (counts.get(policyVersion) ?? 0) + 1);
+      if (policyVersion === revisionHash || (after !== null && compareTexts(agentId, after) <= 0)) continue;
+      rest.add({ agentId, policyVersion, connectedAt });
+    }
+    const running = counts.get(revisionHash) ?? 0;
+    const known = [...counts.values()].reduce((sum, count) => sum + count, 0);
+    const versions = [...counts]
+      .map(([policyVersion, agents]) => ({ policyVersion, agents }))
+      .sort((a, b) => b.agents - a.agents || compareTexts(a.policyVersion, b.policyVersion))
+      .slice(0, maxVersions);
+    const found = rest.sorted();
+    return {
+      connected,
+      running,
+      behind: known - running,
+      unknown: connected - known,
+      versions,
+      rest: found.slice(0, limit),
+      more: found.length > limit,
+    };
+  }
+
+  /** Open streams by the API key that opened them. */
+  streamsByKey(isGone: IsGone = () => false): { readonly [keyId: string]: number } {
+    const counts = new Map<string, number>();
+    for (const { streams } of this.#connected.values()) {
+      for (const { keyId, node } of streams) {
+        if (keyId !== null && !isGone(node)) counts.set(keyId, (counts.get(keyId) ?? 0) + 1);
+      }
+    }
+    return Object.fromEntries(counts);
   }
 
   #entry(env: Env, deployed: Deployed, { agentId, connectedAt, streamId }: StatusPlace): StatusEntry {

@@ -233,6 +233,15 @@ export async function makeHub(
         broadcastLagMs: 0,
       }),
       draining: () => false,
+      metrics: async () => ({
+        node: 'n1',
+        startedAt: 0,
+        routes: [],
+        bucketsMs: [1],
+        streams: { agents: 0, dashboards: 0, blocked: 0, ended: {} },
+        queues: { messages: 0, oldestMessageMs: 0, broadcastLagMs: 0, jobs: 0 },
+        eventLoop: { meanMs: 0, p99Ms: 0, maxMs: 0 },
+      }),
     },
   };
   const app = createApp(appPorts);

@@ -172,6 +172,12 @@ export function mongoDeployments(
     async currentAll(tenantId) {
       return (await currentOfTenant(c.signing, tenantId)).map(bare);
     },
+    async get(tenantId, id) {
+      const current = (await currentOfTenant(c.signing, tenantId)).find((deployment) => deployment.id === id);
+      if (current) return bare(current);
+      const row = await c.deployments.findOne({ _id: id, tenantId });
+      return row && bare(rowToPlaced(row));
+    },
     async list(tenantId, { env, bundleName }, { limit, offset }) {
       // The head first: what leaves it after this reading is in the history already.
       const current = (await currentOfTenant(c.signing, tenantId)).filter(

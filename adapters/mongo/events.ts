@@ -336,6 +336,9 @@ export function mongoEvents(
       };
     },
 
+    countReceived: (tenantId, before) =>
+      events.countDocuments({ tenantId, receivedAt: { $lt: before } }, bounded),
+
     async purge(tenantId, before, limit) {
       const old = { tenantId, receivedAt: { $lt: before } };
       const rows = await events

@@ -92,6 +92,8 @@ export function deploymentStore(db: Database): Sync<DeploymentStore> {
       db
         .all(`${select} WHERE tenant_id = ? AND is_current = 1 ORDER BY env, bundle_name`, [tenantId])
         .map(deployments.read),
+    get: (tenantId, id) =>
+      deployments.maybe(db.get(`${select} WHERE tenant_id = ? AND id = ?`, [tenantId, id])),
     list: (tenantId, { env = null, bundleName = null }, page) =>
       pageOf(db, page, {
         which: `SELECT rowid FROM deployments

@@ -148,3 +148,10 @@ export function* counts(
     activeAgents: tenant === null ? 0 : activeAgents(db, tenant, env, activeSince),
   };
 }
+
+/** How many events were received before `before`. */
+export function countReceived(db: Database, tenantId: string, before: number): number {
+  const tenant = tenantNumber(db, tenantId);
+  const sum = 'SELECT ifnull(sum(events), 0) FROM segments WHERE tenant = ? AND received_at < ?';
+  return tenant === null ? 0 : Number(db.get(sum, [tenant, before])?.[0]);
+}

@@ -12,7 +12,7 @@ import type { Database } from './database.ts';
 import { deliveryStore } from './deliveries.ts';
 import { deploymentStore } from './deployments.ts';
 import { arrivals, newestOf, newestSeq } from './events-arrival.ts';
-import { counts, facets, histogram } from './events-count.ts';
+import { countReceived, counts, facets, histogram } from './events-count.ts';
 import { eventWriter } from './events-ingest.ts';
 import { eventOf, eventSearch } from './events-search.ts';
 import { jobTable } from './jobs.ts';
@@ -54,6 +54,7 @@ export function storesOf(
       facets: (tenantId, filter, limit) => facets(db, tenantId, filter, limit),
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
       counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
+      countReceived: (tenantId, before) => countReceived(db, tenantId, before),
       arrivals: (tenantId, after, limit) => arrivals(db, tenantId, after, limit),
       newestSeq: () => newestSeq(db),
       newestOf: (tenantId, agentIds) => newestOf(db, tenantId, agentIds),
@@ -145,6 +146,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     current: 'read',
     currentOf: 'read',
     currentAll: 'read',
+    get: 'read',
     list: 'read',
   },
   events: {
@@ -157,6 +159,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     newestOf: 'read',
     histogram: 'read',
     counts: 'read',
+    countReceived: 'read',
     purge: 'write',
     removeSample: 'write',
   },

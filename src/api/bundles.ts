@@ -1,7 +1,17 @@
 // Routes of bundles and deployments.
 import { z } from 'zod';
 import { lintFinding } from './evaluate.ts';
-import { boolQuery, env, instant, paging, uuid, versionNumber, yamlDocument } from './fields.ts';
+import {
+  boolQuery,
+  env,
+  instant,
+  intQuery,
+  paging,
+  text,
+  uuid,
+  versionNumber,
+  yamlDocument,
+} from './fields.ts';
 import { documentBody, routes } from './route.ts';
 import { provenanceFields } from './signature.ts';
 
@@ -169,6 +179,46 @@ export const bundleRoutes = routes({
     query: z.object({ env, bundle_name: z.string().max(512) }),
     status: 204,
     errors: ['not_found', 'validation_failed', 'overloaded', 'unavailable'],
+  },
+  deploymentRollout: {
+    method: 'GET',
+    path: '/api/v1/deployments/{deployment_id}/rollout',
+    auth: ['cookie'],
+    tag: 'deployments',
+    summary:
+      'How far a deployment has come among the connected agents that follow its bundle, and who does not run it yet; next_cursor names the next page of these',
+    params: z.object({ deployment_id: uuid }),
+    query: z.object({ limit: intQuery(1, 500).default(100), cursor: text(4096, 1).optional() }),
+    status: 200,
+    reply: z.object({
+      deployment,
+      /** What the environment runs under the name now. */
+      current: z.boolean(),
+      connected: z.number().int(),
+      running: z.number().int(),
+      behind: z.number().int(),
+      /** They never said what they run. */
+      unknown: z.number().int(),
+      /** What they run, most frequent first; `version` is null for what no recent deployment was. */
+      versions: z.array(
+        z.object({
+          policy_version: z.string(),
+          version: z.number().int().nullable(),
+          agents: z.number().int(),
+        }),
+      ),
+      /** Those behind, and those of whom nothing is known, by agent id. */
+      agents: z.array(
+        z.object({
+          agent_id: z.string(),
+          policy_version: z.string().nullable(),
+          version: z.number().int().nullable(),
+          connected_at: instant,
+        }),
+      ),
+      next_cursor: z.string().nullable(),
+    }),
+    errors: ['bad_request', 'not_found', 'validation_failed', 'unavailable'],
   },
   listDeployments: {
     method: 'GET',

@@ -89,6 +89,48 @@ export const healthRoutes = routes({
     }),
     errors: ['unavailable'],
   },
+  healthMetrics: {
+    method: 'GET',
+    path: '/api/v1/health/metrics',
+    auth: ['cookie'],
+    role: 'admin',
+    tag: 'health',
+    summary:
+      'What the answering node has done since its start: requests and times by route, streams, queues, event loop',
+    status: 200,
+    reply: z.object({
+      node: z.string(),
+      started_at: instant,
+      /** Upper bounds of `buckets`, milliseconds; the last bucket is open. */
+      buckets_ms: z.array(z.number()),
+      routes: z.array(
+        z.object({
+          /** Method and path as declared; `unmatched` for all that no route fits. */
+          route: z.string(),
+          requests: z.number().int(),
+          statuses: z.record(z.string(), z.number().int()),
+          buckets: z.array(z.number().int()),
+          sum_ms: z.number(),
+          bytes: z.number().int(),
+        }),
+      ),
+      streams: z.object({
+        agents: z.number().int(),
+        dashboards: z.number().int(),
+        blocked: z.number().int(),
+        ended: z.record(z.string(), z.number().int()),
+      }),
+      queues: z.object({
+        messages: z.number().int(),
+        oldest_message_ms: z.number(),
+        broadcast_lag_ms: z.number(),
+        jobs: z.number().int(),
+      }),
+      /** How late it was in the last one to two minutes. */
+      event_loop: z.object({ mean_ms: z.number(), p99_ms: z.number(), max_ms: z.number() }),
+    }),
+    errors: ['unavailable'],
+  },
   healthDetails: {
     method: 'GET',
     path: '/api/v1/health/details',

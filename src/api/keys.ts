@@ -50,7 +50,13 @@ export const keyRoutes = routes({
     summary: 'Keys that are not revoked, newest first',
     query: z.object(paging(1000)),
     status: 200,
-    reply: z.array(key.extend({ last_used_at: instant.nullable() })),
+    reply: z.array(
+      key.extend({
+        last_used_at: instant.nullable(),
+        /** Agent streams that are open now, on all nodes; null when nobody can say. */
+        streams: z.number().int().nullable(),
+      }),
+    ),
     errors: ['validation_failed'],
   },
   revokeKey: {

@@ -101,9 +101,18 @@ export const settingRoutes = routes({
     tag: 'settings',
     summary:
       'Remove events received more than N days ago; complete is false when more are left, which are removed in the background',
-    query: z.object({ older_than_days: intQuery(1, 36_500) }),
+    query: z.object({
+      older_than_days: intQuery(1, 36_500),
+      /** true: nothing is removed, and deleted_count is what would be. */
+      dry_run: z.enum(['true', 'false']).default('false'),
+    }),
     status: 200,
-    reply: z.object({ deleted_count: z.number().int(), cutoff: instant, complete: z.boolean() }),
-    errors: ['validation_failed'],
+    reply: z.object({
+      deleted_count: z.number().int(),
+      cutoff: instant,
+      complete: z.boolean(),
+      dry_run: z.boolean(),
+    }),
+    errors: ['validation_failed', 'search_timeout'],
   },
 });

@@ -1,5 +1,5 @@
 // Deployments: a bundle version put to work in an environment, and what runs there. Signing and pushing are the environment's.
-import { environmentKey } from '../../actors/protocol.ts';
+import { environmentKey, type Rollout } from '../../actors/protocol.ts';
 import { type AuditActor, auditActor } from '../domain/audit.ts';
 import type { BundleVersion, Deployment } from '../domain/deployment.ts';
 import { notFound } from '../domain/error.ts';
@@ -26,6 +26,18 @@ export interface Deployed {
   readonly warnings: readonly Finding[];
 }
 
+/** A deployment, how far it has come, and the bundle versions that the hashes among it are. */
+export interface DeploymentRollout extends Rollout {
+  readonly deployment: Deployment;
+  /** True when it is what the environment runs under its name. */
+  readonly isCurrent: boolean;
+  /** Of one of the newest deployments of the bundle there; else null. */
+  versionOf(policyVersion: string | null): number | null;
+}
+
+/** Deployments of a bundle that versions are known of. */
+const maxVersions = 200;
+
 export type DeployOrder = Pick<Deployment, 'bundleName' | 'version' | 'deployedBy' | 'forced'> & {
   readonly actor?: AuditActor;
 };
@@ -48,6 +60,15 @@ export interface Deployments {
   deployTo(tenantId: string, env: Env, order: DeployOrder): Promise<Deployment>;
   /** Ends what the environment runs under the name; agents keep it until they get another. @throws HubError forbidden, not_found */
   undeploy(principal: Principal, env: Env, bundleName: string): Promise<void>;
+  /**
+   * How far a deployment has come among the agents that are connected now and follow its bundle.
+   * @throws HubError not_found
+   */
+  rollout(
+    principal: Principal,
+    id: string,
+    page: { readonly limit: number; readonly after: string | null },
+  ): Promise<DeploymentRollout>;
   /** @throws HubError not_found */
   current(principal: Principal, env: Env, bundleName: string): Promise<CurrentBundle>;
   /** Newest first. */
@@ -100,6 +121,29 @@ export function createDeployments({
       });
       if (!ended) throw absent(env, bundleName);
     },
+    async rollout({ tenantId }, id, page) {
+      const deployment = await store.deployments.get(tenantId, id);
+      if (!deployment) throw notFound('Deployment not found.');
+      const { env, bundleName, revisionHash } = deployment;
+      const [rollout, newest, current] = await Promise.all([
+        actors.ask('environment', environmentKey(tenantId, env), 'rollout', {
+          bundleName,
+          revisionHash,
+          ...page,
+        }),
+        store.deployments.list(tenantId, { env, bundleName }, { limit: maxVersions, offset: 0 }),
+        store.deployments.currentOf(tenantId, env, bundleName),
+      ]);
+      const versions = new Map(newest.items.map((one) => [one.revisionHash, one.version]));
+      versions.set(revisionHash, deployment.version);
+      return {
+        ...rollout,
+        deployment,
+        isCurrent: current?.id === id,
+        versionOf: (policyVersion) => (policyVersion === null ? null : (versions.get(policyVersion) ?? null)),
+      };
+    },
+
     async current({ tenantId }, env, bundleName) {
       const none = absent(env, bundleName);
       const deployment = await store.deployments.currentOf(tenantId, env, bundleName);

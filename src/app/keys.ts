@@ -1,6 +1,7 @@
 // API keys, for both APIs: made, listed, revoked. Those of the console are for one environment; the hosted API also makes keys for all.
+import { environmentKey } from '../../actors/protocol.ts';
 import { HubError, notFound } from '../domain/error.ts';
-import type { Env } from '../domain/ids.ts';
+import { type Env, environments } from '../domain/ids.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
 import type { ApiKey } from '../domain/tenant.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
@@ -21,11 +22,16 @@ export interface Keys {
   create(principal: Principal, wanted: NewKey): Promise<{ readonly record: ApiKey; readonly key: string }>;
   /** Those that are not revoked, newest first. */
   list(principal: Principal, page: PageRequest): Promise<Page<ApiKey>>;
+  /** Agent streams that are open now, by the id of the key that opened them; a key without one is left out. */
+  streams(principal: Principal): Promise<ReadonlyMap<string, number>>;
   /** Its live streams end within a second. @throws HubError forbidden, not_found */
   revoke(principal: Principal, id: string): Promise<void>;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'announcer' | 'broadcast' | 'clock' | 'secrets' | 'settings'>;
+type Ports = Pick<
+  AppPorts,
+  'store' | 'actors' | 'announcer' | 'broadcast' | 'clock' | 'secrets' | 'settings'
+>;
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -41,7 +47,7 @@ function base62(bytes: Uint8Array): string {
 }
 
 export function createKeys(ports: Ports): Keys {
-  const { store, announcer, broadcast, clock, secrets, settings } = ports;
+  const { store, actors, announcer, broadcast, clock, secrets, settings } = ports;
   function newKey(env: Env | null): { readonly key: string; readonly prefix: string } {
     const random = secrets.token(32);
     if (env === null) {
@@ -88,6 +94,19 @@ export function createKeys(ports: Ports): Keys {
     },
 
     list: (principal, page) => store.keys.list(principal.tenantId, page),
+
+    async streams({ tenantId }) {
+      const counted = await Promise.all(
+        environments.map((env) =>
+          actors.ask('environment', environmentKey(tenantId, env), 'streamsByKey', null),
+        ),
+      );
+      const sums = new Map<string, number>();
+      for (const [keyId, count] of counted.flatMap((one) => Object.entries(one))) {
+        sums.set(keyId, (sums.get(keyId) ?? 0) + count);
+      }
+      return sums;
+    },
 
     async revoke(principal, id) {
       requireRole(principal, 'admin');

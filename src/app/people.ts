@@ -91,13 +91,13 @@ export function createPeople(ports: Ports): People {
 
     async setAdmin(principal, userId, isAdmin) {
       requireRole(principal, 'admin');
-      const user = changed(
-        await recorded(principal, isAdmin ? 'made_admin' : 'made_member', userId).tenants.setAdmin(
-          principal.tenantId,
-          userId,
-          isAdmin,
-        ),
-      );
+      const { tenantId } = principal;
+      const before = await tenants.userById(userId);
+      // Nothing changes, and nothing is recorded.
+      if (before?.tenantId === tenantId && before.isAdmin === isAdmin) return before;
+      const what = isAdmin ? 'made_admin' : 'made_member';
+      const noting = recorded(principal, what, userId, before?.email);
+      const user = changed(await noting.tenants.setAdmin(tenantId, userId, isAdmin));
       if (!isAdmin) await endLogins(userId);
       return user;
     },

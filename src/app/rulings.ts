@@ -2,7 +2,7 @@
 import { environmentKey } from '../../actors/protocol.ts';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { DriftStatus, RegistrationSummary } from '../domain/agent.ts';
-import { type DeclaredContract, joined, type Ruling, rulingOf } from '../domain/coverage.ts';
+import { countedAs, type DeclaredContract, joined, type Ruling, rulingOf } from '../domain/coverage.ts';
 import type { Deployment } from '../domain/deployment.ts';
 import { HubError } from '../domain/error.ts';
 import type { Env } from '../domain/ids.ts';
@@ -55,6 +55,9 @@ export function createRulings({
     let contracts: readonly DeclaredContract[] = [];
     try {
       contracts = await evaluator.contractsOf(tenantId, new TextDecoder().decode(yaml));
+      // Several entries of a composed document may stand for one contract: its record says so, never their ids.
+      const bundle = await store.bundles.version(tenantId, bundleName, version);
+      contracts = countedAs(contracts, bundle?.snapshot ?? []);
     } catch (error) {
       if (!(error instanceof HubError) || error.code !== 'unprocessable') throw error;
     }

@@ -9,6 +9,7 @@ import { systemClock } from '../../adapters/node/clock.ts';
 import { maxConnections } from '../../adapters/node/descriptors.ts';
 import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
 import { createLog } from '../../adapters/node/log.ts';
+import { watchLoopDelay } from '../../adapters/node/loop-delay.ts';
 import { masterSecret } from '../../adapters/node/master.ts';
 import { createOutbound } from '../../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
@@ -44,6 +45,7 @@ import { openCluster } from './cluster.ts';
 import { openEmbedded } from './embedded.ts';
 import { bootstrapFromEnvironment, printedSetupToken } from './first-admin.ts';
 import { checkMaster } from './master.ts';
+import { nodeMetrics } from './node-metrics.ts';
 import { chooseServer } from './server.ts';
 import { createWorkers } from './workers.ts';
 
@@ -115,6 +117,16 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const openApi = openApiFor(config);
   let draining = false;
   const reach = async (ping: () => Promise<number>): Promise<number | null> => ping().catch(() => null);
+  const requests = createMetrics();
+  const delay = watchLoopDelay(clock);
+  const sources = {
+    startedAt: clock.now(),
+    requests,
+    live: () => live,
+    jobs,
+    cluster: () => parts.cluster(),
+    delay,
+  };
   const health: NodeHealth = {
     store: () => reach(() => store.ping()),
     keyValue: () => reach(() => parts.keyValue()),
@@ -123,6 +135,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     connectedAgents: () => parts.connectedAgents(),
     cluster: () => parts.cluster(),
     draining: () => draining,
+    metrics: () => nodeMetrics(sources),
   };
   const outbound = createOutbound({
     clock,
@@ -209,7 +222,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     live,
     streams,
     cors: createCors(config.baseUrl, config.corsOrigins, config.wire.agentIdHeaders),
-    metrics: createMetrics(),
+    metrics: requests,
     secrets,
     clock,
     log,
@@ -239,6 +252,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     await parts.stopActors();
     await jobs.close();
     workers.stop();
+    delay.stop();
     await callers.close();
     await evaluator.close();
     server?.close();

@@ -1,5 +1,6 @@
 // Which of an agent's tools a contract governs. Pure.
 import { compileGlob } from 'reeve-agent/rules';
+import type { AssembledContract } from './deployment.ts';
 import type { AgentManifest } from './event.ts';
 import type { Mode } from './library.ts';
 
@@ -13,6 +14,22 @@ export interface DeclaredContract {
   readonly tools: readonly string[];
   readonly mode: Mode;
   readonly enabled: boolean;
+}
+
+/** The contracts of a composed document under the name of the library's contract that each entry was made of. */
+export function countedAs(
+  contracts: readonly DeclaredContract[],
+  assembled: readonly AssembledContract[],
+): readonly DeclaredContract[] {
+  const names = new Map(
+    assembled.flatMap(({ contract_id, entries = [] }) =>
+      entries.map((entry) => [entry, contract_id] as const),
+    ),
+  );
+  return contracts.map((contract) => {
+    const name = names.get(contract.id);
+    return name === undefined || contract.name !== contract.id ? contract : { ...contract, name };
+  });
 }
 
 export type ToolStatus = 'enforced' | 'observed' | 'ungoverned';

@@ -11,7 +11,7 @@ import type { Jobs } from '../ports/jobs.ts';
 
 /** Attempts at once on this node: they wait for receivers, not for this process. A channel has at most a few of them. */
 const attemptsAtOnce = 1024;
-const fanOutsAtOnce = 16;
+const fanOutsAtOnce = 4;
 
 export function workNotifications(
   jobs: Pick<Jobs, 'work'>,

@@ -60,6 +60,8 @@ export interface DeploymentStore {
   currentOf(tenantId: string, env: Env, bundleName: string): Promise<Deployment | null>;
   /** The current deployments of the tenant in all environments (each env and bundle once). */
   currentAll(tenantId: string): Promise<readonly Deployment[]>;
+  /** Current or not. */
+  get(tenantId: string, id: string): Promise<Deployment | null>;
   /** Newest first. */
   list(
     tenantId: string,

@@ -122,6 +122,8 @@ export interface EventStore {
   histogram(tenantId: string, filter: EventFilter, bucketMs: number): Promise<readonly HistogramBucket[]>;
   /** Counts over events with timestamp in [since, now]. */
   counts(tenantId: string, env: Env | null, since: number, activeSince: number): Promise<EventCounts>;
+  /** How many events were received before `before`: what a purge would remove. */
+  countReceived(tenantId: string, before: number): Promise<number>;
   /** Removes up to `limit` events received before `before`, then the runs that had none since; returns how many events. Call until 0. */
   purge(tenantId: string, before: number, limit: number): Promise<number>;
 }

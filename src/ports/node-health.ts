@@ -20,7 +20,47 @@ export interface ClusterState {
   readonly broadcastLagMs: number;
 }
 
+/** What a node has done since its start, and what waits in it now. */
+export interface NodeMetrics {
+  readonly node: string;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
+  readonly routes: readonly {
+    /** Method and path, as declared. */
+    readonly route: string;
+    readonly requests: number;
+    readonly statuses: { readonly [status: string]: number };
+    /** Requests per bucket of time; the last one is open. */
+    readonly buckets: readonly number[];
+    readonly sumMs: number;
+    readonly bytes: number;
+  }[];
+  /** Upper bounds of the buckets but the last, milliseconds. */
+  readonly bucketsMs: readonly number[];
+  readonly streams: {
+    readonly agents: number;
+    readonly dashboards: number;
+    /** Those whose clients take nothing for now. */
+    readonly blocked: number;
+    /** Since the start, by reason. */
+    readonly ended: { readonly [reason: string]: number };
+  };
+  readonly queues: {
+    /** Messages to actors that wait, and how long the oldest does. */
+    readonly messages: number;
+    readonly oldestMessageMs: number;
+    /** How far deliveries to streams are behind. */
+    readonly broadcastLagMs: number;
+    /** Jobs that run. */
+    readonly jobs: number;
+  };
+  /** How late the event loop was in the last minute or so, milliseconds. */
+  readonly eventLoop: { readonly meanMs: number; readonly p99Ms: number; readonly maxMs: number };
+}
+
 export interface NodeHealth {
+  /** @throws HubError unavailable when the bus does not answer */
+  metrics(): Promise<NodeMetrics>;
   /** Round trips in milliseconds; null when it does not answer. */
   store(): Promise<number | null>;
   keyValue(): Promise<number | null>;

@@ -200,6 +200,10 @@ export function deploymentsContract(name: string, open: Open): void {
       expect(await store.deployments.currentOf(tenantId, 'production', 'base')).toEqual(rollback);
       expect(await store.deployments.currentOf(tenantId, 'development', 'base')).toBeNull();
       expect(await store.deployments.current(tenantId, 'development')).toEqual([]);
+      for (const one of [first, rollback, zeta])
+        expect(await store.deployments.get(tenantId, one.id)).toEqual(one);
+      expect(await store.deployments.get(uuid(), zeta.id)).toBeNull();
+      expect(await store.deployments.get(tenantId, uuid())).toBeNull();
       const all = await store.deployments.currentAll(tenantId);
       expect(all).toHaveLength(3);
       expect(all).toEqual(expect.arrayContaining([rollback, staging, zeta]));

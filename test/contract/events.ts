@@ -299,6 +299,7 @@ export function eventsContract(name: string, open: Open): void {
       expect(await store.events.histogram(stranger, everything, 60_000)).toEqual([]);
       expect((await store.events.counts(stranger, null, 0, 0)).events).toBe(0);
       expect(await store.events.purge(stranger, t0 * 2, 1000)).toBe(0);
+      expect(await store.events.countReceived(stranger, t0 * 2)).toBe(0);
       expect(await readAll(store, mine)).toHaveLength(1);
     });
   });
@@ -313,6 +314,10 @@ export function eventsContract(name: string, open: Open): void {
       const [old, young] = [make(50), make(10)];
       await store.events.ingest(aBatch(tenantId, old, { receivedAt: t0 + 1000 }));
       await store.events.ingest(aBatch(tenantId, young, { receivedAt: t0 + 2000 }));
+      const received = (before: number) => store.events.countReceived(tenantId, before);
+      expect([await received(t0 + 1000), await received(t0 + 2000), await received(t0 + 2001)]).toEqual([
+        0, 50, 60,
+      ]);
       expect(await store.events.purge(tenantId, t0 + 1000, 1000)).toBe(0);
       const steps: number[] = [];
       for (;;) {

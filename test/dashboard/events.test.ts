@@ -35,11 +35,11 @@ describe('the events page', () => {
     await filters.getByRole('button', { name: /^refund/ }).click();
     await filters.getByText('120 events fit').waitFor();
     expect(new URL(page.url()).searchParams.get('tool_name')).toBe('refund');
-    await page.getByLabel('Search in events').fill('A-1006');
+    await page.getByLabel('Search in events').fill('call-596');
     await filters.getByText('1 event fits').waitFor();
     await page.getByRole('table').getByRole('button', { name: 'refund' }).first().click();
     const panel = page.getByRole('dialog', { name: 'Event' });
-    await panel.getByText('A-1006').first().waitFor();
+    await panel.getByText('A-1596').first().waitFor();
     await accessible(page);
     await page.keyboard.press('Escape');
     await panel.waitFor({ state: 'hidden' });

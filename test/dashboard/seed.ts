@@ -152,5 +152,13 @@ export async function seed(hub: HubProcess, cookie: string): Promise<{ readonly 
     cookie,
     body: { approved: false, reason: 'Ask the customer for the receipt first' },
   });
-  return { 'approvals-one': `/approvals?id=${edit}`, 'approvals-history': '/approvals?view=history' };
+  return {
+    'approvals-one': `/approvals?id=${edit}`,
+    'approvals-history': '/approvals?view=history',
+    'contract-one': '/contracts?id=ask-before-deploy',
+    'composition-one': '/compositions?id=shop',
+    'bundle-one': '/bundles?id=shop',
+    'agent-one': '/agents?id=shop-agent-1',
+    'agent-rules': '/agents?view=rules',
+  };
 }

@@ -42,6 +42,7 @@ async function furnish(cookie: string): Promise<Side> {
     contracts: [{ contract_id: 'theirs', position: 10 }],
   });
   await post('/api/v1/bundles', { yaml_content: bundleYaml('theirs') });
+  const deployment = await post('/api/v1/bundles/theirs/1/deploy?force=true', { env: 'development' });
   const rule = await post('/api/v1/assignment-rules', {
     priority: 1,
     pattern: 'x*',
@@ -95,6 +96,7 @@ async function furnish(cookie: string): Promise<Side> {
       key: 'theirs',
       agent_id: 'theirs',
       user_id: user.user_id,
+      deployment_id: deployment.id,
     },
   };
 }
@@ -137,6 +139,7 @@ const absent: { [param: string]: string } = {
   key: 'absent',
   agent_id: 'absent',
   user_id: '00000000-0000-4000-8000-000000000000',
+  deployment_id: '00000000-0000-4000-8000-000000000000',
 };
 
 /** A body that fits, for routes whose ids are to be tried. */

@@ -17,6 +17,7 @@ import {
 let t: TestHub;
 let user: UserCaller;
 let platforms: Platforms;
+let asked = 0;
 const application = communityApplication();
 beforeEach(async () => {
   platforms = await startPlatforms();
@@ -43,7 +44,8 @@ const ask = async (more: object = {}, as = user) =>
   (
     await t.call(
       'createApproval',
-      { body: { tool_name: 'rm', message: 'may I?', timeout: 300, ...more } },
+      // Each of another session: the same request a moment later would be the same approval.
+      { body: { tool_name: 'rm', message: 'may I?', timeout: 300, session_id: `s${++asked}`, ...more } },
       t.key(as),
     )
   ).body;

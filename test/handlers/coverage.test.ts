@@ -4,6 +4,7 @@ import type { Env } from '../../src/domain/ids.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import type { Evaluator } from '../../src/ports/evaluator.ts';
 import { type KeyCaller, makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
+import { addComposition, addContract, definition } from './library.ts';
 
 let evaluator: Evaluator;
 let t: TestHub;
@@ -100,6 +101,22 @@ it('tells which contract of the deployed bundle governs each tool that was used'
   });
   const [first] = (await coverageOf('agent-1', { include_verdicts: 'true' })).tools;
   expect(first).toMatchObject({ deny_count: 1, allow_count: 1, observe_count: 0 });
+});
+
+it("names the library's contract, whichever of its entries in the document governs the tool", async () => {
+  await addContract(t, user, 'many', {
+    definition: { ...definition(), tool: undefined, tools: ['read', 'write'] },
+  });
+  await addContract(t, user, 'many-2', { definition: { ...definition(), tool: 'list' } });
+  await addComposition(t, user, 'team', ['many', 'many-2']);
+  expect((await t.call('deployComposition', { params: { name: 'team' } }, user)).status).toBe(201);
+  await ingest(['read', 'write', 'list'].map((tool) => event(tool)));
+  const { tools } = await coverageOf();
+  expect(tools.map(({ tool_name, contract_name }) => [tool_name, contract_name])).toEqual([
+    ['list', 'many-2'],
+    ['read', 'many'],
+    ['write', 'many'],
+  ]);
 });
 
 it('honours the mode that the document gives where a contract has none', async () => {

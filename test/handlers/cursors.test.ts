@@ -21,7 +21,7 @@ beforeEach(async () => {
     const stream = await streams.admitAgent(key, { env: 'production' }, agentId);
     await stream.catchUp();
     const event = { call_id: agentId, agent_id: agentId, tool_name: 't', verdict: 'v', mode: 'enforce' };
-    const events = [{ ...event, timestamp: '2026-01-01T00:00:00Z' }];
+    const events = [{ ...event, timestamp: new Date(t.clock.now()).toISOString() }];
     await t.call('ingestEvents', { body: { events } }, key);
     await t.call('createApproval', { body: { tool_name: 't', message: 'May I?', timeout: 60 } }, key);
   }
@@ -32,9 +32,10 @@ const list = (name: Operation, query: { [name: string]: string }) =>
   t.call(name, { query: { limit: '1', ...query } }, user);
 
 async function cursorOf(name: Operation): Promise<string> {
-  const { headers } = await list(name, {});
-  const cursor = headers['X-Next-Cursor'];
-  if (cursor === undefined) throw new Error(`${name} has no second page`);
+  const { headers, body } = await list(name, {});
+  const cursor =
+    headers['X-Next-Cursor'] ?? (body as { readonly next_cursor?: string | null } | null)?.next_cursor;
+  if (cursor === undefined || cursor === null) throw new Error(`${name} has no second page`);
   return cursor;
 }
 

@@ -157,3 +157,62 @@ it.each([
 ])('refuse %o', async (query) => {
   await expect(list(query as Query)).rejects.toMatchObject({ code: 'validation_failed' });
 });
+
+it('count how far a deployment has come, and name those that do not run it, in pages', async () => {
+  const first = await deploy(t, user, 'base', '1');
+  const old = first.revisionHash;
+  for (const [i, version] of [old, old, null].entries()) {
+    const query = { bundle_name: 'base', ...(version === null ? {} : { policy_version: version }) };
+    await connect(t.key(user, 'production', `a${i}`), query);
+  }
+  await connect(t.key(user, 'production', 'elsewhere'), { bundle_name: 'other' });
+  await connect(t.key(user, 'staging', 's0'), { bundle_name: 'base', policy_version: old });
+  t.clock.advance(1000);
+  const second = await deploy(t, user, 'base', '2');
+  const report = { bundle_name: 'base', policy_version: second.revisionHash };
+  await t.call('reportVersion', { body: report }, t.key(user, 'production', 'a0'));
+  await settled();
+  const rollout = async (deployment_id: string, query: Query = {}, as = user) =>
+    (await t.call('deploymentRollout', { params: { deployment_id }, query }, as)).body;
+  const whole = await rollout(second.id);
+  expect(whole).toMatchObject({
+    deployment: { id: second.id, bundle_version: 2 },
+    current: true,
+    connected: 3,
+    running: 1,
+    behind: 1,
+    unknown: 1,
+    agents: [
+      { agent_id: 'a1', policy_version: old, version: 1 },
+      { agent_id: 'a2', policy_version: null, version: null },
+    ],
+    next_cursor: null,
+  });
+  expect(whole.versions).toEqual(
+    [
+      { policy_version: old, version: 1, agents: 1 },
+      { policy_version: second.revisionHash, version: 2, agents: 1 },
+    ].sort((a, b) => (a.policy_version < b.policy_version ? -1 : 1)),
+  );
+  const page = await rollout(second.id, { limit: '1' });
+  expect(page.agents.map(({ agent_id }) => agent_id)).toEqual(['a1']);
+  const next = await rollout(second.id, { limit: '1', cursor: page.next_cursor ?? '' });
+  expect([next.agents.map(({ agent_id }) => agent_id), next.next_cursor]).toEqual([['a2'], null]);
+  expect(await rollout(first.id)).toMatchObject({ current: false, running: 1, behind: 1 });
+  await expect(rollout(second.id, {}, await t.tenant())).rejects.toMatchObject({ code: 'not_found' });
+  await expect(rollout(second.id, { cursor: 'x' })).rejects.toMatchObject({ code: 'bad_request' });
+});
+
+it('are counted per API key, over all environments', async () => {
+  const create = async (env: string) => (await t.call('createKey', { body: { env } }, user)).body.id;
+  const [used, idle] = [await create('production'), await create('staging')];
+  const key = { ...t.key(user), keyId: used };
+  await connect(key);
+  const second = await connect({ ...key, agentId: 'agent-2' });
+  const streams = async () =>
+    Object.fromEntries((await t.call('listKeys', {}, user)).body.map((one) => [one.id, one.streams]));
+  expect(await streams()).toEqual({ [used]: 2, [idle]: 0 });
+  second.closed();
+  await settled();
+  expect(await streams()).toEqual({ [used]: 1, [idle]: 0 });
+});

@@ -121,3 +121,8 @@ it('tells an admin who owns what, and what waits', async () => {
     broadcast: { lag_ms: 0 },
   });
 });
+
+it('says to admins what the node has done', async () => {
+  const { body } = await t.call('healthMetrics', {}, await t.tenant());
+  expect(body).toMatchObject({ node: 'n1', routes: [], event_loop: { p99_ms: 0 } });
+});

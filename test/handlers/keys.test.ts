@@ -26,7 +26,7 @@ it('are of their form, and are kept as a hash that no list shows', async () => {
   });
   const [listed] = await list();
   const { key, ...shown } = made;
-  expect(listed).toEqual({ ...shown, last_used_at: null });
+  expect(listed).toEqual({ ...shown, last_used_at: null, streams: 0 });
   expect(JSON.stringify(listed)).not.toContain(key.slice(-30));
   const stored = await t.hub.store.keys.byHash(t.hub.secrets.sha256(key));
   expect(stored).toMatchObject({

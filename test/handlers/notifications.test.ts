@@ -12,6 +12,7 @@ const hour = 3600 * second;
 let t: TestHub;
 let user: UserCaller;
 let receiver: Receiver;
+let asked = 0;
 beforeEach(async () => {
   receiver = await startReceiver();
   t = await makeHub({ chatBotUrl: receiver.url, baseUrl: 'https://hub.example' });
@@ -41,7 +42,8 @@ const ask = async (more: object = {}, as = user, agent = 'agent-1') =>
   (
     await t.call(
       'createApproval',
-      { body: { tool_name: 'rm', message: 'may I?', timeout: 300, ...more } },
+      // Each of another session: the same request a moment later would be the same approval.
+      { body: { tool_name: 'rm', message: 'may I?', timeout: 300, session_id: `s${++asked}`, ...more } },
       t.key(as, 'production', agent),
     )
   ).body;

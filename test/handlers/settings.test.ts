@@ -72,9 +72,15 @@ it('purges events by the time they were received, and keeps newer ones', async (
   await send('production', {}, {});
   t.clock.advance(3 * day);
   await send('production', { timestamp: '2001-01-01T00:00:00Z' });
-  const { body } = await t.call('purgeEvents', { query: { older_than_days: '2' } }, user);
   const cutoff = new Date(t.clock.now() - 2 * day).toISOString();
-  expect(body).toEqual({ deleted_count: 2, cutoff, complete: true });
+  const purge = async (more = {}) =>
+    (await t.call('purgeEvents', { query: { older_than_days: '2', ...more } }, user)).body;
+  for (let i = 0; i < 2; i++) {
+    const tried = await purge({ dry_run: 'true' });
+    expect(tried).toEqual({ deleted_count: 2, cutoff, complete: true, dry_run: true });
+  }
+  expect(await purge()).toEqual({ deleted_count: 2, cutoff, complete: true, dry_run: false });
+  expect(await purge({ dry_run: 'true' })).toMatchObject({ deleted_count: 0 });
   expect((await t.call('searchEvents', {}, user)).body).toHaveLength(1);
 });
 
@@ -137,11 +143,16 @@ it('leaves to a job what a request has no time for, and says so', async () => {
   const cutoff = t.clock.now() - 2 * day;
   const answer = await settings.purgeEvents(
     hub,
-    { query: { older_than_days: 2 } } as never,
+    { query: { older_than_days: 2, dry_run: 'false' } } as never,
     user,
     {} as never,
   );
-  expect(answer).toEqual({ deleted_count: 2, cutoff: new Date(cutoff).toISOString(), complete: false });
+  expect(answer).toEqual({
+    deleted_count: 2,
+    cutoff: new Date(cutoff).toISOString(),
+    complete: false,
+    dry_run: false,
+  });
   expect(added).toMatchObject([{ queue: 'purge', payload: { tenantId: user.tenantId, before: cutoff } }]);
 });
 

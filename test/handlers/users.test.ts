@@ -138,6 +138,27 @@ it('who sign in with a password that is being changed get no login', async () =>
   await expect(login('ann@example.com')).rejects.toMatchObject({ code: 'unauthenticated' });
 });
 
+it('leave a record of who changed what, and none of what changed nothing', async () => {
+  const { user_id } = await add();
+  await update(user_id, false);
+  await update(user_id, true);
+  await expect(add()).rejects.toMatchObject({ code: 'conflict' });
+  await change(password, 'x');
+  await remove(user_id);
+  await expect(remove(admin.userId)).rejects.toMatchObject({ code: 'conflict' });
+  const filter = { from: null, to: null, actor: null, actions: null, subjects: ['user'] as const };
+  const found = await t.hub.store.audit.feed(admin.tenantId, filter, null, 20);
+  expect(found.map(({ entry }) => entry.action_type)).toEqual([
+    'user.removed',
+    'user.given_a_new_password',
+    'user.made_admin',
+    'user.created',
+    // The tenant's first admin.
+    'user.created',
+  ]);
+  expect(JSON.stringify(found)).not.toMatch(/scrypt|horse/);
+});
+
 it.each([
   [{ email: 'nobody' }],
   [{ email: `${'x'.repeat(250)}@example.com` }],

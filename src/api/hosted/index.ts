@@ -2,6 +2,7 @@
 import { routes } from '../route.ts';
 import { hostedApprovalRoutes } from './approvals.ts';
 import { hostedAuditRoutes } from './audit.ts';
+import { hostedChannelRoutes } from './channels.ts';
 import { hostedEventRoutes } from './events.ts';
 import { hostedEvidenceRoutes } from './evidence.ts';
 import { hostedKeyRoutes } from './keys.ts';
@@ -12,6 +13,7 @@ import { hostedSessionRoutes } from './sessions.ts';
 
 export const hostedApi = routes({
   ...hostedKeyRoutes,
+  ...hostedChannelRoutes,
   ...hostedApprovalRoutes,
   ...hostedEventRoutes,
   ...hostedEvidenceRoutes,

@@ -45,6 +45,12 @@ export const KeysHelp = ({
           ))}
           <div>
             <dt>
+              <kbd>Ctrl K</kbd>
+            </dt>
+            <dd>Go to or do</dd>
+          </div>
+          <div>
+            <dt>
               <kbd>?</kbd>
             </dt>
             <dd>This list</dd>

@@ -1,6 +1,6 @@
 // The frame around every page: the rail, the top bar, the state of the connection, and the keys that work everywhere.
 import { Link, useLocation, useNavigate } from '@tanstack/react-router';
-import { type JSX, type ReactNode, useEffect, useState } from 'react';
+import { type JSX, type ReactNode, useCallback, useEffect, useState } from 'react';
 import { now } from '../lib/browser.ts';
 import { signedOut, useSignedIn } from '../lib/me.ts';
 import { changePrefs, usePrefs } from '../lib/prefs.ts';
@@ -14,6 +14,7 @@ import { Select } from '../ui/parts.tsx';
 import { Alerts } from './alerts.tsx';
 import { ConnectionBar, LiveState } from './connection.tsx';
 import { KeysHelp } from './keys-help.tsx';
+import { Palette, usePaletteKey } from './palette.tsx';
 import { PersonMenu } from './person.tsx';
 import { Mark, SignInForm } from './sign-in.tsx';
 
@@ -30,6 +31,8 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
   const { railClosed } = usePrefs();
   const [help, setHelp] = useState(false);
   const [more, setMore] = useState(false);
+  const [palette, setPalette] = useState(false);
+  usePaletteKey(useCallback(() => setPalette(true), []));
   const env = useEnv();
   useLeader();
   useKeys({ '?': () => setHelp(true) });
@@ -39,7 +42,7 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
         Skip to the page
       </a>
       <Rail />
-      <TopBar onHelp={() => setHelp(true)} />
+      <TopBar onHelp={() => setHelp(true)} onPalette={() => setPalette(true)} />
       <ConnectionBar />
       <main id="content" className="content" tabIndex={-1}>
         {children}
@@ -64,6 +67,7 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
           ))}
         </ul>
       </Dialog>
+      <Palette open={palette} onClose={() => setPalette(false)} />
       <KeysHelp open={help} onClose={() => setHelp(false)} />
       <Dialog title="Sign in again" open={isOut} held onClose={() => undefined}>
         <p className="page-says">Your session ended. What you typed is still there.</p>
@@ -161,7 +165,13 @@ function Waiting(): JSX.Element | null {
   );
 }
 
-function TopBar({ onHelp }: { readonly onHelp: () => void }): JSX.Element {
+function TopBar({
+  onHelp,
+  onPalette,
+}: {
+  readonly onHelp: () => void;
+  readonly onPalette: () => void;
+}): JSX.Element {
   const [{ env = '' }, change] = useFilters();
   const path = useLocation({ select: ({ pathname }) => pathname });
   const name = pages.find((page) => page.path !== '/' && path.endsWith(page.path))?.label ?? 'Home';
@@ -179,6 +189,15 @@ function TopBar({ onHelp }: { readonly onHelp: () => void }): JSX.Element {
         options={[['', 'All environments'], ...envs.map((one) => [one, one] as const)]}
       />
       <span className="grow" />
+      <button
+        type="button"
+        className="button button-quiet"
+        onClick={onPalette}
+        aria-label="Go to or do"
+        aria-keyshortcuts="Control+K"
+      >
+        <Icon name="search" />
+      </button>
       <LiveState />
       <button type="button" className="button button-quiet wide-only" onClick={onHelp} aria-label="Keys">
         <Icon name="keyboard" />

@@ -21,7 +21,7 @@ export function duration(ms: number): string {
 
 export function relative(instant: number, now: number): string {
   const ms = now - instant;
-  if (ms < 0) return ms > -5_000 ? 'now' : `in ${duration(-ms)}`;
+  if (ms < 0) return ms > -11_000 ? 'now' : `in ${duration(-ms)}`;
   return ms < 5_000 ? 'now' : `${duration(ms)} ago`;
 }
 

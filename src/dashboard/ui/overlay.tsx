@@ -29,14 +29,14 @@ export function Dialog({ title, open, onClose, children, shape = 'box', held }: 
       <Base.Portal>
         {shape !== 'panel' && <Base.Backdrop className="backdrop" />}
         <Base.Popup className={`dialog dialog-${shape}`}>
-          <header className={shape === 'palette' ? 'heard' : 'dialog-head'}>
+          <div className={shape === 'palette' ? 'heard' : 'dialog-head'}>
             <Base.Title className="dialog-title">{title}</Base.Title>
             {!held && shape !== 'palette' && (
               <Base.Close className="button button-quiet" aria-label="Close">
                 <Icon name="x" />
               </Base.Close>
             )}
-          </header>
+          </div>
           <div className="dialog-body">{children}</div>
         </Base.Popup>
       </Base.Portal>

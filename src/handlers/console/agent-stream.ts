@@ -1,6 +1,7 @@
 // An agent's stream as its handlers see it: announced to its actors at the start, when they ask again, and at the end. Owns no socket.
 import { agentKey, environmentKey, type ResolvedAt } from '../../../actors/protocol.ts';
 import type { AdmittedStream } from '../../api/stream.ts';
+import type { SharedTexts } from '../../concurrency/shared-texts.ts';
 import type { Tags } from '../../domain/agent.ts';
 import type { Announcement } from '../../domain/announcement.ts';
 import type { Resolution } from '../../domain/assignment.ts';
@@ -8,10 +9,8 @@ import type { Deployment } from '../../domain/deployment.ts';
 import { type Audience, agentsOf } from '../../domain/frame.ts';
 import type { Env } from '../../domain/ids.ts';
 import { pause } from '../../ports/clock.ts';
-
 import type { Hub } from './hub.ts';
 import type { SentCopies } from './sent-copies.ts';
-import type { SharedTexts } from './shared-texts.ts';
 import type { Updates } from './updates.ts';
 
 const leaveAttempts = 6;
@@ -163,7 +162,7 @@ export class AgentStream implements AdmittedStream {
   }
 
   #join(followed: string | null) {
-    const { connectionId, agentId, policyVersion, connectedAt } = this.#asked;
+    const { connectionId, agentId, policyVersion, connectedAt, keyId } = this.#asked;
     return this.#node.hub.actors.ask('environment', this.#environmentKey, 'join', {
       connectionId,
       node: this.#node.id,
@@ -171,6 +170,7 @@ export class AgentStream implements AdmittedStream {
       bundleName: followed,
       pinned: this.pinned,
       connectedAt,
+      keyId,
       policyVersion,
     });
   }

@@ -5,6 +5,7 @@ import { validationFailed } from '../../api/validation.ts';
 import type { BundleVersion, Deployment } from '../../domain/deployment.ts';
 import type { Finding } from '../../domain/finding.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
+import { openCursor, sealCursor } from './cursor.ts';
 import type { Handlers } from './hub.ts';
 import { listOf } from './pages.ts';
 import { principalOf } from './principal.ts';
@@ -112,6 +113,37 @@ export const bundles: Handlers<typeof bundleRoutes> = {
   async undeployBundle({ app }, { query }, caller) {
     await app.deployments.undeploy(principalOf(caller), query.env, query.bundle_name);
     return null;
+  },
+
+  async deploymentRollout(hub, { params, query }, caller) {
+    const { limit, cursor } = query;
+    const scope = { tenantId: caller.tenantId, list: 'rollout' } as const;
+    const after = cursor === undefined ? null : openCursor(hub, scope, cursor);
+    const found = await hub.app.deployments.rollout(principalOf(caller), params.deployment_id, {
+      limit,
+      after,
+    });
+    const last = found.more ? found.rest.at(-1) : undefined;
+    return {
+      deployment: renderDeployment(found.deployment),
+      current: found.isCurrent,
+      connected: found.connected,
+      running: found.running,
+      behind: found.behind,
+      unknown: found.unknown,
+      versions: found.versions.map(({ policyVersion, agents }) => ({
+        policy_version: policyVersion,
+        version: found.versionOf(policyVersion),
+        agents,
+      })),
+      agents: found.rest.map(({ agentId, policyVersion, connectedAt }) => ({
+        agent_id: agentId,
+        policy_version: policyVersion,
+        version: found.versionOf(policyVersion),
+        connected_at: iso(connectedAt),
+      })),
+      next_cursor: last ? sealCursor(hub, scope, last.agentId) : null,
+    };
   },
 
   async listDeployments({ app }, { query }, caller) {

@@ -81,6 +81,31 @@ export const health: Handlers<typeof healthRoutes> = {
     };
   },
 
+  async healthMetrics({ health }) {
+    const { node, startedAt, bucketsMs, routes, streams, queues, eventLoop } = await health.metrics();
+    return {
+      node,
+      started_at: iso(startedAt),
+      buckets_ms: [...bucketsMs],
+      routes: routes.map(({ route, requests, statuses, buckets, sumMs, bytes }) => ({
+        route,
+        requests,
+        statuses: { ...statuses },
+        buckets: [...buckets],
+        sum_ms: Math.round(sumMs * 100) / 100,
+        bytes,
+      })),
+      streams: { ...streams, ended: { ...streams.ended } },
+      queues: {
+        messages: queues.messages,
+        oldest_message_ms: queues.oldestMessageMs,
+        broadcast_lag_ms: queues.broadcastLagMs,
+        jobs: queues.jobs,
+      },
+      event_loop: { mean_ms: eventLoop.meanMs, p99_ms: eventLoop.p99Ms, max_ms: eventLoop.maxMs },
+    };
+  },
+
   async healthDetails(hub) {
     const { ready, database, cache, storage, workers } = await stateOf(hub);
     return {

@@ -18,8 +18,17 @@ export const keys: Handlers<typeof keyRoutes> = {
   },
 
   async listKeys(hub, { query }, caller) {
-    const page = await hub.app.keys.list(principalOf(caller), query);
-    return listOf(page, query, (key) => ({ ...render(key), last_used_at: isoOrNull(key.lastUsedAt) }));
+    const principal = principalOf(caller);
+    const [page, streams] = await Promise.all([
+      hub.app.keys.list(principal, query),
+      // The keys are worth more than their figures.
+      hub.app.keys.streams(principal).catch(() => null),
+    ]);
+    return listOf(page, query, (key) => ({
+      ...render(key),
+      last_used_at: isoOrNull(key.lastUsedAt),
+      streams: streams && (streams.get(key.id) ?? 0),
+    }));
   },
 
   async revokeKey(hub, { params }, caller) {

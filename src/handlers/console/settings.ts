@@ -51,6 +51,10 @@ export const settings: Handlers<typeof settingRoutes> = {
     const { clock, jobs, store } = hub;
     const now = clock.now();
     const cutoff = now - query.older_than_days * dayMs;
+    if (query.dry_run === 'true') {
+      const count = await store.events.countReceived(caller.tenantId, cutoff);
+      return { deleted_count: count, cutoff: iso(cutoff), complete: true, dry_run: true };
+    }
     const end = clock.monotonic() + maxMs;
     const { deleted, complete } = await purgeSlices(
       { events: store.events, clock },
@@ -59,7 +63,7 @@ export const settings: Handlers<typeof settingRoutes> = {
       { stop: () => clock.monotonic() >= end },
     );
     if (!complete) await purgeLater(jobs, caller.tenantId, cutoff, now);
-    return { deleted_count: deleted, cutoff: iso(cutoff), complete };
+    return { deleted_count: deleted, cutoff: iso(cutoff), complete, dry_run: false };
   },
 };
 

@@ -7,6 +7,7 @@ import type { AdmittedStream, StreamHandlers, StreamQuery } from '../../api/stre
 import { checked, validationFailed } from '../../api/validation.ts';
 import { actingAgent } from '../../app/acting-agent.ts';
 import { enforceLimit } from '../../app/rate-limit.ts';
+import { SharedTexts } from '../../concurrency/shared-texts.ts';
 import type { Tags } from '../../domain/agent.ts';
 import { HubError } from '../../domain/error.ts';
 import { dashboardsOf } from '../../domain/frame.ts';
@@ -18,7 +19,6 @@ import { acceptEvents, repairContext } from './events.ts';
 import type { Hub } from './hub.ts';
 import { readParsedBatch } from './ingest.ts';
 import { SentCopies } from './sent-copies.ts';
-import { SharedTexts } from './shared-texts.ts';
 import { Updates } from './updates.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;

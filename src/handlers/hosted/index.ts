@@ -3,6 +3,7 @@ import type { hostedApi } from '../../api/hosted/index.ts';
 import type { Handlers } from '../console/hub.ts';
 import { hostedApprovals } from './approvals.ts';
 import { hostedAudit } from './audit.ts';
+import { hostedChannels } from './channels.ts';
 import { hostedEvents } from './events.ts';
 import { hostedEvidence } from './evidence.ts';
 import { hostedKeys } from './keys.ts';
@@ -13,6 +14,7 @@ import { hostedSessions } from './sessions.ts';
 
 export const hostedHandlers: Handlers<typeof hostedApi> = {
   ...hostedKeys,
+  ...hostedChannels,
   ...hostedApprovals,
   ...hostedEvents,
   ...hostedEvidence,

@@ -64,12 +64,12 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
   const principal = payload.principal;
   return (
     <div className="event-detail">
-      <header className="event-head">
+      <div className="event-head">
         <h3>
           <Data text={event.tool_name} max={200} />
         </h3>
         <Verdict of={event.verdict} />
-      </header>
+      </div>
       {reason && (
         <p className="event-reason">
           <Data text={reason} mono={false} max={1_000} />
@@ -149,6 +149,11 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
           </ul>
         </section>
       )}
+      <p>
+        <Link to="/playground" search={{ event: event.id } as never} className="button">
+          Try this call in the playground
+        </Link>
+      </p>
       {run && <Run id={run} of={event.id} />}
       <Raw event={event} />
     </div>

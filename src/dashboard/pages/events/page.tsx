@@ -185,7 +185,7 @@ function SearchBar(): JSX.Element {
           type="search"
           value={text}
           maxLength={255}
-          placeholder="Search in arguments, reasons and names"
+          placeholder="Search in agents, tools, contracts and call ids"
           onChange={(event) => setText(event.target.value)}
         />
       </label>

@@ -12,6 +12,27 @@ export interface Deployment {
   readonly forced: boolean;
 }
 
+export interface DeploymentRolloutReply {
+  readonly deployment: Deployment;
+  readonly current: boolean;
+  readonly connected: number;
+  readonly running: number;
+  readonly behind: number;
+  readonly unknown: number;
+  readonly versions: readonly ({
+    readonly policy_version: string;
+    readonly version: number | null;
+    readonly agents: number;
+  })[];
+  readonly agents: readonly ({
+    readonly agent_id: string;
+    readonly policy_version: string | null;
+    readonly version: number | null;
+    readonly connected_at: Instant;
+  })[];
+  readonly next_cursor: string | null;
+}
+
 export type ListDeploymentsReply = readonly Deployment[];
 
 export interface DeploymentsOperations {
@@ -21,6 +42,14 @@ export interface DeploymentsOperations {
       readonly query: { readonly env: Environment; readonly bundle_name: string; };
     };
     readonly reply: null;
+  };
+  /** How far a deployment has come among the connected agents that follow its bundle, and who does not run it yet; next_cursor names the next page of these. A signed-in user. */
+  readonly deploymentRollout: {
+    readonly input: {
+      readonly params: { readonly deployment_id: string | number; };
+      readonly query?: { readonly limit?: number | undefined; readonly cursor?: string | undefined; } | undefined;
+    };
+    readonly reply: DeploymentRolloutReply;
   };
   /** Deployments, newest first. A signed-in user. */
   readonly listDeployments: {
@@ -33,5 +62,6 @@ export interface DeploymentsOperations {
 
 export const deploymentsRoutes = {
   undeployBundle: { method: "DELETE", path: "/api/v1/deployments/current" },
+  deploymentRollout: { method: "GET", path: "/api/v1/deployments/{deployment_id}/rollout" },
   listDeployments: { method: "GET", path: "/api/v1/deployments" },
 } as const;

@@ -52,6 +52,37 @@ export interface HealthDetailsReply {
   readonly connected_agents: number;
 }
 
+export interface HealthMetricsReply {
+  readonly node: string;
+  readonly started_at: Instant;
+  readonly buckets_ms: readonly number[];
+  readonly routes: readonly {
+    readonly route: string;
+    readonly requests: number;
+    readonly statuses: { readonly [name: string]: number };
+    readonly buckets: readonly number[];
+    readonly sum_ms: number;
+    readonly bytes: number;
+  }[];
+  readonly streams: {
+    readonly agents: number;
+    readonly dashboards: number;
+    readonly blocked: number;
+    readonly ended: { readonly [name: string]: number };
+  };
+  readonly queues: {
+    readonly messages: number;
+    readonly oldest_message_ms: number;
+    readonly broadcast_lag_ms: number;
+    readonly jobs: number;
+  };
+  readonly event_loop: {
+    readonly mean_ms: number;
+    readonly p99_ms: number;
+    readonly max_ms: number;
+  };
+}
+
 export interface LiveReply {
   readonly status: "alive";
 }
@@ -94,6 +125,11 @@ export interface HealthOperations {
     readonly input: { readonly [name: string]: never };
     readonly reply: HealthClusterReply;
   };
+  /** What the answering node has done since its start: requests and times by route, streams, queues, event loop. A signed-in admin. */
+  readonly healthMetrics: {
+    readonly input: { readonly [name: string]: never };
+    readonly reply: HealthMetricsReply;
+  };
   /** Health in detail, for the dashboard. A signed-in user. */
   readonly healthDetails: {
     readonly input: { readonly [name: string]: never };
@@ -106,5 +142,6 @@ export const healthRoutes = {
   live: { method: "GET", path: "/api/v1/health/live" },
   ready: { method: "GET", path: "/api/v1/health/ready" },
   healthCluster: { method: "GET", path: "/api/v1/health/cluster" },
+  healthMetrics: { method: "GET", path: "/api/v1/health/metrics" },
   healthDetails: { method: "GET", path: "/api/v1/health/details" },
 } as const;

@@ -28,6 +28,7 @@ export type ListKeysReply = readonly ({
   readonly created_at: Instant;
   readonly expires_at: Instant | null;
   readonly last_used_at: Instant | null;
+  readonly streams: number | null;
 })[];
 
 export interface KeysOperations {

@@ -5,6 +5,7 @@ export interface PurgeEventsReply {
   readonly deleted_count: number;
   readonly cutoff: Instant;
   readonly complete: boolean;
+  readonly dry_run: boolean;
 }
 
 export interface PutToolSettingsRequest {
@@ -58,7 +59,7 @@ export interface SettingsOperations {
   /** Remove events received more than N days ago; complete is false when more are left, which are removed in the background. A signed-in admin. */
   readonly purgeEvents: {
     readonly input: {
-      readonly query: { readonly older_than_days: number; };
+      readonly query: { readonly older_than_days: number; readonly dry_run?: "true" | "false" | undefined; };
     };
     readonly reply: PurgeEventsReply;
   };

@@ -1,0 +1,201 @@
+// One agent: what it should run and why, what it runs, what it is called, and what it did last.
+import { Link } from '@tanstack/react-router';
+import { type JSX, useState } from 'react';
+import type { Input, Reply } from '../../lib/api.ts';
+import { useAction, useCall } from '../../lib/query.ts';
+import { say } from '../../ui/overlay.tsx';
+import { Answer, Button, Data, Env, Failed, Field, Name, Select, Time, Verdict } from '../../ui/parts.tsx';
+
+type Registration = Reply<'getRegistration'>;
+
+export function AgentDetail({ id }: { readonly id: string }): JSX.Element {
+  const found = useCall('getRegistration', { params: { agent_id: id } });
+  return (
+    <Answer of={found} rows={8}>
+      {(agent) => (
+        <>
+          <h3>
+            <Data text={agent.agent_id} />
+          </h3>
+          <p className="muted">
+            Known since <Time at={agent.created_at} />, last seen <Time at={agent.last_seen_at} />.
+          </p>
+          <Streams id={id} />
+          <Why id={id} agent={agent} />
+          <Change key={JSON.stringify([agent.display_name, agent.tags, agent.bundle_name])} agent={agent} />
+          <Calls id={id} />
+        </>
+      )}
+    </Answer>
+  );
+}
+
+function Streams({ id }: { readonly id: string }): JSX.Element {
+  const found = useCall('listAgents', { query: { search: id, limit: 50 } });
+  return (
+    <section className="form">
+      <h3>What it runs</h3>
+      <Answer of={found} rows={1}>
+        {(list) => {
+          const own = list.filter((one) => one.agent_id === id);
+          if (own.length === 0) return <p className="muted">It is not in the list of the fleet.</p>;
+          return (
+            <ul className="feed">
+              {own.map((one) => (
+                <li key={one.env} className="feed-row">
+                  <span>
+                    <Verdict of={one.status} /> {one.env && <Env of={one.env} />}{' '}
+                    {one.version === null ? 'no version known' : `runs v${one.version}`}
+                    {one.followed_bundle && (
+                      <>
+                        {' '}
+                        of <Data text={one.followed_bundle} max={80} />
+                      </>
+                    )}
+                  </span>
+                  <span className="muted">
+                    {one.connected ? (
+                      <>
+                        connected <Time at={one.connected_at} />
+                      </>
+                    ) : (
+                      'not connected'
+                    )}
+                  </span>
+                </li>
+              ))}
+            </ul>
+          );
+        }}
+      </Answer>
+    </section>
+  );
+}
+
+function Why({ id, agent }: { readonly id: string; readonly agent: Registration }): JSX.Element {
+  const found = useCall('resolveRule', { params: { agent_id: id } });
+  return (
+    <section className="form">
+      <h3>What it should run, and why</h3>
+      <Answer of={found} rows={1}>
+        {({ bundle_name: bundle, source, rule_pattern: pattern }) => (
+          <p>
+            {bundle === null ? (
+              'Nothing is assigned to it: it gets what its environment deploys.'
+            ) : (
+              <Data text={bundle} max={120} />
+            )}{' '}
+            {source === 'explicit' && 'because a person assigned it.'}
+            {source === 'rule' && (
+              <>
+                by the rule <Data text={pattern ?? ''} max={120} />.
+              </>
+            )}
+            {source === 'agent_provided' && `because it says so itself${agent.resolved_bundle ? '' : ''}.`}
+          </p>
+        )}
+      </Answer>
+    </section>
+  );
+}
+
+const tagLine = /^\s*([^=\s][^=]*?)\s*=\s*(.*?)\s*$/;
+
+function Change({ agent }: { readonly agent: Registration }): JSX.Element {
+  const bundles = useCall('listBundles', { query: { limit: 1000 } });
+  const save = useAction('updateRegistration', ['listAgents', 'getRegistration', 'resolveRule']);
+  const [form, setForm] = useState({
+    name: agent.display_name ?? '',
+    tags: Object.entries(agent.tags)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(', '),
+    bundle: agent.bundle_name ?? '',
+  });
+  const submit = (): void => {
+    const tags = Object.fromEntries(
+      form.tags
+        .split(',')
+        .map((one) => tagLine.exec(one))
+        .filter((one) => one !== null)
+        .map(([, name = '', value = '']) => [name, value]),
+    );
+    const body = { display_name: form.name || null, tags, bundle_name: form.bundle || null };
+    save.mutate({ params: { agent_id: agent.agent_id }, body } as Input<'updateRegistration'>, {
+      onSuccess: () => say('The agent is changed.', 'allow'),
+    });
+  };
+  const options = [
+    ...new Set([
+      ...(bundles.data ?? []).map(({ name }) => name),
+      ...(agent.bundle_name ? [agent.bundle_name] : []),
+    ]),
+  ];
+  return (
+    <form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <h3>Change it</h3>
+      <Field
+        label="Display name"
+        value={form.name}
+        maxLength={255}
+        onValue={(name) => setForm({ ...form, name })}
+        error={save.error?.fields.display_name}
+      />
+      <Field
+        label="Tags"
+        value={form.tags}
+        onValue={(tags) => setForm({ ...form, tags })}
+        help="name=value, separated by commas."
+        error={save.error?.fields.tags}
+      />
+      <Select
+        label="Assigned bundle"
+        value={form.bundle}
+        options={[['', 'Leave it to the rules'], ...options.map((one) => [one, one] as const)]}
+        onValue={(bundle) => setForm({ ...form, bundle })}
+      />
+      {save.error && Object.keys(save.error.fields).length === 0 && <Failed error={save.error} />}
+      <div>
+        <Button kind="primary" submit busy={save.isPending}>
+          Save agent
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function Calls({ id }: { readonly id: string }): JSX.Element {
+  const found = useCall('searchEvents', { query: { agent_id: id, limit: 10 } });
+  return (
+    <section className="form">
+      <h3>What it did last</h3>
+      <Answer of={found} rows={3}>
+        {(list) =>
+          list.length === 0 ? (
+            <p className="muted">It has reported no call.</p>
+          ) : (
+            <>
+              <ul>
+                {list.map((event) => (
+                  <li key={event.id} className="before-row">
+                    <Verdict of={event.verdict} />
+                    <Name text={event.tool_name} />
+                    <Time at={event.timestamp} className="muted" />
+                  </li>
+                ))}
+              </ul>
+              <Link to="/events" search={{ agent_id: id } as never}>
+                All its events
+              </Link>
+            </>
+          )
+        }
+      </Answer>
+    </section>
+  );
+}

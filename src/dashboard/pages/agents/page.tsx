@@ -1,0 +1,278 @@
+// Agents: who runs what? The fleet with status and drift, one agent in a panel, assignment of many at once, and the rules that assign.
+import { type JSX, useEffect, useMemo, useState } from 'react';
+import type { Input, Reply } from '../../lib/api.ts';
+import { after } from '../../lib/browser.ts';
+import { useAction, useCall, usePages } from '../../lib/query.ts';
+import { useEnv, useFilters } from '../../lib/search.ts';
+import { count, counted } from '../../lib/text.ts';
+import { Dialog, say } from '../../ui/overlay.tsx';
+import {
+  Button,
+  Empty,
+  Env,
+  Failed,
+  Name,
+  PageHead,
+  Select,
+  Skeleton,
+  Time,
+  Verdict,
+} from '../../ui/parts.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { AgentDetail } from './detail.tsx';
+import { Rules } from './rules.tsx';
+
+export type Agent = Reply<'listAgents'>[number];
+
+const pageSize = 500;
+/** The hub takes so many in one assignment. */
+const maxBulk = 100;
+
+const tagsText = ({ tags }: Agent): string =>
+  '_truncated' in tags
+    ? 'many'
+    : Object.entries(tags)
+        .map(([name, value]) => `${name}=${String(value)}`)
+        .join(', ');
+
+const columns: readonly Column<Agent>[] = [
+  {
+    key: 'agent',
+    label: 'Agent',
+    width: 2,
+    sort: (row) => row.agent_id,
+    cell: (row) => <Name text={row.agent_id} />,
+  },
+  {
+    key: 'status',
+    label: 'Status',
+    width: 1.2,
+    sort: (row) => row.status,
+    cell: (row) => <Verdict of={row.status} />,
+  },
+  {
+    key: 'connected',
+    label: 'Connected',
+    width: 1.2,
+    sort: (row) => row.streams,
+    text: (row) => String(row.connected),
+    cell: (row) => (row.connected ? counted(row.streams, 'stream') : <span className="muted">no</span>),
+  },
+  {
+    key: 'env',
+    label: 'Environment',
+    width: 1.3,
+    sort: (row) => row.env ?? '',
+    cell: (row) => (row.env ? <Env of={row.env} /> : <span className="muted">–</span>),
+  },
+  {
+    key: 'bundle',
+    label: 'Bundle',
+    width: 1.4,
+    sort: (row) => row.resolved_bundle ?? row.followed_bundle ?? '',
+    cell: (row) => <Name text={row.resolved_bundle ?? row.followed_bundle ?? '–'} />,
+  },
+  {
+    key: 'version',
+    label: 'Runs',
+    width: 0.8,
+    number: true,
+    sort: (row) => row.version ?? -1,
+    cell: (row) => (row.version === null ? '–' : `v${row.version}`),
+  },
+  {
+    key: 'source',
+    label: 'Assigned by',
+    width: 1.2,
+    sort: (row) => row.assignment_source,
+    cell: (row) => row.assignment_source.replace('_', ' '),
+  },
+  {
+    key: 'tags',
+    label: 'Tags',
+    width: 1.6,
+    sort: tagsText,
+    cell: (row) => <Name text={tagsText(row) || '–'} />,
+  },
+  {
+    key: 'seen',
+    label: 'Last seen',
+    width: 1.1,
+    sort: (row) => Date.parse(row.last_seen_at ?? '') || 0,
+    text: (row) => row.last_seen_at ?? '',
+    cell: (row) => <Time at={row.last_seen_at} />,
+  },
+];
+
+export default function Agents(): JSX.Element {
+  const [{ view = 'fleet', id }, change] = useFilters();
+  return (
+    <div className="page">
+      <PageHead title="Agents" />
+      <nav className="tabs" aria-label="Views of agents">
+        {(
+          [
+            ['fleet', 'Fleet'],
+            ['rules', 'Assignment rules'],
+          ] as const
+        ).map(([key, label]) => (
+          <button
+            key={key}
+            type="button"
+            aria-current={view === key ? 'page' : undefined}
+            onClick={() => change({ view: key === 'fleet' ? undefined : key, id: undefined })}
+          >
+            {label}
+          </button>
+        ))}
+      </nav>
+      {view === 'rules' ? <Rules /> : <Fleet />}
+      <Dialog
+        title="Agent"
+        shape="panel"
+        open={id !== undefined}
+        onClose={() => change({ id: undefined }, true)}
+      >
+        {id !== undefined && <AgentDetail key={id} id={id} />}
+      </Dialog>
+    </div>
+  );
+}
+
+function Fleet(): JSX.Element {
+  const [{ search = '', status = '', connected = '', id }, change] = useFilters();
+  const env = useEnv();
+  const [text, setText] = useState(search);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  useEffect(() => {
+    if (text === search) return;
+    const timer = after(250, () => change({ search: text }, true));
+    return () => timer.cancel();
+  });
+  const query = {
+    limit: pageSize,
+    ...(env ? { env } : {}),
+    ...(search ? { search } : {}),
+    ...(status ? { status } : {}),
+    ...(connected ? { connected } : {}),
+  };
+  const found = usePages('listAgents', { query } as Input<'listAgents'> & { query: object });
+  const rows = useMemo(() => (found.data?.pages ?? []).flatMap(({ reply }) => reply), [found.data]);
+  return (
+    <>
+      <div className="filter-bar">
+        <label className="field">
+          <span className="heard">Search in agents</span>
+          <input
+            type="search"
+            value={text}
+            maxLength={255}
+            placeholder="Search in agents"
+            onChange={(event) => setText(event.target.value)}
+          />
+        </label>
+        <Select
+          compact
+          label="Status"
+          value={status}
+          options={[
+            ['', 'Any status'],
+            ['current', 'current'],
+            ['drift', 'drift'],
+            ['unknown', 'unknown'],
+          ]}
+          onValue={(next) => change({ status: next })}
+        />
+        <Select
+          compact
+          label="Connection"
+          value={connected}
+          options={[
+            ['', 'Connected or not'],
+            ['true', 'Connected'],
+            ['false', 'Not connected'],
+          ]}
+          onValue={(next) => change({ connected: next })}
+        />
+      </div>
+      {selected.size > 0 && <BulkAssign ids={[...selected]} onDone={() => setSelected(new Set())} />}
+      {found.error && rows.length === 0 ? (
+        <Failed error={found.error} onRetry={() => void found.refetch()} />
+      ) : found.data === undefined ? (
+        <Skeleton rows={10} />
+      ) : rows.length === 0 ? (
+        <Empty title={search || status || connected || env ? 'No agent fits' : 'No agent was seen yet'}>
+          <p>An agent is listed once it connects or reports a call with an API key.</p>
+        </Empty>
+      ) : (
+        <Table
+          name="agents"
+          rows={rows}
+          columns={columns}
+          keyOf={(row) => row.agent_id}
+          chosen={id}
+          onOpen={(row) => change({ id: row.agent_id }, true)}
+          selected={selected}
+          onSelect={setSelected}
+          onEnd={() => {
+            if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();
+          }}
+          bar={
+            <span className="muted">
+              {count(rows.length)}
+              {found.hasNextPage ? '+ agents; scroll for more' : ` ${rows.length === 1 ? 'agent' : 'agents'}`}
+            </span>
+          }
+        />
+      )}
+    </>
+  );
+}
+
+function BulkAssign({
+  ids,
+  onDone,
+}: {
+  readonly ids: readonly string[];
+  readonly onDone: () => void;
+}): JSX.Element {
+  const bundles = useCall('listBundles', { query: { limit: 1000 } });
+  const assign = useAction('bulkAssign', ['listAgents']);
+  const [bundle, setBundle] = useState('');
+  const run = async (): Promise<void> => {
+    let updated = 0;
+    for (let at = 0; at < ids.length; at += maxBulk) {
+      const answer = await assign.mutateAsync({
+        body: { agent_ids: ids.slice(at, at + maxBulk), bundle_name: bundle || null },
+      });
+      updated += answer.updated;
+    }
+    say(
+      `${counted(updated, 'agent')} ${bundle === '' ? 'left to the rules' : `assigned to ${bundle}`}.`,
+      'allow',
+    );
+    onDone();
+  };
+  return (
+    <section className="filter-bar" aria-label="Assign the selected agents">
+      <strong>{count(ids.length)} selected</strong>
+      <Select
+        compact
+        label="Bundle for the selected agents"
+        value={bundle}
+        options={[
+          ['', 'Leave it to the rules'],
+          ...(bundles.data ?? []).map((one) => [one.name, one.name] as const),
+        ]}
+        onValue={setBundle}
+      />
+      <Button kind="primary" busy={assign.isPending} onClick={() => void run().catch(() => undefined)}>
+        Assign {count(ids.length)}
+      </Button>
+      <Button kind="quiet" onClick={onDone}>
+        Clear
+      </Button>
+      {assign.error && <Failed error={assign.error} />}
+    </section>
+  );
+}

@@ -1,0 +1,224 @@
+// Assignment rules: which agents get which bundle, by pattern and tags, the lowest priority number first; and what a rule would do to an agent.
+import { type JSX, useState } from 'react';
+import type { Input } from '../../lib/api.ts';
+import { useAction, useCall } from '../../lib/query.ts';
+import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
+import { Dialog } from '../../ui/overlay.tsx';
+import { Answer, Button, Data, Empty, Env, Failed, Field, Name, Select } from '../../ui/parts.tsx';
+import { Table } from '../../ui/table.tsx';
+
+export function Rules(): JSX.Element {
+  const env = useEnv();
+  const found = useCall('listRules', { query: { limit: 200 } });
+  const remove = useAction('deleteRule', ['listRules', 'resolveRule', 'listAgents']);
+  const [making, setMaking] = useState(false);
+  const rows = (found.data ?? []).filter((rule) => !env || rule.env === env);
+  return (
+    <>
+      <Tester />
+      <div className="decide-buttons">
+        <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
+          New rule
+        </Button>
+      </div>
+      {remove.error && <Failed error={remove.error} />}
+      <Answer of={found}>
+        {() =>
+          rows.length === 0 ? (
+            <Empty title="There is no rule">
+              <p>
+                Without rules agents get what their environment deploys, or what a person assigned to them.
+              </p>
+            </Empty>
+          ) : (
+            <Table
+              name="assignment rules"
+              rows={rows}
+              keyOf={(rule) => rule.id}
+              columns={[
+                {
+                  key: 'pattern',
+                  label: 'Agents',
+                  width: 2,
+                  sort: (rule) => rule.pattern,
+                  cell: (rule) => <Name text={rule.pattern} />,
+                },
+                {
+                  key: 'priority',
+                  label: 'Priority',
+                  number: true,
+                  sort: (rule) => rule.priority,
+                  cell: (rule) => rule.priority,
+                },
+                {
+                  key: 'tags',
+                  label: 'Tags',
+                  width: 1.6,
+                  sort: (rule) => JSON.stringify(rule.tag_match),
+                  cell: (rule) => <Name text={rule.tag_match ? JSON.stringify(rule.tag_match) : 'any'} />,
+                },
+                {
+                  key: 'bundle',
+                  label: 'Bundle',
+                  width: 1.6,
+                  sort: (rule) => rule.bundle_name,
+                  cell: (rule) => <Name text={rule.bundle_name} />,
+                },
+                {
+                  key: 'env',
+                  label: 'Environment',
+                  width: 1.2,
+                  sort: (rule) => rule.env,
+                  cell: (rule) => <Env of={rule.env} />,
+                },
+                {
+                  key: 'actions',
+                  label: 'Actions',
+                  width: 1.1,
+                  cell: (rule) => (
+                    <Button
+                      kind="quiet"
+                      icon="trash"
+                      onClick={() => remove.mutate({ params: { rule_id: rule.id } })}
+                    >
+                      Delete
+                    </Button>
+                  ),
+                },
+              ]}
+            />
+          )
+        }
+      </Answer>
+      <Make
+        open={making}
+        taken={(found.data ?? []).map(({ priority }) => priority)}
+        onClose={() => setMaking(false)}
+      />
+    </>
+  );
+}
+
+function Tester(): JSX.Element {
+  const env = useEnv();
+  const [text, setText] = useState('');
+  const [asked, setAsked] = useState('');
+  const found = useCall(
+    'resolveRule',
+    { params: { agent_id: asked }, query: env ? { env } : {} },
+    { enabled: asked !== '' },
+  );
+  return (
+    <form
+      className="card"
+      onSubmit={(event) => {
+        event.preventDefault();
+        setAsked(text.trim());
+      }}
+    >
+      <div className="filter-bar">
+        <Field
+          label="Which bundle would this agent get?"
+          value={text}
+          maxLength={255}
+          onValue={setText}
+          placeholder="agent id"
+        />
+        <Button submit>Find out</Button>
+      </div>
+      {asked !== '' && (
+        <Answer of={found} rows={1}>
+          {({ bundle_name: bundle, source, rule_pattern: pattern }) => (
+            <p>
+              <Data text={asked} max={120} /> gets{' '}
+              {bundle === null ? (
+                'what its environment deploys: nothing assigns it.'
+              ) : (
+                <Data text={bundle} max={120} />
+              )}{' '}
+              {source === 'explicit' && 'because a person assigned it.'}
+              {source === 'rule' && (
+                <>
+                  by the rule <Data text={pattern ?? ''} max={120} />.
+                </>
+              )}
+              {source === 'agent_provided' && 'because it says so itself.'}
+            </p>
+          )}
+        </Answer>
+      )}
+    </form>
+  );
+}
+
+function Make({
+  open,
+  taken,
+  onClose,
+}: {
+  readonly open: boolean;
+  readonly taken: readonly number[];
+  readonly onClose: () => void;
+}): JSX.Element {
+  const bundles = useCall('listBundles', { query: { limit: 1000 } }, { enabled: open });
+  const make = useAction('createRule', ['listRules', 'resolveRule', 'listAgents']);
+  const [form, setForm] = useState({ pattern: '', priority: '', bundle: '', env: 'production' });
+  const free = String(Math.max(0, ...taken) + 10);
+  const fields = make.error?.fields ?? {};
+  const bundle = form.bundle || (bundles.data?.[0]?.name ?? '');
+  return (
+    <Dialog title="New rule" open={open} onClose={onClose}>
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          make.mutate(
+            {
+              body: {
+                pattern: form.pattern,
+                priority: Number(form.priority || free),
+                bundle_name: bundle,
+                env: form.env as Environment,
+              },
+            } as Input<'createRule'>,
+            { onSuccess: onClose },
+          );
+        }}
+      >
+        <Field
+          label="Agents"
+          required
+          value={form.pattern}
+          onValue={(pattern) => setForm({ ...form, pattern })}
+          help="A pattern such as shop-*."
+          error={fields.pattern}
+        />
+        <Field
+          label="Priority"
+          type="number"
+          value={form.priority}
+          placeholder={free}
+          onValue={(priority) => setForm({ ...form, priority })}
+          help="The lowest number that fits decides; each is used once."
+          error={fields.priority}
+        />
+        <Select
+          label="Bundle"
+          value={bundle}
+          options={(bundles.data ?? []).map((one) => [one.name, one.name] as const)}
+          onValue={(next) => setForm({ ...form, bundle: next })}
+        />
+        <Select
+          label="Environment of the rule"
+          value={form.env}
+          options={envs.map((one) => [one, one] as const)}
+          onValue={(env) => setForm({ ...form, env })}
+        />
+        {make.error && Object.keys(fields).length === 0 && <Failed error={make.error} />}
+        <Button kind="primary" submit busy={make.isPending} disabled={bundle === ''}>
+          Add rule
+        </Button>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,155 @@
+// Compositions: contracts in their order, each with its mode, put together into a bundle that is deployed.
+import { type JSX, useState } from 'react';
+import type { Input, Reply } from '../../lib/api.ts';
+import { useAction, useCall } from '../../lib/query.ts';
+import { useFilters } from '../../lib/search.ts';
+import { counted } from '../../lib/text.ts';
+import { Dialog, say } from '../../ui/overlay.tsx';
+import { Answer, Button, Empty, Failed, Field, Name, PageHead, Select, Time } from '../../ui/parts.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { CompositionDetail } from './detail.tsx';
+
+type Row = Reply<'listCompositions'>[number];
+
+const columns: readonly Column<Row>[] = [
+  {
+    key: 'name',
+    label: 'Composition',
+    width: 2,
+    sort: (row) => row.name,
+    cell: (row) => <Name text={row.name} />,
+  },
+  {
+    key: 'description',
+    label: 'Description',
+    width: 2.4,
+    sort: (row) => (typeof row.description === 'string' ? row.description : ''),
+    cell: (row) => <Name text={typeof row.description === 'string' ? row.description : '–'} />,
+  },
+  {
+    key: 'contracts',
+    label: 'Contracts',
+    number: true,
+    sort: (row) => row.contract_count,
+    cell: (row) => row.contract_count,
+  },
+  {
+    key: 'mode',
+    label: 'Mode',
+    sort: (row) => row.defaults_mode,
+    cell: (row) => <span className="tag">{row.defaults_mode}</span>,
+  },
+  {
+    key: 'by',
+    label: 'Made by',
+    width: 1.6,
+    sort: (row) => row.created_by,
+    cell: (row) => <Name text={row.created_by} />,
+  },
+  {
+    key: 'at',
+    label: 'Changed',
+    width: 1.1,
+    sort: (row) => Date.parse(row.updated_at),
+    text: (row) => row.updated_at,
+    cell: (row) => <Time at={row.updated_at} />,
+  },
+];
+
+export default function Compositions(): JSX.Element {
+  const [{ id }, change] = useFilters();
+  const [making, setMaking] = useState(false);
+  const found = useCall('listCompositions', { query: { limit: 1000 } });
+  return (
+    <div className="page">
+      <PageHead title="Compositions" says={found.data && `${counted(found.data.length, 'composition')}.`}>
+        <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
+          New composition
+        </Button>
+      </PageHead>
+      <Answer of={found}>
+        {(rows) =>
+          rows.length === 0 ? (
+            <Empty title="There is no composition yet">
+              <p>A composition puts contracts of the library into an order, and is what you deploy.</p>
+            </Empty>
+          ) : (
+            <Table
+              name="compositions"
+              rows={rows}
+              columns={columns}
+              keyOf={(row) => row.name}
+              chosen={id}
+              onOpen={(row) => change({ id: row.name }, true)}
+            />
+          )
+        }
+      </Answer>
+      <Dialog
+        title={`Composition ${id ?? ''}`}
+        shape="panel"
+        open={id !== undefined}
+        onClose={() => change({ id: undefined }, true)}
+      >
+        {id !== undefined && <CompositionDetail key={id} name={id} />}
+      </Dialog>
+      <Make open={making} onClose={() => setMaking(false)} />
+    </div>
+  );
+}
+
+function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }): JSX.Element {
+  const make = useAction('createComposition', ['listCompositions']);
+  const [, change] = useFilters();
+  const [form, setForm] = useState({ name: '', description: '', mode: 'enforce' });
+  const fields = make.error?.fields ?? {};
+  const done = (): void => {
+    say(`${form.name} was made. Add contracts to it.`, 'allow');
+    onClose();
+    change({ id: form.name });
+  };
+  return (
+    <Dialog title="New composition" open={open} onClose={onClose}>
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          make.mutate(
+            {
+              body: { name: form.name, description: form.description || null, defaults_mode: form.mode },
+            } as Input<'createComposition'>,
+            { onSuccess: done },
+          );
+        }}
+      >
+        <Field
+          label="Name"
+          required
+          value={form.name}
+          onValue={(name) => setForm({ ...form, name })}
+          help="Becomes the name of the bundle."
+          error={fields.name}
+        />
+        <Field
+          label="Description"
+          value={form.description}
+          onValue={(description) => setForm({ ...form, description })}
+          error={fields.description}
+        />
+        <Select
+          label="Mode of contracts that name none"
+          value={form.mode}
+          options={[
+            ['enforce', 'enforce: they act'],
+            ['observe', 'observe: they only record'],
+          ]}
+          onValue={(mode) => setForm({ ...form, mode })}
+        />
+        {make.error && Object.keys(fields).length === 0 && <Failed error={make.error} />}
+        <Button kind="primary" submit busy={make.isPending}>
+          Make composition
+        </Button>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,188 @@
+// One contract: its definition, changed in place as a new version; what each version changed; where it is used; and its end.
+import { Link } from '@tanstack/react-router';
+import { type JSX, useState } from 'react';
+import { definitionText } from '../../lib/engine.ts';
+import { useAction, useCall } from '../../lib/query.ts';
+import { useFilters } from '../../lib/search.ts';
+import { counted } from '../../lib/text.ts';
+import { Diff } from '../../ui/diff.tsx';
+import { Editor } from '../../ui/editor.tsx';
+import { Dialog, say } from '../../ui/overlay.tsx';
+import { Answer, Button, Data, Failed, Select, Time } from '../../ui/parts.tsx';
+import { ContractForm } from './form.tsx';
+
+export function ContractDetail({ id }: { readonly id: string }): JSX.Element {
+  const found = useCall('getContract', { params: { contract_id: id } });
+  const [, change] = useFilters();
+  const [mode, setMode] = useState<'read' | 'edit' | 'copy' | 'delete'>('read');
+  return (
+    <Answer of={found} rows={8}>
+      {(contract) =>
+        mode === 'edit' || mode === 'copy' ? (
+          <>
+            <ContractForm
+              of={contract}
+              copy={mode === 'copy'}
+              onDone={(made) => {
+                say(
+                  mode === 'copy'
+                    ? `${made} was added.`
+                    : `${made} has a new version. Deploy a composition to bring it to agents.`,
+                  'allow',
+                );
+                setMode('read');
+                change({ id: made }, true);
+              }}
+            />
+            <Button onClick={() => setMode('read')}>Cancel</Button>
+          </>
+        ) : (
+          <>
+            <p>
+              <Data text={contract.name} mono={false} /> <span className="tag">{contract.type}</span> version{' '}
+              {contract.version}, changed <Time at={contract.created_at} /> by{' '}
+              <Data text={contract.created_by} mono={false} max={60} />
+            </p>
+            {contract.description && (
+              <p className="muted">
+                <Data text={contract.description} mono={false} max={1_000} />
+              </p>
+            )}
+            <div className="decide-buttons">
+              <Button kind="primary" onClick={() => setMode('edit')}>
+                Edit contract
+              </Button>
+              <Button icon="copy" onClick={() => setMode('copy')}>
+                Duplicate
+              </Button>
+              <Button kind="danger" icon="trash" onClick={() => setMode('delete')}>
+                Delete
+              </Button>
+            </div>
+            <Editor
+              key={contract.version}
+              label="Definition as YAML"
+              value={definitionText(contract.definition)}
+            />
+            <Usage id={id} />
+            <Versions
+              id={id}
+              latest={contract.version}
+              definition={contract.definition}
+              versions={contract.versions}
+            />
+            <Delete
+              id={id}
+              usage={contract.usage_count}
+              open={mode === 'delete'}
+              onClose={() => setMode('read')}
+            />
+          </>
+        )
+      }
+    </Answer>
+  );
+}
+
+function Usage({ id }: { readonly id: string }): JSX.Element {
+  const found = useCall('contractUsage', { params: { contract_id: id } });
+  return (
+    <section className="form">
+      <h3>Where it is used</h3>
+      <Answer of={found} rows={1}>
+        {(list) =>
+          list.length === 0 ? (
+            <p className="muted">No composition names it: no agent has it.</p>
+          ) : (
+            <ul>
+              {list.map((one) => (
+                <li key={one.composition_id}>
+                  <Link to="/compositions" search={{ id: one.composition_name } as never}>
+                    <Data text={one.composition_name} />
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answer>
+    </section>
+  );
+}
+
+function Versions(props: {
+  readonly id: string;
+  readonly latest: number;
+  readonly definition: object;
+  readonly versions: readonly {
+    readonly version: number;
+    readonly created_at: string;
+    readonly created_by: string;
+  }[];
+}): JSX.Element | null {
+  const older = props.versions.filter(({ version }) => version !== props.latest);
+  const [chosen, setChosen] = useState('');
+  const other = chosen || String(older[0]?.version ?? '');
+  const found = useCall(
+    'getContractVersion',
+    { params: { contract_id: props.id, version: other } },
+    { enabled: other !== '' },
+  );
+  if (older.length === 0) return null;
+  return (
+    <section className="form">
+      <h3>What changed</h3>
+      <Select
+        label={`Compare version ${props.latest} with`}
+        value={other}
+        onValue={setChosen}
+        options={older.map(
+          ({ version, created_by: by }) =>
+            [String(version), `version ${version}, by ${by.slice(0, 60)}`] as const,
+        )}
+      />
+      <Answer of={found} rows={4}>
+        {(one) => <Diff before={definitionText(one.definition)} after={definitionText(props.definition)} />}
+      </Answer>
+    </section>
+  );
+}
+
+function Delete({
+  id,
+  usage,
+  open,
+  onClose,
+}: {
+  readonly id: string;
+  readonly usage: number;
+  readonly open: boolean;
+  readonly onClose: () => void;
+}): JSX.Element {
+  const remove = useAction('deleteContract', ['listContracts']);
+  const [, change] = useFilters();
+  const done = (): void => {
+    say(`${id} was deleted.`, 'allow');
+    change({ id: undefined }, true);
+  };
+  return (
+    <Dialog title="Delete contract" open={open} onClose={onClose}>
+      <p>
+        All versions of <Data text={id} /> are deleted for ever.{' '}
+        {usage > 0 && `${counted(usage, 'composition')} named it: take it out there first.`} Bundles that were
+        made with it stay.
+      </p>
+      {remove.error && <Failed error={remove.error} />}
+      <div className="decide-buttons">
+        <Button
+          kind="danger"
+          busy={remove.isPending}
+          onClick={() => remove.mutate({ params: { contract_id: id } }, { onSuccess: done })}
+        >
+          Delete contract
+        </Button>
+        <Button onClick={onClose}>Keep it</Button>
+      </div>
+    </Dialog>
+  );
+}

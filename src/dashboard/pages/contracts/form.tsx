@@ -1,0 +1,145 @@
+// The form of a contract, new or changed: its definition as YAML, with the problems that the hub would find, found while it is typed.
+import { type JSX, useMemo, useState } from 'react';
+import type { Input } from '../../lib/api.ts';
+import { definitionOf, definitionText, problemsOfContract } from '../../lib/engine.ts';
+import { useAction } from '../../lib/query.ts';
+import { Editor } from '../../ui/editor.tsx';
+import { Button, Data, Failed, Field, Select } from '../../ui/parts.tsx';
+import { type Starter, starters } from './starters.ts';
+
+export interface FormContract {
+  readonly contract_id: string;
+  readonly name: string;
+  readonly type: Starter['type'];
+  readonly description: string | null;
+  readonly tags: readonly string[];
+  readonly definition: object;
+}
+
+export interface FormProps {
+  /** Absent: a new one. */
+  readonly of?: FormContract;
+  /** A new one that begins as a copy. */
+  readonly copy?: boolean;
+  readonly onDone: (id: string) => void;
+}
+
+const first = starters[0];
+
+export function ContractForm({ of, copy, onDone }: FormProps): JSX.Element {
+  const isNew = of === undefined || copy === true;
+  const create = useAction('createContract', ['listContracts']);
+  const update = useAction('updateContract', ['listContracts', 'getContract']);
+  const [form, setForm] = useState({
+    id: of ? (copy ? `${of.contract_id}-copy` : of.contract_id) : '',
+    name: of?.name ?? '',
+    type: of?.type ?? first?.type ?? 'pre',
+    description: of?.description ?? '',
+    tags: of?.tags.join(', ') ?? '',
+    text: of ? definitionText(of.definition) : (first?.text ?? ''),
+  });
+  const change = (name: keyof typeof form) => (value: string) =>
+    setForm((before) => ({ ...before, [name]: value }));
+  const problems = useMemo(
+    () => problemsOfContract(form.id, form.type, form.text),
+    [form.id, form.type, form.text],
+  );
+  const definition = useMemo(() => definitionOf(form.text), [form.text]);
+  const broken = definition === null || problems.some(({ severity }) => severity === 'error');
+  const error = create.error ?? update.error;
+  const fields = error?.fields ?? {};
+  const submit = (): void => {
+    if (!definition) return;
+    const tags = form.tags
+      .split(',')
+      .map((tag) => tag.trim())
+      .filter((tag) => tag !== '');
+    const shared = { name: form.name || form.id, description: form.description || null, tags, definition };
+    const success = { onSuccess: () => onDone(form.id) };
+    if (isNew)
+      create.mutate(
+        { body: { contract_id: form.id, type: form.type, ...shared } } as Input<'createContract'>,
+        success,
+      );
+    else
+      update.mutate({ params: { contract_id: form.id }, body: shared } as Input<'updateContract'>, success);
+  };
+  return (
+    <form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      {isNew && !of && (
+        <div className="decide-buttons starters">
+          <span className="muted">Start from</span>
+          {starters.map((starter) => (
+            <Button
+              key={starter.name}
+              onClick={() => setForm((before) => ({ ...before, type: starter.type, text: starter.text }))}
+            >
+              {starter.name}
+            </Button>
+          ))}
+        </div>
+      )}
+      <div className="columns-two">
+        {isNew && (
+          <>
+            <Field
+              label="Id"
+              required
+              value={form.id}
+              maxLength={128}
+              onValue={change('id')}
+              help="Small letters, digits, - and _."
+              error={fields.contract_id}
+            />
+            <Select
+              label="Type"
+              value={form.type}
+              options={['pre', 'post', 'session', 'sandbox'].map((one) => [one, one] as const)}
+              onValue={change('type')}
+            />
+          </>
+        )}
+        <Field label="Name" value={form.name} maxLength={255} onValue={change('name')} error={fields.name} />
+        <Field
+          label="Tags"
+          value={form.tags}
+          onValue={change('tags')}
+          help="Separated by commas."
+          error={fields.tags}
+        />
+      </div>
+      <Field
+        label="Description"
+        value={form.description}
+        onValue={change('description')}
+        error={fields.description}
+      />
+      <Editor label="Definition as YAML" value={form.text} onValue={change('text')} problems={problems} />
+      <Problems of={problems} />
+      {error && <Failed error={error} />}
+      <div className="decide-buttons">
+        <Button kind="primary" submit busy={create.isPending || update.isPending} disabled={broken}>
+          {isNew ? 'Add contract' : 'Save as new version'}
+        </Button>
+        {broken && <span className="field-error">Solve the problems first.</span>}
+      </div>
+    </form>
+  );
+}
+
+export const Problems = ({ of }: { readonly of: ReturnType<typeof problemsOfContract> }): JSX.Element => (
+  <ul className="problems" aria-live="polite" aria-label="Problems">
+    {of.slice(0, 20).map(({ line, column, severity, message }) => (
+      <li key={`${line}:${column}:${message}`} className={severity === 'error' ? 'tone-deny' : 'tone-ask'}>
+        {severity === 'error' ? 'Error' : 'Warning'} in line {line}:{' '}
+        <Data text={message} mono={false} max={300} />
+      </li>
+    ))}
+  </ul>
+);

@@ -1,0 +1,86 @@
+// What a person starts from who has written no contract yet.
+
+export interface Starter {
+  readonly name: string;
+  readonly type: 'pre' | 'post' | 'session' | 'sandbox';
+  readonly text: string;
+}
+
+export const starters: readonly Starter[] = [
+  {
+    name: 'Refuse a call',
+    type: 'pre',
+    text: `tool: read_file
+when:
+  args.path:
+    contains_any: [".env", "id_rsa"]
+then:
+  effect: deny
+  message: "Secrets stay where they are: {args.path}"
+  tags: [secrets]
+`,
+  },
+  {
+    name: 'Ask a person',
+    type: 'pre',
+    text: `tool: deploy
+when:
+  environment: { equals: production }
+then:
+  effect: approve
+  message: "Deploy to production?"
+  timeout: 300
+  timeout_effect: deny
+`,
+  },
+  {
+    name: 'Limit a session',
+    type: 'session',
+    text: `limits:
+  max_tool_calls: 100
+  max_calls_per_tool:
+    send_mail: 5
+then:
+  effect: deny
+  message: "The session is at its limit."
+`,
+  },
+  {
+    name: 'Keep paths inside folders',
+    type: 'sandbox',
+    text: `tools: [read_file, write_file]
+within: [/workspace]
+outside: deny
+message: "Only files of the workspace."
+`,
+  },
+];
+
+export const starterBundle = `apiVersion: service/v1
+kind: ContractBundle
+metadata:
+  name: starter
+  description: A first bundle
+defaults:
+  mode: enforce
+contracts:
+  - id: no-secrets
+    type: pre
+    tool: read_file
+    when:
+      args.path:
+        contains_any: [".env", "id_rsa"]
+    then:
+      effect: deny
+      message: "Secrets stay where they are: {args.path}"
+      tags: [secrets]
+  - id: ask-before-deploy
+    type: pre
+    tool: deploy
+    when:
+      environment: { equals: production }
+    then:
+      effect: approve
+      message: "Deploy to production?"
+      timeout: 300
+`;

@@ -1,0 +1,143 @@
+// The people who may sign in: added with a first password, made admins or not, removed. The last admin stays.
+import { type JSX, useState } from 'react';
+import type { Reply } from '../../lib/api.ts';
+import { useSignedIn } from '../../lib/me.ts';
+import { useAction, useCall } from '../../lib/query.ts';
+import { Dialog, say } from '../../ui/overlay.tsx';
+import { Answer, Button, Data, Failed, Field, Time } from '../../ui/parts.tsx';
+
+type User = Reply<'listUsers'>[number];
+
+export function Users(): JSX.Element {
+  const me = useSignedIn();
+  const found = useCall('listUsers', { query: { limit: 1000 } });
+  const update = useAction('updateUser', ['listUsers']);
+  const remove = useAction('removeUser', ['listUsers']);
+  const [adding, setAdding] = useState(false);
+  const [removing, setRemoving] = useState<User | null>(null);
+  return (
+    <section className="card" aria-label="Users">
+      <div className="card-head">
+        <h2>Users</h2>
+        <Button icon="plus" onClick={() => setAdding(true)}>
+          Add user
+        </Button>
+      </div>
+      {update.error && <Failed error={update.error} />}
+      <Answer of={found} rows={3}>
+        {(list) => (
+          <ul className="feed">
+            {list.map((user) => (
+              <li key={user.user_id} className="feed-row">
+                <span>
+                  <Data text={user.email} mono={false} max={120} />{' '}
+                  {user.is_admin && <span className="tag">admin</span>}{' '}
+                  {user.user_id === me.user_id && <span className="muted">(you)</span>}{' '}
+                  <Time at={user.created_at} className="muted" />
+                </span>
+                {user.user_id !== me.user_id && (
+                  <span className="decide-buttons">
+                    <Button
+                      kind="quiet"
+                      busy={update.isPending && update.variables?.params.user_id === user.user_id}
+                      onClick={() =>
+                        update.mutate({
+                          params: { user_id: user.user_id },
+                          body: { is_admin: !user.is_admin },
+                        })
+                      }
+                    >
+                      {user.is_admin ? 'Make a member' : 'Make an admin'}
+                    </Button>
+                    <Button kind="quiet" icon="trash" onClick={() => setRemoving(user)}>
+                      Remove
+                    </Button>
+                  </span>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Answer>
+      <Add open={adding} onClose={() => setAdding(false)} />
+      <Dialog title="Remove user" open={removing !== null} onClose={() => setRemoving(null)}>
+        <p>
+          <Data text={removing?.email ?? ''} mono={false} max={120} /> is signed out everywhere within a
+          second and cannot sign in again. What this person did stays in the records.
+        </p>
+        {remove.error && <Failed error={remove.error} />}
+        <div className="decide-buttons">
+          <Button
+            kind="danger"
+            busy={remove.isPending}
+            onClick={() =>
+              removing &&
+              remove.mutate({ params: { user_id: removing.user_id } }, { onSuccess: () => setRemoving(null) })
+            }
+          >
+            Remove user
+          </Button>
+          <Button onClick={() => setRemoving(null)}>Keep</Button>
+        </div>
+      </Dialog>
+    </section>
+  );
+}
+
+function Add({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }): JSX.Element {
+  const add = useAction('addUser', ['listUsers']);
+  const [form, setForm] = useState({ email: '', password: '', admin: false });
+  const fields = add.error?.fields ?? {};
+  return (
+    <Dialog title="Add user" open={open} onClose={onClose}>
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          add.mutate(
+            { body: { email: form.email, password: form.password, is_admin: form.admin } },
+            {
+              onSuccess: () => {
+                say(`${form.email} can sign in now.`, 'allow');
+                setForm({ email: '', password: '', admin: false });
+                onClose();
+              },
+            },
+          );
+        }}
+      >
+        <Field
+          label="E-mail"
+          type="email"
+          required
+          value={form.email}
+          onValue={(email) => setForm({ ...form, email })}
+          error={fields.email}
+        />
+        <Field
+          label="First password"
+          type="password"
+          required
+          minLength={12}
+          autoComplete="new-password"
+          value={form.password}
+          onValue={(password) => setForm({ ...form, password })}
+          help="12 characters or more. Tell it to the person, who changes it under Settings."
+          error={fields.password}
+        />
+        <label className="checks">
+          <input
+            type="checkbox"
+            checked={form.admin}
+            onChange={() => setForm({ ...form, admin: !form.admin })}
+          />{' '}
+          Admin
+        </label>
+        {add.error && Object.keys(fields).length === 0 && <Failed error={add.error} />}
+        <Button kind="primary" submit busy={add.isPending}>
+          Add user
+        </Button>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,157 @@
+// System: is the hub well? Store, disk, bus, workers, and for admins the nodes with the shards they own and what waits.
+import { type JSX, useMemo } from 'react';
+import type { Reply } from '../../lib/api.ts';
+import { useSignedIn } from '../../lib/me.ts';
+import { useCall } from '../../lib/query.ts';
+import { count, counted } from '../../lib/text.ts';
+import { Answer, Data, PageHead, Time, Verdict } from '../../ui/parts.tsx';
+import './system.css';
+
+/** The hub tells of its health when it is asked: no frame does. */
+const refetchMs = 10_000;
+
+export default function System(): JSX.Element {
+  const me = useSignedIn();
+  const details = useCall('healthDetails', {}, { refetchMs });
+  return (
+    <div className="page">
+      <PageHead title="System" says={details.data && <Summary of={details.data} />} />
+      <Answer of={details}>{(data) => <Figures of={data} />}</Answer>
+      {me.is_admin && <Cluster />}
+    </div>
+  );
+}
+
+type Details = Reply<'healthDetails'>;
+
+const storageWords: { readonly [state: string]: string } = {
+  ok: 'there is room',
+  low: 'the disk is filling up',
+  reserved: 'events are refused: the rest of the disk is kept for decisions',
+  full: 'the disk is full: writes are refused',
+  failing: 'writes fail',
+  damaged: 'the store is damaged: restore a back-up',
+};
+
+function Summary({ of }: { readonly of: Details }): JSX.Element {
+  const wrong = [
+    ...(of.database.connected ? [] : ['the store does not answer']),
+    ...(of.cache.connected ? [] : ['the key-value store does not answer']),
+    ...(of.storage.state === 'ok' ? [] : [storageWords[of.storage.state] ?? of.storage.state]),
+  ];
+  return <>{wrong.length === 0 ? 'The hub is well.' : `Look at this: ${wrong.join('; ')}.`}</>;
+}
+
+const bytes = (value: number): string => {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let rest = value;
+  let unit = 0;
+  while (rest >= 1024 && unit < units.length - 1) {
+    rest /= 1024;
+    unit += 1;
+  }
+  return `${rest >= 100 || unit === 0 ? Math.round(rest) : rest.toFixed(1)} ${units[unit]}`;
+};
+
+const took = (ms: number | null): string =>
+  ms === null ? 'no answer' : `answers in ${ms < 1 ? '< 1' : Math.round(ms)} ms`;
+
+function Figures({ of }: { readonly of: Details }): JSX.Element {
+  const rows: readonly (readonly [string, string, boolean])[] = [
+    ['Store', took(of.database.latency_ms), of.database.connected],
+    ['Key-value store', took(of.cache.latency_ms), of.cache.connected],
+    [
+      'Disk',
+      `${storageWords[of.storage.state] ?? of.storage.state}${of.storage.free_bytes === null ? '' : `, ${bytes(of.storage.free_bytes)} free`}`,
+      of.storage.state === 'ok',
+    ],
+    ['Workers', `${of.workers} run`, true],
+    ['Connected agents', count(of.connected_agents), true],
+    [
+      'Address',
+      of.base_url_https ? 'https: cookies are Secure' : 'plain http: fit for this machine only',
+      of.base_url_https,
+    ],
+    ['Sign-in', of.auth_provider, true],
+    ['Version', of.version, true],
+  ];
+  return (
+    <section className="card" aria-label="Health">
+      <dl className="health">
+        {rows.map(([name, says, ok]) => (
+          <div key={name} className="health-row">
+            <dt>{name}</dt>
+            <dd className={ok ? '' : 'tone-ask'}>{says}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function Cluster(): JSX.Element {
+  const found = useCall('healthCluster', {}, { refetchMs });
+  return (
+    <Answer of={found}>
+      {(data) => (
+        <section className="card" aria-label="Nodes and shards">
+          <h2>
+            {data.mode === 'embedded' ? 'One process' : counted(data.nodes.length, 'node')},{' '}
+            {count(data.shards.owned)} of {count(data.shards.total)} shards owned
+          </h2>
+          <p className={data.lag.waiting > 0 ? 'tone-ask' : 'muted'}>
+            {data.lag.waiting === 0
+              ? 'Nothing waits.'
+              : `${counted(data.lag.waiting, 'message')} wait, the oldest for ${Math.round(data.lag.oldest_ms)} ms.`}{' '}
+            Broadcasts lag {Math.round(data.broadcast.lag_ms)} ms.
+          </p>
+          <ul className="feed">
+            {data.nodes.map((node) => (
+              <li key={node.node} className="feed-row">
+                <span>
+                  <Verdict of="current" /> <Data text={node.node} max={60} />{' '}
+                  {node.node === data.node && <span className="muted">(answers you)</span>} version{' '}
+                  {node.version}, {counted(node.connected_agents, 'agent')},{' '}
+                  {counted(node.shard_count, 'shard')}
+                </span>
+                <span className="muted">
+                  up since <Time at={node.started_at} />
+                </span>
+              </li>
+            ))}
+          </ul>
+          <ShardMap of={data} />
+        </section>
+      )}
+    </Answer>
+  );
+}
+
+/** Who owns which shard, as a grid; the words above say the same. */
+function ShardMap({ of }: { readonly of: Reply<'healthCluster'> }): JSX.Element {
+  const owners = useMemo(() => {
+    const map = new Map<number, number>();
+    of.nodes.forEach((node, index) => {
+      for (const shard of node.shards) map.set(shard, index);
+    });
+    return map;
+  }, [of.nodes]);
+  return (
+    <div
+      className="shards"
+      role="img"
+      aria-label={`${of.shards.owned} of ${of.shards.total} shards have an owner`}
+    >
+      {Array.from({ length: of.shards.total }, (_, shard) => shard).map((shard) => {
+        const owner = owners.get(shard);
+        return (
+          <span
+            key={shard}
+            className={owner === undefined ? 'shard shard-free' : `shard shard-${owner % 6}`}
+            title={`shard ${shard}`}
+          />
+        );
+      })}
+    </div>
+  );
+}

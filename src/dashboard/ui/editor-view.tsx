@@ -1,0 +1,180 @@
+// CodeMirror as the console uses it: YAML, the problems of the rule engine under the text, the words of the rule language offered.
+import { autocompletion, type CompletionContext, completionKeymap } from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
+import { yaml } from '@codemirror/lang-yaml';
+import { HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language';
+import { type Diagnostic, setDiagnostics } from '@codemirror/lint';
+import { EditorState } from '@codemirror/state';
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  hoverTooltip,
+  keymap,
+  lineNumbers,
+} from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+import { type JSX, useEffect, useRef } from 'react';
+import { words } from './rule-words.ts';
+
+/** A problem at a place of the text; lines and columns begin at 1. */
+export interface EditorProblem {
+  readonly line: number;
+  readonly column: number;
+  readonly severity: 'error' | 'warning';
+  readonly message: string;
+}
+
+export interface EditorProps {
+  /** What it holds, for who listens. */
+  readonly label: string;
+  readonly value: string;
+  readonly onValue?: (value: string) => void;
+  readonly problems?: readonly EditorProblem[];
+}
+
+const colours = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--accent)' },
+  { tag: [tags.string, tags.special(tags.string)], color: 'var(--allow)' },
+  { tag: [tags.number, tags.bool, tags.null, tags.keyword], color: 'var(--observe)' },
+  { tag: [tags.comment, tags.meta], color: 'var(--muted)' },
+]);
+
+const look = EditorView.theme({
+  '&': { backgroundColor: 'var(--card)', color: 'var(--text)', fontSize: '13px', height: '100%' },
+  '.cm-content': { fontFamily: 'var(--mono)', caretColor: 'var(--text)' },
+  '.cm-gutters': {
+    backgroundColor: 'var(--sunken)',
+    color: 'var(--muted)',
+    border: 'none',
+    fontFamily: 'var(--mono)',
+  },
+  '.cm-activeLine, .cm-activeLineGutter': {
+    backgroundColor: 'color-mix(in srgb, var(--accent-soft) 45%, transparent)',
+  },
+  '.cm-cursor': { borderLeftColor: 'var(--text)' },
+  '.cm-tooltip': { backgroundColor: 'var(--raised)', border: '1px solid var(--line)', color: 'var(--text)' },
+  '.cm-tooltip.cm-tooltip-hover': { padding: '4px 8px', maxWidth: '420px' },
+  '.cm-tooltip-autocomplete ul li[aria-selected]': {
+    backgroundColor: 'var(--accent-soft)',
+    color: 'var(--text)',
+  },
+  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
+  '.cm-selectionBackground, &.cm-focused .cm-selectionBackground': {
+    backgroundColor: 'var(--accent-soft) !important',
+  },
+});
+
+function offer(context: CompletionContext) {
+  const word = context.matchBefore(/[\w.]*/);
+  if (!word || (word.from === word.to && !context.explicit)) return null;
+  return {
+    from: word.from,
+    options: words.map(({ word: label, kind, says }) => ({ label, type: kind, info: says })),
+  };
+}
+
+const help = hoverTooltip((view, pos) => {
+  const range = view.state.wordAt(pos);
+  const text = range ? view.state.sliceDoc(range.from, range.to) : '';
+  const known = words.find(({ word }) => word === text);
+  if (!range || !known) return null;
+  return {
+    pos: range.from,
+    end: range.to,
+    create() {
+      const dom = document.createElement('div');
+      dom.textContent = known.says;
+      return { dom };
+    },
+  };
+});
+
+/**
+ * Typing over a selection is done here: the browser would keep the look of what it replaces in a style attribute, which the
+ * Content-Security-Policy refuses.
+ */
+const overSelection = EditorView.domEventHandlers({
+  beforeinput(event, editor) {
+    const { data, inputType } = event;
+    const isTyping = inputType === 'insertText' && data !== null && !editor.composing;
+    if (!isTyping || editor.state.readOnly || editor.state.selection.main.empty) return false;
+    event.preventDefault();
+    editor.dispatch(editor.state.replaceSelection(data), { userEvent: 'input.type', scrollIntoView: true });
+    return true;
+  },
+});
+
+export default function EditorViewOf({ label, value, onValue, problems }: EditorProps): JSX.Element {
+  const host = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView | null>(null);
+  const change = useRef(onValue);
+  change.current = onValue;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the text is kept up below; a new editor would lose the caret
+  useEffect(() => {
+    if (!host.current) return;
+    const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: 'open' });
+    const readOnly = onValue === undefined;
+    const made = new EditorView({
+      root,
+      parent: root,
+      state: EditorState.create({
+        doc: value,
+        extensions: [
+          lineNumbers(),
+          history(),
+          drawSelection(),
+          indentOnInput(),
+          highlightActiveLine(),
+          yaml(),
+          syntaxHighlighting(colours),
+          look,
+          EditorView.lineWrapping,
+          EditorView.contentAttributes.of({ 'aria-label': label }),
+          ...(readOnly ? [EditorState.readOnly.of(true)] : [autocompletion({ override: [offer] })]),
+          help,
+          overSelection,
+          // Escape leaves the editor, so that Tab does not hold a keyboard in it.
+          keymap.of([
+            ...completionKeymap,
+            ...defaultKeymap,
+            ...historyKeymap,
+            indentWithTab,
+            {
+              key: 'Escape',
+              run: (editor) => {
+                editor.contentDOM.blur();
+                return true;
+              },
+            },
+          ]),
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged) change.current?.(update.state.doc.toString());
+          }),
+        ],
+      }),
+    });
+    view.current = made;
+    return () => {
+      made.destroy();
+      view.current = null;
+    };
+  }, [label]);
+  useEffect(() => {
+    const editor = view.current;
+    if (!editor || editor.state.doc.toString() === value) return;
+    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
+  }, [value]);
+  useEffect(() => {
+    const editor = view.current;
+    if (!editor) return;
+    const { doc } = editor.state;
+    const found: Diagnostic[] = (problems ?? []).map(({ line, column, severity, message }) => {
+      const at = doc.line(Math.min(doc.lines, Math.max(1, line)));
+      const from = Math.min(at.to, at.from + Math.max(0, column - 1));
+      return { from, to: Math.max(from, at.to), severity, message };
+    });
+    editor.dispatch(setDiagnostics(editor.state, found));
+  }, [problems]);
+  return <div ref={host} className="editor" />;
+}

@@ -1,0 +1,131 @@
+// From a contract to what agents run: the library and its editor, compositions, deploying with the difference, rolling back, the fleet.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { HubProcess } from '../e2e/process.ts';
+import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { library } from './seed.ts';
+
+let hub: HubProcess;
+let cookie: string;
+let key: string;
+
+const deployed = async (env: string): Promise<number | null> => {
+  const { status, body } = await hub.call('GET', `/api/v1/bundles/shop/current?env=${env}`, { cookie });
+  return status === 200 ? body.version : null;
+};
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+  ({ key } = await hub.key(cookie));
+  await hub.call('POST', '/api/v1/contracts/import', { cookie, body: { yaml_content: library } });
+});
+afterAll(() => hub.remove());
+
+describe('contracts, compositions, bundles and agents', () => {
+  it('finds a mistake while it is typed, saves a version, and shows what it changed', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/contracts');
+    await page.getByRole('table').getByRole('button', { name: 'no-secrets' }).click();
+    const panel = page.getByRole('dialog', { name: 'Contract no-secrets' });
+    await panel.getByRole('textbox', { name: 'Definition as YAML' }).waitFor();
+    await accessible(page);
+    await panel.getByRole('button', { name: 'Edit contract' }).click();
+    const editor = panel.getByRole('textbox', { name: 'Definition as YAML' });
+    await editor.focus();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.insertText('tool: read_file\nwhen: 5\nthen: { effect: deny, message: m }\n');
+    await panel
+      .getByText(/^Error in line/)
+      .first()
+      .waitFor();
+    expect(await panel.getByRole('button', { name: 'Save as new version' }).isDisabled()).toBe(true);
+    await editor.focus();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.press('Delete');
+    await page.keyboard.insertText(
+      'tool: read_file\nwhen:\n  args.path: { contains: ".pem" }\nthen:\n  effect: deny\n  message: "Keys stay"\n',
+    );
+    await panel.getByRole('button', { name: 'Save as new version' }).click();
+    await panel.getByText('Keys stay').first().waitFor();
+    await panel
+      .getByText('1 line added')
+      .or(panel.getByText(/lines added/))
+      .first()
+      .waitFor();
+    await accessible(page);
+    expect((await hub.call('GET', '/api/v1/contracts/no-secrets', { cookie })).body.version).toBe(2);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('orders a composition by keys, deploys it with its difference, and rolls back', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/compositions?id=shop');
+    const panel = page.getByRole('dialog', { name: 'Composition shop' });
+    await panel.getByRole('button', { name: 'Deploy shop' }).waitFor();
+    await accessible(page);
+    await panel.getByRole('button', { name: 'Deploy shop' }).click();
+    const plan = page.getByRole('dialog', { name: 'Deploy shop' });
+    await plan.getByText('nothing runs in production yet').waitFor();
+    await accessible(page);
+    await plan.getByRole('button', { name: 'Deploy to production' }).click();
+    await plan.getByText('shop v1 is deployed to production.').waitFor();
+    expect(await deployed('production')).toBe(1);
+    await plan.getByRole('button', { name: 'Done' }).click();
+    await panel.getByRole('button', { name: 'Move watch-refunds up' }).click();
+    await panel.getByRole('checkbox', { name: 'no-secrets is enabled' }).uncheck();
+    await panel.getByRole('button', { name: 'Save composition' }).click();
+    await panel.getByRole('button', { name: 'Deploy shop' }).click();
+    await plan.getByText('removed', { exact: true }).waitFor();
+    await plan.getByRole('button', { name: 'Deploy to production' }).click();
+    await plan.getByText('shop v2 is deployed to production.').waitFor();
+    await page.goto('/dashboard/bundles?id=shop');
+    await page.getByRole('button', { name: 'Roll back to v1' }).click();
+    await page
+      .getByRole('dialog', { name: 'Roll back shop' })
+      .getByRole('button', { name: 'Roll back production to v1' })
+      .click();
+    await page.getByText('shop v1 is deployed to production.').waitFor();
+    await accessible(page);
+    expect(await deployed('production')).toBe(1);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('lists the fleet, assigns many, and says which bundle an agent would get', async () => {
+    const events = [1, 2, 3].map((n) => ({
+      call_id: `c${n}`,
+      agent_id: `fleet-${n}`,
+      tool_name: 't',
+      verdict: 'call_allowed',
+    }));
+    await hub.call('POST', '/api/v1/events', { key, agent: 'fleet-1', body: { events } });
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/agents');
+    await page.getByRole('table').getByText('fleet-3').waitFor();
+    await accessible(page);
+    await page.getByRole('checkbox', { name: 'Select fleet-1' }).check();
+    await page.getByRole('checkbox', { name: 'Select fleet-2' }).check();
+    await page.getByLabel('Bundle for the selected agents').selectOption('shop');
+    await page.getByRole('button', { name: 'Assign 2' }).click();
+    await page.getByText('2 agents assigned to shop.').waitFor();
+    await page.getByRole('button', { name: 'fleet-1' }).click();
+    await page.getByRole('dialog', { name: 'Agent' }).getByText('because a person assigned it.').waitFor();
+    await accessible(page);
+    await page.goto('/dashboard/agents?view=rules');
+    await page.getByRole('button', { name: 'New rule' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New rule' });
+    await dialog.getByLabel('Agents').fill('fleet-*');
+    await accessible(page);
+    await dialog.getByRole('button', { name: 'Add rule' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    await page.getByLabel('Which bundle would this agent get?').fill('fleet-9');
+    await page.getByRole('button', { name: 'Find out' }).click();
+    await page.getByText('by the rule').waitFor();
+    await accessible(page);
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
