@@ -1,5 +1,5 @@
 // Tenants and users made by the operator.
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { makeHub, type TestHub } from '../harness.ts';
 
 let t: TestHub;
