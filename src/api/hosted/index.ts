@@ -4,6 +4,7 @@ import { hostedApprovalRoutes } from './approvals.ts';
 import { hostedAuditRoutes } from './audit.ts';
 import { hostedChannelRoutes } from './channels.ts';
 import { hostedEventRoutes } from './events.ts';
+import { hostedEvidenceRoutes } from './evidence.ts';
 import { hostedKeyRoutes } from './keys.ts';
 import { hostedRulesetRoutes } from './rulesets.ts';
 import { hostedRunRoutes } from './runs.ts';
@@ -14,6 +15,7 @@ export const hostedApi = routes({
   ...hostedChannelRoutes,
   ...hostedApprovalRoutes,
   ...hostedEventRoutes,
+  ...hostedEvidenceRoutes,
   ...hostedRunRoutes,
   ...hostedSessionRoutes,
   ...hostedRulesetRoutes,

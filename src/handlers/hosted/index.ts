@@ -5,6 +5,7 @@ import { hostedApprovals } from './approvals.ts';
 import { hostedAudit } from './audit.ts';
 import { hostedChannels } from './channels.ts';
 import { hostedEvents } from './events.ts';
+import { hostedEvidence } from './evidence.ts';
 import { hostedKeys } from './keys.ts';
 import { hostedRulesets } from './rulesets.ts';
 import { hostedRuns } from './runs.ts';
@@ -15,6 +16,7 @@ export const hostedHandlers: Handlers<typeof hostedApi> = {
   ...hostedChannels,
   ...hostedApprovals,
   ...hostedEvents,
+  ...hostedEvidence,
   ...hostedRuns,
   ...hostedSessions,
   ...hostedRulesets,
