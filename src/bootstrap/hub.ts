@@ -154,6 +154,8 @@ export async function startHub(config: Config): Promise<RunningHub> {
     registrar: parts.registrar,
     ruleSets,
     outbound,
+    // Whoever runs the hub says where the identity provider is.
+    outboundToIssuer: createOutbound({ clock, allowPrivate: true, allow: [] }),
     models: createAiModels(outbound, config.aiAddresses),
     jwts: createJwts(),
     messengers: createMessengers({ ...config, ...config.wire, outbound, clock, version }),
