@@ -27,14 +27,14 @@ import {
   outcomesOf,
   placeOf,
   positionOf,
-  readMarks,
+  readRuns,
   readTallies,
   segmentOf,
   summarize,
   tenantNumber,
 } from './segment.ts';
 import { type RemovedFrom, usageRemover } from './usage-purge.ts';
-import { entryOf, hourOf, keyOf, outcomeCounts, type Place, type Removed } from './usage-rows.ts';
+import { entryOf, hourOf, keyOf, minuteMs, outcomeCounts, type Place, type Removed } from './usage-rows.ts';
 import type { UsageWriter } from './usage-write.ts';
 
 type CountedEvents = readonly (Counted | null)[];
@@ -158,7 +158,7 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
     calls.add(segment, looked, group.verdicts, body.byteLength);
     runs.apply(batch, agent, segment, kept.runs);
     if (!sample) {
-      const counted = readMarks(readTallies(kept), versions, marks);
+      const counted = readRuns(readTallies(kept), versions, marks, minuteMs);
       usage.add({ tenant, env, agent, hour: hourOf(maxTs) }, counted, receivedAt);
     }
     return { segment, accepted: count };

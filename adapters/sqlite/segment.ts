@@ -149,6 +149,53 @@ export function readMarks(
   });
 }
 
+/** Events of one slot of time that are counted alike. */
+export interface CountedRun extends Omit<Counted, 'ts'> {
+  count: number;
+  first: number;
+  last: number;
+}
+
+export const runOf = ({ ts, ...event }: Counted): CountedRun => ({ ...event, count: 1, first: ts, last: ts });
+
+/** What `readMarks` reads, with events that are counted alike together. @param slotMs width of a slot; they begin at its multiples */
+export function readRuns(
+  tallies: readonly Tally[],
+  versions: string,
+  marks: Uint8Array,
+  slotMs: number,
+): readonly CountedRun[] {
+  const bytes = Buffer.from(marks.buffer, marks.byteOffset, marks.byteLength);
+  const names = JSON.parse(versions) as string[];
+  const runs = new Map<number, CountedRun>();
+  for (let mark = 0; mark < bytes.length; mark += markBytes) {
+    const [at = noEvent, version = 0] = [bytes[mark], bytes[mark + 1]];
+    const tally = tallies[at];
+    if (!tally) continue;
+    const ts = bytes.readDoubleLE(mark + 2);
+    const key = Math.floor(ts / slotMs) * 65_536 + at * 256 + version;
+    const run = runs.get(key);
+    if (run) {
+      run.count++;
+      run.first = Math.min(run.first, ts);
+      run.last = Math.max(run.last, ts);
+    } else {
+      const [tool, verdict, mode, , name = null] = tally;
+      runs.set(key, {
+        tool,
+        verdict,
+        mode,
+        name,
+        version: names[version] ?? '',
+        count: 1,
+        first: ts,
+        last: ts,
+      });
+    }
+  }
+  return [...runs.values()];
+}
+
 /** What is counted of each event of a segment, by position. Segments of older versions have no marks: their bodies tell. */
 export function countedIn(db: Database, segment: Pick<Summary, 'id' | 'tallies'>): (Counted | null)[] {
   const [marks, versions] = db.get('SELECT marks, versions FROM segments WHERE id = ?', [segment.id]) ?? [];

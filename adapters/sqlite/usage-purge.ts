@@ -1,7 +1,7 @@
 // Keeps the summaries of events true when events are removed. Runs on the writer, in the transaction that removes them.
 import { contractMarks } from '../../src/domain/event.ts';
 import { type Database, givenText } from './database.ts';
-import { countedIn, outcomesOf, segmentSpanMs } from './segment.ts';
+import { countedIn, outcomesOf, runOf, segmentSpanMs } from './segment.ts';
 import {
   addPlaced,
   allEvents,
@@ -45,7 +45,7 @@ export function usageRemover(db: Database, usage: UsageWriter) {
     );
     for (const [id, tallies] of left) {
       for (const event of countedIn(db, { id: Number(id), tallies: String(tallies) })) {
-        if (event) addPlaced(tools, versions, place, event);
+        if (event) addPlaced(tools, versions, place, runOf(event));
       }
     }
     const key = [tenant, agent, hour, env];
@@ -102,7 +102,8 @@ export function usageRemover(db: Database, usage: UsageWriter) {
     for (const { place, events } of removed) {
       recount(place);
       for (const { event, outcomes } of events) {
-        for (const change of contractChanges(place, event, outcomes, -1)) usage.gather(contracts, change);
+        for (const change of contractChanges(place, runOf(event), outcomes, -1))
+          usage.gather(contracts, change);
       }
     }
     for (const row of contracts.values()) subtract(row);

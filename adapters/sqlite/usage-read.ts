@@ -260,17 +260,17 @@ function* fleet(
   const where = inEnv(env, 't.env');
   // Tools by agent and environment as one text, because most agents share theirs with others.
   const rows = db.all(
-    `SELECT t.agent, t.env, json_group_array(t.tool), max(t.last_hour) FROM agent_tools t
-       WHERE t.tenant = ?1 AND (t.last_hour > ?2 OR (t.last_hour = ?2 AND EXISTS (SELECT 1 FROM tool_hours h
-         WHERE h.tenant = ?1 AND h.agent = t.agent AND h.hour = ?2 AND h.env = t.env AND h.tool = t.tool
-           AND h.last_ts >= ?3))) ${env === null ? '' : 'AND t.env = ?4'}
-       GROUP BY t.agent, t.env`,
+    `SELECT agent, env, tools, (SELECT max(last_ts) FROM agent_hours a WHERE a.tenant = ?1 AND a.hour = last
+         AND a.agent = used.agent AND a.env = used.env)
+       FROM (SELECT t.agent, t.env, json_group_array(t.tool) AS tools, max(t.last_hour) AS last FROM agent_tools t
+         WHERE t.tenant = ?1 AND (t.last_hour > ?2 OR (t.last_hour = ?2 AND EXISTS (SELECT 1 FROM tool_hours h
+           WHERE h.tenant = ?1 AND h.agent = t.agent AND h.hour = ?2 AND h.env = t.env AND h.tool = t.tool
+             AND h.last_ts >= ?3))) ${env === null ? '' : 'AND t.env = ?4'}
+         GROUP BY t.agent, t.env) AS used`,
     [tenant, hour, since, ...where.params],
   );
   yield;
   const counts = yield* countsOf(db, tenant, env, countSince);
-  const newest =
-    'SELECT max(last_ts) FROM agent_hours WHERE tenant = ? AND hour = ? AND agent = ? AND env = ?';
   const toolSets: (readonly string[])[] = [];
   const places = new Map<string, number>();
   const placeOf = (tools: readonly string[]): number => {
@@ -281,9 +281,9 @@ function* fleet(
   const setOf = (text: string): number =>
     entryOf(read, text, () => placeOf((JSON.parse(text) as string[]).map(givenText)));
   const agents: AgentUse[] = [];
-  for (const [i, [agent, agentEnv, tools, last]] of rows.entries()) {
+  for (const [i, [agent, agentEnv, tools, newest]] of rows.entries()) {
     const agentId = givenText(String(agent));
-    const lastSeen = Number(db.get(newest, [tenant, Number(last), agentId, String(agentEnv)])?.[0]);
+    const lastSeen = Number(newest);
     const before = agents.at(-1);
     const use = { agentId, env: agentEnv as Env, lastSeen, tools: setOf(String(tools)), events: 0 };
     if (before?.agentId === agentId) {

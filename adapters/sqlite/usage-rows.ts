@@ -1,6 +1,6 @@
 // The rows of the summaries of events while they are gathered: what one event adds to which. Reads and writes nothing.
 import { contractMarks, countedAs, type Outcome } from '../../src/domain/event.ts';
-import { type Counted, segmentSpanMs } from './segment.ts';
+import { type Counted, type CountedRun, segmentSpanMs } from './segment.ts';
 
 export const minuteMs = 60_000;
 export const hourOf = (ts: number): number => Math.floor(ts / segmentSpanMs);
@@ -73,7 +73,7 @@ export function addPlaced(
   tools: Map<string, ToolRow>,
   versions: Map<string, VersionRow>,
   place: Place,
-  { tool, verdict, mode, version, ts }: Counted,
+  { tool, verdict, mode, version, count, first, last }: CountedRun,
 ): void {
   const row = entryOf(tools, keyOf(place, tool), () => ({
     ...place,
@@ -82,40 +82,41 @@ export function addPlaced(
     allowed: 0,
     denied: 0,
     observed: 0,
-    last: ts,
+    last,
   }));
   const as = countedAs(verdict, mode);
-  row.events++;
-  if (as !== 'pending') row[as]++;
-  row.last = Math.max(row.last, ts);
+  row.events += count;
+  if (as !== 'pending') row[as] += count;
+  row.last = Math.max(row.last, last);
   const run = entryOf(versions, keyOf(place, version), () => ({
     ...place,
     version,
     events: 0,
-    first: ts,
-    last: ts,
+    first,
+    last,
   }));
-  run.events++;
-  run.first = Math.min(run.first, ts);
-  run.last = Math.max(run.last, ts);
+  run.events += count;
+  run.first = Math.min(run.first, first);
+  run.last = Math.max(run.last, last);
 }
 
-/** Of one environment: all its events, and each contract that the event names. */
+/** Of one environment: all its events, and each contract that the events name. @param event of one minute */
 export function contractChanges(
   { tenant, env }: Pick<Place, 'tenant' | 'env'>,
-  event: Counted,
+  event: CountedRun,
   outcomes: readonly Outcome[],
   sign: 1 | -1,
 ): ContractChange[] {
+  const change = sign * event.count;
   const as = countedAs(event.verdict, event.mode);
   const of = (name: string, denied: boolean, observed: boolean): ContractChange => ({
     tenant,
     env,
     name,
-    ts: event.ts,
-    events: sign,
-    denied: denied ? sign : 0,
-    observed: observed ? sign : 0,
+    ts: event.last,
+    events: change,
+    denied: denied ? change : 0,
+    observed: observed ? change : 0,
   });
   return [
     of(allEvents, as === 'denied', as === 'observed'),

@@ -1,8 +1,8 @@
 // Keeps the summaries of events (schema-events.ts) true in the commits that store events. Runs on the writer.
 // What a commit adds is gathered and written once at its end, because the batches of a commit share most rows.
 import { contractMarks, type Outcome } from '../../src/domain/event.ts';
-import { type Database, givenText } from './database.ts';
-import { type Counted, countedIn, outcomesOf } from './segment.ts';
+import { type Database, givenText, storedText } from './database.ts';
+import { type Counted, type CountedRun, countedIn, outcomesOf, runOf } from './segment.ts';
 import {
   addPlaced,
   type ContractChange,
@@ -20,24 +20,32 @@ import {
 /** Minutes that the statistics by minute reach back at least: a day, and what a clock may be off. */
 const minutesKept = 26 * 60;
 
-const addTool = `UPDATE tool_hours SET events = events + ?, allowed = allowed + ?, denied = denied + ?,
-  observed = observed + ?, last_ts = max(last_ts, ?)
-  WHERE tenant = ? AND agent = ? AND hour = ? AND env = ? AND tool = ?`;
-const insertTool = `INSERT INTO tool_hours
-  (events, allowed, denied, observed, last_ts, tenant, agent, hour, env, tool) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-const seenTool = `INSERT INTO agent_tools (tenant, agent, env, tool, last_hour) VALUES (?, ?, ?, ?, ?)
+// Rows come as one JSON list, because many small statements would cost more than what they do. Times are multiplied by a power of two that
+// makes whole numbers of them, so that none is rounded on its way through the text.
+const scale = 4096;
+const column = (i: number): string => `value->>${i}`;
+const columns = (count: number): string => Array.from({ length: count }, (_, i) => column(i)).join(', ');
+const time = (i: number): string => `(${column(i)}) / ${scale}.0`;
+const addTools = `INSERT INTO tool_hours (tenant, agent, hour, env, tool, events, allowed, denied, observed, last_ts)
+  SELECT ${columns(9)}, ${time(9)} FROM json_each(?) WHERE true
+  ON CONFLICT DO UPDATE SET events = events + excluded.events, allowed = allowed + excluded.allowed,
+    denied = denied + excluded.denied, observed = observed + excluded.observed, last_ts = max(last_ts, excluded.last_ts)`;
+const seenTools = `INSERT INTO agent_tools (tenant, agent, env, tool, last_hour)
+  SELECT ${column(0)}, ${column(1)}, ${column(3)}, ${column(4)}, ${column(2)} FROM json_each(?) WHERE true
   ON CONFLICT DO UPDATE SET last_hour = excluded.last_hour WHERE excluded.last_hour > last_hour`;
-const addVersion = `INSERT INTO agent_hours (tenant, hour, agent, env, version, events, first_ts, last_ts)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET events = events + excluded.events,
-  first_ts = min(first_ts, excluded.first_ts), last_ts = max(last_ts, excluded.last_ts)`;
-const addContract = (table: ContractRow['table']) => `INSERT INTO ${table}
-  (tenant, start, env, name, events, denied, observed, last_ts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+const addVersions = `INSERT INTO agent_hours (tenant, hour, agent, env, version, events, first_ts, last_ts)
+  SELECT ${columns(6)}, ${time(6)}, ${time(7)} FROM json_each(?) WHERE true
+  ON CONFLICT DO UPDATE SET events = events + excluded.events,
+    first_ts = min(first_ts, excluded.first_ts), last_ts = max(last_ts, excluded.last_ts)`;
+const addContracts = (table: ContractRow['table']) => `INSERT INTO ${table}
+    (tenant, start, env, name, events, denied, observed, last_ts)
+  SELECT ${columns(7)}, ${time(7)} FROM json_each(?) WHERE true
   ON CONFLICT DO UPDATE SET events = events + excluded.events, denied = denied + excluded.denied,
-  observed = observed + excluded.observed, last_ts = max(last_ts, excluded.last_ts)`;
+    observed = observed + excluded.observed, last_ts = max(last_ts, excluded.last_ts)`;
 
 interface Added {
   readonly place: Place;
-  readonly counted: readonly (Counted | null)[];
+  readonly runs: readonly CountedRun[];
   readonly receivedAt: number;
 }
 
@@ -74,7 +82,11 @@ export class UsageWriter {
             hour: hourOf(Number(ts)),
           };
           const counted = countedIn(db, { id: last, tallies: String(tallies) });
-          this.add(place, counted, Number(receivedAt));
+          this.add(
+            place,
+            counted.flatMap((event) => (event ? runOf(event) : [])),
+            Number(receivedAt),
+          );
           if (Number(outcomes) > 0) this.#addAllOutcomes(place, last, counted);
         }
         this.flush();
@@ -94,9 +106,9 @@ export class UsageWriter {
     }
   }
 
-  /** Events that are stored in this transaction. */
-  add(place: Place, counted: readonly (Counted | null)[], receivedAt: number): void {
-    const at = this.#added.push({ place, counted, receivedAt }) - 1;
+  /** Events that are stored in this transaction. @param runs none over more than one minute */
+  add(place: Place, runs: readonly CountedRun[], receivedAt: number): void {
+    const at = this.#added.push({ place, runs, receivedAt }) - 1;
     this.#db.onUndo(() => {
       this.#added.length = Math.min(this.#added.length, at);
     });
@@ -133,19 +145,29 @@ export class UsageWriter {
     const tools = new Map<string, ToolRow>();
     const versions = new Map<string, VersionRow>();
     const contracts = new Map<string, ContractRow>();
-    for (const { place, counted, receivedAt } of added) {
+    for (const { place, runs, receivedAt } of added) {
       this.#sweep(place.tenant, receivedAt);
-      for (const event of counted) {
-        if (!event) continue;
-        addPlaced(tools, versions, place, event);
-        for (const change of contractChanges(place, event, [], 1)) this.gather(contracts, change);
+      for (const run of runs) {
+        addPlaced(tools, versions, place, run);
+        for (const change of contractChanges(place, run, [], 1)) this.gather(contracts, change);
       }
     }
     for (const change of changes) this.gather(contracts, change);
     this.writePlaced(tools, versions);
-    for (const row of contracts.values()) {
-      const { table, tenant, start, env, name, events, denied, observed, last } = row;
-      this.#db.run(addContract(table), [tenant, start, env, name, events, denied, observed, last]);
+    for (const table of ['contract_hours', 'contract_minutes'] as const) {
+      const rows = [...contracts.values()]
+        .filter((row) => row.table === table)
+        .map(({ tenant, start, env, name, events, denied, observed, last }) => [
+          tenant,
+          start,
+          env,
+          storedText(name),
+          events,
+          denied,
+          observed,
+          last * scale,
+        ]);
+      if (rows.length > 0) this.#db.run(addContracts(table), [JSON.stringify(rows)]);
     }
   }
 
@@ -179,17 +201,36 @@ export class UsageWriter {
   /** Adds to what is counted of agents' hours. */
   writePlaced(tools: ReadonlyMap<string, ToolRow>, versions: ReadonlyMap<string, VersionRow>): void {
     const db = this.#db;
-    for (const row of tools.values()) {
-      const { tenant, agent, hour, env, tool } = row;
-      const values = [row.events, row.allowed, row.denied, row.observed, row.last];
-      const key = [tenant, agent, hour, env, tool];
-      if (db.run(addTool, [...values, ...key]) > 0) continue;
-      db.run(insertTool, [...values, ...key]);
-      db.run(seenTool, [tenant, agent, env, tool, hour]);
+    const used = [...tools.values()].map(
+      ({ tenant, agent, hour, env, tool, events, allowed, denied, observed, last }) => [
+        tenant,
+        storedText(agent),
+        hour,
+        env,
+        storedText(tool),
+        events,
+        allowed,
+        denied,
+        observed,
+        last * scale,
+      ],
+    );
+    const run = [...versions.values()].map(({ tenant, hour, agent, env, version, events, first, last }) => [
+      tenant,
+      hour,
+      storedText(agent),
+      env,
+      storedText(version),
+      events,
+      first * scale,
+      last * scale,
+    ]);
+    if (used.length > 0) {
+      const rows = JSON.stringify(used);
+      db.run(addTools, [rows]);
+      db.run(seenTools, [rows]);
     }
-    for (const { tenant, hour, agent, env, version, events, first, last } of versions.values()) {
-      db.run(addVersion, [tenant, hour, agent, env, version, events, first, last]);
-    }
+    if (run.length > 0) db.run(addVersions, [JSON.stringify(run)]);
   }
 
   #minutesOf(tenant: number): number {

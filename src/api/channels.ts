@@ -26,6 +26,7 @@ export const channelFilters = z.object({
   ruleset_names: patterns,
 });
 
+export const attemptFailure = z.enum(attemptFailures);
 export const channelType = z.enum(channelTypes);
 export const deliveryStatus = z.enum(deliveryStatuses);
 
@@ -59,7 +60,7 @@ export const delivery = z.object({
     z.object({
       at: instant,
       status: z.number().int().nullable(),
-      error: z.enum(attemptFailures).nullable(),
+      error: attemptFailure.nullable(),
       duration_ms: z.number().int(),
     }),
   ),

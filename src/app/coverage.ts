@@ -162,7 +162,9 @@ export function createCoverage({
       requireRole(principal, 'viewer');
       const { tenantId } = principal;
       const until = clock.now();
-      const { toolSets, agents } = await store.usage.fleet(tenantId, env, since, until - dayMs);
+      const { toolSets, agents: found } = await store.usage.fleet(tenantId, env, since, until - dayMs);
+      // Stores order some texts otherwise, and pages are told apart by this order.
+      const agents = [...found].sort((a, b) => (a.agentId < b.agentId ? -1 : 1));
       const registrations = await registrationsOf(
         tenantId,
         agents.map(({ agentId }) => agentId),

@@ -14,6 +14,7 @@ import { type Contracts, createContracts } from './contracts.ts';
 import { type Coverage, createCoverage } from './coverage.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createEventExports, type EventExports } from './event-exports.ts';
+import { createEvidence, type EvidenceOfRuns } from './evidence.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { createHistories, type Histories } from './history.ts';
 import { createInspector, type Inspector } from './inspection.ts';
@@ -51,6 +52,7 @@ export interface App {
   readonly notifications: Notifications;
   readonly people: People;
   readonly runs: Runs;
+  readonly evidence: EvidenceOfRuns;
   readonly keys: Keys;
   readonly operatorTokens: OwnTokens;
   readonly inspector: Inspector;
@@ -69,6 +71,7 @@ export function createApp(ports: AppPorts): App {
   const releases = createReleases({ ...ports, deployments, inspector });
   const rollouts = createRollouts({ ...ports, assembler, releases, inspector });
   const rulings = createRulings(ports);
+  const runs = createRuns({ ...ports, fleet: createFleet(ports) });
   return {
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
@@ -87,7 +90,8 @@ export function createApp(ports: AppPorts): App {
     contracts: createContracts({ ...ports, rollouts }),
     fleet: createFleet(ports),
     people: createPeople(ports),
-    runs: createRuns({ ...ports, fleet: createFleet(ports) }),
+    runs,
+    evidence: createEvidence({ ...ports, runs }),
     auditLog: createAuditLog(ports),
     rulesets: createRulesets({ ...ports, inspector, deployments }),
     keys: createKeys(ports),

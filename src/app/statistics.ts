@@ -2,6 +2,7 @@
 import { HubError } from '../domain/error.ts';
 import type { Env } from '../domain/ids.ts';
 import type { Principal } from '../domain/principal.ts';
+import type { Store } from '../ports/store.ts';
 import type { ContractUse } from '../ports/usage.ts';
 import { requireRole } from './access.ts';
 import type { AppPorts } from './ports.ts';
@@ -20,6 +21,38 @@ export interface Statistics {
   ): Promise<{ readonly events: number; readonly contracts: readonly ContractUse[] }>;
 }
 
+/** Entries of what is deployed now that stand for a contract of the library under another id. */
+async function contractsOfEntries(
+  { bundles, deployments }: Pick<Store, 'bundles' | 'deployments'>,
+  tenantId: string,
+): Promise<ReadonlyMap<string, string>> {
+  const names = new Map<string, string>();
+  for (const { bundleName, version } of await deployments.currentAll(tenantId)) {
+    const bundle = await bundles.version(tenantId, bundleName, version);
+    for (const { contract_id, entries = [] } of bundle?.snapshot ?? [])
+      for (const entry of entries) names.set(entry, contract_id);
+  }
+  return names;
+}
+
+/** Sums what belongs to one contract; those of most calls first. A call that several entries decided counts for each. */
+function summed(found: readonly ContractUse[], names: ReadonlyMap<string, string>): readonly ContractUse[] {
+  if (names.size === 0) return found;
+  const uses = new Map<string, ContractUse>();
+  for (const use of found) {
+    const name = names.get(use.name) ?? use.name;
+    const before = uses.get(name) ?? { name, calls: 0, denials: 0, warnings: 0, lastTriggered: 0 };
+    uses.set(name, {
+      name,
+      calls: before.calls + use.calls,
+      denials: before.denials + use.denials,
+      warnings: before.warnings + use.warnings,
+      lastTriggered: Math.max(before.lastTriggered, use.lastTriggered),
+    });
+  }
+  return [...uses.values()].sort((a, b) => b.calls - a.calls);
+}
+
 export const createStatistics = ({ store }: Pick<AppPorts, 'store'>): Statistics => ({
   async contracts(principal, { env, since, until }) {
     requireRole(principal, 'viewer');
@@ -30,6 +63,7 @@ export const createStatistics = ({ store }: Pick<AppPorts, 'store'>): Statistics
       );
     }
     const found = await store.usage.contracts(principal.tenantId, env, since, until);
-    return { events: found.events, contracts: found.contracts.slice(0, maxContracts) };
+    const names = await contractsOfEntries(store, principal.tenantId);
+    return { events: found.events, contracts: summed(found.contracts, names).slice(0, maxContracts) };
   },
 });

@@ -230,7 +230,12 @@ export const decisionNote = (
   ...ofApproval(approval),
   id: decision.id,
   at: now,
-  actor: actor ?? { type: 'operator', id: decision.decidedBy, display: decision.decidedBy },
+  // Somebody who pressed a button in a chat is known by the chat alone.
+  actor: actor ?? {
+    type: decision.decidedBy.startsWith(`${decision.decidedVia}:`) ? 'chat' : 'operator',
+    id: decision.decidedBy,
+    display: decision.decidedBy,
+  },
   action: decision.approved ? 'approval.approved' : 'approval.rejected',
   summary: `${decision.decidedBy} ${decision.approved ? 'approved' : 'rejected'} a call of ${approval.toolName}.`,
   details: { env: approval.env, decided_via: decision.decidedVia, reason: decision.reason },

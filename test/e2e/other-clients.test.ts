@@ -185,6 +185,11 @@ describe.concurrent('a client that never says what it has', () => {
     const long = await open();
     await long.next('contract_update');
     await long.socket.until(() => long.comments('keepalive') > 0);
+    const heard = performance.now();
+    await long.socket.until(() => long.comments('keepalive') > 1);
+    const between = performance.now() - heard;
+    // Clients give a stream up after 30 s without a byte.
+    expect({ between, fits: between > 10_000 && between < 30_000 }).toMatchObject({ fits: true });
     long.close();
     await ended('catches-up');
     const again = await open();

@@ -130,7 +130,11 @@ describe('the settings', () => {
     for (let i = 0; i < 2; i++) expect((await t.call('deleteAiSettings', {}, user)).status).toBe(204);
     expect((await get()).configured).toBe(false);
     const recorded = await t.hub.store.audit.feed(user.tenantId, anything, null, 10);
-    expect(recorded.map(({ entry }) => entry.action_type)).toEqual(['setting.deleted', 'setting.updated']);
+    expect(recorded.map(({ entry }) => entry.action_type)).toEqual([
+      'setting.deleted',
+      'setting.updated',
+      'user.created',
+    ]);
   });
 
   it.each([

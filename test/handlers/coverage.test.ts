@@ -117,6 +117,15 @@ it("names the library's contract, whichever of its entries in the document gover
     ['read', 'many'],
     ['write', 'many'],
   ]);
+  await ingest([
+    event('read', { verdict: 'call_denied', payload: { decision_name: 'many' } }),
+    event('write', { verdict: 'call_denied', payload: { decision_name: 'many-3' } }),
+    event('list', { payload: { decision_name: 'many-2' } }),
+  ]);
+  expect((await t.call('statsContracts', { query: {} }, user)).body.coverage).toMatchObject([
+    { decision_name: 'many', total_evaluations: 2, total_denials: 2 },
+    { decision_name: 'many-2', total_evaluations: 1 },
+  ]);
 });
 
 it('honours the mode that the document gives where a contract has none', async () => {

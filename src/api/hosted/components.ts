@@ -1,7 +1,9 @@
 // The schemas of the hosted API that have a name of their own (src/api/components.ts).
 import type { z } from 'zod';
+import { attemptFailure } from '../channels.ts';
 import { hostedApproval } from './approvals.ts';
 import { auditEntry, auditSubjectType } from './audit.ts';
+import { hostedChannel, hostedChannelBody, hostedChannelType, hostedFilters } from './channels.ts';
 import { decisionClass, decisionEvent } from './events.ts';
 import { rulesetDetail, rulesetVersion } from './rulesets.ts';
 import { healthStatus, hostedAgent, runRow, runStatus } from './runs.ts';
@@ -16,6 +18,11 @@ export const hostedComponents: { readonly [name: string]: z.ZodType } = {
   Run: runRow,
   RunStatus: runStatus,
   HostedApproval: hostedApproval,
+  AttemptFailure: attemptFailure,
+  HostedChannel: hostedChannel,
+  HostedChannelFilters: hostedFilters,
+  HostedChannelType: hostedChannelType,
+  HostedChannelRequest: hostedChannelBody,
   AuditEntry: auditEntry,
   AuditSubjectType: auditSubjectType,
 };

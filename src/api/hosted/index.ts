@@ -2,7 +2,9 @@
 import { routes } from '../route.ts';
 import { hostedApprovalRoutes } from './approvals.ts';
 import { hostedAuditRoutes } from './audit.ts';
+import { hostedChannelRoutes } from './channels.ts';
 import { hostedEventRoutes } from './events.ts';
+import { hostedEvidenceRoutes } from './evidence.ts';
 import { hostedKeyRoutes } from './keys.ts';
 import { hostedRulesetRoutes } from './rulesets.ts';
 import { hostedRunRoutes } from './runs.ts';
@@ -10,8 +12,10 @@ import { hostedSessionRoutes } from './sessions.ts';
 
 export const hostedApi = routes({
   ...hostedKeyRoutes,
+  ...hostedChannelRoutes,
   ...hostedApprovalRoutes,
   ...hostedEventRoutes,
+  ...hostedEvidenceRoutes,
   ...hostedRunRoutes,
   ...hostedSessionRoutes,
   ...hostedRulesetRoutes,

@@ -4,7 +4,7 @@ import type { hostedEventRoutes } from '../../api/hosted/events.ts';
 import { shortened } from '../../api/listed.ts';
 import { validationFailed } from '../../api/validation.ts';
 import { agentOf, requireAgent } from '../../app/acting-agent.ts';
-import type { RulesetNames } from '../../app/ruleset-names.ts';
+import type { RulesetNames, RulesetVersion } from '../../app/ruleset-names.ts';
 import { turns } from '../../concurrency/event-loop-budget.ts';
 import {
   actionOf,
@@ -151,17 +151,19 @@ function agentSeen(caller: HostedCaller, asked: string | undefined): string | un
 
 /** Events as the hosted API shows them, each field whole. */
 export const renderAll = (names: RulesetNames, tenantId: string, events: readonly StoredEvent[]) =>
-  Promise.all(events.map((event) => render(names, tenantId, event)));
+  Promise.all(
+    events.map(async (event) => {
+      const env = environments.find((one) => one === event.env) ?? 'production';
+      return renderEvent(event, await names.resolve(tenantId, env, policyVersionOf(event)));
+    }),
+  );
 
-export type RenderedEvent = Awaited<ReturnType<typeof render>>;
-
-async function render(names: RulesetNames, tenantId: string, event: StoredEvent) {
+/** @param ruleset the version that the event's policy version is */
+export function renderEvent(event: StoredEvent, ruleset: RulesetVersion | null) {
   const { payload } = event;
   const action = actionOf(event.verdict);
   const sessionId = sessionOf(event);
   const policyVersion = policyVersionOf(event);
-  const env = environments.find((one) => one === event.env) ?? 'production';
-  const ruleset = await names.resolve(tenantId, env, policyVersion);
   const said = payload?.environment;
   return {
     tool_args: null,

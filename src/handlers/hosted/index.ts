@@ -3,7 +3,9 @@ import type { hostedApi } from '../../api/hosted/index.ts';
 import type { Handlers } from '../console/hub.ts';
 import { hostedApprovals } from './approvals.ts';
 import { hostedAudit } from './audit.ts';
+import { hostedChannels } from './channels.ts';
 import { hostedEvents } from './events.ts';
+import { hostedEvidence } from './evidence.ts';
 import { hostedKeys } from './keys.ts';
 import { hostedRulesets } from './rulesets.ts';
 import { hostedRuns } from './runs.ts';
@@ -11,8 +13,10 @@ import { hostedSessions } from './sessions.ts';
 
 export const hostedHandlers: Handlers<typeof hostedApi> = {
   ...hostedKeys,
+  ...hostedChannels,
   ...hostedApprovals,
   ...hostedEvents,
+  ...hostedEvidence,
   ...hostedRuns,
   ...hostedSessions,
   ...hostedRulesets,

@@ -1,13 +1,17 @@
-// `reeve-agent verify`: checks what the hub signed, offline: exports of the audit chain, line by line, and their signed heads.
-import { createHash, createPublicKey, verify as verifySignature } from 'node:crypto';
+// `reeve-agent verify`: checks what the hub signed, offline: exports of the audit chain, line by line, and their signed heads; decision bundles
+// of runs (verify-bundle.ts).
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { type Command, parseCommand, UsageError } from './command.ts';
+import { canonicalJson, envelopeBytes, isSignedBy, sha256 } from './signed.ts';
+import { checkBundle, readBundle } from './verify-bundle.ts';
 
 const help = `Usage: reeve-agent verify [options] FILE...
 
 Checks exports of the audit chain (GET /v1/audit/export; - is standard input): that no line was changed, taken out, added
 or moved, and that the signed head is of one of your keys. Parts that follow each other may be one file or several.
+Checks decision bundles (GET /v1/runs/{agent_id}/{session_id}/bundle): that one of your keys signed the bytes, and that
+every event follows the one before it.
 
 Options:
   --key HEX   a public key that you trust, 64 hex characters; several are separated by commas. Without one the chain is
@@ -17,40 +21,6 @@ Exit code: 0 when all is well, 1 when something is wrong, 2 for a wrong call.
 `;
 
 const headType = 'application/vnd.service.audit-head+json';
-/** DER in front of a raw Ed25519 public key (RFC 8410). */
-const publicPrefix = Buffer.from('302a300506032b6570032100', 'hex');
-
-const sha256 = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex');
-
-/** JSON with its keys in order and without blanks, as the hub hashes and signs it. */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const fields = Object.entries(value)
-    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-    .map(([key, field]) => `${JSON.stringify(key)}:${canonicalJson(field)}`);
-  return `{${fields.join(',')}}`;
-}
-
-/** What a signature covers of a typed payload (DSSE, version 1). */
-export function envelopeBytes(type: string, payload: Buffer): Buffer {
-  return Buffer.concat([
-    Buffer.from(`DSSEv1 ${Buffer.byteLength(type)} ${type} ${payload.length} `),
-    payload,
-  ]);
-}
-
-/** True when one of the keys made the signature. @param keys 64 hex characters each */
-export const isSignedBy = (keys: readonly string[], bytes: Buffer, signature: string): boolean =>
-  keys.some((hex) => {
-    const key = createPublicKey({
-      key: Buffer.concat([publicPrefix, Buffer.from(hex, 'hex')]),
-      format: 'der',
-      type: 'spki',
-    });
-    return verifySignature(null, bytes, key, Buffer.from(signature, 'base64'));
-  });
-
 interface Link {
   readonly seq: number;
   readonly prev: string;
@@ -157,8 +127,18 @@ export const verifyCommand: Command = {
   help,
   async run(args) {
     const { values, positionals } = parseCommand(args, { key: { type: 'string' } });
-    const check = new ChainCheck(keysOf(values.key));
+    const keys = keysOf(values.key);
+    const check = new ChainCheck(keys);
+    let chains = 0;
     for (const file of positionals) {
+      const bundle = file === '-' ? null : await readBundle(file);
+      if (bundle !== null) {
+        const { wrong, summary } = checkBundle(bundle, keys);
+        process.stdout.write(`${file}: ${wrong ?? summary}\n`);
+        if (wrong !== null) return 1;
+        continue;
+      }
+      chains++;
       const input = file === '-' ? process.stdin : createReadStream(file);
       let number = 0;
       try {
@@ -176,6 +156,7 @@ export const verifyCommand: Command = {
         return 1;
       }
     }
+    if (chains === 0 && positionals.length > 0) return 0;
     const wrong = check.end();
     process.stdout.write(`${positionals.at(-1)}: ${wrong ?? check.summary()}\n`);
     return wrong === null ? 0 : 1;

@@ -1,0 +1,172 @@
+// What the console asks of many events: coverage of the fleet and of one agent, the overview, statistics of contracts, facets and a history,
+// over HTTP against the whole hub in this process, at a million stored events of five thousand agents.
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { systemClock } from '../adapters/node/clock.ts';
+import { openSqlite } from '../adapters/sqlite/index.ts';
+import { startHub } from '../src/bootstrap/hub.ts';
+import type { Store } from '../src/ports/store.ts';
+import { benchOperatorToken, setUp } from './admin.ts';
+import { makeBatch } from './batch.ts';
+import { benchFolder } from './folder.ts';
+import { isMet, lineOf, median, round, type Verdict } from './numbers.ts';
+
+const usage = `Usage: npm run build && node dist/bench/coverage.js [options]
+  --rows N      stored events, over the last day (1000000)
+  --agents N    agents that they are of (5000)
+  --post N      events of a post (5)
+  --repeats N   repeats of each question, whose median is shown (5)
+  --json        one line of JSON instead of text
+Ends with code 1 when a goal is missed.
+`;
+const goals = { fleetMs: 300, overviewMs: 10 };
+
+const { values } = parseArgs({
+  options: {
+    rows: { type: 'string', default: '1000000' },
+    agents: { type: 'string', default: '5000' },
+    post: { type: 'string', default: '5' },
+    repeats: { type: 'string', default: '5' },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+if (values.help) {
+  process.stdout.write(usage);
+  process.exit(0);
+}
+const rows = Number(values.rows);
+const agents = Number(values.agents);
+const post = Number(values.post);
+const repeats = Number(values.repeats);
+const say = (line: string): void => {
+  if (!values.json) process.stdout.write(`${line}\n`);
+};
+
+const dayMs = 86_400_000;
+const nameOf = (n: number): string => `agent-${String(n % agents).padStart(6, '0')}`;
+
+/** Posts of many agents are stored together, because only what is stored matters here. */
+async function fill(store: Store, tenantId: string, hash: string): Promise<void> {
+  const env = 'production';
+  const posts = Math.ceil(rows / post);
+  const together = Math.floor(1000 / post);
+  const start = Date.now() - dayMs + 60_000;
+  let next = 0;
+  async function sender(): Promise<void> {
+    for (let from = next; from < posts; from = next) {
+      next = from + together;
+      const receivedAt = Math.floor(start + (from / posts) * (dayMs - 60_000));
+      const events = Array.from({ length: Math.min(together, posts - from) }, (_, k) =>
+        makeBatch(nameOf(from + k), receivedAt)
+          .slice(0, post)
+          .map((event) => ({
+            ...event,
+            timestamp: Date.parse(event.timestamp),
+            payload: { ...event.payload, policy_version: hash, bundle_name: 'bench' },
+          })),
+      ).flat();
+      await store.events.ingest({ tenantId, env, receivedAt, events });
+    }
+  }
+  await Promise.all(Array.from({ length: 8 }, sender));
+  for (let n = 0; n < agents; n += 100) {
+    await Promise.all(
+      Array.from({ length: Math.min(100, agents - n) }, async (_, k) => {
+        const agentId = nameOf(n + k);
+        await store.agents.seen(tenantId, agentId, env, Date.now(), crypto.randomUUID());
+        const report = { agentId, bundleName: 'bench', policyVersion: hash, at: Date.now() };
+        await store.agents.report(tenantId, env, report);
+      }),
+    );
+  }
+}
+
+const document = `apiVersion: service/v1
+kind: ContractBundle
+metadata: { name: bench }
+defaults: { mode: enforce }
+contracts:
+${Array.from(
+  { length: 20 },
+  (_, i) => `  - id: contract-${i}
+    type: pre
+    tool: ${i < 3 ? `tool-${i}` : `"other-${i}-*"`}
+    when: { args.path: { contains: x${i} } }
+    then: { effect: deny, message: no }
+`,
+).join('')}`;
+
+const { dir, config, remove } = benchFolder({ OPERATOR_TOKEN: benchOperatorToken });
+const first = await startHub(config);
+const admin = await setUp(`http://127.0.0.1:${first.port}`);
+const { tenant_id } = await admin.call<{ readonly tenant_id: string }>('GET', '/api/v1/auth/me');
+const { version, revision_hash } = await admin.call<{
+  readonly version: number;
+  readonly revision_hash: string;
+}>('POST', '/api/v1/bundles', { yaml_content: document });
+await admin.call('POST', `/api/v1/bundles/bench/${version}/deploy`, { env: 'production' });
+await admin.call('POST', '/api/v1/assignment-rules', {
+  priority: 1,
+  pattern: 'agent-*',
+  bundle_name: 'bench',
+  env: 'production',
+});
+await first.stop();
+
+const path = join(dir, 'reeve.db');
+const store = await openSqlite({ path, clock: systemClock });
+const filling = performance.now();
+await fill(store, tenant_id, revision_hash);
+say(
+  `${rows} events of ${agents} agents filled in ${round((performance.now() - filling) / 1000)} s (${statSync(path).size >> 20} MiB)`,
+);
+await store.close();
+
+const hub = await startHub(config);
+const url = `http://127.0.0.1:${hub.port}`;
+const headers = { cookie: admin.cookie() };
+
+async function timesOf(target: string): Promise<number[]> {
+  const times: number[] = [];
+  for (let i = 0; i <= repeats; i++) {
+    const began = performance.now();
+    const answer = await fetch(`${url}/api/v1${target}`, { headers });
+    await answer.arrayBuffer();
+    if (answer.status !== 200) throw new Error(`${target}: ${answer.status}`);
+    // The first finds nothing warm.
+    if (i > 0) times.push(performance.now() - began);
+  }
+  return times;
+}
+
+const questions: readonly (readonly [what: string, path: string, atMost?: number])[] = [
+  ['fleet coverage, 24h, a page of 1,000', '/agents/fleet-coverage', goals.fleetMs],
+  ['fleet coverage, 24h, a page of 5,000', '/agents/fleet-coverage?limit=5000', goals.fleetMs],
+  ['fleet coverage, 6h', '/agents/fleet-coverage?since=6h', goals.fleetMs],
+  ['fleet coverage, 30d, one environment', '/agents/fleet-coverage?since=30d&env=production', goals.fleetMs],
+  ['coverage of an agent, 24h', `/agents/${nameOf(7)}/coverage?include_verdicts=true`],
+  ['history of an agent', `/agents/${nameOf(7)}/history`],
+  ['overview', '/stats/overview', goals.overviewMs],
+  ['overview of an environment', '/stats/overview?env=production', goals.overviewMs],
+  ['statistics of contracts, 24h', '/stats/contracts'],
+  ['facets, 1 hour', `/events/facets?since=${new Date(Date.now() - 3_600_000).toISOString()}`],
+];
+const verdicts: Verdict[] = [];
+const others: { readonly what: string; readonly ms: number }[] = [];
+for (const [what, target, atMost] of questions) {
+  const ms = round(median(await timesOf(target)));
+  if (atMost === undefined) {
+    others.push({ what, ms });
+    say(`  ${what}: ${ms} ms`);
+  } else {
+    const verdict = { what, value: ms, unit: ' ms', atMost };
+    verdicts.push(verdict);
+    say(lineOf(verdict));
+  }
+}
+await hub.stop();
+remove();
+if (values.json) process.stdout.write(`${JSON.stringify({ rows, agents, verdicts, others })}\n`);
+process.exit(verdicts.every(isMet) ? 0 : 1);

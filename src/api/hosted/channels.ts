@@ -1,0 +1,130 @@
+// Routes of notification channels in the hosted API's words, and the callback of chat bots that were made through it.
+import { z } from 'zod';
+import { attemptFailure, channelConfig } from '../channels.ts';
+import { anyObject, env, instant, line, uuid } from '../fields.ts';
+import { routes } from '../route.ts';
+
+export const hostedChannelTypes = ['chat_bot', 'workspace_chat', 'community_chat', 'webhook'] as const;
+
+export const hostedChannelType = z.enum(hostedChannelTypes);
+const patterns = z.array(line(255)).max(100).nullish();
+
+/** Every list that is there and not empty must match, by one of its entries. */
+export const hostedFilters = z.object({
+  environments: z.array(env).max(3).nullish(),
+  /** Globs over agent ids. */
+  agent_patterns: patterns,
+  /** Globs over the names of rulesets and their rules. */
+  ruleset_names: patterns,
+});
+
+export const hostedChannel = z.object({
+  id: uuid,
+  name: z.string(),
+  channel_type: hostedChannelType,
+  enabled: z.boolean(),
+  /** True where a press of a button decides. */
+  interactive: z.boolean(),
+  /** Secrets are masked: `****` and their last four characters. */
+  config: anyObject,
+  filters: hostedFilters,
+  created_at: instant,
+  updated_at: instant,
+  last_delivery: z
+    .object({ at: instant, ok: z.boolean(), status_code: z.number().int().nullable() })
+    .nullable(),
+});
+
+export const hostedChannelBody = z.object({
+  name: line(100),
+  channel_type: hostedChannelType,
+  enabled: z.boolean().default(true),
+  config: channelConfig,
+  filters: hostedFilters.nullish(),
+});
+const params = z.object({ channel_id: uuid });
+const path = '/v1/notifications/channels';
+
+export const hostedChannelRoutes = routes({
+  hostedListChannels: {
+    method: 'GET',
+    path,
+    auth: ['operatorJwt'],
+    role: 'operator',
+    tag: 'hosted-channels',
+    summary: 'Notification channels, newest first; those of types that this API does not know are left out',
+    status: 200,
+    reply: z.object({ channels: z.array(hostedChannel) }),
+    errors: ['forbidden'],
+  },
+  hostedCreateChannel: {
+    method: 'POST',
+    path,
+    auth: ['operatorJwt'],
+    role: 'admin',
+    tag: 'hosted-channels',
+    summary:
+      'Add a channel in which people are told of approvals; its webhook is not signed, so choose an address that cannot be guessed',
+    body: hostedChannelBody,
+    status: 201,
+    reply: hostedChannel,
+    errors: ['forbidden', 'unprocessable', 'quota_exceeded', 'validation_failed', 'unavailable'],
+  },
+  hostedUpdateChannel: {
+    method: 'PUT',
+    path: `${path}/{channel_id}`,
+    auth: ['operatorJwt'],
+    role: 'admin',
+    tag: 'hosted-channels',
+    summary: 'Replace a channel, but for its type and for secrets that are absent or masked',
+    params,
+    body: hostedChannelBody,
+    status: 200,
+    reply: hostedChannel,
+    errors: ['forbidden', 'not_found', 'conflict', 'unprocessable', 'validation_failed', 'unavailable'],
+  },
+  hostedDeleteChannel: {
+    method: 'DELETE',
+    path: `${path}/{channel_id}`,
+    auth: ['operatorJwt'],
+    role: 'admin',
+    tag: 'hosted-channels',
+    summary: 'Remove a channel and what was on its way to it',
+    params,
+    status: 204,
+    errors: ['forbidden', 'not_found', 'validation_failed'],
+  },
+  hostedTestChannel: {
+    method: 'POST',
+    path: `${path}/{channel_id}/test`,
+    auth: ['operatorJwt'],
+    role: 'admin',
+    tag: 'hosted-channels',
+    summary: 'Send a test message, at most 10 seconds; a failure is told by success: false',
+    params,
+    status: 200,
+    reply: z.object({
+      success: z.boolean(),
+      status_code: z.number().int().nullable(),
+      latency_ms: z.number(),
+      error: attemptFailure.nullable(),
+    }),
+    errors: ['forbidden', 'not_found', 'rate_limited', 'validation_failed'],
+  },
+  hostedChatBotCallback: {
+    method: 'POST',
+    path: '/v1/chat_bot/webhook/{channel_id}',
+    auth: [],
+    csrf: 'none',
+    tag: 'hosted-channels',
+    summary:
+      "A press of a bot chat's button, with the channel's secret in a header; 403 for a wrong one or an unknown channel, else 200",
+    params: z.object({ channel_id: z.string().max(200) }),
+    parse: 'bytes',
+    bodyLimit: 64 * 1024,
+    status: 200,
+    reply: anyObject.nullable(),
+    errors: ['payload_too_large', 'rate_limited'],
+    limit: 'standard',
+  },
+});

@@ -1,0 +1,224 @@
+// Evidence of a run: its events, approvals and documents, read for a bundle that is signed with the workspace's active key.
+import { createSemaphore, createSemaphores } from '../concurrency/semaphore.ts';
+import type { Approval } from '../domain/approval.ts';
+import { maxBundleBytes, maxBundleEvents } from '../domain/decision-bundle.ts';
+import { policyVersionOf, runIdOf } from '../domain/decision-event.ts';
+import { envelopeBytes } from '../domain/envelope.ts';
+import { HubError, notFound, refused } from '../domain/error.ts';
+import type { StoredEvent } from '../domain/event.ts';
+import type { Principal } from '../domain/principal.ts';
+import type { RunKey } from '../domain/run.ts';
+import type { EventFilter } from '../ports/events.ts';
+import { requireRole } from './access.ts';
+import type { AppPorts } from './ports.ts';
+import type { RulesetVersion } from './ruleset-names.ts';
+import type { Runs, RunView } from './runs.ts';
+
+/** Places in the order of arrival, both inclusive; null: no bound. */
+export interface EvidenceRange {
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
+export interface UsedRuleset {
+  readonly policyVersion: string;
+  /** Null when no stored version has these bytes. */
+  readonly ruleset: RulesetVersion | null;
+  /** Of a deployment of it: hex, and the public key that checks it. */
+  readonly signature: { readonly hex: string; readonly publicKey: string } | null;
+}
+
+export interface Evidence<T> {
+  readonly view: RunView;
+  /** What `write` made of each event, by the agent's time, then arrival. */
+  readonly events: readonly T[];
+  readonly firstAt: number | null;
+  readonly lastAt: number | null;
+  readonly lastSeq: number;
+  readonly runIds: readonly string[];
+  readonly rulesets: readonly UsedRuleset[];
+  /** Oldest first. */
+  readonly approvals: readonly Approval[];
+}
+
+export interface SignedBytes {
+  /** Hex. */
+  readonly signature: string;
+  readonly publicKey: string;
+  readonly keyId: string;
+}
+
+export interface EvidenceOfRuns {
+  /**
+   * One at a time for a tenant, two for the process; then 429.
+   * @param write makes of an event what is kept of it, with its size in bytes
+   * @throws HubError forbidden, not_found, response_too_large (run_too_large, with the parts to ask for), rate_limited
+   */
+  collect<T extends { readonly bytes: number }>(
+    principal: Principal,
+    key: RunKey,
+    range: EvidenceRange,
+    write: (event: StoredEvent) => T,
+  ): Promise<Evidence<T>>;
+  /** Signs a typed payload. @throws HubError unavailable (signing_unavailable) */
+  sign(principal: Principal, type: string, payload: Uint8Array): Promise<SignedBytes>;
+}
+
+const pageSize = 500;
+const maxApprovals = 1_000;
+const maxDeployments = 200;
+/** Events looked at for the parts of a run that is too large for one bundle. */
+const maxCounted = 400_000;
+/** What a part holds at most: less than a bundle, because its other fields take room. */
+const partEvents = 15_000;
+const partBytes = 5 * 1024 * 1024;
+const shownParts = 20;
+
+export function createEvidence({
+  store,
+  secrets,
+  clock,
+  runs,
+}: Pick<AppPorts, 'store' | 'secrets' | 'clock'> & { readonly runs: Runs }): EvidenceOfRuns {
+  const busy = (): HubError =>
+    new HubError('rate_limited', 'Other decision bundles are being made. Try again in a moment.', {
+      retryAfter: 2,
+    });
+  const maxWait = { ms: 2_000, clock };
+  const ofTenant = createSemaphores({ max: 1, maxWaiting: 4, maxWait, refusal: busy });
+  const ofProcess = createSemaphore({ max: 2, maxWaiting: 16, maxWait, refusal: busy });
+
+  async function* pages(tenantId: string, filter: EventFilter): AsyncGenerator<readonly StoredEvent[]> {
+    for (let cursor: string | null = null; ; ) {
+      const page = await store.events.search(tenantId, filter, pageSize, cursor);
+      yield page.events;
+      cursor = page.next;
+      if (cursor === null) return;
+    }
+  }
+
+  /** @throws HubError always: which parts of the run fit a bundle each */
+  async function refuseWhole(
+    tenantId: string,
+    filter: EventFilter,
+    sizeOf: (event: StoredEvent) => number,
+  ): Promise<never> {
+    const sizes: [seq: number, bytes: number][] = [];
+    for await (const events of pages(tenantId, filter)) {
+      for (const event of events) sizes.push([event.seq, sizeOf(event)]);
+      if (sizes.length >= maxCounted) break;
+    }
+    sizes.sort(([a], [b]) => a - b);
+    const parts: string[] = [];
+    let [from, count, bytes] = [sizes[0]?.[0] ?? 0, 0, 0];
+    for (const [i, [seq, size]] of sizes.entries()) {
+      count++;
+      bytes += size;
+      const next = sizes[i + 1];
+      if (next && count < partEvents && bytes + next[1] <= partBytes) continue;
+      parts.push(`from_seq=${from}&to_seq=${seq}`);
+      [from, count, bytes] = [seq + 1, 0, 0];
+    }
+    const shown = parts.slice(0, shownParts).join(', ');
+    throw refused(
+      'run_too_large',
+      `A decision bundle holds at most ${maxBundleEvents} events and ${maxBundleBytes} bytes. Ask for parts: ${shown}${
+        parts.length > shownParts ? `, and ${parts.length - shownParts} more` : ''
+      }.`,
+    );
+  }
+
+  async function used(
+    tenantId: string,
+    view: RunView,
+    versions: ReadonlySet<string>,
+  ): Promise<UsedRuleset[]> {
+    return Promise.all(
+      [...versions].sort().map(async (policyVersion) => {
+        const ruleset = await runs.names.resolve(tenantId, view.run.env, policyVersion);
+        if (ruleset === null) return { policyVersion, ruleset, signature: null };
+        const page = { limit: maxDeployments, offset: 0 };
+        const { items } = await store.deployments.list(tenantId, { bundleName: ruleset.name }, page);
+        const deployment = items.find(({ revisionHash }) => revisionHash === policyVersion);
+        return {
+          policyVersion,
+          ruleset,
+          signature: deployment ? { hex: deployment.signature, publicKey: deployment.publicKey } : null,
+        };
+      }),
+    );
+  }
+
+  async function approvalsOf(tenantId: string, { agentId, sessionId }: RunKey): Promise<readonly Approval[]> {
+    const page = { limit: maxApprovals, offset: 0 };
+    const { items } = await store.approvals.list(
+      tenantId,
+      { env: null, agentId, sessionId },
+      page,
+      clock.now(),
+    );
+    return [...items].reverse();
+  }
+
+  return {
+    collect: (principal, key, range, write) =>
+      ofTenant(principal.tenantId, () =>
+        ofProcess(async () => {
+          requireRole(principal, 'viewer');
+          const { tenantId, env } = principal;
+          const view = await runs.get(principal, key);
+          if (!view) throw notFound('Run not found.');
+          const filter: EventFilter = {
+            env,
+            ...key,
+            ...(range.from === null ? {} : { fromSeq: range.from }),
+            ...(range.to === null ? {} : { toSeq: range.to }),
+          };
+          const kept: { at: number; seq: number; written: ReturnType<typeof write> }[] = [];
+          const versions = new Set<string>();
+          const runIds = new Set<string>();
+          let bytes = 0;
+          for await (const events of pages(tenantId, filter)) {
+            for (const event of events) {
+              const written = write(event);
+              kept.push({ at: event.timestamp, seq: event.seq, written });
+              bytes += written.bytes;
+              const [version, runId] = [policyVersionOf(event), runIdOf(event)];
+              if (version !== null) versions.add(version);
+              if (runId !== null) runIds.add(runId);
+            }
+            if (kept.length > maxBundleEvents || bytes > maxBundleBytes) {
+              await refuseWhole(tenantId, filter, (event) => write(event).bytes);
+            }
+          }
+          kept.sort((a, b) => a.at - b.at || a.seq - b.seq);
+          return {
+            view,
+            events: kept.map(({ written }) => written),
+            firstAt: kept[0]?.at ?? null,
+            lastAt: kept.at(-1)?.at ?? null,
+            lastSeq: kept.reduce((most, { seq }) => Math.max(most, seq), 0),
+            runIds: [...runIds].sort(),
+            rulesets: await used(tenantId, view, versions),
+            approvals: await approvalsOf(tenantId, key),
+          };
+        }),
+      ),
+
+    async sign({ tenantId }, type, payload) {
+      const key = await store.signing.active(tenantId);
+      if (!key) {
+        throw refused(
+          'signing_unavailable',
+          'There is no active signing key, so nothing can be signed. Rotate the signing key to make one.',
+        );
+      }
+      const { publicKey } = key;
+      const signature = secrets.sign(
+        secrets.unseal('signing-key', key.sealedSeed),
+        envelopeBytes(type, payload),
+      );
+      return { signature, publicKey, keyId: secrets.sha256(Buffer.from(publicKey, 'hex')).slice(0, 16) };
+    },
+  };
+}

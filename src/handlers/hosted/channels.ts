@@ -1,0 +1,195 @@
+// Notification channels in the hosted API's words: four types, secrets as `****` and their end, webhooks without a secret.
+import type { z } from 'zod';
+import { Reply } from '../../api/call.ts';
+import { type hostedChannelRoutes, hostedChannelTypes } from '../../api/hosted/channels.ts';
+import { validationFailed } from '../../api/validation.ts';
+import type { OpenChannel } from '../../app/channels.ts';
+import { type ChannelConfig, type ChannelFilters, maxChannels } from '../../domain/channel.ts';
+import { HubError } from '../../domain/error.ts';
+import { chatBotCallback } from '../console/callbacks.ts';
+import { type ChannelType, readConfig, typeOf, written } from '../console/channel-config.ts';
+import type { Handlers, Hub } from '../console/hub.ts';
+import { iso } from '../console/render.ts';
+import { type HostedCaller, principalOf } from './principal.ts';
+
+type Body = z.output<typeof hostedChannelRoutes.hostedCreateChannel.body>;
+type HostedType = (typeof hostedChannelTypes)[number];
+type Written = { readonly [field: string]: unknown };
+
+const isHosted = (type: ChannelType): type is HostedType =>
+  (hostedChannelTypes as readonly string[]).includes(type);
+
+export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
+  async hostedListChannels(hub, _input, caller) {
+    const { items } = await hub.app.channels.list(principalOf(caller), { limit: maxChannels, offset: 0 });
+    const known = items.filter(({ channel }) => isHosted(typeOf[channel.kind]));
+    return { channels: await Promise.all(known.map((open) => render(hub, caller, open))) };
+  },
+
+  async hostedCreateChannel(hub, { body }, caller) {
+    const made = await hub.app.channels.create(principalOf(caller), {
+      name: body.name,
+      payloadStyle: 'hosted',
+      enabled: body.enabled,
+      filters: filtersOf(body.filters),
+      config: configOf(hub, body, null),
+    });
+    return render(hub, caller, made);
+  },
+
+  async hostedUpdateChannel(hub, { params, body }, caller) {
+    const changed = await hub.app.channels.update(principalOf(caller), params.channel_id, {
+      name: body.name,
+      enabled: body.enabled,
+      filters: filtersOf(body.filters),
+      config(stored) {
+        if (typeOf[stored.kind] !== body.channel_type) {
+          throw validationFailed([
+            { loc: ['body', 'channel_type'], msg: `cannot change: it is ${typeOf[stored.kind]}` },
+          ]);
+        }
+        return configOf(hub, body, stored);
+      },
+    });
+    return render(hub, caller, changed);
+  },
+
+  async hostedDeleteChannel({ app }, { params }, caller) {
+    await app.channels.remove(principalOf(caller), params.channel_id);
+    return null;
+  },
+
+  async hostedTestChannel({ app }, { params }, caller) {
+    const { ok, status, failure, durationMs } = await app.channels.test(
+      principalOf(caller),
+      params.channel_id,
+    );
+    return { success: ok, status_code: status, latency_ms: Math.round(durationMs), error: failure };
+  },
+
+  async hostedChatBotCallback(hub, { params, body }, _caller, request) {
+    const outcome = await chatBotCallback(hub, params.channel_id, body, (name) => request.header(name));
+    // Who guesses at ids and secrets is not told which of the two was wrong.
+    return outcome === 'taken' ? {} : new Reply(null, { status: 403 });
+  },
+};
+
+/** Fields whose name differs from the console's. */
+const names: { readonly [T in HostedType]: { readonly [hosted: string]: string } } = {
+  chat_bot: {},
+  workspace_chat: { url: 'webhook_url' },
+  community_chat: { channel_id: 'channel' },
+  webhook: {},
+};
+
+/** The fields that are never shown whole. */
+const secrets: { readonly [T in HostedType]: readonly string[] } = {
+  chat_bot: ['bot_token'],
+  workspace_chat: ['url'],
+  community_chat: ['bot_token'],
+  webhook: [],
+};
+
+/** The fields that this API has. */
+const fields: { readonly [T in HostedType]: readonly string[] } = {
+  chat_bot: ['bot_token', 'chat_id', 'allowed_user_ids'],
+  workspace_chat: ['url'],
+  community_chat: ['bot_token', 'channel_id', 'allowed_user_ids'],
+  webhook: ['url'],
+};
+
+/** What a person sees of a secret. */
+const masked = (secret: string): string => `****${secret.length > 8 ? secret.slice(-4) : ''}`;
+
+/** A configuration in this API's words, with its secrets in the clear. */
+function hostedConfig(config: ChannelConfig, type: HostedType): Written {
+  const stored = written(config);
+  return Object.fromEntries(
+    fields[type].flatMap((field) => {
+      const value = stored[names[type][field] ?? field];
+      return value === null || value === undefined ? [] : [[field, value]];
+    }),
+  );
+}
+
+/** @throws HubError unprocessable */
+function configOf(
+  hub: Hub,
+  { channel_type: type, config }: Body,
+  stored: ChannelConfig | null,
+): ChannelConfig {
+  const before = stored === null ? {} : hostedConfig(stored, type);
+  const given = Object.fromEntries(
+    fields[type].flatMap((field) => {
+      const [value, known] = [config[field], before[field]];
+      const isKept =
+        secrets[type].includes(field) &&
+        typeof known === 'string' &&
+        (value === undefined || value === masked(known));
+      const kept = isKept ? known : value;
+      return kept === undefined ? [] : [[names[type][field] ?? field, kept]];
+    }),
+  );
+  if (type === 'community_chat') return communityChat(given, stored);
+  // The secret of its callbacks is the hub's own: nobody sets or sees it here.
+  const secret = stored?.kind === 'chatBot' ? { webhook_secret: stored.webhookSecret } : {};
+  return readConfig(type, { ...given, ...(type === 'chat_bot' ? secret : {}) }, null, () =>
+    hub.secrets.token(32),
+  );
+}
+
+/** Without the key of the platform's buttons, which do not come back to this API. */
+function communityChat(given: Written, stored: ChannelConfig | null): ChannelConfig {
+  const known = stored?.kind === 'communityChat' ? stored.publicKey : null;
+  const read = readConfig(
+    'community_chat',
+    { ...given, public_key: known ?? '0'.repeat(64) },
+    null,
+    () => '',
+  );
+  return read.kind === 'communityChat' ? { ...read, publicKey: known } : read;
+}
+
+function filtersOf(filters: Body['filters']): ChannelFilters | null {
+  if (!filters) return null;
+  return {
+    environments: filters.environments ?? null,
+    agentPatterns: filters.agent_patterns ?? null,
+    contractNames: null,
+    rulesetNames: filters.ruleset_names ?? null,
+  };
+}
+
+const listed = <T>(list: readonly T[] | null | undefined): T[] | null => (list ? [...list] : null);
+
+async function render(hub: Hub, caller: HostedCaller, { channel, config }: OpenChannel) {
+  const type = typeOf[channel.kind];
+  if (!isHosted(type)) throw new HubError('not_found', 'Notification channel not found.');
+  const shown = Object.entries(hostedConfig(config, type)).map(([field, value]) => [
+    field,
+    secrets[type].includes(field) && typeof value === 'string' ? masked(value) : value,
+  ]);
+  const { items } = await hub.app.notifications.deliveries(
+    principalOf(caller),
+    channel.id,
+    {},
+    { limit: 1, offset: 0 },
+  );
+  const last = items[0]?.log.at(-1);
+  return {
+    id: channel.id,
+    name: channel.name,
+    channel_type: type,
+    enabled: channel.enabled,
+    interactive: type === 'chat_bot',
+    config: Object.fromEntries(shown),
+    filters: {
+      environments: listed(channel.filters?.environments),
+      agent_patterns: listed(channel.filters?.agentPatterns),
+      ruleset_names: listed(channel.filters?.rulesetNames),
+    },
+    created_at: iso(channel.createdAt),
+    updated_at: iso(channel.updatedAt),
+    last_delivery: last ? { at: iso(last.at), ok: last.failure === null, status_code: last.status } : null,
+  };
+}

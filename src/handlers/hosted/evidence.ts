@@ -1,0 +1,98 @@
+// The signed decision bundle of a run, in the hosted API's words.
+import { Reply } from '../../api/call.ts';
+import type { hostedEvidenceRoutes } from '../../api/hosted/evidence.ts';
+import type { UsedRuleset } from '../../app/evidence.ts';
+import { bundlePayload, bundleSchema, bundleType, chained, piecesOf } from '../../domain/decision-bundle.ts';
+import type { DecisionClass } from '../../domain/decision-event.ts';
+import { renderInstant } from '../../domain/instant.ts';
+import { runStatus } from '../../domain/run.ts';
+import type { Handlers, Hub } from '../console/hub.ts';
+import { iso } from '../console/render.ts';
+import { render as renderApproval } from './approvals.ts';
+import { renderEvent } from './events.ts';
+import { principalOf } from './principal.ts';
+
+export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
+  async hostedRunBundle(hub, { params, query }, caller, request) {
+    const principal = principalOf(caller);
+    const key = { agentId: params.agent_id, sessionId: params.session_id };
+    const range = { from: query.from_seq ?? null, to: query.to_seq ?? null };
+    const totals: { [C in DecisionClass]?: number } = {};
+    const found = await hub.app.evidence.collect(principal, key, range, (event) => {
+      // Which ruleset a hash is may become known later: `rulesets` says it once.
+      const { ruleset_name: _name, ruleset_version: _version, ...shown } = renderEvent(event, null);
+      return { ...piecesOf(shown), decision: shown.decision };
+    });
+    for (const { decision } of found.events) totals[decision] = (totals[decision] ?? 0) + 1;
+    const { run } = found.view;
+    const sha256 = (text: string): string => hub.secrets.sha256(text);
+    const text = bundlePayload(
+      {
+        workspace_id: principal.tenantId,
+        agent_id: run.agentId,
+        session_id: run.sessionId,
+        parent_session_id: run.facts?.parentSessionId ?? null,
+        run_ids: found.runIds,
+        // The places that were asked for, or null: files of parts that follow each other hold everything between.
+        from_seq: range.from,
+        to_seq: range.to,
+        as_of_seq: found.lastSeq,
+        event_count: found.events.length,
+        first_event_at: found.firstAt === null ? null : renderInstant(found.firstAt),
+        last_event_at: found.lastAt === null ? null : renderInstant(found.lastAt),
+        // Without what the time alone changes: nothing is stale here.
+        status: runStatus(run, run.pendingApprovals, { now: 0, staleAfterMs: 0 }),
+        rulesets: found.rulesets.map((used) => renderRuleset(hub, used)),
+        workflow: run.facts?.snapshot?.value ?? null,
+        approvals: found.approvals.map(renderApproval),
+        totals,
+        redaction: { client_side: true },
+      },
+      chained(found.events, sha256),
+    );
+    const payload = Buffer.from(text);
+    const digest = sha256(text);
+    const headers = {
+      ETag: `"${digest}"`,
+      'Content-Disposition': `attachment; filename="decision-bundle-${fileName(run.agentId)}-${fileName(run.sessionId)}.json"`,
+    };
+    if (knows(request.header('if-none-match'), digest)) {
+      return new Reply(null as never, { status: 304, headers });
+    }
+    const { signature, publicKey, keyId } = await hub.app.evidence.sign(principal, bundleType, payload);
+    const sig = Buffer.from(signature, 'hex').toString('base64');
+    const body = {
+      schema: bundleSchema,
+      payload_type: bundleType,
+      payload: payload.toString('base64'),
+      signatures: [{ alg: 'Ed25519' as const, key_id: keyId, sig }],
+      public_key: publicKey,
+      payload_sha256: digest,
+      issued_at: iso(hub.clock.now()),
+    };
+    hub.log.info(
+      { agent: run.agentId, session: run.sessionId, events: found.events.length },
+      'a decision bundle was made',
+    );
+    return new Reply(body, { headers });
+  },
+};
+
+const fileName = (text: string): string => text.replaceAll(/[^A-Za-z0-9._-]/g, '_').slice(0, 64);
+
+const knows = (header: string | null, digest: string): boolean =>
+  header !== null && header.split(',').some((tag) => [`"${digest}"`, '*'].includes(tag.trim()));
+
+const renderRuleset = (
+  { secrets }: Pick<Hub, 'secrets'>,
+  { policyVersion, ruleset, signature }: UsedRuleset,
+) =>
+  ruleset === null
+    ? { policy_version: policyVersion, name: null }
+    : {
+        name: ruleset.name,
+        version: ruleset.version,
+        revision_hash: policyVersion,
+        signature: signature && Buffer.from(signature.hex, 'hex').toString('base64'),
+        key_id: signature && secrets.sha256(Buffer.from(signature.publicKey, 'hex')).slice(0, 16),
+      };

@@ -1,0 +1,186 @@
+// The signed decision bundle of a run, and what the offline check makes of it.
+import { createHash } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createSecrets } from '../../adapters/node/secrets.ts';
+import { checkBundle } from '../../packages/agent/src/cli/verify-bundle.ts';
+import type { Caller } from '../../src/api/call.ts';
+import { canonicalJson } from '../../src/domain/canonical-json.ts';
+import { bundlePayload, bundleType, chained, piecesOf } from '../../src/domain/decision-bundle.ts';
+import { envelopeBytes } from '../../src/domain/envelope.ts';
+import { makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
+
+let t: TestHub;
+let user: UserCaller;
+let agent: Extract<Caller, { kind: 'hostedKey' }>;
+let viewer: OperatorCaller;
+beforeEach(async () => {
+  t = await makeHub();
+  user = await t.tenant();
+  agent = { ...t.key(user), kind: 'hostedKey', env: null };
+  viewer = t.operator(user, 'viewer');
+});
+afterEach(() => t.close());
+
+const at = (ms = 0): string => new Date(t.clock.now() + ms).toISOString();
+const event = (i: number, more: object = {}) => ({
+  call_id: `c${i}`,
+  tool_name: 'read_file',
+  tool_args: { path: `/${i}`, n: 1.5 },
+  action: 'call_allowed',
+  timestamp: at(i),
+  session_id: 's1',
+  ...more,
+});
+const ingest = (events: readonly object[]) => t.call('hostedIngestEvents', { body: { events } }, agent);
+const params = { agent_id: 'agent-1', session_id: 's1' };
+const bundle = (
+  query: { [name: string]: string } = {},
+  as: Caller = viewer,
+  headers: { [name: string]: string } = {},
+) => t.call('hostedRunBundle', { params, query }, as, { headers });
+const pinned = async () => [(await t.hub.store.signing.active(user.tenantId))?.publicKey ?? ''];
+type Envelope = Awaited<ReturnType<typeof bundle>>['body'];
+const payloadOf = ({ payload }: Envelope) => JSON.parse(Buffer.from(payload, 'base64').toString());
+
+describe('a decision bundle', () => {
+  it('holds the run: events in order, approvals, totals, and what they were judged by', async () => {
+    await ingest([
+      event(2, { action: 'call_blocked', policy_version: 'f'.repeat(64) }),
+      event(1, { digest: 'x', prev: 'y' }),
+    ]);
+    const asked = { tool_name: 'deploy', message: 'May I?', session_id: 's1', agent_id: 'agent-1' };
+    await t.call('createApproval', { body: asked }, t.key(user));
+    const { body, headers } = await bundle();
+    expect(checkBundle(body, await pinned())).toMatchObject({ wrong: null });
+    expect(headers['Content-Disposition']).toBe('attachment; filename="decision-bundle-agent-1-s1.json"');
+    const payload = payloadOf(body);
+    expect(payload).toMatchObject({
+      schema: 'service.decision-bundle/v1',
+      workspace_id: user.tenantId,
+      agent_id: 'agent-1',
+      session_id: 's1',
+      event_count: 2,
+      first_event_at: at(1),
+      last_event_at: at(2),
+      status: 'approval_pending',
+      rulesets: [{ policy_version: 'f'.repeat(64), name: null }],
+      approvals: [{ tool_name: 'deploy', status: 'pending', effective_action: null }],
+      totals: { allow: 1, block: 1 },
+      redaction: { client_side: true },
+    });
+    expect(payload.events.map((one: { call_id: string }) => one.call_id)).toEqual(['c1', 'c2']);
+    expect(payload.events[0].prev).toBe('');
+    expect(payload.events[1].prev).toBe(payload.events[0].digest);
+    // The exact bytes are canonical.
+    expect(Buffer.from(body.payload, 'base64').toString()).toBe(canonicalJson(payload));
+  });
+
+  it('is the same for the same content, and is not sent to who has it', async () => {
+    await ingest([event(1)]);
+    const first = await bundle();
+    t.clock.advance(5000);
+    const second = await bundle();
+    expect(second.body.payload).toBe(first.body.payload);
+    expect(second.body.signatures).toEqual(first.body.signatures);
+    const known = await bundle({}, viewer, { 'if-none-match': first.headers.ETag ?? '' });
+    expect(known.status).toBe(304);
+    await ingest([event(2)]);
+    expect((await bundle()).body.payload).not.toBe(first.body.payload);
+  });
+
+  it('checks with a key that was replaced since', async () => {
+    await ingest([event(1)]);
+    const old = await pinned();
+    const { body } = await bundle();
+    await t.call('rotateSigningKey', { body: {} }, user);
+    expect(checkBundle(body, old).wrong).toBeNull();
+    expect(checkBundle(body, await pinned()).wrong).toMatch(/not signed by a key/);
+  });
+
+  it('may be asked for in parts; one that would be too large names them', async () => {
+    await ingest(Array.from({ length: 6 }, (_, i) => event(i)));
+    const { events } = payloadOf((await bundle()).body);
+    const seqs = events.map((one: { seq: number }) => one.seq);
+    const part = (await bundle({ from_seq: String(seqs[2]), to_seq: String(seqs[4]) })).body;
+    expect(payloadOf(part)).toMatchObject({ event_count: 3, from_seq: seqs[2], to_seq: seqs[4] });
+    expect(checkBundle(part, await pinned()).wrong).toBeNull();
+    const large = { text: 'x'.repeat(60_000) };
+    for (let i = 0; i < 3; i++) {
+      await ingest(Array.from({ length: 50 }, (_, n) => event(100 + i * 50 + n, { tool_args: large })));
+    }
+    const refusal = await bundle().catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ code: 'response_too_large', detail: { reason: 'run_too_large' } });
+    const named = [...String((refusal as Error).message).matchAll(/from_seq=(\d+)&to_seq=(\d+)/g)];
+    expect(named.length).toBeGreaterThan(1);
+    let count = 0;
+    for (const [, from_seq = '', to_seq = ''] of named)
+      count += payloadOf((await bundle({ from_seq, to_seq })).body).event_count;
+    expect(count).toBe(156);
+  });
+
+  it('is of one workspace, for who may read it', async () => {
+    await ingest([event(1)]);
+    const stranger = t.operator(await t.tenant(), 'admin');
+    await expect(bundle({}, stranger)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(
+      t.call('hostedRunBundle', { params: { ...params, session_id: 'none' } }, viewer),
+    ).rejects.toMatchObject({
+      code: 'not_found',
+    });
+  });
+});
+
+describe('the offline check', () => {
+  const changed = (body: Envelope, change: (payload: string) => string): Envelope => ({
+    ...body,
+    payload: Buffer.from(change(Buffer.from(body.payload, 'base64').toString())).toString('base64'),
+  });
+
+  it('says what is wrong where', async () => {
+    await ingest([event(1), event(2), event(3)]);
+    const { body } = await bundle();
+    const keys = await pinned();
+    const touched = changed(body, (text) => text.replace('"/2"', '"/9"'));
+    expect(checkBundle(touched, keys).wrong).toMatch(/payload was changed/);
+    // Without a key it is the chain that tells.
+    expect(checkBundle(touched, []).wrong).toBe('event 2 was changed');
+    const cut = changed(body, (text) => {
+      const payload = JSON.parse(text);
+      payload.events.splice(1, 1);
+      return JSON.stringify(payload);
+    });
+    expect(checkBundle(cut, []).wrong).toBe('event 2 does not follow the event before it');
+    expect(checkBundle({ ...body, public_key: 'f'.repeat(64) }, keys).wrong).toBeNull();
+    expect(checkBundle(body, ['a'.repeat(64)]).wrong).toMatch(/not signed by a key that you trust|changed/);
+    expect(checkBundle({ payload: 1 }, keys).wrong).toMatch(/no decision bundle/);
+    expect(checkBundle({ ...body, payload: '%' }, []).wrong).toMatch(/not base64/);
+  });
+});
+
+describe('the form of a bundle', () => {
+  const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+  it('is signed as the specification says', () => {
+    const secrets = createSecrets('s'.repeat(32));
+    const seed = Uint8Array.from({ length: 32 }, (_, i) => i);
+    const payload =
+      '{"agent_id":"sample-agent","schema":"service.decision-bundle/v1","session_id":"sample-session"}';
+    const hex = secrets.sign(seed, envelopeBytes(bundleType, Buffer.from(payload)));
+    expect(Buffer.from(hex, 'hex').toString('base64')).toBe(
+      'AkYfWKQT2AZ78JLybe6tX5hzQr6FsiNw4ghKcJCSO0+hPmv++3vfUdK6+ZTDYXbMUmOA2/j2M6khpdoWnFudCw==',
+    );
+  });
+
+  it('an event cut in pieces is its canonical JSON again, with digest and prev in their places', () => {
+    const events = [{ a: 1, digest: 'mine', e: 2, prev: 'mine', z: 3 }, {}, { q: [1] }];
+    const chain = chained(events.map(piecesOf), sha256);
+    const parsed = JSON.parse(`[${chain.events}]`);
+    expect(canonicalJson(parsed)).toBe(`[${chain.events}]`);
+    const [first, second, third] = parsed;
+    expect(first).toEqual({ a: 1, e: 2, z: 3, prev: '', digest: sha256('{"a":1,"e":2,"prev":"","z":3}') });
+    expect([second.prev, third.prev, chain.head]).toEqual([first.digest, second.digest, third.digest]);
+    expect(bundlePayload({ zz: 1, aa: 2 }, chained([], sha256))).toBe(
+      '{"aa":2,"chain_head":"","events":[],"schema":"service.decision-bundle/v1","zz":1}',
+    );
+  });
+});
