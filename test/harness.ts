@@ -103,6 +103,7 @@ const settings: Settings = {
   setupToken: null,
   operatorToken: null,
   operatorTokens: true,
+  oidc: null,
   sessionTtlMs: 24 * 3_600_000,
   loginAttempts: 10,
   loginWindowMs: 300_000,
@@ -210,6 +211,7 @@ export async function makeHub(
     registrar,
     ruleSets,
     outbound,
+    outboundToIssuer: outbound,
     models: createAiModels(outbound, {
       hosted_a: 'http://localhost:1',
       hosted_b: 'http://localhost:1',

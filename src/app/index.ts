@@ -17,6 +17,7 @@ import { createEventExports, type EventExports } from './event-exports.ts';
 import { createEvidence, type EvidenceOfRuns } from './evidence.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { createHistories, type Histories } from './history.ts';
+import { createIdentityProvider, type IdentityProvider } from './identity-provider.ts';
 import { createInspector, type Inspector } from './inspection.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createLogins, type Logins } from './logins.ts';
@@ -95,9 +96,18 @@ export function createApp(ports: AppPorts): App {
     auditLog: createAuditLog(ports),
     rulesets: createRulesets({ ...ports, inspector, deployments }),
     keys: createKeys(ports),
-    operatorTokens: createOperatorTokens({ ...ports, provider: null }),
+    operatorTokens: createOperatorTokens({ ...ports, provider: providerOf(ports) }),
     toolSettings: createToolSettings(ports),
     aiSettings: createAiSettings({ ...ports, access }),
     assistant: createAssistant({ ...ports, access, inspector }),
   };
 }
+
+const providerOf = (ports: AppPorts): IdentityProvider | null =>
+  ports.settings.oidc &&
+  createIdentityProvider({
+    ...ports,
+    settings: ports.settings.oidc,
+    outbound: ports.outboundToIssuer,
+    workspaces: ports.store.workspaces,
+  });

@@ -2,6 +2,7 @@
 import type { HubActors } from '../../actors/protocol.ts';
 import type { AiPrices } from '../domain/ai.ts';
 import type { RuleSets } from '../domain/assignment.ts';
+import type { OidcSettings } from '../domain/oidc.ts';
 import type { Quotas } from '../domain/quota.ts';
 import type { VendorNames } from '../domain/vendor-names.ts';
 import type { AiModels } from '../ports/ai.ts';
@@ -30,6 +31,8 @@ export interface Settings {
   readonly operatorToken: string | null;
   /** Whether admins may have tokens for the hosted API made. */
   readonly operatorTokens: boolean;
+  /** The identity provider whose tokens the hosted API takes beside the hub's own; null: none. */
+  readonly oidc: OidcSettings | null;
   readonly sessionTtlMs: number;
   readonly loginAttempts: number;
   readonly loginWindowMs: number;
@@ -73,6 +76,8 @@ export interface AppPorts {
   readonly models: AiModels;
   /** Every call to another service. */
   readonly outbound: Outbound;
+  /** Calls to the identity provider, which may be at a private address. */
+  readonly outboundToIssuer: Pick<Outbound, 'send'>;
   readonly jwts: Jwts;
   readonly loginLinks: LoginLinks;
   readonly messengers: Messengers;

@@ -158,6 +158,8 @@ export async function startHub(config: Config): Promise<RunningHub> {
     registrar: parts.registrar,
     ruleSets,
     outbound,
+    // Whoever runs the hub says where the identity provider is.
+    outboundToIssuer: createOutbound({ clock, allowPrivate: true, allow: [] }),
     models: createAiModels(outbound, config.aiAddresses),
     jwts: createJwts(),
     loginLinks: createLoginLinks(config.cluster ? null : config.dataDir),
