@@ -14,6 +14,7 @@ import type { Jobs } from '../ports/jobs.ts';
 import type { Jwts } from '../ports/jwt.ts';
 import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
+import type { LoginLinks } from '../ports/login-links.ts';
 import type { Messengers } from '../ports/messengers.ts';
 import type { NodeHealth } from '../ports/node-health.ts';
 import type { Outbound } from '../ports/outbound.ts';
@@ -78,6 +79,7 @@ export interface AppPorts {
   /** Calls to the identity provider, which may be at a private address. */
   readonly outboundToIssuer: Pick<Outbound, 'send'>;
   readonly jwts: Jwts;
+  readonly loginLinks: LoginLinks;
   readonly messengers: Messengers;
   readonly clock: Clock;
   readonly secrets: Secrets;
