@@ -128,17 +128,23 @@ const hub = await startHub(config);
 const url = `http://127.0.0.1:${hub.port}`;
 const headers = { cookie: admin.cookie() };
 
-async function timesOf(target: string): Promise<number[]> {
+/** Milliseconds of each repeat: until the answer was here, and of all processors, the client's share included. */
+async function timesOf(target: string): Promise<{ readonly times: number[]; readonly cpu: number[] }> {
   const times: number[] = [];
+  const cpu: number[] = [];
   for (let i = 0; i <= repeats; i++) {
+    const before = process.cpuUsage();
     const began = performance.now();
     const answer = await fetch(`${url}/api/v1${target}`, { headers });
     await answer.arrayBuffer();
     if (answer.status !== 200) throw new Error(`${target}: ${answer.status}`);
     // The first finds nothing warm.
-    if (i > 0) times.push(performance.now() - began);
+    if (i === 0) continue;
+    times.push(performance.now() - began);
+    const { user, system } = process.cpuUsage(before);
+    cpu.push((user + system) / 1000);
   }
-  return times;
+  return { times, cpu };
 }
 
 const questions: readonly (readonly [what: string, path: string, atMost?: number])[] = [
@@ -156,14 +162,16 @@ const questions: readonly (readonly [what: string, path: string, atMost?: number
 const verdicts: Verdict[] = [];
 const others: { readonly what: string; readonly ms: number }[] = [];
 for (const [what, target, atMost] of questions) {
-  const ms = round(median(await timesOf(target)));
+  const { times, cpu } = await timesOf(target);
+  const ms = round(median(times));
+  const busy = `${round(median(cpu))} ms of processors`;
   if (atMost === undefined) {
     others.push({ what, ms });
-    say(`  ${what}: ${ms} ms`);
+    say(`  ${what}: ${ms} ms; ${busy}`);
   } else {
     const verdict = { what, value: ms, unit: ' ms', atMost };
     verdicts.push(verdict);
-    say(lineOf(verdict));
+    say(`${lineOf(verdict)}; ${busy}`);
   }
 }
 await hub.stop();

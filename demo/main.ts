@@ -5,7 +5,7 @@ import { Voice } from './voice.ts';
 
 const help = `Reeve in one minute: a hub, six contracts and four agents, on this machine alone.
 
-  npm run demo                  waits for you to approve one call, by a curl line it prints
+  npm run demo                  waits for you to decide one call, in the web console it prints a link to
   npm run demo -- --approve     approves it by itself
   npm run demo -- --once        for scripts: asks nobody; exit code 0 when everything went as the contracts say
   npm run -s demo -- --json     one JSON object per line instead of words

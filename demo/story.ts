@@ -106,7 +106,11 @@ async function askPerson(
   const line = hub.approveLine(id);
   const ask = approve
     ? '            the demo approves it by itself'
-    : `            Approve from another terminal (Ctrl-C ends the demo):\n\n    ${line}\n`;
+    : `            Decide it in the web console, which this address opens once, within 5 minutes (Ctrl-C ends the demo):
+
+    ${hub.loginLink()}
+
+            or approve it from another terminal:\n\n    ${line}\n`;
   voice.tell(
     'held',
     { agent, tool, approval_id: id, message, approve: line },

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import type { Settings } from './app/ports.ts';
 import { aiPricesOf, isHttpUrl } from './bootstrap/ai-prices.ts';
+import { readOidc } from './bootstrap/oidc-settings.ts';
 import { settings } from './bootstrap/settings.ts';
 import type { AiPrices, AiProvider } from './domain/ai.ts';
 
@@ -244,6 +245,7 @@ export function readConfig(env: Environment = process.env): Config {
     setupToken: setupToken || null,
     operatorToken: operator || null,
     operatorTokens: operatorTokens === 'on',
+    oidc: readOidc(get, fail, baseUrl),
     sessionTtlMs: int('SESSION_TTL_HOURS', 1, 168) * 3_600_000,
     loginAttempts: int('RATE_LIMIT_MAX_ATTEMPTS', 1, 100_000),
     loginWindowMs: int('RATE_LIMIT_WINDOW_SECONDS', 1, 86_400) * 1000,

@@ -8,6 +8,7 @@ type Command = (args: readonly string[]) => Promise<void>;
 const commands: { readonly [word: string]: () => Promise<Command> } = {
   serve: async () => (await import('./commands/serve.ts')).serve,
   backup: async () => (await import('./commands/backup.ts')).backup,
+  'login-link': async () => (await import('./commands/login-link.ts')).loginLink,
   restore: async () => (await import('./commands/restore.ts')).restore,
 };
 

@@ -35,6 +35,7 @@ import { checkOwnEnvironment } from '../src/http/validate.ts';
 import { workNotifications } from '../src/jobs/notifications.ts';
 import type { Broadcast } from '../src/ports/broadcast.ts';
 import type { Evaluator } from '../src/ports/evaluator.ts';
+import type { LoginLink } from '../src/ports/login-links.ts';
 import { ManualClock } from './clock.ts';
 import { compiled } from './compiled.ts';
 import { consoleAnnouncer, type ReadFrame, readFrame } from './frames.ts';
@@ -66,6 +67,8 @@ export interface TestHub {
   readonly hub: Hub;
   readonly broadcast: Broadcast;
   readonly clock: ManualClock;
+  /** Sign-in links that can be taken, by the hash of their token. */
+  readonly loginLinks: Map<string, LoginLink>;
   /** Frames published so far, in order. */
   readonly frames: ReadFrame[];
   /** Control messages sent so far, in order. */
@@ -100,6 +103,7 @@ const settings: Settings = {
   setupToken: null,
   operatorToken: null,
   operatorTokens: true,
+  oidc: null,
   sessionTtlMs: 24 * 3_600_000,
   loginAttempts: 10,
   loginWindowMs: 300_000,
@@ -141,6 +145,7 @@ export async function makeHub(
   shared?: Evaluator,
 ): Promise<TestHub> {
   const clock = new ManualClock();
+  const loginLinks = new Map<string, LoginLink>();
   const frames: ReadFrame[] = [];
   const controls: Control[] = [];
   const store = await openSqliteInline(':memory:');
@@ -206,6 +211,7 @@ export async function makeHub(
     registrar,
     ruleSets,
     outbound,
+    outboundToIssuer: outbound,
     models: createAiModels(outbound, {
       hosted_a: 'http://localhost:1',
       hosted_b: 'http://localhost:1',
@@ -213,6 +219,13 @@ export async function makeHub(
       local: 'http://localhost:1',
     }),
     jwts: createJwts(),
+    loginLinks: {
+      take: async (hash) => {
+        const link = loginLinks.get(hash) ?? null;
+        loginLinks.delete(hash);
+        return link;
+      },
+    },
     messengers,
     clock,
     secrets,
@@ -251,6 +264,7 @@ export async function makeHub(
   let tenants = 0;
 
   const made: TestHub = {
+    loginLinks,
     hub,
     broadcast,
     clock,

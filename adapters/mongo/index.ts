@@ -31,6 +31,7 @@ import { mongoSigning } from './signing.ts';
 import { mongoTenants, settle, type TenantCollections } from './tenants.ts';
 import { mongoUsage } from './usage.ts';
 import { arrivals } from './uuidv7.ts';
+import { mongoWorkspaces } from './workspaces.ts';
 
 export interface MongoOptions {
   /** A connection string. The database is the one it names, `reeve` when it names none. */
@@ -134,6 +135,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     channels: guard.guarded(mongoChannels(db.collection('channels'))),
     deliveries: guard.guarded(mongoDeliveries(db.collection('deliveries'))),
     keyCheck: guard.guarded(mongoSeals(db.collection('seals'))),
+    workspaces: guard.guarded(mongoWorkspaces(db.collection('workspaces'))),
   };
   const audit = mongoAudit(chain);
   return {

@@ -117,12 +117,14 @@ export function runProjection(runs: Collection<RunRow>, events: Collection<Event
             update: {
               $push: { open: { batch: token, at: receivedAt } },
               $max: { receivedAt },
+              // Its approval may have made the run of the sample.
+              ...(sample ? { $set: { sample: true } } : {}),
               $setOnInsert: {
                 tenantId,
                 agentId: toBsonText(agentId),
                 sessionId: toBsonText(sessionId),
                 rev: 0,
-                sample: sample === true,
+                ...(sample ? {} : { sample: false }),
               },
             },
             upsert: true,

@@ -41,12 +41,14 @@ export function runWriter(db: Database) {
             number,
           ];
           db.run(
-            'UPDATE runs SET env = ?, standing = ?, facts = ?, started_at = ?, last_at = ?, received_at = ? WHERE id = ?',
+            `UPDATE runs SET env = ?, standing = ?, facts = ?, started_at = ?, last_at = ?, received_at = ?,
+               sample = max(sample, ?) WHERE id = ?`,
             [
               ...known,
               Math.min(startedAt, joined.startedAt),
               Math.max(lastAt, joined.lastAt),
               Math.max(received, receivedAt),
+              sample ? 1 : 0,
               id,
             ],
           );

@@ -6,6 +6,7 @@ import { auditTables } from './schema-audit.ts';
 import { channels } from './schema-channels.ts';
 import { eventMarks, eventUsage } from './schema-events.ts';
 import { runTables } from './schema-runs.ts';
+import { workspaceTable } from './workspaces.ts';
 
 const control = `
 CREATE TABLE tenants (id TEXT PRIMARY KEY, name TEXT NOT NULL, created_at INTEGER NOT NULL);
@@ -281,6 +282,7 @@ const migrations: readonly string[] = [
   eventUsage,
   aiUsage,
   channels,
+  workspaceTable,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

@@ -28,6 +28,7 @@ import { tenantStore } from './tenants.ts';
 import { usageStore } from './usage-read.ts';
 import type { UsageWriter } from './usage-write.ts';
 import { valueStore } from './values.ts';
+import { workspaceStore } from './workspaces.ts';
 
 /**
  * @param writing what the connection that writes keeps in memory, loaded; others never ask it
@@ -72,6 +73,7 @@ export function storesOf(
     keyCheck: sealStore(db),
     jobs: jobTable(db),
     audit: auditStore(db),
+    workspaces: workspaceStore(db),
   };
 }
 
@@ -234,6 +236,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     sweep: 'write',
   },
   keyCheck: { first: 'write' },
+  workspaces: { link: 'write', tenantOf: 'read' },
   audit: {
     append: 'write',
     feed: 'read',

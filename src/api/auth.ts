@@ -20,6 +20,21 @@ export const authRoutes = routes({
     csrf: 'none',
     bodyLimit: smallBody,
   },
+  loginByLink: {
+    method: 'POST',
+    path: '/api/v1/auth/link',
+    auth: [],
+    tag: 'auth',
+    summary:
+      'Sign in by the token of a link that `reeve login-link` made, once; sets the session cookie. The Origin must be the hub’s own',
+    body: z.object({ token: text(128, 1) }),
+    status: 200,
+    reply: message,
+    errors: ['bad_request', 'unauthenticated', 'origin_refused', 'validation_failed', 'rate_limited'],
+    limit: 'standard',
+    csrfMessage: 'Missing X-Requested-With header.',
+    bodyLimit: smallBody,
+  },
   logout: {
     method: 'POST',
     path: '/api/v1/auth/logout',

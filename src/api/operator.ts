@@ -29,4 +29,17 @@ export const operatorRoutes = routes({
     errors: ['not_found', 'conflict', 'validation_failed', 'rate_limited'],
     limit: 'operator',
   },
+  linkWorkspace: {
+    method: 'PUT',
+    path: '/api/v1/operator/tenants/{tenant_id}/workspaces',
+    auth: ['operatorToken'],
+    tag: 'operator',
+    summary: 'Say which tenant a workspace of an identity provider is; it cannot become another later',
+    params: z.object({ tenant_id: uuid }),
+    body: z.object({ issuer: line(2048), workspace_id: line(255) }),
+    status: 200,
+    reply: z.object({ tenant_id: uuid, issuer: z.string(), workspace_id: z.string() }),
+    errors: ['not_found', 'conflict', 'validation_failed', 'rate_limited'],
+    limit: 'operator',
+  },
 });

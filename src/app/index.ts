@@ -17,6 +17,7 @@ import { createEventExports, type EventExports } from './event-exports.ts';
 import { createEvidence, type EvidenceOfRuns } from './evidence.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { createHistories, type Histories } from './history.ts';
+import { createIdentityProvider, type IdentityProvider } from './identity-provider.ts';
 import { createInspector, type Inspector } from './inspection.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createLogins, type Logins } from './logins.ts';
@@ -29,6 +30,7 @@ import { createRollouts } from './rollouts.ts';
 import { createRulesets, type Rulesets } from './rulesets.ts';
 import { createRulings } from './rulings.ts';
 import { createRuns, type Runs } from './runs.ts';
+import { createSampleRuns, type SampleRuns } from './sample-runs.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
 import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
@@ -53,6 +55,7 @@ export interface App {
   readonly people: People;
   readonly runs: Runs;
   readonly evidence: EvidenceOfRuns;
+  readonly sampleRuns: SampleRuns;
   readonly keys: Keys;
   readonly operatorTokens: OwnTokens;
   readonly inspector: Inspector;
@@ -72,6 +75,7 @@ export function createApp(ports: AppPorts): App {
   const rollouts = createRollouts({ ...ports, assembler, releases, inspector });
   const rulings = createRulings(ports);
   const runs = createRuns({ ...ports, fleet: createFleet(ports) });
+  const rulesets = createRulesets({ ...ports, inspector, deployments });
   return {
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
@@ -93,11 +97,21 @@ export function createApp(ports: AppPorts): App {
     runs,
     evidence: createEvidence({ ...ports, runs }),
     auditLog: createAuditLog(ports),
-    rulesets: createRulesets({ ...ports, inspector, deployments }),
+    rulesets,
+    sampleRuns: createSampleRuns({ ...ports, rulesets }),
     keys: createKeys(ports),
-    operatorTokens: createOperatorTokens({ ...ports, provider: null }),
+    operatorTokens: createOperatorTokens({ ...ports, provider: providerOf(ports) }),
     toolSettings: createToolSettings(ports),
     aiSettings: createAiSettings({ ...ports, access }),
     assistant: createAssistant({ ...ports, access, inspector }),
   };
 }
+
+const providerOf = (ports: AppPorts): IdentityProvider | null =>
+  ports.settings.oidc &&
+  createIdentityProvider({
+    ...ports,
+    settings: ports.settings.oidc,
+    outbound: ports.outboundToIssuer,
+    workspaces: ports.store.workspaces,
+  });

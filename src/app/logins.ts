@@ -6,6 +6,7 @@ import { type Principal, systemPrincipal } from '../domain/principal.ts';
 import type { User } from '../domain/tenant.ts';
 import { noted, noteOf } from './audit.ts';
 import { admitAttempt, type Device } from './login-attempts.ts';
+import { userOfLink } from './login-links.ts';
 import type { AppPorts } from './ports.ts';
 
 export interface SignIn {
@@ -24,6 +25,11 @@ export interface Logins {
    * @throws HubError unauthenticated (unknown e-mail or wrong password: the caller cannot tell which), rate_limited
    */
   signIn(attempt: SignIn): Promise<{ readonly token: string; readonly userId: string }>;
+  /** Signs in whom a one-time link names. @throws HubError unauthenticated */
+  signInByLink(
+    linkToken: string,
+    network: string,
+  ): Promise<{ readonly token: string; readonly userId: string }>;
   /** Ends the login of a token; nothing happens when there is none. */
   signOut(token: string): Promise<void>;
 }
@@ -32,7 +38,10 @@ const minuteMs = 60_000;
 /** Accounts whose failures are counted at once. */
 const maxAccounts = 10_000;
 
-type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'limits' | 'settings' | 'broadcast' | 'log'>;
+type Ports = Pick<
+  AppPorts,
+  'store' | 'secrets' | 'clock' | 'limits' | 'settings' | 'broadcast' | 'log' | 'loginLinks'
+>;
 
 const wrong = () => new HubError('unauthenticated', 'Invalid email or password.');
 
@@ -75,6 +84,33 @@ export function createLogins(ports: Ports): Logins {
     });
   }
 
+  async function logIn(
+    user: User,
+    network: string,
+  ): Promise<{ readonly token: string; readonly userId: string }> {
+    const token = secrets.token(32);
+    const now = clock.now();
+    const tokenHash = secrets.sha256(token);
+    await noted(ports, principalOf(user), {
+      action: 'login.created',
+      subject: { id: user.id, name: user.email },
+      summary: `${user.email} signed in.`,
+      details: { network },
+    }).logins.put({
+      tokenHash,
+      userId: user.id,
+      tenantId: user.tenantId,
+      createdAt: now,
+      expiresAt: now + settings.sessionTtlMs,
+    });
+    // Whoever changes the password or removes the user ends the logins that are there: this one may have come a moment later.
+    if ((await store.tenants.userById(user.id))?.passwordHash !== user.passwordHash) {
+      await store.logins.remove(tokenHash);
+      throw wrong();
+    }
+    return { token, userId: user.id };
+  }
+
   return {
     async signIn({ email, password, network, device }) {
       const { user, succeeded } = await admitAttempt(ports, { email, network, device });
@@ -85,27 +121,11 @@ export function createLogins(ports: Ports): Logins {
         throw wrong();
       }
       await succeeded();
-      const token = secrets.token(32);
-      const now = clock.now();
-      const tokenHash = secrets.sha256(token);
-      await noted(ports, principalOf(user), {
-        action: 'login.created',
-        subject: { id: user.id, name: user.email },
-        summary: `${user.email} signed in.`,
-        details: { network },
-      }).logins.put({
-        tokenHash,
-        userId: user.id,
-        tenantId: user.tenantId,
-        createdAt: now,
-        expiresAt: now + settings.sessionTtlMs,
-      });
-      // Whoever changes the password or removes the user ends the logins that are there: this one may have come a moment later.
-      if ((await store.tenants.userById(user.id))?.passwordHash !== user.passwordHash) {
-        await store.logins.remove(tokenHash);
-        throw wrong();
-      }
-      return { token, userId: user.id };
+      return logIn(user, network);
+    },
+
+    async signInByLink(linkToken, network) {
+      return logIn(await userOfLink(ports, linkToken), network);
     },
 
     async signOut(token) {

@@ -2,6 +2,7 @@
 import type { HubActors } from '../../actors/protocol.ts';
 import type { AiPrices } from '../domain/ai.ts';
 import type { RuleSets } from '../domain/assignment.ts';
+import type { OidcSettings } from '../domain/oidc.ts';
 import type { Quotas } from '../domain/quota.ts';
 import type { VendorNames } from '../domain/vendor-names.ts';
 import type { AiModels } from '../ports/ai.ts';
@@ -13,6 +14,7 @@ import type { Jobs } from '../ports/jobs.ts';
 import type { Jwts } from '../ports/jwt.ts';
 import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
+import type { LoginLinks } from '../ports/login-links.ts';
 import type { Messengers } from '../ports/messengers.ts';
 import type { NodeHealth } from '../ports/node-health.ts';
 import type { Outbound } from '../ports/outbound.ts';
@@ -29,6 +31,8 @@ export interface Settings {
   readonly operatorToken: string | null;
   /** Whether admins may have tokens for the hosted API made. */
   readonly operatorTokens: boolean;
+  /** The identity provider whose tokens the hosted API takes beside the hub's own; null: none. */
+  readonly oidc: OidcSettings | null;
   readonly sessionTtlMs: number;
   readonly loginAttempts: number;
   readonly loginWindowMs: number;
@@ -72,7 +76,10 @@ export interface AppPorts {
   readonly models: AiModels;
   /** Every call to another service. */
   readonly outbound: Outbound;
+  /** Calls to the identity provider, which may be at a private address. */
+  readonly outboundToIssuer: Pick<Outbound, 'send'>;
   readonly jwts: Jwts;
+  readonly loginLinks: LoginLinks;
   readonly messengers: Messengers;
   readonly clock: Clock;
   readonly secrets: Secrets;

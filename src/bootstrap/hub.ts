@@ -9,6 +9,7 @@ import { systemClock } from '../../adapters/node/clock.ts';
 import { maxConnections } from '../../adapters/node/descriptors.ts';
 import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
 import { createLog } from '../../adapters/node/log.ts';
+import { createLoginLinks, keepLoginLink } from '../../adapters/node/login-links.ts';
 import { watchLoopDelay } from '../../adapters/node/loop-delay.ts';
 import { masterSecret } from '../../adapters/node/master.ts';
 import { createOutbound } from '../../adapters/node/outbound/outbound.ts';
@@ -16,6 +17,7 @@ import { createSecrets } from '../../adapters/node/secrets.ts';
 import { readStaticFolder } from '../../adapters/node/static-folder.ts';
 import { apiFamilies } from '../api/families.ts';
 import { createApp } from '../app/index.ts';
+import { loginLinkMs, loginLinkUrl } from '../app/login-links.ts';
 import type { AppPorts } from '../app/ports.ts';
 import { enforceLimit } from '../app/rate-limit.ts';
 import type { Config } from '../config.ts';
@@ -54,6 +56,8 @@ export interface RunningHub {
   /** Agents and dashboards with an open stream. */
   streams(): number;
   isSetUp(): Promise<boolean>;
+  /** An address that signs the first admin in, once, within 5 minutes. Embedded mode only. */
+  loginLink(): string;
   /** What callers on other machines need to set it up, made because no SETUP_TOKEN is set; null when there is nothing to print. */
   readonly printedSetupToken: string | null;
   /** What whoever started it should know of its HTTP server; null when it is the native one, or was chosen. */
@@ -154,8 +158,11 @@ export async function startHub(config: Config): Promise<RunningHub> {
     registrar: parts.registrar,
     ruleSets,
     outbound,
+    // Whoever runs the hub says where the identity provider is.
+    outboundToIssuer: createOutbound({ clock, allowPrivate: true, allow: [] }),
     models: createAiModels(outbound, config.aiAddresses),
     jwts: createJwts(),
+    loginLinks: createLoginLinks(config.cluster ? null : config.dataDir),
     messengers: createMessengers({ ...config, ...config.wire, outbound, clock, version }),
     clock,
     secrets,
@@ -282,6 +289,12 @@ export async function startHub(config: Config): Promise<RunningHub> {
     port,
     streams: () => live.counts().streams,
     isSetUp: () => store.tenants.anyUser(),
+    loginLink() {
+      const token = secrets.token(32);
+      const link = { email: null, expiresAt: clock.now() + loginLinkMs };
+      keepLoginLink(config.dataDir, secrets.sha256(token), link, clock.now());
+      return loginLinkUrl(config.baseUrl, token);
+    },
     serverNote: chosen.note,
     printedSetupToken: setupToken?.made ? setupToken.value : null,
     stop: () => stop(config.drainSeconds * 1000),

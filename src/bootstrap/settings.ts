@@ -35,6 +35,33 @@ export const settings: readonly Setting[] = [
     '',
     'When set, enables /api/v1/operator/* for further tenants and users; 32 characters or more',
   ),
+  setting(
+    'OIDC_ISSUER',
+    '',
+    'Identity provider whose tokens the API under /v1 takes, exactly as they name it',
+  ),
+  setting(
+    'OIDC_AUDIENCE',
+    '',
+    'What its tokens for this hub are for, comma separated; needed with OIDC_ISSUER',
+  ),
+  setting('OIDC_JWKS_URL', '', 'Where its keys are; when absent where its discovery document says'),
+  setting(
+    'OIDC_WORKSPACE_CLAIM',
+    '',
+    'Claims that name the workspace, comma separated, the first that is there counts [workspace_id,org_id,o.id]',
+  ),
+  setting(
+    'OIDC_ROLE_CLAIM',
+    '',
+    'Claims that hold the role or a list of roles, comma separated; the strongest counts [role,org_role,o.rol,roles]',
+  ),
+  setting(
+    'OIDC_ROLE_MAP',
+    '',
+    'JSON of words in those claims and the role that each stands for: viewer, operator, admin',
+  ),
+  setting('OIDC_DEFAULT_ROLE', '', 'Role of who has none of these; when absent they are refused'),
   setting('OPERATOR_TOKENS', 'on', 'off: admins can have no tokens for the API under /v1 made'),
   setting('SESSION_TTL_HOURS', '24', 'Hours a login lives without use (1 to 168)'),
   setting(

@@ -15,15 +15,17 @@ import {
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Gate, NotFound, PageFailed } from './frame/gate.tsx';
+import { takeLoginLink } from './lib/login-link.ts';
 import { askWho } from './lib/me.ts';
 import { queries } from './lib/query.ts';
 import { parseSearch, writeSearch } from './lib/search.ts';
 import { pages } from './pages/registry.ts';
 
 askWho();
+const link = takeLoginLink();
 
 const root = createRootRoute({
-  component: Gate,
+  component: () => <Gate link={link} />,
   notFoundComponent: NotFound,
   errorComponent: ({ error }) => <PageFailed error={error as Error} />,
 });

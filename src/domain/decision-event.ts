@@ -178,7 +178,7 @@ export function repairFlatEvent(
 }
 
 /** An id made of a digest: a UUID of version 8 (RFC 9562), which no client makes and which is kept in few bytes. */
-function contentId(sha256: string): string {
+export function contentId(sha256: string): string {
   const variant = '89ab'[Number.parseInt(sha256.charAt(16), 16) % 4] ?? '8';
   return [
     sha256.slice(0, 8),

@@ -14,6 +14,7 @@ import type { RunStore } from './runs.ts';
 import type { SettingsStore } from './settings.ts';
 import type { UsageStore } from './usage.ts';
 import type { ValueStore } from './values.ts';
+import type { WorkspaceStore } from './workspaces.ts';
 
 /** All but session values, which a cluster keeps in Redis. */
 export type DocumentStore = Omit<Store, 'values'>;
@@ -46,6 +47,7 @@ export interface Store {
   readonly values: ValueStore;
   readonly keyCheck: KeyCheckStore;
   readonly audit: AuditStore;
+  readonly workspaces: WorkspaceStore;
   /**
    * The stores with a note for the next write: it is recorded exactly when the write's answer says that something changed
    * (`didChange`), never without it and never twice. For one write; reads take no note along.

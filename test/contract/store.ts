@@ -22,6 +22,7 @@ import { takingAwayContract } from './taking-away.ts';
 import { bootstrapContract, keysContract, loginsContract, tenantsContract } from './tenants.ts';
 import { usageContract } from './usage.ts';
 import { usersContract } from './users.ts';
+import { workspacesContract } from './workspaces.ts';
 
 /**
  * Runs all suites.
@@ -47,6 +48,7 @@ export function storeContract(name: string, open: Open): void {
   fleetContract(name, open);
   rulesContract(name, open);
   auditContract(name, open);
+  workspacesContract(name, open);
   channelsContract(name, open);
   pagesContract(name, open);
   eventsContract(name, open);

@@ -1,6 +1,6 @@
 // The console's frame: set-up, sign-in, the live state through a restart of the hub, and a session that ends under an open page.
 import { afterAll, describe, expect, it } from 'vitest';
-import { HubProcess } from '../e2e/process.ts';
+import { HubProcess, lines, run } from '../e2e/process.ts';
 import { accessible, ask, noFaults, startedHub, view } from './browser.ts';
 
 const hubs: HubProcess[] = [];
@@ -123,5 +123,24 @@ describe('the web console', () => {
     await accessible(page);
     noFaults(seen);
     await seen.context.close();
+  });
+
+  it('signs in by a link that was made through the data folder, once', async () => {
+    const { hub } = await started();
+    const { text, code } = await run({ DATA_DIR: hub.dataDir, BASE_URL: hub.url }, ['login-link']);
+    expect(code).toBe(0);
+    const [url = ''] = lines(text);
+    expect(url).toMatch(new RegExp(`^${hub.url}/dashboard/#login=[\\w-]{43}$`));
+    const seen = await view(hub.url);
+    await seen.page.goto(url);
+    await seen.page.getByRole('heading', { name: 'Home' }).waitFor();
+    expect(seen.page.url()).toBe(`${hub.url}/dashboard/`);
+    await seen.page.getByRole('button', { name: `Account ${email}` }).waitFor();
+    const other = await view(hub.url);
+    await other.page.goto(url);
+    await other.page.getByText(/This sign-in link does not work/).waitFor();
+    expect(hub.printed).not.toContain(url.slice(-43));
+    noFaults(seen);
+    await Promise.all([seen.context.close(), other.context.close()]);
   });
 });

@@ -158,7 +158,9 @@ const bodies: { readonly [operation: string]: unknown } = {
 
 describe("another tenant's ids answer exactly as absent ones", () => {
   const withIds = entries.filter(
-    ([, route]) => route.path.includes('{') && route.media !== 'text/event-stream',
+    // The operator of the installation is of no tenant.
+    ([, { path, media, auth }]) =>
+      path.includes('{') && media !== 'text/event-stream' && !auth.includes('operatorToken'),
   );
 
   const asKey = withIds.filter(([, route]) => route.auth.length === 2);

@@ -164,3 +164,37 @@ describe('guesses at the password of one e-mail, each from another address', () 
     expect((await guess(email, 20)).at(-1)?.code).toBe('unauthenticated');
   });
 });
+
+describe('a sign-in link', () => {
+  const token = 'a-token-of-a-link';
+  const own = { headers: { origin: 'http://localhost:8000', host: 'localhost:8000' } };
+  const link = (change: Partial<{ email: string | null; expiresAt: number }> = {}): void =>
+    void t.loginLinks.set(t.hub.secrets.sha256(token), {
+      email: null,
+      expiresAt: t.clock.now() + 1000,
+      ...change,
+    });
+  const go = (request: object = own) => t.call('loginByLink', { body: { token } }, undefined, request);
+
+  it('signs the first admin in, once', async () => {
+    const user = await hubWithUser();
+    link();
+    const { cookies } = await go();
+    const session = /^service_session=([\w-]{43});/.exec(cookies[0] ?? '')?.[1] ?? '';
+    const login = await t.hub.store.logins.get(t.hub.secrets.sha256(session), t.clock.now());
+    expect(login).toMatchObject({ userId: user.userId });
+    await expect(go()).rejects.toMatchObject({ code: 'unauthenticated' });
+  });
+
+  it('does nothing when it is late, names nobody, or is not the page of the hub', async () => {
+    await hubWithUser();
+    link({ expiresAt: t.clock.now() });
+    await expect(go()).rejects.toMatchObject({ code: 'unauthenticated' });
+    link({ email: 'nobody@example.com' });
+    await expect(go()).rejects.toMatchObject({ code: 'unauthenticated' });
+    link();
+    const others = [{}, { headers: { origin: 'https://evil.example', host: 'localhost:8000' } }];
+    for (const request of others) await expect(go(request)).rejects.toMatchObject({ code: 'origin_refused' });
+    expect(t.loginLinks.size).toBe(1);
+  });
+});

@@ -1,5 +1,5 @@
 // Tenants and users made by the operator.
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { makeHub, type TestHub } from '../harness.ts';
 
 let t: TestHub;
@@ -40,5 +40,33 @@ it('adds a user to a tenant that exists, and answers 404 for one that does not',
   const elsewhere = { ...body, tenant_id: made.body.user_id, email: 'c@example.com' };
   await expect(t.call('createUser', { body: elsewhere }, operator)).rejects.toMatchObject({
     code: 'not_found',
+  });
+});
+
+describe('a workspace of an identity provider', () => {
+  const link = (tenant_id: string, workspace_id = 'acme') =>
+    t.call(
+      'linkWorkspace',
+      { params: { tenant_id }, body: { issuer: 'https://issuer.example', workspace_id } },
+      { kind: 'operator' },
+    );
+
+  it('is one tenant, which may be said again, and never another', async () => {
+    const [ours, theirs] = [await t.tenant(), await t.tenant()];
+    expect(await link(ours.tenantId)).toMatchObject({
+      status: 200,
+      body: { tenant_id: ours.tenantId, issuer: 'https://issuer.example', workspace_id: 'acme' },
+    });
+    expect((await link(ours.tenantId)).status).toBe(200);
+    expect((await link(ours.tenantId, 'acme-two')).status).toBe(200);
+    await expect(link(theirs.tenantId)).rejects.toMatchObject({ code: 'conflict' });
+    await expect(link('00000000-0000-4000-8000-000000000000', 'new')).rejects.toMatchObject({
+      code: 'not_found',
+    });
+  });
+
+  it.each([[''], ['a\nb'], ['x'.repeat(256)]])('is not named %o', async (name) => {
+    const { tenantId } = await t.tenant();
+    await expect(link(tenantId, name)).rejects.toMatchObject({ code: 'validation_failed' });
   });
 });

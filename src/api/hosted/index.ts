@@ -8,6 +8,7 @@ import { hostedEvidenceRoutes } from './evidence.ts';
 import { hostedKeyRoutes } from './keys.ts';
 import { hostedRulesetRoutes } from './rulesets.ts';
 import { hostedRunRoutes } from './runs.ts';
+import { hostedSampleRunRoutes } from './sample-run.ts';
 import { hostedSessionRoutes } from './sessions.ts';
 
 export const hostedApi = routes({
@@ -17,6 +18,7 @@ export const hostedApi = routes({
   ...hostedEventRoutes,
   ...hostedEvidenceRoutes,
   ...hostedRunRoutes,
+  ...hostedSampleRunRoutes,
   ...hostedSessionRoutes,
   ...hostedRulesetRoutes,
   ...hostedAuditRoutes,

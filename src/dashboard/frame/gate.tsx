@@ -1,17 +1,21 @@
 // What stands before the pages: the set-up of a new hub, the sign-in, and what is said when the hub does not answer or a page fails.
 import { Outlet } from '@tanstack/react-router';
-import { type JSX, type ReactNode, useEffect, useState } from 'react';
+import { type JSX, type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { ApiError, call } from '../lib/api.ts';
-import { signIn, useMe } from '../lib/me.ts';
+import { signIn, signInByLink, useMe } from '../lib/me.ts';
 import { useCall } from '../lib/query.ts';
 import { Icon } from '../ui/icons.tsx';
 import { Button, Empty, Failed, Field, Late } from '../ui/parts.tsx';
 import { Shell } from './shell.tsx';
 import { Mark, SignInForm } from './sign-in.tsx';
 
-export function Gate(): JSX.Element {
+export function Gate({ link }: { readonly link: string | null }): JSX.Element {
+  const [pending, setPending] = useState(link);
   const me = useMe();
   const health = useCall('health', {}, { enabled: me.data === undefined });
+  if (pending !== null && (me.data || me.error?.status === 401)) {
+    return <ByLink token={pending} email={me.data?.email ?? null} onDone={() => setPending(null)} />;
+  }
   if (me.data) {
     return (
       <Shell>
@@ -53,6 +57,60 @@ function Sheet({
         {children}
       </div>
     </main>
+  );
+}
+
+/** A one-time link signs in at once, or asks first when somebody is signed in. */
+function ByLink({
+  token,
+  email,
+  onDone,
+}: {
+  readonly token: string;
+  readonly email: string | null;
+  readonly onDone: () => void;
+}): JSX.Element {
+  const [error, setError] = useState<ApiError | null>(null);
+  const begun = useRef(false);
+  const go = useCallback(async (): Promise<void> => {
+    if (begun.current) return;
+    begun.current = true;
+    try {
+      await signInByLink(token);
+      onDone();
+    } catch (failure) {
+      setError(failure instanceof ApiError ? failure : new ApiError(0, 'unknown', String(failure), null));
+    }
+  }, [token, onDone]);
+  useEffect(() => {
+    if (email === null) void go();
+  }, [email, go]);
+  if (error) {
+    return (
+      <Sheet title="Sign in">
+        <Failed error={error} />
+        <Button onClick={onDone}>{email === null ? 'Sign in with a password' : 'Go on'}</Button>
+      </Sheet>
+    );
+  }
+  if (email === null)
+    return (
+      <Sheet title="Sign in" says="The link signs you in…">
+        {null}
+      </Sheet>
+    );
+  return (
+    <Sheet
+      title="Sign in with the link?"
+      says={`${email} is signed in here. The link signs this person out and you in.`}
+    >
+      <div className="decide-buttons">
+        <Button kind="primary" onClick={() => void go()}>
+          Sign in with the link
+        </Button>
+        <Button onClick={onDone}>Stay signed in</Button>
+      </div>
+    </Sheet>
   );
 }
 

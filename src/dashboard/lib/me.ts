@@ -59,6 +59,18 @@ export async function signIn(email: string, password: string): Promise<void> {
   if (wasOut) void queries.invalidateQueries();
 }
 
+/** @throws ApiError when the link was used, is too old, or names nobody */
+export async function signInByLink(token: string): Promise<void> {
+  await call('loginByLink', { body: { token } });
+  if (known !== null) {
+    // Nothing of who was here before may stay.
+    stopLive();
+    location.replace('/dashboard/');
+    return;
+  }
+  await queries.fetchQuery({ ...options, staleTime: 0 });
+}
+
 /** @throws ApiError */
 export async function signOut(): Promise<void> {
   await call('logout');

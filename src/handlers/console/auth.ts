@@ -2,6 +2,7 @@
 import type { authRoutes } from '../../api/auth.ts';
 import { Reply } from '../../api/call.ts';
 import { cookieOf } from '../../api/cookie.ts';
+import { HubError } from '../../domain/error.ts';
 import { deviceCookie, deviceIn } from './devices.ts';
 import type { Handlers, Hub } from './hub.ts';
 
@@ -15,6 +16,25 @@ export const auth: Handlers<typeof authRoutes> = {
       device,
     });
     const cookie = sessionCookie(hub, token, Math.floor(hub.settings.sessionTtlMs / 1000));
+    return new Reply({ message: 'Logged in.' }, { cookies: [cookie, deviceCookie(hub, userId, device)] });
+  },
+
+  async loginByLink(hub, { body }, _caller, request) {
+    const origin = request.header('origin') ?? '';
+    const own = URL.canParse(origin) ? new URL(origin) : null;
+    const { baseUrl } = hub.settings;
+    if (
+      !own ||
+      (own.host !== request.header('host')?.toLowerCase() && own.origin !== new URL(baseUrl).origin)
+    ) {
+      throw new HubError(
+        'origin_refused',
+        'Open the sign-in link in a browser: its page must be the hub’s own.',
+      );
+    }
+    const { token, userId } = await hub.app.logins.signInByLink(body.token, request.network);
+    const cookie = sessionCookie(hub, token, Math.floor(hub.settings.sessionTtlMs / 1000));
+    const device = deviceIn(hub, request.header('cookie'));
     return new Reply({ message: 'Logged in.' }, { cookies: [cookie, deviceCookie(hub, userId, device)] });
   },
 

@@ -81,7 +81,7 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
 const fileName = (text: string): string => text.replaceAll(/[^A-Za-z0-9._-]/g, '_').slice(0, 64);
 
 const knows = (header: string | null, digest: string): boolean =>
-  header !== null && header.split(',').some((tag) => [`"${digest}"`, '*'].includes(tag.trim()));
+  (header ?? '').split(',').some((tag) => [`"${digest}"`, '*'].includes(tag.trim()));
 
 const renderRuleset = (
   { secrets }: Pick<Hub, 'secrets'>,

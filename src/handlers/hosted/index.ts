@@ -9,6 +9,7 @@ import { hostedEvidence } from './evidence.ts';
 import { hostedKeys } from './keys.ts';
 import { hostedRulesets } from './rulesets.ts';
 import { hostedRuns } from './runs.ts';
+import { hostedSampleRun } from './sample-run.ts';
 import { hostedSessions } from './sessions.ts';
 
 export const hostedHandlers: Handlers<typeof hostedApi> = {
@@ -18,6 +19,7 @@ export const hostedHandlers: Handlers<typeof hostedApi> = {
   ...hostedEvents,
   ...hostedEvidence,
   ...hostedRuns,
+  ...hostedSampleRun,
   ...hostedSessions,
   ...hostedRulesets,
   ...hostedAudit,

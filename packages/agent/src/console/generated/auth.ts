@@ -6,6 +6,10 @@ export interface ChangePasswordRequest {
   readonly new_password: string;
 }
 
+export interface LoginByLinkRequest {
+  readonly token: string;
+}
+
 export interface LoginRequest {
   readonly email: string;
   readonly password: string;
@@ -30,6 +34,13 @@ export interface AuthOperations {
     };
     readonly reply: Message;
   };
+  /** Sign in by the token of a link that `reeve login-link` made, once; sets the session cookie. The Origin must be the hub’s own. No authentication. */
+  readonly loginByLink: {
+    readonly input: {
+      readonly body: LoginByLinkRequest;
+    };
+    readonly reply: Message;
+  };
   /** Sign out; answers 200 with or without a session and clears the cookie. No authentication. */
   readonly logout: {
     readonly input: { readonly [name: string]: never };
@@ -51,6 +62,7 @@ export interface AuthOperations {
 
 export const authRoutes = {
   login: { method: "POST", path: "/api/v1/auth/login" },
+  loginByLink: { method: "POST", path: "/api/v1/auth/link" },
   logout: { method: "POST", path: "/api/v1/auth/logout" },
   me: { method: "GET", path: "/api/v1/auth/me" },
   changePassword: { method: "POST", path: "/api/v1/auth/password" },

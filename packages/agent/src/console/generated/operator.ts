@@ -23,6 +23,17 @@ export interface CreateUserRequest {
   readonly is_admin?: boolean | undefined;
 }
 
+export interface LinkWorkspaceReply {
+  readonly tenant_id: Uuid;
+  readonly issuer: string;
+  readonly workspace_id: string;
+}
+
+export interface LinkWorkspaceRequest {
+  readonly issuer: string;
+  readonly workspace_id: string;
+}
+
 export interface OperatorOperations {
   /** Create a tenant with its first admin and its signing key. The operator token; 404 when none is configured. */
   readonly createTenant: {
@@ -38,9 +49,18 @@ export interface OperatorOperations {
     };
     readonly reply: CreateUserReply;
   };
+  /** Say which tenant a workspace of an identity provider is; it cannot become another later. The operator token; 404 when none is configured. */
+  readonly linkWorkspace: {
+    readonly input: {
+      readonly params: { readonly tenant_id: string | number; };
+      readonly body: LinkWorkspaceRequest;
+    };
+    readonly reply: LinkWorkspaceReply;
+  };
 }
 
 export const operatorRoutes = {
   createTenant: { method: "POST", path: "/api/v1/operator/tenants" },
   createUser: { method: "POST", path: "/api/v1/operator/users" },
+  linkWorkspace: { method: "PUT", path: "/api/v1/operator/tenants/{tenant_id}/workspaces" },
 } as const;

@@ -1,0 +1,156 @@
+// Tokens of the installation's identity provider. Its keys are fetched when they are needed and kept as long as it says; while it is away those
+// of the last 24 hours go on being good.
+import { HubError, refused } from '../domain/error.ts';
+import { displayIn, type OidcSettings, roleIn, textAt } from '../domain/oidc.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { JwkSet, Jwts } from '../ports/jwt.ts';
+import type { Log } from '../ports/log.ts';
+import type { OperatorTokens } from '../ports/operator-tokens.ts';
+import type { Outbound, OutboundAnswer } from '../ports/outbound.ts';
+import type { WorkspaceStore } from '../ports/workspaces.ts';
+
+export interface IdentityProvider extends OperatorTokens {
+  readonly issuer: string;
+}
+
+export interface IdentityProviderPorts {
+  readonly settings: OidcSettings;
+  /** Reaches private addresses too: whoever runs the hub set the provider's. */
+  readonly outbound: Pick<Outbound, 'send'>;
+  readonly workspaces: Pick<WorkspaceStore, 'tenantOf'>;
+  readonly jwts: Jwts;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const minute = 60_000;
+const timeoutMs = 5_000;
+const maxBytes = 256 * 1024;
+/** However short or long the provider says. */
+const [minFreshMs, maxFreshMs] = [5 * minute, 24 * 60 * minute];
+/** How long keys are good that cannot be fetched anew. */
+const staleMs = 24 * 60 * minute;
+/** Between two looks for a key that a token names and nobody knows. */
+const againMs = 30_000;
+
+interface Kept {
+  readonly keys: JwkSet;
+  readonly fetchedAt: number;
+  readonly freshUntil: number;
+}
+
+const away = (): HubError =>
+  new HubError('unavailable', "The identity provider's keys cannot be fetched. Try again in a moment.", {
+    retryAfter: 5,
+  });
+
+export function createIdentityProvider(ports: IdentityProviderPorts): IdentityProvider {
+  const { settings, outbound, workspaces, jwts, clock, log } = ports;
+  const { issuer } = settings;
+  let kept: Kept | null = null;
+  let triedAt = Number.NEGATIVE_INFINITY;
+  let fetching: Promise<Kept> | null = null;
+
+  async function json(url: string): Promise<{ readonly value: unknown; readonly answer: OutboundAnswer }> {
+    const answer = await outbound.send({ url, timeoutMs, maxBytes, headers: { accept: 'application/json' } });
+    if (answer.status !== 200) throw new Error(`status ${answer.status}`);
+    return { value: JSON.parse(Buffer.from(answer.body).toString('utf8')), answer };
+  }
+
+  async function jwksUrl(): Promise<string> {
+    if (settings.jwksUrl !== null) return settings.jwksUrl;
+    const { value } = await json(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
+    const document = (value ?? {}) as { readonly issuer?: unknown; readonly jwks_uri?: unknown };
+    if (document.issuer !== issuer) throw new Error('its discovery document is of another issuer');
+    if (typeof document.jwks_uri !== 'string') throw new Error('its discovery document names no keys');
+    return document.jwks_uri;
+  }
+
+  async function fetchKeys(): Promise<Kept> {
+    const { value, answer } = await json(await jwksUrl());
+    const { keys } = (value ?? {}) as { readonly keys?: unknown };
+    if (!Array.isArray(keys)) throw new Error('its key set holds no list');
+    const now = clock.now();
+    return {
+      keys: { keys },
+      fetchedAt: now,
+      freshUntil: now + freshFor(answer.headers.get('cache-control')),
+    };
+  }
+
+  /** Fetches once, whoever waits. */
+  function fetchNow(): Promise<Kept> {
+    fetching ??= fetchKeys()
+      .then((fresh) => {
+        kept = fresh;
+        return fresh;
+      })
+      .finally(() => {
+        triedAt = clock.now();
+        fetching = null;
+      });
+    return fetching;
+  }
+
+  /** @throws HubError unavailable when none are good */
+  async function currentKeys(): Promise<Kept> {
+    const now = clock.now();
+    if (kept && now < kept.freshUntil) return kept;
+    // While the provider is away, requests do not each wait for it.
+    const isWaiting = kept !== null && now - triedAt < againMs && fetching === null;
+    if (!isWaiting) {
+      try {
+        return await fetchNow();
+      } catch (err) {
+        log.warn({ err, issuer }, "the identity provider's keys could not be fetched");
+      }
+    }
+    if (kept && clock.now() - kept.fetchedAt < staleMs) return kept;
+    throw away();
+  }
+
+  /** The keys that a token can be checked with: fetched anew for one that names a key nobody knows, every 30 s at most. */
+  async function keysFor(token: string): Promise<JwkSet> {
+    const { keys } = await currentKeys();
+    if (jwts.hasKeyOf(token, keys) || (clock.now() - triedAt < againMs && fetching === null)) return keys;
+    return fetchNow().then(
+      (fresh) => fresh.keys,
+      () => keys,
+    );
+  }
+
+  return {
+    issuer,
+    async identify(token) {
+      const now = clock.now();
+      const { audiences } = settings;
+      const claims = await jwts.verify(token, await keysFor(token), { issuer, audiences, now });
+      const workspaceId = textAt(claims, settings.workspaceClaims);
+      const tenantId = workspaceId === null ? null : await workspaces.tenantOf({ issuer, workspaceId });
+      if (tenantId === null) {
+        throw refused(
+          'workspace_required',
+          workspaceId === null
+            ? 'The token names no workspace.'
+            : 'The workspace that the token names is not linked to this hub.',
+        );
+      }
+      const role = roleIn(claims, settings);
+      if (role === null) throw refused('role_required', 'The token gives no role on this hub.');
+      return {
+        tenantId,
+        issuer,
+        subject: String(claims.sub),
+        display: displayIn(claims),
+        role,
+        expiresAt: Number(claims.exp) * 1000,
+      };
+    },
+  };
+}
+
+/** Milliseconds, from a Cache-Control header. */
+function freshFor(header: string | undefined): number {
+  const seconds = Number(/(?:^|[\s,])max-age=(\d{1,9})/i.exec(header ?? '')?.[1] ?? 0);
+  return Math.min(maxFreshMs, Math.max(minFreshMs, seconds * 1000));
+}

@@ -1,0 +1,13 @@
+// One-time sign-in links, which are made through the data folder and never over HTTP: whoever can write there may sign in.
+
+export interface LoginLink {
+  /** Lower-cased; null for the first admin of the hub. */
+  readonly email: string | null;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+}
+
+export interface LoginLinks {
+  /** The link whose token has this hash, given to one caller once, expired or not; null when there is none. The token itself is stored nowhere. */
+  take(tokenHash: string): Promise<LoginLink | null>;
+}

@@ -1,0 +1,105 @@
+// The sample run: one for a workspace, judged for real, counted nowhere.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
+
+let t: TestHub;
+let user: UserCaller;
+let operator: OperatorCaller;
+beforeEach(async () => {
+  t = await makeHub();
+  user = await t.tenant();
+  operator = t.operator(user, 'operator');
+});
+afterEach(() => t.close());
+
+const make = (as: OperatorCaller = operator) => t.call('hostedSampleRun', {}, as);
+const eventsOf = async () => (await t.call('hostedSearchEvents', {}, operator)).body.events;
+
+it('of 50 calls at once one makes it, and all answer the same', async () => {
+  const answers = await Promise.all(Array.from({ length: 50 }, () => make()));
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+  expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+  expect(await eventsOf()).toHaveLength(7);
+  const { runs } = (await t.call('hostedListRuns', {}, operator)).body;
+  expect(runs).toHaveLength(1);
+  const { items } = await t.hub.store.bundles.versions(user.tenantId, 'sample-guardrails', {
+    limit: 9,
+    offset: 0,
+  });
+  expect(items).toHaveLength(1);
+});
+
+it('shows what is allowed, blocked, observed, asked, and a workflow that waits', async () => {
+  const { body } = await make();
+  const events = (await eventsOf()).reverse();
+  expect(events.map(({ tool_name, action, decision_name }) => [tool_name, action, decision_name])).toEqual([
+    ['read_file', 'call_allowed', null],
+    ['read_file', 'call_executed', null],
+    ['read_file', 'call_blocked', 'block-env-files'],
+    ['run_command', 'call_would_block', 'watch-shell'],
+    ['run_command', 'call_executed', null],
+    ['workflow', 'workflow_stage_advanced', null],
+    ['deploy_service', 'call_asked', 'ask-deploy'],
+  ]);
+  expect(events.every(({ sample, environment }) => sample === true && environment === 'development')).toBe(
+    true,
+  );
+  const [run] = (await t.call('hostedListRuns', {}, operator)).body.runs;
+  expect(run).toMatchObject({
+    agent_id: body.agent_id,
+    session_id: body.session_id,
+    run_id: body.run_id,
+    status: 'approval_pending',
+    sample: true,
+    ruleset_name: 'sample-guardrails',
+    ruleset_version: 1,
+    workflow: { name: 'sample-release', active_stage: 'review' },
+    pending_approval: {
+      id: body.approval_id,
+      rule_name: 'ask-deploy',
+      message: 'May shop go to production?',
+    },
+  });
+});
+
+it('counts nowhere, tells nobody, and is deployed to development alone', async () => {
+  t.newFrames();
+  await make();
+  expect(t.newFrames().map(({ type }) => type)).not.toContain('approval_created');
+  const stats = (await t.call('statsOverview', {}, user)).body;
+  expect(stats).toMatchObject({
+    events_24h: 0,
+    denials_24h: 0,
+    observe_findings_24h: 0,
+    active_agents: 0,
+    total_agents: 0,
+  });
+  const deployed = await t.hub.store.deployments.currentAll(user.tenantId);
+  expect(deployed.map(({ env, bundleName }) => [env, bundleName])).toEqual([
+    ['development', 'sample-guardrails'],
+  ]);
+  expect((await t.call('hostedListAgents', {}, operator)).body.agents).toEqual([]);
+});
+
+it('is reused later, also when its approval is over, and can be removed', async () => {
+  const first = (await make()).body;
+  t.clock.advance(90_000_000);
+  const again = await make();
+  expect([again.status, again.body]).toEqual([200, first]);
+  for (let i = 0; i < 2; i++) {
+    expect((await t.call('hostedDeleteSampleRun', {}, operator)).body).toEqual({ deleted: true });
+  }
+  expect(await eventsOf()).toEqual([]);
+  const made = await make();
+  expect([made.status, made.body]).toEqual([201, first]);
+  expect(await eventsOf()).toHaveLength(7);
+});
+
+it('is of one workspace', async () => {
+  const other = t.operator(await t.tenant(), 'operator');
+  const [one, two] = [await make(), await make(other)];
+  expect(one.body.run_id).not.toBe(two.body.run_id);
+  expect(two.status).toBe(201);
+  await t.call('hostedDeleteSampleRun', {}, other);
+  expect(await eventsOf()).toHaveLength(7);
+});
