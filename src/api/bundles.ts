@@ -28,6 +28,13 @@ export const version = z.object({
   created_at: instant,
 });
 
+/** How many connected agents run a version; null for what no recent deployment was. */
+export const runningVersion = z.object({
+  policy_version: z.string(),
+  version: z.number().int().nullable(),
+  agents: z.number().int(),
+});
+
 export const deployment = z.object({
   id: uuid,
   env,
@@ -200,13 +207,7 @@ export const bundleRoutes = routes({
       /** They never said what they run. */
       unknown: z.number().int(),
       /** What they run, most frequent first; `version` is null for what no recent deployment was. */
-      versions: z.array(
-        z.object({
-          policy_version: z.string(),
-          version: z.number().int().nullable(),
-          agents: z.number().int(),
-        }),
-      ),
+      versions: z.array(runningVersion),
       /** Those behind, and those of whom nothing is known, by agent id. */
       agents: z.array(
         z.object({

@@ -5,7 +5,7 @@ import { driftStatus, fleetAgent, registration } from './agents.ts';
 import { aiMessage, aiProvider, aiSettings, conversation } from './ai.ts';
 import { approval, askingContract } from './approvals.ts';
 import { message } from './auth.ts';
-import { version as bundleVersion, deployment } from './bundles.ts';
+import { version as bundleVersion, deployment, runningVersion } from './bundles.ts';
 import { channel, channelConfig, channelFilters, channelType, delivery, deliveryStatus } from './channels.ts';
 import { detail as composition, item, updateStrategy } from './compositions.ts';
 import { detail as contract } from './contracts.ts';
@@ -30,6 +30,7 @@ import {
 import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from './frames.ts';
 import { link, minimalHealth, storageState } from './health.ts';
 import { hostedComponents } from './hosted/components.ts';
+import { contractChange, oneSided } from './impact.ts';
 import { truncatedField } from './listed.ts';
 import { givenToken } from './operator-tokens.ts';
 import { rule } from './rules.ts';
@@ -99,6 +100,9 @@ export const components: { readonly [name: string]: z.ZodType } = {
   OperatorTokenGiven: givenToken,
   ToolArguments: toolArguments,
   ToolSettings: toolSettings,
+  ContractOfOneSide: oneSided,
+  ContractChange: contractChange,
+  RunningVersion: runningVersion,
   AiSettings: aiSettings,
   AiProvider: aiProvider,
   AiMessage: aiMessage,

@@ -12,6 +12,7 @@ import { coverageRoutes } from './coverage.ts';
 import { evaluateRoutes } from './evaluate.ts';
 import { eventRoutes } from './events.ts';
 import { healthRoutes } from './health.ts';
+import { impactRoutes } from './impact.ts';
 import { keyRoutes } from './keys.ts';
 import { operatorRoutes } from './operator.ts';
 import { operatorTokenRoutes } from './operator-tokens.ts';
@@ -35,6 +36,7 @@ export const api = routes({
   ...contractRoutes,
   ...compositionRoutes,
   ...bundleRoutes,
+  ...impactRoutes,
   ...evaluateRoutes,
   ...eventRoutes,
   ...approvalRoutes,

@@ -115,6 +115,7 @@ export function createChatDecisions(ports: Ports): ChatDecisions {
               reason: null,
               decidedVia: via,
             },
+            actor: { type: 'chat', id: `${via}:${userId}`.slice(0, maxName), display: `${via}:${name}` },
           },
         );
         return { kind: 'decided', approval: decided };

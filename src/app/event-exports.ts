@@ -1,9 +1,12 @@
 // Exports of audit events: read page by page while they are sent, two at once of a tenant.
+import { auditActor } from '../domain/audit.ts';
 import { HubError } from '../domain/error.ts';
 import type { StoredEvent } from '../domain/event.ts';
-import type { Principal } from '../domain/principal.ts';
+import type { JsonObject } from '../domain/library.ts';
+import { actorName, type Principal } from '../domain/principal.ts';
 import type { EventFilter } from '../ports/events.ts';
 import { requireRole } from './access.ts';
+import { noteOf } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 
 /** Exports of a tenant that run at once on a node: each reads on as long as its client does. */
@@ -23,13 +26,23 @@ export interface EventExports {
   start(principal: Principal, filter: EventFilter): EventExport;
 }
 
-export function createEventExports({ store, log }: Pick<AppPorts, 'store' | 'log'>): EventExports {
+export function createEventExports(ports: Pick<AppPorts, 'store' | 'clock' | 'secrets'>): EventExports {
+  const { store } = ports;
   const running = new Map<string, number>();
 
+  /** What is exported is recorded before the first event leaves. */
   async function* read(
-    tenantId: string,
+    principal: Principal,
     filter: EventFilter,
   ): AsyncGenerator<readonly StoredEvent[], void, undefined> {
+    const { tenantId, actor } = principal;
+    const note = noteOf(ports, tenantId, auditActor(principal), {
+      action: 'user.exported_events',
+      subject: { id: auditActor(principal).id, name: actorName(actor) },
+      summary: `${actorName(actor)} exported audit events.`,
+      details: JSON.parse(JSON.stringify(filter)) as JsonObject,
+    });
+    await store.audit.append([note]);
     let cursor: string | null = null;
     do {
       const page = await store.events.search(tenantId, filter, pageSize, cursor);
@@ -41,7 +54,7 @@ export function createEventExports({ store, log }: Pick<AppPorts, 'store' | 'log
   return {
     start(principal, filter) {
       requireRole(principal, 'viewer');
-      const { tenantId, actor } = principal;
+      const { tenantId } = principal;
       const before = running.get(tenantId) ?? 0;
       if (before >= maxRunning) {
         throw new HubError('rate_limited', 'Two exports are running. Wait for one to end, then repeat.', {
@@ -49,9 +62,8 @@ export function createEventExports({ store, log }: Pick<AppPorts, 'store' | 'log
         });
       }
       running.set(tenantId, before + 1);
-      log.info({ tenant_id: tenantId, actor: actor.kind, filter }, 'events are exported');
       return {
-        pages: read(tenantId, filter),
+        pages: read(principal, filter),
         end() {
           const left = (running.get(tenantId) ?? 1) - 1;
           if (left > 0) running.set(tenantId, left);

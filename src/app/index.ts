@@ -18,6 +18,7 @@ import { createEvidence, type EvidenceOfRuns } from './evidence.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { createHistories, type Histories } from './history.ts';
 import { createIdentityProvider, type IdentityProvider } from './identity-provider.ts';
+import { createImpacts, type Impacts } from './impact.ts';
 import { createInspector, type Inspector } from './inspection.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createLogins, type Logins } from './logins.ts';
@@ -51,6 +52,7 @@ export interface App {
   readonly histories: Histories;
   readonly statistics: Statistics;
   readonly fleet: Fleet;
+  readonly impacts: Impacts;
   readonly notifications: Notifications;
   readonly people: People;
   readonly runs: Runs;
@@ -74,6 +76,7 @@ export function createApp(ports: AppPorts): App {
   const releases = createReleases({ ...ports, deployments, inspector });
   const rollouts = createRollouts({ ...ports, assembler, releases, inspector });
   const rulings = createRulings(ports);
+  const compositions = createCompositions({ ...ports, assembler, releases, inspector });
   const runs = createRuns({ ...ports, fleet: createFleet(ports) });
   const rulesets = createRulesets({ ...ports, inspector, deployments });
   return {
@@ -86,7 +89,8 @@ export function createApp(ports: AppPorts): App {
     deployments,
     inspector,
     bundles: createBundles({ ...ports, inspector }),
-    compositions: createCompositions({ ...ports, assembler, releases, inspector }),
+    compositions,
+    impacts: createImpacts({ ...ports, compositions }),
     eventExports: createEventExports(ports),
     channels,
     chatDecisions: createChatDecisions({ ...ports, channels }),

@@ -87,29 +87,25 @@ export const maxChannels = 100;
 export interface NotifiedCall {
   readonly env: Env;
   readonly agentId: string;
-  /** A contract's name, or a rule's. Where there is none, filters by name let it pass. */
-  readonly contractName: string | null;
-  readonly rulesetName: string | null;
+  /** Of the contracts, or rules, that ask. Where there is none, filters by name let it pass. */
+  readonly contractNames: readonly string[];
 }
 
 /** True when the filters let a call through. */
 export function wants(filters: ChannelFilters | null, call: NotifiedCall): boolean {
   if (filters === null) return true;
-  const { environments, agentPatterns, contractNames, rulesetNames } = filters;
-  const ruleNames = [call.rulesetName, call.contractName];
   return (
-    (isEmpty(environments) || environments.includes(call.env)) &&
-    anyMatches(agentPatterns, [call.agentId]) &&
-    anyMatches(contractNames, [call.contractName]) &&
-    anyMatches(rulesetNames, ruleNames)
+    (isEmpty(filters.environments) || filters.environments.includes(call.env)) &&
+    anyMatches(filters.agentPatterns, [call.agentId]) &&
+    anyMatches(filters.contractNames, call.contractNames) &&
+    anyMatches(filters.rulesetNames, call.contractNames)
   );
 }
 
 const isEmpty = <T>(list: readonly T[] | null): list is null | readonly [] =>
   list === null || list.length === 0;
 
-function anyMatches(patterns: readonly string[] | null, names: readonly (string | null)[]): boolean {
-  const known = names.filter((name) => name !== null);
-  if (isEmpty(patterns) || known.length === 0) return true;
-  return patterns.some((pattern) => known.some((name) => globMatch(pattern, name)));
+function anyMatches(patterns: readonly string[] | null, names: readonly string[]): boolean {
+  if (isEmpty(patterns) || names.length === 0) return true;
+  return patterns.some((pattern) => names.some((name) => globMatch(pattern, name)));
 }

@@ -42,12 +42,14 @@ export function createHostedSchemes({
   const tokenOf = (headers: Headers): string | null => bearer(headers.get('authorization') ?? '');
   const isKey = (token: string): boolean => token.startsWith(wire.keyPrefix);
 
-  /** Counts what `identify` refuses as a wrong credential. */
-  async function counted<T>(network: string, identify: () => Promise<T>): Promise<T> {
+  /** Counts what `identify` refuses as a wrong credential; none at all is no guess. */
+  async function counted<T>(headers: Headers, network: string, identify: () => Promise<T>): Promise<T> {
     try {
       return await identify();
     } catch (error) {
-      if (error instanceof HubError && error.code === 'unauthenticated') await failedSignIn(network);
+      const isGuess = tokenOf(headers) !== null;
+      if (isGuess && error instanceof HubError && error.code === 'unauthenticated')
+        await failedSignIn(network);
       throw error;
     }
   }
@@ -102,7 +104,7 @@ export function createHostedSchemes({
       presented: (headers) => isKey(tokenOf(headers) ?? ''),
       attempted,
       identify: async (headers, network) => ({
-        caller: await counted(network, () => byKey(headers, network)),
+        caller: await counted(headers, network, () => byKey(headers, network)),
         cookie: null,
       }),
     },
@@ -113,7 +115,7 @@ export function createHostedSchemes({
       },
       attempted,
       identify: async (headers, network) => ({
-        caller: await counted(network, () => byToken(headers)),
+        caller: await counted(headers, network, () => byToken(headers)),
         cookie: null,
       }),
     },

@@ -87,11 +87,25 @@ POST /api/v1/community_chat/interactions
   .trim()
   .split('\n');
 
+/** Specified, and not served yet. One that is served must go from here. */
+const pending: readonly string[] = [
+  'GET /api/v1/notifications/channels',
+  'POST /api/v1/notifications/channels',
+  'PUT /api/v1/notifications/channels/{channel_id}',
+  'DELETE /api/v1/notifications/channels/{channel_id}',
+  'POST /api/v1/notifications/channels/{channel_id}/test',
+
+  'POST /api/v1/chat_bot/webhook/{channel_id}',
+  'POST /api/v1/workspace_chat/interactions',
+  'GET /api/v1/workspace_chat/manifest',
+  'POST /api/v1/community_chat/interactions',
+];
+
 const served = Object.values(api as { readonly [name: string]: RouteDeclaration }).map(
   ({ method, path }) => `${method} ${path.replaceAll('+}', '}')}`,
 );
 
-it('every endpoint of the specification is served', () => {
+it('every endpoint of the specification is served, but for those that are pending', () => {
   expect(specified).toHaveLength(79);
-  expect(specified.filter((endpoint) => !served.includes(endpoint))).toEqual([]);
+  expect(specified.filter((endpoint) => !served.includes(endpoint))).toEqual(pending);
 });

@@ -127,6 +127,7 @@ const fill = (route: RouteDeclaration, values: { [param: string]: string }): str
   route.path.replace(/\{(\w+)\+?\}/g, (_, name: string) => encodeURIComponent(values[name] ?? 'missing'));
 
 const absent: { [param: string]: string } = {
+  tenant_id: '00000000-0000-4000-8000-000000000000',
   key_id: '00000000-0000-4000-8000-000000000000',
   rule_id: '00000000-0000-4000-8000-000000000000',
   approval_id: '00000000-0000-4000-8000-000000000000',

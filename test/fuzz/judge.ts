@@ -51,10 +51,7 @@ export class Judge {
     if (isError(status)) add('server error', `${status}, request ${headers.get('x-request-id')}`);
     if (fault !== null) this.#findings.add('malformed', fault, `${status} of ${place}`, trace);
     const isDownload = operation?.route.media !== undefined || path === '/api/openapi.json';
-    // An export is streamed: what it may hold in memory is bounded, not what it is in all.
-    const isExport = operation?.route.download === true && operation.route.media !== undefined;
-    if (!isExport && bytes > (isDownload ? maxDownloadBytes : maxAnswerBytes))
-      add('too large', `${bytes} bytes`, bytes);
+    if (bytes > (isDownload ? maxDownloadBytes : maxAnswerBytes)) add('too large', `${bytes} bytes`, bytes);
     const leak = this.leak(credential, operation, body);
     if (leak !== null) add('leak', `to ${role} of ${tenant}: ${leak}`);
     // The ids of nodes are everybody's, and the operator's are of all tenants.

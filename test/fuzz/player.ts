@@ -197,7 +197,9 @@ export class Player {
     const trace = [step, ...this.#recent.filter((each) => each !== step).reverse()];
     if (typeof answer === 'string') {
       const isLost = request.chunkBytes !== null && sent.length > maxUnreadChunks;
-      this.#judge.silence(place, answer, answer === 'closed' && (isQuiet || isLost), trace);
+      // An export of everything may take longer than a player waits.
+      const isLong = operation?.route.download === true && answer === 'cut short';
+      this.#judge.silence(place, answer, isLong || (answer === 'closed' && (isQuiet || isLost)), trace);
       return answer;
     }
     const isHead = request.method === 'HEAD';

@@ -240,6 +240,24 @@ describe('changes', () => {
   });
 });
 
+it('leaves a record of each change, without anything of its configuration', async () => {
+  const made = await create('webhook');
+  await update(made.id, { name: 'b' });
+  await t.call('deleteChannel', { params: { channel_id: made.id } }, user);
+  await expect(update(made.id, { name: 'c' })).rejects.toThrow();
+  const filter = { from: null, to: null, actor: null, actions: null, subjects: ['channel'] as const };
+  const found = await t.hub.store.audit.feed(user.tenantId, filter, null, 10);
+  expect(found.map(({ entry }) => entry.action_type)).toEqual([
+    'channel.deleted',
+    'channel.updated',
+    'channel.created',
+  ]);
+  for (const { entry } of found) {
+    expect(entry).toMatchObject({ subject: { id: made.id }, actor: { display: 'ann@example.com' } });
+    expect(JSON.stringify(entry)).not.toContain('/hook');
+  }
+});
+
 describe('a test message', () => {
   const test = async (channel_id: string) =>
     (await t.call('testChannel', { params: { channel_id } }, user)).body;

@@ -147,6 +147,12 @@ describe.each(types)('%s', (type) => {
     expect(answer.status).toBe(200);
     const decided = await approvalOf(approval.id);
     expect(decided).toMatchObject({ status, decided_by: `${viaOf[type]}:ann`, decided_via: viaOf[type] });
+    const filter = { from: null, to: null, actor: null, actions: null, subjects: ['approval'] as const };
+    const [record] = await t.hub.store.audit.feed(user.tenantId, filter, null, 1);
+    expect(record?.entry).toMatchObject({
+      actor: { type: 'chat', id: `${viaOf[type]}:777`, display: `${viaOf[type]}:ann` },
+      subject: { id: approval.id },
+    });
     for (const again of ['approve', 'deny']) {
       expect((await press(type, channel.id, `${again}:${approval.id}`)).status).toBe(200);
     }

@@ -195,11 +195,12 @@ describe('filters', () => {
     ['its contract', { contract_names: ['file?'] }, true],
     ['another contract', { contract_names: ['shell'] }, false],
     ['its rule', { ruleset_names: ['files'] }, true],
+    ['another of its contracts', { contract_names: ['network'] }, true],
     ['one that fits and one that does not', { environments: ['production'], agent_patterns: ['x'] }, false],
   ])('that ask for %s', async (_what, filters, heard) => {
     const filtered = await webhook({ filters, config: { url: `${receiver.url}/filtered` } });
     const all = await webhook({ config: { url: `${receiver.url}/all` } });
-    await ask({ contract_name: 'files' });
+    await ask({ contract_name: 'files', contracts: [{ name: 'network', message: 'm' }] });
     await reaches(all.id, 'requested', { status: 'delivered' });
     expect(await deliveries(filtered.id)).toHaveLength(heard ? 1 : 0);
   });

@@ -82,3 +82,22 @@ it('records what becomes of people', async () => {
   ]);
   await t.close();
 });
+
+it('records an export of events before its first byte', async () => {
+  const t = await makeHub();
+  const admin = await t.tenant('ann@example.com');
+  const principal = {
+    tenantId: admin.tenantId,
+    env: null,
+    roles: new Set(['viewer'] as const),
+    actor: { kind: 'user', id: admin.userId, email: 'ann@example.com' },
+    agentId: null,
+  } as const;
+  const running = t.hub.app.eventExports.start(principal, { env: null, agentId: 'a1' });
+  for await (const page of running.pages) {
+    expect(page).toEqual([]);
+    expect((await recorded(t, admin)).at(-1)).toBe('user.exported_events ann@example.com');
+  }
+  running.end();
+  await t.close();
+});

@@ -90,6 +90,8 @@ describe('callers of the hosted API', () => {
     const { pipeline } = edge();
     const call = async (headers: { [name: string]: string }) =>
       (await pipeline.handle(raw('POST', '/v1/echo', headers, body))).status;
+    // None at all is no guess.
+    for (let i = 0; i < 30; i++) expect(await call({})).toBe(401);
     for (let i = 0; i < 20; i++) expect(await call({ authorization: `Bearer svk_${i}` })).toBe(401);
     expect(await call({ authorization: 'Bearer svk_one-more' })).toBe(429);
     expect(await call({ authorization: 'Bearer nonsense' })).toBe(429);

@@ -14,6 +14,7 @@ import { evaluate } from './evaluate.ts';
 import { events } from './events.ts';
 import { health } from './health.ts';
 import type { Handlers } from './hub.ts';
+import { impact } from './impact.ts';
 import { keys } from './keys.ts';
 import { operator } from './operator.ts';
 import { operatorTokens } from './operator-tokens.ts';
@@ -35,6 +36,7 @@ export const handlers: Handlers<typeof api> = {
   ...contracts,
   ...compositions,
   ...bundles,
+  ...impact,
   ...evaluate,
   ...events,
   ...approvals,

@@ -36,6 +36,12 @@ export interface KeySuccession {
 
 export type Mode = "enforce" | "observe";
 
+export interface RunningVersion {
+  readonly policy_version: string;
+  readonly version: number | null;
+  readonly agents: number;
+}
+
 export interface Truncated {
   readonly _truncated: true;
   readonly bytes: number;

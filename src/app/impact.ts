@@ -1,0 +1,88 @@
+// What a deploy would change, before anybody deploys: the document against what the environment runs under its name, and who runs what there now.
+import { environmentKey, type Rollout } from '../../actors/protocol.ts';
+import { HubError } from '../domain/error.ts';
+import type { Env } from '../domain/ids.ts';
+import { type ComparedDocument, type Impact, impactOf } from '../domain/impact.ts';
+import type { Principal } from '../domain/principal.ts';
+import type { Compositions } from './compositions.ts';
+import { textOf } from './inspection.ts';
+import type { AppPorts } from './ports.ts';
+
+/** A text, or a composition that is saved. */
+export type Proposed = { readonly yaml: string } | { readonly composition: string };
+
+export interface ProposedImpact {
+  readonly bundleName: string;
+  /** What runs now; null when nothing does. */
+  readonly current: { readonly version: number; readonly revisionHash: string } | null;
+  /** Of the proposed document. */
+  readonly revisionHash: string;
+  /** Null when what runs now cannot be taken apart into contracts. */
+  readonly impact: Impact | null;
+  /** Connected agents that follow the bundle, by what they run; `running` counts those that run the proposed document already. */
+  readonly rollout: Rollout;
+  /** Of one of the newest deployments of the bundle there; else null. */
+  versionOf(policyVersion: string): number | null;
+}
+
+export interface Impacts {
+  /** Changes nothing. @throws HubError not_found, unprocessable (with what is wrong with the document), overloaded, unavailable */
+  of(principal: Principal, env: Env, proposed: Proposed): Promise<ProposedImpact>;
+}
+
+const maxVersions = 200;
+
+type Ports = Pick<AppPorts, 'store' | 'actors' | 'evaluator' | 'secrets'> & {
+  readonly compositions: Pick<Compositions, 'preview'>;
+};
+
+export function createImpacts({ store, actors, evaluator, secrets, compositions }: Ports): Impacts {
+  async function textFor(principal: Principal, proposed: Proposed): Promise<string> {
+    if ('yaml' in proposed) return proposed.yaml;
+    const { assembly } = await compositions.preview(principal, proposed.composition);
+    const [problem] = assembly.problems;
+    if (problem !== undefined) throw new HubError('unprocessable', problem);
+    return assembly.yaml;
+  }
+
+  /** What an older version of the hub stored may be no bundle at all. */
+  async function runningNow(
+    tenantId: string,
+    name: string,
+    version: number,
+  ): Promise<ComparedDocument | null> {
+    const yaml = await store.bundles.yaml(tenantId, name, version);
+    try {
+      return yaml && (await evaluator.takeApart(tenantId, textOf(yaml)));
+    } catch (error) {
+      if (error instanceof HubError && error.code === 'unprocessable') return null;
+      throw error;
+    }
+  }
+
+  return {
+    async of(principal, env, proposed) {
+      const { tenantId } = principal;
+      const yaml = await textFor(principal, proposed);
+      const after = await evaluator.takeApart(tenantId, yaml);
+      const revisionHash = secrets.sha256(yaml);
+      const bundleName = after.name;
+      const request = { bundleName, revisionHash, limit: 1, after: null };
+      const [deployed, rollout, newest] = await Promise.all([
+        store.deployments.currentOf(tenantId, env, bundleName),
+        actors.ask('environment', environmentKey(tenantId, env), 'rollout', request),
+        store.deployments.list(tenantId, { env, bundleName }, { limit: maxVersions, offset: 0 }),
+      ]);
+      const before = deployed && (await runningNow(tenantId, bundleName, deployed.version));
+      const versions = new Map(newest.items.map((one) => [one.revisionHash, one.version]));
+      return {
+        bundleName,
+        current: deployed && { version: deployed.version, revisionHash: deployed.revisionHash },
+        revisionHash,
+        impact: deployed !== null && before === null ? null : impactOf(before, after),
+        rollout,
+        versionOf: (policyVersion) => versions.get(policyVersion) ?? null,
+      };
+    },
+  };
+}

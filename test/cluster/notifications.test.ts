@@ -1,0 +1,69 @@
+// Notifications of three nodes: whichever is asked and whichever dies, a receiver hears of every request and decision.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Receiver, startReceiver, status } from '../receiver.ts';
+import { type Nodes, startNodes } from './nodes.ts';
+
+let nodes: Nodes;
+let receiver: Receiver;
+let cookie = '';
+let key = '';
+let channel = '';
+beforeAll(async () => {
+  nodes = await startNodes({ env: { ALLOW_PRIVATE_OUTBOUND: 'true', APPROVALS_PER_MINUTE: '100000' } });
+  receiver = await startReceiver();
+  cookie = await nodes.at(0).admin();
+  key = (await nodes.at(0).key(cookie)).key;
+  const body = { name: 'hook', channel_type: 'webhook', config: { url: `${receiver.url}/hook` } };
+  const made = await nodes.at(1).call('POST', '/api/v1/notifications/channels', { cookie, body });
+  expect(made.status).toBe(201);
+  channel = made.body.id;
+}, 120_000);
+afterAll(async () => {
+  await receiver?.close();
+  await nodes?.remove();
+});
+
+/** What the receiver took: a request that it refused is none that it hears the decision of. */
+const taken = new Set<string>();
+const untold = (event: string, ids: readonly string[]) => ids.filter((id) => !taken.has(`${event}/${id}`));
+
+it('lose none when a node dies', async () => {
+  receiver.answer = (received, response, count) => {
+    // Half of the first dozen.
+    if (count < 12 && count % 2 === 0) return status(503)(received, response, count);
+    taken.add(`${received.body.event}/${received.body.approval_id}`);
+    return undefined;
+  };
+  const asked: string[] = [];
+  for (let n = 0; n < 12; n++) {
+    const answer = await nodes.at(n % 3).call('POST', '/api/v1/approvals', {
+      key,
+      agent: `agent-${n}`,
+      body: { tool_name: 'rm', message: 'may I?', timeout: 3600 },
+    });
+    expect(answer.status).toBe(201);
+    asked.push(answer.body.id);
+  }
+  await nodes.kill(2);
+  await expect
+    .poll(() => untold('approval_requested', asked), { timeout: 170_000, interval: 250 })
+    .toEqual([]);
+  const path = `/api/v1/notifications/channels/${channel}/deliveries?status=waiting`;
+  await expect
+    .poll(async () => (await nodes.at(0).call('GET', path, { cookie })).body, {
+      timeout: 90_000,
+      interval: 250,
+    })
+    .toEqual([]);
+  for (const id of asked) {
+    await expect
+      .poll(
+        async () =>
+          (await nodes.at(0).call('PUT', `/api/v1/approvals/${id}`, { cookie, body: { approved: true } }))
+            .status,
+        { timeout: 20_000, interval: 250 },
+      )
+      .toSatisfy((code: number) => code === 200 || code === 409);
+  }
+  await expect.poll(() => untold('approval_decided', asked), { timeout: 170_000, interval: 250 }).toEqual([]);
+}, 600_000);
