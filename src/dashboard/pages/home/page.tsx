@@ -13,6 +13,7 @@ import { Bars } from '../../ui/bars.tsx';
 import { Answer, Data, Empty, Env, PageHead, Time, Verdict } from '../../ui/parts.tsx';
 import { ApprovalCard } from '../approvals/card.tsx';
 import { deadlineOf } from '../approvals/model.ts';
+import { Start } from './start.tsx';
 
 const dayMs = 24 * 3_600_000;
 const bucketMs = 30 * 60_000;
@@ -26,6 +27,7 @@ export default function Home(): JSX.Element {
   return (
     <div className="page">
       <PageHead title="Home" says={stats.data && <Summary stats={stats.data} fleet={fleet} />} />
+      <Start />
       <Answer of={stats} rows={2}>
         {(data) => <Figures stats={data} fleet={fleet} />}
       </Answer>
@@ -155,7 +157,7 @@ function Figures({
         }
       />
       <Figure
-        name="Observe findings in 24 h"
+        name="Observed in 24 h"
         value={count(stats.observe_findings_24h)}
         note="would have been denied"
       />
