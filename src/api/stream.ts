@@ -1,6 +1,6 @@
 // The agreement between the live edge (which owns sockets) and the stream handlers (which know tenants, agents and bundles).
 import type { Announcement } from '../domain/announcement.ts';
-import type { Audience } from '../domain/frame.ts';
+import type { Audience, FrameHeader } from '../domain/frame.ts';
 import type { Caller } from './call.ts';
 
 /** Query of the agent stream, as received. */
@@ -23,6 +23,8 @@ export interface AdmittedStream {
   /** Bundle whose updates it follows; null: all. The edge moves it when a frame assigns the agent another, unless pinned. */
   readonly bundleName: string | null;
   readonly pinned: boolean;
+  /** True for a frame of its audience that is not for it all the same. @param followed the bundle it follows at that time */
+  skips?(frame: FrameHeader, followed: string | null): boolean;
   /** Announces the stream to its actors; yields what it must be told at once. The same object every time means the same frame. */
   catchUp(): Promise<readonly Announcement[]>;
   /** Announces it again (an environment actor asks). */
@@ -45,6 +47,15 @@ export interface StreamHandlers {
     query: StreamQuery,
     connectionId: string,
   ): Promise<AdmittedStream>;
+  /**
+   * A stream of the hosted API, and the key as the console API knows it.
+   * @throws HubError validation_failed, env_mismatch, forbidden
+   */
+  admitHosted(
+    caller: Extract<Caller, { kind: 'hostedKey' }>,
+    query: StreamQuery,
+    connectionId: string,
+  ): Promise<{ readonly admitted: AdmittedStream; readonly caller: Extract<Caller, { kind: 'key' }> }>;
   admitDashboard(caller: Extract<Caller, { kind: 'user' }>, connectionId: string): Promise<AdmittedStream>;
   /** The result to send back with `ref`. @throws HubError as the HTTP route of the same purpose */
   message(caller: Extract<Caller, { kind: 'key' }>, message: AgentMessage): Promise<unknown>;

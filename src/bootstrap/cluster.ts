@@ -9,7 +9,7 @@ import { createLocalLimits } from '../../adapters/local/limits.ts';
 import { openMongo } from '../../adapters/mongo/index.ts';
 import { openRedis } from '../../adapters/redis/index.ts';
 import { HubError } from '../domain/error.ts';
-import type { Audience, Control } from '../domain/frame.ts';
+import { type Audience, type Control, environmentIn } from '../domain/frame.ts';
 import { shardCount } from '../domain/ids.ts';
 import { createAnnouncer } from '../http/live/announcer.ts';
 import { pause } from '../ports/clock.ts';
@@ -107,7 +107,7 @@ export async function openCluster(
   });
 
   async function wake(audience: Audience): Promise<void> {
-    const key = audience.slice('agents:'.length);
+    const key = environmentIn(audience) ?? '';
     for (let attempt = 1; ; attempt++) {
       try {
         return await actors.wake('environment', key);
@@ -166,8 +166,9 @@ export async function openCluster(
       if (message.kind !== 'shards_moved' && message.kind !== 'missed') return;
       const moved = message.kind === 'missed' ? null : new Set(message.shards);
       for (const audience of audiences) {
-        if (!audience.startsWith('agents:')) continue;
-        if (moved === null || moved.has(shardOfKey(audience.slice('agents:'.length)))) void wake(audience);
+        const key = environmentIn(audience);
+        if (key === null) continue;
+        if (moved === null || moved.has(shardOfKey(key))) void wake(audience);
       }
     },
     stopActors: () => actors.stop(),

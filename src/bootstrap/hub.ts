@@ -31,7 +31,9 @@ import { isLoopback, proxyTest } from '../http/address.ts';
 import { createBudgets } from '../http/budgets.ts';
 import { createCallers } from '../http/caller.ts';
 import { createCors } from '../http/headers.ts';
+import { joinedFrames } from '../http/live/announcer.ts';
 import { consoleFrames } from '../http/live/console-frames.ts';
+import { hostedFrames } from '../http/live/hosted-frames.ts';
 import { createLive } from '../http/live/live.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { openApiText } from '../http/openapi.ts';
@@ -97,9 +99,11 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const secrets = createSecrets(config.secretKey ?? masterSecret(config.dataDir));
   const workers = createWorkers(clock);
   const consoleApi = consoleFrames(config.wire.signatureEncoding);
+  const hostedApi = hostedFrames(secrets);
+  const streamApis = [consoleApi, hostedApi];
   const ruleSets = new RuleSets();
   const agents = (): number => live.connectedAgents();
-  const materials = { config, clock, log, secrets, workers, ruleSets, streamApis: [consoleApi], agents };
+  const materials = { config, clock, log, secrets, workers, ruleSets, streamApis, agents };
   const parts = await (config.cluster ? openCluster(materials, config.cluster) : openEmbedded(materials));
   const { store, announcer, broadcast, actors, limits, jobs } = parts;
   const setupToken = await checkMaster(store, secrets, config)
@@ -199,7 +203,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const live = createLive({
     budgets,
     broadcast,
-    api: consoleApi,
+    api: joinedFrames(streamApis, (audience) => (audience.startsWith('hosted:') ? hostedApi : consoleApi)),
     handlers: streams,
     clock,
     log,

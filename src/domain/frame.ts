@@ -1,11 +1,23 @@
 // Frames: what is pushed to connected clients, and the audiences they go to. Pure.
 import type { Env } from './ids.ts';
 
-/** Who a frame is for: the agents of a tenant's environment, a tenant's dashboards, or every node (control). */
-export type Audience = `agents:${string}/${Env}` | `dashboards:${string}` | 'nodes';
+/**
+ * Who a frame is for: the agents of a tenant's environment on the console API or on the hosted one, a tenant's dashboards, or every node
+ * (control).
+ */
+export type Audience =
+  | `agents:${string}/${Env}`
+  | `hosted:${string}/${Env}`
+  | `dashboards:${string}`
+  | 'nodes';
 
 export const agentsOf = (tenantId: string, env: Env): Audience => `agents:${tenantId}/${env}`;
+export const hostedAgentsOf = (tenantId: string, env: Env): Audience => `hosted:${tenantId}/${env}`;
 export const dashboardsOf = (tenantId: string): Audience => `dashboards:${tenantId}`;
+
+/** The key of the environment whose agents an audience is; null for others. */
+export const environmentIn = (audience: Audience): string | null =>
+  /^(?:agents|hosted):(.*)$/.exec(audience)?.[1] ?? null;
 
 /** What nodes read of a frame to pass it on. */
 export interface FrameHeader {

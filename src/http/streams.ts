@@ -33,25 +33,29 @@ export async function openStream(
     ...(tags === undefined ? {} : { tags }),
   };
   const connectionId = secrets.token(12);
+  const lastEventId = raw.headers.get('last-event-id') ?? last_event_id ?? '';
+  const asked = { ...query, resumes: lastEventId !== '' };
+  const opening = {
+    connectionId,
+    codec: raw.upgrade ? codecOf(protocol) : 'sse',
+    protocol,
+    lastEventId: lastEventId === '' ? null : lastEventId.slice(0, 64),
+    revocationSequence,
+  } as const;
+  if (caller.kind === 'hostedKey') {
+    const hosted = await streams.admitHosted(caller, asked, connectionId);
+    return live.open({ ...opening, ...hosted });
+  }
   if (caller.kind !== 'key' && caller.kind !== 'user') {
     throw new HubError('internal', 'A stream route must name a key or a cookie as its auth.');
   }
   live.checkReopening(caller);
   if (raw.upgrade) live.admit(caller);
-  const lastEventId = raw.headers.get('last-event-id') ?? last_event_id ?? '';
   const admitted =
     caller.kind === 'key'
-      ? await streams.admitAgent(caller, { ...query, resumes: lastEventId !== '' }, connectionId)
+      ? await streams.admitAgent(caller, asked, connectionId)
       : await streams.admitDashboard(caller, connectionId);
-  return live.open({
-    admitted,
-    connectionId,
-    caller,
-    codec: raw.upgrade ? codecOf(protocol) : 'sse',
-    protocol,
-    lastEventId: lastEventId === '' ? null : lastEventId.slice(0, 64),
-    revocationSequence,
-  });
+  return live.open({ ...opening, admitted, caller });
 }
 
 /** The first subprotocol offered that is ours; null when none was offered. */

@@ -114,6 +114,7 @@ it('after a change of rules every agent it concerns is assigned anew, though the
       client: '',
       resumes: false,
       connectedAt: hub.clock.now(),
+      hosted: false,
     };
     return { stream: new AgentStream(edge, { ...asked, ...own }), follows: null as string | null };
   });

@@ -28,6 +28,7 @@ it('says until its environment has it that the agent is assigned anew, although 
     client: '',
     resumes: false,
     connectedAt: 0,
+    hosted: false,
   });
   await expect(stream.announce('old')).rejects.toThrow('away');
   away = false;

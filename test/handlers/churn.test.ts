@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import { environmentKey } from '../../actors/protocol.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
+import { oneApi } from '../../src/http/live/announcer.ts';
 import { consoleFrames } from '../../src/http/live/console-frames.ts';
 import { createLive, type Live } from '../../src/http/live/live.ts';
 import type { Sink } from '../../src/http/live/session.ts';
@@ -19,7 +20,7 @@ it('2,000 streams, ended in every way, leave nothing behind', async () => {
   const timers = t.clock.pending;
   const live: Live = createLive({
     broadcast: t.broadcast,
-    api: consoleFrames('hex'),
+    api: oneApi(consoleFrames('hex')),
     handlers: streams,
     clock: t.clock,
     log: silentLog,

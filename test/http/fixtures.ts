@@ -17,6 +17,7 @@ import type { ApiKey, Login, User } from '../../src/domain/tenant.ts';
 import { type Budgets, createBudgets } from '../../src/http/budgets.ts';
 import { createCallers } from '../../src/http/caller.ts';
 import { createCors } from '../../src/http/headers.ts';
+import { oneApi } from '../../src/http/live/announcer.ts';
 import { consoleFrames } from '../../src/http/live/console-frames.ts';
 import { createLive } from '../../src/http/live/live.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
@@ -255,6 +256,9 @@ export function recordingStreams() {
         id,
       );
     },
+    async admitHosted() {
+      throw new TypeError('no hosted stream here');
+    },
     async admitDashboard(caller, id) {
       return admitted(
         { audience: dashboardsOf(caller.tenantId), agentId: null, bundleName: null, pinned: true },
@@ -376,7 +380,7 @@ export function edge(
   const live = createLive({
     budgets,
     broadcast,
-    api: consoleFrames('hex'),
+    api: oneApi(consoleFrames('hex')),
     handlers: streams.handlers,
     clock,
     log,

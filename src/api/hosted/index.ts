@@ -10,6 +10,7 @@ import { hostedRulesetRoutes } from './rulesets.ts';
 import { hostedRunRoutes } from './runs.ts';
 import { hostedSampleRunRoutes } from './sample-run.ts';
 import { hostedSessionRoutes } from './sessions.ts';
+import { hostedStreamRoutes } from './streams.ts';
 
 export const hostedApi = routes({
   ...hostedKeyRoutes,
@@ -22,6 +23,7 @@ export const hostedApi = routes({
   ...hostedSessionRoutes,
   ...hostedRulesetRoutes,
   ...hostedAuditRoutes,
+  ...hostedStreamRoutes,
 });
 
 export type HostedApi = typeof hostedApi;

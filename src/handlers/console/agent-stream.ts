@@ -6,7 +6,7 @@ import type { Tags } from '../../domain/agent.ts';
 import type { Announcement } from '../../domain/announcement.ts';
 import type { Resolution } from '../../domain/assignment.ts';
 import type { Deployment } from '../../domain/deployment.ts';
-import { type Audience, agentsOf } from '../../domain/frame.ts';
+import { type Audience, agentsOf, type FrameHeader, hostedAgentsOf } from '../../domain/frame.ts';
 import type { Env } from '../../domain/ids.ts';
 import { pause } from '../../ports/clock.ts';
 import type { Hub } from './hub.ts';
@@ -44,6 +44,8 @@ export interface Asked {
   /** It said which frame it had last. */
   readonly resumes: boolean;
   readonly connectedAt: number;
+  /** On the hosted API. */
+  readonly hosted: boolean;
 }
 
 /** A class, and names made when they are needed, because there may be tens of thousands. */
@@ -67,7 +69,8 @@ export class AgentStream implements AdmittedStream {
   }
 
   get audience(): Audience {
-    return agentsOf(this.#asked.tenantId, this.#asked.env);
+    const { tenantId, env, hosted } = this.#asked;
+    return hosted ? hostedAgentsOf(tenantId, env) : agentsOf(tenantId, env);
   }
 
   get agentId(): string {
@@ -80,6 +83,11 @@ export class AgentStream implements AdmittedStream {
 
   get pinned(): boolean {
     return this.#asked.requested !== null;
+  }
+
+  /** The document itself only to a hosted stream that follows one bundle: clients never compare its name with their own. */
+  skips({ type }: FrameHeader, followed: string | null): boolean {
+    return this.#asked.hosted && type === 'contract_update' && followed === null;
   }
 
   async catchUp(): Promise<readonly Announcement[]> {

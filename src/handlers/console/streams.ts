@@ -11,6 +11,7 @@ import { SharedTexts } from '../../concurrency/shared-texts.ts';
 import type { Tags } from '../../domain/agent.ts';
 import { HubError } from '../../domain/error.ts';
 import { dashboardsOf } from '../../domain/frame.ts';
+import { environments, isEnv } from '../../domain/ids.ts';
 import { limitNames } from '../../domain/limit-names.ts';
 import { AgentStream, type Node } from './agent-stream.ts';
 import { reportVersion } from './agents.ts';
@@ -40,6 +41,17 @@ export function streamHandlers(hub: Hub, node: string): StreamHandlers {
   };
   return {
     admitAgent: (caller, query, connectionId) => admitAgent(shared, caller, query, connectionId),
+
+    async admitHosted(caller, query, connectionId) {
+      const asked = query.env === undefined || query.env === '' ? null : query.env;
+      // A key of all environments follows the one it asks for.
+      if (caller.env === null && asked !== null && !isEnv(asked)) {
+        throw validationFailed([{ loc: ['query', 'env'], msg: `must be one of ${environments.join(', ')}` }]);
+      }
+      const env = caller.env ?? environments.find((one) => one === asked) ?? 'production';
+      const key = { ...caller, kind: 'key', env } as const;
+      return { admitted: await admitAgent(shared, key, query, connectionId, true), caller: key };
+    },
 
     async admitDashboard(caller) {
       return {
@@ -74,6 +86,7 @@ async function admitAgent(
   caller: KeyCaller,
   query: StreamQuery,
   connectionId: string,
+  hosted = false,
 ): Promise<AdmittedStream> {
   checkEnv(caller, query.env);
   const requested = query.bundle_name ? checkedAt(bundleField, query.bundle_name, 'bundle_name') : null;
@@ -93,6 +106,7 @@ async function admitAgent(
     client: limitNames.streamsOf(caller) ?? '',
     resumes: query.resumes ?? false,
     connectedAt: node.hub.clock.now(),
+    hosted,
   });
   await stream.admit();
   return stream;

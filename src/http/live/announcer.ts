@@ -23,6 +23,23 @@ export function framesOf({ makers }: ApiFrames, announcement: Announcement): rea
   return make(announcement);
 }
 
+/** What a node's streams, of whichever API, are sent. */
+export interface StreamFrames extends Pick<ApiFrames, 'resync'> {
+  framesOf(announcement: Announcement): readonly Frame[];
+}
+
+/** The frames of several APIs: of an announcement all are made, and an audience is its own API's. */
+export const joinedFrames = (
+  apis: readonly ApiFrames[],
+  apiOf: (audience: Audience) => ApiFrames,
+): StreamFrames => ({
+  framesOf: (announcement) => apis.flatMap((api) => framesOf(api, announcement)),
+  resync: (audience, reason) => apiOf(audience).resync(audience, reason),
+});
+
+/** The frames of one API, where there is no other. */
+export const oneApi = (api: ApiFrames): StreamFrames => joinedFrames([api], () => api);
+
 /** @param apis those that have streams */
 export function createAnnouncer(
   broadcast: Pick<Broadcast, 'publish'>,

@@ -56,6 +56,8 @@ export class PlacedFrame implements Piece {
   bytes(codec: Codec): Buffer {
     const { type, json } = this.frame;
     if (codec === 'sse') {
+      // A type that begins with a colon is a comment, which has neither id nor data.
+      if (type.startsWith(':')) return Buffer.from(`${type}\n\n`);
       this.#sse ??= Buffer.concat([
         Buffer.from(`id: ${this.position}\nevent: ${type}\ndata: `),
         json,

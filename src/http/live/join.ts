@@ -3,14 +3,14 @@ import type { ResyncReason } from '../../api/frames.ts';
 import type { Announcement } from '../../domain/announcement.ts';
 import { isAfter, isPosition, ownCount, ownPosition, sharedPosition } from '../../domain/position.ts';
 import type { Broadcast } from '../../ports/broadcast.ts';
-import { type ApiFrames, framesOf } from './announcer.ts';
+import type { StreamFrames } from './announcer.ts';
 import { Backlog, maxWaitingBytes } from './backlog.ts';
 import { EncodedFrame, type Piece, PlacedFrame } from './encoded.ts';
 import type { Stream } from './stream.ts';
 
 interface JoinPorts {
   readonly broadcast: Pick<Broadcast, 'since'>;
-  readonly api: ApiFrames;
+  readonly api: StreamFrames;
 }
 
 /**
@@ -25,7 +25,7 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
   function encoded(announcement: Announcement): readonly EncodedFrame[] {
     const known = made.get(announcement);
     if (known) return known;
-    const frames = framesOf(api, announcement).map((frame) => new EncodedFrame(frame));
+    const frames = api.framesOf(announcement).map((frame) => new EncodedFrame(frame));
     made.set(announcement, frames);
     return frames;
   }
@@ -60,6 +60,7 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
     if (stream.ended) return;
     for (const frame of catchUp.flatMap(encoded)) {
       if (frame.frame.audience !== feed.audience) continue;
+      if (stream.admitted.skips?.(frame.frame, stream.bundleName)) continue;
       const piece = own(frame);
       stream.follow(piece);
       if (!repeats(piece)) add(piece);

@@ -2,14 +2,14 @@
 import type { AdmittedStream, StreamHandlers } from '../../api/stream.ts';
 import { turns } from '../../concurrency/event-loop-budget.ts';
 import { HubError } from '../../domain/error.ts';
-import { type Audience, agentsOf, type Control } from '../../domain/frame.ts';
+import { type Audience, agentsOf, type Control, environmentIn, hostedAgentsOf } from '../../domain/frame.ts';
 import { limitNames } from '../../domain/limit-names.ts';
 import type { Broadcast } from '../../ports/broadcast.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { type Budgets, createBudgets } from '../budgets.ts';
 import { announceAll, announceEach } from './announce.ts';
-import type { ApiFrames } from './announcer.ts';
+import type { StreamFrames } from './announcer.ts';
 import { Feed } from './feed.ts';
 import { createInbox } from './inbox.ts';
 import { createJoin } from './join.ts';
@@ -28,6 +28,8 @@ const joinMs = 30_000;
 const maxBlockedMs = 30_000;
 const rememberedEndings = 1_000;
 const keepaliveComment = Buffer.from(': keepalive\n\n');
+/** Clients of the hosted API look for this very comment. */
+const hostedKeepalive = Buffer.from(':keepalive\n\n');
 
 export interface Opening {
   readonly admitted: AdmittedStream;
@@ -79,8 +81,8 @@ export interface Live {
 
 export interface LiveOptions {
   readonly broadcast: Pick<Broadcast, 'follow' | 'since'>;
-  /** The frames of the API whose streams these are. */
-  readonly api: ApiFrames;
+  /** The frames of the APIs whose streams these are. */
+  readonly api: StreamFrames;
   readonly handlers: Pick<StreamHandlers, 'message'>;
   /** Shared with the node's requests; default: its own. */
   readonly budgets?: Pick<Budgets, 'received'>;
@@ -184,7 +186,7 @@ export function createLive(options: LiveOptions): Live {
     for (const stream of blocked) if (now - stream.blockedSince >= maxBlockedMs) stream.end('slow');
     wheel.turn((stream) => {
       if (now >= stream.endsAt) stream.end(stream.joining ? 'failed' : 'aged');
-      else stream.keepalive(keepaliveComment);
+      else stream.keepalive(stream.feed.audience.startsWith('hosted:') ? hostedKeepalive : keepaliveComment);
     });
     turned?.();
     if (!draining) return;
@@ -235,13 +237,15 @@ export function createLive(options: LiveOptions): Live {
     },
     control(message) {
       if (message.kind === 'roster_wanted') {
-        const feed = feeds.get(agentsOf(message.tenantId, message.env));
-        if (feed) void announceAll(feed, clock, log);
+        for (const audience of [agentsOf, hostedAgentsOf]) {
+          const feed = feeds.get(audience(message.tenantId, message.env));
+          if (feed) void announceAll(feed, clock, log);
+        }
       } else if (message.kind === 'missed') {
         recheck.now();
         // A request for a roster may be among what was missed.
         void announceEach(
-          [...feeds.values()].filter(({ audience }) => audience.startsWith('agents:')),
+          [...feeds.values()].filter(({ audience }) => environmentIn(audience) !== null),
           clock,
           log,
         );
@@ -257,7 +261,7 @@ export function createLive(options: LiveOptions): Live {
       let agentStreams = 0;
       let dashboardStreams = 0;
       for (const feed of feeds.values()) {
-        if (feed.audience.startsWith('agents:')) agentStreams += feed.streams.length;
+        if (environmentIn(feed.audience) !== null) agentStreams += feed.streams.length;
         else dashboardStreams += feed.streams.length;
       }
       const streams = agentStreams + dashboardStreams;

@@ -127,6 +127,7 @@ export class Stream implements Session, Follower<Stream> {
   /** True when a shared frame is for this stream. */
   concerns({ frame }: PlacedFrame): boolean {
     if (frame.agent !== undefined && frame.agent !== this.agentId) return false;
+    if (this.admitted.skips?.(frame, this.bundleName)) return false;
     return frame.bundle === undefined || this.bundleName === null || frame.bundle === this.bundleName;
   }
 

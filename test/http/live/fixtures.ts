@@ -6,6 +6,7 @@ import { agentsOf, dashboardsOf, type Frame, type FrameHeader } from '../../../s
 import type { Env } from '../../../src/domain/ids.ts';
 import { createBudgets } from '../../../src/http/budgets.ts';
 import type { ApiFrames } from '../../../src/http/live/announcer.ts';
+import { oneApi } from '../../../src/http/live/announcer.ts';
 import { consoleFrames } from '../../../src/http/live/console-frames.ts';
 import { createLive } from '../../../src/http/live/live.ts';
 import { type Codec, type Session, type Sink, subprotocols } from '../../../src/http/live/session.ts';
@@ -104,7 +105,7 @@ export function hub() {
   const standing = { asked: [] as string[], gone: new Set<string>(), away: false };
   const live = createLive({
     broadcast,
-    api,
+    api: oneApi(api),
     handlers,
     budgets,
     clock,

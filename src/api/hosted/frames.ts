@@ -1,0 +1,33 @@
+// The events of the hosted API's stream for agents. Browser-safe.
+import { z } from 'zod';
+import { env } from '../fields.ts';
+import { consoleAgentFrames, type FrameTable } from '../frames.ts';
+
+const hex = (characters: number) => z.string().regex(new RegExp(`^[0-9a-f]{${characters}}$`));
+
+export const hostedAgentFrames = {
+  ruleset_updated: {
+    summary:
+      'A version of a ruleset is deployed to an environment, or signed with a new key; also at connect, when what the agent runs is not what is deployed. Without the YAML: `GET /v1/rulesets/{name}/current` has it.',
+    data: z.object({
+      type: z.literal('ruleset_updated'),
+      name: z.string(),
+      version: z.number().int().min(1),
+      revision_hash: hex(64),
+      env,
+      /** Null: not known. */
+      previous_version: z.number().int().nullable(),
+      deployed_at: z.iso.datetime(),
+      /** Base64 of Ed25519 over the YAML's bytes. */
+      signature: z.string(),
+      public_key: hex(64),
+      key_id: hex(16),
+    }),
+  },
+  contract_update: {
+    ...consoleAgentFrames.contract_update,
+    summary:
+      'The same with the document, for a stream that names its bundle or is assigned one. The signature is base64.',
+  },
+  assignment_changed: consoleAgentFrames.assignment_changed,
+} satisfies FrameTable;

@@ -1,0 +1,100 @@
+// What the hosted API's agent streams are sent of each announcement. The words are those of src/api/hosted/frames.ts.
+import { eventMaker } from '../../api/frames.ts';
+import { hostedAgentFrames } from '../../api/hosted/frames.ts';
+import { encodeSignature, provenance } from '../../api/signature.ts';
+import type { Announcements } from '../../domain/announcement.ts';
+import { isoTime } from '../../domain/attestation.ts';
+import { type Frame, type FrameHeader, hostedAgentsOf } from '../../domain/frame.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import type { ApiFrames, FrameMakers } from './announcer.ts';
+
+/** Stands for frames that a stream has missed: a comment, because the API knows no event for it. */
+export const gapType = ':gap';
+
+const make = eventMaker(hostedAgentFrames);
+const none = (): readonly Frame[] => [];
+
+const frame = (header: Omit<FrameHeader, 'type'>, data: { readonly type: string }): Frame => ({
+  ...header,
+  type: data.type,
+  json: Buffer.from(JSON.stringify(data)),
+});
+
+/** @param secrets makes the id of a key: the beginning of its digest */
+export function hostedFrames({ sha256 }: Pick<Secrets, 'sha256'>): ApiFrames {
+  function updates(
+    { deployment, yaml, successions }: Announcements['deploymentResigned'],
+    more: Pick<FrameHeader, 'agent'> & { readonly key?: string },
+  ): readonly Frame[] {
+    const { tenantId, env, bundleName, version, revisionHash, publicKey } = deployment;
+    const { key, ...to } = more;
+    const header = (what: string) => ({
+      audience: hostedAgentsOf(tenantId, env),
+      bundle: bundleName,
+      ...to,
+      ...(key === undefined ? {} : { idempotencyKey: `${key}:${what}` }),
+    });
+    const signature = encodeSignature(deployment.signature, 'base64');
+    return [
+      frame(
+        header('ruleset'),
+        make('ruleset_updated', {
+          name: bundleName,
+          version,
+          revision_hash: revisionHash,
+          env,
+          previous_version: null,
+          deployed_at: isoTime(deployment.createdAt),
+          signature,
+          public_key: publicKey,
+          key_id: sha256(Buffer.from(publicKey, 'hex')).slice(0, 16),
+        }),
+      ),
+      frame(
+        header('update'),
+        make('contract_update', {
+          bundle_name: bundleName,
+          version,
+          revision_hash: revisionHash,
+          signature,
+          public_key: publicKey,
+          yaml_bytes: Buffer.from(yaml.buffer, yaml.byteOffset, yaml.byteLength).toString('base64'),
+          env,
+          tenant_id: tenantId,
+          ...provenance(deployment, successions),
+        }),
+      ),
+    ];
+  }
+  const signed = ({ deployment }: Announcements['deploymentResigned']) => ({
+    key: `deployment:${deployment.id}:${deployment.signingKeyId}`,
+  });
+
+  const makers: FrameMakers = {
+    bundleDeployed: (announced) => updates(announced, signed(announced)),
+    deploymentResigned: (announced) => updates(announced, signed(announced)),
+    deploymentDue: ({ agentId, ...announced }) =>
+      updates(announced, agentId === null ? {} : { agent: agentId }),
+    agentReassigned: ({ tenantId, env, agentId, bundleName, source }) => [
+      frame(
+        { audience: hostedAgentsOf(tenantId, env), agent: agentId, assigned: bundleName },
+        make('assignment_changed', { agent_id: agentId, bundle_name: bundleName, source }),
+      ),
+    ],
+    approvalRequested: none,
+    approvalDecided: none,
+    approvalTimedOut: none,
+    bundleUndeployed: none,
+    agentsAssigned: none,
+    assignmentRuleChanged: none,
+    signingKeyRotated: none,
+    bundleUploaded: none,
+    contractCreated: none,
+    contractUpdated: none,
+    compositionChanged: none,
+    eventsAccepted: none,
+    apiKeyCreated: none,
+    apiKeyRevoked: none,
+  };
+  return { makers, resync: (audience) => ({ audience, type: gapType, json: Buffer.from('{}') }) };
+}
