@@ -5,6 +5,9 @@ import { consoleAgentFrames, type FrameTable } from '../frames.ts';
 
 const hex = (characters: number) => z.string().regex(new RegExp(`^[0-9a-f]{${characters}}$`));
 
+/** The event that carries a whole document. */
+export const documentEvent = 'contract_update';
+
 export const hostedAgentFrames = {
   ruleset_updated: {
     summary:

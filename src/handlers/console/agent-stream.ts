@@ -1,5 +1,6 @@
 // An agent's stream as its handlers see it: announced to its actors at the start, when they ask again, and at the end. Owns no socket.
 import { agentKey, environmentKey, type ResolvedAt } from '../../../actors/protocol.ts';
+import { documentEvent } from '../../api/hosted/frames.ts';
 import type { AdmittedStream } from '../../api/stream.ts';
 import type { SharedTexts } from '../../concurrency/shared-texts.ts';
 import type { Tags } from '../../domain/agent.ts';
@@ -87,7 +88,7 @@ export class AgentStream implements AdmittedStream {
 
   /** The document itself only to a hosted stream that follows one bundle: clients never compare its name with their own. */
   skips({ type }: FrameHeader, followed: string | null): boolean {
-    return this.#asked.hosted && type === 'contract_update' && followed === null;
+    return this.#asked.hosted && type === documentEvent && followed === null;
   }
 
   async catchUp(): Promise<readonly Announcement[]> {
