@@ -117,6 +117,14 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
     throw openingError(error, path);
   }
 
+  /** The first tenant makes the folder this hub's. */
+  async function marked(store: string, method: string, answered: Promise<unknown>): Promise<unknown> {
+    const answer = await answered;
+    const isFirst = store === 'tenants' && (method === 'bootstrap' || method === 'create');
+    if (isFirst && hubId && answer === 'created' && hubId.read() === null) await markFolder(hubId);
+    return answer;
+  }
+
   const channelOf = (store: StoreName, method: string): Channel =>
     (kinds[store] as { readonly [method: string]: string })[method] === 'write' ? writer : reader;
 
@@ -140,18 +148,15 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
       await disk.take(batch.bytes);
       return writer.call(store, method, [batch], batch.bytes, buffersOf(batch));
     }
-    if (store === 'tenants' && hubId && (method === 'bootstrap' || method === 'create')) {
-      const answer = await writer.call(store, method, args, weigh(args));
-      if (answer === 'created' && hubId.read() === null) await markFolder(hubId);
-      return answer;
-    }
-    return channelOf(store, method).call(store, method, args, weigh(args));
+    return marked(store, method, channelOf(store, method).call(store, method, args, weigh(args)));
   }
 
   let closing: Promise<void> | null = null;
   return {
     ...storeMethods(call),
-    noting: notingMethods((args) => writer.call('noting', 'write', args, weigh(args))),
+    noting: notingMethods((args) =>
+      marked(args[0], args[1], writer.call('noting', 'write', args, weigh(args))),
+    ),
     async ping() {
       const began = clock.monotonic();
       const both = Promise.all([writer, reader].map((c) => ask(c, 'ping')));

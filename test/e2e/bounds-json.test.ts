@@ -193,7 +193,7 @@ describe('queries', () => {
     'deployments?limit=201': 422,
     [`assignment-rules/resolve/a?env=${'e'.repeat(65)}`]: 422,
     [`events?${'a=1&'.repeat(65)}`]: 400,
-    'stats/overview?%': 200,
+    'stats/overview?%': 400,
   };
   it.each(Object.entries(bad))('%s → %i', async (path, status) => {
     const answer = await hub.call('GET', `/api/v1/${path}`, { cookie });
@@ -246,7 +246,9 @@ describe('WebSocket messages', () => {
       ['reeve.v1.json', text],
       ['reeve.v1.msgpack', packed],
     ] as const) {
-      const headers = { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': 'a' };
+      // An agent of its own: streams of one that loop are refused.
+      const agent = what.replaceAll(/[^a-z]/g, '-').slice(0, 40);
+      const headers = { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': agent };
       const socket = await SocketClient.open(hub.port, '/api/v1/stream?env=production', headers, protocol);
       socket.raw(message);
       expect((await socket.next('result')).data).toMatchObject({

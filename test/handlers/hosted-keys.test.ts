@@ -49,7 +49,8 @@ it('are listed here and on the console API, until either revokes them', async ()
   await t.call('revokeKey', { params: { key_id: id } }, user);
   await t.call('hostedRevokeKey', { params: { key_id: bound.id } }, operator);
   expect((await t.call('hostedListKeys', {}, operator)).body.keys).toEqual([]);
-  expect(t.controls.map(({ kind }) => kind)).toEqual(['key_revoked', 'key_revoked']);
+  const ended = t.controls.filter(({ kind }) => kind === 'key_revoked');
+  expect(ended).toHaveLength(2);
   await expect(t.call('hostedRevokeKey', { params: { key_id: id } }, operator)).rejects.toMatchObject({
     code: 'not_found',
   });

@@ -11,7 +11,10 @@ it.each(routes)('%s can be written as JSON Schema and has a handler unless it is
   for (const schema of [route.params, route.query, route.body]) {
     if (schema) expect(() => z.toJSONSchema(schema, { io: 'input' })).not.toThrow();
   }
-  if (route.reply) expect(z.toJSONSchema(route.reply, { io: 'output' })).toHaveProperty('type');
+  if (route.reply) {
+    const schema = z.toJSONSchema(route.reply, { io: 'output' });
+    expect('type' in schema || 'anyOf' in schema || 'oneOf' in schema).toBe(true);
+  }
   expect(name in handlers).toBe(route.media !== 'text/event-stream' || route.method !== 'GET');
 });
 
