@@ -1,14 +1,13 @@
 // The upgrade itself, without the hub: a pipeline that admits everything after a turn of the event loop, and sessions that speak at once.
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../adapters/node/clock.ts';
-import { startServer } from '../../../adapters/uws/server.ts';
 import { createBudgets } from '../../../src/http/budgets.ts';
 import { plain } from '../../../src/http/encode.ts';
 import type { Session } from '../../../src/http/live/session.ts';
 import type { Pipeline } from '../../../src/http/pipeline.ts';
 import { asKey } from '../../http/fixtures.ts';
 import { memoryLog } from '../../log.ts';
-import { RawSocket, serve } from './fixtures.ts';
+import { onNode, RawSocket, serve, start } from './fixtures.ts';
 import { WebSocketClient } from './websocket.ts';
 
 async function greeting(text: string) {
@@ -33,7 +32,7 @@ async function greeting(text: string) {
     },
   };
   const log = memoryLog();
-  const server = await startServer({ host: '127.0.0.1', port: 0, pipeline, clock: systemClock, log });
+  const server = await start({ host: '127.0.0.1', port: 0, pipeline, clock: systemClock, log });
   return { server, gone, [Symbol.asyncDispose]: async () => server.close() };
 }
 
@@ -47,7 +46,7 @@ describe('a WebSocket that is opened after a wait', () => {
       const socket = new WebSocketClient(hub.server.port);
       sockets.push(socket);
       expect(await socket.handshake('/api/v1/stream', {})).toMatch(
-        /^HTTP\/1.1 101 .*\r\nX-Request-Id: r1\r\n/,
+        /^HTTP\/1.1 101 [\s\S]*\r\nX-Request-Id: r1\r\n/,
       );
       expect(await socket.messages(1)).toEqual([Buffer.from('t'.repeat(64))]);
     }
@@ -59,6 +58,8 @@ describe('a WebSocket that is opened after a wait', () => {
     for (const { raw } of sockets) raw.destroy();
   });
 
+  // Node's own server answers the first and the third as the plain request that they then are.
+  const notUpgrades = ['Connection: close', 'no Connection'];
   it.each([
     ['Connection: close', { Connection: 'close' }],
     ['close beside upgrade', { Connection: 'close, Upgrade' }],
@@ -66,11 +67,13 @@ describe('a WebSocket that is opened after a wait', () => {
     ['another protocol', { Upgrade: 'h2c' }],
     ['a key that is no base64', { 'Sec-WebSocket-Key': '!!!!!!!!!!!!!!!!!!!!!!==' }],
     ['a body', { 'Content-Length': '5' }],
-  ])('is refused with %s', async (_, headers) => {
+  ])('is refused with %s', async (name, headers) => {
+    const status = onNode && notUpgrades.includes(name) ? 200 : 400;
     await using hub = await greeting('hello');
     const socket = new WebSocketClient(hub.server.port);
-    expect(await socket.handshake('/api/v1/stream', headers)).toMatch(/^HTTP\/1.1 400 /);
-    await socket.raw.untilClosed();
+    expect(await socket.handshake('/api/v1/stream', headers)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    await socket.raw.until(() => status === 200 || socket.raw.closed);
+    socket.raw.destroy();
   });
 
   it.each([
