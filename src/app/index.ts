@@ -85,10 +85,11 @@ export function createApp(ports: AppPorts): App {
   const compositions = createCompositions({ ...ports, assembler, releases, inspector });
   const runs = createRuns({ ...ports, fleet: createFleet(ports) });
   const rulesets = createRulesets({ ...ports, inspector, deployments });
+  const sampleRuns = createSampleRuns({ ...ports, rulesets });
   return {
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
-    statistics: createStatistics(ports),
+    statistics: createStatistics({ ...ports, sampleRuns }),
     accounts: createAccounts(ports),
     assignmentRules: createAssignmentRules(ports),
     logins: createLogins(ports),
@@ -108,7 +109,7 @@ export function createApp(ports: AppPorts): App {
     evidence: createEvidence({ ...ports, runs }),
     auditLog: createAuditLog(ports),
     rulesets,
-    sampleRuns: createSampleRuns({ ...ports, rulesets }),
+    sampleRuns,
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: providerOf(ports) }),
     toolSettings: createToolSettings(ports),

@@ -6,6 +6,7 @@ import type { Store } from '../ports/store.ts';
 import type { ContractUse } from '../ports/usage.ts';
 import { requireRole } from './access.ts';
 import type { AppPorts } from './ports.ts';
+import type { SampleRuns } from './sample-runs.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -18,6 +19,7 @@ const maxContracts = 1000;
 
 /** The figures of the last 24 hours. Agents are counted per tenant, the rest in the environments that are seen. */
 export interface Overview {
+  /** Without the sample run's. */
   readonly pendingApprovals: number;
   readonly totalAgents: number;
   /** Agents that sent an event within the hour. */
@@ -73,17 +75,20 @@ function summed(found: readonly ContractUse[], names: ReadonlyMap<string, string
   return [...uses.values()].sort((a, b) => b.calls - a.calls);
 }
 
-export const createStatistics = ({ store, clock }: Pick<AppPorts, 'store' | 'clock'>): Statistics => ({
+type Ports = Pick<AppPorts, 'store' | 'clock'> & { readonly sampleRuns: Pick<SampleRuns, 'pending'> };
+
+export const createStatistics = ({ store, clock, sampleRuns }: Ports): Statistics => ({
   async overview({ tenantId, env: own }, env) {
     const now = clock.now();
     const seen = own ?? env;
-    const [pendingApprovals, totalAgents, counts] = await Promise.all([
+    const [pending, ofSample, totalAgents, counts] = await Promise.all([
       store.approvals.countPending(tenantId, seen, now),
+      sampleRuns.pending(tenantId, seen),
       store.agents.count(tenantId),
       // To the minute: whole minutes are counted already.
       store.events.counts(tenantId, seen, floorMinute(now - dayMs), now - hourMs),
     ]);
-    return { pendingApprovals, totalAgents, ...counts };
+    return { pendingApprovals: Math.max(0, pending - ofSample), totalAgents, ...counts };
   },
 
   async contracts(principal, { env, since, until }) {
