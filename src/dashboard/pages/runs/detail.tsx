@@ -8,7 +8,7 @@ import { counted, duration, plainJson } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { Answer, Button, Data, Env, Failed, Name, Skeleton, Time, Verdict } from '../../ui/parts.tsx';
 import { Evidence } from './evidence.tsx';
-import type { Run } from './page.tsx';
+import type { Run } from './run.ts';
 import './runs.css';
 
 interface RunPlace {

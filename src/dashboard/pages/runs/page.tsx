@@ -1,6 +1,5 @@
 // Runs: what is an agent doing, and where does it stand? Sessions by their last activity, one of them in a panel as a timeline.
 import { type JSX, useMemo, useState } from 'react';
-import type { HostedReply } from '../../lib/hosted.ts';
 import { byOffset, useHostedAction, useHostedPages } from '../../lib/hosted-query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
@@ -19,10 +18,7 @@ import {
 } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { RunDetail } from './detail.tsx';
-
-export type Run = HostedReply<'hostedListRuns'>['runs'][number];
-
-export const runKey = (agent: string, session: string): string => JSON.stringify([agent, session]);
+import { type Run, runKey } from './run.ts';
 
 const stageOf = ({ workflow }: Run): string =>
   workflow === null ? '' : '_truncated' in workflow ? 'too long to list' : workflow.active_stage;
