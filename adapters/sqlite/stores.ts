@@ -182,6 +182,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     due: 'read',
     announced: 'write',
     unannounced: 'read',
+    remove: 'write',
     countPending: 'read',
   },
   agents: {

@@ -20,6 +20,7 @@ import { operator } from './operator.ts';
 import { operatorTokens } from './operator-tokens.ts';
 import { overview } from './overview.ts';
 import { rules } from './rules.ts';
+import { sampleRun } from './sample-run.ts';
 import { sessions } from './sessions.ts';
 import { settings } from './settings.ts';
 import { setup } from './setup.ts';
@@ -39,6 +40,7 @@ export const handlers: Handlers<typeof api> = {
   ...impact,
   ...evaluate,
   ...events,
+  ...sampleRun,
   ...approvals,
   ...sessions,
   ...agents,

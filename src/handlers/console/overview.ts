@@ -16,14 +16,15 @@ export const overview: Handlers<typeof overviewRoutes> = {
     const { tenantId } = caller;
     const env = envSeen(caller, query.env);
     const now = hub.clock.now();
-    const [pending, agents, counts] = await Promise.all([
+    const [pending, ofSample, agents, counts] = await Promise.all([
       hub.store.approvals.countPending(tenantId, env, now),
+      hub.app.sampleRuns.pending(tenantId, env),
       hub.store.agents.count(tenantId),
       // To the minute: whole minutes are counted already.
       hub.store.events.counts(tenantId, env, floorMinute(now - dayMs), now - hourMs),
     ]);
     return {
-      pending_approvals: pending,
+      pending_approvals: Math.max(0, pending - ofSample),
       active_agents: counts.activeAgents,
       total_agents: agents,
       events_24h: counts.events,
