@@ -13,12 +13,12 @@ import { HubError } from '../../domain/error.ts';
 import { dashboardsOf } from '../../domain/frame.ts';
 import { environments, isEnv } from '../../domain/ids.ts';
 import { limitNames } from '../../domain/limit-names.ts';
+import type { Hub } from '../common/hub.ts';
+import { readParsedBatch } from '../common/ingest.ts';
 import { AgentStream, type Node } from './agent-stream.ts';
 import { reportVersion } from './agents.ts';
 import { requestApproval } from './approvals.ts';
 import { acceptEvents, repairContext } from './events.ts';
-import type { Hub } from './hub.ts';
-import { readParsedBatch } from './ingest.ts';
 import { SentCopies } from './sent-copies.ts';
 import { Updates } from './updates.ts';
 
