@@ -145,8 +145,9 @@ export const verifyCommand: Command = {
     for (const file of positionals) {
       const bundle = file === '-' ? null : await readBundle(file);
       if (bundle !== null) {
-        const { wrong, summary } = checkBundle(bundle, keys);
-        process.stdout.write(`${file}: ${wrong ?? summary}\n`);
+        const { wrong, summary } = await checkBundle(bundle, keys);
+        const hint = keys.length > 0 ? '' : ': name the key with --key';
+        process.stdout.write(`${file}: ${wrong ?? `${summary}${hint}`}\n`);
         if (wrong !== null) return 1;
         continue;
       }
