@@ -93,7 +93,6 @@ export function createApp(ports: AppPorts): App {
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns }),
-    accounts: createAccounts(ports),
     approvals: createApprovals(ports),
     accounts,
     assignmentRules: createAssignmentRules(ports),
