@@ -14,6 +14,7 @@ import { type Contracts, createContracts } from './contracts.ts';
 import { type Coverage, createCoverage } from './coverage.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createEventExports, type EventExports } from './event-exports.ts';
+import { createEventTail, type EventTail } from './event-tail.ts';
 import { createEvidence, type EvidenceOfRuns } from './evidence.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { createHistories, type Histories } from './history.ts';
@@ -62,6 +63,7 @@ export interface App {
   readonly operatorTokens: OwnTokens;
   readonly inspector: Inspector;
   readonly eventExports: EventExports;
+  readonly eventTail: EventTail;
   readonly toolSettings: ToolSettings;
   readonly aiSettings: AiSettings;
   readonly assistant: Assistant;
@@ -92,6 +94,7 @@ export function createApp(ports: AppPorts): App {
     compositions,
     impacts: createImpacts({ ...ports, compositions }),
     eventExports: createEventExports(ports),
+    eventTail: createEventTail(ports),
     channels,
     chatDecisions: createChatDecisions({ ...ports, channels }),
     notifications: createNotifications({ ...ports, channels }),
