@@ -185,6 +185,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     due: 'read',
     announced: 'write',
     unannounced: 'read',
+    remove: 'write',
     countPending: 'read',
   },
   agents: {
@@ -247,6 +248,8 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     links: 'read',
     keepHead: 'write',
     signedHead: 'read',
+    start: 'read',
+    retain: 'write',
     recover: 'read',
   },
   jobs: {

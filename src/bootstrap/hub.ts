@@ -24,7 +24,7 @@ import type { Config } from '../config.ts';
 import { RuleSets } from '../domain/assignment.ts';
 import { isHosted } from '../domain/frame.ts';
 import { limitNames } from '../domain/limit-names.ts';
-import type { Hub, NodeHealth, SetupToken } from '../handlers/console/hub.ts';
+import type { Hub, NodeHealth, SetupToken } from '../handlers/common/hub.ts';
 import { handlers } from '../handlers/console/index.ts';
 import { streamHandlers } from '../handlers/console/streams.ts';
 import { eventStreams } from '../handlers/hosted/event-stream.ts';
@@ -253,6 +253,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     clock,
     log,
     signHeads: hub.app.auditLog.signHeads,
+    retainAudit: hub.app.auditLog.retain,
     largeArgsDays: config.quotas.largeArgsDays,
   });
 

@@ -262,7 +262,7 @@ export function recordingStreams() {
     async admitEvents() {
       throw new TypeError('no stream of events here');
     },
-    async admitDashboard(caller, id) {
+    async admitDashboard(caller, _query, id) {
       return admitted(
         { audience: dashboardsOf(caller.tenantId), agentId: null, bundleName: null, pinned: true },
         id,

@@ -8,9 +8,8 @@ import { policyVersionOf } from '../../domain/decision-event.ts';
 import type { StoredEvent } from '../../domain/event.ts';
 import { type Audience, eventsOf, type Frame, tenantOfEvents } from '../../domain/frame.ts';
 import { environments } from '../../domain/ids.ts';
-import type { Hub } from '../console/hub.ts';
+import type { Hub } from '../common/hub.ts';
 import { filterOf, renderEvent } from './events.ts';
-import { keyOf } from './principal.ts';
 
 /** A place among the events, as clients send it back. */
 const place = /^\d{1,16}$/;
@@ -49,7 +48,8 @@ export function eventStreams(
       const audience = eventsOf(tenantId);
       const filter = filterOf(query as Query<'hostedEventStream'>, caller);
       return {
-        caller: caller.kind === 'hostedKey' ? keyOf(caller) : caller,
+        caller:
+          caller.kind === 'hostedKey' ? { ...caller, kind: 'key', env: caller.env ?? 'production' } : caller,
         admitted: {
           audience,
           agentId: null,
