@@ -15,7 +15,9 @@ import { type Contracts, createContracts } from './contracts.ts';
 import { type Coverage, createCoverage } from './coverage.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createEventExports, type EventExports } from './event-exports.ts';
+import { createEventIntake, type EventIntake } from './event-intake.ts';
 import { createEventRemoval, type EventRemoval } from './event-removal.ts';
+import { createEventSearches, type EventSearches } from './event-search.ts';
 import { createEventTail, type EventTail } from './event-tail.ts';
 import { createEvidence, type EvidenceOfRuns } from './evidence.ts';
 import { createFleet, type Fleet } from './fleet.ts';
@@ -24,11 +26,13 @@ import { createIdentityProvider, type IdentityProvider } from './identity-provid
 import { createImpacts, type Impacts } from './impact.ts';
 import { createInspector, type Inspector } from './inspection.ts';
 import { createKeys, type Keys } from './keys.ts';
+import { createLastSeen } from './last-seen.ts';
 import { createLogins, type Logins } from './logins.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
 import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
+import { createRegistrations, type Registrations } from './registrations.ts';
 import { createReleases } from './releases.ts';
 import { createRollouts } from './rollouts.ts';
 import { createRulesets, type Rulesets } from './rulesets.ts';
@@ -61,6 +65,7 @@ export interface App {
   readonly impacts: Impacts;
   readonly notifications: Notifications;
   readonly people: People;
+  readonly registrations: Registrations;
   readonly runs: Runs;
   readonly evidence: EvidenceOfRuns;
   readonly sampleRuns: SampleRuns;
@@ -68,6 +73,8 @@ export interface App {
   readonly operatorTokens: OwnTokens;
   readonly inspector: Inspector;
   readonly eventExports: EventExports;
+  readonly eventIntake: EventIntake;
+  readonly eventSearches: EventSearches;
   readonly eventTail: EventTail;
   readonly toolSettings: ToolSettings;
   readonly aiSettings: AiSettings;
@@ -90,6 +97,7 @@ export function createApp(ports: AppPorts): App {
   const runs = createRuns({ ...ports, fleet: createFleet(ports) });
   const rulesets = createRulesets({ ...ports, inspector, deployments });
   const sampleRuns = createSampleRuns({ ...ports, rulesets });
+  const lastSeen = createLastSeen(ports);
   const accounts = createAccounts(ports);
   return {
     coverage: createCoverage({ ...ports, rulings }),
@@ -105,6 +113,9 @@ export function createApp(ports: AppPorts): App {
     compositions,
     impacts: createImpacts({ ...ports, compositions }),
     eventExports: createEventExports(ports),
+    registrations: createRegistrations({ ...ports, lastSeen }),
+    eventIntake: createEventIntake({ ...ports, lastSeen }),
+    eventSearches: createEventSearches(ports),
     eventTail: createEventTail(ports),
     channels,
     chatDecisions: createChatDecisions({ ...ports, channels }),
