@@ -23,6 +23,8 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Operation[] } = {
     'listBundles',
     'listBundleVersions',
     'currentBundle',
+    'bundleImpact',
+    'deploymentRollout',
     'listDeployments',
     'listAgents',
     'agentStatus',
