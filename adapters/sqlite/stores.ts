@@ -245,6 +245,8 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     links: 'read',
     keepHead: 'write',
     signedHead: 'read',
+    start: 'read',
+    retain: 'write',
     recover: 'read',
   },
   jobs: {

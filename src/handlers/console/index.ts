@@ -1,5 +1,6 @@
 // Every handler by operation name; a route of src/api/index.ts that lacks one does not compile. Stream routes are in streams.ts.
 import type { api } from '../../api/index.ts';
+import type { Handlers } from '../common/hub.ts';
 import { agents } from './agents.ts';
 import { ai } from './ai.ts';
 import { approvals } from './approvals.ts';
@@ -13,7 +14,6 @@ import { coverage } from './coverage.ts';
 import { evaluate } from './evaluate.ts';
 import { events } from './events.ts';
 import { health } from './health.ts';
-import type { Handlers } from './hub.ts';
 import { impact } from './impact.ts';
 import { keys } from './keys.ts';
 import { operator } from './operator.ts';
