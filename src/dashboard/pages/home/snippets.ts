@@ -17,9 +17,10 @@ const guard = await Guard.connect({
   bundleName: '${name}',
 });
 // The starter bundle denies this call: it is seen under Events.
-await guard
+const answer = await guard
   .run('read_file', { path: '.env' }, async () => 'never read')
-  .catch((error) => console.log(error.message));`,
+  .catch((error) => error.message);
+process.stdout.write(answer + '\\n');`,
   Python: (url, key) => `import urllib.request
 
 request = urllib.request.Request(
