@@ -182,6 +182,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     due: 'read',
     announced: 'write',
     unannounced: 'read',
+    remove: 'write',
     countPending: 'read',
   },
   agents: {
@@ -244,6 +245,8 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     links: 'read',
     keepHead: 'write',
     signedHead: 'read',
+    start: 'read',
+    retain: 'write',
     recover: 'read',
   },
   jobs: {

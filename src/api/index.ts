@@ -19,6 +19,7 @@ import { operatorTokenRoutes } from './operator-tokens.ts';
 import { overviewRoutes } from './overview.ts';
 import { routes } from './route.ts';
 import { ruleRoutes } from './rules.ts';
+import { sampleRunRoutes } from './sample-run.ts';
 import { sessionRoutes } from './sessions.ts';
 import { settingRoutes } from './settings.ts';
 import { setupRoutes } from './setup.ts';
@@ -39,6 +40,7 @@ export const api = routes({
   ...impactRoutes,
   ...evaluateRoutes,
   ...eventRoutes,
+  ...sampleRunRoutes,
   ...approvalRoutes,
   ...sessionRoutes,
   ...agentRoutes,

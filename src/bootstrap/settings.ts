@@ -92,6 +92,11 @@ export const settings: readonly Setting[] = [
     'An agent without a stream that was not heard of for so long is shown as stale',
   ),
   setting(
+    'AUDIT_RETENTION_DAYS',
+    '0',
+    'Days after which entries of the audit chain go, as far as a signed head covers them; 0 keeps all',
+  ),
+  setting(
     'MAX_AGENTS',
     '200000',
     'Agents of a tenant that are registered; those idle for 7 days without an assignment do not count',

@@ -52,8 +52,8 @@ export function createTracer(options: TraceOptions = {}): Tracer {
     return parts;
   };
   const copyOf = (selector: string, value: unknown, view: View): unknown => {
-    let known = copies.get(view);
-    if (!known) copies.set(view, (known = new Map()));
+    const known = copies.get(view) ?? new Map<string, unknown>();
+    copies.set(view, known);
     if (!known.has(selector)) known.set(selector, shown(selector, value, redaction));
     return known.get(selector);
   };
