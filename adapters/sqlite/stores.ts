@@ -84,6 +84,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   tenants: {
     anyUser: 'read',
     bootstrap: 'write',
+    provision: 'write',
     create: 'write',
     addUser: 'write',
     userByEmail: 'read',
