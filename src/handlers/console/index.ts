@@ -19,6 +19,7 @@ import { keys } from './keys.ts';
 import { operator } from './operator.ts';
 import { operatorTokens } from './operator-tokens.ts';
 import { overview } from './overview.ts';
+import { replay } from './replay.ts';
 import { rules } from './rules.ts';
 import { sessions } from './sessions.ts';
 import { settings } from './settings.ts';
@@ -37,6 +38,7 @@ export const handlers: Handlers<typeof api> = {
   ...compositions,
   ...bundles,
   ...impact,
+  ...replay,
   ...evaluate,
   ...events,
   ...approvals,
