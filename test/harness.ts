@@ -28,7 +28,7 @@ import { RuleSets } from '../src/domain/assignment.ts';
 import type { Control } from '../src/domain/frame.ts';
 import type { Env } from '../src/domain/ids.ts';
 import type { OperatorRole } from '../src/domain/principal.ts';
-import type { Hub, Settings } from '../src/handlers/console/hub.ts';
+import type { Hub, Settings } from '../src/handlers/common/hub.ts';
 import { handlers as consoleHandlers } from '../src/handlers/console/index.ts';
 import { hostedHandlers } from '../src/handlers/hosted/index.ts';
 import { encodeList } from '../src/http/list.ts';
@@ -66,7 +66,9 @@ export interface CallResult<N extends Operation> {
 }
 
 export interface TestHub {
-  readonly hub: Hub;
+  readonly hub: Hub & AppPorts;
+  /** The same hub where some of its parts behave otherwise. */
+  changed(parts: Partial<AppPorts>): Hub & AppPorts;
   readonly broadcast: Broadcast;
   readonly clock: ManualClock;
   /** Sign-in links that can be taken, by the hash of their token. */
@@ -270,15 +272,21 @@ export async function makeHub(
       }),
     },
   };
-  const app = createApp(appPorts);
-  workNotifications(jobs, app);
-  const hub: Hub = { ...appPorts, app, openApi: () => '{}' };
+  const changedHub = (parts: Partial<AppPorts>): Hub & AppPorts => ({
+    ...appPorts,
+    ...parts,
+    app: createApp({ ...appPorts, ...parts }),
+    openApi: () => '{}',
+  });
+  const hub = changedHub({});
+  workNotifications(jobs, hub.app);
   let told = 0;
   let tenants = 0;
 
   const made: TestHub = {
     loginLinks,
     hub,
+    changed: changedHub,
     broadcast,
     clock,
     frames,

@@ -306,6 +306,10 @@ export function mongoApprovals(
         .toArray();
       return rows.map(place);
     },
+    async remove(tenantId, id) {
+      await approvals.deleteOne(one(tenantId, id));
+      await args.deleteOne({ _id: id, tenantId });
+    },
     countPending: (tenantId, env, now) =>
       approvals.countDocuments({
         tenantId,

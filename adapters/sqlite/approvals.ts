@@ -159,6 +159,10 @@ export function approvalStore(db: Database, mayGrow: () => boolean): Sync<Approv
           [before, limit, skip],
         )
         .map(place),
+    remove(tenantId, id) {
+      db.run('DELETE FROM approvals WHERE tenant_id = ? AND id = ?', [tenantId, id]);
+      db.run('DELETE FROM approval_args WHERE tenant_id = ? AND id = ?', [tenantId, id]);
+    },
     countPending: (tenantId, env, now) =>
       Number(
         db.get(

@@ -184,6 +184,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     due: 'read',
     announced: 'write',
     unannounced: 'read',
+    remove: 'write',
     countPending: 'read',
   },
   agents: {

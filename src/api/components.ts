@@ -34,6 +34,7 @@ import { contractChange, oneSided } from './impact.ts';
 import { truncatedField } from './listed.ts';
 import { givenToken } from './operator-tokens.ts';
 import { rule } from './rules.ts';
+import { sampleRunRemoved, sampleRunReply } from './sample-run.ts';
 import * as sessions from './sessions.ts';
 import { toolArguments, toolSettings } from './settings.ts';
 import { keySuccession } from './signature.ts';
@@ -97,6 +98,8 @@ export const components: { readonly [name: string]: z.ZodType } = {
   AgentTags: tagMap,
   AssignmentRule: rule,
   AssignmentSource: assignmentSource,
+  SampleRun: sampleRunReply,
+  SampleRunRemoved: sampleRunRemoved,
   OperatorTokenGiven: givenToken,
   ToolArguments: toolArguments,
   ToolSettings: toolSettings,

@@ -20,6 +20,7 @@ import { overviewRoutes } from './overview.ts';
 import { replayRoutes } from './replay.ts';
 import { routes } from './route.ts';
 import { ruleRoutes } from './rules.ts';
+import { sampleRunRoutes } from './sample-run.ts';
 import { sessionRoutes } from './sessions.ts';
 import { settingRoutes } from './settings.ts';
 import { setupRoutes } from './setup.ts';
@@ -41,6 +42,7 @@ export const api = routes({
   ...replayRoutes,
   ...evaluateRoutes,
   ...eventRoutes,
+  ...sampleRunRoutes,
   ...approvalRoutes,
   ...sessionRoutes,
   ...agentRoutes,

@@ -11,6 +11,8 @@ export interface StreamQuery {
   readonly policy_version?: string;
   /** JSON text of an object; anything else is ignored. */
   readonly tags?: string;
+  /** Of the dashboard stream: what it asks for beside the events of every dashboard. */
+  readonly include?: string;
   /** True when the client says which frame it had last. */
   readonly resumes?: boolean;
 }
@@ -56,7 +58,12 @@ export interface StreamHandlers {
     query: StreamQuery,
     connectionId: string,
   ): Promise<{ readonly admitted: AdmittedStream; readonly caller: Extract<Caller, { kind: 'key' }> }>;
-  admitDashboard(caller: Extract<Caller, { kind: 'user' }>, connectionId: string): Promise<AdmittedStream>;
+  /** @throws HubError validation_failed */
+  admitDashboard(
+    caller: Extract<Caller, { kind: 'user' }>,
+    query: StreamQuery,
+    connectionId: string,
+  ): Promise<AdmittedStream>;
   /** The result to send back with `ref`. @throws HubError as the HTTP route of the same purpose */
   message(caller: Extract<Caller, { kind: 'key' }>, message: AgentMessage): Promise<unknown>;
 }

@@ -5,6 +5,7 @@ import { HubError, notFound } from '../domain/error.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import { systemPrincipal } from '../domain/principal.ts';
 import type { SigningKey, Tenant, User } from '../domain/tenant.ts';
+import type { Workspace } from '../ports/workspaces.ts';
 import { noted } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 import { enforceLimit } from './rate-limit.ts';
@@ -26,6 +27,8 @@ export interface SetUp extends Credentials {
 }
 
 export interface Accounts {
+  /** Whether anybody can sign in. Once true it stays true, and the store is not asked again. */
+  isSetUp(): Promise<boolean>;
   /**
    * Makes the first tenant and its admin. Of many calls at once one succeeds.
    * @throws HubError conflict (set up already), forbidden (the set-up token is missing or wrong), rate_limited
@@ -40,6 +43,11 @@ export interface Accounts {
   ): Promise<{ readonly userId: string; readonly tenantId: string }>;
   /** @throws HubError conflict (the e-mail is taken), not_found (no such tenant) */
   createUser(tenantId: string, credentials: Credentials, isAdmin: boolean): Promise<string>;
+  /**
+   * Says which tenant a workspace of an identity provider is. Safe to repeat.
+   * @throws HubError not_found (no such tenant), conflict (the workspace is another tenant)
+   */
+  linkWorkspace(workspace: Workspace, tenantId: string): Promise<void>;
   /** Gives every tenant without an active signing key one; returns how many. Safe to repeat. */
   ensureSigningKeys(): Promise<number>;
 }
@@ -58,6 +66,8 @@ export function createAccounts(ports: Ports): Accounts {
     maxWaiting: 1_000,
     refusal: () => new HubError('overloaded', 'Too many set-ups at once.', { retryAfter: 1 }),
   });
+
+  let complete = false;
 
   /** A fresh active key; its seed is sealed. */
   function newSigningKey(tenantId: string): SigningKey {
@@ -132,6 +142,11 @@ export function createAccounts(ports: Ports): Accounts {
   }
 
   return {
+    async isSetUp() {
+      complete ||= await tenants.anyUser();
+      return complete;
+    },
+
     async setUp(request) {
       if (await tenants.anyUser()) throw alreadySetUp();
       await checkToken(request);
@@ -162,6 +177,13 @@ export function createAccounts(ports: Ports): Accounts {
       if (outcome === 'no_tenant') throw notFound('Tenant not found.');
       if (outcome === 'email_taken') throw emailTaken();
       return user.id;
+    },
+
+    async linkWorkspace(workspace, tenantId) {
+      if (!(await tenants.tenantIds()).includes(tenantId)) throw notFound('Tenant not found.');
+      if ((await store.workspaces.link(workspace, tenantId)) === 'taken') {
+        throw new HubError('conflict', 'This workspace is another tenant already.');
+      }
     },
 
     async ensureSigningKeys() {

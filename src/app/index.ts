@@ -14,6 +14,7 @@ import { type Contracts, createContracts } from './contracts.ts';
 import { type Coverage, createCoverage } from './coverage.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createEventExports, type EventExports } from './event-exports.ts';
+import { createEventRemoval, type EventRemoval } from './event-removal.ts';
 import { createEvidence, type EvidenceOfRuns } from './evidence.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { createHistories, type Histories } from './history.ts';
@@ -33,6 +34,8 @@ import { createRulesets, type Rulesets } from './rulesets.ts';
 import { createRulings } from './rulings.ts';
 import { createRuns, type Runs } from './runs.ts';
 import { createSampleRuns, type SampleRuns } from './sample-runs.ts';
+import { createSessionValues, type SessionValues } from './session-values.ts';
+import { createSigningKeys, type SigningKeys } from './signing-keys.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
 import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
@@ -66,6 +69,9 @@ export interface App {
   readonly eventExports: EventExports;
   readonly toolSettings: ToolSettings;
   readonly aiSettings: AiSettings;
+  readonly sessionValues: SessionValues;
+  readonly signingKeys: SigningKeys;
+  readonly eventRemoval: EventRemoval;
   readonly assistant: Assistant;
 }
 
@@ -81,10 +87,11 @@ export function createApp(ports: AppPorts): App {
   const compositions = createCompositions({ ...ports, assembler, releases, inspector });
   const runs = createRuns({ ...ports, fleet: createFleet(ports) });
   const rulesets = createRulesets({ ...ports, inspector, deployments });
+  const sampleRuns = createSampleRuns({ ...ports, rulesets });
   return {
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
-    statistics: createStatistics(ports),
+    statistics: createStatistics({ ...ports, sampleRuns }),
     accounts: createAccounts(ports),
     assignmentRules: createAssignmentRules(ports),
     logins: createLogins(ports),
@@ -105,11 +112,14 @@ export function createApp(ports: AppPorts): App {
     evidence: createEvidence({ ...ports, runs }),
     auditLog: createAuditLog(ports),
     rulesets,
-    sampleRuns: createSampleRuns({ ...ports, rulesets }),
+    sampleRuns,
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: providerOf(ports) }),
     toolSettings: createToolSettings(ports),
     aiSettings: createAiSettings({ ...ports, access }),
+    sessionValues: createSessionValues(ports),
+    signingKeys: createSigningKeys(ports),
+    eventRemoval: createEventRemoval(ports),
     assistant: createAssistant({ ...ports, access, inspector }),
   };
 }

@@ -4,10 +4,13 @@ import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Approval } from '../domain/approval.ts';
 import { contentId } from '../domain/decision-event.ts';
 import type { EventInput } from '../domain/event.ts';
+import type { Env } from '../domain/ids.ts';
+import { limitNames } from '../domain/limit-names.ts';
 import { type Principal, systemPrincipal } from '../domain/principal.ts';
 import { type SampleCall, sample, sampleCalls, sampleRuleset, sampleWorkflow } from '../domain/sample-run.ts';
 import type { Evaluation } from '../ports/evaluator.ts';
 import type { AppPorts } from './ports.ts';
+import { enforceLimit } from './rate-limit.ts';
 import type { Rulesets } from './rulesets.ts';
 
 export interface SampleRun {
@@ -19,16 +22,22 @@ export interface SampleRun {
 }
 
 export interface SampleRuns {
-  /** `created`: it was not there. Safe to repeat, also at once. @throws HubError unavailable (signing_unavailable) and others */
+  /** `created`: it was not there. Safe to repeat, also at once. @throws HubError unavailable (signing_unavailable), rate_limited and others */
   ensure(principal: Principal): Promise<SampleRun & { readonly created: boolean }>;
-  /** Removes its events and the run; its ruleset stays. Safe to repeat. */
+  /** Removes its run, events and approval; its ruleset stays. Safe to repeat. @throws HubError rate_limited */
   remove(principal: Principal): Promise<void>;
+  /** Its approvals that wait: what a count of the workspace's pending approvals leaves out. 0 or 1. */
+  pending(tenantId: string, env: Env | null): Promise<number>;
 }
 
 const minuteMs = 60_000;
 const maxUnderWay = 1_000;
+/** Of a workspace. */
+const perMinute = 10;
+/** Milliseconds after it was made in which asking for it again is not counted: many asked at once, and some come a little later. */
+const burstMs = 5_000;
 
-type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'clock' | 'secrets' | 'settings'> & {
+type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'clock' | 'secrets' | 'settings' | 'limits'> & {
   readonly rulesets: Rulesets;
 };
 
@@ -38,11 +47,13 @@ export function createSampleRuns({
   clock,
   secrets,
   settings,
+  limits,
   rulesets,
 }: Ports): SampleRuns {
   const idOf = (tenantId: string, what: string): string =>
     contentId(secrets.sha256(JSON.stringify([tenantId, 'sample-run', what])));
   const underWay = new BoundedMap<Promise<unknown>>(maxUnderWay);
+  const madeLately = new BoundedMap<true>(maxUnderWay);
   const { agentId, sessionId, env } = sample;
 
   const runOf = (tenantId: string): SampleRun => ({
@@ -127,22 +138,33 @@ export function createSampleRuns({
     await store.events.ingest({ tenantId, env, receivedAt: now, events, sample: true });
   }
 
+  const count = (tenantId: string): Promise<void> =>
+    enforceLimit(limits, { name: limitNames.sampleRuns(tenantId), max: perMinute, windowMs: minuteMs });
+
+  /** True when it was not there. What a process that died left of a removal is cleared away first. */
+  async function makeUnlessThere(tenantId: string): Promise<boolean> {
+    if (!madeLately.get(tenantId, clock.monotonic())) await count(tenantId);
+    const [found, approval] = await Promise.all([
+      store.runs.get(tenantId, { agentId, sessionId }, clock.now()),
+      store.approvals.get(tenantId, runOf(tenantId).approvalId),
+    ]);
+    if (found?.facts && approval) return false;
+    if (found?.facts) await store.events.removeSample(tenantId);
+    await make(tenantId);
+    madeLately.set(tenantId, true, clock.monotonic() + burstMs);
+    return true;
+  }
+
   return {
     async ensure({ tenantId }) {
       const run = runOf(tenantId);
-      const now = clock.monotonic();
-      const same = underWay.get(tenantId, now);
+      const same = underWay.get(tenantId, clock.monotonic());
       if (same) {
         await same;
         return { ...run, created: false };
       }
       // Registered before anything is awaited, so that of any number of calls one makes it.
-      const making = (async () => {
-        const found = await store.runs.get(tenantId, { agentId, sessionId }, clock.now());
-        if (found?.facts) return false;
-        await make(tenantId);
-        return true;
-      })();
+      const making = makeUnlessThere(tenantId);
       underWay.set(tenantId, making, Number.POSITIVE_INFINITY);
       try {
         return { ...run, created: await making };
@@ -151,7 +173,19 @@ export function createSampleRuns({
       }
     },
 
-    remove: ({ tenantId }) => store.events.removeSample(tenantId),
+    async remove({ tenantId }) {
+      await count(tenantId);
+      await underWay.get(tenantId, clock.monotonic())?.catch(() => undefined);
+      // The approval goes last: as long as it is there, the run can be made again as it was.
+      await store.events.removeSample(tenantId);
+      await store.approvals.remove(tenantId, runOf(tenantId).approvalId);
+    },
+
+    async pending(tenantId, seen) {
+      if (seen !== null && seen !== env) return 0;
+      const approval = await store.approvals.get(tenantId, runOf(tenantId).approvalId);
+      return approval?.status === 'pending' && approval.deadline > clock.now() ? 1 : 0;
+    },
   };
 }
 

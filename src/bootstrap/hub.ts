@@ -24,7 +24,7 @@ import { enforceLimit } from '../app/rate-limit.ts';
 import type { Config } from '../config.ts';
 import { RuleSets } from '../domain/assignment.ts';
 import { limitNames } from '../domain/limit-names.ts';
-import type { Hub, NodeHealth, SetupToken } from '../handlers/console/hub.ts';
+import type { Hub, NodeHealth, SetupToken } from '../handlers/common/hub.ts';
 import { handlers } from '../handlers/console/index.ts';
 import { streamHandlers } from '../handlers/console/streams.ts';
 import { hostedHandlers } from '../handlers/hosted/index.ts';

@@ -30,6 +30,8 @@ export interface FrameHeader {
   readonly bundle?: string;
   /** With `agent`: the bundle that its streams follow from here on, those aside that asked for one by name. Null: all bundles. */
   readonly assigned?: string | null;
+  /** Only streams that asked for the fleet's numbers get it; newer numbers of the same environment replace undelivered ones. */
+  readonly fleet?: Env;
   /** Names what is announced: of frames with one key an audience gets the first, and no other within the hour. Not sent to clients. */
   readonly idempotencyKey?: string;
 }

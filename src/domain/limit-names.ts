@@ -58,6 +58,7 @@ export const limitNames = {
   loginOfDevice: (deviceId: string) => `login-device:${deviceId}`,
   /** Wrong old passwords where a user changes the password. */
   passwordOfUser: (userId: string) => `password-user:${userId}`,
+  sampleRuns: (tenantId: string) => `sample-runs:${tenantId}`,
   aiTests: (tenantId: string) => `ai-tests:${tenantId}`,
   aiQuestions: (userId: string) => `ai-questions:${userId}`,
   replays: (tenantId: string) => `replays:${tenantId}`,

@@ -256,7 +256,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
     async handle(raw) {
       const started = clock.monotonic();
-      const id = secrets.uuid().replaceAll('-', '').slice(0, 12);
+      // The last group of a UUID: twelve random digits.
+      const id = secrets.uuid().slice(24);
       const network = networkFrom(raw);
       const seen: Seen = { route: 'unmatched', caller: { kind: 'none' } };
       let response: RawResponse;

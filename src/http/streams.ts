@@ -25,12 +25,13 @@ export async function openStream(
 ): Promise<Session> {
   const { live, streams, secrets } = ports;
   const protocol = raw.upgrade ? chooseProtocol(raw.headers.get('sec-websocket-protocol')) : null;
-  const { last_event_id, env, bundle_name, policy_version, tags } = readQuery(raw.query);
+  const { last_event_id, env, bundle_name, policy_version, tags, include } = readQuery(raw.query);
   const query: StreamQuery = {
     ...(env === undefined ? {} : { env }),
     ...(bundle_name === undefined ? {} : { bundle_name }),
     ...(policy_version === undefined ? {} : { policy_version }),
     ...(tags === undefined ? {} : { tags }),
+    ...(include === undefined ? {} : { include }),
   };
   const connectionId = secrets.token(12);
   const lastEventId = raw.headers.get('last-event-id') ?? last_event_id ?? '';
@@ -54,7 +55,7 @@ export async function openStream(
   const admitted =
     caller.kind === 'key'
       ? await streams.admitAgent(caller, asked, connectionId)
-      : await streams.admitDashboard(caller, connectionId);
+      : await streams.admitDashboard(caller, asked, connectionId);
   return live.open({ ...opening, admitted, caller });
 }
 

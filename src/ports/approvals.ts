@@ -85,6 +85,8 @@ export interface ApprovalStore {
   announced(tenantId: string, status: ApprovalStatus, ids: readonly string[]): Promise<void>;
   /** Those whose mark was left before `before`, over all tenants; oldest first, without the first `skip` of them (0 by default). */
   unannounced(before: number, limit: number, skip?: number): Promise<readonly ApprovalPlace[]>;
+  /** Removes an approval, whatever its status: one that nobody asked for, as the sample run's. Safe to repeat. */
+  remove(tenantId: string, id: string): Promise<void>;
   /** How many are pending and not yet due. */
   countPending(tenantId: string, env: Env | null, now: number): Promise<number>;
 }

@@ -37,6 +37,19 @@ export function approvalsContract(name: string, open: Open): void {
       ]);
     });
 
+    it('removes one, with its arguments, and the same id may be asked for again', async () => {
+      const { approvals } = shared.get();
+      const [approval, other] = [anApproval(), anApproval()];
+      for (const one of [approval, other]) await approvals.insert(one);
+      await approvals.remove(uuid(), approval.id);
+      expect(await approvals.get(approval.tenantId, approval.id)).toEqual(approval);
+      for (let i = 0; i < 2; i++) await approvals.remove(approval.tenantId, approval.id);
+      expect(await approvals.get(approval.tenantId, approval.id)).toBeNull();
+      expect(await approvals.getWhole(approval.tenantId, approval.id)).toBeNull();
+      expect(await approvals.get(other.tenantId, other.id)).toEqual(other);
+      expect(await approvals.insert({ ...approval, message: 'anew' })).toMatchObject({ message: 'anew' });
+    });
+
     it('hostile texts come back as they went in', async () => {
       const { approvals } = shared.get();
       const tenantId = uuid();

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type ErrorCode, HubError } from '../../src/domain/error.ts';
 import { limitNames } from '../../src/domain/limit-names.ts';
+import type { Hub } from '../../src/handlers/common/hub.ts';
 import { requestApproval } from '../../src/handlers/console/approvals.ts';
-import type { Hub } from '../../src/handlers/console/hub.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;

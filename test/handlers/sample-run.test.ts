@@ -1,6 +1,9 @@
 // The sample run: one for a workspace, judged for real, counted nowhere.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
+import { hostedApi } from '../../src/api/hosted/index.ts';
+import { api } from '../../src/api/index.ts';
+import type { RouteDeclaration } from '../../src/api/route.ts';
+import { makeHub, type Operation, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
 let user: UserCaller;
@@ -81,18 +84,116 @@ it('counts nowhere, tells nobody, and is deployed to development alone', async (
   expect((await t.call('hostedListAgents', {}, operator)).body.agents).toEqual([]);
 });
 
-it('is reused later, also when its approval is over, and can be removed', async () => {
+/** Lists that show it as what it is, and what its ruleset, stored and deployed to development, changes. Everything else stays as it was. */
+const shows: ReadonlySet<string> = new Set([
+  'searchEvents',
+  'exportEvents',
+  'listApprovals',
+  'listBundles',
+  'listDeployments',
+  'hostedSearchEvents',
+  'hostedListRuns',
+  'hostedListApprovals',
+  'hostedListRulesets',
+  'hostedListAudit',
+  'hostedExportAudit',
+  'hostedAuditHead',
+]);
+
+/** Every answer that is asked for without naming anything: figures, histograms, facets, coverage, the fleet. */
+async function answers(): Promise<Map<string, unknown>> {
+  const found = new Map<string, unknown>();
+  const routes = Object.entries({ ...api, ...hostedApi }) as [Operation, RouteDeclaration][];
+  for (const [name, { method, params, media, auth }] of routes) {
+    const caller = auth.includes('cookie') ? user : auth.includes('operatorJwt') ? operator : null;
+    if (method !== 'GET' || params || media === 'text/event-stream' || !caller || shows.has(name)) continue;
+    for (const query of [{}, { env: 'development' }, { agent_id: 'sample-agent' }]) {
+      const said = await t.call(name, { query }, caller).then(
+        ({ body }) => body,
+        (error: Error) => String(error),
+      );
+      found.set(`${name} ${JSON.stringify(query)}`, said);
+    }
+  }
+  return found;
+}
+
+it('changes no answer but those of the lists that show it', async () => {
+  const key = t.key(user, 'production', 'real');
+  const event = {
+    agent_id: 'real',
+    tool_name: 'read_file',
+    verdict: 'call_allowed',
+  };
+  await t.call(
+    'ingestEvents',
+    { body: { events: [{ ...event, call_id: 'c1', timestamp: new Date(t.clock.now()).toISOString() }] } },
+    key,
+  );
+  const before = await answers();
+  for (const one of [
+    'statsOverview',
+    'statsContracts',
+    'eventFacets',
+    'eventHistogram',
+    'fleetCoverage',
+    'agentStatus',
+    'hostedListAgents',
+  ]) {
+    expect(
+      [...before.keys()].filter((name) => name.startsWith(`${one} `)),
+      one,
+    ).toHaveLength(3);
+  }
+  expect(before.get('statsOverview {}')).toMatchObject({ events_24h: 1, pending_approvals: 0 });
+  await make();
+  const after = await answers();
+  for (const [name, body] of before) expect(after.get(name), name).toEqual(body);
+});
+
+it('is reused later, also when its approval is over, and goes with its approval', async () => {
   const first = (await make()).body;
   t.clock.advance(90_000_000);
   const again = await make();
   expect([again.status, again.body]).toEqual([200, first]);
+  const approvals = async () => (await t.call('hostedListApprovals', {}, operator)).body.approvals;
+  expect(await approvals()).toHaveLength(1);
   for (let i = 0; i < 2; i++) {
     expect((await t.call('hostedDeleteSampleRun', {}, operator)).body).toEqual({ deleted: true });
   }
-  expect(await eventsOf()).toEqual([]);
+  expect([await eventsOf(), await approvals()]).toEqual([[], []]);
+  expect((await t.call('hostedListRuns', {}, operator)).body.runs).toEqual([]);
   const made = await make();
   expect([made.status, made.body]).toEqual([201, first]);
   expect(await eventsOf()).toHaveLength(7);
+  expect(await approvals()).toMatchObject([{ id: first.approval_id, status: 'pending' }]);
+});
+
+it('is made anew when a removal ended half-way', async () => {
+  const { body } = await make();
+  await t.hub.store.approvals.remove(user.tenantId, body.approval_id);
+  t.clock.advance(60_000);
+  expect((await make()).status).toBe(201);
+  expect(await eventsOf()).toHaveLength(7);
+});
+
+it('is made and removed by signed-in people, too', async () => {
+  const made = await t.call('makeSampleRun', {}, user);
+  const again = await make();
+  expect([made.status, again.status, again.body]).toEqual([201, 200, made.body]);
+  expect((await t.call('deleteSampleRun', {}, user)).body).toEqual({ deleted: true });
+  expect(await eventsOf()).toEqual([]);
+});
+
+it('is asked for ten times a minute at most, both APIs together', async () => {
+  await make();
+  t.clock.advance(10_000);
+  for (let i = 0; i < 9; i++) expect((await make()).status).toBe(200);
+  await expect(make()).rejects.toMatchObject({ code: 'rate_limited' });
+  await expect(t.call('makeSampleRun', {}, user)).rejects.toMatchObject({ code: 'rate_limited' });
+  await expect(t.call('deleteSampleRun', {}, user)).rejects.toMatchObject({ code: 'rate_limited' });
+  t.clock.advance(60_000);
+  expect((await make()).status).toBe(200);
 });
 
 it('is of one workspace', async () => {

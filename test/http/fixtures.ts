@@ -259,7 +259,7 @@ export function recordingStreams() {
     async admitHosted() {
       throw new TypeError('no hosted stream here');
     },
-    async admitDashboard(caller, id) {
+    async admitDashboard(caller, _query, id) {
       return admitted(
         { audience: dashboardsOf(caller.tenantId), agentId: null, bundleName: null, pinned: true },
         id,

@@ -24,10 +24,10 @@ import { limitNames } from '../../domain/limit-names.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { actorName, type Principal } from '../../domain/principal.ts';
 import type { ApprovalFilter, ApprovalPageRequest } from '../../ports/approvals.ts';
-import { openCursor, sealCursor } from './cursor.ts';
-import type { Handlers, Hub } from './hub.ts';
+import { openCursor, sealCursor } from '../common/cursor.ts';
+import type { Handlers, Hub } from '../common/hub.ts';
+import { iso, isoOrNull } from '../common/render.ts';
 import { principalOf } from './principal.ts';
-import { iso, isoOrNull } from './render.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 type NewApproval = z.output<typeof approvalRoutes.createApproval.body>;

@@ -5,8 +5,8 @@ import type { ReplyBody } from '../../api/route.ts';
 import { headText, linkText, type SignedHead } from '../../domain/audit.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { AuditPlace } from '../../ports/audit.ts';
-import { openCursor, sealCursor } from '../console/cursor.ts';
-import type { Handlers } from '../console/hub.ts';
+import { openCursor, sealCursor } from '../common/cursor.ts';
+import type { Handlers } from '../common/hub.ts';
 import { principalOf } from './principal.ts';
 
 type Entry = ReplyBody<(typeof hostedAuditRoutes)['hostedListAudit']>['entries'][number];

@@ -21,15 +21,22 @@ import { type Env, environments, isEnv } from '../../domain/ids.ts';
 import { renderInstant } from '../../domain/instant.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { EventFilter } from '../../ports/events.ts';
-import { openCursor, sealCursor } from '../console/cursor.ts';
+import { openCursor, sealCursor } from '../common/cursor.ts';
+import type { Handlers } from '../common/hub.ts';
+import { type Batch, readBatch } from '../common/ingest.ts';
+import { iso } from '../common/render.ts';
 import { acceptEvents, repairContext } from '../console/events.ts';
-import type { Handlers } from '../console/hub.ts';
-import { type Batch, readBatch } from '../console/ingest.ts';
-import { iso } from '../console/render.ts';
 import { fitting } from './page.ts';
-import { type HostedCaller, keyOf } from './principal.ts';
+import type { HostedCaller } from './principal.ts';
 
 type HostedKey = Extract<Caller, { kind: 'hostedKey' }>;
+
+/** The key as the console API's handlers know keys. */
+const keyOf = (caller: HostedKey, env: Env): Extract<Caller, { kind: 'key' }> => ({
+  ...caller,
+  kind: 'key',
+  env,
+});
 
 /** Events read at once on the way to an offset. */
 const skippedAtOnce = 1000;

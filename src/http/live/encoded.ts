@@ -20,7 +20,8 @@ export class EncodedFrame {
 
   constructor(frame: Frame) {
     this.frame = frame;
-    this.key = frame.bundle === undefined ? null : `${frame.type} ${frame.bundle}`;
+    const newest = frame.bundle ?? frame.fleet;
+    this.key = newest === undefined ? null : `${frame.type} ${newest}`;
   }
 
   /** The data as a MessagePack map: only where a connection wants it is the JSON read. */

@@ -85,6 +85,7 @@ export function hostedFrames({ sha256 }: Pick<Secrets, 'sha256'>): ApiFrames {
     approvalDecided: none,
     approvalTimedOut: none,
     bundleUndeployed: none,
+    fleetChanged: none,
     agentsAssigned: none,
     assignmentRuleChanged: none,
     signingKeyRotated: none,

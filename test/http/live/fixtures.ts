@@ -153,7 +153,7 @@ export function hub() {
         };
     const admitted =
       caller.kind === 'user'
-        ? await handlers.admitDashboard(caller, id)
+        ? await handlers.admitDashboard(caller, {}, id)
         : await handlers.admitAgent(
             caller,
             { env: caller.env, ...(options.bundle === undefined ? {} : { bundle_name: options.bundle }) },

@@ -88,7 +88,42 @@ export function Start(): JSX.Element | null {
           {!done[2] && <DeployStarter />}
         </Step>
       </ol>
+      <Sample />
     </section>
+  );
+}
+
+/** Something to look at before the first agent comes. It is counted in no figure. */
+function Sample(): JSX.Element {
+  const changed = ['searchEvents', 'listApprovals', 'listBundles', 'listDeployments'] as const;
+  const make = useAction('makeSampleRun', [...changed]);
+  const remove = useAction('deleteSampleRun', [...changed]);
+  const error: ApiError | null = make.error ?? remove.error;
+  return (
+    <>
+      <p className="muted">
+        No agent yet? A sample run shows calls that were allowed, blocked and asked for. Its events are marked
+        and counted nowhere.
+      </p>
+      {error && <Failed error={error} />}
+      <div className="filter-bar">
+        <Button
+          busy={make.isPending}
+          onClick={() =>
+            make.mutate({}, { onSuccess: () => say('The sample run is under Events and Approvals.') })
+          }
+        >
+          Show a sample run
+        </Button>
+        <Button
+          kind="quiet"
+          busy={remove.isPending}
+          onClick={() => remove.mutate({}, { onSuccess: () => say('The sample run is gone.') })}
+        >
+          Remove it
+        </Button>
+      </div>
+    </>
   );
 }
 

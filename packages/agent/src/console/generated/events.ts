@@ -98,6 +98,18 @@ export interface RejectedEvent {
   readonly detail: string;
 }
 
+export interface SampleRun {
+  readonly agent_id: string;
+  readonly session_id: string;
+  readonly run_id: string;
+  readonly ruleset_name: string;
+  readonly approval_id: string;
+}
+
+export interface SampleRunRemoved {
+  readonly deleted: true;
+}
+
 export type SearchEventsReply = readonly ({
   readonly id: string;
   readonly call_id: string | null;
@@ -158,6 +170,16 @@ export interface EventsOperations {
     };
     readonly reply: EventHistogramReply;
   };
+  /** Make the sample run of the tenant: 201; 200 when it is there. It is counted in no statistic; 10 calls a minute. A signed-in user. */
+  readonly makeSampleRun: {
+    readonly input: { readonly [name: string]: never };
+    readonly reply: SampleRun;
+  };
+  /** Remove the sample run, its events and its approval, whether or not they are there; its ruleset stays. A signed-in user. */
+  readonly deleteSampleRun: {
+    readonly input: { readonly [name: string]: never };
+    readonly reply: SampleRunRemoved;
+  };
 }
 
 export const eventsRoutes = {
@@ -167,4 +189,6 @@ export const eventsRoutes = {
   eventFacets: { method: "GET", path: "/api/v1/events/facets" },
   exportEvents: { method: "GET", path: "/api/v1/events/export", media: "application/x-ndjson" },
   eventHistogram: { method: "GET", path: "/api/v1/events/histogram" },
+  makeSampleRun: { method: "POST", path: "/api/v1/sample-run" },
+  deleteSampleRun: { method: "DELETE", path: "/api/v1/sample-run" },
 } as const;
