@@ -74,7 +74,7 @@ export const replayFrame = {
   sessions: z.array(replayedSession),
 };
 
-const judgement = z.object({
+export const replayJudgement = z.object({
   decision: z.enum(['allow', 'deny', 'approve', 'would_deny']),
   contract_id: z.string().nullable(),
   message: z.string().nullable(),
@@ -103,8 +103,8 @@ export const consoleReplay = z.object({
     z.object({
       ...replayedCall,
       recorded_verdict: z.string(),
-      base: judgement,
-      candidate: judgement,
+      base: replayJudgement,
+      candidate: replayJudgement,
       change,
       uncertain: z.boolean(),
       uncertain_because: z.array(replayDoubt),

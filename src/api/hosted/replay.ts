@@ -17,14 +17,20 @@ const count = z.number().int();
 const maxVersion = 999_999_999;
 const [maxSessions, usualSessions] = [200, 20];
 
-const judgement = z.object({
+export const hostedReplayJudgement = z.object({
   decision: z.enum(['allow', 'block', 'ask', 'would_block']),
   rule_id: z.string().nullable(),
   message: z.string().nullable(),
   policy_error: z.boolean(),
 });
 
-const change = z.enum(['unchanged', 'newly_blocked', 'newly_asked', 'newly_allowed', 'newly_observed']);
+export const hostedReplayChange = z.enum([
+  'unchanged',
+  'newly_blocked',
+  'newly_asked',
+  'newly_allowed',
+  'newly_observed',
+]);
 
 export const hostedReplay = z.object({
   ...replayFrame,
@@ -45,9 +51,9 @@ export const hostedReplay = z.object({
     z.object({
       ...replayedCall,
       recorded_action: z.string(),
-      base: judgement,
-      candidate: judgement,
-      change,
+      base: hostedReplayJudgement,
+      candidate: hostedReplayJudgement,
+      change: hostedReplayChange,
       uncertain: z.boolean(),
       uncertain_because: z.array(replayDoubt),
     }),

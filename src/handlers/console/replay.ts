@@ -4,11 +4,10 @@ import type { consoleReplay, replayRoutes } from '../../api/replay.ts';
 import type { Replay, ReplayCandidate, ReplayRequest } from '../../app/replays.ts';
 import { consoleVerdict } from '../../domain/decision-event.ts';
 import type { ReplayChange } from '../../domain/replay.ts';
-import type { SeenCall } from '../../domain/replay-call.ts';
 import type { Judgement } from '../../domain/replay-judge.ts';
-import type { Handlers } from './hub.ts';
+import type { Handlers } from '../common/hub.ts';
+import { renderCall, renderFrame, renderSide } from '../common/replay.ts';
 import { principalOf } from './principal.ts';
-import { iso } from './render.ts';
 
 type Body = z.output<(typeof replayRoutes)['replayComposition']['body']>;
 
@@ -35,41 +34,6 @@ export const replay: Handlers<typeof replayRoutes> = {
   replayComposition: async ({ app }, { params, body }, caller) =>
     render(await app.replays.run(principalOf(caller), requestOf({ composition: params.name }, body))),
 };
-
-/** What both APIs say alike of a replay. */
-export const renderFrame = (found: Replay) => ({
-  name: found.name,
-  candidate: renderSide(found.candidate),
-  window: {
-    since: iso(found.window.since),
-    until: iso(found.window.until),
-    env: found.window.env,
-  },
-  calls_seen: found.callsSeen,
-  calls_in_window: found.callsInWindow,
-  truncated: found.truncated,
-  results_left_out: found.leftOut,
-  sessions: found.sessions.map(({ agentId, sessionId, calls, changed }) => ({
-    agent_id: agentId,
-    session_id: sessionId,
-    calls,
-    changed,
-  })),
-});
-
-export const renderSide = ({ version, revisionHash }: Replay['candidate']) => ({
-  version,
-  revision_hash: revisionHash,
-});
-
-export const renderCall = (call: SeenCall) => ({
-  event_id: call.eventId,
-  call_id: call.callId,
-  agent_id: call.agentId,
-  session_id: call.sessionId,
-  tool_name: call.tool,
-  timestamp: iso(call.timestamp),
-});
 
 const decisions = { allow: 'allow', block: 'deny', ask: 'approve', would_block: 'would_deny' } as const;
 

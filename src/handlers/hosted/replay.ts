@@ -4,8 +4,8 @@ import type { hostedReplay, hostedReplayRoutes } from '../../api/hosted/replay.t
 import type { Replay, ReplayCandidate, ReplayRequest } from '../../app/replays.ts';
 import { HubError } from '../../domain/error.ts';
 import type { Judgement } from '../../domain/replay-judge.ts';
-import type { Handlers } from '../console/hub.ts';
-import { renderCall, renderFrame, renderSide } from '../console/replay.ts';
+import type { Handlers } from '../common/hub.ts';
+import { renderCall, renderFrame, renderSide } from '../common/replay.ts';
 import { principalOf } from './principal.ts';
 
 type Query = z.output<(typeof hostedReplayRoutes)['hostedReplayVersions']['query']>;
