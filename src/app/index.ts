@@ -34,6 +34,7 @@ import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createRegistrations, type Registrations } from './registrations.ts';
 import { createReleases } from './releases.ts';
+import { createReplays, type Replays } from './replays.ts';
 import { createRollouts } from './rollouts.ts';
 import { createRulesets, type Rulesets } from './rulesets.ts';
 import { createRulings } from './rulings.ts';
@@ -66,6 +67,7 @@ export interface App {
   readonly notifications: Notifications;
   readonly people: People;
   readonly registrations: Registrations;
+  readonly replays: Replays;
   readonly runs: Runs;
   readonly evidence: EvidenceOfRuns;
   readonly sampleRuns: SampleRuns;
@@ -123,6 +125,7 @@ export function createApp(ports: AppPorts): App {
     contracts: createContracts({ ...ports, rollouts }),
     fleet: createFleet(ports),
     people: createPeople(ports),
+    replays: createReplays({ ...ports, compositions }),
     runs,
     evidence: createEvidence({ ...ports, runs }),
     auditLog: createAuditLog(ports),
