@@ -108,6 +108,9 @@ export async function callPage<N extends Operation>(
   }
 }
 
+/** Where an export that comes in parts goes on. */
+const fromLink = (link: string | null): string | null => /[?&]from_seq=(\d+)/.exec(link ?? '')?.[1] ?? null;
+
 /** What the hub answers: JSON as a value, anything else as text. @throws ApiError */
 export async function answerOf<R>(
   address: string,
@@ -128,7 +131,7 @@ export async function answerOf<R>(
   if (response.ok) {
     const json = /\/(?:[\w.]+\+)?json\b/.test(response.headers.get('content-type') ?? '');
     const reply = text === '' ? null : json ? JSON.parse(text) : text;
-    return { reply, next: response.headers.get('x-next-cursor') };
+    return { reply, next: response.headers.get('x-next-cursor') ?? fromLink(response.headers.get('link')) };
   }
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
   let problem: { readonly detail?: unknown; readonly code?: unknown } = {};

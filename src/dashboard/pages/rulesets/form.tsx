@@ -1,0 +1,103 @@
+// A ruleset as a document: checked while it is typed, saved as the next version, and deployed with it or not.
+import { type JSX, useEffect, useMemo, useState } from 'react';
+import { problemsOf } from '../../lib/engine.ts';
+import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
+import { useSignedIn } from '../../lib/me.ts';
+import { envs } from '../../lib/search.ts';
+import { counted } from '../../lib/text.ts';
+import { Editor } from '../../ui/editor.tsx';
+import { say } from '../../ui/overlay.tsx';
+import { Button, Failed, Field, Select } from '../../ui/parts.tsx';
+import { Problems } from '../contracts/form.tsx';
+import { starterBundle } from '../contracts/starters.ts';
+
+/** @param name the ruleset that gets a next version; absent: one is made */
+export function RulesetForm({
+  name,
+  onDone,
+}: {
+  readonly name?: string;
+  readonly onDone: (name: string) => void;
+}): JSX.Element {
+  const me = useSignedIn();
+  const before = useHosted(
+    'hostedGetRuleset',
+    { params: { name: name ?? '' } },
+    { enabled: name !== undefined },
+  );
+  const save = useHostedAction('hostedPutRuleset', [
+    'hostedListRulesets',
+    'hostedRulesetVersions',
+    'hostedGetRuleset',
+  ]);
+  const [called, setCalled] = useState(name ?? '');
+  const [text, setText] = useState(name === undefined ? starterBundle : '');
+  const [target, setTarget] = useState('');
+  const problems = useMemo(() => (text === '' ? [] : problemsOf(text)), [text]);
+  const stored = before.data?.yaml_content;
+  useEffect(() => {
+    if (stored !== undefined) setText((typed) => (typed === '' ? stored : typed));
+  }, [stored]);
+  const submit = (force: boolean): void =>
+    save.mutate(
+      {
+        params: { name: called.trim() },
+        query: {
+          ...(target === '' ? { deploy: 'false' } : { env: target }),
+          ...(force ? { force: true } : {}),
+        },
+        yaml: text,
+      },
+      {
+        onSuccess: (made) => {
+          const found =
+            made.warnings.length > 0 ? ` The linter found ${counted(made.warnings.length, 'thing')}.` : '';
+          say(
+            `${made.created ? `v${made.version} is saved` : `v${made.version} has these bytes already`}${target === '' ? '' : ` and runs in ${target}`}.${found}`,
+            'allow',
+          );
+          onDone(called.trim());
+        },
+      },
+    );
+  return (
+    <form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit(false);
+      }}
+    >
+      {name === undefined && (
+        <Field
+          label="Name"
+          required
+          maxLength={128}
+          value={called}
+          onValue={setCalled}
+          help="Letters, digits, dots, hyphens."
+        />
+      )}
+      {before.error && <Failed error={before.error} />}
+      <Editor label="Ruleset as YAML" value={text} onValue={setText} problems={problems} />
+      <Problems of={problems} />
+      <Select
+        label="Deploy to"
+        value={target}
+        options={[['', 'Nowhere: only save'], ...envs.map((env) => [env, env] as const)]}
+        onValue={setTarget}
+      />
+      {save.error && <Failed error={save.error} />}
+      <div className="decide-buttons">
+        <Button kind="primary" submit busy={save.isPending} disabled={text.trim() === ''}>
+          {target === '' ? 'Save ruleset' : `Save and deploy to ${target}`}
+        </Button>
+        {save.error?.status === 422 && me.is_admin && (
+          <Button kind="danger" busy={save.isPending} onClick={() => submit(true)}>
+            Save it all the same
+          </Button>
+        )}
+      </div>
+    </form>
+  );
+}
