@@ -9,7 +9,7 @@ import { Editor } from '../../ui/editor.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Failed, Field, Select } from '../../ui/parts.tsx';
 import { Problems } from '../contracts/form.tsx';
-import { starterBundle } from '../contracts/starters.ts';
+import { starterRuleset } from './starter.ts';
 
 /** @param name the ruleset that gets a next version; absent: one is made */
 export function RulesetForm({
@@ -31,7 +31,7 @@ export function RulesetForm({
     'hostedGetRuleset',
   ]);
   const [called, setCalled] = useState(name ?? '');
-  const [text, setText] = useState(name === undefined ? starterBundle : '');
+  const [text, setText] = useState(name === undefined ? starterRuleset : '');
   const [target, setTarget] = useState('');
   const problems = useMemo(() => (text === '' ? [] : problemsOf(text)), [text]);
   const stored = before.data?.yaml_content;
