@@ -1,13 +1,13 @@
 // A ruleset as a document: checked while it is typed, saved as the next version, and deployed with it or not.
 import { type JSX, useEffect, useMemo, useState } from 'react';
-import { problemsOf } from '../../lib/engine.ts';
+import { definitionOf, problemsOf } from '../../lib/engine.ts';
 import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { envs } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { say } from '../../ui/overlay.tsx';
-import { Button, Failed, Field, Select } from '../../ui/parts.tsx';
+import { Button, Failed, Select } from '../../ui/parts.tsx';
 import { Problems } from '../contracts/form.tsx';
 import { starterRuleset } from './starter.ts';
 
@@ -30,10 +30,11 @@ export function RulesetForm({
     'hostedRulesetVersions',
     'hostedGetRuleset',
   ]);
-  const [called, setCalled] = useState(name ?? '');
   const [text, setText] = useState(name === undefined ? starterRuleset : '');
   const [target, setTarget] = useState('');
   const problems = useMemo(() => (text === '' ? [] : problemsOf(text)), [text]);
+  // A document is sent to its own name.
+  const called = useMemo(() => nameIn(text), [text]);
   const stored = before.data?.yaml_content;
   useEffect(() => {
     if (stored !== undefined) setText((typed) => (typed === '' ? stored : typed));
@@ -41,7 +42,7 @@ export function RulesetForm({
   const submit = (force: boolean): void =>
     save.mutate(
       {
-        params: { name: called.trim() },
+        params: { name: called },
         query: {
           ...(target === '' ? { deploy: 'false' } : { env: target }),
           ...(force ? { force: true } : {}),
@@ -56,7 +57,7 @@ export function RulesetForm({
             `${made.created ? `v${made.version} is saved` : `v${made.version} has these bytes already`}${target === '' ? '' : ` and runs in ${target}`}.${found}`,
             'allow',
           );
-          onDone(called.trim());
+          onDone(called);
         },
       },
     );
@@ -68,19 +69,14 @@ export function RulesetForm({
         submit(false);
       }}
     >
-      {name === undefined && (
-        <Field
-          label="Name"
-          required
-          maxLength={128}
-          value={called}
-          onValue={setCalled}
-          help="Letters, digits, dots, hyphens."
-        />
-      )}
       {before.error && <Failed error={before.error} />}
       <Editor label="Ruleset as YAML" value={text} onValue={setText} problems={problems} />
       <Problems of={problems} />
+      {name !== undefined && called !== '' && called !== name && (
+        <p className="field-error">
+          metadata.name is now another one: this is saved as a ruleset of its own.
+        </p>
+      )}
       <Select
         label="Deploy to"
         value={target}
@@ -89,7 +85,7 @@ export function RulesetForm({
       />
       {save.error && <Failed error={save.error} />}
       <div className="decide-buttons">
-        <Button kind="primary" submit busy={save.isPending} disabled={text.trim() === ''}>
+        <Button kind="primary" submit busy={save.isPending} disabled={called === ''}>
           {target === '' ? 'Save ruleset' : `Save and deploy to ${target}`}
         </Button>
         {save.error?.status === 422 && me.is_admin && (
@@ -100,4 +96,11 @@ export function RulesetForm({
       </div>
     </form>
   );
+}
+
+/** What a document says that it is called; empty when it cannot be read yet. */
+function nameIn(text: string): string {
+  const metadata = definitionOf(text)?.metadata;
+  const name = (metadata as { readonly name?: unknown } | null | undefined)?.name;
+  return typeof name === 'string' ? name : '';
 }
