@@ -4,8 +4,9 @@ import type { Input } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { Dialog } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Empty, Env, Failed, Field, Name, Select } from '../../ui/parts.tsx';
+import { Answer, Button, Empty, Env, Failed, Field, Name, Select } from '../../ui/parts.tsx';
 import { Table } from '../../ui/table.tsx';
+import { Tester } from './tester.tsx';
 
 export function Rules(): JSX.Element {
   const env = useEnv();
@@ -15,7 +16,7 @@ export function Rules(): JSX.Element {
   const rows = (found.data ?? []).filter((rule) => !env || rule.env === env);
   return (
     <>
-      <Tester />
+      <Tester rules={found.data ?? []} />
       <div className="decide-buttons">
         <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
           New rule
@@ -96,58 +97,6 @@ export function Rules(): JSX.Element {
         onClose={() => setMaking(false)}
       />
     </>
-  );
-}
-
-function Tester(): JSX.Element {
-  const env = useEnv();
-  const [text, setText] = useState('');
-  const [asked, setAsked] = useState('');
-  const found = useCall(
-    'resolveRule',
-    { params: { agent_id: asked }, query: env ? { env } : {} },
-    { enabled: asked !== '' },
-  );
-  return (
-    <form
-      className="card"
-      onSubmit={(event) => {
-        event.preventDefault();
-        setAsked(text.trim());
-      }}
-    >
-      <div className="filter-bar">
-        <Field
-          label="Which bundle would this agent get?"
-          value={text}
-          maxLength={255}
-          onValue={setText}
-          placeholder="agent id"
-        />
-        <Button submit>Find out</Button>
-      </div>
-      {asked !== '' && (
-        <Answer of={found} rows={1}>
-          {({ bundle_name: bundle, source, rule_pattern: pattern }) => (
-            <p>
-              <Data text={asked} max={120} /> gets{' '}
-              {bundle === null ? (
-                'what its environment deploys: nothing assigns it.'
-              ) : (
-                <Data text={bundle} max={120} />
-              )}{' '}
-              {source === 'explicit' && 'because a person assigned it.'}
-              {source === 'rule' && (
-                <>
-                  by the rule <Data text={pattern ?? ''} max={120} />.
-                </>
-              )}
-              {source === 'agent_provided' && 'because it says so itself.'}
-            </p>
-          )}
-        </Answer>
-      )}
-    </form>
   );
 }
 
