@@ -15,6 +15,7 @@ import { type Coverage, createCoverage } from './coverage.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createEventExports, type EventExports } from './event-exports.ts';
 import { createEventRemoval, type EventRemoval } from './event-removal.ts';
+import { createEventTail, type EventTail } from './event-tail.ts';
 import { createEvidence, type EvidenceOfRuns } from './evidence.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { createHistories, type Histories } from './history.ts';
@@ -65,6 +66,7 @@ export interface App {
   readonly operatorTokens: OwnTokens;
   readonly inspector: Inspector;
   readonly eventExports: EventExports;
+  readonly eventTail: EventTail;
   readonly toolSettings: ToolSettings;
   readonly aiSettings: AiSettings;
   readonly sessionValues: SessionValues;
@@ -86,11 +88,12 @@ export function createApp(ports: AppPorts): App {
   const runs = createRuns({ ...ports, fleet: createFleet(ports) });
   const rulesets = createRulesets({ ...ports, inspector, deployments });
   const sampleRuns = createSampleRuns({ ...ports, rulesets });
+  const accounts = createAccounts(ports);
   return {
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns }),
-    accounts: createAccounts(ports),
+    accounts,
     assignmentRules: createAssignmentRules(ports),
     logins: createLogins(ports),
     deployments,
@@ -99,6 +102,7 @@ export function createApp(ports: AppPorts): App {
     compositions,
     impacts: createImpacts({ ...ports, compositions }),
     eventExports: createEventExports(ports),
+    eventTail: createEventTail(ports),
     channels,
     chatDecisions: createChatDecisions({ ...ports, channels }),
     notifications: createNotifications({ ...ports, channels }),
@@ -111,7 +115,7 @@ export function createApp(ports: AppPorts): App {
     rulesets,
     sampleRuns,
     keys: createKeys(ports),
-    operatorTokens: createOperatorTokens({ ...ports, provider: providerOf(ports) }),
+    operatorTokens: createOperatorTokens({ ...ports, provider: providerOf(ports, accounts) }),
     toolSettings: createToolSettings(ports),
     aiSettings: createAiSettings({ ...ports, access }),
     sessionValues: createSessionValues(ports),
@@ -121,11 +125,12 @@ export function createApp(ports: AppPorts): App {
   };
 }
 
-const providerOf = (ports: AppPorts): IdentityProvider | null =>
+const providerOf = (ports: AppPorts, accounts: Accounts): IdentityProvider | null =>
   ports.settings.oidc &&
   createIdentityProvider({
     ...ports,
     settings: ports.settings.oidc,
     outbound: ports.outboundToIssuer,
     workspaces: ports.store.workspaces,
+    provision: accounts.provision,
   });
