@@ -13,6 +13,7 @@ import {
   request,
 } from './approvals.ts';
 import { namedActor, undeployNote } from './deployment-notes.ts';
+import { FleetWatch, fleetTimer } from './fleet-watch.ts';
 import type { ActorPorts } from './ports.ts';
 import { agentKey, type EnvironmentMessages, readKey, streamLifeMs, tellTo } from './protocol.ts';
 import { maxAbsent, Roster } from './roster.ts';
@@ -27,6 +28,7 @@ interface State {
   readonly current: Map<string, Deployment>;
   readonly pending: Pending;
   readonly roster: Roster;
+  readonly fleet: FleetWatch;
   /** Bundles whose deployment was recent when this activation began, still to be announced again. */
   readonly toAnnounce: Set<string>;
   /** Agents still to be resolved again. */
@@ -153,6 +155,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       current: new Map(current.map((deployment) => [deployment.bundleName, deployment])),
       pending,
       roster,
+      fleet: new FleetWatch(context.now()),
       toAnnounce: new Set(recent),
       toResolve: new Set(),
       rulesChangedAt: 0,
@@ -162,22 +165,21 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
   onActivate: ({ tenantId, env }) => ({ control: [{ kind: 'roster_wanted', tenantId, env }] }),
 
   handlers: {
-    async deploy(
-      { tenantId, env, current },
-      { id, bundleName, version, deployedBy, forced = false, actor },
-      context,
-    ) {
+    async deploy(state, { id, bundleName, version, deployedBy, forced = false, actor }, context) {
+      const { tenantId, env, current } = state;
       const createdAt = context.now();
       const wanted = { id, tenantId, env, bundleName, version, deployedBy, createdAt, forced };
       const { deployment, yaml, repeated } = await signAndDeploy(context.ports, wanted, context.epoch, actor);
       // A late repeat of an older deployment must not look like a new one, nor bring back what was taken away since.
       if (repeated && (await isOver(context, deployment))) return { reply: deployment };
       if (!advance(current, deployment)) return { reply: deployment };
+      state.fleet.changed(state, context);
       const announced = await deployedBytes(context.ports, deployment, yaml);
       return { reply: deployment, announcements: [{ kind: 'bundleDeployed', ...announced }] };
     },
 
-    async undeploy({ tenantId, env, current }, { bundleName, undeployedBy, actor }, context) {
+    async undeploy(state, { bundleName, undeployedBy, actor }, context) {
+      const { tenantId, env, current } = state;
       const { store, secrets } = context.ports;
       const note = undeployNote(
         { tenantId, env, bundleName, at: context.now(), id: secrets.uuid() },
@@ -186,6 +188,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       const { deployments } = store.noting({ note, fromAnswer: { version: 'version' } });
       const ended = await deployments.undeploy(tenantId, env, bundleName, context.epoch);
       current.delete(bundleName);
+      state.fleet.changed(state, context);
       if (!ended) return { reply: null };
       return {
         reply: ended,
@@ -199,6 +202,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
         const current = await context.ports.store.deployments.current(tenantId, env);
         state.current.clear();
         for (const deployment of current) state.current.set(deployment.bundleName, deployment);
+        state.fleet.changed(state, context);
       }
       const left = [...state.current.keys()].filter((name) => body === null || name > body.after).sort();
       const names = left.slice(0, announceAtOnce);
@@ -231,6 +235,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       const bundleName = roster.join(notice);
       const at = Math.min(connectedAt, context.now());
       if (policyVersion) roster.reportVersion({ agentId, bundleName, policyVersion, at });
+      state.fleet.changed(state, context);
       const stale = !pinned && connectedAt <= state.rulesChangedAt + clockSlackMs;
       return {
         reply: { catchUp: missing(state, bundleName, policyVersion), bundleName },
@@ -238,8 +243,10 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       };
     },
 
-    async leave({ roster }, { agentId, connectionId }, context) {
+    async leave(state, { agentId, connectionId }, context) {
+      const { roster, fleet } = state;
       roster.leave(agentId, connectionId);
+      fleet.changed(state, context);
       if (roster.empty) context.clearTimer(timers.prune);
       return { reply: null };
     },
@@ -247,6 +254,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     async retarget(state, assignment, context) {
       const { agentId, bundleName } = assignment;
       const told = state.roster.retarget(assignment, context.now());
+      if (told) state.fleet.changed(state, context);
       const names = told && bundleName !== null ? [bundleName] : [];
       const announcements = await announcementsOf(state, names, context, (deployed) => ({
         kind: 'deploymentDue',
@@ -256,14 +264,19 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: null, announcements };
     },
 
-    async reportVersion({ roster }, report, context) {
-      roster.reportVersion({ ...report, at: Math.min(report.at, context.now()) });
+    async reportVersion(state, report, context) {
+      const changed = state.roster.reportVersion({ ...report, at: Math.min(report.at, context.now()) });
+      if (changed) state.fleet.changed(state, context);
       return { reply: null };
     },
 
-    async reportVersions({ roster }, { reports }, context) {
+    async reportVersions(state, { reports }, context) {
       const now = context.now();
-      for (const report of reports) roster.reportVersion({ ...report, at: Math.min(report.at, now) });
+      let changed = false;
+      for (const report of reports) {
+        changed = state.roster.reportVersion({ ...report, at: Math.min(report.at, now) }) || changed;
+      }
+      if (changed) state.fleet.changed(state, context);
       return { reply: null };
     },
 
@@ -284,6 +297,10 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: roster.rollout(request, ports.isGone) };
     },
 
+    async fleet({ roster, current }, _body, { ports }) {
+      return { reply: roster.numbers(current, ports.isGone) };
+    },
+
     async streamsByKey({ roster }, _body, { ports }) {
       return { reply: roster.streamsByKey(ports.isGone) };
     },
@@ -297,8 +314,10 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     if (isApprovalTimer(name)) return expireDue(state.pending, context);
     if (name === timers.announce) return announceRecent(state, context);
     if (name === timers.attest) return attest(state, context);
+    if (name === fleetTimer) return state.fleet.count(state, context);
     if (name === timers.resolve) return resolveSome(state, context);
     state.roster.prune(context.now() - streamLifeMs, context.ports.isGone);
+    state.fleet.changed(state, context);
     if (!state.roster.empty) context.setTimer(timers.prune, context.now() + pruneEveryMs);
     return {};
   },

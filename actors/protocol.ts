@@ -1,6 +1,6 @@
 // The messages of the three actor kinds: what handlers and edges may say to them. Bodies are plain JSON.
 
-import type { AssignmentRule, DriftStatus, Tags } from '../src/domain/agent.ts';
+import type { AssignmentRule, DriftStatus, FleetNumbers, Tags } from '../src/domain/agent.ts';
 import type { Approval, Decision } from '../src/domain/approval.ts';
 import type { Resolution } from '../src/domain/assignment.ts';
 import type { AuditActor, AuditNote } from '../src/domain/audit.ts';
@@ -214,6 +214,8 @@ export type EnvironmentMessages = {
   /** A page of one entry per open stream, by agent id then time of connection. */
   status: { body: StatusRequest; reply: StatusPage };
   rollout: { body: RolloutRequest; reply: Rollout };
+  /** How the connected agents stand. Looks at each of them once. */
+  fleet: { body: null; reply: FleetNumbers };
   /** Open streams by the API key that opened them. */
   streamsByKey: { body: null; reply: { readonly [keyId: string]: number } };
   /** How these agents stand, in their order; at most a few hundred. `bundleName` counts for one without a stream. */

@@ -2,7 +2,13 @@
 
 import { FirstOf } from '../src/concurrency/first-of.ts';
 import { SharedTexts } from '../src/concurrency/shared-texts.ts';
-import { type DriftStatus, driftOf, maxReportedBundles, type Reported } from '../src/domain/agent.ts';
+import {
+  type DriftStatus,
+  driftOf,
+  type FleetNumbers,
+  maxReportedBundles,
+  type Reported,
+} from '../src/domain/agent.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
 import type { Env } from '../src/domain/ids.ts';
 import type {
@@ -159,12 +165,12 @@ export class Roster {
     return follows && before?.bundleName !== bundleName;
   }
 
-  /** Records a version; one older than what is known changes nothing. */
-  reportVersion(report: Reported): void {
+  /** Records a version; one older than what is known changes nothing. True when it is another one, of an agent that is connected. */
+  reportVersion(report: Reported): boolean {
     const agent = this.#agent(report.agentId);
     const { bundleName, policyVersion, at } = report;
     const before = agent.versions.find((version) => version.bundleName === bundleName);
-    if (before && before.at > at) return;
+    if (before && before.at > at) return false;
     const version = { bundleName, policyVersion, at };
     if (before) agent.versions = agent.versions.map((one) => (one === before ? version : one));
     else agent.versions = agent.versions.concat(version);
@@ -172,6 +178,7 @@ export class Roster {
       const oldest = agent.versions.reduce((a, b) => (b.at < a.at ? b : a));
       agent.versions = agent.versions.filter((one) => one !== oldest);
     }
+    return agent.streams.length > 0 && before?.policyVersion !== policyVersion;
   }
 
   /** Connected agents with a stream that follows assignments. */
@@ -218,10 +225,7 @@ export class Roster {
   ): AgentState {
     const agent = this.#connected.get(agentId) ?? this.#absent.get(agentId);
     const streams = agent?.streams.filter(({ node }) => !isGone(node)) ?? [];
-    const last = streams.reduce<Stream | null>(
-      (newest, stream) => (newest === null || stream.connectedAt >= newest.connectedAt ? stream : newest),
-      null,
-    );
+    const last = newestOf(streams, isGone);
     const follows = last === null ? bundleName : last.bundleName;
     const policyVersion = newest(agent?.versions ?? [], follows);
     const status = statusOf(policyVersion, follows, deployed);
@@ -273,6 +277,23 @@ export class Roster {
       rest: found.slice(0, limit),
       more: found.length > limit,
     };
+  }
+
+  /** Connected agents, each by the status of its newest stream. */
+  numbers(deployed: Deployed, isGone: IsGone = () => false): FleetNumbers {
+    const counts = { connected: 0, current: 0, drift: 0, unknown: 0 };
+    for (const { streams, versions } of this.#connected.values()) {
+      const stream = newestOf(streams, isGone);
+      if (stream === null) continue;
+      counts.connected++;
+      counts[statusOf(newest(versions, stream.bundleName), stream.bundleName, deployed)]++;
+    }
+    return counts;
+  }
+
+  /** Agents with a stream, those of nodes that are gone included. */
+  get size(): number {
+    return this.#connected.size;
   }
 
   /** Open streams by the API key that opened them. */
@@ -330,6 +351,15 @@ const comparePlaces = (one: StatusPlace, other: StatusPlace): number =>
 const compareTexts = (one: string, other: string): number => (one === other ? 0 : one < other ? -1 : 1);
 
 const newAgent = (): Agent => ({ streams: [], versions: [], assigned: null });
+
+/** The stream that connected last. */
+function newestOf(streams: readonly Stream[], isGone: IsGone): Stream | null {
+  let found: Stream | null = null;
+  for (const stream of streams) {
+    if ((found === null || stream.connectedAt >= found.connectedAt) && !isGone(stream.node)) found = stream;
+  }
+  return found;
+}
 
 /**
  * The version that counts for a stream: the newest report for its bundle or for none in particular; without one, the newest of any

@@ -16,6 +16,8 @@ import { startHub } from './stream-hub.ts';
 /** Connections a second beside the bare loop's; bytes of resident memory per stream. */
 const goals = { ratio: 0.5, bytes: 10_240 };
 const retryMs = 500;
+/** How long a fresh server rests before its memory is read. */
+const idleMs = 10_000;
 const self = fileURLToPath(import.meta.url);
 
 interface Server {
@@ -127,6 +129,8 @@ async function round(role: string, clients: number, settle: number): Promise<Rou
   const child = start(role);
   const agents = start('client');
   const server = await answer<Server>(child);
+  // What making the first password took goes back to the machine some seconds later; read before, it would hide the streams' memory.
+  await pause(idleMs);
   const idle = rssOf(child.pid ?? 0);
   agents.send({ server, count: clients });
   const storm = await answer<Storm>(agents);

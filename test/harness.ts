@@ -12,6 +12,7 @@ import { createLocalLimits } from '../adapters/local/limits.ts';
 import { createMessengers } from '../adapters/messengers/messengers.ts';
 import { systemClock } from '../adapters/node/clock.ts';
 import { createEvaluator, type EvaluatorOptions } from '../adapters/node/evaluator/evaluator.ts';
+import { createReplayer } from '../adapters/node/evaluator/replayer.ts';
 import { createOutbound } from '../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../adapters/node/secrets.ts';
 import { openSqliteInline } from '../adapters/sqlite/index.ts';
@@ -27,7 +28,7 @@ import { RuleSets } from '../src/domain/assignment.ts';
 import type { Control } from '../src/domain/frame.ts';
 import type { Env } from '../src/domain/ids.ts';
 import type { OperatorRole } from '../src/domain/principal.ts';
-import type { Hub, Settings } from '../src/handlers/console/hub.ts';
+import type { Hub, Settings } from '../src/handlers/common/hub.ts';
 import { handlers as consoleHandlers } from '../src/handlers/console/index.ts';
 import { hostedHandlers } from '../src/handlers/hosted/index.ts';
 import { encodeList } from '../src/http/list.ts';
@@ -36,6 +37,7 @@ import { workNotifications } from '../src/jobs/notifications.ts';
 import type { Broadcast } from '../src/ports/broadcast.ts';
 import type { Evaluator } from '../src/ports/evaluator.ts';
 import type { LoginLink } from '../src/ports/login-links.ts';
+import type { Replayer } from '../src/ports/replayer.ts';
 import { ManualClock } from './clock.ts';
 import { compiled } from './compiled.ts';
 import { consoleAnnouncer, type ReadFrame, readFrame } from './frames.ts';
@@ -64,7 +66,9 @@ export interface CallResult<N extends Operation> {
 }
 
 export interface TestHub {
-  readonly hub: Hub;
+  readonly hub: Hub & AppPorts;
+  /** The same hub where some of its parts behave otherwise. */
+  changed(parts: Partial<AppPorts>): Hub & AppPorts;
   readonly broadcast: Broadcast;
   readonly clock: ManualClock;
   /** Sign-in links that can be taken, by the hash of their token. */
@@ -111,6 +115,7 @@ const settings: Settings = {
   ingestEventsPerMinute: 6_000_000,
   runStaleMs: 900_000,
   agentStaleMs: 900_000,
+  auditRetentionDays: 0,
   wire: {
     agentIdHeaders: ['x-service-agent-id'],
     sessionCookie: 'service_session',
@@ -139,10 +144,19 @@ export const makeEvaluator = (changed: Partial<EvaluatorOptions> = {}): Evaluato
     ...changed,
   });
 
-/** @param changed settings other than the defaults @param shared an evaluator that the hub uses and does not close */
+/** A replayer for several hubs, as makeEvaluator. */
+export const makeReplayer = (): Replayer =>
+  createReplayer({
+    clock: systemClock,
+    accepted: { apiVersions: settings.wire.apiVersions },
+    ...(evaluatorThread ? { entry: evaluatorThread } : {}),
+  });
+
+/** @param changed settings other than the defaults @param shared an evaluator that the hub uses and does not close @param replays likewise */
 export async function makeHub(
   changed: Partial<Settings> & { readonly newAgentsPerMinute?: number; readonly maxAgents?: number } = {},
   shared?: Evaluator,
+  replays?: Replayer,
 ): Promise<TestHub> {
   const clock = new ManualClock();
   const loginLinks = new Map<string, LoginLink>();
@@ -188,6 +202,7 @@ export async function makeHub(
     log: silentLog,
   });
   const evaluator = shared ?? makeEvaluator();
+  const replayer = replays ?? makeReplayer();
   // Other services are played on loopback; how long they take is real time.
   const outbound = createOutbound({ clock: systemClock, allowPrivate: true, allow: [] });
   const messengers = createMessengers({
@@ -205,6 +220,7 @@ export async function makeHub(
     announcer,
     broadcast,
     evaluator,
+    replayer,
     jobs,
     limits,
     requestLimits: limits,
@@ -257,15 +273,21 @@ export async function makeHub(
       }),
     },
   };
-  const app = createApp(appPorts);
-  workNotifications(jobs, app);
-  const hub: Hub = { ...appPorts, app, openApi: () => '{}' };
+  const changedHub = (parts: Partial<AppPorts>): Hub & AppPorts => ({
+    ...appPorts,
+    ...parts,
+    app: createApp({ ...appPorts, ...parts }),
+    openApi: () => '{}',
+  });
+  const hub = changedHub({});
+  workNotifications(jobs, hub.app);
   let told = 0;
   let tenants = 0;
 
   const made: TestHub = {
     loginLinks,
     hub,
+    changed: changedHub,
     broadcast,
     clock,
     frames,
@@ -315,6 +337,7 @@ export async function makeHub(
       subject: userId,
       display: email,
       role,
+      loginHash: null,
       expiresAt: Number.MAX_SAFE_INTEGER,
     }),
     key: ({ tenantId }, env = 'production', agentId = 'agent-1') => ({
@@ -336,6 +359,7 @@ export async function makeHub(
     },
     async close() {
       if (!shared) await evaluator.close();
+      if (!replays) await replayer.close();
       await actors.stop(0);
       await jobs.close();
       await broadcast.close();

@@ -9,6 +9,7 @@ import {
   sign as nodeSign,
   verify as nodeVerify,
   randomBytes,
+  randomFillSync,
   randomUUID,
   timingSafeEqual,
 } from 'node:crypto';
@@ -31,6 +32,26 @@ const publicKeyOf = (hex: string): KeyObject =>
     type: 'spki',
   });
 
+/**
+ * Draws from the system's generator in pieces of 4 KiB: a call of it costs as much as a stream's whole admission. Each byte is handed out once,
+ * in memory that is not shared, and is forgotten here.
+ */
+function randomPool(): (bytes: number) => Buffer {
+  const pool = Buffer.allocUnsafeSlow(4_096);
+  let used = pool.length;
+  return (bytes) => {
+    if (bytes > 64) return randomBytes(bytes);
+    if (used + bytes > pool.length) {
+      randomFillSync(pool);
+      used = 0;
+    }
+    const drawn = Buffer.from(pool.subarray(used, used + bytes));
+    pool.fill(0, used, used + bytes);
+    used += bytes;
+    return drawn;
+  };
+}
+
 const digest = (text: string | Uint8Array): Buffer => createHash('sha256').update(text).digest();
 
 /**
@@ -50,10 +71,11 @@ export function createSecrets(master: string | Uint8Array, passwords: PasswordOp
     return key;
   };
 
+  const random = randomPool();
   return {
     ...createPasswords(passwords),
     uuid: () => randomUUID(),
-    token: (bytes) => randomBytes(bytes).toString('base64url'),
+    token: (bytes) => random(bytes).toString('base64url'),
     sha256: (input) => digest(input).toString('hex'),
     hmac: (key, input) => createHmac('sha256', key).update(input).digest('hex'),
     equal: (a, b) => timingSafeEqual(digest(a), digest(b)),

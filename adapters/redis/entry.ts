@@ -1,8 +1,9 @@
 // What an entry of a log holds: a MessagePack array of a frame's type, its data as JSON text, its agent and its bundle, and behind these, where
-// it assigns one, the bundle assigned. The JSON goes in and comes out as bytes that nobody reads here. Earlier versions wrote and read the
+// it assigns one or is one of the fleet's, the bundle assigned (false: none) and the environment whose fleet it tells of. The JSON goes in and comes out as bytes that nobody reads here. Earlier versions wrote and read the
 // first four: nodes of both may run side by side, as long as nothing but the end of the array changes.
 import { Decoder, Encoder } from '@msgpack/msgpack';
 import type { Audience, Control, Frame } from '../../src/domain/frame.ts';
+import { isEnv } from '../../src/domain/ids.ts';
 
 const controlType = 'control';
 /** MessagePack's marks of an array of up to 15 items, and of a text whose length takes four bytes. */
@@ -12,15 +13,20 @@ const longText = 0xdb;
 /** One of each for all entries: making one costs more than what it does here. */
 const encoder = new Encoder();
 const decoder = new Decoder();
-const encode = (value: string | null): Uint8Array => encoder.encode(value);
+const encode = (value: string | null | false): Uint8Array => encoder.encode(value);
 
-type Written = Pick<Frame, 'type' | 'json' | 'agent' | 'bundle' | 'assigned'>;
+type Written = Pick<Frame, 'type' | 'json' | 'agent' | 'bundle' | 'assigned' | 'fleet'>;
 
-export function writeFrame({ type, json, agent, bundle, assigned }: Written): Buffer {
+export function writeFrame({ type, json, agent, bundle, assigned, fleet }: Written): Buffer {
   const length = Buffer.alloc(5);
   length[0] = longText;
   length.writeUInt32BE(json.length, 1);
-  const rest = assigned === undefined ? [] : [encode(assigned)];
+  const rest =
+    fleet !== undefined
+      ? [encode(assigned === undefined ? false : assigned), encode(fleet)]
+      : assigned === undefined
+        ? []
+        : [encode(assigned)];
   const items = [encode(type), encode(agent ?? null), encode(bundle ?? null)] as const;
   return Buffer.concat([
     Buffer.of(shortArray | (4 + rest.length)),
@@ -40,14 +46,15 @@ export const writeControl = (message: Control): Buffer =>
 export function readFrame(audience: Audience, entry: Buffer): Frame | null {
   try {
     const { type, json, rest } = split(entry);
-    const [agent, bundle, assigned] = rest;
+    const [agent, bundle, assigned, fleet] = rest;
     return {
       audience,
       type,
       json,
       ...(typeof agent === 'string' ? { agent } : {}),
       ...(typeof bundle === 'string' ? { bundle } : {}),
-      ...(rest.length > 2 ? { assigned: textOrNull(assigned) } : assignedBefore(type, json, agent)),
+      ...(rest.length > 2 ? assignedIn(assigned) : assignedBefore(type, json, agent)),
+      ...(isEnv(fleet) ? { fleet } : {}),
     };
   } catch {
     return null;
@@ -65,6 +72,9 @@ export function readControl(entry: Buffer): Control | null {
 }
 
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
+const assignedIn = (value: unknown): Pick<Frame, 'assigned'> =>
+  value === false ? {} : { assigned: textOrNull(value) };
 
 /** What a frame of an earlier version assigns is said in its data alone. */
 function assignedBefore(type: string, json: Buffer, agent: unknown): Pick<Frame, 'assigned'> {

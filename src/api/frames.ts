@@ -35,6 +35,7 @@ const event = <const K extends string, S extends z.ZodRawShape>(type: K, summary
 
 const hex = (characters: number) => z.string().regex(new RegExp(`^[0-9a-f]{${characters}}$`));
 const version = z.number().int().min(1);
+const agents = z.number().int().min(0);
 const decided = approvalStatus.extract(['approved', 'denied']);
 
 const contractUpdate = event(
@@ -161,6 +162,11 @@ export const consoleDashboardFrames = {
       /** Present when the bundle is taken away: agents keep what they have. */
       undeployed: z.literal(true).optional(),
     },
+  ),
+  fleet_changed: event(
+    'fleet_changed',
+    'Only with `include=fleet`: how many agents are connected to an environment, and how many of them run what is deployed, something else, or do not say. At connect for each environment, then when it changes, at most once a second each.',
+    { env, connected: agents, current: agents, drift: agents, unknown: agents },
   ),
   signing_key_rotated: event('signing_key_rotated', 'The signing key is replaced.', { public_key: hex(64) }),
   resync,

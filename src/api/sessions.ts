@@ -1,20 +1,18 @@
 // Routes of session values: a tenant's key-value store for agents.
 import { z } from 'zod';
 import { sessionKeyPattern } from '../domain/ids.ts';
+import { maxSessionValue } from '../domain/quota.ts';
 import { text } from './fields.ts';
 import { routes } from './route.ts';
 
 const key = z.string().min(1).max(256).regex(sessionKeyPattern);
 const params = z.object({ key });
 
-/** Bytes of a value as UTF-8. */
-export const maxValue = 1_048_576;
-
 export const sessionBatch = z.object({ keys: z.array(key).max(100) });
 export const sessionBatchReply = z.object({ values: z.record(z.string(), z.string().nullable()) });
 export const sessionReply = z.object({ value: z.string().nullable() });
-/** Bounded in bytes by the handler. */
-export const sessionWrite = z.object({ value: text(6 * maxValue) });
+/** Bounded in bytes by the use case. */
+export const sessionWrite = z.object({ value: text(6 * maxSessionValue) });
 export const sessionWritten = z.object({ value: z.string() });
 export const sessionIncrement = z.object({ amount: z.number().default(1) });
 export const sessionCount = z.object({ value: z.number() });
@@ -53,7 +51,7 @@ export const sessionRoutes = routes({
     params,
     body: sessionWrite,
     // JSON writes a byte with up to six: every value that may be stored can be sent.
-    bodyLimit: 6 * maxValue + 1024,
+    bodyLimit: 6 * maxSessionValue + 1024,
     status: 200,
     reply: sessionWritten,
     errors: ['payload_too_large', 'quota_exceeded', 'validation_failed', 'disk_full'],

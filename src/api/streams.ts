@@ -3,6 +3,9 @@ import { z } from 'zod';
 import { consoleAgentFrames, consoleDashboardFrames } from './frames.ts';
 import { routes } from './route.ts';
 
+/** What a dashboard may ask for beside the events that every dashboard gets. */
+export const includeField = z.enum(['fleet']);
+
 export const streamRoutes = routes({
   agentStream: {
     method: 'GET',
@@ -30,10 +33,14 @@ export const streamRoutes = routes({
     auth: ['cookie'],
     tag: 'streams',
     summary: "A dashboard follows what happens in its tenant's environments",
+    query: z.object({
+      /** `fleet` adds `fleet_changed`: the numbers of connected agents, live. */
+      include: includeField.optional(),
+    }),
     status: 200,
     media: 'text/event-stream',
     frames: consoleDashboardFrames,
-    errors: ['unavailable'],
+    errors: ['validation_failed', 'unavailable'],
     limit: 'stream',
   },
 });

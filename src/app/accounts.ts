@@ -1,10 +1,12 @@
 // Tenants and their first people: the set-up of a hub, further tenants and users made by the operator of the installation, signing keys that
 // are missing. Who of a tenant manages its people: people.ts.
 import { createSemaphore } from '../concurrency/semaphore.ts';
+import { contentId } from '../domain/decision-event.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import { systemPrincipal } from '../domain/principal.ts';
 import type { SigningKey, Tenant, User } from '../domain/tenant.ts';
+import type { Workspace } from '../ports/workspaces.ts';
 import { noted } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 import { enforceLimit } from './rate-limit.ts';
@@ -26,6 +28,8 @@ export interface SetUp extends Credentials {
 }
 
 export interface Accounts {
+  /** Whether anybody can sign in. Once true it stays true, and the store is not asked again. */
+  isSetUp(): Promise<boolean>;
   /**
    * Makes the first tenant and its admin. Of many calls at once one succeeds.
    * @throws HubError conflict (set up already), forbidden (the set-up token is missing or wrong), rate_limited
@@ -38,8 +42,18 @@ export interface Accounts {
     name: string,
     admin: Credentials,
   ): Promise<{ readonly userId: string; readonly tenantId: string }>;
+  /**
+   * The tenant of an identity provider's workspace, made if nobody linked the workspace before: it has no people of its own. Of calls at
+   * once one makes it. Safe to repeat.
+   */
+  provision(workspace: Workspace): Promise<string>;
   /** @throws HubError conflict (the e-mail is taken), not_found (no such tenant) */
   createUser(tenantId: string, credentials: Credentials, isAdmin: boolean): Promise<string>;
+  /**
+   * Says which tenant a workspace of an identity provider is. Safe to repeat.
+   * @throws HubError not_found (no such tenant), conflict (the workspace is another tenant)
+   */
+  linkWorkspace(workspace: Workspace, tenantId: string): Promise<void>;
   /** Gives every tenant without an active signing key one; returns how many. Safe to repeat. */
   ensureSigningKeys(): Promise<number>;
 }
@@ -47,10 +61,13 @@ export interface Accounts {
 const alreadySetUp = () => new HubError('conflict', 'Server is already set up.');
 const emailTaken = () => new HubError('conflict', 'A user with this e-mail exists already.');
 
-type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'limits' | 'settings'>;
+/** Characters of a tenant's name that a workspace's id becomes. */
+const maxName = 200;
+
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'limits' | 'settings' | 'log'>;
 
 export function createAccounts(ports: Ports): Accounts {
-  const { store, secrets, clock, limits, settings } = ports;
+  const { store, secrets, clock, limits, settings, log } = ports;
   const { tenants, signing } = store;
   /** Set-ups of this process, one after the other: of many at once one hashes its password. */
   const inTurn = createSemaphore({
@@ -58,6 +75,8 @@ export function createAccounts(ports: Ports): Accounts {
     maxWaiting: 1_000,
     refusal: () => new HubError('overloaded', 'Too many set-ups at once.', { retryAfter: 1 }),
   });
+
+  let complete = false;
 
   /** A fresh active key; its seed is sealed. */
   function newSigningKey(tenantId: string): SigningKey {
@@ -132,6 +151,11 @@ export function createAccounts(ports: Ports): Accounts {
   }
 
   return {
+    async isSetUp() {
+      complete ||= await tenants.anyUser();
+      return complete;
+    },
+
     async setUp(request) {
       if (await tenants.anyUser()) throw alreadySetUp();
       await checkToken(request);
@@ -156,12 +180,32 @@ export function createAccounts(ports: Ports): Accounts {
       return { tenantId: tenant.id, userId: admin.id };
     },
 
+    async provision(workspace) {
+      const { issuer, workspaceId } = workspace;
+      // An id that follows from the workspace: two nodes that make it at once make the same one.
+      const id = contentId(secrets.sha256(JSON.stringify(['workspace', issuer, workspaceId])));
+      const tenant = { id, name: workspaceId.slice(0, maxName), createdAt: clock.now() };
+      if ((await tenants.provision(tenant, newSigningKey(id))) === 'created') {
+        log.info({ tenant: id, issuer, workspace: workspaceId }, 'a tenant was made for a workspace');
+      }
+      await store.workspaces.link(workspace, id);
+      // Somebody may have linked the workspace to another tenant meanwhile.
+      return (await store.workspaces.tenantOf(workspace)) ?? id;
+    },
+
     async createUser(tenantId, credentials, isAdmin) {
       const user = await newUser(tenantId, credentials, isAdmin);
       const outcome = await noting(user, 'operator').tenants.addUser(user);
       if (outcome === 'no_tenant') throw notFound('Tenant not found.');
       if (outcome === 'email_taken') throw emailTaken();
       return user.id;
+    },
+
+    async linkWorkspace(workspace, tenantId) {
+      if (!(await tenants.tenantIds()).includes(tenantId)) throw notFound('Tenant not found.');
+      if ((await store.workspaces.link(workspace, tenantId)) === 'taken') {
+        throw new HubError('conflict', 'This workspace is another tenant already.');
+      }
     },
 
     async ensureSigningKeys() {

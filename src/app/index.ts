@@ -2,6 +2,7 @@
 import { type Accounts, createAccounts } from './accounts.ts';
 import { createAiAccess } from './ai-access.ts';
 import { type AiSettings, createAiSettings } from './ai-settings.ts';
+import { type Approvals, createApprovals } from './approvals.ts';
 import { createAssembler } from './assembly.ts';
 import { type AssignmentRules, createAssignmentRules } from './assignment-rules.ts';
 import { type Assistant, createAssistant } from './assistant.ts';
@@ -14,6 +15,8 @@ import { type Contracts, createContracts } from './contracts.ts';
 import { type Coverage, createCoverage } from './coverage.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createEventExports, type EventExports } from './event-exports.ts';
+import { createEventRemoval, type EventRemoval } from './event-removal.ts';
+import { createEventTail, type EventTail } from './event-tail.ts';
 import { createEvidence, type EvidenceOfRuns } from './evidence.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { createHistories, type Histories } from './history.ts';
@@ -27,11 +30,14 @@ import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
+import { createReplays, type Replays } from './replays.ts';
 import { createRollouts } from './rollouts.ts';
 import { createRulesets, type Rulesets } from './rulesets.ts';
 import { createRulings } from './rulings.ts';
 import { createRuns, type Runs } from './runs.ts';
 import { createSampleRuns, type SampleRuns } from './sample-runs.ts';
+import { createSessionValues, type SessionValues } from './session-values.ts';
+import { createSigningKeys, type SigningKeys } from './signing-keys.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
 import { createToolSettings, type ToolSettings } from './tool-settings.ts';
 
@@ -40,6 +46,7 @@ export interface App {
   readonly accounts: Accounts;
   readonly assignmentRules: AssignmentRules;
   readonly logins: Logins;
+  readonly approvals: Approvals;
   readonly rulesets: Rulesets;
   readonly auditLog: AuditLog;
   readonly bundles: Bundles;
@@ -55,6 +62,7 @@ export interface App {
   readonly impacts: Impacts;
   readonly notifications: Notifications;
   readonly people: People;
+  readonly replays: Replays;
   readonly runs: Runs;
   readonly evidence: EvidenceOfRuns;
   readonly sampleRuns: SampleRuns;
@@ -62,8 +70,12 @@ export interface App {
   readonly operatorTokens: OwnTokens;
   readonly inspector: Inspector;
   readonly eventExports: EventExports;
+  readonly eventTail: EventTail;
   readonly toolSettings: ToolSettings;
   readonly aiSettings: AiSettings;
+  readonly sessionValues: SessionValues;
+  readonly signingKeys: SigningKeys;
+  readonly eventRemoval: EventRemoval;
   readonly assistant: Assistant;
 }
 
@@ -79,11 +91,14 @@ export function createApp(ports: AppPorts): App {
   const compositions = createCompositions({ ...ports, assembler, releases, inspector });
   const runs = createRuns({ ...ports, fleet: createFleet(ports) });
   const rulesets = createRulesets({ ...ports, inspector, deployments });
+  const sampleRuns = createSampleRuns({ ...ports, rulesets });
+  const accounts = createAccounts(ports);
   return {
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
-    statistics: createStatistics(ports),
-    accounts: createAccounts(ports),
+    statistics: createStatistics({ ...ports, sampleRuns }),
+    approvals: createApprovals(ports),
+    accounts,
     assignmentRules: createAssignmentRules(ports),
     logins: createLogins(ports),
     deployments,
@@ -92,30 +107,36 @@ export function createApp(ports: AppPorts): App {
     compositions,
     impacts: createImpacts({ ...ports, compositions }),
     eventExports: createEventExports(ports),
+    eventTail: createEventTail(ports),
     channels,
     chatDecisions: createChatDecisions({ ...ports, channels }),
     notifications: createNotifications({ ...ports, channels }),
     contracts: createContracts({ ...ports, rollouts }),
     fleet: createFleet(ports),
     people: createPeople(ports),
+    replays: createReplays({ ...ports, compositions }),
     runs,
     evidence: createEvidence({ ...ports, runs }),
     auditLog: createAuditLog(ports),
     rulesets,
-    sampleRuns: createSampleRuns({ ...ports, rulesets }),
+    sampleRuns,
     keys: createKeys(ports),
-    operatorTokens: createOperatorTokens({ ...ports, provider: providerOf(ports) }),
+    operatorTokens: createOperatorTokens({ ...ports, provider: providerOf(ports, accounts) }),
     toolSettings: createToolSettings(ports),
     aiSettings: createAiSettings({ ...ports, access }),
+    sessionValues: createSessionValues(ports),
+    signingKeys: createSigningKeys(ports),
+    eventRemoval: createEventRemoval(ports),
     assistant: createAssistant({ ...ports, access, inspector }),
   };
 }
 
-const providerOf = (ports: AppPorts): IdentityProvider | null =>
+const providerOf = (ports: AppPorts, accounts: Accounts): IdentityProvider | null =>
   ports.settings.oidc &&
   createIdentityProvider({
     ...ports,
     settings: ports.settings.oidc,
     outbound: ports.outboundToIssuer,
     workspaces: ports.store.workspaces,
+    provision: accounts.provision,
   });

@@ -18,6 +18,7 @@ import type { LoginLinks } from '../ports/login-links.ts';
 import type { Messengers } from '../ports/messengers.ts';
 import type { NodeHealth } from '../ports/node-health.ts';
 import type { Outbound } from '../ports/outbound.ts';
+import type { Replayer } from '../ports/replayer.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
 import type { Registrar } from './registrar.ts';
@@ -43,6 +44,8 @@ export interface Settings {
   /** Milliseconds without activity after which an open run, or an agent, is stale. */
   readonly runStaleMs: number;
   readonly agentStaleMs: number;
+  /** Days after which entries of the audit chain may go; 0: never. */
+  readonly auditRetentionDays: number;
   readonly wire: VendorNames;
   /** Base address of the API of bot chats. */
   readonly chatBotUrl: string;
@@ -66,8 +69,9 @@ export interface AppPorts {
   /** Assignment rules, compiled. */
   readonly ruleSets: Pick<RuleSets, 'of'>;
   readonly registrar: Pick<Registrar, 'seen' | 'leftOut'>;
-  readonly broadcast: Pick<Broadcast, 'control'>;
+  readonly broadcast: Pick<Broadcast, 'control' | 'follow'>;
   readonly evaluator: Evaluator;
+  readonly replayer: Replayer;
   readonly jobs: Pick<Jobs, 'add'>;
   /** Limits that hold over all nodes. */
   readonly limits: Limits;

@@ -6,11 +6,33 @@ import type { Store } from '../ports/store.ts';
 import type { ContractUse } from '../ports/usage.ts';
 import { requireRole } from './access.ts';
 import type { AppPorts } from './ports.ts';
+import type { SampleRuns } from './sample-runs.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+const floorMinute = (ms: number): number => Math.floor(ms / minuteMs) * minuteMs;
 
 /** Contracts that are listed: those of most calls. */
 const maxContracts = 1000;
 
+/** The figures of the last 24 hours. Agents are counted per tenant, the rest in the environments that are seen. */
+export interface Overview {
+  /** Without the sample run's. */
+  readonly pendingApprovals: number;
+  readonly totalAgents: number;
+  /** Agents that sent an event within the hour. */
+  readonly activeAgents: number;
+  readonly events: number;
+  readonly denials: number;
+  readonly observeFindings: number;
+  readonly contractsTriggered: number;
+}
+
 export interface Statistics {
+  /** @param env null: all environments that the principal sees */
+  overview(principal: Principal, env: Env | null): Promise<Overview>;
   /**
    * How contracts decided in [since, until); a call counts once for each contract that it names.
    * @throws HubError unprocessable for a range that ends before it begins; search_timeout
@@ -53,7 +75,22 @@ function summed(found: readonly ContractUse[], names: ReadonlyMap<string, string
   return [...uses.values()].sort((a, b) => b.calls - a.calls);
 }
 
-export const createStatistics = ({ store }: Pick<AppPorts, 'store'>): Statistics => ({
+type Ports = Pick<AppPorts, 'store' | 'clock'> & { readonly sampleRuns: Pick<SampleRuns, 'pending'> };
+
+export const createStatistics = ({ store, clock, sampleRuns }: Ports): Statistics => ({
+  async overview({ tenantId, env: own }, env) {
+    const now = clock.now();
+    const seen = own ?? env;
+    const [pending, ofSample, totalAgents, counts] = await Promise.all([
+      store.approvals.countPending(tenantId, seen, now),
+      sampleRuns.pending(tenantId, seen),
+      store.agents.count(tenantId),
+      // To the minute: whole minutes are counted already.
+      store.events.counts(tenantId, seen, floorMinute(now - dayMs), now - hourMs),
+    ]);
+    return { pendingApprovals: Math.max(0, pending - ofSample), totalAgents, ...counts };
+  },
+
   async contracts(principal, { env, since, until }) {
     requireRole(principal, 'viewer');
     if (until < since) {

@@ -6,7 +6,7 @@ import { Registrar } from '../app/registrar.ts';
 import type { Config } from '../config.ts';
 import type { RuleSets } from '../domain/assignment.ts';
 import type { Audience, Control } from '../domain/frame.ts';
-import type { NodeHealth } from '../handlers/console/hub.ts';
+import type { NodeHealth } from '../handlers/common/hub.ts';
 import type { ApiFrames } from '../http/live/announcer.ts';
 import type { Announcer } from '../ports/announcer.ts';
 import type { Broadcast } from '../ports/broadcast.ts';

@@ -57,6 +57,11 @@ export interface AssignmentRule {
 
 export type DriftStatus = 'current' | 'drift' | 'unknown';
 
+/** Agents of an environment that have an open stream, and how they stand: `connected` is the sum of the others. */
+export interface FleetNumbers extends Readonly<Record<DriftStatus, number>> {
+  readonly connected: number;
+}
+
 /**
  * Drift of an agent: its reported version against the revision deployed for its bundle.
  * @param deployed revision hash of (bundle, env), or null when nothing is deployed

@@ -1,6 +1,7 @@
 // What happened that connected clients may want to hear of, in the domain's words. Each API says for itself which of it it tells, to whom
 // and in which words (src/http/live). Pure.
 
+import type { FleetNumbers } from './agent.ts';
 import type { Approval } from './approval.ts';
 import type { Resolution } from './assignment.ts';
 import type { BundleVersion, Deployment } from './deployment.ts';
@@ -39,6 +40,8 @@ export interface Announcements {
     readonly bundleName: string | null;
     readonly source: Resolution['source'];
   };
+  /** The numbers of an environment's connected agents changed, or somebody begins to watch them. */
+  fleetChanged: { readonly tenantId: string; readonly env: Env; readonly numbers: FleetNumbers };
   /** Somebody assigned a bundle to registered agents (null: took it away); `bulk` when it was done for a list of them. */
   agentsAssigned: {
     readonly tenantId: string;

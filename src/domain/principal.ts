@@ -1,5 +1,7 @@
 // Who acts, as use cases see it: whose data, which environment, which rights, which name in records. Not how it was proved.
+import type { AgentScope } from './agent-scope.ts';
 import type { Env } from './ids.ts';
+import type { KeyHolder } from './limit-names.ts';
 
 /** What a principal may do. `agent`: what an API key may. An admin is an operator and a viewer as well. */
 export type Role = 'agent' | 'viewer' | 'operator' | 'admin';
@@ -24,13 +26,19 @@ export type Actor =
   /** The hub itself, for example `auto_deploy`. */
   | { readonly kind: 'system'; readonly name: string };
 
-export interface Principal {
+export interface Principal extends AgentScope {
   readonly tenantId: string;
   /** The one environment that it sees and changes; null: all of the tenant's. */
   readonly env: Env | null;
   readonly roles: ReadonlySet<Role>;
   readonly actor: Actor;
   /** The agent it speaks for; null when it speaks for none or does not say. */
+  readonly agentId: string | null;
+}
+
+/** An API key that acts for agents in one environment. */
+export interface KeyPrincipal extends Principal, KeyHolder {
+  readonly env: Env;
   readonly agentId: string | null;
 }
 
@@ -55,4 +63,5 @@ export const systemPrincipal = (tenantId: string, name: string): Principal => ({
   roles: new Set<Role>(['viewer', 'operator', 'admin']),
   actor: { kind: 'system', name },
   agentId: null,
+  agentPattern: null,
 });

@@ -109,6 +109,11 @@ export interface EventStore {
   arrivals(tenantId: string, after: number, limit: number): Promise<Arrivals>;
   /** A `seq` that no event is above that was stored until now. */
   newestSeq(): Promise<number>;
+  /**
+   * A `seq` at or below which no event appears any more once one of `seq` was given out: `seq` itself where nobody shares the store, else the
+   * place `arrivalSlackMs` before it.
+   */
+  settledBy(seq: number): Promise<number>;
   /** When each of these agents reported its newest event, by its own clock; those without events are left out. */
   newestOf(
     tenantId: string,
@@ -118,6 +123,8 @@ export interface EventStore {
   removeSample(tenantId: string): Promise<void>;
   /** Here and below the sample run is left out. How often each value of the fields that lists are narrowed by occurs among the events that fit; at most `limit` values each. */
   facets(tenantId: string, filter: EventFilter, limit: number): Promise<Facets>;
+  /** How many events fit. */
+  count(tenantId: string, filter: EventFilter): Promise<number>;
   /** Buckets that hold events, in order; `until` exclusive. */
   histogram(tenantId: string, filter: EventFilter, bucketMs: number): Promise<readonly HistogramBucket[]>;
   /** Counts over events with timestamp in [since, now]. */

@@ -75,7 +75,7 @@ afterAll(async () => {
 });
 
 describe('dashboards', () => {
-  it('get all 14 types, each from the call that causes it, the same frames and ids on every transport', async () => {
+  it('get every type, each from the call that causes it, the same frames and ids on every transport', async () => {
     const clients = await everyWay('/api/v1/stream/dashboard', () => ({ Cookie: cookie, ...origin() }));
     const [sse] = clients;
     if (!sse) throw new Error('no client');
@@ -208,7 +208,9 @@ describe('dashboards', () => {
     expect(bulk.data).toMatchObject({ agent_id: '__bulk__', bundle_name: null });
 
     expect(new Set(sse.frames.map((frame) => frame.event))).toEqual(
-      new Set(Object.keys(consoleDashboardFrames).filter((type) => type !== 'resync')),
+      new Set(
+        Object.keys(consoleDashboardFrames).filter((type) => !['resync', 'fleet_changed'].includes(type)),
+      ),
     );
     const last = sse.frames.at(-1);
     for (const client of clients) {
@@ -225,6 +227,48 @@ describe('dashboards', () => {
     }
     expect(new Set(sse.frames.map((frame) => frame.id)).size).toBe(sse.frames.length);
     for (const client of clients) client.close();
+  });
+
+  it('are told how the fleet stands when they ask for it, the same on every transport', async () => {
+    const path = '/api/v1/stream/dashboard';
+    const headers = () => ({ Cookie: cookie, ...origin() });
+    const clients = await everyWay(`${path}?include=fleet`, headers);
+    const plain = await SseClient.open(hub.url + path, headers());
+    for (const client of clients) {
+      await client.next('fleet_changed', 2);
+      const first = client.frames.slice(0, 3).map(({ data }) => [data.env, data.connected]);
+      expect(first).toEqual([
+        ['production', 0],
+        ['staging', 0],
+        ['development', 0],
+      ]);
+    }
+    const agent = await SseClient.open(`${hub.url}/api/v1/stream`, {
+      Authorization: `Bearer ${staging}`,
+      'X-Service-Agent-Id': 'fleet-1',
+    });
+    for (const client of clients) {
+      const { data } = await client.next('fleet_changed', 3);
+      expect(data).toEqual({
+        type: 'fleet_changed',
+        env: 'staging',
+        connected: 1,
+        current: 0,
+        drift: 0,
+        unknown: 1,
+      });
+      expect(consoleDashboardFrames.fleet_changed.data.parse(data)).toEqual(data);
+    }
+    agent.close();
+    for (const client of clients) {
+      expect((await client.next('fleet_changed', 4)).data).toMatchObject({ env: 'staging', connected: 0 });
+    }
+    // What comes behind the numbers has arrived: a stream that did not ask for them was sent none.
+    const from = plain.frames.length;
+    await call('POST', '/keys', { env: 'staging', label: 'the last' });
+    await plain.next('api_key_created', from);
+    expect(plain.frames.map(({ event: type }) => type)).not.toContain('fleet_changed');
+    for (const client of [...clients, plain]) client.close();
   });
 
   it('of another tenant or without a login get nothing', async () => {

@@ -38,7 +38,7 @@ it('2,000 streams, ended in every way, leave nothing behind', async () => {
           { env: caller.env, ...(i % 3 === 0 ? { bundle_name: 'b' } : {}) },
           `c${i}`,
         )
-      : await streams.admitDashboard(user, `c${i}`);
+      : await streams.admitDashboard(user, {}, `c${i}`);
     const session = await live.open({
       admitted,
       connectionId: `c${i}`,

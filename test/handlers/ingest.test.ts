@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createEventLoopBudget } from '../../src/concurrency/event-loop-budget.ts';
 import { maxPayload } from '../../src/domain/event-repair.ts';
-import { maxBatchEvents, readBatch, readParsedBatch } from '../../src/handlers/console/ingest.ts';
+import { maxBatchEvents, readBatch, readParsedBatch } from '../../src/handlers/common/ingest.ts';
 
 const now = Date.UTC(2026, 0, 2);
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');

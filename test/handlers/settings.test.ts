@@ -139,7 +139,7 @@ it('leaves to a job what a request has no time for, and says so', async () => {
   };
   const added: Job[] = [];
   const jobs = { add: async (job: Job) => void added.push(job) };
-  const hub = { ...t.hub, jobs, store: { ...t.hub.store, events } };
+  const hub = t.changed({ jobs, store: { ...t.hub.store, events } });
   const cutoff = t.clock.now() - 2 * day;
   const answer = await settings.purgeEvents(
     hub,

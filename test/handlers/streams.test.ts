@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { agentKey, environmentKey } from '../../actors/protocol.ts';
 import type { StreamHandlers, StreamQuery } from '../../src/api/stream.ts';
+import { environments } from '../../src/domain/ids.ts';
 import { limitNames } from '../../src/domain/limit-names.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { settled } from '../clock.ts';
@@ -12,7 +13,7 @@ import { deploy } from './deploy.ts';
 let t: TestHub;
 let user: UserCaller;
 let key: KeyCaller;
-let streams: StreamHandlers;
+let streams: Omit<StreamHandlers, 'admitEvents'>;
 beforeEach(async () => {
   t = await makeHub();
   user = await t.tenant();
@@ -89,6 +90,47 @@ it('get nothing when nothing is deployed, or when they run what is', async () =>
   const stream = await admit({ bundle_name: 'base', policy_version: revisionHash });
   expect(stream).toMatchObject({ bundleName: 'base', pinned: true });
   expect(await stream.catchUp()).toEqual([]);
+});
+
+it('share the limit of the HTTP routes for reports and approvals; events are counted by their number', async () => {
+  const report = () => streams.message(key, { type: 'report', body: { policy_version: 'v1' } });
+  await t.hub.requestLimits.hit(limitNames.requestsOfKey(key), 6_000, 60_000, 5_999);
+  await report();
+  await expect(report()).rejects.toMatchObject({ code: 'rate_limited', detail: { retryAfter: 60 } });
+  await expect(
+    streams.message(key, { type: 'approval', body: { tool_name: 't', message: 'm' } }),
+  ).rejects.toMatchObject({ code: 'rate_limited' });
+  await expect(streams.message(key, { type: 'events', body: {} })).rejects.toMatchObject({
+    code: 'validation_failed',
+  });
+});
+
+it('of dashboards follow their tenant and need nothing at once', async () => {
+  const stream = await streams.admitDashboard(user, {}, 'c1');
+  expect(stream).toMatchObject({ audience: `dashboards:${user.tenantId}`, agentId: null });
+  expect(await stream.catchUp()).toEqual([]);
+  const fleet = { audience: stream.audience, type: 'fleet_changed', fleet: 'staging' } as const;
+  expect(stream.skips?.(fleet, null)).toBe(true);
+});
+
+it('of dashboards that ask for the fleet are told the numbers of every environment at once', async () => {
+  const agent = await admit({});
+  await agent.catchUp();
+  const stream = await streams.admitDashboard(user, { include: 'fleet' }, 'c1');
+  const told = (await stream.catchUp()).map((one) => one.kind === 'fleetChanged' && [one.env, one.numbers]);
+  const none = { connected: 0, current: 0, drift: 0, unknown: 0 };
+  expect(told).toEqual(
+    environments.map((env) => [env, env === 'production' ? { ...none, connected: 1, unknown: 1 } : none]),
+  );
+  const fleet = { audience: stream.audience, type: 'fleet_changed', fleet: 'staging' } as const;
+  expect(stream.skips?.(fleet, null)).toBe(false);
+});
+
+it.each(['', 'events', 'fleet,fleet'])('of dashboards refuse to include %j', async (include) => {
+  await expect(streams.admitDashboard(user, { include }, 'c1')).rejects.toMatchObject({
+    code: 'validation_failed',
+    detail: { problems: [{ loc: ['query', 'include'] }] },
+  });
 });
 
 it('are of the agents that their key is bound to', async () => {
@@ -211,25 +253,6 @@ it('take events, reports and approvals as the routes do', async () => {
       code: 'validation_failed',
     });
   }
-});
-
-it('share the limit of the HTTP routes for reports and approvals; events are counted by their number', async () => {
-  const report = () => streams.message(key, { type: 'report', body: { policy_version: 'v1' } });
-  await t.hub.requestLimits.hit(limitNames.requestsOfKey(key), 6_000, 60_000, 5_999);
-  await report();
-  await expect(report()).rejects.toMatchObject({ code: 'rate_limited', detail: { retryAfter: 60 } });
-  await expect(
-    streams.message(key, { type: 'approval', body: { tool_name: 't', message: 'm' } }),
-  ).rejects.toMatchObject({ code: 'rate_limited' });
-  await expect(streams.message(key, { type: 'events', body: {} })).rejects.toMatchObject({
-    code: 'validation_failed',
-  });
-});
-
-it('of dashboards follow their tenant and need nothing at once', async () => {
-  const stream = await streams.admitDashboard(user, 'c1');
-  expect(stream).toMatchObject({ audience: `dashboards:${user.tenantId}`, agentId: null });
-  expect(await stream.catchUp()).toEqual([]);
 });
 
 it('without an agent-id header belong to the agent named default', async () => {

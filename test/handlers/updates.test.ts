@@ -1,6 +1,6 @@
 // Deployments that are due to streams which catch up: what is kept of them, and what that counts.
 import { expect, it } from 'vitest';
-import type { Hub } from '../../src/handlers/console/hub.ts';
+import type { Hub } from '../../src/handlers/common/hub.ts';
 import { Updates } from '../../src/handlers/console/updates.ts';
 import { settled } from '../clock.ts';
 import { aDeployment } from '../contract/fixtures.ts';

@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createLocalJobs } from '../../adapters/local/jobs.ts';
 import { openSqliteInline, type SqliteStore } from '../../adapters/sqlite/index.ts';
+import { removeLater } from '../../src/app/event-removal.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { type HousekeepingParts, startHousekeeping, unseenMs } from '../../src/jobs/housekeeping.ts';
-import { purgeLater } from '../../src/jobs/purge.ts';
 import type { Jobs } from '../../src/ports/jobs.ts';
 import { valueTtlMs } from '../../src/ports/values.ts';
 import { ManualClock, settled } from '../clock.ts';
@@ -35,6 +35,7 @@ function start(over: Partial<HousekeepingParts['store']> = {}, largeArgsDays = 9
     clock,
     log,
     signHeads: async () => 0,
+    retainAudit: async () => 0,
     largeArgsDays,
   });
   const one = { house, jobs };
@@ -181,8 +182,8 @@ it('a purge left as a job is done in slices, and goes on where it was after a re
   };
   const first = start({ events });
   const before = receivedAt + 1;
-  await purgeLater(first.jobs, tenantId, before, clock.now());
-  await purgeLater(first.jobs, tenantId, before, clock.now());
+  await removeLater(first.jobs, tenantId, before, clock.now());
+  await removeLater(first.jobs, tenantId, before, clock.now());
   while (slices < 3) await settled();
   const id = `${tenantId}/${before}`;
   expect(await first.jobs.find('purge', id)).toMatchObject({ state: 'running', progress: { deleted: 2000 } });

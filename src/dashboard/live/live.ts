@@ -3,6 +3,7 @@ import { after } from '../lib/browser.ts';
 import { createStore } from '../lib/store.ts';
 import { type LiveFrame, refreshAll, take } from './cache.ts';
 import { LiveConnection, type LiveStatus } from './connection.ts';
+import { fleetByEnv, isFleet, takeFleet } from './fleet.ts';
 import type { FromWorker, ToWorker } from './worker.ts';
 
 export const liveStatus = createStore<LiveStatus>({ state: 'connecting', since: null, nextTry: null });
@@ -22,6 +23,10 @@ let soon = false;
 
 function heard(frame: LiveFrame): void {
   for (const follower of followers) follower(frame);
+  if (isFleet(frame)) {
+    takeFleet(frame);
+    return;
+  }
   waiting.push(frame);
   if (soon) return;
   soon = true;
@@ -40,6 +45,7 @@ let again: () => void = () => undefined;
 /** Begins to listen as this user. The one before, if any, ends. */
 export function startLive(userId: string): void {
   stop();
+  fleetByEnv.set({});
   let wasLive = false;
   const status = (next: LiveStatus): void => {
     const before = liveStatus.get();

@@ -1,5 +1,6 @@
 // The SharedWorker that keeps one connection for all tabs of a person. Its name carries the user's id, so another login is another worker.
 import { LiveConnection, type LiveStatus } from './connection.ts';
+import { type FleetFrame, isFleet } from './fleet.ts';
 
 /** What tabs tell the worker. */
 export type ToWorker = { readonly kind: 'retry' } | { readonly kind: 'close' } | { readonly kind: 'leave' };
@@ -10,6 +11,8 @@ export type FromWorker =
 
 const ports = new Set<MessagePort>();
 let connection: LiveConnection | null = null;
+/** The newest of each environment, for tabs that come later: the stream says them at connect and when they change. */
+const fleet = new Map<string, FleetFrame>();
 
 function tell(message: FromWorker): void {
   for (const port of ports) port.postMessage(message);
@@ -17,6 +20,7 @@ function tell(message: FromWorker): void {
 
 function end(): void {
   connection?.close();
+  fleet.clear();
   connection = null;
 }
 
@@ -33,8 +37,12 @@ scope.onconnect = ({ ports: [port] }) => {
   // A connection that was closed by a logout or ended with its session starts anew with the next tab.
   if (connection?.status.state === 'signed_out') end();
   connection ??= new LiveConnection(scope.location.origin, {
-    frame: (frame) => tell({ kind: 'frame', frame }),
+    frame: (frame) => {
+      if (isFleet(frame)) fleet.set(frame.env, frame);
+      tell({ kind: 'frame', frame });
+    },
     status: (status) => tell({ kind: 'status', status }),
   });
   port.postMessage({ kind: 'status', status: connection.status } satisfies FromWorker);
+  for (const frame of fleet.values()) port.postMessage({ kind: 'frame', frame } satisfies FromWorker);
 };

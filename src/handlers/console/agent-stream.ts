@@ -10,7 +10,7 @@ import type { Deployment } from '../../domain/deployment.ts';
 import { type Audience, agentsOf, type FrameHeader, hostedAgentsOf } from '../../domain/frame.ts';
 import type { Env } from '../../domain/ids.ts';
 import { pause } from '../../ports/clock.ts';
-import type { Hub } from './hub.ts';
+import type { Hub } from '../common/hub.ts';
 import type { SentCopies } from './sent-copies.ts';
 import type { Updates } from './updates.ts';
 

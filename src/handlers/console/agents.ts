@@ -12,11 +12,11 @@ import { HubError, notFound } from '../../domain/error.ts';
 import { type Env, environments } from '../../domain/ids.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { AgentPlace } from '../../ports/agents.ts';
-import { openCursor, sealCursor } from './cursor.ts';
-import type { Handlers, Hub } from './hub.ts';
+import { openCursor, sealCursor } from '../common/cursor.ts';
+import type { Handlers, Hub } from '../common/hub.ts';
+import { iso, isoOrNull } from '../common/render.ts';
 import { touchAgents } from './last-seen.ts';
 import { principalOf } from './principal.ts';
-import { iso, isoOrNull } from './render.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 

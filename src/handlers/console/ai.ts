@@ -6,9 +6,9 @@ import type { AssistEvent } from '../../app/assistant.ts';
 import type { AiDay } from '../../domain/ai.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { Setting } from '../../domain/settings.ts';
-import type { Handlers, Hub } from './hub.ts';
+import type { Handlers, Hub } from '../common/hub.ts';
+import { iso } from '../common/render.ts';
 import { principalOf } from './principal.ts';
-import { iso } from './render.ts';
 
 type AssistInput = Pick<Input<(typeof aiRoutes)['assist']>, 'body'>;
 

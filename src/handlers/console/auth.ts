@@ -3,8 +3,8 @@ import type { authRoutes } from '../../api/auth.ts';
 import { Reply } from '../../api/call.ts';
 import { cookieOf } from '../../api/cookie.ts';
 import { HubError } from '../../domain/error.ts';
+import type { Handlers, Hub } from '../common/hub.ts';
 import { deviceCookie, deviceIn } from './devices.ts';
-import type { Handlers, Hub } from './hub.ts';
 
 export const auth: Handlers<typeof authRoutes> = {
   async login(hub, { body }, _caller, request) {

@@ -3,13 +3,12 @@ import type { bundleRoutes } from '../../api/bundles.ts';
 import { encodeSignature, provenance } from '../../api/signature.ts';
 import { validationFailed } from '../../api/validation.ts';
 import type { BundleVersion, Deployment } from '../../domain/deployment.ts';
-import type { Finding } from '../../domain/finding.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-import { openCursor, sealCursor } from './cursor.ts';
-import type { Handlers } from './hub.ts';
+import { openCursor, sealCursor } from '../common/cursor.ts';
+import type { Handlers } from '../common/hub.ts';
+import { iso, isoOrNull, renderFindings } from '../common/render.ts';
 import { listOf } from './pages.ts';
 import { principalOf } from './principal.ts';
-import { iso, isoOrNull } from './render.ts';
 
 const renderVersion = (bundle: BundleVersion) => ({
   id: bundle.id,
@@ -34,8 +33,6 @@ const renderDeployment = (deployment: Deployment) => ({
   created_at: iso(deployment.createdAt),
   forced: deployment.forced,
 });
-
-export const renderFindings = (findings: readonly Finding[]) => findings.map((finding) => ({ ...finding }));
 
 export const bundles: Handlers<typeof bundleRoutes> = {
   async uploadBundle({ app }, { body }, caller) {

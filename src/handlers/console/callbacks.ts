@@ -1,39 +1,12 @@
 // Buttons that were pressed in chats: each platform's proof and words. What a press does is app/chat-decisions.ts.
 import { Reply } from '../../api/call.ts';
 import type { callbackRoutes } from '../../api/callbacks.ts';
-import type { Press, PressResult } from '../../app/chat-decisions.ts';
-import { enforceLimit } from '../../app/rate-limit.ts';
-import { uuidPattern } from '../../domain/ids.ts';
-import { limitNames } from '../../domain/limit-names.ts';
-import type { Handlers, Hub } from './hub.ts';
+import type { Press } from '../../app/chat-decisions.ts';
+import { actionOf, chatBotCallback, countCallback, fieldsOf, jsonOf, textOf } from '../common/chat-bot.ts';
+import type { Handlers, Hub } from '../common/hub.ts';
 
 /** A signature is good for so long, before and after its time. */
 const freshSeconds = 300;
-const callbacksPerMinute = 600;
-
-type Fields = { readonly [field: string]: unknown };
-
-const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
-
-const textOf = (value: unknown): string | null =>
-  typeof value === 'string' ? value : typeof value === 'number' ? String(value) : null;
-
-/** Undefined for what is no JSON. */
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** What a button says: `approve:<id>`, `deny:<id>`, with a prefix where the platform has one namespace for all. */
-function actionOf(text: unknown, prefix: string): Pick<Press, 'approvalId' | 'approved'> | null {
-  if (typeof text !== 'string' || !text.startsWith(prefix)) return null;
-  const [, verb, id = ''] = /^(approve|deny):(.+)$/.exec(text.slice(prefix.length)) ?? [];
-  return verb && uuidPattern.test(id) ? { approvalId: id.toLowerCase(), approved: verb === 'approve' } : null;
-}
 
 const isFresh = (hub: Hub, timestamp: string | null): timestamp is string =>
   timestamp !== null &&
@@ -42,67 +15,6 @@ const isFresh = (hub: Hub, timestamp: string | null): timestamp is string =>
 
 const empty = (status: number) => new Reply(null, { status });
 const nothing = empty(200);
-
-const take = ({ limits }: Hub, channelId: string): Promise<void> =>
-  enforceLimit(limits, { name: limitNames.callbacks(channelId), max: callbacksPerMinute, windowMs: 60_000 });
-
-/** What the button itself says for a moment. */
-function shortAnswer(result: PressResult): string {
-  if (result.kind === 'forbidden') return 'You may not decide here.';
-  if (result.kind === 'unknown') return 'This request is no longer open.';
-  const { status } = result.approval;
-  const word = status === 'approved' ? 'Approved' : status === 'denied' ? 'Denied' : 'Timed out';
-  return result.kind === 'decided' ? `${word}.` : `${word} already.`;
-}
-
-/** The press in an update of a bot chat. */
-function readUpdate(body: Uint8Array) {
-  const query = fieldsOf(fieldsOf(jsonOf(Buffer.from(body).toString())).callback_query);
-  const action = actionOf(query.data, '');
-  const from = fieldsOf(query.from);
-  const userId = textOf(from.id) ?? textOf(from.username);
-  if (!action || userId === null) return null;
-  const chatId = textOf(fieldsOf(fieldsOf(query.message).chat).id);
-  const press: Press = { ...action, userId, userName: textOf(from.username) };
-  return { press, chatId, queryId: textOf(query.id) };
-}
-
-/** The presented secret, whichever of the header names carries it. */
-function presentedSecret(hub: Hub, header: (name: string) => string | null): string | null {
-  for (const name of hub.settings.chatBotSecretHeaders) {
-    const value = header(name);
-    if (value !== null) return value;
-  }
-  return null;
-}
-
-/**
- * A bot chat's callback.
- * @returns `unknown` (no such enabled channel), `refused` (wrong secret), else `taken`, whatever it held
- */
-export async function chatBotCallback(
-  hub: Hub,
-  channelId: string,
-  body: Uint8Array,
-  header: (name: string) => string | null,
-): Promise<'unknown' | 'refused' | 'taken'> {
-  const { chatDecisions } = hub.app;
-  const open = uuidPattern.test(channelId) ? await chatDecisions.channel(channelId, 'chatBot') : null;
-  if (!open) return 'unknown';
-  const presented = presentedSecret(hub, header);
-  if (presented === null || !hub.secrets.equal(presented, open.config.webhookSecret)) return 'refused';
-  await take(hub, channelId);
-  const update = readUpdate(body);
-  if (!update || (update.chatId !== null && update.chatId !== open.config.chatId)) return 'taken';
-  const result = await chatDecisions.press(open, update.press, 'chat_bot');
-  if (update.queryId !== null) {
-    // The platform waits for the answer to its callback first.
-    hub.messengers
-      .answer({ config: open.config, queryId: update.queryId, text: shortAnswer(result) })
-      .catch((err: unknown) => hub.log.debug({ err, channel: channelId }, 'a pressed button got no answer'));
-  }
-  return 'taken';
-}
 
 export const callbacks: Handlers<typeof callbackRoutes> = {
   async chatBotCallback(hub, { params, body }, _caller, request) {
@@ -124,7 +36,7 @@ export const callbacks: Handlers<typeof callbackRoutes> = {
       ({ signingSecret }) => hub.secrets.equal(signature, `v0=${hub.secrets.hmac(signingSecret, signed)}`),
     );
     if (!open) return empty(403);
-    await take(hub, open.channel.id);
+    await countCallback(hub, open.channel.id);
     const user = fieldsOf(payload.user);
     const userId = textOf(user.id) ?? textOf(user.username);
     if (!action || userId === null) return nothing;
@@ -162,7 +74,7 @@ export const callbacks: Handlers<typeof callbackRoutes> = {
       ({ publicKey }) => publicKey !== null && hub.secrets.verify(publicKey, signed, signature),
     );
     if (!open) return empty(401);
-    await take(hub, open.channel.id);
+    await countCallback(hub, open.channel.id);
     if (value === undefined) return empty(400);
     const member = fieldsOf(fieldsOf(interaction.member).user);
     const user = member.id === undefined ? fieldsOf(interaction.user) : member;

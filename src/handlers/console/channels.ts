@@ -5,11 +5,11 @@ import type { OpenChannel, TestResult } from '../../app/channels.ts';
 import type { ChannelFilters } from '../../domain/channel.ts';
 import type { AttemptFailure, Delivery } from '../../domain/delivery.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-import { readConfig, shown, typeOf } from './channel-config.ts';
-import type { Handlers, Hub } from './hub.ts';
+import { readConfig, shown, typeOf } from '../common/channel-config.ts';
+import type { Handlers, Hub } from '../common/hub.ts';
+import { iso, isoOrNull } from '../common/render.ts';
 import { listOf } from './pages.ts';
 import { principalOf } from './principal.ts';
-import { iso, isoOrNull } from './render.ts';
 
 const makeSecret =
   ({ secrets }: Hub) =>

@@ -3,11 +3,10 @@ import type { compositionRoutes } from '../../api/compositions.ts';
 import type { CompositionView } from '../../app/compositions.ts';
 import { HubError } from '../../domain/error.ts';
 import type { CompositionSummary } from '../../ports/library.ts';
-import { renderFindings } from './bundles.ts';
-import type { Handlers } from './hub.ts';
+import type { Handlers } from '../common/hub.ts';
+import { iso, renderFindings } from '../common/render.ts';
 import { listOf } from './pages.ts';
 import { principalOf } from './principal.ts';
-import { iso } from './render.ts';
 
 const renderSummary = (composition: Omit<CompositionSummary, 'id'>) => ({
   name: composition.name,

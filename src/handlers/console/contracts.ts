@@ -4,10 +4,10 @@ import type { ContractView } from '../../app/contracts.ts';
 import { HubError } from '../../domain/error.ts';
 import type { ContractVersion } from '../../domain/library.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-import type { Handlers } from './hub.ts';
+import type { Handlers } from '../common/hub.ts';
+import { iso } from '../common/render.ts';
 import { listOf } from './pages.ts';
 import { principalOf } from './principal.ts';
-import { iso } from './render.ts';
 
 const renderSummary = (contract: Omit<ContractVersion, 'definition'>, usageCount: number) => ({
   contract_id: contract.contractId,

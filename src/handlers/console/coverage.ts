@@ -4,10 +4,10 @@ import type { CoverageCounts, CoveredTool, FleetAgentCoverage } from '../../app/
 import type { HistoryEntry } from '../../app/history.ts';
 import { HubError } from '../../domain/error.ts';
 import { parseInstant, renderInstant } from '../../domain/instant.ts';
-import { openCursor, sealCursor } from './cursor.ts';
-import type { Handlers } from './hub.ts';
+import { openCursor, sealCursor } from '../common/cursor.ts';
+import type { Handlers } from '../common/hub.ts';
+import { iso } from '../common/render.ts';
 import { principalOf } from './principal.ts';
-import { iso } from './render.ts';
 
 const units: { readonly [unit: string]: number } = { m: 60_000, h: 3_600_000, d: 24 * 3_600_000 };
 const maxUnits = 3650;

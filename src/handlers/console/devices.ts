@@ -2,7 +2,7 @@
 // lock its owner out. It gives no access to anything.
 import { cookieOf } from '../../api/cookie.ts';
 import type { Device } from '../../app/login-attempts.ts';
-import type { Hub } from './hub.ts';
+import type { Hub } from '../common/hub.ts';
 
 /** How long a device is remembered after a sign-in. */
 const deviceMs = 90 * 24 * 3_600_000;

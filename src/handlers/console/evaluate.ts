@@ -3,7 +3,7 @@
 import { defaultEnvironment } from 'reeve-agent/rules';
 import type { evaluateRoutes } from '../../api/evaluate.ts';
 import { wordsOf } from '../../app/tool-settings.ts';
-import type { Handlers } from './hub.ts';
+import type { Handlers } from '../common/hub.ts';
 import { principalOf } from './principal.ts';
 
 export const evaluate: Handlers<typeof evaluateRoutes> = {

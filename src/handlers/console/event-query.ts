@@ -8,7 +8,7 @@ import type { StoredEvent } from '../../domain/event.ts';
 import { renderInstant } from '../../domain/instant.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { EventFilter } from '../../ports/events.ts';
-import { iso } from './render.ts';
+import { iso } from '../common/render.ts';
 import { envSeen } from './scope.ts';
 
 export interface Query {

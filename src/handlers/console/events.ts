@@ -14,14 +14,14 @@ import type { Facet } from '../../domain/facet.ts';
 import { hasControl, isWellFormed } from '../../domain/ids.ts';
 import { limitNames } from '../../domain/limit-names.ts';
 import { type FacetName, facetNames } from '../../ports/events.ts';
-import { openCursor, sealCursor } from './cursor.ts';
+import { openCursor, sealCursor } from '../common/cursor.ts';
+import type { Handlers, Hub } from '../common/hub.ts';
+import { type Batch, type Rejection, readBatch } from '../common/ingest.ts';
+import { iso } from '../common/render.ts';
 import { csvHeader, csvLine, ndjsonLine, piecesOf } from './event-lines.ts';
 import { filterOf, isSeen, render, renderListed } from './event-query.ts';
-import type { Handlers, Hub } from './hub.ts';
-import { type Batch, type Rejection, readBatch } from './ingest.ts';
 import { touchAgents } from './last-seen.ts';
 import { principalOf } from './principal.ts';
-import { iso } from './render.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 

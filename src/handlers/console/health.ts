@@ -2,18 +2,9 @@
 import { Reply } from '../../api/call.ts';
 import type { healthRoutes } from '../../api/health.ts';
 import { fails, refuses } from '../../domain/storage.ts';
-import type { Handlers, Hub } from './hub.ts';
-import { iso } from './render.ts';
-
-/** Hubs known to be set up: once true it stays true, and probes must not ask the store for it for ever. */
-const complete = new WeakSet<Hub>();
-
-async function isSetUp(hub: Hub): Promise<boolean> {
-  if (complete.has(hub)) return true;
-  const any = await hub.store.tenants.anyUser();
-  if (any) complete.add(hub);
-  return any;
-}
+import type { Handlers, Hub } from '../common/hub.ts';
+import { probed } from '../common/probe.ts';
+import { iso } from '../common/render.ts';
 
 const link = (latency: number | null) => ({
   connected: latency !== null,
@@ -33,16 +24,7 @@ const stateOf = async ({ health }: Hub) => {
 };
 
 export const health: Handlers<typeof healthRoutes> = {
-  async health(hub) {
-    const cache = await hub.health.keyValue();
-    const bad = cache === null || refuses(hub.health.storage().state);
-    // This probe answers 200 whatever fails: a store that does not answer is not known to be set up.
-    const bootstrapComplete = await isSetUp(hub).catch(() => null);
-    return {
-      status: bad || bootstrapComplete === null ? 'degraded' : 'ok',
-      bootstrap_complete: bootstrapComplete ?? false,
-    };
-  },
+  health: (hub) => probed(hub),
 
   async live() {
     return { status: 'alive' };

@@ -1,7 +1,7 @@
 // What a deploy would change, in the console API's words.
 import type { impactRoutes } from '../../api/impact.ts';
 import type { ComparedContract, ContractChange } from '../../domain/impact.ts';
-import type { Handlers } from './hub.ts';
+import type { Handlers } from '../common/hub.ts';
 import { principalOf } from './principal.ts';
 
 const one = ({ contractId, type }: ComparedContract) => ({ contract_id: contractId, type });

@@ -1,5 +1,6 @@
 // Every handler by operation name; a route of src/api/index.ts that lacks one does not compile. Stream routes are in streams.ts.
 import type { api } from '../../api/index.ts';
+import type { Handlers } from '../common/hub.ts';
 import { agents } from './agents.ts';
 import { ai } from './ai.ts';
 import { approvals } from './approvals.ts';
@@ -13,12 +14,12 @@ import { coverage } from './coverage.ts';
 import { evaluate } from './evaluate.ts';
 import { events } from './events.ts';
 import { health } from './health.ts';
-import type { Handlers } from './hub.ts';
 import { impact } from './impact.ts';
 import { keys } from './keys.ts';
 import { operator } from './operator.ts';
 import { operatorTokens } from './operator-tokens.ts';
 import { overview } from './overview.ts';
+import { replay } from './replay.ts';
 import { rules } from './rules.ts';
 import { sampleRun } from './sample-run.ts';
 import { sessions } from './sessions.ts';
@@ -38,6 +39,7 @@ export const handlers: Handlers<typeof api> = {
   ...compositions,
   ...bundles,
   ...impact,
+  ...replay,
   ...evaluate,
   ...events,
   ...sampleRun,

@@ -1,10 +1,10 @@
 // API keys in the console's words.
 import type { keyRoutes } from '../../api/keys.ts';
 import type { ApiKey } from '../../domain/tenant.ts';
-import type { Handlers } from './hub.ts';
+import type { Handlers } from '../common/hub.ts';
+import { iso, isoOrNull } from '../common/render.ts';
 import { listOf } from './pages.ts';
 import { principalOf } from './principal.ts';
-import { iso, isoOrNull } from './render.ts';
 
 export const keys: Handlers<typeof keyRoutes> = {
   async createKey(hub, { body }, caller) {

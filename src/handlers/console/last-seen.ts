@@ -1,7 +1,7 @@
 // Registrations learn from events that an agent was seen: at most one write per agent in 30 s, so last_seen_at is up to 30 s late.
 import type { Caller } from '../../api/call.ts';
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
-import type { Hub } from './hub.ts';
+import type { Hub } from '../common/hub.ts';
 
 const everyMs = 30_000;
 const maxRemembered = 50_000;

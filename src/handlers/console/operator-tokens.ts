@@ -1,9 +1,9 @@
 // Tokens for the hosted API in the console's words.
 import type { operatorTokenRoutes } from '../../api/operator-tokens.ts';
 import type { GivenToken } from '../../app/operator-tokens.ts';
-import type { Handlers } from './hub.ts';
+import type { Handlers } from '../common/hub.ts';
+import { iso } from '../common/render.ts';
 import { principalOf } from './principal.ts';
-import { iso } from './render.ts';
 
 const render = ({ token, expiresAt }: GivenToken) => ({ token, expires_at: iso(expiresAt) });
 

@@ -1,6 +1,6 @@
 // The console API's callers as principals: a key acts for agents in its environment, a signed-in person in all of them.
 import type { Caller } from '../../api/call.ts';
-import type { Principal, Role } from '../../domain/principal.ts';
+import type { KeyPrincipal, Principal, Role } from '../../domain/principal.ts';
 
 const memberRoles: ReadonlySet<Role> = new Set(['viewer', 'operator']);
 const adminRoles: ReadonlySet<Role> = new Set(['viewer', 'operator', 'admin']);
@@ -14,13 +14,19 @@ export function principalOf(caller: Extract<Caller, { kind: 'user' | 'key' }>): 
       roles: caller.isAdmin ? adminRoles : memberRoles,
       actor: { kind: 'user', id: caller.userId, email: caller.email },
       agentId: null,
+      agentPattern: null,
     };
   }
-  return {
-    tenantId: caller.tenantId,
-    env: caller.env,
-    roles: keyRoles,
-    actor: { kind: 'key', id: caller.keyId, prefix: caller.keyPrefix },
-    agentId: caller.agentId,
-  };
+  return keyPrincipalOf(caller);
 }
+
+export const keyPrincipalOf = (caller: Extract<Caller, { kind: 'key' }>): KeyPrincipal => ({
+  tenantId: caller.tenantId,
+  env: caller.env,
+  roles: keyRoles,
+  actor: { kind: 'key', id: caller.keyId, prefix: caller.keyPrefix },
+  agentId: caller.agentId,
+  agentPattern: caller.agentPattern,
+  keyId: caller.keyId,
+  network: caller.network,
+});

@@ -3,10 +3,10 @@ import type { ruleRoutes } from '../../api/rules.ts';
 import type { AssignmentRule } from '../../domain/agent.ts';
 import { isEnv } from '../../domain/ids.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-import type { Handlers } from './hub.ts';
+import type { Handlers } from '../common/hub.ts';
+import { iso } from '../common/render.ts';
 import { listOf } from './pages.ts';
 import { principalOf } from './principal.ts';
-import { iso } from './render.ts';
 
 export const rules: Handlers<typeof ruleRoutes> = {
   async listRules({ app }, { query }, caller) {

@@ -3,26 +3,19 @@ import type { settingRoutes } from '../../api/settings.ts';
 import { wordsOf } from '../../app/tool-settings.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { Setting } from '../../domain/settings.ts';
-import { purgeLater, purgeSlices } from '../../jobs/purge.ts';
-import type { Handlers } from './hub.ts';
+import type { Handlers } from '../common/hub.ts';
+import { iso } from '../common/render.ts';
 import { principalOf } from './principal.ts';
-import { iso } from './render.ts';
-
-const dayMs = 24 * 3_600_000;
-/** A request removes for so long; what is left then is removed by a job. */
-const maxMs = 10_000;
 
 const pinAgain =
   'The old key does not vouch for the new one. Agents that pinned the old key keep their rules and refuse new ones until they are ' +
   'pinned again: give them the new public key, or delete the pin file that their error names and restart them.';
 
 export const settings: Handlers<typeof settingRoutes> = {
-  async rotateSigningKey(hub, { body }, caller) {
-    const { publicKey, rotatedAt, resigned, followed } = await hub.actors.ask(
-      'tenant',
-      caller.tenantId,
-      'rotateSigningKey',
-      { newKeyId: hub.secrets.uuid(), compromised: body.compromised ?? false },
+  async rotateSigningKey({ app }, { body }, caller) {
+    const { publicKey, rotatedAt, resigned, followed } = await app.signingKeys.rotate(
+      principalOf(caller),
+      body.compromised ?? false,
     );
     return {
       public_key: publicKey,
@@ -47,23 +40,13 @@ export const settings: Handlers<typeof settingRoutes> = {
       ),
     ),
 
-  async purgeEvents(hub, { query }, caller) {
-    const { clock, jobs, store } = hub;
-    const now = clock.now();
-    const cutoff = now - query.older_than_days * dayMs;
-    if (query.dry_run === 'true') {
-      const count = await store.events.countReceived(caller.tenantId, cutoff);
-      return { deleted_count: count, cutoff: iso(cutoff), complete: true, dry_run: true };
-    }
-    const end = clock.monotonic() + maxMs;
-    const { deleted, complete } = await purgeSlices(
-      { events: store.events, clock },
-      caller.tenantId,
-      cutoff,
-      { stop: () => clock.monotonic() >= end },
+  async purgeEvents({ app }, { query }, caller) {
+    const isDry = query.dry_run === 'true';
+    const { removed, cutoff, complete } = await app.eventRemoval[isDry ? 'count' : 'remove'](
+      principalOf(caller),
+      query.older_than_days,
     );
-    if (!complete) await purgeLater(jobs, caller.tenantId, cutoff, now);
-    return { deleted_count: deleted, cutoff: iso(cutoff), complete, dry_run: false };
+    return { deleted_count: removed, cutoff: iso(cutoff), complete, dry_run: isDry };
   },
 };
 

@@ -1,6 +1,6 @@
 // The first start, in the console API's words.
 import type { setupRoutes } from '../../api/setup.ts';
-import type { Handlers } from './hub.ts';
+import type { Handlers } from '../common/hub.ts';
 
 export const setup: Handlers<typeof setupRoutes> = {
   async setup({ app }, { body }, _caller, request) {

@@ -1,24 +1,27 @@
 // Live streams: who may open one, what it follows, what it must get at once, and what agents send on it. Owns no socket.
+import { environmentKey } from '../../../actors/protocol.ts';
 import { agentRoutes } from '../../api/agents.ts';
 import { approvalRoutes } from '../../api/approvals.ts';
 import type { Caller } from '../../api/call.ts';
 import { bundleName as bundleField, line, tagMap } from '../../api/fields.ts';
 import type { AdmittedStream, StreamHandlers, StreamQuery } from '../../api/stream.ts';
+import { includeField } from '../../api/streams.ts';
 import { checked, validationFailed } from '../../api/validation.ts';
 import { actingAgent } from '../../app/acting-agent.ts';
 import { enforceLimit } from '../../app/rate-limit.ts';
 import { SharedTexts } from '../../concurrency/shared-texts.ts';
 import type { Tags } from '../../domain/agent.ts';
+import type { Announcement } from '../../domain/announcement.ts';
 import { HubError } from '../../domain/error.ts';
 import { dashboardsOf } from '../../domain/frame.ts';
 import { environments, isEnv } from '../../domain/ids.ts';
 import { limitNames } from '../../domain/limit-names.ts';
+import type { Hub } from '../common/hub.ts';
+import { readParsedBatch } from '../common/ingest.ts';
 import { AgentStream, type Node } from './agent-stream.ts';
 import { reportVersion } from './agents.ts';
 import { requestApproval } from './approvals.ts';
 import { acceptEvents, repairContext } from './events.ts';
-import type { Hub } from './hub.ts';
-import { readParsedBatch } from './ingest.ts';
 import { SentCopies } from './sent-copies.ts';
 import { Updates } from './updates.ts';
 
@@ -31,7 +34,7 @@ const maxTagText = 32_768;
 const noTags: Tags = {};
 
 /** The stream handlers of a node. @param node its id, as actors know it */
-export function streamHandlers(hub: Hub, node: string): StreamHandlers {
+export function streamHandlers(hub: Hub, node: string): Omit<StreamHandlers, 'admitEvents'> {
   const shared = {
     hub,
     id: node,
@@ -53,13 +56,15 @@ export function streamHandlers(hub: Hub, node: string): StreamHandlers {
       return { admitted: await admitAgent(shared, key, query, connectionId, true), caller: key };
     },
 
-    async admitDashboard(caller) {
+    async admitDashboard({ tenantId }, { include }) {
+      const fleet = include !== undefined && checkedAt(includeField, include, 'include') === 'fleet';
       return {
-        audience: dashboardsOf(caller.tenantId),
+        audience: dashboardsOf(tenantId),
         agentId: null,
         bundleName: null,
         pinned: false,
-        catchUp: async () => [],
+        skips: (frame) => frame.fleet !== undefined && !fleet,
+        catchUp: async () => (fleet ? fleetNow(hub, tenantId) : []),
         announce: async () => {},
         closed: () => {},
       };
@@ -78,6 +83,19 @@ export function streamHandlers(hub: Hub, node: string): StreamHandlers {
       }
     },
   };
+}
+
+/** The numbers of every environment that tells its own: one that cannot now does so with the next change. */
+async function fleetNow({ actors }: Hub, tenantId: string): Promise<readonly Announcement[]> {
+  const asked = await Promise.allSettled(
+    environments.map((env) => actors.ask('environment', environmentKey(tenantId, env), 'fleet', null)),
+  );
+  return environments.flatMap((env, i) => {
+    const answer = asked[i];
+    return answer?.status === 'fulfilled'
+      ? [{ kind: 'fleetChanged', tenantId, env, numbers: answer.value } as const]
+      : [];
+  });
 }
 
 /** @throws HubError validation_failed, env_mismatch, forbidden, and what the agent's actor throws */
@@ -127,7 +145,11 @@ function checkEnv(caller: KeyCaller, asked: string | undefined): void {
   );
 }
 
-function checkedAt(schema: typeof bundleField | typeof version, value: string, name: string): string {
+function checkedAt(
+  schema: typeof bundleField | typeof version | typeof includeField,
+  value: string,
+  name: string,
+): string {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw validationFailed(result.error.issues.map(({ message }) => ({ loc: ['query', name], msg: message })));

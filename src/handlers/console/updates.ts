@@ -2,7 +2,7 @@
 // object for every stream, so that its frame is made once too. Holds at most 32 MiB.
 import type { AnnouncementOf } from '../../domain/announcement.ts';
 import type { Deployment } from '../../domain/deployment.ts';
-import type { Hub } from './hub.ts';
+import type { Hub } from '../common/hub.ts';
 
 const maxBytes = 32 * 1024 * 1024;
 

@@ -1,10 +1,10 @@
 // People in the console API's words.
 import type { userRoutes } from '../../api/users.ts';
 import type { User } from '../../domain/tenant.ts';
-import type { Handlers } from './hub.ts';
+import type { Handlers } from '../common/hub.ts';
+import { iso } from '../common/render.ts';
 import { listOf } from './pages.ts';
 import { principalOf } from './principal.ts';
-import { iso } from './render.ts';
 
 const render = ({ id, email, isAdmin, createdAt }: User) => ({
   user_id: id,

@@ -5,8 +5,8 @@ import type { ReplyBody } from '../../api/route.ts';
 import { headText, linkText, type SignedHead } from '../../domain/audit.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { AuditPlace } from '../../ports/audit.ts';
-import { openCursor, sealCursor } from '../console/cursor.ts';
-import type { Handlers } from '../console/hub.ts';
+import { openCursor, sealCursor } from '../common/cursor.ts';
+import type { Handlers } from '../common/hub.ts';
 import { principalOf } from './principal.ts';
 
 type Entry = ReplyBody<(typeof hostedAuditRoutes)['hostedListAudit']>['entries'][number];
@@ -42,14 +42,15 @@ export const hostedAudit: Handlers<typeof hostedAuditRoutes> = {
   },
 
   async hostedExportAudit(hub, { query }, caller) {
-    const { links, head, next } = await hub.app.auditLog.export(
+    const { links, start, head, next } = await hub.app.auditLog.export(
       principalOf(caller),
       query.from_seq,
       query.to_seq ?? null,
     );
     const lines = links.map((link) => `{"digest":"${link.digest}",${linkText(link).slice(1)}\n`);
     const to = query.to_seq === undefined ? '' : `&to_seq=${query.to_seq}`;
-    return new Reply(`${lines.join('')}${headLine(head)}\n`, {
+    const opening = start ? `${headLine(start)}\n` : '';
+    return new Reply(`${opening}${lines.join('')}${headLine(head)}\n`, {
       headers: {
         'Content-Disposition': `attachment; filename="audit-${links[0]?.seq}-${head.seq}.ndjson"`,
         ...(next === null ? {} : { Link: `</v1/audit/export?from_seq=${next}${to}>; rel="next"` }),

@@ -6,10 +6,10 @@ import { validationFailed } from '../../api/validation.ts';
 import type { OpenChannel } from '../../app/channels.ts';
 import { type ChannelConfig, type ChannelFilters, maxChannels } from '../../domain/channel.ts';
 import { HubError } from '../../domain/error.ts';
-import { chatBotCallback } from '../console/callbacks.ts';
-import { type ChannelType, readConfig, typeOf, written } from '../console/channel-config.ts';
-import type { Handlers, Hub } from '../console/hub.ts';
-import { iso } from '../console/render.ts';
+import { type ChannelType, readConfig, typeOf, written } from '../common/channel-config.ts';
+import { chatBotCallback } from '../common/chat-bot.ts';
+import type { Handlers, Hub } from '../common/hub.ts';
+import { iso } from '../common/render.ts';
 import { type HostedCaller, principalOf } from './principal.ts';
 
 type Body = z.output<typeof hostedChannelRoutes.hostedCreateChannel.body>;

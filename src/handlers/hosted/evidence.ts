@@ -6,8 +6,8 @@ import { bundlePayload, bundleSchema, bundleType, chained, piecesOf } from '../.
 import type { DecisionClass } from '../../domain/decision-event.ts';
 import { renderInstant } from '../../domain/instant.ts';
 import { runStatus } from '../../domain/run.ts';
-import type { Handlers, Hub } from '../console/hub.ts';
-import { iso } from '../console/render.ts';
+import type { Handlers, Hub } from '../common/hub.ts';
+import { iso } from '../common/render.ts';
 import { render as renderApproval } from './approvals.ts';
 import { renderEvent } from './events.ts';
 import { principalOf } from './principal.ts';

@@ -1,12 +1,13 @@
 // Every handler of the hosted API by operation name; a route of src/api/hosted/index.ts that lacks one does not compile.
 import type { hostedApi } from '../../api/hosted/index.ts';
-import type { Handlers } from '../console/hub.ts';
+import type { Handlers } from '../common/hub.ts';
 import { hostedApprovals } from './approvals.ts';
 import { hostedAudit } from './audit.ts';
 import { hostedChannels } from './channels.ts';
 import { hostedEvents } from './events.ts';
 import { hostedEvidence } from './evidence.ts';
 import { hostedKeys } from './keys.ts';
+import { hostedReplays } from './replay.ts';
 import { hostedRulesets } from './rulesets.ts';
 import { hostedRuns } from './runs.ts';
 import { hostedSampleRun } from './sample-run.ts';
@@ -22,5 +23,6 @@ export const hostedHandlers: Handlers<typeof hostedApi> = {
   ...hostedSampleRun,
   ...hostedSessions,
   ...hostedRulesets,
+  ...hostedReplays,
   ...hostedAudit,
 };

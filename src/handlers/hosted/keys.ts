@@ -2,8 +2,8 @@
 import type { hostedKeyRoutes } from '../../api/hosted/keys.ts';
 import { HubError } from '../../domain/error.ts';
 import type { ApiKey } from '../../domain/tenant.ts';
-import type { Handlers } from '../console/hub.ts';
-import { iso, isoOrNull } from '../console/render.ts';
+import type { Handlers } from '../common/hub.ts';
+import { iso, isoOrNull } from '../common/render.ts';
 import { principalOf } from './principal.ts';
 
 /** Keys that a workspace has at once. */

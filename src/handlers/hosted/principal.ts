@@ -1,7 +1,7 @@
 // The hosted API's callers as principals: a key acts for agents, in its environment if it is bound to one; an operator by the token's role.
 import type { Caller } from '../../api/call.ts';
 import type { Env } from '../../domain/ids.ts';
-import { type Principal, type Role, rolesUpTo } from '../../domain/principal.ts';
+import { type KeyPrincipal, type Principal, type Role, rolesUpTo } from '../../domain/principal.ts';
 
 const keyRoles: ReadonlySet<Role> = new Set(['agent']);
 
@@ -15,6 +15,7 @@ export function principalOf(caller: HostedCaller): Principal {
       roles: new Set<Role>(rolesUpTo(caller.role)),
       actor: { kind: 'operator', id: `${caller.issuer} ${caller.subject}`, display: caller.display },
       agentId: null,
+      agentPattern: null,
     };
   }
   return {
@@ -23,17 +24,20 @@ export function principalOf(caller: HostedCaller): Principal {
     roles: keyRoles,
     actor: { kind: 'key', id: caller.keyId, prefix: caller.keyPrefix },
     agentId: caller.agentId,
+    agentPattern: caller.agentPattern,
   };
 }
 
 type HostedKey = Extract<Caller, { kind: 'hostedKey' }>;
 
-/**
- * The key as the console API's handlers know keys, for what both APIs do alike.
- * @param env where it acts when it is bound to no environment
- */
-export const keyOf = (caller: HostedKey, env: Env = 'production'): Extract<Caller, { kind: 'key' }> => ({
-  ...caller,
-  kind: 'key',
+/** @param env where it acts when it is bound to no environment */
+export const keyPrincipalOf = (caller: HostedKey, env: Env = 'production'): KeyPrincipal => ({
+  tenantId: caller.tenantId,
   env: caller.env ?? env,
+  roles: keyRoles,
+  actor: { kind: 'key', id: caller.keyId, prefix: caller.keyPrefix },
+  agentId: caller.agentId,
+  agentPattern: caller.agentPattern,
+  keyId: caller.keyId,
+  network: caller.network,
 });

@@ -9,8 +9,8 @@ import { notFound } from '../../domain/error.ts';
 import { renderInstant } from '../../domain/instant.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { readSnapshot } from '../../domain/workflow.ts';
-import type { Handlers } from '../console/hub.ts';
-import { iso, isoOrNull } from '../console/render.ts';
+import type { Handlers } from '../common/hub.ts';
+import { iso, isoOrNull } from '../common/render.ts';
 import { fitting } from './page.ts';
 import { type HostedCaller, principalOf } from './principal.ts';
 

@@ -1,7 +1,7 @@
 // The sample run in the hosted API's words.
 import type { hostedSampleRunRoutes } from '../../api/hosted/sample-run.ts';
-import type { Handlers } from '../console/hub.ts';
-import { renderSampleRun } from '../console/sample-run.ts';
+import type { Handlers } from '../common/hub.ts';
+import { renderSampleRun } from '../common/sample-run.ts';
 import { principalOf } from './principal.ts';
 
 export const hostedSampleRun: Handlers<typeof hostedSampleRunRoutes> = {

@@ -1,20 +1,32 @@
-// Session values and health on the hosted API: the console's own handlers, with keys that may have no environment.
+// Session values and health in the hosted API's words, which are the console API's; its keys may have no environment.
 import type { hostedSessionRoutes } from '../../api/hosted/sessions.ts';
-import { health } from '../console/health.ts';
-import type { Handlers } from '../console/hub.ts';
-import { sessions } from '../console/sessions.ts';
-import { keyOf } from './principal.ts';
+import type { Handlers } from '../common/hub.ts';
+import { probed } from '../common/probe.ts';
+import { keyPrincipalOf } from './principal.ts';
 
 export const hostedSessions: Handlers<typeof hostedSessionRoutes> = {
-  hostedReadSessions: (hub, input, caller, request) =>
-    sessions.readSessions(hub, { ...input }, keyOf(caller), request),
-  hostedGetSession: (hub, input, caller, request) =>
-    sessions.getSession(hub, { ...input }, keyOf(caller), request),
-  hostedSetSession: (hub, input, caller, request) =>
-    sessions.setSession(hub, { ...input }, keyOf(caller), request),
-  hostedIncrementSession: (hub, input, caller, request) =>
-    sessions.incrementSession(hub, { ...input }, keyOf(caller), request),
-  hostedDeleteSession: (hub, input, caller, request) =>
-    sessions.deleteSession(hub, { ...input }, keyOf(caller), request),
-  hostedHealth: (hub, input, caller, request) => health.health(hub, { ...input }, caller, request),
+  async hostedReadSessions({ app }, { body }, caller) {
+    const found = await app.sessionValues.getMany(keyPrincipalOf(caller), body.keys);
+    return { values: Object.fromEntries(found) };
+  },
+
+  hostedGetSession: async ({ app }, { params }, caller) => ({
+    value: await app.sessionValues.get(keyPrincipalOf(caller), params.key),
+  }),
+
+  async hostedSetSession({ app }, { params, body }, caller) {
+    await app.sessionValues.set(keyPrincipalOf(caller), params.key, body.value);
+    return { value: body.value };
+  },
+
+  hostedIncrementSession: async ({ app }, { params, body }, caller) => ({
+    value: await app.sessionValues.increment(keyPrincipalOf(caller), params.key, body.amount),
+  }),
+
+  async hostedDeleteSession({ app }, { params }, caller) {
+    await app.sessionValues.remove(keyPrincipalOf(caller), params.key);
+    return { value: null };
+  },
+
+  hostedHealth: (hub) => probed(hub),
 };

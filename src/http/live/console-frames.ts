@@ -139,6 +139,12 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
         forAgents('assignment_changed', { agent_id: agentId, bundle_name: bundleName, source }),
       ),
     ],
+    fleetChanged: ({ tenantId, env, numbers: { connected, current, drift, unknown } }) => [
+      frame(
+        { audience: dashboardsOf(tenantId), fleet: env },
+        forDashboards('fleet_changed', { env, connected, current, drift, unknown }),
+      ),
+    ],
     agentsAssigned: ({ tenantId, agentIds, bundleName, bulk }) =>
       (bulk ? [bulkId] : agentIds).flatMap((agentId) =>
         toDashboards(

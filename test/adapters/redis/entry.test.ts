@@ -54,6 +54,16 @@ describe('the version before', () => {
   });
 });
 
+it('an entry of the fleet keeps its environment, and assigns nothing', () => {
+  const data = json({ type: 'fleet_changed', env: 'staging' });
+  const frame = { type: 'fleet_changed', json: data, fleet: 'staging' } as const;
+  expect(readFrame(audience, writeFrame(frame))).toEqual({ audience, ...frame });
+  expect(readFrame(audience, writeFrame({ ...frame, agent: 'a', assigned: null }))).toMatchObject({
+    assigned: null,
+    fleet: 'staging',
+  });
+});
+
 it('bytes that are no entry are no frame and no message, and throw nothing', () => {
   const whole = writeFrame({ type: 'x', json: json({ a: 1 }), agent: 'a', bundle: 'b' });
   for (let length = 0; length < whole.length - 2; length++) {

@@ -111,7 +111,7 @@ export function hub() {
     clock,
     log,
     async isStillValid(caller) {
-      const hash = caller.kind === 'key' ? caller.keyHash : caller.tokenHash;
+      const hash = caller.kind === 'key' ? caller.keyHash : caller.kind === 'user' ? caller.tokenHash : '';
       standing.asked.push(hash);
       if (standing.away) throw new Error('no answer');
       return !standing.gone.has(hash);
@@ -153,7 +153,7 @@ export function hub() {
         };
     const admitted =
       caller.kind === 'user'
-        ? await handlers.admitDashboard(caller, id)
+        ? await handlers.admitDashboard(caller, {}, id)
         : await handlers.admitAgent(
             caller,
             { env: caller.env, ...(options.bundle === undefined ? {} : { bundle_name: options.bundle }) },

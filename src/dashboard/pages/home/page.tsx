@@ -7,8 +7,10 @@ import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
+import { useStore } from '../../lib/store.ts';
 import { count, counted } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
+import { type FleetNumbers, fleetByEnv, fleetOf } from '../../live/fleet.ts';
 import { Bars } from '../../ui/bars.tsx';
 import { Answer, Data, Empty, Env, PageHead, Time, Verdict } from '../../ui/parts.tsx';
 import { ApprovalCard } from '../approvals/card.tsx';
@@ -18,12 +20,10 @@ import { Start } from './start.tsx';
 const dayMs = 24 * 3_600_000;
 const bucketMs = 30 * 60_000;
 const shownApprovals = 3;
-/** Agents that are asked for to be counted; more are said as `1,000+`. */
-const maxAgents = 1_000;
 
 export default function Home(): JSX.Element {
   const stats = useCall('statsOverview');
-  const fleet = useFleet();
+  const fleet = fleetOf(useStore(fleetByEnv), useEnv());
   return (
     <div className="page">
       <PageHead title="Home" says={stats.data && <Summary stats={stats.data} fleet={fleet} />} />
@@ -42,36 +42,12 @@ export default function Home(): JSX.Element {
   );
 }
 
-interface Fleet {
-  readonly connected: number;
-  readonly current: number;
-  readonly drift: number;
-  readonly unknown: number;
-  /** There are more than were counted. */
-  readonly capped: boolean;
-}
-
-function useFleet(): Fleet | null {
-  const env = useEnv();
-  const { data } = useCall('agentStatus', { query: { limit: maxAgents } }, { refetchMs: 10_000 });
-  if (!data) return null;
-  const own = env ? data.agents.filter((agent) => agent.env === env) : data.agents;
-  const of = (status: string): number => own.filter((agent) => agent.status === status).length;
-  return {
-    connected: own.length,
-    current: of('current'),
-    drift: of('drift'),
-    unknown: of('unknown'),
-    capped: data.agents.length === maxAgents,
-  };
-}
-
 function Summary({
   stats,
   fleet,
 }: {
   readonly stats: Reply<'statsOverview'>;
-  readonly fleet: Fleet | null;
+  readonly fleet: FleetNumbers | null;
 }): JSX.Element {
   const waits = stats.pending_approvals;
   const parts = [
@@ -118,9 +94,8 @@ function Figures({
   fleet,
 }: {
   readonly stats: Reply<'statsOverview'>;
-  readonly fleet: Fleet | null;
+  readonly fleet: FleetNumbers | null;
 }): JSX.Element {
-  const plus = fleet?.capped ? '+' : '';
   const rate = stats.events_24h === 0 ? null : (stats.denials_24h / stats.events_24h) * 100;
   return (
     <div className="figures">
@@ -132,17 +107,13 @@ function Figures({
       />
       <Figure
         name="Agents connected"
-        value={fleet ? `${count(fleet.connected)}${plus}` : '–'}
+        value={fleet ? count(fleet.connected) : '–'}
         note={`of ${count(stats.total_agents)} known`}
       />
       <Figure
         name="In drift"
-        value={fleet ? `${count(fleet.drift)}${plus}` : '–'}
-        note={
-          fleet
-            ? `${count(fleet.current)}${plus} current, ${count(fleet.unknown)}${plus} unknown`
-            : 'unknown yet'
-        }
+        value={fleet ? count(fleet.drift) : '–'}
+        note={fleet ? `${count(fleet.current)} current, ${count(fleet.unknown)} unknown` : 'unknown yet'}
       />
       <Figure
         name="Events in 24 h"

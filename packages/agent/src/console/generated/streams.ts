@@ -110,6 +110,15 @@ export interface EventCreatedEvent {
   readonly accepted: number;
 }
 
+export interface FleetChangedEvent {
+  readonly type: "fleet_changed";
+  readonly env: Environment;
+  readonly connected: number;
+  readonly current: number;
+  readonly drift: number;
+  readonly unknown: number;
+}
+
 export interface ResyncEvent {
   readonly type: "resync";
   readonly reason?: "position_unknown" | "position_gone" | "too_far_behind" | undefined;
@@ -128,10 +137,12 @@ export interface StreamsOperations {
     };
     readonly event: ContractUpdateEvent | ApprovalDecidedEvent | AgentAssignmentChangedEvent | ResyncEvent;
   };
-  /** A dashboard follows what happens in its tenant's environments. A signed-in user. Events: approval_created, approval_decided, approval_timeout, assignment_changed, bundle_uploaded, composition_changed, contract_created, contract_update, contract_updated, event_created, api_key_created, api_key_revoked, bundle_deployed, signing_key_rotated, resync. Every frame has an id; send the last one as Last-Event-ID to get what was missed. Also a WebSocket, subprotocols reeve.v1.json and reeve.v1.msgpack: each message is the event's data with its id. */
+  /** A dashboard follows what happens in its tenant's environments. A signed-in user. Events: approval_created, approval_decided, approval_timeout, assignment_changed, bundle_uploaded, composition_changed, contract_created, contract_update, contract_updated, event_created, api_key_created, api_key_revoked, bundle_deployed, fleet_changed, signing_key_rotated, resync. Every frame has an id; send the last one as Last-Event-ID to get what was missed. Also a WebSocket, subprotocols reeve.v1.json and reeve.v1.msgpack: each message is the event's data with its id. */
   readonly dashboardStream: {
-    readonly input: { readonly [name: string]: never };
-    readonly event: ApprovalCreatedEvent | ApprovalDecidedEvent | ApprovalTimeoutEvent | DashboardAssignmentChangedEvent | BundleUploadedEvent | CompositionChangedEvent | ContractCreatedEvent | ContractUpdateEvent | ContractUpdatedEvent | EventCreatedEvent | ApiKeyCreatedEvent | ApiKeyRevokedEvent | BundleDeployedEvent | SigningKeyRotatedEvent | ResyncEvent;
+    readonly input: {
+      readonly query?: { readonly include?: "fleet" | undefined; } | undefined;
+    };
+    readonly event: ApprovalCreatedEvent | ApprovalDecidedEvent | ApprovalTimeoutEvent | DashboardAssignmentChangedEvent | BundleUploadedEvent | CompositionChangedEvent | ContractCreatedEvent | ContractUpdateEvent | ContractUpdatedEvent | EventCreatedEvent | ApiKeyCreatedEvent | ApiKeyRevokedEvent | BundleDeployedEvent | FleetChangedEvent | SigningKeyRotatedEvent | ResyncEvent;
   };
 }
 

@@ -1,0 +1,53 @@
+// When an environment counts its connected agents and tells dashboards: after a change, at most once a second, and only other numbers.
+import type { FleetNumbers } from '../src/domain/agent.ts';
+import type { Env } from '../src/domain/ids.ts';
+import type { ActorPorts } from './ports.ts';
+import type { Deployed, Roster } from './roster.ts';
+import type { ActorContext, Effects } from './runtime/define.ts';
+
+export const fleetTimer = 'fleet';
+
+const everyMs = 1_000;
+/** Counting takes less than 1 µs an agent. Of a large fleet it is done less often, so that it stays under a hundredth of the time. */
+const agentsPerMs = 10;
+
+interface Watched {
+  readonly tenantId: string;
+  readonly env: Env;
+  readonly current: Deployed;
+  readonly roster: Roster;
+}
+
+export class FleetWatch {
+  /** Epoch milliseconds. */
+  #countedAt: number;
+  #waiting = false;
+  #told: FleetNumbers | null = null;
+
+  /** @param startedAt when the activation began: agents that were connected before are announced to it in the second after */
+  constructor(startedAt: number) {
+    this.#countedAt = startedAt;
+  }
+
+  /** An agent came, left or runs something else, or something else is deployed. */
+  changed({ roster }: Pick<Watched, 'roster'>, context: ActorContext<ActorPorts>): void {
+    if (this.#waiting) return;
+    this.#waiting = true;
+    const pause = Math.max(everyMs, roster.size / agentsPerMs);
+    context.setTimer(fleetTimer, Math.max(context.now(), this.#countedAt + pause));
+  }
+
+  /** At `fleetTimer`. */
+  count({ tenantId, env, current, roster }: Watched, context: ActorContext<ActorPorts>): Effects {
+    this.#waiting = false;
+    this.#countedAt = context.now();
+    const numbers = roster.numbers(current, context.ports.isGone);
+    const told = this.#told;
+    if (told !== null && same(told, numbers)) return {};
+    this.#told = numbers;
+    return { announcements: [{ kind: 'fleetChanged', tenantId, env, numbers }] };
+  }
+}
+
+const same = (one: FleetNumbers, other: FleetNumbers): boolean =>
+  one.connected === other.connected && one.current === other.current && one.drift === other.drift;

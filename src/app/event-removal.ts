@@ -1,0 +1,122 @@
+// Removal of old events, in slices that let ingest through: the first ones within a request, the rest as a job (jobs/purge.ts).
+import type { Principal } from '../domain/principal.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventStore } from '../ports/events.ts';
+import type { Jobs } from '../ports/jobs.ts';
+import { requireRole } from './access.ts';
+import type { AppPorts } from './ports.ts';
+
+/** Events that one step of the store removes: other writes wait as long. */
+const slice = 1000;
+/** A request removes for so long, in milliseconds; what is left then is removed by a job. */
+const maxMs = 10_000;
+const dayMs = 24 * 3_600_000;
+
+/** The job's queue. */
+export const purgeQueue = 'purge';
+
+export interface RemovalParts {
+  readonly events: Pick<EventStore, 'purge'>;
+  readonly clock: Clock;
+}
+
+export interface RemovalLimits {
+  /** Asked before each slice; true ends the removal early. */
+  readonly stop: () => boolean;
+  readonly removed?: (total: number) => Promise<void>;
+  /** Ends a rest. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Removes events received before `before` (epoch ms), resting after each slice for as long as it took: at most half of the store's time.
+ * @returns how many, and whether none is left
+ */
+export async function removeInSlices(
+  { events, clock }: RemovalParts,
+  tenantId: string,
+  before: number,
+  limits: RemovalLimits,
+): Promise<{ readonly deleted: number; readonly complete: boolean }> {
+  let deleted = 0;
+  while (!limits.stop()) {
+    const begun = clock.monotonic();
+    const removed = await events.purge(tenantId, before, slice);
+    if (removed === 0) return { deleted, complete: true };
+    deleted += removed;
+    await limits.removed?.(deleted);
+    const took = clock.monotonic() - begun;
+    if (took >= 1 && !limits.stop()) await rest(clock, took, limits.signal);
+  }
+  return { deleted, complete: false };
+}
+
+function rest(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      timer.cancel();
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = clock.after(ms, end);
+    signal?.addEventListener('abort', end);
+  });
+}
+
+/** Leaves what is left of a removal to a job; asking again for the same one changes nothing. */
+export const removeLater = (
+  jobs: Pick<Jobs, 'add'>,
+  tenantId: string,
+  before: number,
+  now: number,
+): Promise<void> =>
+  jobs.add({
+    id: `${tenantId}/${before}`,
+    queue: purgeQueue,
+    payload: { tenantId, before },
+    runAt: now,
+    maxAttempts: 20,
+    longestBackoffMs: 300_000,
+  });
+
+export interface Removal {
+  readonly removed: number;
+  /** Events received before this time are concerned. */
+  readonly cutoff: number;
+  /** False: more are left, which a job removes. */
+  readonly complete: boolean;
+}
+
+export interface EventRemoval {
+  /** How many events `remove` would remove. @throws HubError forbidden, search_timeout */
+  count(principal: Principal, olderThanDays: number): Promise<Removal>;
+  /** Removes for up to 10 s and leaves the rest to a job. @throws HubError forbidden */
+  remove(principal: Principal, olderThanDays: number): Promise<Removal>;
+}
+
+export const createEventRemoval = ({
+  store,
+  jobs,
+  clock,
+}: Pick<AppPorts, 'store' | 'jobs' | 'clock'>): EventRemoval => ({
+  async count(principal, olderThanDays) {
+    requireRole(principal, 'admin');
+    const cutoff = clock.now() - olderThanDays * dayMs;
+    const removed = await store.events.countReceived(principal.tenantId, cutoff);
+    return { removed, cutoff, complete: true };
+  },
+
+  async remove(principal, olderThanDays) {
+    requireRole(principal, 'admin');
+    const { tenantId } = principal;
+    const now = clock.now();
+    const cutoff = now - olderThanDays * dayMs;
+    const end = clock.monotonic() + maxMs;
+    const parts = { events: store.events, clock };
+    const { deleted, complete } = await removeInSlices(parts, tenantId, cutoff, {
+      stop: () => clock.monotonic() >= end,
+    });
+    if (!complete) await removeLater(jobs, tenantId, cutoff, now);
+    return { removed: deleted, cutoff, complete };
+  },
+});

@@ -1,0 +1,33 @@
+// Rotation of a tenant's signing key. The tenant's actor does it, so that no deploy comes between.
+import type { Principal } from '../domain/principal.ts';
+import { requireRole } from './access.ts';
+import type { AppPorts } from './ports.ts';
+
+export interface Rotated {
+  readonly publicKey: string;
+  readonly rotatedAt: number;
+  /** Current deployments that were signed with the new key. */
+  readonly resigned: number;
+  /** Whether agents that pinned the old key follow to the new one by themselves. */
+  readonly followed: boolean;
+}
+
+export interface SigningKeys {
+  /**
+   * Makes a new signing key and signs every current deployment with it.
+   * @param compromised the old key does not vouch for the new one
+   * @throws HubError forbidden, overloaded, unavailable
+   */
+  rotate(principal: Principal, compromised: boolean): Promise<Rotated>;
+}
+
+export const createSigningKeys = ({
+  actors,
+  secrets,
+}: Pick<AppPorts, 'actors' | 'secrets'>): SigningKeys => ({
+  async rotate(principal, compromised) {
+    requireRole(principal, 'admin');
+    const wanted = { newKeyId: secrets.uuid(), compromised };
+    return actors.ask('tenant', principal.tenantId, 'rotateSigningKey', wanted);
+  },
+});

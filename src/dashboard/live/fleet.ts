@@ -1,0 +1,33 @@
+// How many agents are connected and how they stand, as the stream last said, by environment.
+import { createStore } from '../lib/store.ts';
+import type { LiveFrame } from './cache.ts';
+
+export type FleetFrame = Extract<LiveFrame, { type: 'fleet_changed' }>;
+export type FleetNumbers = Pick<FleetFrame, 'connected' | 'current' | 'drift' | 'unknown'>;
+
+/** Empty until the stream has said something. */
+export const fleetByEnv = createStore<{ readonly [env: string]: FleetNumbers }>({});
+
+export const isFleet = (frame: { readonly type: string }): frame is FleetFrame =>
+  frame.type === 'fleet_changed';
+
+export function takeFleet(frame: FleetFrame): void {
+  fleetByEnv.set((before) => ({ ...before, [frame.env]: frame }));
+}
+
+/** The numbers of one environment, or of all together; null while they are not known. */
+export function fleetOf(
+  known: { readonly [env: string]: FleetNumbers },
+  env: string | null | undefined,
+): FleetNumbers | null {
+  if (env) return known[env] ?? null;
+  const all = Object.values(known);
+  if (all.length === 0) return null;
+  const sum = (of: keyof FleetNumbers): number => all.reduce((total, numbers) => total + numbers[of], 0);
+  return {
+    connected: sum('connected'),
+    current: sum('current'),
+    drift: sum('drift'),
+    unknown: sum('unknown'),
+  };
+}

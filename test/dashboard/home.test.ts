@@ -1,0 +1,37 @@
+// Home: the figures of the fleet follow the agents by the stream alone, in every tab.
+import { afterAll, describe, expect, it } from 'vitest';
+import { noFaults, startedHub, view } from './browser.ts';
+
+const { hub, cookie } = await startedHub();
+afterAll(() => hub.remove());
+
+describe('the figures of the fleet', () => {
+  it('follow agents that come and go, without asking for their list', async () => {
+    const { key } = await hub.key(cookie);
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    const asked: string[] = [];
+    seen.context.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    const connected = (tab: typeof page, value: string) =>
+      tab.locator('.figure', { hasText: 'Agents connected' }).getByText(value, { exact: true }).waitFor();
+    await page.goto('/dashboard/');
+    await connected(page, '0');
+    const stop = new AbortController();
+    const stream = await fetch(`${hub.url}/api/v1/stream?env=production`, {
+      headers: { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': 'agent-7' },
+      signal: stop.signal,
+    });
+    expect(stream.status).toBe(200);
+    await connected(page, '1');
+    // A tab that is opened later shares the connection, which told the numbers before.
+    const later = await seen.context.newPage();
+    await later.goto('/dashboard/');
+    await connected(later, '1');
+    stop.abort();
+    await connected(page, '0');
+    await connected(later, '0');
+    expect(asked).not.toContain('/api/v1/agents/status');
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
