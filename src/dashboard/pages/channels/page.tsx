@@ -70,7 +70,7 @@ export default function Channels(): JSX.Element {
         says={
           found.data &&
           (on === 0
-            ? 'Nobody is told of approvals outside this console.'
+            ? 'Nobody outside the console is told of approvals.'
             : `${counted(on, 'channel')} ${on === 1 ? 'tells' : 'tell'} people of approvals.`)
         }
       >
