@@ -54,7 +54,8 @@ export function storesOf(
       get: (tenantId, id) => eventOf(db, tenantId, id),
       facets: (tenantId, filter, limit) => facets(db, tenantId, filter, limit),
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
-      counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
+      counts: (tenantId, env, since, activeSince, entries) =>
+        counts(db, tenantId, env, since, activeSince, entries),
       countReceived: (tenantId, before) => countReceived(db, tenantId, before),
       arrivals: (tenantId, after, limit) => arrivals(db, tenantId, after, limit),
       newestSeq: () => newestSeq(db),

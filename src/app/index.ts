@@ -90,7 +90,7 @@ export function createApp(ports: AppPorts): App {
   return {
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
-    statistics: createStatistics({ ...ports, sampleRuns }),
+    statistics: createStatistics({ ...ports, sampleRuns, rulings }),
     accounts,
     assignmentRules: createAssignmentRules(ports),
     logins: createLogins(ports),
