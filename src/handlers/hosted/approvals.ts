@@ -11,6 +11,7 @@ import type { Handlers } from '../common/hub.ts';
 import { iso, isoOrNull } from '../common/render.ts';
 import { askForApproval, decideApproval, listSettled, readApproval } from '../console/approvals.ts';
 import { usualEnv } from './environment.ts';
+import { idempotencyKeyOf } from './idempotency.ts';
 import { pageOf } from './pages.ts';
 import { type HostedCaller, principalOf } from './principal.ts';
 
@@ -36,7 +37,7 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
         timeout_action: body.timeout_action,
         principal: body.principal,
       },
-      request.header('idempotency-key'),
+      idempotencyKeyOf(request),
     );
     return render(approval);
   },
