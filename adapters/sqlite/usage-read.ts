@@ -4,6 +4,7 @@ import { contractMarks, countedAs, type Outcome } from '../../src/domain/event.t
 import type { Env } from '../../src/domain/ids.ts';
 import type {
   AgentSpan,
+  AgentTools,
   AgentUse,
   ContractUse,
   FleetUse,
@@ -12,7 +13,7 @@ import type {
   VersionAnswer,
   VersionQuestion,
 } from '../../src/ports/usage.ts';
-import { type Database, givenText, type SqlValue } from './database.ts';
+import { type Database, givenText, type SqlValue, storedText } from './database.ts';
 import { fittingCounts } from './events-search.ts';
 import { walk } from './events-walk.ts';
 import { type Counted, countedIn, segmentSpanMs, tenantNumber } from './segment.ts';
@@ -247,15 +248,14 @@ function* countsOf(db: Database, tenant: number, env: Env | null, since: number)
   return counts;
 }
 
-function* fleet(
+/** The agents with events since then, or those of them among `only`, with all tools of these events. */
+function* toolsByAgent(
   db: Database,
-  tenantId: string,
+  tenant: number,
   env: Env | null,
   since: number,
-  countSince: number,
-): Steps<FleetUse> {
-  const tenant = tenantNumber(db, tenantId);
-  if (tenant === null) return { toolSets: [], agents: [] };
+  only: readonly string[] | null,
+): Steps<FleetUse<AgentTools>> {
   const hour = hourOf(since);
   const where = inEnv(env, 't.env');
   // Tools by agent and environment as one text, because most agents share theirs with others.
@@ -266,11 +266,11 @@ function* fleet(
          WHERE t.tenant = ?1 AND (t.last_hour > ?2 OR (t.last_hour = ?2 AND EXISTS (SELECT 1 FROM tool_hours h
            WHERE h.tenant = ?1 AND h.agent = t.agent AND h.hour = ?2 AND h.env = t.env AND h.tool = t.tool
              AND h.last_ts >= ?3))) ${env === null ? '' : 'AND t.env = ?4'}
+           ${only === null ? '' : `AND t.agent IN (SELECT value FROM json_each(?${env === null ? 4 : 5}))`}
          GROUP BY t.agent, t.env) AS used`,
-    [tenant, hour, since, ...where.params],
+    [tenant, hour, since, ...where.params, ...(only === null ? [] : [JSON.stringify(only.map(storedText))])],
   );
   yield;
-  const counts = yield* countsOf(db, tenant, env, countSince);
   const toolSets: (readonly string[])[] = [];
   const places = new Map<string, number>();
   const placeOf = (tools: readonly string[]): number => {
@@ -280,21 +280,48 @@ function* fleet(
   const read = new Map<string, number>();
   const setOf = (text: string): number =>
     entryOf(read, text, () => placeOf((JSON.parse(text) as string[]).map(givenText)));
-  const agents: AgentUse[] = [];
+  const agents: AgentTools[] = [];
   for (const [i, [agent, agentEnv, tools, newest]] of rows.entries()) {
     const agentId = givenText(String(agent));
     const lastSeen = Number(newest);
     const before = agents.at(-1);
-    const use = { agentId, env: agentEnv as Env, lastSeen, tools: setOf(String(tools)), events: 0 };
+    const use = { agentId, env: agentEnv as Env, lastSeen, tools: setOf(String(tools)) };
     if (before?.agentId === agentId) {
       // The agent was in several environments.
       const both = placeOf([...(toolSets[before.tools] ?? []), ...(toolSets[use.tools] ?? [])]);
       const newer = before.lastSeen > lastSeen ? before : use;
-      agents[agents.length - 1] = { ...newer, tools: both, events: counts.get(agentId) ?? 0 };
-    } else agents.push({ ...use, events: counts.get(agentId) ?? 0 });
+      agents[agents.length - 1] = { ...newer, tools: both };
+    } else agents.push(use);
     if ((i + 1) % 1000 === 0) yield;
   }
   return { toolSets, agents };
+}
+
+function* fleet(
+  db: Database,
+  tenantId: string,
+  env: Env | null,
+  since: number,
+  countSince: number,
+): Steps<FleetUse> {
+  const tenant = tenantNumber(db, tenantId);
+  if (tenant === null) return { toolSets: [], agents: [] };
+  const { toolSets, agents } = yield* toolsByAgent(db, tenant, env, since, null);
+  const counts = yield* countsOf(db, tenant, env, countSince);
+  const withCount = (use: AgentTools): AgentUse => ({ ...use, events: counts.get(use.agentId) ?? 0 });
+  return { toolSets, agents: agents.map(withCount) };
+}
+
+function* toolsOfAgents(
+  db: Database,
+  tenantId: string,
+  env: Env | null,
+  since: number,
+  agentIds: readonly string[],
+): Steps<FleetUse<AgentTools>> {
+  const tenant = tenantNumber(db, tenantId);
+  if (tenant === null || agentIds.length === 0) return { toolSets: [], agents: [] };
+  return yield* toolsByAgent(db, tenant, env, since, agentIds);
 }
 
 const agentRows = 'FROM agent_hours INDEXED BY agent_hours_of WHERE tenant = ? AND agent = ?';
@@ -372,6 +399,7 @@ export function activeAgents(db: Database, tenant: number, env: Env | null, sinc
 export const usageStore = (db: Database): Sync<UsageStore> => ({
   toolsOf: (tenantId, agentId, since) => toolsOf(db, tenantId, agentId, since),
   fleet: (tenantId, env, since, countSince) => fleet(db, tenantId, env, since, countSince),
+  toolsOfAgents: (tenantId, env, since, agentIds) => toolsOfAgents(db, tenantId, env, since, agentIds),
   contracts: (tenantId, env, since, until) => contracts(db, tenantId, env, since, until),
   spanOf: (tenantId, agentId) => spanOf(db, tenantId, agentId),
   versionsAt: (tenantId, agentId, env, questions) => versionsAt(db, tenantId, agentId, env, questions),

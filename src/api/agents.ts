@@ -45,6 +45,17 @@ export const fleetAgent = z.object({
   connected: z.boolean(),
   /** Open streams. */
   streams: z.number().int(),
+  /** Of the tools that it used in the last 24 hours, in the environment that was asked for, else in all; null where it used none. */
+  coverage: z
+    .object({
+      total_tools: z.number().int(),
+      enforced: z.number().int(),
+      observed: z.number().int(),
+      ungoverned: z.number().int(),
+      /** Whole percents of its tools that a contract enforces. */
+      coverage_pct: z.number().int(),
+    })
+    .nullable(),
   connected_at: instant.nullable(),
   last_seen_at: instant.nullable(),
   created_at: instant,

@@ -4,6 +4,7 @@ import { agentKey, environmentKey, type StatusEntry, type StatusPlace } from '..
 import type { agentRoutes } from '../../api/agents.ts';
 import { type Caller, List } from '../../api/call.ts';
 import { actingAgent } from '../../app/acting-agent.ts';
+import type { CoverageCounts } from '../../app/coverage.ts';
 import type { FleetAgent } from '../../app/fleet.ts';
 import { bytesPerTurn, turns } from '../../concurrency/event-loop-budget.ts';
 import type { AgentOrder, Registration } from '../../domain/agent.ts';
@@ -15,8 +16,11 @@ import type { AgentPlace } from '../../ports/agents.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers, Hub } from '../common/hub.ts';
 import { iso, isoOrNull } from '../common/render.ts';
+import { renderCounts } from './coverage.ts';
 import { touchAgents } from './last-seen.ts';
 import { principalOf } from './principal.ts';
+
+const dayMs = 24 * 3_600_000;
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
@@ -31,7 +35,8 @@ export const agents: Handlers<typeof agentRoutes> = {
     const { sort, cursor, limit, env, status, connected, tag, bundle, search } = query;
     const scope = { tenantId: caller.tenantId, list: 'agents' } as const;
     const [name = '', value = null] = tag?.split(/:(.*)/s) ?? [];
-    const page = await hub.app.fleet.list(principalOf(caller), {
+    const principal = principalOf(caller);
+    const page = await hub.app.fleet.list(principal, {
       env: env ?? null,
       status: status ?? null,
       connected: connected === undefined ? null : connected === 'true',
@@ -43,7 +48,16 @@ export const agents: Handlers<typeof agentRoutes> = {
       limit,
       after: cursor === undefined ? null : readAgentPlace(openCursor(hub, scope, cursor), sort),
     });
-    return new List(page.agents.map(renderFleetAgent), (sent) => {
+    const covered = await hub.app.coverage.ofAgents(
+      principal,
+      { env: env ?? null, since: hub.clock.now() - dayMs },
+      page.agents.map(({ registration }) => registration),
+    );
+    const rendered = page.agents.map((agent) => ({
+      ...renderFleetAgent(agent),
+      coverage: renderCoverage(covered.get(agent.registration.agentId)),
+    }));
+    return new List(rendered, (sent) => {
       const place = page.next(sent);
       return (
         place && { cursor: sealCursor(hub, scope, JSON.stringify([sort, place.at, place.agentId])), limit }
@@ -167,6 +181,8 @@ const renderStatus = (entry: StatusEntry) => ({
   status: entry.status,
   connected_at: iso(entry.connectedAt),
 });
+
+const renderCoverage = (counts: CoverageCounts | undefined) => (counts ? renderCounts(counts) : null);
 
 const renderFleetAgent = ({ registration, env, resolution, state, version }: FleetAgent) => ({
   agent_id: registration.agentId,

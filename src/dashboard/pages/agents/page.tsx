@@ -81,6 +81,15 @@ const columns: readonly Column<Agent>[] = [
     cell: (row) => (row.version === null ? '–' : `v${row.version}`),
   },
   {
+    key: 'coverage',
+    label: 'Enforced tools',
+    width: 1.1,
+    number: true,
+    sort: (row) => row.coverage?.coverage_pct ?? -1,
+    text: (row) => (row.coverage ? `${row.coverage.enforced} of ${row.coverage.total_tools}` : ''),
+    cell: (row) => (row.coverage ? `${row.coverage.enforced} of ${row.coverage.total_tools}` : '–'),
+  },
+  {
     key: 'source',
     label: 'Assigned by',
     width: 1.2,

@@ -98,6 +98,13 @@ export interface FleetAgent {
   readonly status: DriftStatus;
   readonly connected: boolean;
   readonly streams: number;
+  readonly coverage: {
+    readonly total_tools: number;
+    readonly enforced: number;
+    readonly observed: number;
+    readonly ungoverned: number;
+    readonly coverage_pct: number;
+  } | null;
   readonly connected_at: Instant | null;
   readonly last_seen_at: Instant | null;
   readonly created_at: Instant;
