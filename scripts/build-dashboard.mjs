@@ -12,6 +12,7 @@ const inputs = [
   'src/domain',
   'packages/agent/src/console/generated',
   'packages/agent/src/rules',
+  'packages/agent/src/evidence',
   'package-lock.json',
   'scripts/build-dashboard.mjs',
 ];

@@ -21,6 +21,8 @@ export interface Config extends Omit<Settings, 'version' | 'setupToken'> {
   readonly newAgentsPerMinute: number;
   readonly runStaleMs: number;
   readonly agentStaleMs: number;
+  /** Days after which entries of the audit chain may go; 0: never. */
+  readonly auditRetentionDays: number;
   readonly maxAgents: number;
   readonly corsOrigins: readonly string[];
   readonly trustedProxies: readonly string[];
@@ -253,6 +255,7 @@ export function readConfig(env: Environment = process.env): Config {
     ingestEventsPerMinute: int('INGEST_EVENTS_PER_MINUTE', 1, 999_999_999),
     newAgentsPerMinute: int('NEW_AGENTS_PER_MINUTE', 1, 100_000_000),
     runStaleMs: int('RUN_STALE_SECONDS', 1, 31_536_000) * 1000,
+    auditRetentionDays: int('AUDIT_RETENTION_DAYS', 0, 36_500),
     agentStaleMs: int('AGENT_STALE_SECONDS', 1, 31_536_000) * 1000,
     maxAgents: int('MAX_AGENTS', 1, 100_000_000),
     corsOrigins: cors,

@@ -113,6 +113,7 @@ const settings: Settings = {
   ingestEventsPerMinute: 6_000_000,
   runStaleMs: 900_000,
   agentStaleMs: 900_000,
+  auditRetentionDays: 0,
   wire: {
     agentIdHeaders: ['x-service-agent-id'],
     sessionCookie: 'service_session',

@@ -37,6 +37,8 @@ export interface LinkRow extends Omit<AuditLink, 'seq'> {
 
 export interface HeadRow extends SignedHead {
   readonly _id: string;
+  /** The kept chain starts behind it. */
+  readonly starts?: true;
 }
 
 export interface IntentRow {
@@ -97,6 +99,31 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
     return row && { seq: row.seq, digest: row.digest, at: row.at };
   }
 
+  const headIn = ({ _id, starts: _starts, ...signed }: HeadRow): SignedHead => signed;
+
+  async function start(tenantId: string): Promise<SignedHead | null> {
+    const row = await heads.findOne({ tenantId, starts: true }, { sort: { seq: -1 } });
+    return row && headIn(row);
+  }
+
+  /** The newest signed head whose link occurred before `before` and is not the newest. */
+  async function coveringHead(tenantId: string, before: number): Promise<HeadRow | null> {
+    const newest = await head(tenantId);
+    if (!newest) return null;
+    const last = await links.findOne(
+      { tenantId, at: { $lt: before }, seq: { $lt: newest.seq } },
+      { sort: { seq: -1 }, projection: { seq: 1 } },
+    );
+    if (!last) return null;
+    for await (const row of heads.find({ tenantId, seq: { $lte: last.seq } }, { sort: { seq: -1 } })) {
+      // A head counts for links that are as it says: its own link's digest is the proof.
+      const link = await links.findOne({ tenantId, seq: row.seq }, { projection: { digest: 1 } });
+      if (!link) return null;
+      if (link.digest === row.digest) return row;
+    }
+    return null;
+  }
+
   async function append(notes: readonly AuditNote[]): Promise<void> {
     const [first] = notes;
     if (!first) return;
@@ -146,7 +173,8 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
     async links(tenantId, from, to, maxBytes) {
       const found: AuditLink[] = [];
       let bytes = 0;
-      const rows = links.find({ tenantId, seq: { $gte: from, $lte: to } }, { sort: { seq: 1 } });
+      const first = Math.max(from, ((await start(tenantId))?.seq ?? 0) + 1);
+      const rows = links.find({ tenantId, seq: { $gte: first, $lte: to } }, { sort: { seq: 1 } });
       for await (const { seq, prev, digest, body } of rows) {
         found.push({ seq, prev, digest, body });
         bytes += Buffer.byteLength(body);
@@ -155,13 +183,25 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
       return found;
     },
     async keepHead(signed) {
-      await heads.replaceOne({ _id: `${signed.tenantId}/${signed.seq}` }, signed, { upsert: true });
+      await heads.updateOne({ _id: `${signed.tenantId}/${signed.seq}` }, { $set: signed }, { upsert: true });
     },
     async signedHead(tenantId) {
       const row = await heads.findOne({ tenantId }, { sort: { seq: -1 } });
-      if (!row) return null;
-      const { _id, ...signed } = row;
-      return signed;
+      return row && headIn(row);
+    },
+    start,
+    async retain(tenantId, before, limit) {
+      // The start is written first: a process that dies in between leaves links that nobody reads, and the next call takes them away.
+      const covering = await coveringHead(tenantId, before);
+      if (covering) await heads.updateOne({ _id: covering._id }, { $set: { starts: true } });
+      const begin = await start(tenantId);
+      if (!begin) return 0;
+      await heads.deleteMany({ tenantId, seq: { $lt: begin.seq } });
+      const old = await links
+        .find({ tenantId, seq: { $lte: begin.seq } }, { projection: { _id: 1 }, sort: { seq: 1 }, limit })
+        .toArray();
+      if (old.length === 0) return 0;
+      return (await links.deleteMany({ _id: { $in: old.map(({ _id }) => _id) } })).deletedCount;
     },
     async recover(before, limit) {
       const rows = await intents.find({ at: { $lt: before } }, { sort: { at: 1 }, limit }).toArray();

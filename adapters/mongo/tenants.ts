@@ -69,6 +69,11 @@ export function mongoTenants(c: TenantCollections): TenantStore {
       const created = (await found(tenant, admin, key, true)) || (await found(tenant, admin, key, false));
       return created ? 'created' : 'email_taken';
     },
+    async provision(tenant, key) {
+      // The key first: who sees the tenant sees its key.
+      await unlessTaken(c.signing.insertOne(newSigningHead(key)));
+      return (await unlessTaken(c.tenants.insertOne(toRow(tenant)))) ? 'created' : 'exists';
+    },
     async addUser(added) {
       const known = async () => (await c.tenants.findOne({ _id: added.tenantId })) !== null;
       if (!(await known())) {

@@ -107,6 +107,15 @@ function conditionsOf(filter: AuditFilter, before: AuditPlace | null): [sql: str
   return [sql, params];
 }
 
+/** The signed head that the kept chain starts behind. */
+const startOf = (db: Database, tenantId: string): SignedHead | null =>
+  heads.maybe(
+    db.get(
+      `SELECT ${heads.columns} FROM audit_heads WHERE tenant_id = ? AND starts = 1 ORDER BY seq DESC LIMIT 1`,
+      [tenantId],
+    ),
+  );
+
 export function auditStore(db: Database): Sync<AuditStore> {
   function placed([seq, position]: Row, tenantId: string): PlacedAuditEntry[] {
     const row = db.get('SELECT body FROM audit_links WHERE tenant_id = ? AND seq = ?', [
@@ -133,7 +142,8 @@ export function auditStore(db: Database): Sync<AuditStore> {
     links(tenantId, from, to, maxBytes) {
       const found: AuditLink[] = [];
       let bytes = 0;
-      for (let seq = from; seq <= to && bytes < maxBytes; seq++) {
+      const first = Math.max(from, (startOf(db, tenantId)?.seq ?? 0) + 1);
+      for (let seq = first; seq <= to && bytes < maxBytes; seq++) {
         const row = db.get(`SELECT ${links.columns} FROM audit_links WHERE tenant_id = ? AND seq = ?`, [
           tenantId,
           seq,
@@ -158,6 +168,25 @@ export function auditStore(db: Database): Sync<AuditStore> {
           tenantId,
         ]),
       ),
+    start: (tenantId) => startOf(db, tenantId),
+    retain(tenantId, before, limit) {
+      // A head counts for links that are as it says: its own link's digest is the proof.
+      db.run(
+        `UPDATE audit_heads SET starts = 1 WHERE tenant_id = ?1 AND seq = (
+           SELECT h.seq FROM audit_heads h JOIN audit_links l ON l.tenant_id = h.tenant_id AND l.seq = h.seq
+             WHERE h.tenant_id = ?1 AND l.digest = h.digest AND l.at < ?2
+               AND h.seq < (SELECT max(seq) FROM audit_links WHERE tenant_id = ?1)
+             ORDER BY h.seq DESC LIMIT 1)`,
+        [tenantId, before],
+      );
+      const start = startOf(db, tenantId);
+      if (!start) return 0;
+      db.run('DELETE FROM audit_heads WHERE tenant_id = ? AND seq < ?', [tenantId, start.seq]);
+      const first = db.get('SELECT min(seq) FROM audit_links WHERE tenant_id = ?', [tenantId])?.[0];
+      const upTo = Math.min(start.seq, Number(first) + limit - 1);
+      db.run('DELETE FROM audit_entries WHERE tenant_id = ? AND seq <= ?', [tenantId, upTo]);
+      return db.run('DELETE FROM audit_links WHERE tenant_id = ? AND seq <= ?', [tenantId, upTo]);
+    },
     // Notes stand in the transactions of their writes: a process that dies leaves nothing behind.
     recover: () => 0,
   };

@@ -14,3 +14,6 @@ CREATE TABLE audit_heads (
   tenant_id TEXT NOT NULL, seq INTEGER NOT NULL, digest TEXT NOT NULL, signed_at INTEGER NOT NULL, key_id TEXT NOT NULL,
   public_key TEXT NOT NULL, signature TEXT NOT NULL, PRIMARY KEY (tenant_id, seq)) WITHOUT ROWID;
 `;
+
+/** The head that the kept chain starts behind. */
+export const auditStart = 'ALTER TABLE audit_heads ADD COLUMN starts INTEGER NOT NULL DEFAULT 0;';

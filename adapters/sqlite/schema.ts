@@ -2,7 +2,7 @@
 import { HubError } from '../../src/domain/error.ts';
 import type { Database } from './database.ts';
 import { aiUsage } from './schema-ai.ts';
-import { auditTables } from './schema-audit.ts';
+import { auditStart, auditTables } from './schema-audit.ts';
 import { channels } from './schema-channels.ts';
 import { eventMarks, eventUsage } from './schema-events.ts';
 import { runTables } from './schema-runs.ts';
@@ -283,6 +283,7 @@ const migrations: readonly string[] = [
   aiUsage,
   channels,
   workspaceTable,
+  auditStart,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

@@ -84,6 +84,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   tenants: {
     anyUser: 'read',
     bootstrap: 'write',
+    provision: 'write',
     create: 'write',
     addUser: 'write',
     userByEmail: 'read',
@@ -252,6 +253,8 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     links: 'read',
     keepHead: 'write',
     signedHead: 'read',
+    start: 'read',
+    retain: 'write',
     recover: 'read',
   },
   jobs: {

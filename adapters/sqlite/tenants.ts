@@ -50,6 +50,12 @@ export function tenantStore(db: Database): Sync<TenantStore> {
       found(tenant, admin, key);
       return 'created';
     },
+    provision(tenant, key) {
+      if (db.get('SELECT 1 FROM tenants WHERE id = ?', [tenant.id])) return 'exists';
+      db.run(tenants.insert, tenants.values(tenant));
+      db.run(signingKeys.insert, signingKeys.values(key));
+      return 'created';
+    },
     addUser(user) {
       if (emailTaken(user.email)) return 'email_taken';
       if (!db.get('SELECT 1 FROM tenants WHERE id = ?', [user.tenantId])) return 'no_tenant';

@@ -120,7 +120,7 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
   /** The first tenant makes the folder this hub's. */
   async function marked(store: string, method: string, answered: Promise<unknown>): Promise<unknown> {
     const answer = await answered;
-    const isFirst = store === 'tenants' && (method === 'bootstrap' || method === 'create');
+    const isFirst = store === 'tenants' && ['bootstrap', 'create', 'provision'].includes(method);
     if (isFirst && hubId && answer === 'created' && hubId.read() === null) await markFolder(hubId);
     return answer;
   }

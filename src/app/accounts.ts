@@ -1,6 +1,7 @@
 // Tenants and their first people: the set-up of a hub, further tenants and users made by the operator of the installation, signing keys that
 // are missing. Who of a tenant manages its people: people.ts.
 import { createSemaphore } from '../concurrency/semaphore.ts';
+import { contentId } from '../domain/decision-event.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import { systemPrincipal } from '../domain/principal.ts';
@@ -41,6 +42,11 @@ export interface Accounts {
     name: string,
     admin: Credentials,
   ): Promise<{ readonly userId: string; readonly tenantId: string }>;
+  /**
+   * The tenant of an identity provider's workspace, made if nobody linked the workspace before: it has no people of its own. Of calls at
+   * once one makes it. Safe to repeat.
+   */
+  provision(workspace: Workspace): Promise<string>;
   /** @throws HubError conflict (the e-mail is taken), not_found (no such tenant) */
   createUser(tenantId: string, credentials: Credentials, isAdmin: boolean): Promise<string>;
   /**
@@ -55,10 +61,13 @@ export interface Accounts {
 const alreadySetUp = () => new HubError('conflict', 'Server is already set up.');
 const emailTaken = () => new HubError('conflict', 'A user with this e-mail exists already.');
 
-type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'limits' | 'settings'>;
+/** Characters of a tenant's name that a workspace's id becomes. */
+const maxName = 200;
+
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'limits' | 'settings' | 'log'>;
 
 export function createAccounts(ports: Ports): Accounts {
-  const { store, secrets, clock, limits, settings } = ports;
+  const { store, secrets, clock, limits, settings, log } = ports;
   const { tenants, signing } = store;
   /** Set-ups of this process, one after the other: of many at once one hashes its password. */
   const inTurn = createSemaphore({
@@ -169,6 +178,19 @@ export function createAccounts(ports: Ports): Accounts {
       const outcome = await noting(admin, 'operator').tenants.create(tenant, admin, key);
       if (outcome === 'email_taken') throw emailTaken();
       return { tenantId: tenant.id, userId: admin.id };
+    },
+
+    async provision(workspace) {
+      const { issuer, workspaceId } = workspace;
+      // An id that follows from the workspace: two nodes that make it at once make the same one.
+      const id = contentId(secrets.sha256(JSON.stringify(['workspace', issuer, workspaceId])));
+      const tenant = { id, name: workspaceId.slice(0, maxName), createdAt: clock.now() };
+      if ((await tenants.provision(tenant, newSigningKey(id))) === 'created') {
+        log.info({ tenant: id, issuer, workspace: workspaceId }, 'a tenant was made for a workspace');
+      }
+      await store.workspaces.link(workspace, id);
+      // Somebody may have linked the workspace to another tenant meanwhile.
+      return (await store.workspaces.tenantOf(workspace)) ?? id;
     },
 
     async createUser(tenantId, credentials, isAdmin) {

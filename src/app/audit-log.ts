@@ -26,6 +26,8 @@ export interface AuditQuestion {
 
 export interface AuditExport {
   readonly links: readonly AuditLink[];
+  /** The head in front of the first link, when older ones are not kept; null otherwise. */
+  readonly start: SignedHead | null;
   /** Of the last of these links. */
   readonly head: SignedHead;
   /** Where to go on; null when nothing is left. */
@@ -46,11 +48,16 @@ export interface AuditLog {
   head(principal: Principal): Promise<SignedHead>;
   /** Signs the head of every chain that grew since it was signed last. @returns how many */
   signHeads(): Promise<number>;
+  /** Takes away a slice of what is older than is kept and covered by a signed head, of every tenant. @returns how many links */
+  retain(): Promise<number>;
 }
 
 /** Days that are listed when no time is named. */
 const usualDays = 30;
 const maxExportBytes = 8 * 1024 * 1024;
+const dayMs = 24 * 3_600_000;
+/** Links that go in one step: other writes wait as long. */
+const retainedAtOnce = 500;
 const utf8 = new TextEncoder();
 
 export function createAuditLog({
@@ -58,7 +65,10 @@ export function createAuditLog({
   secrets,
   clock,
   log,
-}: Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'log'>): AuditLog {
+  settings,
+}: Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'log'> & {
+  readonly settings: Pick<AppPorts['settings'], 'auditRetentionDays'>;
+}): AuditLog {
   async function sign(
     tenantId: string,
     { seq, digest }: Pick<AuditLink, 'seq' | 'digest'>,
@@ -100,10 +110,16 @@ export function createAuditLog({
       const { tenantId } = principal;
       const head = await store.audit.head(tenantId);
       const last = Math.min(to ?? Number.POSITIVE_INFINITY, head?.seq ?? 0);
+      const start = await store.audit.start(tenantId);
       const links = last < from ? [] : await store.audit.links(tenantId, from, last, maxExportBytes);
       const end = links.at(-1);
       if (!end) throw notFound('Nothing is recorded in this part of the chain.');
-      return { links, head: await sign(tenantId, end), next: end.seq < last ? end.seq + 1 : null };
+      return {
+        links,
+        start: start && links[0]?.seq === start.seq + 1 ? start : null,
+        head: await sign(tenantId, end),
+        next: end.seq < last ? end.seq + 1 : null,
+      };
     },
 
     async head(principal) {
@@ -131,6 +147,17 @@ export function createAuditLog({
         }
       }
       return signed;
+    },
+
+    async retain() {
+      const { auditRetentionDays } = settings;
+      if (auditRetentionDays === 0) return 0;
+      const before = clock.now() - auditRetentionDays * dayMs;
+      let removed = 0;
+      for (const tenantId of await store.tenants.tenantIds()) {
+        removed += await store.audit.retain(tenantId, before, retainedAtOnce);
+      }
+      return removed;
     },
   };
 }

@@ -2,12 +2,13 @@
 // of the last 24 hours go on being good.
 import { HubError, refused } from '../domain/error.ts';
 import { displayIn, type OidcSettings, roleIn, textAt } from '../domain/oidc.ts';
+import type { OperatorRole } from '../domain/principal.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { JwkSet, Jwts } from '../ports/jwt.ts';
 import type { Log } from '../ports/log.ts';
 import type { OperatorTokens } from '../ports/operator-tokens.ts';
 import type { Outbound, OutboundAnswer } from '../ports/outbound.ts';
-import type { WorkspaceStore } from '../ports/workspaces.ts';
+import type { Workspace, WorkspaceStore } from '../ports/workspaces.ts';
 
 export interface IdentityProvider extends OperatorTokens {
   readonly issuer: string;
@@ -18,6 +19,8 @@ export interface IdentityProviderPorts {
   /** Reaches private addresses too: whoever runs the hub set the provider's. */
   readonly outbound: Pick<Outbound, 'send'>;
   readonly workspaces: Pick<WorkspaceStore, 'tenantOf'>;
+  /** Makes the tenant of a workspace that nobody linked, where the settings let admins' tokens do that. */
+  readonly provision: (workspace: Workspace) => Promise<string>;
   readonly jwts: Jwts;
   readonly clock: Clock;
   readonly log: Log;
@@ -45,7 +48,7 @@ const away = (): HubError =>
   });
 
 export function createIdentityProvider(ports: IdentityProviderPorts): IdentityProvider {
-  const { settings, outbound, workspaces, jwts, clock, log } = ports;
+  const { settings, outbound, workspaces, provision, jwts, clock, log } = ports;
   const { issuer } = settings;
   let kept: Kept | null = null;
   let triedAt = Number.NEGATIVE_INFINITY;
@@ -119,6 +122,12 @@ export function createIdentityProvider(ports: IdentityProviderPorts): IdentityPr
     );
   }
 
+  async function tenantOf(workspace: Workspace, role: OperatorRole | null): Promise<string | null> {
+    const linked = await workspaces.tenantOf(workspace);
+    if (linked !== null || role !== 'admin' || !settings.autoProvision) return linked;
+    return provision(workspace);
+  }
+
   return {
     issuer,
     async identify(token) {
@@ -126,7 +135,8 @@ export function createIdentityProvider(ports: IdentityProviderPorts): IdentityPr
       const { audiences } = settings;
       const claims = await jwts.verify(token, await keysFor(token), { issuer, audiences, now });
       const workspaceId = textAt(claims, settings.workspaceClaims);
-      const tenantId = workspaceId === null ? null : await workspaces.tenantOf({ issuer, workspaceId });
+      const role = roleIn(claims, settings);
+      const tenantId = workspaceId === null ? null : await tenantOf({ issuer, workspaceId }, role);
       if (tenantId === null) {
         throw refused(
           'workspace_required',
@@ -135,7 +145,6 @@ export function createIdentityProvider(ports: IdentityProviderPorts): IdentityPr
             : 'The workspace that the token names is not linked to this hub.',
         );
       }
-      const role = roleIn(claims, settings);
       if (role === null) throw refused('role_required', 'The token gives no role on this hub.');
       return {
         tenantId,

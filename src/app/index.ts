@@ -86,11 +86,12 @@ export function createApp(ports: AppPorts): App {
   const runs = createRuns({ ...ports, fleet: createFleet(ports) });
   const rulesets = createRulesets({ ...ports, inspector, deployments });
   const sampleRuns = createSampleRuns({ ...ports, rulesets });
+  const accounts = createAccounts(ports);
   return {
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns }),
-    accounts: createAccounts(ports),
+    accounts,
     assignmentRules: createAssignmentRules(ports),
     logins: createLogins(ports),
     deployments,
@@ -111,7 +112,7 @@ export function createApp(ports: AppPorts): App {
     rulesets,
     sampleRuns,
     keys: createKeys(ports),
-    operatorTokens: createOperatorTokens({ ...ports, provider: providerOf(ports) }),
+    operatorTokens: createOperatorTokens({ ...ports, provider: providerOf(ports, accounts) }),
     toolSettings: createToolSettings(ports),
     aiSettings: createAiSettings({ ...ports, access }),
     sessionValues: createSessionValues(ports),
@@ -121,11 +122,12 @@ export function createApp(ports: AppPorts): App {
   };
 }
 
-const providerOf = (ports: AppPorts): IdentityProvider | null =>
+const providerOf = (ports: AppPorts, accounts: Accounts): IdentityProvider | null =>
   ports.settings.oidc &&
   createIdentityProvider({
     ...ports,
     settings: ports.settings.oidc,
     outbound: ports.outboundToIssuer,
     workspaces: ports.store.workspaces,
+    provision: accounts.provision,
   });

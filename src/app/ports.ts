@@ -43,6 +43,8 @@ export interface Settings {
   /** Milliseconds without activity after which an open run, or an agent, is stale. */
   readonly runStaleMs: number;
   readonly agentStaleMs: number;
+  /** Days after which entries of the audit chain may go; 0: never. */
+  readonly auditRetentionDays: number;
   readonly wire: VendorNames;
   /** Base address of the API of bot chats. */
   readonly chatBotUrl: string;

@@ -249,6 +249,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     clock,
     log,
     signHeads: hub.app.auditLog.signHeads,
+    retainAudit: hub.app.auditLog.retain,
     largeArgsDays: config.quotas.largeArgsDays,
   });
 

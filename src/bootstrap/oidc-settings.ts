@@ -50,6 +50,8 @@ export function readOidc(
   if (defaultRole !== '' && !isOperatorRole(defaultRole)) {
     fail('OIDC_DEFAULT_ROLE', `must be one of ${operatorRoles.join(', ')}`);
   }
+  const autoProvision = get('AUTO_PROVISION').toLowerCase();
+  if (!['on', 'off'].includes(autoProvision)) fail('AUTO_PROVISION', 'must be on or off');
   const map = get('OIDC_ROLE_MAP');
   const roleMap = map === '' ? {} : readRoleMap(map);
   if (roleMap === null) {
@@ -67,5 +69,6 @@ export function readOidc(
     roleClaims: claims('OIDC_ROLE_CLAIM', usualRoleClaims),
     roleMap: roleMap ?? {},
     defaultRole: isOperatorRole(defaultRole) ? defaultRole : null,
+    autoProvision: autoProvision === 'on',
   };
 }

@@ -62,6 +62,11 @@ export const settings: readonly Setting[] = [
     'JSON of words in those claims and the role that each stands for: viewer, operator, admin',
   ),
   setting('OIDC_DEFAULT_ROLE', '', 'Role of who has none of these; when absent they are refused'),
+  setting(
+    'AUTO_PROVISION',
+    'off',
+    'on: the first token of an admin of a workspace that nobody linked makes a tenant for it',
+  ),
   setting('OPERATOR_TOKENS', 'on', 'off: admins can have no tokens for the API under /v1 made'),
   setting('SESSION_TTL_HOURS', '24', 'Hours a login lives without use (1 to 168)'),
   setting(
@@ -90,6 +95,11 @@ export const settings: readonly Setting[] = [
     'AGENT_STALE_SECONDS',
     '900',
     'An agent without a stream that was not heard of for so long is shown as stale',
+  ),
+  setting(
+    'AUDIT_RETENTION_DAYS',
+    '0',
+    'Days after which entries of the audit chain go, as far as a signed head covers them; 0 keeps all',
   ),
   setting(
     'MAX_AGENTS',

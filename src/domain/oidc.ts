@@ -15,6 +15,8 @@ export interface OidcSettings {
   readonly roleMap: { readonly [word: string]: OperatorRole };
   /** Of who has no role or an unknown one; null: is refused. */
   readonly defaultRole: OperatorRole | null;
+  /** Whether an admin's token makes the tenant of a workspace that nobody linked. */
+  readonly autoProvision: boolean;
 }
 
 export const usualWorkspaceClaims = ['workspace_id', 'org_id', 'o.id'];

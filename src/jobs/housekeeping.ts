@@ -18,6 +18,8 @@ export interface HousekeepingParts {
   readonly store: Kept;
   /** Signs the heads of audit chains that grew. */
   readonly signHeads: () => Promise<number>;
+  /** Takes away a slice of the audit chains' links that are older than is kept; returns how many. */
+  readonly retainAudit: () => Promise<number>;
   /** Days after which large arguments of approvals are dropped; 0 keeps them. */
   readonly largeArgsDays: number;
   readonly clock: Clock;
@@ -98,6 +100,7 @@ export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(
   const duties = [
     ...dutiesOf(store, parts.largeArgsDays),
     { name: 'audit-heads', everyMs: 60 * minute, steps: [parts.signHeads] },
+    { name: 'audit-retention', everyMs: 60 * minute, steps: [parts.retainAudit] },
   ];
 
   const handler: JobHandler = async ({ payload, signal, attempt, maxAttempts }) => {

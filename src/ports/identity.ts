@@ -10,6 +10,8 @@ export interface TenantStore {
   bootstrap(tenant: Tenant, admin: User, key: SigningKey): Promise<'created' | 'taken'>;
   /** A further tenant with its admin and signing key, in one step. */
   create(tenant: Tenant, admin: User, key: SigningKey): Promise<'created' | 'email_taken'>;
+  /** A tenant without people, with its signing key. Of calls with one id one is `created`; the others change nothing. */
+  provision(tenant: Tenant, key: SigningKey): Promise<'created' | 'exists'>;
   addUser(user: User): Promise<'created' | 'email_taken' | 'no_tenant'>;
   /** @param email lower-cased */
   userByEmail(email: string): Promise<User | null>;

@@ -45,6 +45,7 @@ const provider = (clock: Clock, changed: Partial<OidcSettings> = {}) =>
       roleClaims: usualRoleClaims,
       roleMap: {},
       defaultRole: null,
+      autoProvision: false,
       ...changed,
     },
     outbound: createOutbound({ clock: systemClock, allowPrivate: true, allow: [] }),
@@ -52,6 +53,7 @@ const provider = (clock: Clock, changed: Partial<OidcSettings> = {}) =>
       tenantOf: async (workspace) =>
         workspace.issuer === issuer && workspace.workspaceId === linked.workspaceId ? linked.tenantId : null,
     },
+    provision: async ({ workspaceId }) => `made for ${workspaceId}`,
     jwts: createJwts(),
     clock,
     log: silentLog,
@@ -225,6 +227,20 @@ describe('a provider', () => {
     const mapped = provider(clock, { roleMap: { owner: 'admin' }, defaultRole: 'viewer' });
     expect(await mapped.identify(await sign({ role: 'owner' }))).toMatchObject({ role: 'admin' });
     expect(await mapped.identify(await sign({ role: 'guest' }))).toMatchObject({ role: 'viewer' });
+  });
+
+  it('has a tenant made for a workspace that nobody linked, by an admin alone and only with AUTO_PROVISION', async () => {
+    const one = provider(clock, { autoProvision: true });
+    const reason = { code: 'forbidden', detail: { reason: 'workspace_required' } };
+    for (const role of ['viewer', 'operator', undefined]) {
+      await expect(one.identify(await sign({ workspace_id: 'new', role }))).rejects.toMatchObject(reason);
+    }
+    await expect(one.identify(await sign({ workspace_id: undefined }))).rejects.toMatchObject(reason);
+    expect(await one.identify(await sign({ workspace_id: 'new' }))).toMatchObject({
+      tenantId: 'made for new',
+    });
+    expect(await one.identify(await sign())).toMatchObject({ tenantId: 'tenant-1' });
+    await expect(provider(clock).identify(await sign({ workspace_id: 'new' }))).rejects.toMatchObject(reason);
   });
 
   it('may change its keys: new ones are looked for once in 30 seconds, and old ones forgotten', async () => {

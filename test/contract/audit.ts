@@ -168,6 +168,84 @@ export function auditContract(name: string, open: Open): void {
       expect(await feed(store, key.tenantId)).toEqual([]);
     });
 
+    describe('keeps the newest links alone', () => {
+      const sealed = (tenantId: string, seq: number, digest: string) => ({
+        tenantId,
+        seq,
+        digest,
+        signedAt: t0 + seq,
+        keyId: '0123456789abcdef',
+        publicKey: sha256('key'),
+        signature: hex128(String(seq)),
+      });
+      /** A chain of 10 links a second apart, with signed heads of some. */
+      async function grown(headsOf: readonly number[]) {
+        const store = shared.get();
+        const tenantId = uuid();
+        const notes = Array.from({ length: 10 }, (_, i) => aNote({ tenantId, at: t0 + (i + 1) * 1000 }));
+        for (const note of notes) await store.audit.append([note]);
+        const links = await all(store, tenantId);
+        for (const seq of headsOf)
+          await store.audit.keepHead(sealed(tenantId, seq, links[seq - 1]?.digest ?? ''));
+        const retain = async (before: number, limit = 100) => {
+          const counts: number[] = [];
+          for (let n = 1; n > 0; counts.push(n)) n = await store.audit.retain(tenantId, before, limit);
+          return counts;
+        };
+        return { store, tenantId, links, retain, start: () => store.audit.start(tenantId) };
+      }
+
+      it('from the last signed head on that is old enough', async () => {
+        const { store, tenantId, links, retain, start } = await grown([3, 6, 9]);
+        expect(await start()).toBeNull();
+        expect(await retain(t0 + 8_500)).toEqual([6, 0]);
+        expect(await start()).toMatchObject({ seq: 6, digest: links[5]?.digest });
+        expect(await all(store, tenantId)).toEqual(links.slice(6));
+        expect((await store.audit.links(tenantId, 3, 8, 1 << 20)).map(({ seq }) => seq)).toEqual([7, 8]);
+        expect(await feed(store, tenantId)).toHaveLength(4);
+        expect((await store.audit.signedHead(tenantId))?.seq).toBe(9);
+        // The chain goes on from its newest link, and what is there is not recorded again.
+        await store.audit.append([aNote({ tenantId, at: t0 + 20_000 })]);
+        expect((await all(store, tenantId)).at(-1)).toMatchObject({ seq: 11, prev: links[9]?.digest });
+      });
+
+      it('slice by slice, and at once for whoever reads', async () => {
+        const { store, tenantId, retain } = await grown([5]);
+        expect(await store.audit.retain(tenantId, t0 + 60_000, 2)).toBe(2);
+        expect((await all(store, tenantId)).map(({ seq }) => seq)).toEqual([6, 7, 8, 9, 10]);
+        expect(await retain(t0 + 60_000, 2)).toEqual([2, 1, 0]);
+        expect(await retain(t0 + 60_000)).toEqual([0]);
+      });
+
+      it('never what no head covers, nor the newest, nor another tenant’s', async () => {
+        const young = await grown([9]);
+        expect(await young.retain(t0 + 9_000)).toEqual([0]);
+        const unsigned = await grown([]);
+        expect(await unsigned.retain(t0 + 60_000)).toEqual([0]);
+        const newest = await grown([10]);
+        expect(await newest.retain(t0 + 60_000)).toEqual([0]);
+        const wrong = await grown([]);
+        await wrong.store.audit.keepHead(sealed(wrong.tenantId, 5, sha256('another chain')));
+        expect(await wrong.retain(t0 + 60_000)).toEqual([0]);
+        const other = await grown([5]);
+        await young.store.audit.retain(uuid(), t0 + 60_000, 100);
+        for (const one of [young, unsigned, newest, wrong, other]) {
+          expect(await all(one.store, one.tenantId)).toEqual(one.links);
+        }
+      });
+
+      it('later heads move the start on', async () => {
+        const { store, tenantId, links, retain, start } = await grown([3, 6]);
+        expect(await retain(t0 + 3_500)).toEqual([3, 0]);
+        expect(await start()).toMatchObject({ seq: 3 });
+        expect(await retain(t0 + 6_500)).toEqual([3, 0]);
+        expect(await start()).toMatchObject({ seq: 6 });
+        await store.audit.keepHead(sealed(tenantId, 6, links[5]?.digest ?? ''));
+        expect(await start()).toMatchObject({ seq: 6 });
+        expect(await all(store, tenantId)).toEqual(links.slice(6));
+      });
+    });
+
     it('keeps signed heads, and gives the one of the highest link', async () => {
       const { audit } = shared.get();
       const tenantId = uuid();

@@ -42,6 +42,23 @@ export function bootstrapContract(name: string, open: Open): void {
       }
     });
 
+    it('a tenant is provisioned once, with a key and nobody in it, and the set-up stays open', async () => {
+      const store = await open();
+      try {
+        const tenant = aTenant();
+        const keys = Array.from({ length: 20 }, () => aSigningKey({ tenantId: tenant.id }));
+        const answers = await Promise.all(keys.map((key) => store.tenants.provision(tenant, key)));
+        expect(answers.filter((answer) => answer === 'created')).toHaveLength(1);
+        expect(await store.tenants.provision(tenant, aSigningKey({ tenantId: tenant.id }))).toBe('exists');
+        expect(await store.tenants.tenantIds()).toEqual([tenant.id]);
+        expect(keys).toContainEqual(await store.signing.active(tenant.id));
+        expect(await store.tenants.anyUser()).toBe(false);
+        expect(await store.tenants.addUser(aUser({ tenantId: tenant.id }))).toBe('created');
+      } finally {
+        await store.close();
+      }
+    });
+
     it('of 50 parallel bootstraps one is created, and nothing of the others is kept', async () => {
       const store = await open();
       try {

@@ -57,7 +57,7 @@ const vendors: { readonly [name: string]: readonly string[] } = {
   redis: ['adapters/redis', 'adapters/bullmq'],
   bullmq: ['adapters/bullmq'],
   pino: ['adapters/node'],
-  tweetnacl: ['adapters/node'],
+  tweetnacl: ['adapters/node', 'src/dashboard'],
   nodemailer: ['adapters/messengers'],
   jose: ['adapters/jose'],
   yaml: ['packages/agent/src/rules'],
@@ -111,7 +111,7 @@ describe('import directions', () => {
     expect(circles).toEqual([]);
   });
 
-  it('gives browsers types of the API alone, and of the client what is generated', () => {
+  it('gives browsers types of the API alone, and of the agent package what needs no Node', () => {
     const shipped = files
       .filter((file) => file.startsWith('src/dashboard/'))
       .flatMap((file) =>
@@ -120,7 +120,7 @@ describe('import directions', () => {
           .filter(
             (name) =>
               name.startsWith('src/api/') ||
-              /^packages\/agent\/src\/(?!rules\/|console\/generated\/)/.test(name),
+              /^packages\/agent\/src\/(?!rules\/|evidence\/|console\/generated\/)/.test(name),
           )
           .map((name) => `${file} imports ${name}`),
       );

@@ -14,7 +14,9 @@ it('are none without an issuer, and have the usual claims without others', () =>
     roleClaims: ['role', 'org_role', 'o.rol', 'roles'],
     roleMap: {},
     defaultRole: null,
+    autoProvision: false,
   });
+  expect(readConfig({ ...issuer, AUTO_PROVISION: 'On' }).oidc?.autoProvision).toBe(true);
   expect(readConfig({ ...issuer, OIDC_ISSUER: 'http://127.0.0.1:9' }).oidc?.issuer).toBe(
     'http://127.0.0.1:9',
   );
@@ -27,6 +29,7 @@ it.each([
   [{ ...issuer, OIDC_JWKS_URL: 'ftp://x' }, 'OIDC_JWKS_URL'],
   [{ ...issuer, OIDC_DEFAULT_ROLE: 'owner' }, 'OIDC_DEFAULT_ROLE'],
   [{ ...issuer, OIDC_ROLE_MAP: '{"a":"owner"}' }, 'OIDC_ROLE_MAP'],
+  [{ ...issuer, AUTO_PROVISION: 'yes' }, 'AUTO_PROVISION'],
   [{ ...issuer, OIDC_ROLE_MAP: '[' }, 'OIDC_ROLE_MAP'],
 ])('are refused by name: %o', (env, name) => {
   expect(() => readConfig(env)).toThrow(new RegExp(`^${name}: `, 'm'));

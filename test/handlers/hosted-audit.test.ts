@@ -137,6 +137,71 @@ describe('an export', () => {
   });
 });
 
+describe('with AUDIT_RETENTION_DAYS', () => {
+  const day = 24 * 3_600_000;
+  beforeEach(async () => {
+    await t.close();
+    t = await makeHub({ auditRetentionDays: 30 });
+    user = await t.tenant('ann@example.com');
+    admin = t.operator(user);
+  });
+
+  /** Two links, signed, 31 days, and three more. */
+  async function grown(): Promise<void> {
+    await key();
+    await t.hub.app.auditLog.signHeads();
+    t.clock.advance(31 * day);
+    for (let i = 0; i < 3; i++) await key();
+    while ((await t.hub.app.auditLog.retain()) > 0);
+  }
+
+  it('the kept tail begins with the head that covers what is gone, and is checked with it', async () => {
+    await key();
+    const before = (await file()).split('\n')[1] ?? '';
+    await grown();
+    const text = await file();
+    const lines = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.map((line) => line.seq ?? `head ${line.head.seq}`)).toEqual(['head 3', 4, 5, 6, 'head 6']);
+    expect(await verified(text)).toBeNull();
+    expect(await verified(await file({ from_seq: '2' }))).toBeNull();
+    expect(await verified(await file({ from_seq: '5' }))).toBeNull();
+    await expect(file({ to_seq: '3' })).rejects.toMatchObject({ code: 'not_found' });
+    // An older file and the kept tail do not fit together: what was between them is gone.
+    expect(await verified(`${before}\n${text}`)).toContain('not that of the link before it');
+    expect((await list({ scope: 'all' })).entries).toHaveLength(3);
+  });
+
+  it('a changed, missing or moved line of the tail is found, and a wrong beginning', async () => {
+    await grown();
+    const lines = (await file()).trimEnd().split('\n');
+    const without = (index: number) => lines.filter((_, i) => i !== index).join('\n');
+    expect(await verified(lines.join('\n').replace('"fleet"', '"f1eet"'))).toBe('2: link 3 was changed');
+    expect(await verified(without(1))).toContain('2: is link 4, and should be link 3');
+    expect(await verified(without(2))).toContain('3: is link 5, and should be link 4');
+    expect(await verified([lines[0], lines[2], lines[1], ...lines.slice(3)].join('\n'))).toContain(
+      '2: is link 4',
+    );
+    expect(await verified(without(lines.length - 1))).toContain('does not end with a signed head');
+    expect(await verified([lines[0], ...lines].join('\n'))).toContain('second head');
+    const forged = (lines[0] ?? '').replace(/"digest":"[0-9a-f]{64}"/, `"digest":"${'0'.repeat(64)}"`);
+    expect(await verified([forged, ...lines.slice(1)].join('\n'))).toBe(
+      '1: the head is not signed by a key that you trust',
+    );
+    expect(await verified([forged, ...lines.slice(1)].join('\n'), [])).toContain('link 3 does not follow');
+  });
+
+  it('nothing goes that is young, or that no head covers', async () => {
+    await key();
+    t.clock.advance(29 * day);
+    await t.hub.app.auditLog.signHeads();
+    expect(await t.hub.app.auditLog.retain()).toBe(0);
+    expect(await verified(await file())).toBeNull();
+  });
+});
+
 describe('heads', () => {
   it('are signed for every chain that grew, and the newest is shown', async () => {
     await expect(t.call('hostedAuditHead', {}, admin)).rejects.toMatchObject({ code: 'not_found' });

@@ -51,7 +51,7 @@ describe('a decision bundle', () => {
     const asked = { tool_name: 'deploy', message: 'May I?', session_id: 's1', agent_id: 'agent-1' };
     await t.call('createApproval', { body: asked }, t.key(user));
     const { body, headers } = await bundle();
-    expect(checkBundle(body, await pinned())).toMatchObject({ wrong: null });
+    expect(await checkBundle(body, await pinned())).toMatchObject({ wrong: null });
     expect(headers['Content-Disposition']).toBe('attachment; filename="decision-bundle-agent-1-s1.json"');
     const payload = payloadOf(body);
     expect(payload).toMatchObject({
@@ -93,8 +93,8 @@ describe('a decision bundle', () => {
     const old = await pinned();
     const { body } = await bundle();
     await t.call('rotateSigningKey', { body: {} }, user);
-    expect(checkBundle(body, old).wrong).toBeNull();
-    expect(checkBundle(body, await pinned()).wrong).toMatch(/not signed by a key/);
+    expect((await checkBundle(body, old)).wrong).toBeNull();
+    expect((await checkBundle(body, await pinned())).wrong).toMatch(/not signed by a key/);
   });
 
   it('may be asked for in parts; one that would be too large names them', async () => {
@@ -103,7 +103,7 @@ describe('a decision bundle', () => {
     const seqs = events.map((one: { seq: number }) => one.seq);
     const part = (await bundle({ from_seq: String(seqs[2]), to_seq: String(seqs[4]) })).body;
     expect(payloadOf(part)).toMatchObject({ event_count: 3, from_seq: seqs[2], to_seq: seqs[4] });
-    expect(checkBundle(part, await pinned()).wrong).toBeNull();
+    expect((await checkBundle(part, await pinned())).wrong).toBeNull();
     const large = { text: 'x'.repeat(60_000) };
     for (let i = 0; i < 3; i++) {
       await ingest(Array.from({ length: 50 }, (_, n) => event(100 + i * 50 + n, { tool_args: large })));
@@ -141,19 +141,21 @@ describe('the offline check', () => {
     const { body } = await bundle();
     const keys = await pinned();
     const touched = changed(body, (text) => text.replace('"/2"', '"/9"'));
-    expect(checkBundle(touched, keys).wrong).toMatch(/payload was changed/);
+    expect((await checkBundle(touched, keys)).wrong).toMatch(/payload was changed/);
     // Without a key it is the chain that tells.
-    expect(checkBundle(touched, []).wrong).toBe('event 2 was changed');
+    expect((await checkBundle(touched, [])).wrong).toBe('event 2 was changed');
     const cut = changed(body, (text) => {
       const payload = JSON.parse(text);
       payload.events.splice(1, 1);
       return JSON.stringify(payload);
     });
-    expect(checkBundle(cut, []).wrong).toBe('event 2 does not follow the event before it');
-    expect(checkBundle({ ...body, public_key: 'f'.repeat(64) }, keys).wrong).toBeNull();
-    expect(checkBundle(body, ['a'.repeat(64)]).wrong).toMatch(/not signed by a key that you trust|changed/);
-    expect(checkBundle({ payload: 1 }, keys).wrong).toMatch(/no decision bundle/);
-    expect(checkBundle({ ...body, payload: '%' }, []).wrong).toMatch(/not base64/);
+    expect((await checkBundle(cut, [])).wrong).toBe('event 2 does not follow the event before it');
+    expect((await checkBundle({ ...body, public_key: 'f'.repeat(64) }, keys)).wrong).toBeNull();
+    expect((await checkBundle(body, ['a'.repeat(64)])).wrong).toMatch(
+      /not signed by a key that you trust|changed/,
+    );
+    expect((await checkBundle({ payload: 1 }, keys)).wrong).toMatch(/no decision bundle/);
+    expect((await checkBundle({ ...body, payload: '%' }, [])).wrong).toMatch(/not base64/);
   });
 });
 

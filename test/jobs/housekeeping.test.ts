@@ -35,6 +35,7 @@ function start(over: Partial<HousekeepingParts['store']> = {}, largeArgsDays = 9
     clock,
     log,
     signHeads: async () => 0,
+    retainAudit: async () => 0,
     largeArgsDays,
   });
   const one = { house, jobs };

@@ -85,19 +85,40 @@ export async function callPage<N extends Operation>(
   signal?: AbortSignal,
 ): Promise<Page<Reply<N>>> {
   const { body } = (input ?? {}) as AnyInput;
+  const init = {
+    method: consoleRoutes[operation].method,
+    headers: {
+      'X-Requested-With': 'reeve-console',
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  };
+  try {
+    return await answerOf(addressOf(operation, input as AnyInput), init, signal);
+  } catch (failure) {
+    if (
+      failure instanceof ApiError &&
+      failure.status === 401 &&
+      operation !== 'login' &&
+      operation !== 'me'
+    ) {
+      onSignedOut();
+    }
+    throw failure;
+  }
+}
+
+/** What the hub answers: JSON as a value, anything else as text. @throws ApiError */
+export async function answerOf<R>(
+  address: string,
+  init: RequestInit,
+  signal?: AbortSignal,
+): Promise<Page<R>> {
   const asked = now();
   let response: Response;
   let text: string;
   try {
-    response = await fetch(addressOf(operation, input as AnyInput), {
-      method: consoleRoutes[operation].method,
-      headers: {
-        'X-Requested-With': 'reeve-console',
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(signal ? { signal } : {}),
-    });
+    response = await fetch(address, { ...init, ...(signal ? { signal } : {}) });
     learnServerTime(response.headers.get('x-server-time'), asked);
     text = await response.text();
   } catch (failure) {
@@ -105,7 +126,7 @@ export async function callPage<N extends Operation>(
     throw new ApiError(0, 'unreachable', 'The hub did not answer. Check that it runs and try again.', null);
   }
   if (response.ok) {
-    const json = response.headers.get('content-type')?.includes('json') ?? false;
+    const json = /\/(?:[\w.]+\+)?json\b/.test(response.headers.get('content-type') ?? '');
     const reply = text === '' ? null : json ? JSON.parse(text) : text;
     return { reply, next: response.headers.get('x-next-cursor') };
   }
@@ -117,7 +138,6 @@ export async function callPage<N extends Operation>(
     // An answer of something in between: its status is all that counts.
   }
   const code = typeof problem.code === 'string' ? problem.code : 'unknown';
-  if (response.status === 401 && operation !== 'login' && operation !== 'me') onSignedOut();
   throw new ApiError(response.status, code, problem.detail, Number.isFinite(seconds) ? seconds : null);
 }
 

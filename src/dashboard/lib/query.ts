@@ -7,6 +7,7 @@ import {
   useQuery,
 } from '@tanstack/react-query';
 import { ApiError, call, callPage, type Input, type Operation, type Page, type Reply } from './api.ts';
+import type { HostedOperation } from './hosted.ts';
 
 const maxWaitMs = 30_000;
 
@@ -90,6 +91,6 @@ export function useAction<N extends Operation>(operation: N, refreshes: readonly
 }
 
 /** Asks again for whatever is shown of these operations; the rest is asked for when it is shown next. */
-export function refresh(operations: readonly Operation[]): void {
+export function refresh(operations: readonly (Operation | HostedOperation)[]): void {
   for (const operation of operations) void queries.invalidateQueries({ queryKey: [operation] });
 }

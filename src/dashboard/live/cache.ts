@@ -2,14 +2,17 @@
 import type { ConsoleOperations } from '../../../packages/agent/src/console/generated/operations.ts';
 import type { Operation, Reply } from '../lib/api.ts';
 import { after, now } from '../lib/browser.ts';
+import type { HostedOperation } from '../lib/hosted.ts';
 import { queries, refresh } from '../lib/query.ts';
 
 export type LiveFrame = ConsoleOperations['dashboardStream']['event'];
 
-const affects: { readonly [K in LiveFrame['type']]?: readonly Operation[] } = {
-  approval_created: ['listApprovals', 'statsOverview'],
-  approval_decided: ['listApprovals', 'getApproval', 'statsOverview'],
-  approval_timeout: ['listApprovals', 'getApproval', 'statsOverview'],
+type Any = Operation | HostedOperation;
+
+const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
+  approval_created: ['listApprovals', 'statsOverview', 'hostedListRuns'],
+  approval_decided: ['listApprovals', 'getApproval', 'statsOverview', 'hostedListRuns', 'hostedListAudit'],
+  approval_timeout: ['listApprovals', 'getApproval', 'statsOverview', 'hostedListRuns', 'hostedListAudit'],
   assignment_changed: [
     'listAgents',
     'listRegistrations',
@@ -18,7 +21,7 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Operation[] } = {
     'listRules',
     'resolveRule',
   ],
-  bundle_uploaded: ['listBundles', 'listBundleVersions'],
+  bundle_uploaded: ['listBundles', 'listBundleVersions', 'hostedListRulesets', 'hostedRulesetVersions'],
   bundle_deployed: [
     'listBundles',
     'listBundleVersions',
@@ -26,18 +29,29 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Operation[] } = {
     'listDeployments',
     'listAgents',
     'agentStatus',
+    'hostedListRulesets',
+    'hostedRulesetVersions',
+    'hostedListAudit',
   ],
   composition_changed: ['listCompositions', 'getComposition', 'previewComposition'],
   contract_created: ['listContracts', 'getContract'],
   contract_updated: ['listContracts', 'getContract', 'listCompositions', 'getComposition'],
-  event_created: ['searchEvents', 'eventHistogram', 'eventFacets', 'statsOverview'],
-  api_key_created: ['listKeys'],
-  api_key_revoked: ['listKeys', 'agentStatus'],
+  event_created: [
+    'searchEvents',
+    'eventHistogram',
+    'eventFacets',
+    'statsOverview',
+    'hostedListRuns',
+    'hostedSearchEvents',
+    'hostedWorkflowState',
+  ],
+  api_key_created: ['listKeys', 'hostedListAudit'],
+  api_key_revoked: ['listKeys', 'agentStatus', 'hostedListAudit'],
   signing_key_rotated: ['currentBundle'],
 };
 
-const askedAt = new Map<Operation, number>();
-const waiting = new Set<Operation>();
+const askedAt = new Map<Any, number>();
+const waiting = new Set<Any>();
 
 /** Takes frames into the cache; an operation is asked for at most once per `ms`, at once where it rested before. */
 export function take(frames: readonly LiveFrame[], ms: number): void {
@@ -45,7 +59,7 @@ export function take(frames: readonly LiveFrame[], ms: number): void {
     refreshAll();
     return;
   }
-  const old = new Set<Operation>();
+  const old = new Set<Any>();
   for (const frame of frames) {
     if (frame.type === 'approval_decided') decided(frame.approval_id, frame.status, frame.decided_by);
     if (frame.type === 'approval_timeout') decided(frame.approval_id, 'timeout', null);
@@ -63,7 +77,7 @@ export function take(frames: readonly LiveFrame[], ms: number): void {
   }
 }
 
-function ask(operation: Operation): void {
+function ask(operation: Any): void {
   waiting.delete(operation);
   askedAt.set(operation, now());
   refresh([operation]);

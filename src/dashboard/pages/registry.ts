@@ -73,6 +73,14 @@ export const pages: readonly PageEntry[] = [
     load: () => import('./playground/page.tsx'),
   },
   {
+    path: '/runs',
+    label: 'Runs',
+    icon: 'runs',
+    group: 'hosted',
+    key: 'r',
+    load: () => import('./runs/page.tsx'),
+  },
+  {
     path: '/keys',
     label: 'Keys',
     icon: 'keys',

@@ -188,6 +188,32 @@ const verdicts: { readonly [verdict: string]: readonly [tone: string, icon: Icon
   enforce: ['plain', 'check', 'enforce'],
   drift: ['drift', 'triangle', 'drift'],
   unknown: ['unknown', 'dash', 'unknown'],
+  // The words of runs and of their events.
+  active: ['plain', 'play', 'active'],
+  approval_pending: ['ask', 'hand', 'waits'],
+  blocked: ['deny', 'slash', 'blocked'],
+  completed: ['allow', 'check', 'completed'],
+  stale: ['unknown', 'dash', 'stale'],
+  block: ['deny', 'slash', 'block'],
+  ask: ['ask', 'hand', 'asks'],
+  call_blocked: ['deny', 'slash', 'blocked'],
+  call_would_block: ['observe', 'eye', 'would block'],
+  call_failed: ['drift', 'triangle', 'failed'],
+  call_asked: ['ask', 'hand', 'asked'],
+  call_approval_granted: ['allow', 'check', 'approved'],
+  call_approval_blocked: ['deny', 'slash', 'refused'],
+  call_approval_timeout: ['unknown', 'dash', 'timed out'],
+  postcondition_warning: ['drift', 'triangle', 'warned'],
+  workflow_stage_advanced: ['plain', 'right', 'stage'],
+  workflow_completed: ['allow', 'check', 'workflow done'],
+  workflow_state_updated: ['plain', 'right', 'workflow'],
+  // Of deliveries and coverage.
+  waiting: ['ask', 'hand', 'waiting'],
+  delivered: ['allow', 'check', 'delivered'],
+  dead: ['deny', 'slash', 'given up'],
+  expired: ['unknown', 'dash', 'expired'],
+  enforced: ['allow', 'check', 'enforced'],
+  ungoverned: ['drift', 'triangle', 'ungoverned'],
 };
 
 /** A verdict or status: colour, sign and word together. */

@@ -42,14 +42,15 @@ export const hostedAudit: Handlers<typeof hostedAuditRoutes> = {
   },
 
   async hostedExportAudit(hub, { query }, caller) {
-    const { links, head, next } = await hub.app.auditLog.export(
+    const { links, start, head, next } = await hub.app.auditLog.export(
       principalOf(caller),
       query.from_seq,
       query.to_seq ?? null,
     );
     const lines = links.map((link) => `{"digest":"${link.digest}",${linkText(link).slice(1)}\n`);
     const to = query.to_seq === undefined ? '' : `&to_seq=${query.to_seq}`;
-    return new Reply(`${lines.join('')}${headLine(head)}\n`, {
+    const opening = start ? `${headLine(start)}\n` : '';
+    return new Reply(`${opening}${lines.join('')}${headLine(head)}\n`, {
       headers: {
         'Content-Disposition': `attachment; filename="audit-${links[0]?.seq}-${head.seq}.ndjson"`,
         ...(next === null ? {} : { Link: `</v1/audit/export?from_seq=${next}${to}>; rel="next"` }),

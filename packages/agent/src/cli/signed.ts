@@ -1,37 +1,30 @@
-// What the hub signs and chains, as the offline checks read it: canonical JSON, typed envelopes, Ed25519.
+// Hashes and Ed25519 of Node, for the offline checks of what the hub signs and chains (../evidence).
 import { createHash, createPublicKey, verify as verifySignature } from 'node:crypto';
+import type { EvidenceCrypto } from '../evidence/signed.ts';
+
+export { canonicalJson, envelopeBytes } from '../evidence/signed.ts';
 
 /** DER in front of a raw Ed25519 public key (RFC 8410). */
 const publicPrefix = Buffer.from('302a300506032b6570032100', 'hex');
 
 /** Hex. */
-export const sha256 = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex');
+export const sha256 = (text: string | Uint8Array): string => createHash('sha256').update(text).digest('hex');
 
-/** JSON with its keys in order and without blanks, as the hub hashes and signs it. */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const fields = Object.entries(value)
-    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-    .map(([key, field]) => `${JSON.stringify(key)}:${canonicalJson(field)}`);
-  return `{${fields.join(',')}}`;
-}
-
-/** What a signature covers of a typed payload (DSSE, version 1). */
-export function envelopeBytes(type: string, payload: Buffer): Buffer {
-  return Buffer.concat([
-    Buffer.from(`DSSEv1 ${Buffer.byteLength(type)} ${type} ${payload.length} `),
-    payload,
-  ]);
+function isMadeBy(key: Uint8Array, bytes: Uint8Array, signature: Uint8Array): boolean {
+  try {
+    const found = createPublicKey({ key: Buffer.concat([publicPrefix, key]), format: 'der', type: 'spki' });
+    return verifySignature(null, bytes, found, signature);
+  } catch {
+    // 32 bytes that are no point of the curve.
+    return false;
+  }
 }
 
 /** True when one of the keys made the signature. @param keys 64 hex characters each */
-export const isSignedBy = (keys: readonly string[], bytes: Buffer, signature: string): boolean =>
-  keys.some((hex) => {
-    const key = createPublicKey({
-      key: Buffer.concat([publicPrefix, Buffer.from(hex, 'hex')]),
-      format: 'der',
-      type: 'spki',
-    });
-    return verifySignature(null, bytes, key, Buffer.from(signature, 'base64'));
-  });
+export const isSignedBy = (keys: readonly string[], bytes: Uint8Array, signature: string): boolean =>
+  keys.some((hex) => isMadeBy(Buffer.from(hex, 'hex'), bytes, Buffer.from(signature, 'base64')));
+
+export const nodeCrypto: EvidenceCrypto = {
+  sha256: async (bytes) => createHash('sha256').update(bytes).digest(),
+  verify: async (key, bytes, signature) => isMadeBy(key, bytes, signature),
+};

@@ -10,6 +10,7 @@ const help = `Usage: reeve-agent verify [options] FILE...
 
 Checks exports of the audit chain (GET /v1/audit/export; - is standard input): that no line was changed, taken out, added
 or moved, and that the signed head is of one of your keys. Parts that follow each other may be one file or several.
+Where the hub keeps the newest links alone, an export begins with the signed head of the last link that is not kept.
 Checks decision bundles (GET /v1/runs/{agent_id}/{session_id}/bundle): that one of your keys signed the bytes, and that
 every event follows the one before it.
 
@@ -49,6 +50,8 @@ export class ChainCheck {
   #first = 0;
   #tenant: string | null = null;
   #head: Head | null = null;
+  /** In front of the first link: the head of the last one that the hub no longer keeps. */
+  #opening: Head['head'] | null = null;
 
   /** @param keys public keys that are trusted, as 64 hex characters each; none: signatures are not checked */
   constructor(keys: readonly string[]) {
@@ -82,12 +85,18 @@ export class ChainCheck {
       this.#keys.length > 0
         ? 'signed by a key that you trust'
         : 'signature not checked: name the key with --key';
-    return `links ${this.#first} to ${this.#last?.seq ?? 0} are whole; head ${signed}`;
+    const before =
+      this.#first === 1
+        ? ''
+        : this.#opening
+          ? ` and follow the signed head of link ${this.#first - 1}, the last that is not kept`
+          : `; what was before link ${this.#first} is not in here`;
+    return `links ${this.#first} to ${this.#last?.seq ?? 0} are whole${before}; head ${signed}`;
   }
 
   #link(link: Link): string | null {
     const { seq, prev, digest, entry } = link;
-    const last = this.#last;
+    const last = this.#last ?? this.#opening;
     if (last && seq !== last.seq + 1) {
       return `is link ${seq}, and should be link ${last.seq + 1}: a line was taken out, added or moved`;
     }
@@ -95,20 +104,23 @@ export class ChainCheck {
       return `link ${seq} does not follow the link before it`;
     }
     if (sha256(canonicalJson({ seq, prev, entry })) !== digest) return `link ${seq} was changed`;
-    if (!last) this.#first = seq;
+    if (!this.#last) this.#first = seq;
     this.#last = link;
     return null;
   }
 
   #signed(value: Head): string | null {
     const { head, sig } = value;
-    if (!this.#last || head.seq !== this.#last.seq || head.digest !== this.#last.digest) {
+    if (!this.#last && this.#opening) return 'is a second head in front of the first link';
+    if (!Number.isSafeInteger(head.seq) || typeof head.digest !== 'string') return 'is no signed head';
+    if (this.#last && (head.seq !== this.#last.seq || head.digest !== this.#last.digest)) {
       return 'the signed head is not that of the link before it';
     }
     if (this.#tenant !== null && this.#tenant !== head.tenant_id)
       return 'the heads are of different workspaces';
     this.#tenant = head.tenant_id;
-    this.#head = value;
+    if (this.#last) this.#head = value;
+    else this.#opening = head;
     if (this.#keys.length === 0) return null;
     const bytes = envelopeBytes(headType, Buffer.from(canonicalJson({ head })));
     return isSignedBy(this.#keys, bytes, sig) ? null : 'the head is not signed by a key that you trust';
@@ -133,8 +145,9 @@ export const verifyCommand: Command = {
     for (const file of positionals) {
       const bundle = file === '-' ? null : await readBundle(file);
       if (bundle !== null) {
-        const { wrong, summary } = checkBundle(bundle, keys);
-        process.stdout.write(`${file}: ${wrong ?? summary}\n`);
+        const { wrong, summary } = await checkBundle(bundle, keys);
+        const hint = keys.length > 0 ? '' : ': name the key with --key';
+        process.stdout.write(`${file}: ${wrong ?? `${summary}${hint}`}\n`);
         if (wrong !== null) return 1;
         continue;
       }

@@ -1,0 +1,133 @@
+// Decision bundles, checked without the hub: the signature over the exact bytes by a key that is trusted, then the chain of the events inside.
+// Runs in Node and in browsers: hashes and signatures are the caller's.
+import { canonicalJson, type EvidenceCrypto, envelopeBytes, hexBytes, hexOf, textBytes } from './signed.ts';
+
+const schema = 'service.decision-bundle/v1';
+const bundleType = 'application/vnd.service.decision-bundle+json';
+
+interface Envelope {
+  readonly payload: string;
+  readonly signatures: readonly { readonly sig: string; readonly key_id?: unknown }[];
+}
+
+export interface DecisionBundle {
+  readonly schema: string;
+  readonly agent_id: string;
+  readonly session_id: string;
+  readonly event_count: number;
+  readonly chain_head: string;
+  readonly events: readonly { readonly [name: string]: unknown }[];
+}
+
+const isMapping = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export interface BundleVerdict {
+  /** What is wrong, and where; null when nothing is. */
+  readonly wrong: string | null;
+  /** What was checked, as a sentence. */
+  readonly summary: string;
+  /** The trusted key that signed it, as it was given; null when none was given, or none signed. */
+  readonly signedBy: string | null;
+  /** What the bundle holds; null when something is wrong. */
+  readonly payload: DecisionBundle | null;
+}
+
+const bad = (wrong: string): BundleVerdict => ({ wrong, summary: '', signedBy: null, payload: null });
+
+/** The name that the hub gives a key: the beginning of its SHA-256, in hex. @param key 64 hex characters */
+export const keyIdOf = async (key: string, crypto: EvidenceCrypto): Promise<string> =>
+  hexOf(await crypto.sha256(hexBytes(key))).slice(0, 16);
+
+/** Never throws. @param keys public keys that are trusted, as 64 hex characters each; none: the signature is not checked */
+export async function checkBundle(
+  value: unknown,
+  keys: readonly string[],
+  crypto: EvidenceCrypto,
+): Promise<BundleVerdict> {
+  if (!isEnvelope(value)) return bad('is no decision bundle: it has no payload and signatures');
+  const bytes = base64Bytes(value.payload);
+  if (bytes === null) return bad('the payload is not base64');
+  const signedBy = await signerOf(value, envelopeBytes(bundleType, bytes), keys, crypto);
+  // The key in the file proves nothing: whoever changed the file could have put it there.
+  if (keys.length > 0 && signedBy === null) {
+    const names = await Promise.all(keys.map((key) => keyIdOf(key, crypto)));
+    const known = value.signatures.some(({ key_id: id }) => typeof id === 'string' && names.includes(id));
+    return bad(
+      known ? 'the payload was changed: the signature is not of it' : 'is not signed by a key that you trust',
+    );
+  }
+  let payload: unknown;
+  try {
+    payload = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    return bad('the payload is no JSON');
+  }
+  if (!isPayload(payload)) return bad(`the payload is not of the form ${schema}`);
+  const wrong = await checkChain(payload, crypto);
+  if (wrong !== null) return bad(wrong);
+  const whose = signedBy === null ? 'signature not checked' : 'signed by a key that you trust';
+  return {
+    wrong: null,
+    summary: `${payload.event_count} events of agent ${payload.agent_id}, session ${payload.session_id} are whole; ${whose}`,
+    signedBy,
+    payload,
+  };
+}
+
+async function signerOf(
+  { signatures }: Envelope,
+  signed: Uint8Array<ArrayBuffer>,
+  keys: readonly string[],
+  crypto: EvidenceCrypto,
+): Promise<string | null> {
+  for (const key of keys) {
+    for (const { sig } of signatures) {
+      const signature = base64Bytes(sig);
+      if (signature !== null && (await crypto.verify(hexBytes(key), signed, signature))) return key;
+    }
+  }
+  return null;
+}
+
+async function checkChain(
+  { events, event_count: count, chain_head: head }: DecisionBundle,
+  crypto: EvidenceCrypto,
+): Promise<string | null> {
+  let last = '';
+  for (const [i, event] of events.entries()) {
+    const { digest, ...content } = event;
+    if (content.prev !== last) return `event ${i + 1} does not follow the event before it`;
+    if (hexOf(await crypto.sha256(textBytes(canonicalJson(content)))) !== digest) {
+      return `event ${i + 1} was changed`;
+    }
+    last = String(digest);
+  }
+  if (events.length !== count) return `holds ${events.length} events, and says that there are ${count}`;
+  return last === head ? null : 'the last event is not the head of the chain';
+}
+
+/** The bytes of standard base64; null for another text of the same bytes, too: what is signed has one form. */
+function base64Bytes(text: string): Uint8Array<ArrayBuffer> | null {
+  try {
+    const binary = atob(text);
+    if (btoa(binary) !== text) return null;
+    return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  } catch {
+    return null;
+  }
+}
+
+const isEnvelope = (value: unknown): value is Envelope =>
+  isMapping(value) &&
+  typeof value.payload === 'string' &&
+  Array.isArray(value.signatures) &&
+  value.signatures.every((one) => isMapping(one) && typeof one.sig === 'string');
+
+const isPayload = (value: unknown): value is DecisionBundle =>
+  isMapping(value) &&
+  value.schema === schema &&
+  typeof value.agent_id === 'string' &&
+  typeof value.session_id === 'string' &&
+  Array.isArray(value.events) &&
+  value.events.every(isMapping);

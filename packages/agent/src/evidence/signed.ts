@@ -1,0 +1,40 @@
+// What the hub signs and chains, as checks without the hub read it: canonical JSON and typed envelopes. Runs in Node and in browsers.
+
+/** Hashes and signatures of where the check runs. */
+export interface EvidenceCrypto {
+  sha256(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array>;
+  /** Ed25519. False for a key or a signature that is none. @param key 32 bytes */
+  verify(
+    key: Uint8Array<ArrayBuffer>,
+    bytes: Uint8Array<ArrayBuffer>,
+    signature: Uint8Array<ArrayBuffer>,
+  ): Promise<boolean>;
+}
+
+export const textBytes = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
+
+export const hexOf = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** @param hex an even number of hex characters */
+export const hexBytes = (hex: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+
+/** JSON with its keys in order and without blanks, as the hub hashes and signs it. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const fields = Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    .map(([key, field]) => `${JSON.stringify(key)}:${canonicalJson(field)}`);
+  return `{${fields.join(',')}}`;
+}
+
+/** What a signature covers of a typed payload (DSSE, version 1). */
+export function envelopeBytes(type: string, payload: Uint8Array): Uint8Array<ArrayBuffer> {
+  const head = textBytes(`DSSEv1 ${textBytes(type).length} ${type} ${payload.length} `);
+  const whole = new Uint8Array(head.length + payload.length);
+  whole.set(head);
+  whole.set(payload, head.length);
+  return whole;
+}

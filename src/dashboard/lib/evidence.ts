@@ -1,0 +1,94 @@
+// Checks of signed decision bundles in the browser: by Web Crypto, and by tweetnacl where a browser hides that or knows no Ed25519.
+import {
+  type BundleVerdict,
+  checkBundle,
+  keyIdOf as idOf,
+} from '../../../packages/agent/src/evidence/bundle.ts';
+import type { EvidenceCrypto } from '../../../packages/agent/src/evidence/signed.ts';
+import { ownKey, readStored, writeStored } from './prefs.ts';
+import { sha256 } from './sha256.ts';
+
+/** What checks here, and its name for people. */
+interface Checker extends EvidenceCrypto {
+  readonly name: string;
+}
+
+async function checkerOf(subtle: SubtleCrypto | undefined): Promise<Checker> {
+  const digest: EvidenceCrypto['sha256'] = subtle
+    ? async (bytes) => new Uint8Array(await subtle.digest('SHA-256', bytes))
+    : async (bytes) => sha256(bytes);
+  if (subtle && (await knowsEd25519(subtle))) {
+    return {
+      name: 'Web Crypto',
+      sha256: digest,
+      async verify(key, bytes, signature) {
+        try {
+          const imported = await subtle.importKey('raw', key, 'Ed25519', false, ['verify']);
+          return await subtle.verify('Ed25519', imported, signature, bytes);
+        } catch {
+          // 32 bytes that are no point of the curve.
+          return false;
+        }
+      },
+    };
+  }
+  const { default: nacl } = await import('tweetnacl');
+  return {
+    name: 'tweetnacl',
+    sha256: digest,
+    verify: async (key, bytes, signature) =>
+      key.length === nacl.sign.publicKeyLength &&
+      signature.length === nacl.sign.signatureLength &&
+      nacl.sign.detached.verify(bytes, signature, key),
+  };
+}
+
+/** The base point of the curve, a key that every implementation takes. */
+const anyKey = Uint8Array.from({ length: 32 }, (_, i) => (i === 0 ? 0x58 : 0x66));
+
+async function knowsEd25519(subtle: SubtleCrypto): Promise<boolean> {
+  try {
+    await subtle.importKey('raw', anyKey, 'Ed25519', false, ['verify']);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const checker = (): Promise<Checker> =>
+  checkerOf((globalThis.crypto as { readonly subtle?: SubtleCrypto } | undefined)?.subtle);
+
+export interface Checked extends BundleVerdict {
+  /** What checked the signature. */
+  readonly by: string;
+  /** The name of the key that signed; null when no trusted key did. */
+  readonly keyId: string | null;
+}
+
+/** @param keys public keys that the reader trusts, as 64 hex characters each */
+export async function verifyBundle(bundle: unknown, keys: readonly string[]): Promise<Checked> {
+  const found = await checker();
+  const verdict = await checkBundle(bundle, keys, found);
+  return {
+    ...verdict,
+    by: found.name,
+    keyId: verdict.signedBy === null ? null : await idOf(verdict.signedBy, found),
+  };
+}
+
+export const keyIdOf = async (key: string): Promise<string> => idOf(key, await checker());
+
+export const isKey = (text: string): boolean => /^[0-9a-f]{64}$/i.test(text);
+
+/** The keys that this reader pinned in this browser. */
+export function pinnedKeys(): readonly string[] {
+  try {
+    const stored: unknown = JSON.parse(readStored(ownKey('pinned-keys')) ?? '[]');
+    return Array.isArray(stored) ? stored.filter((one) => typeof one === 'string' && isKey(one)) : [];
+  } catch {
+    return [];
+  }
+}
+
+export const pinKeys = (keys: readonly string[]): void =>
+  writeStored(ownKey('pinned-keys'), JSON.stringify(keys));

@@ -1,0 +1,98 @@
+// Calls of the API under /v1: with a token of the signed-in person's own, which lives 15 minutes and is kept in memory alone.
+import type { z } from 'zod';
+import type { HostedApi } from '../../api/hosted/index.ts';
+import { ApiError, answerOf, call, type Page, type Reply } from './api.ts';
+import { now } from './browser.ts';
+
+/** The routes that pages use; the compiler holds each to its declaration in src/api/hosted. */
+const routes = {
+  hostedListRuns: { method: 'GET', path: '/v1/runs' },
+  hostedRunBundle: { method: 'GET', path: '/v1/runs/{agent_id}/{session_id}/bundle' },
+  hostedWorkflowState: { method: 'GET', path: '/v1/agents/{agent_id}/workflow-state' },
+  hostedSearchEvents: { method: 'GET', path: '/v1/events' },
+  hostedSampleRun: { method: 'POST', path: '/v1/sample-run' },
+  hostedDeleteSampleRun: { method: 'DELETE', path: '/v1/sample-run' },
+  hostedListRulesets: { method: 'GET', path: '/v1/rulesets' },
+  hostedGetRuleset: { method: 'GET', path: '/v1/rulesets/{name}' },
+  hostedPutRuleset: { method: 'PUT', path: '/v1/rulesets/{name}' },
+  hostedRulesetVersions: { method: 'GET', path: '/v1/rulesets/{name}/versions' },
+  hostedRulesetVersion: { method: 'GET', path: '/v1/rulesets/{name}/versions/{version}' },
+  hostedDeployRuleset: { method: 'POST', path: '/v1/rulesets/{name}/versions/{version}/deploy' },
+  hostedUndeployRuleset: { method: 'DELETE', path: '/v1/rulesets/{name}/current' },
+  hostedListAudit: { method: 'GET', path: '/v1/audit' },
+  hostedExportAudit: { method: 'GET', path: '/v1/audit/export' },
+} as const satisfies { readonly [N in keyof HostedApi]?: Pick<HostedApi[N], 'method' | 'path'> };
+
+export type HostedOperation = keyof typeof routes;
+export type HostedReply<N extends HostedOperation> = HostedApi[N] extends { readonly reply: infer S }
+  ? S extends z.ZodType
+    ? z.output<S>
+    : never
+  : string;
+
+type Text = string | number | boolean | undefined;
+export interface HostedInput {
+  readonly params?: { readonly [name: string]: string | number };
+  /** A list is written once for each of its items. */
+  readonly query?: { readonly [name: string]: Text | readonly string[] };
+  /** A document, sent as it is. */
+  readonly yaml?: string;
+}
+
+let token: Reply<'exchangeLogin'> | null = null;
+let asking: Promise<Reply<'exchangeLogin'>> | null = null;
+/** A token is not used in its last half minute. */
+const spareMs = 30_000;
+
+/** @throws ApiError */
+async function bearer(): Promise<string> {
+  if (token && Date.parse(token.expires_at) - spareMs > now()) return token.token;
+  asking ??= call('exchangeLogin').finally(() => {
+    asking = null;
+  });
+  token = await asking;
+  return token.token;
+}
+
+function addressOf(operation: HostedOperation, { params = {}, query = {} }: HostedInput): string {
+  const filled = routes[operation].path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) =>
+    encodeURIComponent(String(params[name] ?? '')),
+  );
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value])
+      .filter((one) => one !== undefined && one !== '')
+      .map((one) => [name, String(one)]),
+  );
+  return pairs.length === 0 ? filled : `${filled}?${new URLSearchParams(pairs)}`;
+}
+
+/** @throws ApiError */
+export async function callHosted<N extends HostedOperation>(
+  operation: N,
+  input: HostedInput = {},
+  signal?: AbortSignal,
+): Promise<HostedReply<N>> {
+  const ask = async (): Promise<Page<HostedReply<N>>> =>
+    answerOf(
+      addressOf(operation, input),
+      {
+        method: routes[operation].method,
+        headers: {
+          Authorization: `Bearer ${await bearer()}`,
+          ...(input.yaml === undefined ? {} : { 'Content-Type': 'application/x-yaml' }),
+        },
+        ...(input.yaml === undefined ? {} : { body: input.yaml }),
+        // The token alone says who asks.
+        credentials: 'omit',
+      },
+      signal,
+    );
+  try {
+    return (await ask()).reply;
+  } catch (failure) {
+    if (!(failure instanceof ApiError) || failure.status !== 401) throw failure;
+    // The token ended early, as it does when the login ends: the next exchange says which.
+    token = null;
+    return (await ask()).reply;
+  }
+}

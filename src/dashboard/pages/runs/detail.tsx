@@ -1,0 +1,238 @@
+// One run: where its workflow stands, what happened in it as a timeline, the runs that it began, and its signed evidence.
+import { Link } from '@tanstack/react-router';
+import { type JSX, useMemo } from 'react';
+import type { HostedReply } from '../../lib/hosted.ts';
+import { useHosted, useHostedPages } from '../../lib/hosted-query.ts';
+import { useFilters } from '../../lib/search.ts';
+import { counted, duration, plainJson } from '../../lib/text.ts';
+import { CallArguments } from '../../ui/arguments.tsx';
+import { Answer, Button, Data, Env, Failed, Name, Skeleton, Time, Verdict } from '../../ui/parts.tsx';
+import { Evidence } from './evidence.tsx';
+import type { Run } from './run.ts';
+import './runs.css';
+
+interface RunPlace {
+  readonly agent: string;
+  readonly session: string;
+}
+
+type Event = HostedReply<'hostedSearchEvents'>['events'][number];
+
+export function RunDetail({ agent, session }: RunPlace): JSX.Element {
+  const found = useHosted('hostedListRuns', { query: { agent_id: agent, session_id: session, limit: 1 } });
+  return (
+    <Answer of={found} rows={8}>
+      {({ runs: [run] }) =>
+        run === undefined ? (
+          <p>There is no such run. It may have been removed, or its agent may have sent no event yet.</p>
+        ) : (
+          <>
+            <Head run={run} />
+            {run.workflow && <Workflow agent={agent} session={session} />}
+            <Timeline agent={agent} session={session} startedAt={run.started_at} />
+            <Children session={session} />
+            <Evidence agent={agent} session={session} />
+          </>
+        )
+      }
+    </Answer>
+  );
+}
+
+function Head({ run }: { readonly run: Run }): JSX.Element {
+  const { counts, pending_approval: approval } = run;
+  const parts = [
+    counted(counts.calls, 'call'),
+    `${counts.allowed} allowed`,
+    `${counts.blocked} blocked`,
+    `${counts.asked} asked`,
+    ...(counts.would_block > 0 ? [`${counts.would_block} would be blocked`] : []),
+    ...(counts.timed_out > 0 ? [`${counts.timed_out} timed out`] : []),
+    ...(counts.failed > 0 ? [`${counts.failed} failed`] : []),
+    ...(counts.warned > 0 ? [`${counts.warned} warned`] : []),
+  ];
+  return (
+    <section className="form">
+      <h3>
+        <Data text={run.session_id} max={200} />
+      </h3>
+      <p>
+        <Verdict of={run.status} /> <Env of={run.environment} /> of agent{' '}
+        <Link to="/agents" search={{ id: run.agent_id } as never}>
+          <Data text={run.agent_id} max={120} />
+        </Link>
+        {run.sample && <span className="tag">sample</span>}
+      </p>
+      <p className="muted">
+        Began <Time at={run.started_at} />, last heard of <Time at={run.last_activity_at} />.{' '}
+        {parts.join(', ')}.
+      </p>
+      {run.ruleset_name && (
+        <p>
+          Judged by{' '}
+          <Link to="/rulesets" search={{ id: run.ruleset_name } as never}>
+            <Data text={run.ruleset_name} max={120} /> v{run.ruleset_version}
+          </Link>
+          .
+        </p>
+      )}
+      {run.parent_session_id && (
+        <p>
+          Begun by the run <Data text={run.parent_session_id} max={120} />.
+        </p>
+      )}
+      {approval && (
+        <p className="notice notice-ask">
+          <span>
+            Waits for a person: <Name text={approval.tool_name} /> since <Time at={approval.created_at} />.{' '}
+            <Link to="/approvals" search={{ id: approval.id } as never}>
+              Decide it
+            </Link>
+          </span>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Workflow({ agent, session }: RunPlace): JSX.Element {
+  const found = useHosted('hostedWorkflowState', {
+    params: { agent_id: agent },
+    query: { session_id: session },
+  });
+  return (
+    <section className="form" aria-label="Workflow">
+      <h3>Where the workflow stands</h3>
+      <Answer of={found} rows={2}>
+        {(state) => {
+          const blocked = typeof state.blocked_reason === 'string' ? state.blocked_reason : null;
+          return (
+            <>
+              <p>
+                <Data text={state.name} max={120} />, <Time at={state.updated_at} className="muted" />
+              </p>
+              <ol className="stages">
+                {state.completed_stages.map((stage) => (
+                  <li key={plainJson(stage)} className="stage stage-done">
+                    <Verdict of="completed" /> <Data text={plainJson(stage)} max={120} />
+                  </li>
+                ))}
+                {state.active_stage !== '' && (
+                  <li className="stage">
+                    <Verdict of="active" /> <Data text={state.active_stage} max={120} />
+                  </li>
+                )}
+              </ol>
+              {blocked && (
+                <p className="tone-deny">
+                  Blocked: <Data text={blocked} mono={false} max={400} />
+                </p>
+              )}
+              {state.snapshot_error && (
+                <p className="muted">The agent sent a state that could not be read whole.</p>
+              )}
+            </>
+          );
+        }}
+      </Answer>
+    </section>
+  );
+}
+
+const words = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+function Timeline({ agent, session, startedAt }: RunPlace & { readonly startedAt: string }): JSX.Element {
+  const found = useHostedPages(
+    'hostedSearchEvents',
+    { query: { agent_id: agent, session_id: session, limit: 200 } },
+    ({ next_cursor: cursor }) => (cursor === null ? null : { cursor }),
+  );
+  const events = useMemo(
+    () => (found.data?.pages ?? []).flatMap((page) => page.events).reverse(),
+    [found.data],
+  );
+  const start = Date.parse(startedAt);
+  return (
+    <section className="form" aria-label="Timeline">
+      <h3>What happened</h3>
+      {found.error && events.length === 0 && (
+        <Failed error={found.error} onRetry={() => void found.refetch()} />
+      )}
+      {found.data === undefined && !found.error && <Skeleton rows={6} />}
+      {found.hasNextPage && (
+        <div>
+          <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+            Show earlier events
+          </Button>
+        </div>
+      )}
+      <ol className="timeline">
+        {events.map((event) => (
+          <Step key={event.id} event={event} start={start} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Step({ event, start }: { readonly event: Event; readonly start: number }): JSX.Element {
+  const reason = words(event.reason);
+  const decidedBy = words(event.decision_name);
+  return (
+    <li className="step">
+      <details>
+        <summary>
+          <span className="step-time numbers" title={event.timestamp}>
+            +{duration(Date.parse(event.timestamp) - start)}
+          </span>
+          <Verdict of={event.action} />
+          <Name text={event.tool_name} />
+          {decidedBy && <span className="muted">by {decidedBy.slice(0, 60)}</span>}
+        </summary>
+        {reason && (
+          <p>
+            <Data text={reason} mono={false} max={600} />
+          </p>
+        )}
+        <CallArguments of={event.tool_args} />
+        <p className="muted">
+          <Time at={event.timestamp} />, place {event.seq} in the order of arrival.{' '}
+          <Link to="/events" search={{ id: event.id } as never}>
+            The whole event
+          </Link>
+        </p>
+      </details>
+    </li>
+  );
+}
+
+/** Runs that name this session as their parent. */
+function Children({ session }: { readonly session: string }): JSX.Element | null {
+  const [, change] = useFilters();
+  const found = useHosted('hostedSearchEvents', { query: { parent_session_id: session, limit: 200 } });
+  const runs = new Map(
+    (found.data?.events ?? [])
+      .filter(({ session_id: id }) => id !== null)
+      .map((event) => [`${event.agent_id} ${event.session_id}`, event]),
+  );
+  if (runs.size === 0) return null;
+  return (
+    <section className="form">
+      <h3>Runs that it began</h3>
+      <ul className="feed">
+        {[...runs].map(([key, event]) => (
+          <li key={key} className="feed-row">
+            <button
+              type="button"
+              className="cell-link"
+              onClick={() => change({ agent: event.agent_id, session: event.session_id ?? '' })}
+            >
+              <Name text={event.session_id ?? ''} />
+            </button>
+            <Name text={event.agent_id} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
