@@ -324,6 +324,7 @@ export async function makeHub(
       subject: userId,
       display: email,
       role,
+      loginHash: null,
       expiresAt: Number.MAX_SAFE_INTEGER,
     }),
     key: ({ tenantId }, env = 'production', agentId = 'agent-1') => ({

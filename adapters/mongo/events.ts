@@ -20,6 +20,7 @@ import { type Facet, facetOf } from '../../src/domain/facet.ts';
 import { factsBySession, type RunKey } from '../../src/domain/run.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import {
+  arrivalSlackMs,
   type EventBatch,
   type EventCounts,
   type EventStore,
@@ -41,7 +42,7 @@ import { takenAmong } from './failure.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 import { pageOf } from './page.ts';
 import { type RunPart, type RunRow, runProjection } from './runs.ts';
-import { type Arrivals, idAfter, seqAt, seqOf } from './uuidv7.ts';
+import { type Arrivals, idAfter, seqAt, seqBefore, seqOf } from './uuidv7.ts';
 
 const atOnce = 16;
 const waiting = 256;
@@ -229,6 +230,7 @@ export function mongoEvents(
     },
 
     newestSeq: async () => seqAt(clock.now()),
+    settledBy: async (seq) => seqBefore(seq, arrivalSlackMs),
 
     async newestOf(tenantId, agentIds) {
       const found = await Promise.all(

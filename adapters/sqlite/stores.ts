@@ -58,6 +58,8 @@ export function storesOf(
       countReceived: (tenantId, before) => countReceived(db, tenantId, before),
       arrivals: (tenantId, after, limit) => arrivals(db, tenantId, after, limit),
       newestSeq: () => newestSeq(db),
+      // One writer gives the places, in the order of its commits.
+      settledBy: (seq) => seq,
       newestOf: (tenantId, agentIds) => newestOf(db, tenantId, agentIds),
     },
     runs: runStore(db),
@@ -159,6 +161,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     facets: 'read',
     arrivals: 'read',
     newestSeq: 'read',
+    settledBy: 'read',
     newestOf: 'read',
     histogram: 'read',
     counts: 'read',

@@ -15,6 +15,7 @@ import { type Coverage, createCoverage } from './coverage.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createEventExports, type EventExports } from './event-exports.ts';
 import { createEventRemoval, type EventRemoval } from './event-removal.ts';
+import { createEventTail, type EventTail } from './event-tail.ts';
 import { createEvidence, type EvidenceOfRuns } from './evidence.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { createHistories, type Histories } from './history.ts';
@@ -65,6 +66,7 @@ export interface App {
   readonly operatorTokens: OwnTokens;
   readonly inspector: Inspector;
   readonly eventExports: EventExports;
+  readonly eventTail: EventTail;
   readonly toolSettings: ToolSettings;
   readonly aiSettings: AiSettings;
   readonly sessionValues: SessionValues;
@@ -100,6 +102,7 @@ export function createApp(ports: AppPorts): App {
     compositions,
     impacts: createImpacts({ ...ports, compositions }),
     eventExports: createEventExports(ports),
+    eventTail: createEventTail(ports),
     channels,
     chatDecisions: createChatDecisions({ ...ports, channels }),
     notifications: createNotifications({ ...ports, channels }),

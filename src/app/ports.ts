@@ -68,7 +68,7 @@ export interface AppPorts {
   /** Assignment rules, compiled. */
   readonly ruleSets: Pick<RuleSets, 'of'>;
   readonly registrar: Pick<Registrar, 'seen' | 'leftOut'>;
-  readonly broadcast: Pick<Broadcast, 'control'>;
+  readonly broadcast: Pick<Broadcast, 'control' | 'follow'>;
   readonly evaluator: Evaluator;
   readonly jobs: Pick<Jobs, 'add'>;
   /** Limits that hold over all nodes. */

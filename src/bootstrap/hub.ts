@@ -22,10 +22,12 @@ import type { AppPorts } from '../app/ports.ts';
 import { enforceLimit } from '../app/rate-limit.ts';
 import type { Config } from '../config.ts';
 import { RuleSets } from '../domain/assignment.ts';
+import { isHosted } from '../domain/frame.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import type { Hub, NodeHealth, SetupToken } from '../handlers/common/hub.ts';
 import { handlers } from '../handlers/console/index.ts';
 import { streamHandlers } from '../handlers/console/streams.ts';
+import { eventStreams } from '../handlers/hosted/event-stream.ts';
 import { hostedHandlers } from '../handlers/hosted/index.ts';
 import { isLoopback, proxyTest } from '../http/address.ts';
 import { createBudgets } from '../http/budgets.ts';
@@ -176,7 +178,8 @@ export async function startHub(config: Config): Promise<RunningHub> {
   };
   const app = createApp(ports);
   const hub: Hub = { ...ports, app, openApi: () => openApi };
-  const streams = streamHandlers(hub, parts.node);
+  const { events, admitEvents } = eventStreams(hub);
+  const streams = { ...streamHandlers(hub, parts.node), admitEvents };
   const callers = createCallers({
     keys: store.keys,
     logins: store.logins,
@@ -203,7 +206,8 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const live = createLive({
     budgets,
     broadcast,
-    api: joinedFrames(streamApis, (audience) => (audience.startsWith('hosted:') ? hostedApi : consoleApi)),
+    events,
+    api: joinedFrames(streamApis, (audience) => (isHosted(audience) ? hostedApi : consoleApi)),
     handlers: streams,
     clock,
     log,

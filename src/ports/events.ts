@@ -109,6 +109,11 @@ export interface EventStore {
   arrivals(tenantId: string, after: number, limit: number): Promise<Arrivals>;
   /** A `seq` that no event is above that was stored until now. */
   newestSeq(): Promise<number>;
+  /**
+   * A `seq` at or below which no event appears any more once one of `seq` was given out: `seq` itself where nobody shares the store, else the
+   * place `arrivalSlackMs` before it.
+   */
+  settledBy(seq: number): Promise<number>;
   /** When each of these agents reported its newest event, by its own clock; those without events are left out. */
   newestOf(
     tenantId: string,
