@@ -191,6 +191,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     expire: 'write',
     pending: 'read',
     due: 'read',
+    dueOf: 'read',
     announced: 'write',
     unannounced: 'read',
     remove: 'write',

@@ -2,6 +2,7 @@
 import { type Accounts, createAccounts } from './accounts.ts';
 import { createAiAccess } from './ai-access.ts';
 import { type AiSettings, createAiSettings } from './ai-settings.ts';
+import { type Approvals, createApprovals } from './approvals.ts';
 import { createAssembler } from './assembly.ts';
 import { type AssignmentRules, createAssignmentRules } from './assignment-rules.ts';
 import { type Assistant, createAssistant } from './assistant.ts';
@@ -44,6 +45,7 @@ export interface App {
   readonly accounts: Accounts;
   readonly assignmentRules: AssignmentRules;
   readonly logins: Logins;
+  readonly approvals: Approvals;
   readonly rulesets: Rulesets;
   readonly auditLog: AuditLog;
   readonly bundles: Bundles;
@@ -93,6 +95,7 @@ export function createApp(ports: AppPorts): App {
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns }),
+    approvals: createApprovals(ports),
     accounts,
     assignmentRules: createAssignmentRules(ports),
     logins: createLogins(ports),
