@@ -13,7 +13,7 @@ import type {
 import { type Database, givenText } from './database.ts';
 import { fittingCounts } from './events-search.ts';
 import { walk } from './events-walk.ts';
-import { type Counted, countedIn, segmentSpanMs, tenantNumber } from './segment.ts';
+import { type Counted, segmentSpanMs, tenantNumber } from './segment.ts';
 import type { Steps, Sync } from './sync.ts';
 import { fleet, inEnv, segmentsPerStep, toolsOfAgents } from './usage-fleet.ts';
 import { allEvents, contractRow, entryOf, hourOf, minuteMs } from './usage-rows.ts';
