@@ -266,6 +266,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   jobs: {
     add: 'write',
     take: 'write',
+    release: 'write',
     renew: 'write',
     finish: 'write',
     again: 'write',
