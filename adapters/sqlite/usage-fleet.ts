@@ -4,10 +4,8 @@ import type { AgentTools, AgentUse, FleetUse } from '../../src/ports/usage.ts';
 import { type Database, givenText, type SqlValue, storedText } from './database.ts';
 import { countedIn, segmentSpanMs, tenantNumber } from './segment.ts';
 import type { Steps } from './sync.ts';
+import { segmentsPerStep } from './usage-events.ts';
 import { entryOf, hourOf } from './usage-rows.ts';
-
-/** Segments read before other reads are let in. */
-export const segmentsPerStep = 32;
 
 /** A condition on the environment, and its parameter. */
 export const inEnv = (
