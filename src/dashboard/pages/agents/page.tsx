@@ -8,6 +8,7 @@ import { ListWithPanel, SearchInput, Views } from '../../ui/list.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Empty, Env, Failed, Name, PageHead, Select, Time, Verdict } from '../../ui/parts.tsx';
 import type { Column } from '../../ui/table.tsx';
+import { CoverageBar, coverageWords } from './coverage.tsx';
 import { AgentDetail } from './detail.tsx';
 import { Rules } from './rules.tsx';
 
@@ -71,12 +72,12 @@ const columns: readonly Column<Agent>[] = [
   },
   {
     key: 'coverage',
-    label: 'Enforced tools',
-    width: 1.1,
-    number: true,
-    sort: (row) => row.coverage?.coverage_pct ?? -1,
-    text: (row) => (row.coverage ? `${row.coverage.enforced} of ${row.coverage.total_tools}` : ''),
-    cell: (row) => (row.coverage ? `${row.coverage.enforced} of ${row.coverage.total_tools}` : '–'),
+    label: 'Tools enforced',
+    width: 1.5,
+    // The least governed first; who made no call comes last.
+    sort: ({ coverage }) => (coverage ? coverage.enforced / Math.max(1, coverage.total_tools) : 2),
+    text: ({ coverage }) => (coverage ? coverageWords(coverage) : ''),
+    cell: (row) => <CoverageBar of={row.coverage ?? undefined} />,
   },
   {
     key: 'source',
@@ -131,7 +132,7 @@ function Fleet(): JSX.Element {
     ...(connected ? { connected } : {}),
   };
   const found = usePages('listAgents', { query } as Input<'listAgents'> & { query: object });
-  const rows = useMemo(() => (found.data?.pages ?? []).flatMap(({ reply }) => reply), [found.data]);
+  const rows = useMemo(() => (found.data?.pages ?? []).flatMap(({ reply }) => [...reply]), [found.data]);
   return (
     <>
       <div className="filter-bar">
