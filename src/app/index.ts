@@ -95,7 +95,6 @@ export function createApp(ports: AppPorts): App {
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns, rulings }),
-    statistics: createStatistics({ ...ports, sampleRuns }),
     approvals: createApprovals(ports),
     accounts,
     assignmentRules: createAssignmentRules(ports),
