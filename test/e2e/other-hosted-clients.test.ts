@@ -24,7 +24,7 @@ beforeAll(async () => {
     body: JSON.stringify({ name: 'all' }),
   });
   expect(made.status).toBe(201);
-  workspace = new RawClient(hub, (await made.json()).key);
+  workspace = new RawClient(hub, ((await made.json()) as { readonly key: string }).key);
 });
 afterAll(() => hub.remove());
 
@@ -45,7 +45,7 @@ async function put(name: string, env = 'production', message = 'no'): Promise<{ 
   });
   const body = await response.json();
   expect({ status: response.status, body }).toMatchObject({ status: 201 });
-  return body;
+  return body as { readonly version: number };
 }
 
 const open = (client: RawClient, query: string, agent: string): Promise<RawStream> =>
