@@ -2,7 +2,7 @@
 // under /v1, as other-clients.test.ts does under /api/v1.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HubProcess } from './process.ts';
-import { type Answer, RawClient, type RawStream } from './raw-client.ts';
+import { type Answer, RawClient, type RawStream, sendRaw } from './raw-client.ts';
 
 const hub = new HubProcess({ LOG_LEVEL: 'warn', APPROVALS_PER_MINUTE: '1000' });
 let cookie = '';
@@ -24,7 +24,7 @@ beforeAll(async () => {
     body: JSON.stringify({ name: 'all' }),
   });
   expect(made.status).toBe(201);
-  workspace = new RawClient(hub, (await made.json()).key);
+  workspace = new RawClient(hub, ((await made.json()) as { readonly key: string }).key);
 });
 afterAll(() => hub.remove());
 
@@ -45,7 +45,7 @@ async function put(name: string, env = 'production', message = 'no'): Promise<{ 
   });
   const body = await response.json();
   expect({ status: response.status, body }).toMatchObject({ status: 201 });
-  return body;
+  return body as { readonly version: number };
 }
 
 const open = (client: RawClient, query: string, agent: string): Promise<RawStream> =>
@@ -181,6 +181,53 @@ describe.concurrent('ends and errors of streams', () => {
       },
     });
     for (const stream of staying) stream.close();
+  });
+});
+
+describe.concurrent('answers', () => {
+  it('to POST, PUT and DELETE by a key are JSON objects; counters are whole numbers without a fraction', async () => {
+    const raw = (method: string, path: string, body?: string) =>
+      sendRaw(
+        hub.port,
+        [`${method} ${path} HTTP/1.1`, ...production.headers('raw'), 'Content-Type: application/json'],
+        body,
+      );
+    const answers = [
+      await raw('PUT', '/v1/sessions/hosted%3Acounter', '{"value":"2"}'),
+      await raw('POST', '/v1/sessions/hosted:counter/increment', '{}'),
+      await raw('POST', '/v1/sessions/hosted/fresh/increment', '{"amount":1.0}'),
+      await raw('POST', '/v1/sessions/batch', '{"keys":["hosted:counter"]}'),
+      await raw('POST', '/v1/events', '{"events":[]}'),
+      // A Content-Type without a body.
+      await raw('DELETE', '/v1/sessions/hosted%2Ffresh'),
+    ];
+    for (const { status, text } of answers) {
+      expect({ status, object: text.startsWith('{') && text.endsWith('}') }).toEqual({
+        status: expect.toSatisfy((code: number) => code >= 200 && code < 300),
+        object: true,
+      });
+    }
+    expect(answers[1]?.text).toBe('{"value":3}');
+    expect(answers[2]?.text).toBe('{"value":1}');
+    expect(answers[3]?.text).toBe('{"values":{"hosted:counter":"3"}}');
+    expect((await production.get('/v1/sessions/hosted:counter')).text).toBe('{"value":"3"}');
+    expect((await production.get('/v1/sessions/hosted/fresh')).status).toBe(404);
+  });
+
+  it('do not depend on Accept, and never redirect', async () => {
+    for (const path of ['/v1/events/', '/v1//events', '/v1/stream/', '/v1/sessions/absent', '/v1/']) {
+      const { status, headers } = await sendRaw(hub.port, [
+        `GET ${path} HTTP/1.1`,
+        ...production.headers('raw'),
+        'Accept: text/html',
+      ]);
+      expect({ path, status, type: headers['content-type'], location: headers.location }).toEqual({
+        path,
+        status: 404,
+        type: 'application/problem+json',
+        location: undefined,
+      });
+    }
   });
 });
 

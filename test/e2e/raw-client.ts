@@ -101,19 +101,25 @@ export class RawClient {
 
   /** @param agent null: without the agent-id header */
   get(path: string, agent: string | null = 'raw'): Promise<Answer> {
-    return sendRaw(this.#hub.port, [`GET ${path} HTTP/1.1`, ...this.#who(agent)]);
+    return sendRaw(this.#hub.port, [`GET ${path} HTTP/1.1`, ...this.headers(agent)]);
   }
 
   post(path: string, body: unknown, agent = 'raw', more: readonly string[] = []): Promise<Answer> {
-    const lines = [`POST ${path} HTTP/1.1`, ...this.#who(agent), 'Content-Type: application/json', ...more];
+    const lines = [
+      `POST ${path} HTTP/1.1`,
+      ...this.headers(agent),
+      'Content-Type: application/json',
+      ...more,
+    ];
     return sendRaw(this.#hub.port, lines, JSON.stringify(body));
   }
 
   stream(path: string, agent: string, more: readonly string[] = []): Promise<RawStream> {
-    return RawStream.open(this.#hub.port, [`GET ${path} HTTP/1.1`, ...this.#who(agent), ...more]);
+    return RawStream.open(this.#hub.port, [`GET ${path} HTTP/1.1`, ...this.headers(agent), ...more]);
   }
 
-  #who(agent: string | null): readonly string[] {
+  /** The credential, and the agent where there is one, as lines of a request. */
+  headers(agent: string | null): readonly string[] {
     const id = agent === null ? [] : [`X-Service-Agent-Id: ${agent}`];
     return [`Authorization: Bearer ${this.#token}`, ...id];
   }
