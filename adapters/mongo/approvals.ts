@@ -10,7 +10,7 @@ import {
   largeArgs,
 } from '../../src/domain/approval.ts';
 import { maxSearchMs } from '../../src/domain/event.ts';
-import type { Env } from '../../src/domain/ids.ts';
+import { type Env, environments } from '../../src/domain/ids.ts';
 import type { ApprovalFilter, ApprovalPlace, ApprovalStore } from '../../src/ports/approvals.ts';
 import { type Clock, pause } from '../../src/ports/clock.ts';
 import { isDuplicate, unlessTaken } from './failure.ts';
@@ -286,6 +286,18 @@ export function mongoApprovals(
         .find({ status: 'pending', deadline: { $lte: now } }, { projection: { tenantId: 1, env: 1 } })
         .sort({ deadline: 1 })
         .skip(skip)
+        .limit(limit)
+        .toArray();
+      return rows.map(place);
+    },
+    async dueOf(tenantId, now, limit) {
+      const env = { $in: [...environments] };
+      const rows = await approvals
+        .find(
+          { tenantId, status: 'pending', env, deadline: { $lte: now } },
+          { projection: { tenantId: 1, env: 1 } },
+        )
+        .sort({ deadline: 1 })
         .limit(limit)
         .toArray();
       return rows.map(place);

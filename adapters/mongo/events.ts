@@ -14,6 +14,7 @@ import { runNote } from '../../src/domain/run-report.ts';
 import type { AuditStore } from '../../src/ports/audit.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import {
+  arrivalSlackMs,
   type EventBatch,
   type EventCounts,
   type EventStore,
@@ -28,7 +29,7 @@ import { takenAmong } from './failure.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 import { pageOf } from './page.ts';
 import { type RunPart, type RunRow, runProjection } from './run-projection.ts';
-import { type Arrivals, idAfter, seqAt, seqOf } from './uuidv7.ts';
+import { type Arrivals, idAfter, seqAt, seqBefore, seqOf } from './uuidv7.ts';
 
 const atOnce = 16;
 const waiting = 256;
@@ -193,6 +194,7 @@ export function mongoEvents(
     },
 
     newestSeq: async () => seqAt(clock.now()),
+    settledBy: async (seq) => seqBefore(seq, arrivalSlackMs),
 
     async newestOf(tenantId, agentIds) {
       const found = await Promise.all(
@@ -231,6 +233,9 @@ export function mongoEvents(
       return { events: count[0]?.n ?? 0, by: Object.fromEntries(found) as Facets['by'] };
     },
 
+    count: (tenantId, filter) =>
+      events.countDocuments({ ...eventQuery(tenantId, filter), sample: { $exists: false } }, bounded),
+
     async histogram(tenantId, filter, bucketMs) {
       const start = { $multiply: [{ $floor: { $divide: ['$ts', bucketMs] } }, bucketMs] };
       const buckets = await events
@@ -254,7 +259,7 @@ export function mongoEvents(
       return buckets.map(({ _id, ...counts }) => ({ start: _id, ...counts }));
     },
 
-    async counts(tenantId, env, since, activeSince): Promise<EventCounts> {
+    async counts(tenantId, env, since, activeSince, entries): Promise<EventCounts> {
       const $match = {
         ...eventQuery(tenantId, { env, since, until: clock.now() }),
         sample: { $exists: false },
@@ -271,7 +276,9 @@ export function mongoEvents(
             bounded,
           )
           .toArray();
-      const [sums, contracts, agents] = await Promise.all([
+      // Names that may stand for the same contract: which of them there are.
+      const shared = [...new Set([...(entries ?? [])].flat())];
+      const [sums, contracts, agents, found] = await Promise.all([
         events
           .aggregate<{ readonly events: number; readonly denials: number; readonly observeFindings: number }>(
             [
@@ -290,12 +297,27 @@ export function mongoEvents(
           .toArray(),
         distinct(valuesOf.decisionName, {}),
         distinct(valuesOf.agentId, { ts: { $gt: activeSince } }),
+        shared.length === 0
+          ? []
+          : events
+              .aggregate<{ readonly _id: string }>(
+                [
+                  { $match },
+                  ...valuesOf.decisionName,
+                  { $match: { value: { $in: shared.map(toBsonText) } } },
+                  { $group: { _id: '$value' } },
+                ],
+                bounded,
+              )
+              .toArray(),
       ]);
+      const given = found.map(({ _id }) => fromBsonText(_id));
+      const again = given.length - new Set(given.map((name) => entries?.get(name) ?? name)).size;
       return {
         events: sums[0]?.events ?? 0,
         denials: sums[0]?.denials ?? 0,
         observeFindings: sums[0]?.observeFindings ?? 0,
-        contractsTriggered: contracts[0]?.n ?? 0,
+        contractsTriggered: (contracts[0]?.n ?? 0) - again,
         activeAgents: agents[0]?.n ?? 0,
       };
     },

@@ -37,6 +37,9 @@ export const seqOf = (id: string): number =>
 /** The highest number of this millisecond. */
 export const seqAt = (ms: number): number => (Math.floor(ms) - since) * perMs + perMs - 1;
 
+/** The number so many milliseconds before another. */
+export const seqBefore = (seq: number, ms: number): number => seq - ms * perMs;
+
 /** A text that is above every id of this number, and below those of the next. */
 export function idAfter(seq: number): string {
   const whole = Math.max(seq, -since * perMs);

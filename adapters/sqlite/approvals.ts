@@ -1,6 +1,6 @@
 // Approvals in SQLite: each transition is one conditional UPDATE.
 import { type Approval, largeArgs, maxInlineArgs } from '../../src/domain/approval.ts';
-import type { Env } from '../../src/domain/ids.ts';
+import { type Env, environments } from '../../src/domain/ids.ts';
 import type { JsonObject } from '../../src/domain/library.ts';
 import type { ApprovalPlace, ApprovalStore } from '../../src/ports/approvals.ts';
 import { countApprovals, listApprovals } from './approvals-list.ts';
@@ -140,6 +140,16 @@ export function approvalStore(db: Database, mayGrow: () => boolean): Sync<Approv
           `SELECT tenant_id, env, id FROM approvals WHERE status = 'pending' AND deadline <= ?
              ORDER BY deadline LIMIT ? OFFSET ?`,
           [now, limit, skip],
+        )
+        .map(place),
+    dueOf: (tenantId, now, limit) =>
+      db
+        .all(
+          // Naming the environments lets the index of pending ones find them.
+          `SELECT tenant_id, env, id FROM approvals
+             WHERE tenant_id = ? AND env IN (${environments.map(() => '?').join(', ')}) AND status = 'pending' AND deadline <= ?
+             ORDER BY deadline LIMIT ?`,
+          [tenantId, ...environments, now, limit],
         )
         .map(place),
     announced(tenantId, status, ids) {

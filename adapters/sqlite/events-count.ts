@@ -11,12 +11,14 @@ import {
   facetNames,
   type HistogramBucket,
 } from '../../src/ports/events.ts';
+import type { ContractNames } from '../../src/ports/usage.ts';
 import type { Database } from './database.ts';
 import { fittingCounts, needsBodies } from './events-search.ts';
 import { walk } from './events-walk.ts';
 import { type Counted, readTallies, type Summary, type Tally, tenantNumber } from './segment.ts';
 import type { Steps } from './sync.ts';
-import { activeAgents, contractSums } from './usage-read.ts';
+import { contractSums } from './usage-contracts.ts';
+import { activeAgents } from './usage-read.ts';
 import { allEvents } from './usage-rows.ts';
 
 /** Segments counted before other reads are let in. */
@@ -78,6 +80,23 @@ export function* histogram(
   return [...buckets].sort(([a], [b]) => a - b).map(([start, counts]) => ({ start, ...counts }));
 }
 
+/** How many events fit. */
+export function* countFitting(db: Database, tenantId: string, filter: EventFilter): Steps<number> {
+  let [count, read] = [0, 0];
+  for (const segment of walk(db, tenantId, filter, filter.until ?? Number.MAX_VALUE)) {
+    if (typeof segment === 'number') {
+      yield;
+      continue;
+    }
+    if (segment.sample) continue;
+    if (talliesSuffice(segment, filter)) {
+      for (const tally of readTallies(segment)) if (tallyFits(tally, filter)) count += tally[3];
+    } else for (const _ of fittingCounts(db, segment, filter)) count++;
+    if (++read % segmentsPerStep === 0) yield;
+  }
+  return count;
+}
+
 export function* facets(db: Database, tenantId: string, filter: EventFilter, limit: number): Steps<Facets> {
   const by = Object.fromEntries(facetNames.map((name) => [name, new Map<string, number>()])) as {
     readonly [F in FacetName]: Map<string, number>;
@@ -136,8 +155,11 @@ export function* counts(
   env: Env | null,
   since: number,
   activeSince: number,
+  entries?: ContractNames['entries'],
 ): Steps<EventCounts> {
-  const sums = yield* contractSums(db, tenantId, env, since, Number.POSITIVE_INFINITY);
+  // Which contracts there are does not depend on how often one call names them.
+  const names = entries && { entries, mayOverlap: false };
+  const sums = yield* contractSums(db, tenantId, env, since, Number.POSITIVE_INFINITY, names);
   const all = sums.get(allEvents);
   const tenant = tenantNumber(db, tenantId);
   return {

@@ -12,7 +12,7 @@ import type { Database } from './database.ts';
 import { deliveryStore } from './deliveries.ts';
 import { deploymentStore } from './deployments.ts';
 import { arrivals, newestOf, newestSeq } from './events-arrival.ts';
-import { countReceived, counts, facets, histogram } from './events-count.ts';
+import { countFitting, countReceived, counts, facets, histogram } from './events-count.ts';
 import { eventWriter } from './events-ingest.ts';
 import { eventOf, eventSearch } from './events-search.ts';
 import { jobTable } from './jobs.ts';
@@ -53,11 +53,15 @@ export function storesOf(
       search: eventSearch(db),
       get: (tenantId, id) => eventOf(db, tenantId, id),
       facets: (tenantId, filter, limit) => facets(db, tenantId, filter, limit),
+      count: (tenantId, filter) => countFitting(db, tenantId, filter),
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
-      counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
+      counts: (tenantId, env, since, activeSince, entries) =>
+        counts(db, tenantId, env, since, activeSince, entries),
       countReceived: (tenantId, before) => countReceived(db, tenantId, before),
       arrivals: (tenantId, after, limit) => arrivals(db, tenantId, after, limit),
       newestSeq: () => newestSeq(db),
+      // One writer gives the places, in the order of its commits.
+      settledBy: (seq) => seq,
       newestOf: (tenantId, agentIds) => newestOf(db, tenantId, agentIds),
     },
     runs: runStore(db),
@@ -157,8 +161,10 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     search: 'read',
     get: 'read',
     facets: 'read',
+    count: 'read',
     arrivals: 'read',
     newestSeq: 'read',
+    settledBy: 'read',
     newestOf: 'read',
     histogram: 'read',
     counts: 'read',
@@ -181,6 +187,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     expire: 'write',
     pending: 'read',
     due: 'read',
+    dueOf: 'read',
     announced: 'write',
     unannounced: 'read',
     remove: 'write',

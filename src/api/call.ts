@@ -43,6 +43,8 @@ export type Caller =
       /** The name for records: the verified e-mail, else the name, else the subject. */
       readonly display: string;
       readonly role: OperatorRole;
+      /** Hash of the token of the login that the token was given to, with which it ends; null: it ends by itself. */
+      readonly loginHash: string | null;
       /** Epoch milliseconds. */
       readonly expiresAt: number;
     }

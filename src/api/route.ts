@@ -59,6 +59,8 @@ export interface RouteDeclaration {
   readonly reply?: z.ZodType;
   /** Default application/json. `text/event-stream` on a GET marks a stream route: also served over WebSocket. */
   readonly media?: string;
+  /** Which of the live edge's streams a stream route opens; default: the caller's own (an agent's, a dashboard's). */
+  readonly stream?: 'events';
   /** The events of a stream route. */
   readonly frames?: FrameTable;
   /** True for a document of a tenant's own, which may be larger than the 4 MiB that other answers are held to. */

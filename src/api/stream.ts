@@ -1,7 +1,38 @@
 // The agreement between the live edge (which owns sockets) and the stream handlers (which know tenants, agents and bundles).
 import type { Announcement } from '../domain/announcement.ts';
-import type { Audience, FrameHeader } from '../domain/frame.ts';
+import type { Audience, Frame, FrameHeader } from '../domain/frame.ts';
+import type { Position } from '../domain/position.ts';
 import type { Caller } from './call.ts';
+
+/** Whoever a stream can be of, as the edge keeps it. */
+export type StreamCaller = Extract<Caller, { kind: 'user' | 'key' | 'hostedOperator' }>;
+
+interface PlacedFrame {
+  readonly position: Position;
+  readonly frame: Frame;
+}
+
+/** Where the frames of an audience come from that are not published on the bus. */
+export interface EventSource {
+  /**
+   * Follows from now on; every frame once.
+   * @param deliver may take its time: the next frame comes after it
+   * @param lost is called in the place of frames that are left out
+   */
+  follow(
+    audience: Audience,
+    deliver: (placed: PlacedFrame) => void | Promise<void>,
+    lost?: (position: Position) => void,
+  ): Promise<{ readonly position: Position; stop(): void }>;
+}
+
+/** What a stream missed, read piece by piece as its client takes it. */
+export interface History {
+  /** The next frames of its audience, oldest first; `gone` when they cannot be told: nothing more comes then. */
+  next(): Promise<{ readonly frames: readonly PlacedFrame[]; readonly more: boolean } | 'gone'>;
+  /** Goes back to where frames may have appeared meanwhile: `next` gives those that it has not given. */
+  again(): Promise<void>;
+}
 
 /** Query of the agent stream, as received. */
 export interface StreamQuery {
@@ -29,6 +60,8 @@ export interface AdmittedStream {
   skips?(frame: FrameHeader, followed: string | null): boolean;
   /** Announces the stream to its actors; yields what it must be told at once. The same object every time means the same frame. */
   catchUp(): Promise<readonly Announcement[]>;
+  /** Of a stream whose frames are stored: what was missed since this id. It takes the place of the bus's log. */
+  history?(lastEventId: string): History;
   /** Announces it again (an environment actor asks). */
   announce(bundleName: string | null): Promise<void>;
   /** The stream has ended; called exactly once. */
@@ -58,6 +91,15 @@ export interface StreamHandlers {
     query: StreamQuery,
     connectionId: string,
   ): Promise<{ readonly admitted: AdmittedStream; readonly caller: Extract<Caller, { kind: 'key' }> }>;
+  /**
+   * A stream of decision events, and the caller as the edge keeps it.
+   * @param query as the route declares it, validated
+   * @throws HubError validation_failed, forbidden
+   */
+  admitEvents(
+    caller: Extract<Caller, { kind: 'hostedKey' | 'hostedOperator' | 'user' }>,
+    query: unknown,
+  ): Promise<{ readonly admitted: AdmittedStream; readonly caller: StreamCaller }>;
   /** @throws HubError validation_failed */
   admitDashboard(
     caller: Extract<Caller, { kind: 'user' }>,

@@ -152,6 +152,8 @@ export function createIdentityProvider(ports: IdentityProviderPorts): IdentityPr
         subject: String(claims.sub),
         display: displayIn(claims),
         role,
+        // The provider ends it, by its time.
+        loginHash: null,
         expiresAt: Number(claims.exp) * 1000,
       };
     },

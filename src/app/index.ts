@@ -2,6 +2,7 @@
 import { type Accounts, createAccounts } from './accounts.ts';
 import { createAiAccess } from './ai-access.ts';
 import { type AiSettings, createAiSettings } from './ai-settings.ts';
+import { type Approvals, createApprovals } from './approvals.ts';
 import { createAssembler } from './assembly.ts';
 import { type AssignmentRules, createAssignmentRules } from './assignment-rules.ts';
 import { type Assistant, createAssistant } from './assistant.ts';
@@ -15,6 +16,7 @@ import { type Coverage, createCoverage } from './coverage.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createEventExports, type EventExports } from './event-exports.ts';
 import { createEventRemoval, type EventRemoval } from './event-removal.ts';
+import { createEventTail, type EventTail } from './event-tail.ts';
 import { createEvidence, type EvidenceOfRuns } from './evidence.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { createHistories, type Histories } from './history.ts';
@@ -28,6 +30,7 @@ import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
+import { createReplays, type Replays } from './replays.ts';
 import { createRollouts } from './rollouts.ts';
 import { createRulesets, type Rulesets } from './rulesets.ts';
 import { createRulings } from './rulings.ts';
@@ -43,6 +46,7 @@ export interface App {
   readonly accounts: Accounts;
   readonly assignmentRules: AssignmentRules;
   readonly logins: Logins;
+  readonly approvals: Approvals;
   readonly rulesets: Rulesets;
   readonly auditLog: AuditLog;
   readonly bundles: Bundles;
@@ -58,6 +62,7 @@ export interface App {
   readonly impacts: Impacts;
   readonly notifications: Notifications;
   readonly people: People;
+  readonly replays: Replays;
   readonly runs: Runs;
   readonly evidence: EvidenceOfRuns;
   readonly sampleRuns: SampleRuns;
@@ -65,6 +70,7 @@ export interface App {
   readonly operatorTokens: OwnTokens;
   readonly inspector: Inspector;
   readonly eventExports: EventExports;
+  readonly eventTail: EventTail;
   readonly toolSettings: ToolSettings;
   readonly aiSettings: AiSettings;
   readonly sessionValues: SessionValues;
@@ -90,7 +96,8 @@ export function createApp(ports: AppPorts): App {
   return {
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
-    statistics: createStatistics({ ...ports, sampleRuns }),
+    statistics: createStatistics({ ...ports, sampleRuns, rulings }),
+    approvals: createApprovals(ports),
     accounts,
     assignmentRules: createAssignmentRules(ports),
     logins: createLogins(ports),
@@ -100,12 +107,14 @@ export function createApp(ports: AppPorts): App {
     compositions,
     impacts: createImpacts({ ...ports, compositions }),
     eventExports: createEventExports(ports),
+    eventTail: createEventTail(ports),
     channels,
     chatDecisions: createChatDecisions({ ...ports, channels }),
     notifications: createNotifications({ ...ports, channels }),
     contracts: createContracts({ ...ports, rollouts }),
     fleet: createFleet(ports),
     people: createPeople(ports),
+    replays: createReplays({ ...ports, compositions }),
     runs,
     evidence: createEvidence({ ...ports, runs }),
     auditLog: createAuditLog(ports),

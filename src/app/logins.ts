@@ -51,6 +51,7 @@ const principalOf = ({ id, tenantId, email }: User): Principal => ({
   roles: new Set(),
   actor: { kind: 'user', id, email },
   agentId: null,
+  agentPattern: null,
 });
 
 export function createLogins(ports: Ports): Logins {

@@ -87,6 +87,7 @@ export function createOperatorTokens({ store, secrets, clock, jwts, settings, pr
       subject,
       display: typeof name === 'string' ? name : subject,
       role,
+      loginHash: typeof login === 'string' ? login : null,
       expiresAt: Number(exp) * 1000,
     };
   }

@@ -8,6 +8,7 @@ import { createMessengers } from '../../adapters/messengers/messengers.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { maxConnections } from '../../adapters/node/descriptors.ts';
 import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
+import { createReplayer } from '../../adapters/node/evaluator/replayer.ts';
 import { createLog } from '../../adapters/node/log.ts';
 import { createLoginLinks, keepLoginLink } from '../../adapters/node/login-links.ts';
 import { watchLoopDelay } from '../../adapters/node/loop-delay.ts';
@@ -22,10 +23,12 @@ import type { AppPorts } from '../app/ports.ts';
 import { enforceLimit } from '../app/rate-limit.ts';
 import type { Config } from '../config.ts';
 import { RuleSets } from '../domain/assignment.ts';
+import { isHosted } from '../domain/frame.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import type { Hub, NodeHealth, SetupToken } from '../handlers/common/hub.ts';
 import { handlers } from '../handlers/console/index.ts';
 import { streamHandlers } from '../handlers/console/streams.ts';
+import { eventStreams } from '../handlers/hosted/event-stream.ts';
 import { hostedHandlers } from '../handlers/hosted/index.ts';
 import { isLoopback, proxyTest } from '../http/address.ts';
 import { createBudgets } from '../http/budgets.ts';
@@ -113,15 +116,10 @@ export async function startHub(config: Config): Promise<RunningHub> {
       await parts.close();
       throw error;
     });
-  const evaluator = createEvaluator({
-    clock,
-    keyPrefix: config.wire.keyPrefix,
-    accepted: {
-      apiVersions: config.wire.apiVersions,
-      bundleKinds: config.wire.bundleKinds,
-      rulesetKinds: config.wire.rulesetKinds,
-    },
-  });
+  const { keyPrefix, apiVersions, bundleKinds, rulesetKinds } = config.wire;
+  const language = { clock, keyPrefix, accepted: { apiVersions, bundleKinds, rulesetKinds } };
+  const evaluator = createEvaluator(language);
+  const replayer = createReplayer(language);
   const openApi = openApiFor(config);
   let draining = false;
   const reach = async (ping: () => Promise<number>): Promise<number | null> => ping().catch(() => null);
@@ -156,6 +154,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     announcer,
     broadcast,
     evaluator,
+    replayer,
     jobs,
     limits,
     requestLimits: parts.requestLimits,
@@ -176,7 +175,8 @@ export async function startHub(config: Config): Promise<RunningHub> {
   };
   const app = createApp(ports);
   const hub: Hub = { ...ports, app, openApi: () => openApi };
-  const streams = streamHandlers(hub, parts.node);
+  const { events, admitEvents } = eventStreams(hub);
+  const streams = { ...streamHandlers(hub, parts.node), admitEvents };
   const callers = createCallers({
     keys: store.keys,
     logins: store.logins,
@@ -203,7 +203,8 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const live = createLive({
     budgets,
     broadcast,
-    api: joinedFrames(streamApis, (audience) => (audience.startsWith('hosted:') ? hostedApi : consoleApi)),
+    events,
+    api: joinedFrames(streamApis, (audience) => (isHosted(audience) ? hostedApi : consoleApi)),
     handlers: streams,
     clock,
     log,
@@ -266,7 +267,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     workers.stop();
     delay.stop();
     await callers.close();
-    await evaluator.close();
+    await Promise.all([evaluator.close(), replayer.close()]);
     server?.close();
     await parts.close();
   }

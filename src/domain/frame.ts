@@ -1,19 +1,31 @@
 // Frames: what is pushed to connected clients, and the audiences they go to. Pure.
+import type { StoredEvent } from './event.ts';
 import type { Env } from './ids.ts';
 
 /**
- * Who a frame is for: the agents of a tenant's environment on the console API or on the hosted one, a tenant's dashboards, or every node
- * (control).
+ * Who a frame is for: the agents of a tenant's environment on the console API or on the hosted one, a tenant's dashboards, those who follow a
+ * tenant's decision events, or every node (control).
  */
 export type Audience =
   | `agents:${string}/${Env}`
   | `hosted:${string}/${Env}`
   | `dashboards:${string}`
+  | `events:${string}`
   | 'nodes';
 
 export const agentsOf = (tenantId: string, env: Env): Audience => `agents:${tenantId}/${env}`;
 export const hostedAgentsOf = (tenantId: string, env: Env): Audience => `hosted:${tenantId}/${env}`;
 export const dashboardsOf = (tenantId: string): Audience => `dashboards:${tenantId}`;
+
+/** On the bus a frame of this audience only says that events were stored; each node reads them itself. */
+export const eventsOf = (tenantId: string): Audience => `events:${tenantId}`;
+
+/** The tenant whose events an audience follows; null for others. */
+export const tenantOfEvents = (audience: Audience): string | null =>
+  audience.startsWith('events:') ? audience.slice('events:'.length) : null;
+
+/** True for the audiences of the hosted API. */
+export const isHosted = (audience: Audience): boolean => /^(?:hosted|events):/.test(audience);
 
 /** The key of the environment whose agents an audience is; null for others. */
 export const environmentIn = (audience: Audience): string | null =>
@@ -22,7 +34,7 @@ export const environmentIn = (audience: Audience): string | null =>
 /** What nodes read of a frame to pass it on. */
 export interface FrameHeader {
   readonly audience: Audience;
-  /** The event's name in its API: passed on, never acted upon. */
+  /** The event's name in its API: passed on, never acted upon. Empty: it has none, and its data says its own id. */
   readonly type: string;
   /** Only the streams of this agent get it. */
   readonly agent?: string;
@@ -34,6 +46,8 @@ export interface FrameHeader {
   readonly fleet?: Env;
   /** Names what is announced: of frames with one key an audience gets the first, and no other within the hour. Not sent to clients. */
   readonly idempotencyKey?: string;
+  /** The decision event that it tells of: streams choose by it. Stays on its node. */
+  readonly event?: StoredEvent;
 }
 
 /** A header, and what clients get as bytes that nobody on the way reads. */

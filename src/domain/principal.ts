@@ -26,7 +26,7 @@ export type Actor =
   /** The hub itself, for example `auto_deploy`. */
   | { readonly kind: 'system'; readonly name: string };
 
-export interface Principal {
+export interface Principal extends AgentScope {
   readonly tenantId: string;
   /** The one environment that it sees and changes; null: all of the tenant's. */
   readonly env: Env | null;
@@ -37,7 +37,7 @@ export interface Principal {
 }
 
 /** An API key that acts for agents in one environment. */
-export interface KeyPrincipal extends Principal, AgentScope, KeyHolder {
+export interface KeyPrincipal extends Principal, KeyHolder {
   readonly env: Env;
   readonly agentId: string | null;
 }
@@ -63,4 +63,5 @@ export const systemPrincipal = (tenantId: string, name: string): Principal => ({
   roles: new Set<Role>(['viewer', 'operator', 'admin']),
   actor: { kind: 'system', name },
   agentId: null,
+  agentPattern: null,
 });

@@ -3,6 +3,7 @@
 import type { Caller } from '../api/call.ts';
 import { cookieOf } from '../api/cookie.ts';
 import type { AuthScheme, RouteDeclaration } from '../api/route.ts';
+import type { StreamCaller } from '../api/stream.ts';
 import { requireAgent } from '../app/acting-agent.ts';
 import { onlyAgent } from '../domain/agent-scope.ts';
 import { HubError, refused } from '../domain/error.ts';
@@ -64,7 +65,7 @@ export interface Callers {
   /** True when the request carries a login cookie. */
   hasCookie(headers: Headers): boolean;
   /** Whether the key or login that a stream was opened with is still good, from the store itself. @throws HubError unavailable */
-  isStillValid(caller: Extract<Caller, { kind: 'user' | 'key' }>): Promise<boolean>;
+  isStillValid(caller: StreamCaller): Promise<boolean>;
   /** Takes revocations and sign-outs of any node. */
   control(message: Control): void;
   /** Writes the gathered last uses of keys. */
@@ -192,8 +193,10 @@ export function createCallers(options: CallersOptions): Callers {
     hasCookie,
 
     async isStillValid(caller) {
-      if (caller.kind === 'user') {
-        const login = await options.logins.get(caller.tokenHash, options.clock.now());
+      if (caller.kind !== 'key') {
+        const hash = caller.kind === 'user' ? caller.tokenHash : caller.loginHash;
+        if (hash === null) return true;
+        const login = await options.logins.get(hash, options.clock.now());
         return login !== null && (await options.users.userById(login.userId)) !== null;
       }
       const key = await options.keys.byHash(caller.keyHash);

@@ -22,6 +22,5 @@ export function createOpenings(clock: Clock): Openings {
     refusal: () =>
       new HubError('overloaded', 'Too many streams open at once. Try again shortly.', { retryAfter: 1 }),
   });
-  return (caller, open) =>
-    caller.kind === 'user' || caller.kind === 'key' ? ofTenant(caller.tenantId, open) : open();
+  return (caller, open) => ('tenantId' in caller ? ofTenant(caller.tenantId, open) : open());
 }

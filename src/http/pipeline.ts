@@ -158,8 +158,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const handler = serve[name];
     if (!handler) {
       if (head) return plain(200, streamHeaders, null);
-      if (raw.upgrade) checkOrigin(caller, origin, raw.headers.get('host'));
-      const session = await openings(caller, () => openStream(raw, caller, revocationSequence, options));
+      if (raw.upgrade || declaration.stream === 'events')
+        checkOrigin(caller, origin, raw.headers.get('host'));
+      const session = await openings(caller, () =>
+        openStream(raw, declaration, caller, revocationSequence, options),
+      );
       return { ...plain(200, streamHeaders, null), live: session };
     }
     const input = validate(declaration, await parse(raw, match));

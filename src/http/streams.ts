@@ -1,5 +1,6 @@
 // The opening of a live stream over HTTP or WebSocket: from an identified caller to a session. Sends nothing.
 import type { Caller } from '../api/call.ts';
+import type { RouteDeclaration } from '../api/route.ts';
 import type { StreamHandlers, StreamQuery } from '../api/stream.ts';
 import { HubError } from '../domain/error.ts';
 import type { Secrets } from '../ports/secrets.ts';
@@ -7,6 +8,7 @@ import { readQuery } from './body.ts';
 import type { Live } from './live/live.ts';
 import { codecOf, type Session, subprotocols } from './live/session.ts';
 import type { RawRequest } from './raw.ts';
+import { validate } from './validate.ts';
 
 /**
  * Admits the caller and opens a session.
@@ -15,6 +17,7 @@ import type { RawRequest } from './raw.ts';
  */
 export async function openStream(
   raw: RawRequest,
+  declaration: RouteDeclaration,
   caller: Caller,
   revocationSequence: number,
   ports: {
@@ -43,12 +46,20 @@ export async function openStream(
     lastEventId: lastEventId === '' ? null : lastEventId.slice(0, 64),
     revocationSequence,
   } as const;
+  if (declaration.stream === 'events') {
+    if (caller.kind === 'none' || caller.kind === 'operator' || caller.kind === 'key') throw noSuchStream();
+    const given = readQuery(raw.query, declaration.repeated ?? []);
+    const validated = validate(declaration, { params: {}, query: given, body: undefined });
+    const events = await streams.admitEvents(caller, validated.query);
+    live.checkReopening(events.caller);
+    return live.open({ ...opening, ...events });
+  }
   if (caller.kind === 'hostedKey') {
     const hosted = await streams.admitHosted(caller, asked, connectionId);
     return live.open({ ...opening, ...hosted });
   }
   if (caller.kind !== 'key' && caller.kind !== 'user') {
-    throw new HubError('internal', 'A stream route must name a key or a cookie as its auth.');
+    throw noSuchStream();
   }
   live.checkReopening(caller);
   if (raw.upgrade) live.admit(caller);
@@ -58,6 +69,9 @@ export async function openStream(
       : await streams.admitDashboard(caller, asked, connectionId);
   return live.open({ ...opening, admitted, caller });
 }
+
+const noSuchStream = (): HubError =>
+  new HubError('internal', 'The auth of a stream route must fit the stream.');
 
 /** The first subprotocol offered that is ours; null when none was offered. */
 function chooseProtocol(offered: string | undefined): string | null {

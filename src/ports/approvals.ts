@@ -81,6 +81,8 @@ export interface ApprovalStore {
   pending(tenantId: string, env: Env): Promise<readonly Pick<Approval, 'id' | 'deadline'>[]>;
   /** Pending approvals whose deadline has come, over all tenants; earliest first, without the first `skip` of them (0 by default). */
   due(now: number, limit: number, skip?: number): Promise<readonly ApprovalPlace[]>;
+  /** The same of one tenant. */
+  dueOf(tenantId: string, now: number, limit: number): Promise<readonly ApprovalPlace[]>;
   /** Takes the mark off those that are still in this status: what happened to the others since is still to be announced. Safe to repeat. */
   announced(tenantId: string, status: ApprovalStatus, ids: readonly string[]): Promise<void>;
   /** Those whose mark was left before `before`, over all tenants; oldest first, without the first `skip` of them (0 by default). */

@@ -3,6 +3,7 @@ import type { VerdictFilter } from '../domain/decision-event.ts';
 import type { EventInput, Ingested, StoredEvent } from '../domain/event.ts';
 import type { Facet } from '../domain/facet.ts';
 import type { Env } from '../domain/ids.ts';
+import type { ContractNames } from './usage.ts';
 
 export interface EventBatch {
   readonly tenantId: string;
@@ -110,6 +111,11 @@ export interface EventStore {
   arrivals(tenantId: string, after: number, limit: number): Promise<Arrivals>;
   /** A `seq` that no event is above that was stored until now. */
   newestSeq(): Promise<number>;
+  /**
+   * A `seq` at or below which no event appears any more once one of `seq` was given out: `seq` itself where nobody shares the store, else the
+   * place `arrivalSlackMs` before it.
+   */
+  settledBy(seq: number): Promise<number>;
   /** When each of these agents reported its newest event, by its own clock; those without events are left out. */
   newestOf(
     tenantId: string,
@@ -119,10 +125,18 @@ export interface EventStore {
   removeSample(tenantId: string): Promise<void>;
   /** Here and below the sample run is left out. How often each value of the fields that lists are narrowed by occurs among the events that fit; at most `limit` values each. */
   facets(tenantId: string, filter: EventFilter, limit: number): Promise<Facets>;
+  /** How many events fit. */
+  count(tenantId: string, filter: EventFilter): Promise<number>;
   /** Buckets that hold events, in order; `until` exclusive. */
   histogram(tenantId: string, filter: EventFilter, bucketMs: number): Promise<readonly HistogramBucket[]>;
-  /** Counts over events with timestamp in [since, now]. */
-  counts(tenantId: string, env: Env | null, since: number, activeSince: number): Promise<EventCounts>;
+  /** Counts over events with timestamp in [since, now]; contracts are counted by what `entries` call them. */
+  counts(
+    tenantId: string,
+    env: Env | null,
+    since: number,
+    activeSince: number,
+    entries?: ContractNames['entries'],
+  ): Promise<EventCounts>;
   /** How many events were received before `before`: what a purge would remove. */
   countReceived(tenantId: string, before: number): Promise<number>;
   /** Removes up to `limit` events received before `before`, then the runs that had none since; returns how many events. Call until 0. */

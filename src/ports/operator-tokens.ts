@@ -9,6 +9,8 @@ export interface OperatorIdentity {
   /** The name for records: the verified e-mail, else the name, else the subject. */
   readonly display: string;
   readonly role: OperatorRole;
+  /** Hash of the token of the login that it was given to, with which it ends; null: it ends by itself. */
+  readonly loginHash: string | null;
   /** Epoch milliseconds; in the future. */
   readonly expiresAt: number;
 }

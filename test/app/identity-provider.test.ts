@@ -157,6 +157,7 @@ describe('a provider', () => {
       issuer,
       subject: 'ann',
       display: 'ann@example.com',
+      loginHash: null,
       role: 'admin',
       expiresAt: (seconds() + 600) * 1000,
     });

@@ -90,6 +90,7 @@ describe("a token of an admin's making", () => {
       roles: new Set(['admin'] as const),
       actor: { kind: 'user', id: user.userId, email: user.email } as const,
       agentId: null,
+      agentPattern: null,
     };
     await expect(off.give(principal, { role: 'viewer', ttlMs: 1000 })).rejects.toMatchObject({
       code: 'not_found',

@@ -300,6 +300,11 @@ export function approvalsContract(name: string, open: Open): void {
       expect(await approvals.due(long + 3000, 2)).toEqual(names([first, second]));
       expect(await approvals.due(long + 3000, 2, 1)).toEqual(names([second, third]));
       expect(await approvals.due(long + 3000, 2, 3)).toEqual([]);
+      expect(await approvals.dueOf(second.tenantId, long + 3000, 2)).toEqual(
+        names([first, second, third].filter(({ tenantId }) => tenantId === second.tenantId)).slice(0, 2),
+      );
+      expect(await approvals.dueOf(second.tenantId, long + 1999, 10)).not.toContainEqual(names([second])[0]);
+      expect(await approvals.dueOf(uuid(), long + 3000, 10)).toEqual([]);
       await approvals.expire(first.tenantId, first.id, long + 3000);
       expect(await approvals.due(long + 3000, 10)).toEqual(names([second, third]));
       for (const approval of [second, third]) {

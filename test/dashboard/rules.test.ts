@@ -80,6 +80,7 @@ describe('contracts, compositions, bundles and agents', () => {
     await plan.getByText('removed', { exact: true }).waitFor();
     await plan.getByRole('button', { name: 'Deploy to production' }).click();
     await plan.getByText('shop v2 is deployed to production.').waitFor();
+    await plan.getByRole('button', { name: 'Done' }).click();
     await page.goto('/dashboard/bundles?id=shop');
     await page.getByRole('button', { name: 'Roll back to v1' }).click();
     await page
@@ -89,6 +90,62 @@ describe('contracts, compositions, bundles and agents', () => {
     await page.getByText('shop v1 is deployed to production.').waitFor();
     await accessible(page);
     expect(await deployed('production')).toBe(1);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('says how many agents run it while they come, and goes back at one press', async () => {
+    const before = await deployed('production');
+    const stop = new AbortController();
+    const stream = (agent: string, more = ''): Promise<Response> =>
+      fetch(`${hub.url}/api/v1/stream?env=production&bundle_name=shop${more}`, {
+        headers: { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': agent },
+        signal: stop.signal,
+      });
+    await stream('rollout-1');
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/compositions?id=shop');
+    await page.getByRole('button', { name: 'Deploy shop' }).click();
+    const plan = page.getByRole('dialog', { name: 'Deploy shop' });
+    await plan.getByText(/1 connected agent gets it at once/).waitFor();
+    await plan.getByRole('button', { name: 'Deploy to production' }).click();
+    await plan.getByText(/of 1 connected agent/).waitFor();
+    const made = await deployed('production');
+    expect(made).not.toBe(before);
+    const { body: now } = await hub.call('GET', '/api/v1/bundles/shop/current?env=production', { cookie });
+    await stream('rollout-2', `&policy_version=${now.revision_hash}`);
+    await plan.getByText(/of 2 connected agents/).waitFor();
+    await accessible(page);
+    await plan.getByRole('button', { name: `Roll back production to v${before} now` }).click();
+    await plan.getByText(`shop v${before} is deployed to production.`).waitFor();
+    expect(await deployed('production')).toBe(before);
+    stop.abort();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('refuses what no agent can load, says why, and lets an admin force it by its word', async () => {
+    const broken = library.replace('name: shop', 'name: broken').replace('args.path:', 'argz.path:');
+    const { status } = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: broken } });
+    expect(status).toBe(201);
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/bundles?id=broken');
+    await page.getByRole('button', { name: 'Deploy v1' }).click();
+    const plan = page.getByRole('dialog', { name: 'Deploy broken' });
+    await plan.getByRole('button', { name: 'Deploy v1 to production' }).click();
+    await plan.getByText(/Nothing was deployed/).waitFor();
+    await accessible(page);
+    const force = plan.getByRole('button', { name: 'Force it into production' });
+    expect(await force.isDisabled()).toBe(true);
+    await plan.getByLabel('Type production to force it').fill('production');
+    await force.click();
+    await plan.getByText('forced although the document has errors').waitFor();
+    await plan.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: 'Undeploy' }).click();
+    await page.getByRole('button', { name: 'Undeploy from production' }).click();
+    await page.getByText('broken is no longer deployed to production.').waitFor();
     noFaults(seen);
     await seen.context.close();
   });

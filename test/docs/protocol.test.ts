@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { consoleAgentFrames, consoleDashboardFrames, type FrameTable } from '../../src/api/frames.ts';
+import { hostedAgentFrames } from '../../src/api/hosted/frames.ts';
 
 const page = readFileSync(new URL('../../docs/protocol.md', import.meta.url), 'utf8');
 
@@ -29,6 +30,7 @@ const rowsOf = (table: FrameTable): string[] =>
 it.each([
   ['Agent stream', consoleAgentFrames],
   ['Dashboard stream', consoleDashboardFrames],
+  ['Hosted agent stream', hostedAgentFrames],
 ])('the table of the %s has a row for every event, as it is declared', (title, table) => {
   const section = page.split(`### ${title}\n`)[1]?.split('\n###')[0] ?? '';
   const rows = section.split('\n').filter((line) => line.startsWith('| `'));

@@ -215,11 +215,11 @@ it('with large arguments are refused when those fill their quota, others are not
 
 it('that are refused leave no arguments behind', async () => {
   const quotas = { ...t.hub.settings.quotas, largeArgsBytes: 100_000 };
-  const refusing = (code: ErrorCode): Hub => ({
-    ...t.hub,
-    settings: { ...t.hub.settings, quotas },
-    actors: { ...t.hub.actors, ask: () => Promise.reject(new HubError(code, 'no')) },
-  });
+  const refusing = (code: ErrorCode): Hub =>
+    t.changed({
+      settings: { ...t.hub.settings, quotas },
+      actors: { ...t.hub.actors, ask: () => Promise.reject(new HubError(code, 'no')) },
+    });
   const large = { ...body, tool_args: { text: 'x'.repeat(70_000) } };
   const refused = (code: ErrorCode) =>
     expect(requestApproval(refusing(code), key, large)).rejects.toMatchObject({ code });

@@ -92,6 +92,7 @@ it('records an export of events before its first byte', async () => {
     roles: new Set(['viewer'] as const),
     actor: { kind: 'user', id: admin.userId, email: 'ann@example.com' },
     agentId: null,
+    agentPattern: null,
   } as const;
   const running = t.hub.app.eventExports.start(principal, { env: null, agentId: 'a1' });
   for await (const page of running.pages) {

@@ -13,7 +13,7 @@ import { deploy } from './deploy.ts';
 let t: TestHub;
 let user: UserCaller;
 let key: KeyCaller;
-let streams: StreamHandlers;
+let streams: Omit<StreamHandlers, 'admitEvents'>;
 beforeEach(async () => {
   t = await makeHub();
   user = await t.tenant();

@@ -259,6 +259,9 @@ export function recordingStreams() {
     async admitHosted() {
       throw new TypeError('no hosted stream here');
     },
+    async admitEvents() {
+      throw new TypeError('no stream of events here');
+    },
     async admitDashboard(caller, _query, id) {
       return admitted(
         { audience: dashboardsOf(caller.tenantId), agentId: null, bundleName: null, pinned: true },
@@ -367,6 +370,7 @@ export function edge(
           subject: 'ann',
           display: 'ann@example.com',
           role,
+          loginHash: null,
           expiresAt: clock.now() + 1000,
         };
       },

@@ -7,7 +7,7 @@ import type { Clock, Timer } from '../../../src/ports/clock.ts';
 import type { Answer } from './answers.ts';
 
 export interface PoolOptions {
-  /** The module that each worker runs: posts `ready`, then an Answer to each message. */
+  /** The module that each worker runs: posts `ready`, then an Answer as JSON to each message. */
   readonly entry: URL;
   /** Workers alive at once. */
   readonly size: number;
@@ -146,7 +146,7 @@ class Thread {
       },
     });
     this.#worker.unref();
-    this.#worker.on('message', (message: Answer | 'ready') => this.#message(message));
+    this.#worker.on('message', (message: string) => this.#message(message));
     this.#worker.on('error', (error: NodeJS.ErrnoException) => {
       const overgrown = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
       void this.end(
@@ -190,7 +190,7 @@ class Thread {
     job?.done(false);
   }
 
-  #message(message: Answer | 'ready'): void {
+  #message(message: string): void {
     if (message === 'ready') {
       this.#ready = true;
       this.#timer?.cancel();
@@ -199,8 +199,9 @@ class Thread {
     }
     const job = this.#take();
     if (!job) return;
-    if (message.ok) job.resolve(message.value);
-    else job.reject(new HubError(message.code, message.message, message.detail));
+    const answer = JSON.parse(message) as Answer;
+    if (answer.ok) job.resolve(answer.value);
+    else job.reject(new HubError(answer.code, answer.message, answer.detail));
     job.done(true);
   }
 

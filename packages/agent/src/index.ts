@@ -36,6 +36,7 @@ export { ConfigurationError, HubConnectionError, HubResponseError, type OnError 
 export { DeniedError, type RunOptions, type ToolArgs, type Warning } from './guard/call.ts';
 export type { CodeContract, RunCounts } from './guard/contract.ts';
 export type { Dialect, Language } from './guard/engine.ts';
+export type { ContractFinding, OnFindings } from './guard/findings.ts';
 export { Guard } from './guard/guard.ts';
 export type { BeforeHook, HookAnswer, HookCall } from './guard/hook.ts';
 export type { YamlSource } from './guard/language.ts';
@@ -57,6 +58,7 @@ export {
   toWire,
   type WireEvent,
 } from './record.ts';
+export type { LintCode, LintFinding } from './rules/bundle/lint.ts';
 export { createRedaction, looksSecret, type Redaction, type RedactionPolicy } from './rules/redact.ts';
 export type { ArgumentKind, ToolArguments } from './rules/sandbox/names.ts';
 export { HubSessionStore, MemorySessionStore, type SessionStore } from './sessions.ts';

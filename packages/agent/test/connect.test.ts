@@ -103,6 +103,24 @@ describe('a connected guard', () => {
     await expect(guard.run('say', { text: 'one' }, ok)).rejects.toThrow(DeniedError);
   });
 
+  it('says what would never match in each document that it takes, once', async () => {
+    const told: string[] = [];
+    const seen: (number | null)[] = [];
+    await connect({
+      onFindings: ([finding], { bundleName }) => void told.push(`${bundleName}: ${finding?.message}`),
+      onBundle: (bundle) => seen.push(bundle.version),
+    });
+    const stream = await hub.stream();
+    const dead = yamlFor('two').replace('args.text', 'arg.text');
+    for (const version of [2, 3]) {
+      stream.send('contract_update', { bundle_name: 'guardrails', ...served(dead, { version }) });
+    }
+    await until(() => seen.includes(3));
+    expect(told).toEqual([
+      'guardrails: Nothing is called arg, so that this is always missing. Did you mean args?',
+    ]);
+  });
+
   it('delivers its events on close, named for the bundle the hub deployed', async () => {
     const guard = await connect();
     await guard.run('say', { text: 'x', password: 'p' }, ok);

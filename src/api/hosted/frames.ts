@@ -1,7 +1,8 @@
-// The events of the hosted API's stream for agents. Browser-safe.
+// The events of the hosted API's streams. Browser-safe.
 import { z } from 'zod';
 import { env } from '../fields.ts';
 import { consoleAgentFrames, type FrameTable } from '../frames.ts';
+import { decisionEvent } from './events.ts';
 
 const hex = (characters: number) => z.string().regex(new RegExp(`^[0-9a-f]{${characters}}$`));
 
@@ -33,4 +34,9 @@ export const hostedAgentFrames = {
       'The same with the document, for a stream that names its bundle or is assigned one. The signature is base64.',
   },
   assignment_changed: consoleAgentFrames.assignment_changed,
+} satisfies FrameTable;
+
+/** Without an `event:` line, which browsers call `message`. */
+export const decisionEventFrames = {
+  message: { summary: 'A decision event is stored. Fields as in `GET /v1/events`.', data: decisionEvent },
 } satisfies FrameTable;

@@ -1,7 +1,9 @@
-// The hosted API's stream for agents. The live edge serves it.
+// The hosted API's streams: an agent's, and that of decision events. The live edge serves them.
 import { z } from 'zod';
+import { line, text } from '../fields.ts';
 import { routes } from '../route.ts';
-import { hostedAgentFrames } from './frames.ts';
+import { identifier } from './fields.ts';
+import { decisionEventFrames, hostedAgentFrames } from './frames.ts';
 
 export const hostedStreamRoutes = routes({
   hostedAgentStream: {
@@ -26,4 +28,35 @@ export const hostedStreamRoutes = routes({
     errors: ['env_mismatch', 'forbidden', 'validation_failed', 'overloaded', 'unavailable'],
     limit: 'stream',
   },
+  hostedEventStream: {
+    method: 'GET',
+    path: '/v1/events/stream',
+    auth: ['operatorJwt', 'hostedKey', 'cookie'],
+    role: 'viewer',
+    tag: 'hosted streams',
+    summary:
+      'Decision events as they are stored, whichever API they were sent to; also for a signed-in browser',
+    query: z.object({
+      agent_id: line(255).optional(),
+      session_id: text(255, 1).optional(),
+      environment: identifier.optional(),
+      /** A class of decisions, or an action; may be repeated. */
+      decision: z.array(text(64, 1)).max(30).optional(),
+      tool_name: text(255, 1).optional(),
+      /** As the header Last-Event-ID, for clients that cannot send one. */
+      last_event_id: z.string().max(255).optional(),
+    }),
+    repeated: ['decision'],
+    status: 200,
+    media: 'text/event-stream',
+    stream: 'events',
+    frames: decisionEventFrames,
+    errors: ['forbidden', 'origin_refused', 'validation_failed', 'rate_limited', 'overloaded', 'unavailable'],
+    limit: 'stream',
+  },
 });
+
+/** The query of a stream, as its declaration reads it. */
+export type Query<N extends keyof typeof hostedStreamRoutes> = z.output<
+  (typeof hostedStreamRoutes)[N]['query']
+>;

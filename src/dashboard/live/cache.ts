@@ -26,6 +26,8 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
     'listBundles',
     'listBundleVersions',
     'currentBundle',
+    'bundleImpact',
+    'deploymentRollout',
     'listDeployments',
     'listAgents',
     'agentStatus',

@@ -107,3 +107,12 @@ export function useKeys(keys: { readonly [key: string]: (event: KeyboardEvent) =
     return () => removeEventListener('keydown', press);
   });
 }
+
+/** j and k step through rows from the one at `at`, -1 for none; the ends hold. */
+export function useStepKeys<R>(rows: readonly R[], at: number, open: ((row: R) => void) | undefined): void {
+  const go = (step: number) => (): void => {
+    const next = rows[Math.min(rows.length - 1, Math.max(0, at + step))];
+    if (next !== undefined) open?.(next);
+  };
+  useKeys(open ? { j: go(1), k: go(-1) } : {});
+}

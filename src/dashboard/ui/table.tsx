@@ -5,7 +5,7 @@ import { type JSX, type ReactNode, useEffect, useMemo, useRef, useState } from '
 import { changePrefs, usePrefs } from '../lib/prefs.ts';
 import { download } from './download.ts';
 import { Icon } from './icons.tsx';
-import { useKeys } from './overlay.tsx';
+import { useStepKeys } from './overlay.tsx';
 import './table.css';
 
 export interface Column<R> {
@@ -72,13 +72,11 @@ export function Table<R>(props: TableProps<R>): JSX.Element {
     if (sorted.length > 0 && last >= sorted.length - 5) onEnd?.();
   }, [last, sorted.length, onEnd]);
   const at = chosen === undefined ? -1 : sorted.findIndex((row) => keyOf(row) === chosen);
-  const go = (step: number) => (): void => {
-    const next = sorted[Math.min(sorted.length - 1, Math.max(0, at + step))];
-    if (!next || !onOpen) return;
-    onOpen(next);
-    virtual.scrollToIndex(sorted.indexOf(next));
+  const step = (row: R): void => {
+    onOpen?.(row);
+    virtual.scrollToIndex(sorted.indexOf(row));
   };
-  useKeys(onOpen ? { j: go(1), k: go(-1) } : {});
+  useStepKeys(sorted, at, onOpen && step);
   const before = items[0]?.start ?? 0;
   const after = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   const grid = [

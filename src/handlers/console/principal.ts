@@ -14,6 +14,7 @@ export function principalOf(caller: Extract<Caller, { kind: 'user' | 'key' }>): 
       roles: caller.isAdmin ? adminRoles : memberRoles,
       actor: { kind: 'user', id: caller.userId, email: caller.email },
       agentId: null,
+      agentPattern: null,
     };
   }
   return keyPrincipalOf(caller);

@@ -34,7 +34,7 @@ const maxTagText = 32_768;
 const noTags: Tags = {};
 
 /** The stream handlers of a node. @param node its id, as actors know it */
-export function streamHandlers(hub: Hub, node: string): StreamHandlers {
+export function streamHandlers(hub: Hub, node: string): Omit<StreamHandlers, 'admitEvents'> {
   const shared = {
     hub,
     id: node,

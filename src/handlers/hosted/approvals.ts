@@ -2,73 +2,71 @@
 import type { hostedApprovalRoutes } from '../../api/hosted/approvals.ts';
 import { truncated } from '../../api/listed.ts';
 import type { ReplyBody } from '../../api/route.ts';
-import { requireAgent } from '../../app/acting-agent.ts';
 import type { Approval, ApprovalStatus } from '../../domain/approval.ts';
 import { HubError, refused } from '../../domain/error.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { actorName } from '../../domain/principal.ts';
+import { askingAgents, principalShown } from '../common/approval.ts';
 import type { Handlers } from '../common/hub.ts';
 import { iso, isoOrNull } from '../common/render.ts';
-import { askForApproval, decideApproval, listSettled, readApproval } from '../console/approvals.ts';
 import { usualEnv } from './environment.ts';
 import { pageOf } from './pages.ts';
-import { type HostedCaller, principalOf } from './principal.ts';
+import { keyPrincipalOf, principalOf } from './principal.ts';
 
 type Rendered = ReplyBody<(typeof hostedApprovalRoutes)['hostedGetApproval']>;
 
 export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
-  async hostedCreateApproval(hub, { body }, caller, request) {
+  async hostedCreateApproval({ app }, { body }, caller, request) {
     const asked = body.environment ?? null;
     if (asked !== null && caller.env !== null && asked !== caller.env) {
       throw new HubError('env_mismatch', `API key is scoped to '${caller.env}', cannot ask in '${asked}'.`);
     }
-    const approval = await askForApproval(
-      hub,
-      { ...caller, kind: 'key', env: asked ?? caller.env ?? usualEnv },
-      {
-        agent_id: body.agent_id,
-        session_id: body.session_id || null,
-        tool_name: body.tool_name,
-        tool_args: body.tool_args,
-        message: body.message,
-        contract_name: body.rule_name ?? body.tool_name.slice(0, 128),
-        timeout: body.timeout,
-        timeout_action: body.timeout_action,
-        principal: body.principal,
-      },
-      request.header('idempotency-key'),
-    );
-    return render(approval);
+    const wanted = {
+      ...askingAgents(caller, body.agent_id),
+      toolName: body.tool_name,
+      toolArgs: body.tool_args ?? null,
+      message: body.message,
+      timeoutSeconds: body.timeout,
+      timeoutEffect: body.timeout_action === 'allow' ? 'allow' : 'deny',
+      decisionSource: null,
+      contractName: body.rule_name ?? body.tool_name.slice(0, 128),
+      contracts: null,
+      principal: principalShown(body.principal),
+      sessionId: body.session_id || null,
+      callId: null,
+    } as const;
+    const principal = keyPrincipalOf(caller, asked ?? usualEnv);
+    return render(await app.approvals.ask(principal, wanted, request.header('idempotency-key')));
   },
 
-  async hostedListApprovals(hub, { query }, caller) {
+  async hostedListApprovals({ app }, { query }, caller) {
     const { status, limit, offset } = query;
+    const principal = principalOf(caller);
     const filter = {
-      env: caller.kind === 'hostedKey' ? caller.env : null,
+      env: null,
       ...omitUndefined({
         status: status && statusOf[status],
-        agentId: agentSeen(caller, query.agent_id),
+        agentId: query.agent_id,
         sessionId: query.session_id,
       }),
     };
-    const { tenantId } = caller;
     const [{ shown, more }, total] = await Promise.all([
-      listSettled(hub, tenantId, filter, { limit, offset }),
-      hub.store.approvals.count(tenantId, filter, hub.clock.now()),
+      app.approvals.list(principal, filter, { limit, offset }),
+      app.approvals.count(principal, filter),
     ]);
     const { items, ...page } = pageOf(shown.map(render), query, more);
     return { approvals: items, total, ...page };
   },
 
-  hostedGetApproval: async (hub, { params }, caller) =>
-    render(await readApproval(hub, caller.tenantId, params.approval_id, keyOf(caller))),
+  hostedGetApproval: async ({ app }, { params }, caller) =>
+    render(await app.approvals.get(principalOf(caller), params.approval_id)),
 
-  async hostedDecideApproval(hub, { params, body }, caller) {
+  async hostedDecideApproval({ app }, { params, body }, caller) {
     const principal = principalOf(caller);
     const approved = body.decision === 'approved';
     try {
       return render(
-        await decideApproval(hub, principal, params.approval_id, {
+        await app.approvals.decide(principal, params.approval_id, {
           approved,
           reason: body.reason ?? null,
           decidedVia: body.decided_via ?? 'api',
@@ -76,7 +74,7 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
       );
     } catch (error) {
       if (!(error instanceof HubError) || error.code !== 'conflict') throw error;
-      const decided = await readApproval(hub, caller.tenantId, params.approval_id, null);
+      const decided = await app.approvals.get(principal, params.approval_id);
       const isRepeat =
         decided.status === (approved ? 'approved' : 'denied') &&
         decided.decidedBy === actorName(principal.actor);
@@ -94,20 +92,6 @@ function tooLate(approval: Approval): HubError {
     : refused('approval_already_decided', `${approval.decidedBy ?? 'Somebody'} has decided already.`, {
         members,
       });
-}
-
-/** What a key may read; null for people. */
-const keyOf = (caller: HostedCaller) => (caller.kind === 'hostedKey' ? caller : null);
-
-/** The agent whose approvals are listed. @throws HubError forbidden when a key is bound to others, or to several and names none */
-function agentSeen(caller: HostedCaller, asked: string | undefined): string | undefined {
-  if (caller.kind !== 'hostedKey' || caller.agentPattern === null) return asked;
-  const agentId = asked ?? caller.agentId;
-  if (agentId === null) {
-    throw new HubError('forbidden', 'This API key is bound to some agents: name one with agent_id.');
-  }
-  requireAgent(caller, agentId);
-  return agentId;
 }
 
 const statusOf = {

@@ -108,6 +108,9 @@ function byEnvironment(caller: HostedKey, batch: Batch): ReadonlyMap<Env, Batch>
   return new Map([...parts].map(([env, part]) => [env, { ...part, rejected: [], manifest: null }]));
 }
 
+/** Whoever may read events: people see all of the workspace. */
+type Reader = HostedCaller | Extract<Caller, { kind: 'user' }>;
+
 interface Query {
   readonly agent_id?: string | undefined;
   readonly session_id?: string | undefined;
@@ -123,7 +126,7 @@ interface Query {
  * What a query asks for, within what the caller sees; null when nothing can fit.
  * @throws HubError validation_failed for a word that is neither a class nor an action; forbidden for agents that the key is not bound to
  */
-export function filterOf(query: Query, caller: HostedCaller): EventFilter | null {
+export function filterOf(query: Query, caller: Reader): EventFilter | null {
   const verdicts = query.decision && verdictFilter(query.decision);
   if (verdicts === null) {
     throw validationFailed([
@@ -149,7 +152,7 @@ export function filterOf(query: Query, caller: HostedCaller): EventFilter | null
 }
 
 /** The agent whose events a caller sees; absent: every one's. @throws HubError forbidden */
-function agentSeen(caller: HostedCaller, asked: string | undefined): string | undefined {
+function agentSeen(caller: Reader, asked: string | undefined): string | undefined {
   if (caller.kind !== 'hostedKey' || caller.agentPattern === null) return asked;
   const agentId = asked ?? agentOf(caller);
   requireAgent(caller, agentId);

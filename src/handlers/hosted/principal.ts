@@ -15,6 +15,7 @@ export function principalOf(caller: HostedCaller): Principal {
       roles: new Set<Role>(rolesUpTo(caller.role)),
       actor: { kind: 'operator', id: `${caller.issuer} ${caller.subject}`, display: caller.display },
       agentId: null,
+      agentPattern: null,
     };
   }
   return {
@@ -23,6 +24,7 @@ export function principalOf(caller: HostedCaller): Principal {
     roles: keyRoles,
     actor: { kind: 'key', id: caller.keyId, prefix: caller.keyPrefix },
     agentId: caller.agentId,
+    agentPattern: caller.agentPattern,
   };
 }
 

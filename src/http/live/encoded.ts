@@ -59,13 +59,12 @@ export class PlacedFrame implements Piece {
     if (codec === 'sse') {
       // A type that begins with a colon is a comment, which has neither id nor data.
       if (type.startsWith(':')) return Buffer.from(`${type}\n\n`);
-      this.#sse ??= Buffer.concat([
-        Buffer.from(`id: ${this.position}\nevent: ${type}\ndata: `),
-        json,
-        lineEnds,
-      ]);
+      const named = type === '' ? '' : `event: ${type}\n`;
+      this.#sse ??= Buffer.concat([Buffer.from(`id: ${this.position}\n${named}data: `), json, lineEnds]);
       return this.#sse;
     }
+    // An id of its own says where it is.
+    if (type === '') return codec === 'json' ? viewOf(json) : viewOf(this.encoded.packed());
     if (codec === 'json') {
       this.#text ??= Buffer.concat([
         Buffer.from(`{"id":${JSON.stringify(this.position)},`),

@@ -1,7 +1,7 @@
 // The streams of one audience on this node, in a dense array, and the delivery of its frames to them in slices.
+import type { EventSource } from '../../api/stream.ts';
 import type { Audience, Frame } from '../../domain/frame.ts';
 import type { Position } from '../../domain/position.ts';
-import type { Broadcast, Following } from '../../ports/broadcast.ts';
 import { EncodedFrame, PlacedFrame } from './encoded.ts';
 
 /** Connections served in one turn of the event loop. */
@@ -31,7 +31,8 @@ export class Feed<S extends Follower<S>> {
   readonly #resync: () => Frame;
   readonly #agents = new Map<string, S>();
   readonly #waiting: PlacedFrame[] = [];
-  #following: Promise<Following> | null = null;
+  #following: ReturnType<EventSource['follow']> | null = null;
+  #delivered: (() => void)[] = [];
   #current: PlacedFrame | null = null;
   #cursor = -1;
   #pumping = false;
@@ -43,10 +44,13 @@ export class Feed<S extends Follower<S>> {
   }
 
   /** Follows the audience from now on; once, however many ask. */
-  async follow(broadcast: Pick<Broadcast, 'follow'>): Promise<void> {
-    this.#following ??= broadcast.follow(
+  async follow(source: EventSource): Promise<void> {
+    this.#following ??= source.follow(
       this.audience,
-      ({ position, frame }) => this.#receive(position, frame),
+      ({ position, frame }) => {
+        this.#receive(position, frame);
+        return this.#pumping ? new Promise((resolve) => this.#delivered.push(resolve)) : undefined;
+      },
       (position) => this.#receive(position, this.#resync()),
     );
     const { position } = await this.#following;
@@ -121,6 +125,7 @@ export class Feed<S extends Follower<S>> {
         this.#current = this.#waiting.shift() ?? null;
         if (!this.#current) {
           this.#pumping = false;
+          for (const done of this.#delivered.splice(0)) done();
           return;
         }
         this.#cursor = this.streams.length - 1;

@@ -1,10 +1,10 @@
-// What the hosted API's agent streams are sent of each announcement. The words are those of src/api/hosted/frames.ts.
+// What the hosted API's streams are sent of each announcement. The words are those of src/api/hosted/frames.ts.
 import { eventMaker } from '../../api/frames.ts';
 import { hostedAgentFrames } from '../../api/hosted/frames.ts';
 import { encodeSignature, provenance } from '../../api/signature.ts';
 import type { Announcements } from '../../domain/announcement.ts';
 import { isoTime } from '../../domain/attestation.ts';
-import { type Frame, type FrameHeader, hostedAgentsOf } from '../../domain/frame.ts';
+import { eventsOf, type Frame, type FrameHeader, hostedAgentsOf } from '../../domain/frame.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { ApiFrames, FrameMakers } from './announcer.ts';
 
@@ -93,9 +93,10 @@ export function hostedFrames({ sha256 }: Pick<Secrets, 'sha256'>): ApiFrames {
     contractCreated: none,
     contractUpdated: none,
     compositionChanged: none,
-    eventsAccepted: none,
+    // Nodes that have followers read them.
+    eventsAccepted: ({ tenantId }) => [frame({ audience: eventsOf(tenantId) }, { type: 'stored' })],
     apiKeyCreated: none,
     apiKeyRevoked: none,
   };
-  return { makers, resync: (audience) => ({ audience, type: gapType, json: Buffer.from('{}') }) };
+  return { makers, resync: (audience) => frame({ audience }, { type: gapType }) };
 }

@@ -84,7 +84,8 @@ export function createInbox({ handlers, received, turns, clock, log }: InboxOpti
     if (stream.ended) return;
     let ref: Ref = null;
     try {
-      if (stream.caller.kind !== 'key') throw new HubError('bad_request', 'This stream takes no messages.');
+      if (stream.caller.kind !== 'key' || stream.sender === null)
+        throw new HubError('bad_request', 'This stream takes no messages.');
       const given = read(stream, message);
       ref = refOf(given);
       const body = await handlers.message(stream.caller, checked(given, ref));
@@ -143,10 +144,10 @@ const mistakes: ReadonlySet<number> = new Set([400, 403, 413, 415, 422]);
 
 type Ref = string | number | null;
 
-const nameOf = (caller: LiveCaller): string =>
-  caller.kind === 'key' ? limitNames.requestsOfKey(caller) : limitNames.requestsOfUser(caller.userId);
+const nameOf = (caller: LiveCaller): string => limitNames.requestsOf(caller) ?? '';
 
-const networkOf = (caller: LiveCaller): string => (caller.kind === 'key' ? caller.network : caller.userId);
+/** Whose the bytes are that wait: a key's by where they come from. */
+const networkOf = (caller: LiveCaller): string => (caller.kind === 'key' ? caller.network : nameOf(caller));
 
 /** @throws HubError payload_too_large, bad_request, invalid_json */
 function read(stream: Stream, { bytes, binary }: Message): object {

@@ -1,5 +1,6 @@
 // How a stream joins its feed: what it missed, what it must get at once, then what arrived meanwhile. Nothing lost, nothing twice, ids rising.
 import type { ResyncReason } from '../../api/frames.ts';
+import type { History } from '../../api/stream.ts';
 import type { Announcement } from '../../domain/announcement.ts';
 import { isAfter, isPosition, ownCount, ownPosition, sharedPosition } from '../../domain/position.ts';
 import type { Broadcast } from '../../ports/broadcast.ts';
@@ -75,6 +76,71 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
     }
     stream.joined(out, newest?.position ?? null);
   };
+}
+
+/** Bytes that are written at once to a client that catches up. */
+const pourBytes = 64 * 1024;
+
+/**
+ * Joins a stream whose frames are stored: what it missed is read piece by piece, as fast as the client takes it, and only then does it get what
+ * is new. Nothing is lost between the two, and nothing that was sent is sent again.
+ * @param alive is called while it goes on
+ */
+export async function joinByHistory(
+  stream: Stream,
+  api: Pick<StreamFrames, 'resync'>,
+  alive: () => void,
+): Promise<void> {
+  const { feed, lastEventId, codec, admitted } = stream;
+  const history = lastEventId === null ? null : (admitted.history?.(lastEventId) ?? null);
+  const sent = new Set<string>();
+
+  /** The next piece; false when there is no more of it. */
+  async function pourNext({ next }: History): Promise<boolean> {
+    const page = await next();
+    if (page === 'gone') {
+      const gap = new PlacedFrame(feed.head, new EncodedFrame(api.resync(feed.audience)));
+      await stream.pour(gap.bytes(codec));
+      return false;
+    }
+    let waiting: Buffer[] = [];
+    let size = 0;
+    const pour = async (): Promise<void> => {
+      const bytes = Buffer.concat(waiting, size);
+      waiting = [];
+      size = 0;
+      if (bytes.length > 0 && !stream.ended) await stream.pour(bytes);
+      alive();
+    };
+    for (const { position, frame } of page.frames) {
+      const placed = new PlacedFrame(position, new EncodedFrame(frame));
+      if (!stream.concerns(placed)) continue;
+      sent.add(frame.event?.id ?? '');
+      const bytes = placed.bytes(codec);
+      waiting.push(bytes);
+      size += bytes.length;
+      // A WebSocket's messages go one by one.
+      if (codec !== 'sse' || size >= pourBytes) await pour();
+    }
+    await pour();
+    return page.more;
+  }
+
+  while (history && !stream.ended && (await pourNext(history)));
+  if (stream.ended) return;
+  feed.add(stream);
+  if (history) {
+    await history.again();
+    while (!stream.ended && (await pourNext(history)));
+  }
+  if (stream.ended) return;
+  const out = new Backlog();
+  for (const piece of stream.backlog?.pieces() ?? []) {
+    if (piece instanceof PlacedFrame && sent.has(piece.frame.event?.id ?? '')) continue;
+    out.add(piece, codec, Number.POSITIVE_INFINITY);
+  }
+  stream.resumed = sent.size > 0 ? sent : null;
+  stream.joined(out, null);
 }
 
 /** The frames after the client's position, or why they cannot be told. */

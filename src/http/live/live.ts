@@ -1,8 +1,16 @@
 // The registry of live streams on this node: opens, finds, ends and counts them. Owns the feeds and the wheel; knows no socket.
-import type { AdmittedStream, StreamHandlers } from '../../api/stream.ts';
+import type { AdmittedStream, EventSource, StreamHandlers } from '../../api/stream.ts';
 import { turns } from '../../concurrency/event-loop-budget.ts';
 import { HubError } from '../../domain/error.ts';
-import { type Audience, agentsOf, type Control, environmentIn, hostedAgentsOf } from '../../domain/frame.ts';
+import {
+  type Audience,
+  agentsOf,
+  type Control,
+  environmentIn,
+  hostedAgentsOf,
+  isHosted,
+  tenantOfEvents,
+} from '../../domain/frame.ts';
 import { limitNames } from '../../domain/limit-names.ts';
 import type { Broadcast } from '../../ports/broadcast.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -12,7 +20,7 @@ import { announceAll, announceEach } from './announce.ts';
 import type { StreamFrames } from './announcer.ts';
 import { Feed } from './feed.ts';
 import { createInbox } from './inbox.ts';
-import { createJoin } from './join.ts';
+import { createJoin, joinByHistory } from './join.ts';
 import { createRecheck } from './recheck.ts';
 import { Reopenings } from './reopenings.ts';
 import type { Codec, Session } from './session.ts';
@@ -25,6 +33,8 @@ const slotMs = 250;
 const maxAgeMs = 3_600_000;
 const ageJitter = 0.1;
 const joinMs = 30_000;
+/** A reader may be so far behind what a stream was sent on its way here. */
+const resumedMs = 60_000;
 const maxBlockedMs = 30_000;
 const rememberedEndings = 1_000;
 const keepaliveComment = Buffer.from(': keepalive\n\n');
@@ -81,6 +91,8 @@ export interface Live {
 
 export interface LiveOptions {
   readonly broadcast: Pick<Broadcast, 'follow' | 'since'>;
+  /** Where decision events come from; default: nobody can follow them. */
+  readonly events?: EventSource;
   /** The frames of the APIs whose streams these are. */
   readonly api: StreamFrames;
   readonly handlers: Pick<StreamHandlers, 'message'>;
@@ -122,9 +134,8 @@ export function createLive(options: LiveOptions): Live {
       const now = clock.monotonic();
       stream.endsAt = now + joinMs;
       if (stream.codec === 'sse') greet(stream, clock);
-      stream.feed.add(stream);
       wheel.add(stream, clock.random());
-      join(stream).then(
+      begin(stream).then(
         () => {
           const age = maxAgeMs * (1 - ageJitter + 2 * ageJitter * clock.random());
           stream.endsAt = clock.monotonic() + Math.min(age, keyLifeMs(stream.caller, clock.now()));
@@ -165,10 +176,28 @@ export function createLive(options: LiveOptions): Live {
     pinged: inbox.pinged,
   };
 
+  async function begin(stream: Stream): Promise<void> {
+    if (!stream.admitted.history) {
+      stream.feed.add(stream);
+      await join(stream);
+      return;
+    }
+    await joinByHistory(stream, api, () => {
+      stream.endsAt = clock.monotonic() + joinMs;
+    });
+    stream.resumedUntil = clock.monotonic() + resumedMs;
+  }
+
   function release(feed: Feed<Stream>): void {
     if (--feed.holders > 0) return;
     if (feeds.get(feed.audience) === feed) feeds.delete(feed.audience);
     feed.stop();
+  }
+
+  function sourceOf(audience: Audience): EventSource {
+    if (tenantOfEvents(audience) === null) return broadcast;
+    if (!options.events) throw new HubError('unavailable', 'Decision events cannot be followed here.');
+    return options.events;
   }
 
   function feedOf(audience: Audience): Feed<Stream> {
@@ -185,8 +214,9 @@ export function createLive(options: LiveOptions): Live {
     const now = clock.monotonic();
     for (const stream of blocked) if (now - stream.blockedSince >= maxBlockedMs) stream.end('slow');
     wheel.turn((stream) => {
+      if (!stream.joining && now >= stream.resumedUntil) stream.resumed = null;
       if (now >= stream.endsAt) stream.end(stream.joining ? 'failed' : 'aged');
-      else stream.keepalive(stream.feed.audience.startsWith('hosted:') ? hostedKeepalive : keepaliveComment);
+      else stream.keepalive(isHosted(stream.feed.audience) ? hostedKeepalive : keepaliveComment);
     });
     turned?.();
     if (!draining) return;
@@ -226,7 +256,7 @@ export function createLive(options: LiveOptions): Live {
       const stream = new Stream(home, feed, admitted, { ...opening, openedAt: clock.monotonic() });
       try {
         if (draining) throw new HubError('shutting_down', 'This node is shutting down.', { retryAfter: 1 });
-        await feed.follow(broadcast);
+        await feed.follow(sourceOf(feed.audience));
         return stream;
       } catch (error) {
         // The next one follows anew.
@@ -301,19 +331,27 @@ export function createLive(options: LiveOptions): Live {
 const nameOf = (caller: LiveCaller): string | null =>
   caller.kind === 'key' ? limitNames.streamsOf(caller) : null;
 
-/** How long the caller's API key still lives. */
+/** How long the caller's API key or token still lives. */
 const keyLifeMs = (caller: LiveCaller, now: number): number =>
-  caller.kind === 'key' && caller.expiresAt !== null ? caller.expiresAt - now : Number.POSITIVE_INFINITY;
+  caller.kind === 'user' || caller.expiresAt === null ? Number.POSITIVE_INFINITY : caller.expiresAt - now;
+
+/** The login by which a caller came, by cookie or by a token that was given to it; null: none. */
+function loginOf(caller: LiveCaller): { readonly userId: string; readonly tokenHash: string } | null {
+  if (caller.kind === 'user') return caller;
+  if (caller.kind === 'key' || caller.loginHash === null) return null;
+  return { userId: caller.subject, tokenHash: caller.loginHash };
+}
 
 /** Why a control message ends a stream; null when it does not concern it. */
 function endReason(control: Control, { caller }: Stream): EndReason | null {
   if (control.kind === 'key_revoked') {
     return caller.kind === 'key' && caller.keyHash === control.keyHash ? 'revoked' : null;
   }
-  if (caller.kind !== 'user') return null;
-  if (control.kind === 'login_ended') return caller.tokenHash === control.tokenHash ? 'signed_out' : null;
+  const login = loginOf(caller);
+  if (login === null) return null;
+  if (control.kind === 'login_ended') return login.tokenHash === control.tokenHash ? 'signed_out' : null;
   if (control.kind === 'user_logins_ended') {
-    return caller.userId === control.userId && caller.tokenHash !== control.except ? 'signed_out' : null;
+    return login.userId === control.userId && login.tokenHash !== control.except ? 'signed_out' : null;
   }
   return null;
 }

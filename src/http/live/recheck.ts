@@ -29,13 +29,17 @@ const atOnce = 50;
 /** Until those are asked again for whom the store had no answer. */
 const againMs = 1000;
 
+/** The login that a caller came by; empty for a token that ends by itself. */
+const loginOf = (caller: Exclude<LiveCaller, { kind: 'key' }>): string =>
+  caller.kind === 'user' ? caller.tokenHash : (caller.loginHash ?? '');
+
 const nameOf = (caller: LiveCaller): string =>
-  caller.kind === 'key' ? `key ${caller.keyHash}` : `login ${caller.tokenHash}`;
+  caller.kind === 'key' ? `key ${caller.keyHash}` : `login ${loginOf(caller)}`;
 
 const endOf = (caller: LiveCaller): Control =>
   caller.kind === 'key'
     ? { kind: 'key_revoked', tenantId: caller.tenantId, keyId: caller.keyId, keyHash: caller.keyHash }
-    : { kind: 'login_ended', tokenHash: caller.tokenHash };
+    : { kind: 'login_ended', tokenHash: loginOf(caller) };
 
 export function createRecheck({ callers, isStillValid, ended, clock, log }: RecheckOptions): Recheck {
   let closed = false;

@@ -1,6 +1,5 @@
 // One live stream: what it follows, whether its connection can take more, and its end. Owns no timer and no queue while all is well.
-import type { Caller } from '../../api/call.ts';
-import type { AdmittedStream } from '../../api/stream.ts';
+import type { AdmittedStream, StreamCaller } from '../../api/stream.ts';
 import { isAfter, type Position } from '../../domain/position.ts';
 import { Backlog } from './backlog.ts';
 import type { Piece, PlacedFrame } from './encoded.ts';
@@ -31,7 +30,7 @@ export interface StreamHome {
   pinged(stream: Stream, unread: boolean): void;
 }
 
-export type LiveCaller = Extract<Caller, { kind: 'user' | 'key' }>;
+export type LiveCaller = StreamCaller;
 
 const drained = ':\n\n';
 
@@ -68,6 +67,11 @@ export class Stream implements Session, Follower<Stream> {
   /** What it sent; null until it sends something. */
   incoming: IncomingMessages | null = null;
   backlog: Backlog | null = null;
+  /** Ids of events that it was sent on the way here: its feed may bring them again. */
+  resumed: Set<string> | null = null;
+  /** Until when (monotonic ms). */
+  resumedUntil = 0;
+  #drained: (() => void)[] = [];
   seen = 0;
   /** The last position replayed: the log may be ahead of what this node was sent of it. Null once that is passed. */
   replayed: Position | null = null;
@@ -108,7 +112,8 @@ export class Stream implements Session, Follower<Stream> {
   }
 
   get sender(): string | null {
-    return this.caller.kind === 'key' ? this.caller.keyId : null;
+    // What it sends is of its agent.
+    return this.caller.kind === 'key' && this.agentId !== null ? this.caller.keyId : null;
   }
 
   get isBlocked(): boolean {
@@ -139,9 +144,16 @@ export class Stream implements Session, Follower<Stream> {
       if (!isAfter(placed.position, this.replayed)) return;
       this.replayed = null;
     }
+    if (this.resumed?.has(placed.frame.event?.id ?? '')) return;
     if (!this.concerns(placed)) return;
     this.follow(placed);
     this.send(placed);
+  }
+
+  /** Writes while it is joining; resolves when the connection takes more, or has ended. */
+  async pour(bytes: Uint8Array): Promise<void> {
+    if (this.sink && !this.sink.write(bytes)) this.home.blocked(this);
+    if (this.isBlocked && !this.ended) await new Promise<void>((resolve) => this.#drained.push(resolve));
   }
 
   /** A frame that assigns its agent a bundle moves what it follows, unless it asked for one bundle by name. */
@@ -184,8 +196,10 @@ export class Stream implements Session, Follower<Stream> {
     const waiting = !this.joining && this.backlog !== null;
     const all = waiting ? this.#flush() : this.codec !== 'sse' || this.sink.write(drained);
     if (this.ended) return true;
-    if (all && this.isBlocked) this.home.unblocked(this);
-    else if (!all && !this.isBlocked) this.home.blocked(this);
+    if (all && this.isBlocked) {
+      this.home.unblocked(this);
+      this.#release();
+    } else if (!all && !this.isBlocked) this.home.blocked(this);
     return all;
   }
 
@@ -213,6 +227,11 @@ export class Stream implements Session, Follower<Stream> {
       else sink.end(faults[reason]);
     }
     this.home.ended(this, reason);
+    this.#release();
+  }
+
+  #release(): void {
+    for (const done of this.#drained.splice(0)) done();
   }
 
   #flush(): boolean {

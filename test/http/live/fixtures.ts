@@ -111,7 +111,7 @@ export function hub() {
     clock,
     log,
     async isStillValid(caller) {
-      const hash = caller.kind === 'key' ? caller.keyHash : caller.tokenHash;
+      const hash = caller.kind === 'key' ? caller.keyHash : caller.kind === 'user' ? caller.tokenHash : '';
       standing.asked.push(hash);
       if (standing.away) throw new Error('no answer');
       return !standing.gone.has(hash);

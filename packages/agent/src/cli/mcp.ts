@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { processVariables } from '../environment.ts';
 import { ConfigurationError } from '../failure.ts';
+import { type ContractFinding, textOf } from '../guard/findings.ts';
 import { Guard } from '../guard/guard.ts';
 import { addressOf } from '../http.ts';
 import { HubClient } from '../hub.ts';
@@ -132,6 +133,9 @@ async function guardOf(plan: ConnectionPlan, spool: string | undefined, changed:
     ...(spool === undefined ? {} : { spoolFile: spool }),
     onError: (failure: unknown, what: string) => told(`${what}: ${messageOf(failure)}`),
     onNotice: told,
+    onFindings: (findings: readonly ContractFinding[]) => {
+      for (const finding of findings) told(`contracts: ${textOf(finding)}`);
+    },
   };
   if (plan.contracts.length > 0) {
     const hub = plan.hub ? { hub: new HubClient(plan.hub) } : {};

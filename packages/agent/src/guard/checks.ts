@@ -110,6 +110,7 @@ const guardChecks: Checks<GuardOptions> = {
   openTelemetry: orNull(anObject),
   clock: having('now', 'after'),
   onNotice: aFunction,
+  onFindings: orNull(aFunction),
   onError: aFunction,
 };
 

@@ -7,6 +7,7 @@ import { ConfigurationError } from '../failure.ts';
 import { HubClient, hubOptionsOf } from '../hub.ts';
 import { type StreamTransport, sseTransport } from '../stream/transport.ts';
 import { loadWebSocket, webSocketTransport } from '../stream/websocket.ts';
+import { tellFindings } from './findings.ts';
 import { compilePolicy } from './language.ts';
 import type { ConnectOptions, GuardOptions } from './options.ts';
 import type { Policy } from './policy.ts';
@@ -28,10 +29,12 @@ export async function connectGuard<G>(
   const { bundleName = null, tags = {}, signing = 'if-signed', cacheFile, onError = () => {} } = options;
   const scope = { url: hub.http.address(''), env: hub.env, configured: bundleName };
   let made: Made<G> | null = null;
+  /** The one whose findings were told: a document that comes again says nothing new. */
+  let looked: Policy | null = null;
   const live = new LiveBundle<Policy>({
     hub,
     transport: transportOf(options, hub),
-    compile: (yaml) => compilePolicy(yaml, options),
+    compile: (yaml) => compilePolicy(yaml, options, options.onFindings !== null),
     bundleName,
     tags,
     signing,
@@ -41,7 +44,10 @@ export async function connectGuard<G>(
     ),
     cache: cacheFile === undefined ? null : new BundleCache(cacheFile, scope),
     onApplied: (bundle) => {
-      made?.swap(bundle.compiled.named(bundle.bundleName));
+      const policy = bundle.compiled.named(bundle.bundleName);
+      made?.swap(policy);
+      if (looked?.version !== policy.version || looked.name !== policy.name) tellFindings(policy, options);
+      looked = policy;
       options.onBundle?.({
         bundleName: bundle.bundleName,
         version: bundle.version,

@@ -18,6 +18,7 @@ import { judgedCopy } from './arguments.ts';
 import type { Governs, RunOptions, ToolArgs } from './call.ts';
 import { checkConnectOptions, checkEvaluateOptions, checkGuardOptions, checkRunOptions } from './checks.ts';
 import { connectGuard } from './connect.ts';
+import { tellFindings } from './findings.ts';
 import { compilePolicy, type YamlSource } from './language.ts';
 import type { ConnectOptions, EvaluateOptions, GuardOptions } from './options.ts';
 import type { DryRun, Policy } from './policy.ts';
@@ -72,7 +73,10 @@ export class Guard implements Governs {
    */
   static fromYaml(yaml: YamlSource | readonly YamlSource[], options: GuardOptions = {}): Guard {
     checkGuardOptions(options);
-    return new Guard(compilePolicy(yaml, options), options, false);
+    const policy = compilePolicy(yaml, options, options.onFindings !== null);
+    const guard = new Guard(policy, options, false);
+    tellFindings(policy, options);
+    return guard;
   }
 
   /**
@@ -126,7 +130,8 @@ export class Guard implements Governs {
 
   /** Puts other contracts in use; calls under way end by the old ones. @throws ConfigurationError, and the old ones stay */
   reload(yaml: YamlSource | readonly YamlSource[]): void {
-    this.#policy = compilePolicy(yaml, this.#options);
+    this.#policy = compilePolicy(yaml, this.#options, this.#options.onFindings !== null);
+    tellFindings(this.#policy, this.#options);
   }
 
   /**

@@ -7,6 +7,7 @@ import { readBundle } from '../rules/bundle/document.ts';
 import type { RuleDocument } from '../rules/bundle/rule.ts';
 import { compileBundle } from '../rules/evaluate/compile.ts';
 import { engineOptions, type Language, maxContracts } from './engine.ts';
+import { findingsOf } from './findings.ts';
 import { Policy } from './policy.ts';
 
 /** One YAML document, as text or UTF-8 bytes. */
@@ -17,9 +18,14 @@ const maxLayers = 50;
 /**
  * Compiles one document, or several: later ones replace contracts of earlier ones by id, and those with `observe_alongside` become
  * shadow copies that only record. The version is the hash of the bytes; of several, of their hashes.
+ * @param lint whether the linter looks at them as well
  * @throws ConfigurationError that names every problem of every document; TypeError for what is no document
  */
-export function compilePolicy(yaml: YamlSource | readonly YamlSource[], language: Language = {}): Policy {
+export function compilePolicy(
+  yaml: YamlSource | readonly YamlSource[],
+  language: Language = {},
+  lint = true,
+): Policy {
   const sources = (Array.isArray(yaml) ? yaml : [yaml]).map(bytesOf);
   if (sources.length === 0 || sources.length > maxLayers) {
     throw new ConfigurationError(`contracts come in 1 to ${maxLayers} documents`);
@@ -27,8 +33,9 @@ export function compilePolicy(yaml: YamlSource | readonly YamlSource[], language
   const options = engineOptions(language);
   const documents: RuleDocument[] = [];
   const problems: string[] = [];
-  for (const [i, bytes] of sources.entries()) {
-    const read = readBundle(textOf(bytes), { ...options, operators: Object.keys(options.operators ?? {}) });
+  const texts = sources.map(textOf);
+  for (const [i, text] of texts.entries()) {
+    const read = readBundle(text, { ...options, operators: Object.keys(options.operators ?? {}) });
     if (read.ok) documents.push(...read.documents);
     else {
       const where = sources.length === 1 ? '' : `document ${i + 1}: `;
@@ -44,7 +51,8 @@ export function compilePolicy(yaml: YamlSource | readonly YamlSource[], language
   }
   const [first = '', ...others] = sources.map(sha256);
   const version = others.length === 0 ? first : sha256(Buffer.from([first, ...others].join(':')));
-  return new Policy(compiled.bundle, version);
+  const findings = lint ? findingsOf(texts, documents, language) : [];
+  return new Policy(compiled.bundle, version, compiled.bundle.name, findings);
 }
 
 /** @throws TypeError for what is no YAML, such as the path of a file */

@@ -12,6 +12,7 @@ import type { Sink } from '../sinks/sink.ts';
 import type { OpenTelemetryApi } from '../telemetry.ts';
 import type { CodeContract } from './contract.ts';
 import type { Language } from './engine.ts';
+import type { OnFindings } from './findings.ts';
 import type { BeforeHook } from './hook.ts';
 
 export interface GuardOptions extends Language {
@@ -45,6 +46,11 @@ export interface GuardOptions extends Language {
   readonly clock?: Clock;
   /** Told once per session when half of a built-in limit is used up. Default: a warning of the Node process. */
   readonly onNotice?: (message: string) => void;
+  /**
+   * Told of what the linter finds in contracts as they are put in use. Default: a warning of the Node process that names what can never
+   * match. Null: nobody, and the linter does not run.
+   */
+  readonly onFindings?: OnFindings | null;
   /** Told of what goes wrong in the background. Default: nobody. */
   readonly onError?: OnError;
 }

@@ -13,6 +13,7 @@ import { recordOf, viewOf } from '../rules/evaluate/record.ts';
 import { sideEffectOf } from '../rules/evaluate/tools.ts';
 import type { AgentManifest } from '../sinks/server.ts';
 import type { Warning } from './call.ts';
+import type { ContractFinding } from './findings.ts';
 
 /** What the contracts say after a call. */
 export interface AfterCall {
@@ -59,16 +60,24 @@ export class Policy {
   readonly version: string;
   /** The name in the document's metadata, or the one a hub deployed it under. */
   readonly name: string;
+  /** What the linter found in the documents, where it was asked. */
+  readonly findings: readonly ContractFinding[];
 
-  constructor(bundle: CompiledBundle, version: string, name = bundle.name) {
+  constructor(
+    bundle: CompiledBundle,
+    version: string,
+    name = bundle.name,
+    findings: readonly ContractFinding[] = [],
+  ) {
     this.bundle = bundle;
     this.version = version;
     this.name = name;
+    this.findings = findings;
   }
 
   /** The same contracts under another name. */
   named(name: string): Policy {
-    return new Policy(this.bundle, this.version, name);
+    return new Policy(this.bundle, this.version, name, this.findings);
   }
 
   sideEffect(call: ToolCall): SideEffect {

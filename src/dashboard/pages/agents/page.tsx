@@ -1,24 +1,13 @@
 // Agents: who runs what? The fleet with status and drift, one agent in a panel, assignment of many at once, and the rules that assign.
-import { type JSX, useEffect, useMemo, useState } from 'react';
+import { type JSX, useMemo, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
-import { after } from '../../lib/browser.ts';
 import { useAction, useCall, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Dialog, say } from '../../ui/overlay.tsx';
-import {
-  Button,
-  Empty,
-  Env,
-  Failed,
-  Name,
-  PageHead,
-  Select,
-  Skeleton,
-  Time,
-  Verdict,
-} from '../../ui/parts.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { ListWithPanel, SearchInput, Views } from '../../ui/list.tsx';
+import { say } from '../../ui/overlay.tsx';
+import { Button, Empty, Env, Failed, Name, PageHead, Select, Time, Verdict } from '../../ui/parts.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { AgentDetail } from './detail.tsx';
 import { Rules } from './rules.tsx';
 
@@ -105,50 +94,26 @@ const columns: readonly Column<Agent>[] = [
 ];
 
 export default function Agents(): JSX.Element {
-  const [{ view = 'fleet', id }, change] = useFilters();
+  const [{ view = 'fleet' }] = useFilters();
   return (
     <div className="page">
       <PageHead title="Agents" />
-      <nav className="tabs" aria-label="Views of agents">
-        {(
-          [
-            ['fleet', 'Fleet'],
-            ['rules', 'Assignment rules'],
-          ] as const
-        ).map(([key, label]) => (
-          <button
-            key={key}
-            type="button"
-            aria-current={view === key ? 'page' : undefined}
-            onClick={() => change({ view: key === 'fleet' ? undefined : key, id: undefined })}
-          >
-            {label}
-          </button>
-        ))}
-      </nav>
+      <Views
+        label="Views of agents"
+        views={[
+          ['fleet', 'Fleet'],
+          ['rules', 'Assignment rules'],
+        ]}
+      />
       {view === 'rules' ? <Rules /> : <Fleet />}
-      <Dialog
-        title="Agent"
-        shape="panel"
-        open={id !== undefined}
-        onClose={() => change({ id: undefined }, true)}
-      >
-        {id !== undefined && <AgentDetail key={id} id={id} />}
-      </Dialog>
     </div>
   );
 }
 
 function Fleet(): JSX.Element {
-  const [{ search = '', status = '', connected = '', id }, change] = useFilters();
+  const [{ search = '', status = '', connected = '' }, change] = useFilters();
   const env = useEnv();
-  const [text, setText] = useState(search);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  useEffect(() => {
-    if (text === search) return;
-    const timer = after(250, () => change({ search: text }, true));
-    return () => timer.cancel();
-  });
   const query = {
     limit: pageSize,
     ...(env ? { env } : {}),
@@ -161,16 +126,7 @@ function Fleet(): JSX.Element {
   return (
     <>
       <div className="filter-bar">
-        <label className="field">
-          <span className="heard">Search in agents</span>
-          <input
-            type="search"
-            value={text}
-            maxLength={255}
-            placeholder="Search in agents"
-            onChange={(event) => setText(event.target.value)}
-          />
-        </label>
+        <SearchInput of="agents" />
         <Select
           compact
           label="Status"
@@ -196,35 +152,31 @@ function Fleet(): JSX.Element {
         />
       </div>
       {selected.size > 0 && <BulkAssign ids={[...selected]} onDone={() => setSelected(new Set())} />}
-      {found.error && rows.length === 0 ? (
-        <Failed error={found.error} onRetry={() => void found.refetch()} />
-      ) : found.data === undefined ? (
-        <Skeleton rows={10} />
-      ) : rows.length === 0 ? (
-        <Empty title={search || status || connected || env ? 'No agent fits' : 'No agent was seen yet'}>
-          <p>An agent is listed once it connects or reports a call with an API key.</p>
-        </Empty>
-      ) : (
-        <Table
-          name="agents"
-          rows={rows}
-          columns={columns}
-          keyOf={(row) => row.agent_id}
-          chosen={id}
-          onOpen={(row) => change({ id: row.agent_id }, true)}
-          selected={selected}
-          onSelect={setSelected}
-          onEnd={() => {
-            if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();
-          }}
-          bar={
-            <span className="muted">
-              {count(rows.length)}
-              {found.hasNextPage ? '+ agents; scroll for more' : ` ${rows.length === 1 ? 'agent' : 'agents'}`}
-            </span>
-          }
-        />
-      )}
+      <ListWithPanel
+        of={found}
+        name="agents"
+        rows={rows}
+        columns={columns}
+        keyOf={(row) => row.agent_id}
+        selected={selected}
+        onSelect={setSelected}
+        onEnd={() => {
+          if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();
+        }}
+        bar={
+          <span className="muted">
+            {count(rows.length)}
+            {found.hasNextPage ? '+ agents; scroll for more' : ` ${rows.length === 1 ? 'agent' : 'agents'}`}
+          </span>
+        }
+        empty={
+          <Empty title={search || status || connected || env ? 'No agent fits' : 'No agent was seen yet'}>
+            <p>An agent is listed once it connects or reports a call with an API key.</p>
+          </Empty>
+        }
+        title={() => 'Agent'}
+        panel={(id) => <AgentDetail key={id} id={id} />}
+      />
     </>
   );
 }

@@ -6,8 +6,9 @@ import { useCall } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';
 import { counted } from '../../lib/text.ts';
+import { Views } from '../../ui/list.tsx';
 import { useNarrow } from '../../ui/narrow.ts';
-import { say, useKeys } from '../../ui/overlay.tsx';
+import { say, useKeys, useStepKeys } from '../../ui/overlay.tsx';
 import { Answer, Button, Empty, Name, PageHead, Verdict } from '../../ui/parts.tsx';
 import { ApprovalCard, Countdown } from './card.tsx';
 import { History } from './history.tsx';
@@ -18,7 +19,7 @@ import { NotifySwitch } from './notify.tsx';
 const max = 200;
 
 export default function Approvals(): JSX.Element {
-  const [{ view = 'waiting' }, change] = useFilters();
+  const [{ view = 'waiting' }] = useFilters();
   const env = useEnv();
   const pending = useCall('listApprovals', {
     query: { status: 'pending', limit: max, ...(env ? { env } : {}) },
@@ -35,23 +36,13 @@ export default function Approvals(): JSX.Element {
       <PageHead title="Approvals" says={says}>
         <NotifySwitch />
       </PageHead>
-      <nav className="tabs" aria-label="Views of approvals">
-        {(
-          [
-            ['waiting', 'Waiting'],
-            ['history', 'History'],
-          ] as const
-        ).map(([key, label]) => (
-          <button
-            key={key}
-            type="button"
-            aria-current={view === key ? 'page' : undefined}
-            onClick={() => change({ view: key === 'waiting' ? undefined : key, id: undefined })}
-          >
-            {label}
-          </button>
-        ))}
-      </nav>
+      <Views
+        label="Views of approvals"
+        views={[
+          ['waiting', 'Waiting'],
+          ['history', 'History'],
+        ]}
+      />
       {view === 'history' ? <History /> : <Answer of={pending}>{(list) => <Queue list={list} />}</Answer>}
     </div>
   );
@@ -92,18 +83,13 @@ function Queue({ list }: { readonly list: readonly Approval[] }): JSX.Element {
   const chosen = rows.find((row) => row.id === id) ?? implied;
   last.current = chosen?.id;
   const at = chosen ? rows.indexOf(chosen) : -1;
-  const go = (step: number) => (): void => {
-    const next = rows[Math.min(rows.length - 1, Math.max(0, at + step))];
-    if (next) change({ id: next.id }, true);
-  };
+  useStepKeys(rows, at, (row) => change({ id: row.id }, true));
   const press = (approved: boolean) => (): void => {
     if (!chosen || cannot) return;
     change({ id: chosen.id }, true);
     void decide(chosen.id, approved, reasons[chosen.id] ?? '');
   };
   useKeys({
-    j: go(1),
-    k: go(-1),
     a: press(true),
     d: press(false),
     r: () => document.querySelector<HTMLInputElement>('.approval .reason')?.focus(),

@@ -1,14 +1,15 @@
 // Deploying, from a composition or a version: first the difference to what the environment runs and who is touched, then how many run it.
-import { type JSX, useMemo, useState } from 'react';
-import type { ApiError, Reply } from '../../lib/api.ts';
+import { type JSX, useState } from 'react';
+import { useCannotAct } from '../../frame/connection.tsx';
+import type { ApiError, Input, Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Diff } from '../../ui/diff.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Failed, Name, Select, Verdict } from '../../ui/parts.tsx';
-import { contractChanges } from './impact.ts';
+import { Answer, Button, Data, Failed, Field, Name, Select } from '../../ui/parts.tsx';
+import { type Deployed, RolloutPanel, touched } from './rollout.tsx';
 import './bundles.css';
 
 export interface DeploySource {
@@ -16,14 +17,12 @@ export interface DeploySource {
   readonly name: string;
   /** Of a bundle. */
   readonly version?: number;
+  /** Where it is rolled back; absent: the person chooses. */
   readonly env?: Environment;
 }
 
 const decode = (base64: string): string =>
   new TextDecoder().decode(Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)));
-
-/** Agents that are asked for to be counted; more are said as `1,000+`. */
-const maxAgents = 1_000;
 
 export function DeployDialog({
   source,
@@ -54,8 +53,8 @@ function Steps({
 }): JSX.Element {
   const chosen = useEnv();
   const [env, setEnv] = useState<Environment>(source.env ?? chosen ?? 'production');
-  const [done, setDone] = useState<{ readonly env: Environment; readonly version: number } | null>(null);
-  if (done) return <Progress name={source.name} {...done} onClose={onClose} />;
+  const [done, setDone] = useState<Deployed | null>(null);
+  if (done) return <RolloutPanel key={done.id} of={done} onBack={setDone} onClose={onClose} />;
   return (
     <>
       {source.env === undefined && (
@@ -66,13 +65,7 @@ function Steps({
           onValue={(next) => setEnv(next as Environment)}
         />
       )}
-      <Plan
-        key={env}
-        source={source}
-        env={env}
-        onDone={(version) => setDone({ env, version })}
-        onClose={onClose}
-      />
+      <Plan key={env} source={source} env={env} onDone={setDone} onClose={onClose} />
     </>
   );
 }
@@ -93,55 +86,73 @@ function useNext(source: DeploySource) {
   };
 }
 
+/** The one change for both sources, with how it went. */
+function useDeploy(
+  source: DeploySource,
+  env: Environment,
+  before: number | null,
+  onDone: (done: Deployed) => void,
+) {
+  const composition = useAction('deployComposition', touched);
+  const bundle = useAction('deployBundle', touched);
+  const run = (force: boolean): void => {
+    const query = force ? { query: { force: 'true' } } : {};
+    const known = { name: source.name, env, before };
+    if (source.kind === 'composition') {
+      composition.mutate(
+        { params: { name: source.name }, ...query, body: { env } } as Input<'deployComposition'>,
+        {
+          onSuccess: (made: Reply<'deployComposition'>) =>
+            onDone({ ...known, ...made, id: made.deployment_id, version: made.bundle_version }),
+        },
+      );
+    } else {
+      bundle.mutate(
+        {
+          params: { name: source.name, version: source.version ?? 0 },
+          ...query,
+          body: { env },
+        } as Input<'deployBundle'>,
+        {
+          onSuccess: (made: Reply<'deployBundle'>) =>
+            onDone({ ...known, ...made, version: made.bundle_version, env }),
+        },
+      );
+    }
+  };
+  return {
+    run,
+    busy: composition.isPending || bundle.isPending,
+    error: (composition.error ?? bundle.error) as ApiError | null,
+  };
+}
+
 function Plan(props: {
   readonly source: DeploySource;
   readonly env: Environment;
-  readonly onDone: (version: number) => void;
+  readonly onDone: (done: Deployed) => void;
   readonly onClose: () => void;
 }): JSX.Element {
   const { source, env, onDone, onClose } = props;
-  const me = useSignedIn();
+  const cannot = useCannotAct();
   const next = useNext(source);
   const current = useCall('currentBundle', { params: { name: source.name }, query: { env } });
   const none = current.error?.status === 404;
   const before = current.data ? decode(current.data.yaml_bytes) : none ? '' : undefined;
-  const status = useCall('agentStatus', { query: { bundle_name: source.name, env, limit: maxAgents } });
-  const composition = useAction('deployComposition', [
-    'listDeployments',
-    'listBundles',
-    'listBundleVersions',
-    'currentBundle',
-  ]);
-  const bundle = useAction('deployBundle', [
-    'listDeployments',
-    'listBundles',
-    'listBundleVersions',
-    'currentBundle',
-  ]);
-  const changes = useMemo(
-    () => (before === undefined || next.text === undefined ? null : contractChanges(before, next.text)),
-    [before, next.text],
+  const impact = useCall(
+    'bundleImpact',
+    {
+      body: { yaml_content: next.text, env },
+    } as Input<'bundleImpact'>,
+    { enabled: next.text !== undefined },
   );
-  const error: ApiError | null = composition.error ?? bundle.error;
-  const deploy = (force: boolean): void => {
-    const query = force ? { query: { force: 'true' } } : {};
-    if (source.kind === 'composition') {
-      composition.mutate(
-        { params: { name: source.name }, ...query, body: { env } },
-        { onSuccess: ({ bundle_version: version }: Reply<'deployComposition'>) => onDone(version) },
-      );
-    } else {
-      bundle.mutate(
-        { params: { name: source.name, version: source.version ?? 0 }, ...query, body: { env } },
-        { onSuccess: ({ bundle_version: version }: Reply<'deployBundle'>) => onDone(version) },
-      );
-    }
-  };
+  const { run, busy, error } = useDeploy(source, env, none ? null : (current.data?.version ?? null), onDone);
   const failed = next.error ?? (none ? null : current.error);
-  if (failed) return <Failed error={failed} />;
-  const verb = source.env === undefined ? 'Deploy' : 'Roll back';
-  const what =
-    source.version === undefined ? '' : ` ${source.env === undefined ? '' : 'to '}v${source.version}`;
+  if (failed) return <Failed error={failed} onRetry={() => void current.refetch()} />;
+  const rolledBack = source.env !== undefined;
+  const label = rolledBack
+    ? `Roll back ${env} to v${source.version}`
+    : `Deploy${source.version === undefined ? '' : ` v${source.version}`} to ${env}`;
   return (
     <>
       <div className="deploy-columns">
@@ -155,16 +166,11 @@ function Plan(props: {
         </section>
         <section className="form">
           <h3>What it changes</h3>
-          {changes && <Impact changes={changes} />}
-          <Answer of={status} rows={2}>
-            {({ agents }) => (
-              <p>
-                {agents.length === 0
-                  ? `No connected agent follows it in ${env}.`
-                  : `${agents.length === maxAgents ? `${count(maxAgents)}+ streams` : counted(agents.length, 'open stream')} of agents get it at once.`}
-              </p>
-            )}
-          </Answer>
+          {next.text !== undefined && (
+            <Answer of={impact} rows={4}>
+              {(found) => <Impact of={found} />}
+            </Answer>
+          )}
           {next.problems.map((problem) => (
             <p key={problem} className="field-error">
               <Data text={problem} mono={false} max={400} />
@@ -172,103 +178,132 @@ function Plan(props: {
           ))}
         </section>
       </div>
-      {error && <Failed error={error} />}
+      {error && (
+        <>
+          <Failed error={error} />
+          {error.status === 0 && (
+            <p className="field-error">
+              Whether it was deployed is unknown: look at what {env} runs before you press again.
+            </p>
+          )}
+        </>
+      )}
+      {error?.code === 'unprocessable' && <Force env={env} busy={busy} onForce={() => run(true)} />}
       <div className="decide-buttons">
         <Button
           kind="primary"
-          busy={composition.isPending || bundle.isPending}
-          disabled={next.text === undefined || before === undefined}
-          onClick={() => deploy(false)}
+          busy={busy}
+          disabled={next.text === undefined || before === undefined || cannot !== null}
+          onClick={() => run(false)}
         >
-          {`${verb}${source.env === undefined ? what : ` ${env}${what}`}${source.env === undefined ? ` to ${env}` : ''}`}
+          {label}
         </Button>
-        {error?.status === 422 && me.is_admin && (
-          <Button kind="danger" onClick={() => deploy(true)}>
-            Force it all the same
-          </Button>
-        )}
         <Button onClick={onClose}>Cancel</Button>
+        {cannot && <span className="field-error">{cannot}</span>}
       </div>
     </>
   );
 }
 
-const tones = {
-  added: 'tone-allow',
-  removed: 'tone-deny',
-  tightened: 'tone-allow',
-  loosened: 'tone-deny',
-  changed: 'tone-ask',
-} as const;
-
-function Impact({ changes }: { readonly changes: ReturnType<typeof contractChanges> }): JSX.Element {
-  if (changes.length === 0) return <p className="muted">No contract changes.</p>;
+/** After a refusal: agents that cannot load the document keep the one they have, so an admin says twice that it is meant. */
+function Force({
+  env,
+  busy,
+  onForce,
+}: {
+  readonly env: Environment;
+  readonly busy: boolean;
+  readonly onForce: () => void;
+}): JSX.Element {
+  const me = useSignedIn();
+  const [typed, setTyped] = useState('');
+  if (!me.is_admin) return <p className="muted">Only an admin can deploy a document that has errors.</p>;
   return (
-    <ul className="feed">
-      {changes.slice(0, 100).map(({ id, kind }) => (
-        <li key={id} className="feed-row">
-          <Name text={id} />
-          <span className={tones[kind]}>{kind}</span>
-        </li>
-      ))}
-    </ul>
+    <section className="form" aria-label="Deploy in spite of the errors">
+      <p>
+        Forced, it is signed and sent all the same. Agents that cannot load it keep the document that they
+        have; new ones get none. The deployment and the audit say that it was forced.
+      </p>
+      <Field
+        label={`Type ${env} to force it`}
+        value={typed}
+        onValue={setTyped}
+        autoComplete="off"
+        spellCheck={false}
+      />
+      <Button kind="danger" busy={busy} disabled={typed !== env} onClick={onForce}>
+        Force it into {env}
+      </Button>
+    </section>
   );
 }
 
-/** How many of the open streams run the version, until all do. */
-function Progress({
-  name,
-  env,
-  version,
-  onClose,
-}: {
-  name: string;
-  env: Environment;
-  version: number;
-  onClose: () => void;
-}): JSX.Element {
-  const [wait, setWait] = useState(true);
-  const found = useCall(
-    'agentStatus',
-    { query: { bundle_name: name, env, limit: maxAgents } },
-    wait ? { refetchMs: 1_000 } : {},
+const kinds = [
+  ['added', 'tone-allow'],
+  ['removed', 'tone-deny'],
+  ['tightened', 'tone-allow'],
+  ['loosened', 'tone-deny'],
+  ['changed', 'tone-ask'],
+] as const;
+const shownContracts = 100;
+
+/** As the hub judges it: contracts, and the agents that would get the document. */
+function Impact({ of }: { readonly of: Reply<'bundleImpact'> }): JSX.Element {
+  const { agents, comparable, unchanged } = of;
+  const rows = kinds.flatMap(([kind, tone]) =>
+    of[kind].map((one) => ({
+      id: one.contract_id,
+      kind,
+      tone,
+      fields: 'fields' in one ? (one.fields as readonly string[]) : [],
+    })),
   );
-  const agents = found.data?.agents ?? [];
-  const run = agents.filter((agent) => agent.status === 'current').length;
-  const late = agents.filter((agent) => agent.status !== 'current');
-  if (wait && agents.length > 0 && late.length === 0) setWait(false);
   return (
-    <section className="form" aria-live="polite">
-      <p>
-        <Verdict of="allowed" /> {name} v{version} is deployed to {env}.
-      </p>
-      {found.data && (
-        <>
-          <p className="numbers">
-            {agents.length === 0
-              ? 'No agent is connected: each gets it when it comes.'
-              : `${count(run)} of ${count(agents.length)} open streams run it.`}
-          </p>
-          {agents.length > 0 && <progress max={agents.length} value={run} aria-label="Streams that run it" />}
-          {late.length > 0 && (
-            <details>
-              <summary>{counted(late.length, 'stream')} not yet</summary>
-              <ul>
-                {late.slice(0, 50).map((agent) => (
-                  <li key={`${agent.agent_id}${agent.connected_at}`}>
-                    <Data text={agent.agent_id} max={120} /> <Verdict of={agent.status} />
-                  </li>
-                ))}
-              </ul>
-            </details>
-          )}
-        </>
+    <>
+      {comparable ? (
+        <p className="numbers">
+          {rows.length === 0
+            ? 'No contract changes.'
+            : `${kinds
+                .filter(([kind]) => of[kind].length > 0)
+                .map(([kind]) => `${count(of[kind].length)} ${kind}`)
+                .join(', ')}, ${count(unchanged)} unchanged.`}
+        </p>
+      ) : (
+        <p>What runs now is no bundle of contracts: they cannot be compared.</p>
       )}
-      <div className="decide-buttons">
-        <Button kind="primary" onClick={onClose}>
-          Done
-        </Button>
-      </div>
-    </section>
+      <ul className="feed">
+        {rows.slice(0, shownContracts).map(({ id, kind, tone, fields }) => (
+          <li key={`${kind} ${id}`} className="feed-row">
+            <span className="impact-what">
+              <Name text={id} />
+              {fields.length > 0 && <span className="muted">in {fields.slice(0, 6).join(', ')}</span>}
+            </span>
+            <span className={tone}>{kind}</span>
+          </li>
+        ))}
+        {rows.length > shownContracts && (
+          <li className="muted">and {count(rows.length - shownContracts)} more</li>
+        )}
+      </ul>
+      <p className="numbers">
+        {agents.connected === 0
+          ? `No connected agent follows it in ${of.env}.`
+          : `${counted(agents.connected, 'connected agent')} ${agents.connected === 1 ? 'gets' : 'get'} it at once${agents.running > 0 ? `; ${count(agents.running)} ${agents.running === 1 ? 'runs' : 'run'} this text already` : ''}.`}
+      </p>
+      {agents.versions.length > 0 && (
+        <p className="muted numbers">
+          Now{' '}
+          {agents.versions
+            .slice(0, 8)
+            .map(
+              (one) =>
+                `${count(one.agents)} on ${one.version === null ? 'another document' : `v${one.version}`}`,
+            )
+            .join(', ')}
+          {agents.unknown > 0 && `, ${count(agents.unknown)} unknown`}.
+        </p>
+      )}
+    </>
   );
 }

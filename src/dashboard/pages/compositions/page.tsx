@@ -4,9 +4,10 @@ import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { ListWithPanel } from '../../ui/list.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Answer, Button, Empty, Failed, Field, Name, PageHead, Select, Time } from '../../ui/parts.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { Button, Empty, Failed, Field, Name, PageHead, Select, Time } from '../../ui/parts.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { CompositionDetail } from './detail.tsx';
 
 type Row = Reply<'listCompositions'>[number];
@@ -57,7 +58,6 @@ const columns: readonly Column<Row>[] = [
 ];
 
 export default function Compositions(): JSX.Element {
-  const [{ id }, change] = useFilters();
   const [making, setMaking] = useState(false);
   const found = useCall('listCompositions', { query: { limit: 1000 } });
   return (
@@ -67,32 +67,20 @@ export default function Compositions(): JSX.Element {
           New composition
         </Button>
       </PageHead>
-      <Answer of={found}>
-        {(rows) =>
-          rows.length === 0 ? (
-            <Empty title="There is no composition yet">
-              <p>A composition puts contracts of the library into an order, and is what you deploy.</p>
-            </Empty>
-          ) : (
-            <Table
-              name="compositions"
-              rows={rows}
-              columns={columns}
-              keyOf={(row) => row.name}
-              chosen={id}
-              onOpen={(row) => change({ id: row.name }, true)}
-            />
-          )
+      <ListWithPanel
+        of={found}
+        name="compositions"
+        rows={found.data ?? []}
+        columns={columns}
+        keyOf={(row) => row.name}
+        empty={
+          <Empty title="There is no composition yet">
+            <p>A composition puts contracts of the library into an order, and is what you deploy.</p>
+          </Empty>
         }
-      </Answer>
-      <Dialog
-        title={`Composition ${id ?? ''}`}
-        shape="panel"
-        open={id !== undefined}
-        onClose={() => change({ id: undefined }, true)}
-      >
-        {id !== undefined && <CompositionDetail key={id} name={id} />}
-      </Dialog>
+        title={(id) => `Composition ${id}`}
+        panel={(id) => <CompositionDetail key={id} name={id} />}
+      />
       <Make open={making} onClose={() => setMaking(false)} />
     </div>
   );

@@ -1,14 +1,14 @@
 // Contracts: the library. Search by text, type and tag; one contract in a panel with its editor, its versions and where it is used.
-import { type JSX, useEffect, useState } from 'react';
+import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
-import { after } from '../../lib/browser.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { Editor } from '../../ui/editor.tsx';
+import { ListWithPanel, SearchInput } from '../../ui/list.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Answer, Button, Empty, Failed, Name, PageHead, Select, Time } from '../../ui/parts.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { Button, Empty, Failed, Name, PageHead, Select, Time } from '../../ui/parts.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { ContractDetail } from './detail.tsx';
 import { ContractForm } from './form.tsx';
 import { starterBundle } from './starters.ts';
@@ -67,14 +67,8 @@ const columns: readonly Column<Row>[] = [
 ];
 
 export default function Contracts(): JSX.Element {
-  const [{ search = '', type = '', tag = '', id }, change] = useFilters();
-  const [text, setText] = useState(search);
+  const [{ search = '', type = '', tag = '' }, change] = useFilters();
   const [open, setOpen] = useState<'new' | 'import' | null>(null);
-  useEffect(() => {
-    if (text === search) return;
-    const timer = after(250, () => change({ search: text }, true));
-    return () => timer.cancel();
-  });
   const found = useCall(
     'listContracts',
     {
@@ -105,16 +99,7 @@ export default function Contracts(): JSX.Element {
         </Button>
       </PageHead>
       <div className="filter-bar">
-        <label className="field">
-          <span className="heard">Search in contracts</span>
-          <input
-            type="search"
-            value={text}
-            maxLength={255}
-            placeholder="Search in contracts"
-            onChange={(event) => setText(event.target.value)}
-          />
-        </label>
+        <SearchInput of="contracts" />
         <Select
           compact
           label="Type"
@@ -133,32 +118,20 @@ export default function Contracts(): JSX.Element {
           onValue={(next) => change({ tag: next })}
         />
       </div>
-      <Answer of={found}>
-        {(rows) =>
-          rows.length === 0 ? (
-            <Empty title={narrowed ? 'No contract fits' : 'The library is empty'}>
-              <p>{narrowed ? 'Remove a filter.' : 'Write a contract, or import a bundle that you have.'}</p>
-            </Empty>
-          ) : (
-            <Table
-              name="contracts"
-              rows={rows}
-              columns={columns}
-              keyOf={(row) => row.contract_id}
-              chosen={id}
-              onOpen={(row) => change({ id: row.contract_id }, true)}
-            />
-          )
+      <ListWithPanel
+        of={found}
+        name="contracts"
+        rows={found.data ?? []}
+        columns={columns}
+        keyOf={(row) => row.contract_id}
+        empty={
+          <Empty title={narrowed ? 'No contract fits' : 'The library is empty'}>
+            <p>{narrowed ? 'Remove a filter.' : 'Write a contract, or import a bundle that you have.'}</p>
+          </Empty>
         }
-      </Answer>
-      <Dialog
-        title={id ? `Contract ${id}` : 'Contract'}
-        shape="panel"
-        open={id !== undefined}
-        onClose={() => change({ id: undefined }, true)}
-      >
-        {id !== undefined && <ContractDetail key={id} id={id} />}
-      </Dialog>
+        title={(id) => `Contract ${id}`}
+        panel={(id) => <ContractDetail key={id} id={id} />}
+      />
       <Dialog title="New contract" shape="wide" open={open === 'new'} onClose={() => setOpen(null)}>
         <ContractForm
           onDone={(made) => {

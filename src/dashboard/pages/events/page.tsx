@@ -10,6 +10,7 @@ import { useNow } from '../../lib/ticker.ts';
 import { followFrames } from '../../live/live.ts';
 import { Bars } from '../../ui/bars.tsx';
 import { Icon } from '../../ui/icons.tsx';
+import { SearchInput } from '../../ui/list.tsx';
 import { useKeys } from '../../ui/overlay.tsx';
 import {
   Answer,
@@ -162,14 +163,8 @@ type Filter = ReturnType<typeof filterOf>;
 /** The text that is searched for, and what the list is narrowed to. */
 function SearchBar(): JSX.Element {
   const [search, change] = useFilters();
-  const [text, setText] = useState(search.search ?? '');
   const field = useRef<HTMLInputElement>(null);
   useKeys({ '/': () => field.current?.focus() });
-  useEffect(() => {
-    if (text === (search.search ?? '')) return;
-    const timer = after(250, () => change({ search: text }, true));
-    return () => timer.cancel();
-  });
   const chips = [
     ...facetNames.filter((name) => name !== 'env'),
     'run_id' as const,
@@ -177,18 +172,12 @@ function SearchBar(): JSX.Element {
   ].filter((name) => search[name]);
   return (
     <search className="search-bar">
-      <label className="search-field">
-        <Icon name="search" />
-        <span className="heard">Search in events</span>
-        <input
-          ref={field}
-          type="search"
-          value={text}
-          maxLength={255}
-          placeholder="Search in agents, tools, contracts and call ids"
-          onChange={(event) => setText(event.target.value)}
-        />
-      </label>
+      <SearchInput
+        of="events"
+        holds="agents, tools, contracts and call ids"
+        field={field}
+        className="search-field"
+      />
       {chips.map((name) => (
         <button key={name} type="button" className="chip" onClick={() => change({ [name]: undefined })}>
           {name in facetLabels ? facetLabels[name as keyof typeof facetLabels] : name.replace('_', ' ')}:{' '}

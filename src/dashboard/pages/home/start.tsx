@@ -1,22 +1,17 @@
-// The first steps on a hub that has no agent yet: a key, an agent with that key, a bundle. Each is ticked when the hub hears of it.
+// The first steps on a hub that has no agent yet: a key, a bundle, an agent with that key. Each is ticked when the hub hears of it.
+import { Link } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useState } from 'react';
+import { sample } from '../../../domain/sample-run.ts';
 import type { ApiError, Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
+import { refreshAll } from '../../live/cache.ts';
 import { copyText } from '../../ui/download.ts';
 import { Icon } from '../../ui/icons.tsx';
 import { say } from '../../ui/overlay.tsx';
-import { Button, Data, Failed, Select } from '../../ui/parts.tsx';
+import { Button, Data, Failed, Select, Time } from '../../ui/parts.tsx';
 import { starterBundle } from '../contracts/starters.ts';
-
-const snippets: { readonly [language: string]: (url: string, key: string) => string } = {
-  curl: (url, key) =>
-    `curl -N '${url}/api/v1/stream?env=production' \\\n  -H 'Authorization: Bearer ${key}' \\\n  -H 'X-Service-Agent-Id: first-agent'`,
-  TypeScript: (url, key) =>
-    `import { Guard } from 'reeve-agent';\n\nconst guard = await Guard.connect({\n  url: '${url}',\n  apiKey: '${key}',\n  agentId: 'first-agent',\n  bundleName: 'starter',\n});`,
-  Python: (url, key) =>
-    `import urllib.request\n\nrequest = urllib.request.Request(\n    "${url}/api/v1/stream?env=production",\n    headers={\n        "Authorization": "Bearer ${key}",\n        "X-Service-Agent-Id": "first-agent",\n    },\n)\nfor line in urllib.request.urlopen(request):\n    print(line.decode().rstrip())`,
-};
+import { snippets } from './snippets.ts';
 
 /** No frame tells that an agent connected. */
 const listenMs = 2_000;
@@ -48,12 +43,16 @@ function Step({
 export function Start(): JSX.Element | null {
   const me = useSignedIn();
   const keys = useCall('listKeys', { query: { limit: 1 } });
-  const deployments = useCall('listDeployments', { query: { limit: 1 } });
+  const deployments = useCall('listDeployments', { query: { limit: 20 } });
   const [hidden, setHidden] = useState(false);
-  const agents = useCall('listAgents', { query: { limit: 1 } }, { refetchMs: listenMs });
   const [made, setMade] = useState<Reply<'createKey'> | null>(null);
-  const done = [keys.data, agents.data, deployments.data].map((list) => (list?.length ?? 0) > 0);
-  if (hidden || !keys.data || !agents.data || !deployments.data) return null;
+  const heard = useHeard();
+  const done = [
+    (keys.data?.length ?? 0) > 0,
+    deployments.data?.some((one) => one.bundle_name !== sample.ruleset) ?? false,
+    heard !== undefined && heard !== null,
+  ];
+  if (hidden || !keys.data || heard === undefined || !deployments.data) return null;
   if (done.every(Boolean) && made === null) return null;
   return (
     <section className="card start" aria-labelledby="start">
@@ -74,18 +73,32 @@ export function Start(): JSX.Element | null {
               <p className="muted">An admin makes it under Keys.</p>
             ))}
         </Step>
-        <Step done={done[1] ?? false} title="Start an agent with it">
+        <Step done={done[1] ?? false} title="Deploy the starter bundle">
+          {!done[1] && <DeployStarter />}
+        </Step>
+        <Step done={done[2] ?? false} title="Start an agent with the key">
           {made ? (
             <Snippet apiKey={made.key} />
           ) : (
-            <p className="muted">Here stands what to run, with the key in it.</p>
+            <p className="muted">What to run is shown here, with the key in it.</p>
           )}
           <p className="muted" aria-live="polite">
-            {done[1] ? `The hub heard ${agents.data[0]?.agent_id ?? 'it'}.` : 'Waiting to hear of it.'}
+            {heard ? (
+              <>
+                The hub heard <Data text={heard.agent} max={80} />{' '}
+                {heard.since === null ? (
+                  'report a call'
+                ) : (
+                  <>
+                    open its stream <Time at={heard.since} />
+                  </>
+                )}
+                .
+              </>
+            ) : (
+              'Waiting to hear its stream.'
+            )}
           </p>
-        </Step>
-        <Step done={done[2] ?? false} title="Deploy the starter bundle">
-          {!done[2] && <DeployStarter />}
         </Step>
       </ol>
       <Sample />
@@ -93,35 +106,55 @@ export function Start(): JSX.Element | null {
   );
 }
 
-/** Something to look at before the first agent comes. It is counted in no figure. */
+interface Heard {
+  readonly agent: string;
+  /** When the stream was opened; null when it only reported a call. */
+  readonly since: string | null;
+}
+
+/** The agent that the hub hears, asked for until there is one; undefined while nothing is known. */
+function useHeard(): Heard | null | undefined {
+  const [found, setFound] = useState<Heard | null>(null);
+  const wait = found?.since ? {} : { refetchMs: listenMs };
+  const streams = useCall('agentStatus', { query: { limit: 1 } }, wait);
+  const agents = useCall('listAgents', { query: { limit: 1 } }, found ? {} : wait);
+  const stream = streams.data?.agents[0];
+  const known = agents.data?.[0];
+  if (stream && !found?.since) setFound({ agent: stream.agent_id, since: stream.connected_at });
+  else if (known && !found) setFound({ agent: known.agent_id, since: null });
+  return streams.data && agents.data ? found : undefined;
+}
+
+/** For who wants to look around first. */
 function Sample(): JSX.Element {
-  const changed = ['searchEvents', 'listApprovals', 'listBundles', 'listDeployments'] as const;
-  const make = useAction('makeSampleRun', [...changed]);
-  const remove = useAction('deleteSampleRun', [...changed]);
-  const error: ApiError | null = make.error ?? remove.error;
+  const make = useAction('makeSampleRun');
+  const remove = useAction('deleteSampleRun');
+  const made = make.data;
+  const error = make.error ?? remove.error;
+  // The hub announces nothing of it.
+  const done = { onSuccess: () => refreshAll() };
   return (
     <>
-      <p className="muted">
-        No agent yet? A sample run shows calls that were allowed, blocked and asked for. Its events are marked
-        and counted nowhere.
-      </p>
       {error && <Failed error={error} />}
-      <div className="filter-bar">
-        <Button
-          busy={make.isPending}
-          onClick={() =>
-            make.mutate({}, { onSuccess: () => say('The sample run is under Events and Approvals.') })
-          }
-        >
-          Show a sample run
-        </Button>
-        <Button
-          kind="quiet"
-          busy={remove.isPending}
-          onClick={() => remove.mutate({}, { onSuccess: () => say('The sample run is gone.') })}
-        >
-          Remove it
-        </Button>
+      <div className="decide-buttons">
+        {made && !remove.isSuccess ? (
+          <>
+            <span>The sample run is there.</span>
+            <Link to="/approvals" search={{ id: made.approval_id } as never} className="button">
+              Decide its call
+            </Link>
+            <Link to="/events" search={{ run_id: made.run_id } as never} className="button">
+              Look at its calls
+            </Link>
+            <Button kind="quiet" busy={remove.isPending} onClick={() => remove.mutate({} as never, done)}>
+              Remove it
+            </Button>
+          </>
+        ) : (
+          <Button busy={make.isPending} onClick={() => make.mutate({} as never, done)}>
+            Or load the sample run
+          </Button>
+        )}
       </div>
     </>
   );
@@ -147,7 +180,7 @@ function MakeKey({ onMade }: { readonly onMade: (made: Reply<'createKey'>) => vo
 }
 
 function Snippet({ apiKey }: { readonly apiKey: string }): JSX.Element {
-  const [language, setLanguage] = useState('curl');
+  const [language, setLanguage] = useState('TypeScript');
   const text = snippets[language]?.(location.origin, apiKey) ?? '';
   return (
     <>

@@ -1,6 +1,8 @@
 // A worker for tests of the pool: does what its task says.
 import { parentPort, threadId } from 'node:worker_threads';
 
+const answer = (value) => parentPort?.postMessage(JSON.stringify(value));
+
 parentPort?.on('message', (task) => {
   if (task.do === 'spin') for (;;) {}
   if (task.do === 'exit') process.exit(3);
@@ -10,9 +12,9 @@ parentPort?.on('message', (task) => {
     for (;;) held.push(new Array(100_000).fill(held.length));
   }
   if (task.do === 'refuse') {
-    return parentPort?.postMessage({ ok: false, code: 'unprocessable', message: 'no', detail: {} });
+    return answer({ ok: false, code: 'unprocessable', message: 'no', detail: {} });
   }
   const environment = Object.keys(process.env).length;
-  return parentPort?.postMessage({ ok: true, value: { echo: task.value, thread: threadId, environment } });
+  return answer({ ok: true, value: { echo: task.value, thread: threadId, environment } });
 });
 parentPort?.postMessage('ready');

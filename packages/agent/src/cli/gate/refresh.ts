@@ -119,6 +119,7 @@ async function send(plan: ConnectionPlan, options: HubOptions, spoolFile: string
       hub,
       spoolFile,
       openTelemetry: null,
+      onFindings: null,
     });
     return guard.close();
   }

@@ -41,6 +41,8 @@ type Leaf = Extract<Condition, { kind: 'leaf' }>;
 export function createTracer(options: TraceOptions = {}): Tracer {
   const { redaction = createRedaction() } = options;
   const compiled = new WeakMap<Leaf, { readonly test: Predicate; readonly select: Getter }>();
+  /** Of each call, what its selectors found: many conditions look at one value, and redaction reads all of it. */
+  const copies = new WeakMap<View, Map<string, unknown>>();
   const partsOf = (leaf: Leaf) => {
     const known = compiled.get(leaf);
     if (known) return known;
@@ -48,6 +50,12 @@ export function createTracer(options: TraceOptions = {}): Tracer {
     const parts = { test: compileCondition(leaf, options), select };
     compiled.set(leaf, parts);
     return parts;
+  };
+  const copyOf = (selector: string, value: unknown, view: View): unknown => {
+    const known = copies.get(view) ?? new Map<string, unknown>();
+    copies.set(view, known);
+    if (!known.has(selector)) known.set(selector, shown(selector, value, redaction));
+    return known.get(selector);
   };
 
   function traceLeaf(leaf: Leaf, view: View): ConditionTrace {
@@ -61,7 +69,7 @@ export function createTracer(options: TraceOptions = {}): Tracer {
     } catch {
       // A custom operator or selector that throws is a fault.
     }
-    const found = value === undefined || value === null ? {} : { value: shown(selector, value, redaction) };
+    const found = value === undefined || value === null ? {} : { value: copyOf(selector, value, view) };
     return { kind: 'leaf', selector, operator, operand, ...found, outcome };
   }
 

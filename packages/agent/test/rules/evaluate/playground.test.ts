@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { dryRun, evaluateYaml } from '../../../src/rules/evaluate/playground.ts';
-import { traceCondition } from '../../../src/rules/evaluate/trace.ts';
+import { createTracer, traceCondition } from '../../../src/rules/evaluate/trace.ts';
+import { createRedaction } from '../../../src/rules/redact.ts';
 import { always, bundleOf, call, compiled, pre, preOf } from './rules.ts';
 
 describe('dryRun', () => {
@@ -67,6 +68,34 @@ describe('dryRun', () => {
       contracts_evaluated: [{ id: 's', type: 'session_contract', fired: true, message: 'spent' }],
     });
     expect(counted(2, 2)).toMatchObject({ verdict: 'deny', deciding_contract: 'max_calls_per_tool:t' });
+  });
+
+  it('redacts a value once for all conditions of a call that show it, and anew for the next call', () => {
+    const contracts = Array.from(
+      { length: 20 },
+      (_, i) =>
+        `  - {id: c${i}, type: pre, tool: t, when: {args.x: {exists: true}}, then: {effect: deny, message: m}}\n`,
+    ).join('');
+    const bundle = compiled(bundleOf(contracts));
+    const redaction = createRedaction();
+    let copies = 0;
+    const trace = createTracer({
+      redaction: {
+        ...redaction,
+        redactArgs: (value) => {
+          copies++;
+          return redaction.redactArgs(value);
+        },
+      },
+    });
+    const valuesOf = (x: string) =>
+      dryRun(bundle, { tool: 't', args: { x } }, { trace }).contracts_evaluated.map((one) => one.trace);
+    expect(valuesOf('v')).toEqual(Array(20).fill(expect.objectContaining({ value: 'v' })));
+    expect(copies).toBe(1);
+    expect(valuesOf('AKIAABCDEFGHIJKLMNOP')).toEqual(
+      Array(20).fill(expect.objectContaining({ value: '[REDACTED]' })),
+    );
+    expect(copies).toBe(2);
   });
 
   it('traces each condition with the value it saw, without secrets', () => {

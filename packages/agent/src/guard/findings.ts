@@ -1,0 +1,86 @@
+// What a guard says about contracts as it puts them in use: what is valid and would still never match. Refuses nothing.
+import { emitWarning } from 'node:process';
+import type { OnError } from '../failure.ts';
+import { type LintFinding, lintBundle } from '../rules/bundle/lint.ts';
+import type { RuleDocument } from '../rules/bundle/rule.ts';
+import { type Language, maxContracts } from './engine.ts';
+
+/** A finding, and which of several documents it is in. */
+export interface ContractFinding extends LintFinding {
+  /** 1 for the first document. */
+  readonly document: number;
+}
+
+/** Told of all findings of the contracts that are put in use, in their order; not called when there are none. Must not throw. */
+export type OnFindings = (
+  findings: readonly ContractFinding[],
+  bundle: { readonly bundleName: string; readonly policyVersion: string },
+) => void;
+
+/** What the linter finds in texts that compiled. Tools that one of them names are known to all. */
+export function findingsOf(
+  texts: readonly string[],
+  documents: readonly RuleDocument[],
+  language: Language,
+): readonly ContractFinding[] {
+  const { operators, selectors, toolArguments, apiVersions, bundleKinds, rulesetKinds } = language;
+  const options = {
+    maxContracts,
+    operators: Object.keys(operators ?? {}),
+    selectors: Object.keys(selectors ?? {}),
+    tools: [
+      ...Object.keys(toolArguments ?? {}),
+      ...documents.flatMap(({ rules, tools }) => [
+        ...tools.keys(),
+        ...rules.flatMap((rule) => ('tools' in rule ? rule.tools : [])),
+      ]),
+    ],
+    ...(apiVersions ? { apiVersions } : {}),
+    ...(bundleKinds ? { bundleKinds } : {}),
+    ...(rulesetKinds ? { rulesetKinds } : {}),
+  };
+  return texts.flatMap((text, i) =>
+    lintBundle(text, options).map((finding) => ({ ...finding, document: i + 1 })),
+  );
+}
+
+/** Findings of contracts that are dead in this library too; the others are about what released clients do. */
+const dead: ReadonlySet<string> = new Set<LintFinding['code']>([
+  'bare-selector',
+  'unknown-principal-field',
+  'unknown-root',
+  'unknown-field',
+  'placeholder-operand',
+  'unknown-tool',
+]);
+const maxWarned = 10;
+
+/** One warning of the Node process, about what can never match. */
+const warn: OnFindings = (findings, { bundleName }) => {
+  const told = findings.filter(({ code }) => dead.has(code));
+  if (told.length === 0) return;
+  const lines = told.slice(0, maxWarned).map(textOf);
+  const more = told.length > lines.length ? [`and ${told.length - lines.length} more`] : [];
+  emitWarning([`in the contracts ${bundleName}:`, ...lines, ...more].join('\n  '), {
+    type: 'ReeveWarning',
+    code: 'REEVE_DEAD_CONTRACT',
+  });
+};
+
+/** A finding as one line. */
+export const textOf = ({ document, line, column, contract, message }: ContractFinding): string =>
+  `${document > 1 ? `document ${document}, ` : ''}line ${line}, column ${column}: ${contract === null ? '' : `contract '${contract}': `}${message}`;
+
+/** Says what was found in contracts that are now in use. Never throws. */
+export function tellFindings(
+  policy: { readonly findings: readonly ContractFinding[]; readonly name: string; readonly version: string },
+  to: { readonly onFindings?: OnFindings | null; readonly onError?: OnError },
+): void {
+  const { findings, name, version } = policy;
+  if (findings.length === 0 || to.onFindings === null) return;
+  try {
+    (to.onFindings ?? warn)(findings, { bundleName: name, policyVersion: version });
+  } catch (failure) {
+    to.onError?.(failure, 'telling of findings');
+  }
+}

@@ -1,0 +1,285 @@
+// Approvals: asked for, read, decided. The environment's actor orders and times them; the store decides who was first.
+import { environmentKey } from '../../actors/protocol.ts';
+import { scopeTest } from '../domain/agent-scope.ts';
+import {
+  type Approval,
+  asSeen,
+  type Decision,
+  isDue,
+  largeArgs,
+  maxInlineArgs,
+  type TimeoutEffect,
+} from '../domain/approval.ts';
+import { auditActor, timeoutNote } from '../domain/audit.ts';
+import { HubError, notFound } from '../domain/error.ts';
+import { limitNames } from '../domain/limit-names.ts';
+import { actorName, type KeyPrincipal, type Principal } from '../domain/principal.ts';
+import type { ApprovalFilter, ApprovalPageRequest } from '../ports/approvals.ts';
+import { requireRole } from './access.ts';
+import { requireAgent } from './acting-agent.ts';
+import type { AppPorts } from './ports.ts';
+import { enforceLimit } from './rate-limit.ts';
+
+/** What is asked for. */
+export interface NewApproval
+  extends Pick<
+    Approval,
+    | 'toolName'
+    | 'toolArgs'
+    | 'message'
+    | 'timeoutSeconds'
+    | 'decisionSource'
+    | 'contractName'
+    | 'contracts'
+    | 'principal'
+    | 'sessionId'
+    | 'callId'
+  > {
+  /** The agent that asks. */
+  readonly agentId: string;
+  /** The agent that the request names beside it; the key must speak for both. Null: no other. */
+  readonly namedAgentId: string | null;
+  /** Null: not said, which means deny. */
+  readonly timeoutEffect: TimeoutEffect | null;
+}
+
+/** A page of the store as everybody sees it from now on. */
+export interface ApprovalPage {
+  /** What the store holds. What was decided meanwhile is not shown, but counts in the offset. */
+  readonly items: readonly Approval[];
+  readonly more: boolean;
+  /** The places among the items of those that are shown. */
+  readonly places: readonly number[];
+  readonly shown: readonly Approval[];
+}
+
+export interface Approvals {
+  /**
+   * Makes a pending approval. The same request within 10 s, or with the same idempotency key, answers the one that was made.
+   * @throws HubError forbidden, payload_too_large, quota_exceeded, rate_limited, disk_full, overloaded, unavailable
+   */
+  ask(principal: KeyPrincipal, wanted: NewApproval, idempotencyKey: string | null): Promise<Approval>;
+  /** As everybody sees it from now on, with its arguments. @throws HubError not_found, also for what a key may not read */
+  get(principal: Principal, id: string): Promise<Approval>;
+  /** @throws HubError forbidden, not_found, conflict (decided or timed out already), overloaded, unavailable */
+  decide(
+    principal: Principal,
+    id: string,
+    decision: Pick<Decision, 'approved' | 'reason' | 'decidedVia'>,
+  ): Promise<Approval>;
+  /** Newest first, in the environment that the principal sees. @throws HubError search_timeout */
+  list(principal: Principal, filter: ApprovalFilter, page: ApprovalPageRequest): Promise<ApprovalPage>;
+  /** How many the list holds. @throws HubError search_timeout */
+  count(principal: Principal, filter: ApprovalFilter): Promise<number>;
+}
+
+const windowMs = 60_000;
+/** Agent ids are what a client says of itself: those of one key and client address are bounded together. */
+const maxPerKey = 600;
+/** Bytes of JSON. */
+const maxArgs = 1_048_576;
+/** How long after a request its answer may still be asked for again (actors/approvals.ts). */
+const repeatMs = 10_000;
+/** The store's list shows what is due as timed out, for at most so long before it is written. */
+const lazyMs = 15_000;
+/** Of a tenant, timed out while a list is read; the sweep takes the rest within seconds. */
+const maxDue = 2_000;
+
+const unknown = () => notFound('Approval not found.');
+
+type Ports = Pick<AppPorts, 'store' | 'actors' | 'limits' | 'clock' | 'secrets' | 'log' | 'settings'>;
+
+export function createApprovals({ store, actors, limits, clock, secrets, log, settings }: Ports): Approvals {
+  const { approvals } = store;
+
+  /**
+   * The approval as everybody sees it from now on. One that is due is timed out in the store before anybody reads so: a decision that is being
+   * written at this moment would otherwise still win after its approval was read as timed out.
+   */
+  async function settle(approval: Approval, now: number): Promise<Approval> {
+    if (!isDue(approval, now)) return approval;
+    const { tenantId, env, id } = approval;
+    const note = timeoutNote(approval, secrets.uuid());
+    const expired = await store.noting({ note }).approvals.expire(tenantId, id, now);
+    if (!expired) return asSeen((await approvals.get(tenantId, id)) ?? approval, now);
+    // The sweep would have it announced as well, 2 s later.
+    actors
+      .tell('environment', environmentKey(tenantId, env), 'announceApproval', { id })
+      .catch((err: unknown) => log.debug({ err, id }, 'a timeout is announced by the sweep'));
+    return expired;
+  }
+
+  /** The same for a list, whose store shows what is due as timed out already: those that are not written yet are found with one query. */
+  async function settleAll(
+    tenantId: string,
+    list: readonly Approval[],
+    now: number,
+  ): Promise<readonly Approval[]> {
+    const isFresh = ({ status, deadline }: Approval) => status === 'timeout' && now - deadline < lazyMs;
+    if (!list.some(isFresh)) return list;
+    const due = new Set((await approvals.dueOf(tenantId, now, maxDue)).map(({ id }) => id));
+    return Promise.all(
+      list.map((approval) =>
+        due.has(approval.id) ? settle({ ...approval, status: 'pending' }, now) : approval,
+      ),
+    );
+  }
+
+  /** Whoever reads an approval by its id has got the answer to its request. */
+  async function noteRead({ tenantId, env, id, status, createdAt }: Approval): Promise<void> {
+    if (status !== 'pending' || clock.now() - createdAt >= repeatMs) return;
+    await actors.ask('environment', environmentKey(tenantId, env), 'approvalRead', { id });
+  }
+
+  /** What makes two requests the same one. */
+  function fingerprintOf(
+    { keyId }: KeyPrincipal,
+    wanted: NewApproval,
+    idempotencyKey: string | null,
+  ): string {
+    const { agentId, toolName, toolArgs, message, timeoutSeconds, timeoutEffect, sessionId, callId } = wanted;
+    const asked = [toolName, toolArgs, message, timeoutSeconds, timeoutEffect, sessionId, callId];
+    return secrets.sha256(JSON.stringify([keyId, agentId, idempotencyKey, ...asked]));
+  }
+
+  /** Keeps arguments that do not go with their approval; returns the bytes of any. @throws HubError payload_too_large, quota_exceeded, disk_full */
+  async function keepArgs(
+    { tenantId, env }: KeyPrincipal,
+    { toolArgs }: NewApproval,
+    id: string,
+    createdAt: number,
+  ): Promise<number> {
+    if (toolArgs === null) return 0;
+    const json = JSON.stringify(toolArgs);
+    const bytes = Buffer.byteLength(json);
+    // A number may take more room than it was sent with.
+    if (bytes > maxArgs) {
+      throw new HubError('payload_too_large', `tool_args must not be larger than ${maxArgs} bytes of JSON.`);
+    }
+    if (bytes <= maxInlineArgs) return bytes;
+    const { largeArgsBytes: quota, largeArgsDays: days } = settings.quotas;
+    const kept = await approvals.keepArgs({ tenantId, env, id, json, bytes, createdAt }, quota);
+    if (kept === 'kept') return bytes;
+    const room = days === 0 ? 'They are kept for ever' : `They make room ${days} days after their approval`;
+    throw new HubError(
+      'quota_exceeded',
+      `Large tool_args of approvals (over ${largeArgs} bytes) fill the ${quota} bytes that they may take in '${env}'. ` +
+        `${room}. Ask with smaller ones, or have LARGE_ARGUMENTS_MAX_BYTES raised.`,
+    );
+  }
+
+  /** Drops what was kept for an approval that was refused. Of one that nobody answered for, it is not known whether it was. @throws the refusal */
+  async function forgetArgs({ tenantId, id, argsBytes }: Approval, refusal: unknown): Promise<never> {
+    const isRefused = refusal instanceof HubError && refusal.code !== 'unavailable';
+    if (isRefused && argsBytes > maxInlineArgs) {
+      await approvals.dropArgs(tenantId, id).catch((err: unknown) => {
+        log.warn({ err, id }, 'the arguments of a refused approval are left');
+      });
+    }
+    throw refusal;
+  }
+
+  function limit(name: string, max: number): Promise<void> {
+    const message = 'Too many approval requests. Please slow down.';
+    return enforceLimit(limits, { name, max, windowMs, message });
+  }
+
+  return {
+    async ask(principal, wanted, idempotencyKey) {
+      const { tenantId, env, keyId } = principal;
+      const { agentId, namedAgentId, timeoutEffect, ...asked } = wanted;
+      requireAgent(principal, agentId);
+      if (namedAgentId !== null) requireAgent(principal, namedAgentId);
+      const { approvalsPerMinute } = settings;
+      await limit(limitNames.approvalsOfAgent(tenantId, env, agentId), approvalsPerMinute);
+      await limit(limitNames.approvalsOfKey(principal), Math.max(maxPerKey, approvalsPerMinute));
+      const now = clock.now();
+      const fingerprint = fingerprintOf(principal, wanted, idempotencyKey);
+      // The same idempotency key with another body is another request.
+      const id = idempotencyKey === null ? secrets.uuid() : uuidOf(fingerprint);
+      const argsBytes = await keepArgs(principal, wanted, id, now);
+      const approval: Approval = {
+        ...asked,
+        id,
+        tenantId,
+        status: 'pending',
+        agentId,
+        toolArgs: argsBytes > maxInlineArgs ? null : asked.toolArgs,
+        argsBytes,
+        env,
+        timeoutEffect: timeoutEffect ?? 'deny',
+        decidedBy: null,
+        decidedAt: null,
+        decisionReason: null,
+        decidedVia: null,
+        createdAt: now,
+        deadline: now + asked.timeoutSeconds * 1000,
+      };
+      const stored = await actors
+        .ask('environment', environmentKey(tenantId, env), 'requestApproval', {
+          approval,
+          keyId,
+          ...(idempotencyKey === null ? { fingerprint } : {}),
+        })
+        .catch((error: unknown) => forgetArgs(approval, error));
+      // Answered with an earlier approval, which has its own.
+      if (stored.id !== id && argsBytes > maxInlineArgs) await approvals.dropArgs(tenantId, id);
+      return { ...stored, toolArgs: asked.toolArgs };
+    },
+
+    async get(principal, id) {
+      const approval = await approvals.getWhole(principal.tenantId, id);
+      if (!approval || !isSeen(principal, approval)) throw unknown();
+      if (principal.actor.kind === 'key') await noteRead(approval);
+      return { ...(await settle(approval, clock.now())), toolArgs: approval.toolArgs };
+    },
+
+    async decide(principal, id, decision) {
+      const { tenantId, actor } = principal;
+      requireRole(principal, 'operator');
+      const approval = await approvals.getWhole(tenantId, id);
+      if (!approval) throw unknown();
+      const key = environmentKey(tenantId, approval.env);
+      const decided = await actors.ask('environment', key, 'decideApproval', {
+        id: approval.id,
+        decision: { id: secrets.uuid(), decidedBy: actorName(actor), ...decision },
+        actor: auditActor(principal),
+      });
+      return { ...decided, toolArgs: approval.toolArgs };
+    },
+
+    async list(principal, filter, page) {
+      const now = clock.now();
+      const { tenantId } = principal;
+      const { items, more } = await approvals.list(tenantId, within(principal, filter), page, now);
+      const settled = await settleAll(tenantId, items, now);
+      const { status } = filter;
+      const places = settled.flatMap((approval, i) => (!status || approval.status === status ? [i] : []));
+      return { items, more, places, shown: places.flatMap((place) => settled[place] ?? []) };
+    },
+
+    async count(principal, filter) {
+      return approvals.count(principal.tenantId, within(principal, filter), clock.now());
+    },
+  };
+}
+
+/** A key sees the approvals of its environment and its agents, a person all of the tenant's. */
+const isSeen = (principal: Principal, { env, agentId }: Approval): boolean =>
+  (principal.env === null || env === principal.env) && scopeTest(principal)(agentId);
+
+/** @throws HubError forbidden when the principal is bound to other agents, or to several and names none */
+function within(principal: Principal, filter: ApprovalFilter): ApprovalFilter {
+  const env = principal.env ?? filter.env;
+  if (principal.agentPattern === null) return { ...filter, env };
+  const agentId = filter.agentId ?? principal.agentId;
+  if (agentId === null) {
+    throw new HubError('forbidden', 'This API key is bound to some agents: name one with agent_id.');
+  }
+  requireAgent(principal, agentId);
+  return { ...filter, env, agentId };
+}
+
+/** A UUID of version 8 (RFC 9562) made of a digest's first 128 bits. */
+const uuidOf = (hex: string): string =>
+  `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

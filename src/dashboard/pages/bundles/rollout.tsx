@@ -1,0 +1,175 @@
+// How far a deployment has come: how many connected agents run it, who does not, and the way back while it goes wrong.
+import type { JSX } from 'react';
+import { useCannotAct } from '../../frame/connection.tsx';
+import type { Reply } from '../../lib/api.ts';
+import { useAction, useCall } from '../../lib/query.ts';
+import type { Env as Environment } from '../../lib/search.ts';
+import { count, counted } from '../../lib/text.ts';
+import { Answer, Button, Data, Failed, Verdict } from '../../ui/parts.tsx';
+
+/** No frame tells what agents run. */
+const watchMs = 1_000;
+const shownAgents = 100;
+
+export interface Deployed {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  readonly env: Environment;
+  readonly forced: boolean;
+  /** What the environment ran before; null when nothing. */
+  readonly before: number | null;
+  readonly warnings: Reply<'deployBundle'>['warnings'];
+}
+
+/** What a deployment makes old. */
+export const touched = [
+  'listDeployments',
+  'listBundles',
+  'listBundleVersions',
+  'currentBundle',
+  'bundleImpact',
+] as const;
+
+type Rollout = Reply<'deploymentRollout'>;
+
+const isDone = ({ connected, running }: Rollout): boolean => connected === running;
+
+/** Asked for every second until all run it. */
+function useRollout(id: string) {
+  const input = { params: { deployment_id: id }, query: { limit: shownAgents } };
+  const known = useCall('deploymentRollout', input);
+  const done = known.data !== undefined && (isDone(known.data) || !known.data.current);
+  return useCall('deploymentRollout', input, done ? {} : { refetchMs: watchMs });
+}
+
+/** In one line, for a list of environments. */
+export function RolloutLine({ id }: { readonly id: string }): JSX.Element | null {
+  const { data } = useCall('deploymentRollout', { params: { deployment_id: id }, query: { limit: 1 } });
+  if (!data?.current) return null;
+  return (
+    <span className={isDone(data) ? 'muted numbers' : 'tone-ask numbers'}>
+      {data.connected === 0
+        ? 'no agent is connected'
+        : `${count(data.running)} of ${counted(data.connected, 'connected agent')} ${data.connected === 1 ? 'runs' : 'run'} it`}
+    </span>
+  );
+}
+
+export function RolloutPanel({
+  of,
+  onBack,
+  onClose,
+}: {
+  readonly of: Deployed;
+  /** The environment was rolled back, by this deployment. */
+  readonly onBack: (deployed: Deployed) => void;
+  readonly onClose: () => void;
+}): JSX.Element {
+  const { id, name, version, env, before, forced, warnings } = of;
+  const found = useRollout(id);
+  const cannot = useCannotAct();
+  const back = useAction('deployBundle', touched);
+  return (
+    <section className="form" aria-live="polite">
+      <p>
+        <Verdict of="allowed" /> <Data text={`${name} v${version}`} max={160} mono={false} /> is deployed to{' '}
+        {env}
+        {forced ? ', forced although the document has errors' : ''}.
+      </p>
+      {warnings.length > 0 && (
+        <details>
+          <summary>{counted(warnings.length, 'finding')} in the document</summary>
+          <ul className="problems">
+            {warnings.slice(0, 50).map(({ line, column, severity, message }) => (
+              <li
+                key={`${line}:${column}:${message}`}
+                className={severity === 'error' ? 'tone-deny' : 'tone-ask'}
+              >
+                {severity === 'error' ? 'Error' : 'Warning'} in line {line}:{' '}
+                <Data text={message} mono={false} max={300} />
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      <Answer of={found} rows={3}>
+        {(rollout) => <Numbers of={rollout} version={version} />}
+      </Answer>
+      {back.error && <Failed error={back.error} />}
+      <div className="decide-buttons">
+        <Button kind="primary" onClick={onClose}>
+          Done
+        </Button>
+        {before !== null && (
+          <Button
+            busy={back.isPending}
+            disabled={cannot !== null}
+            onClick={() =>
+              back.mutate(
+                { params: { name, version: before }, body: { env } },
+                {
+                  onSuccess: (made: Reply<'deployBundle'>) =>
+                    onBack({
+                      id: made.id,
+                      name,
+                      version: before,
+                      env,
+                      forced: made.forced,
+                      warnings: made.warnings,
+                      before: version,
+                    }),
+                },
+              )
+            }
+          >
+            Roll back {env} to v{before} now
+          </Button>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Numbers({ of, version }: { readonly of: Rollout; readonly version: number }): JSX.Element {
+  const { connected, running, behind, unknown, current, versions, agents } = of;
+  if (!current) return <p>Something else was deployed since: agents no longer come to this version.</p>;
+  if (connected === 0) return <p className="numbers">No agent is connected: each gets it when it comes.</p>;
+  const others = versions.filter((one) => one.version !== version);
+  const named = (one: (typeof versions)[number]): string =>
+    one.version === null ? 'a document of no recent deployment' : `v${one.version}`;
+  return (
+    <>
+      <p className="numbers">
+        {count(running)} of {counted(connected, 'connected agent')} {running === 1 ? 'runs' : 'run'} v
+        {version}.
+        {behind > 0 &&
+          ` ${count(behind)} ${behind === 1 ? 'is' : 'are'} behind: ${others.map((one) => `${count(one.agents)} on ${named(one)}`).join(', ')}.`}
+        {unknown > 0 && ` ${count(unknown)} never said what ${unknown === 1 ? 'it runs' : 'they run'}.`}
+      </p>
+      <progress max={connected} value={running} aria-label="Agents that run it" />
+      {agents.length > 0 && (
+        <details>
+          <summary>{counted(behind + unknown, 'agent')} not yet</summary>
+          <ul>
+            {agents.map((agent) => (
+              <li key={`${agent.agent_id}${agent.connected_at}`}>
+                <Data text={agent.agent_id} max={120} />{' '}
+                <span className="muted">
+                  {agent.policy_version === null
+                    ? 'unknown'
+                    : agent.version === null
+                      ? 'runs something else'
+                      : `runs v${agent.version}`}
+                </span>
+              </li>
+            ))}
+            {behind + unknown > agents.length && (
+              <li className="muted">and {count(behind + unknown - agents.length)} more</li>
+            )}
+          </ul>
+        </details>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,38 @@
+// What a person runs to start a first agent, with the address of this hub and a key in it. Each connects, and stays.
+import { starterBundle } from '../contracts/starters.ts';
+
+const name = /^ {2}name: (\S+)$/m.exec(starterBundle)?.[1] ?? 'starter';
+
+export const firstAgent = 'first-agent';
+
+/** Waits for the key of an environment: the hub's address is this page's. */
+export const snippets: { readonly [language: string]: (url: string, key: string) => string } = {
+  TypeScript: (url, key) => `// npm install reeve-agent
+import { Guard } from 'reeve-agent';
+
+const guard = await Guard.connect({
+  url: '${url}',
+  apiKey: '${key}',
+  agentId: '${firstAgent}',
+  bundleName: '${name}',
+});
+// The starter bundle denies this call: it is seen under Events.
+const answer = await guard
+  .run('read_file', { path: '.env' }, async () => 'never read')
+  .catch((error) => error.message);
+process.stdout.write(answer + '\\n');`,
+  Python: (url, key) => `import urllib.request
+
+request = urllib.request.Request(
+    "${url}/api/v1/stream?env=production&bundle_name=${name}",
+    headers={
+        "Authorization": "Bearer ${key}",
+        "X-Service-Agent-Id": "${firstAgent}",
+    },
+)
+for line in urllib.request.urlopen(request):
+    print(line.decode().rstrip())`,
+  curl: (url, key) => `curl -N '${url}/api/v1/stream?env=production&bundle_name=${name}' \\
+  -H 'Authorization: Bearer ${key}' \\
+  -H 'X-Service-Agent-Id: ${firstAgent}'`,
+};

@@ -1,0 +1,116 @@
+// What pages that list something share: views beside each other, a search in the address, a table whose rows open in a panel.
+import { type JSX, type ReactNode, type RefObject, useEffect, useState } from 'react';
+import type { ApiError } from '../lib/api.ts';
+import { after } from '../lib/browser.ts';
+import { useFilters } from '../lib/search.ts';
+import { Icon } from './icons.tsx';
+import { Dialog } from './overlay.tsx';
+import { Answer } from './parts.tsx';
+import { Table, type TableProps } from './table.tsx';
+
+export interface ListWithPanelProps<R> extends Omit<TableProps<R>, 'chosen' | 'onOpen'> {
+  readonly of: { readonly data: unknown; readonly error: ApiError | null; refetch(): unknown };
+  /** Stands where there is no row. */
+  readonly empty: ReactNode;
+  /** The panel's name, for what the address names. */
+  readonly title: (id: string) => string;
+  readonly panel: (id: string) => ReactNode;
+}
+
+/** A list whose chosen row, `id` of the address, stands open in a panel: a link shows the same to somebody else. */
+export function ListWithPanel<R>(props: ListWithPanelProps<R>): JSX.Element {
+  const { of, empty, title, panel, ...table } = props;
+  const { rows, keyOf } = table;
+  const [{ id }, change] = useFilters();
+  return (
+    <>
+      <Answer of={of} rows={10}>
+        {() =>
+          rows.length === 0 ? (
+            empty
+          ) : (
+            <Table {...table} chosen={id} onOpen={(row) => change({ id: keyOf(row) }, true)} />
+          )
+        }
+      </Answer>
+      <Dialog
+        title={title(id ?? '')}
+        shape="panel"
+        open={id !== undefined}
+        onClose={() => change({ id: undefined }, true)}
+      >
+        {id !== undefined && panel(id)}
+      </Dialog>
+    </>
+  );
+}
+
+const typingMs = 250;
+
+/** The text that `search` of the address follows, a moment after the last key. */
+export function useSearchText(): readonly [text: string, setText: (text: string) => void] {
+  const [{ search = '' }, change] = useFilters();
+  const [text, setText] = useState(search);
+  useEffect(() => {
+    if (text === search) return;
+    const timer = after(typingMs, () => change({ search: text }, true));
+    return () => timer.cancel();
+  });
+  return [text, setText];
+}
+
+export function SearchInput({
+  of,
+  holds = of,
+  field,
+  className = 'field',
+}: {
+  /** What is searched, in the plural. */
+  readonly of: string;
+  /** Where the text is looked for, when that says more. */
+  readonly holds?: string;
+  readonly field?: RefObject<HTMLInputElement | null>;
+  readonly className?: string;
+}): JSX.Element {
+  const [text, setText] = useSearchText();
+  return (
+    <label className={className}>
+      {className !== 'field' && <Icon name="search" />}
+      <span className="heard">Search in {of}</span>
+      <input
+        ref={field}
+        type="search"
+        value={text}
+        maxLength={255}
+        placeholder={`Search in ${holds}`}
+        onChange={(event) => setText(event.target.value)}
+      />
+    </label>
+  );
+}
+
+/** Views of a page, by `view` of the address; the first is the default. */
+export function Views({
+  label,
+  views,
+}: {
+  readonly label: string;
+  readonly views: readonly (readonly [key: string, name: string])[];
+}): JSX.Element {
+  const first = views[0]?.[0];
+  const [{ view = first }, change] = useFilters();
+  return (
+    <nav className="tabs" aria-label={label}>
+      {views.map(([key, name]) => (
+        <button
+          key={key}
+          type="button"
+          aria-current={view === key ? 'page' : undefined}
+          onClick={() => change({ view: key === first ? undefined : key, id: undefined })}
+        >
+          {name}
+        </button>
+      ))}
+    </nav>
+  );
+}

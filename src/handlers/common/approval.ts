@@ -1,0 +1,26 @@
+// What both APIs read alike of a request for an approval.
+import { truncated } from '../../api/listed.ts';
+import { validationFailed } from '../../api/validation.ts';
+import type { JsonObject } from '../../domain/library.ts';
+
+/** Bytes of JSON. */
+const maxPrincipal = 16 * 1024;
+
+/** The agent that asks: the header's, else the body's. @throws HubError validation_failed when neither names one */
+export function askingAgents(
+  { agentId: sender }: { readonly agentId: string | null },
+  named: string | null | undefined,
+): { readonly agentId: string; readonly namedAgentId: string | null } {
+  const agentId = sender ?? named ?? null;
+  if (agentId !== null) return { agentId, namedAgentId: named ?? null };
+  throw validationFailed([
+    { loc: ['body', 'agent_id'], msg: 'is required when the agent-id header is absent' },
+  ]);
+}
+
+/** On whose behalf the agent calls. What is too large to be kept must not cost the approval. */
+export function principalShown(principal: JsonObject | null | undefined): JsonObject | null {
+  if (!principal) return null;
+  const bytes = Buffer.byteLength(JSON.stringify(principal));
+  return bytes > maxPrincipal ? { ...truncated(bytes) } : principal;
+}

@@ -1,0 +1,101 @@
+// The stream of decision events: what is stored, as it is stored, in the words of GET /v1/events. Owns no socket.
+import type { Query } from '../../api/hosted/streams.ts';
+import { shortened } from '../../api/listed.ts';
+import type { EventSource, History, StreamHandlers } from '../../api/stream.ts';
+import { fits } from '../../app/event-tail.ts';
+import type { RulesetVersion } from '../../app/ruleset-names.ts';
+import { policyVersionOf } from '../../domain/decision-event.ts';
+import type { StoredEvent } from '../../domain/event.ts';
+import { type Audience, eventsOf, type Frame, tenantOfEvents } from '../../domain/frame.ts';
+import { environments } from '../../domain/ids.ts';
+import type { Hub } from '../common/hub.ts';
+import { filterOf, renderEvent } from './events.ts';
+
+/** A place among the events, as clients send it back. */
+const place = /^\d{1,16}$/;
+
+export function eventStreams(
+  hub: Hub,
+): Pick<StreamHandlers, 'admitEvents'> & { readonly events: EventSource } {
+  const { eventTail, runs } = hub.app;
+
+  const framesOf = (audience: Audience, tenantId: string, events: readonly StoredEvent[]) =>
+    Promise.all(
+      events.map(async (event) => {
+        const env = environments.find((one) => one === event.env) ?? 'production';
+        const ruleset = await runs.names.resolve(tenantId, env, policyVersionOf(event));
+        return { position: String(event.seq), frame: new EventFrame(audience, event, ruleset) };
+      }),
+    );
+
+  return {
+    events: {
+      async follow(audience, deliver, lost = () => {}) {
+        const tenantId = tenantOfEvents(audience);
+        if (tenantId === null) throw new Error(`${audience} does not follow events`);
+        const following = await eventTail.follow(tenantId, {
+          async take(events) {
+            for (const placed of await framesOf(audience, tenantId, events)) await deliver(placed);
+          },
+          lost: (seq) => lost(String(seq)),
+        });
+        return { position: String(following.seq), stop: following.stop };
+      },
+    },
+
+    async admitEvents(caller, query) {
+      const { tenantId } = caller;
+      const audience = eventsOf(tenantId);
+      const filter = filterOf(query as Query<'hostedEventStream'>, caller);
+      return {
+        caller:
+          caller.kind === 'hostedKey' ? { ...caller, kind: 'key', env: caller.env ?? 'production' } : caller,
+        admitted: {
+          audience,
+          agentId: null,
+          bundleName: null,
+          pinned: true,
+          skips: ({ event }) => event !== undefined && (filter === null || !fits(filter, event)),
+          history: (lastEventId) => historyAfter(lastEventId),
+          catchUp: async () => [],
+          announce: async () => {},
+          closed: () => {},
+        },
+      };
+
+      function historyAfter(lastEventId: string): History {
+        const seq = place.test(lastEventId) ? Number(lastEventId) : Number.NaN;
+        if (!Number.isSafeInteger(seq)) return { next: async () => 'gone', again: async () => {} };
+        const missed = eventTail.missed(tenantId, seq);
+        return {
+          async next() {
+            const page = await missed.next();
+            if (page === 'gone') return page;
+            return { frames: await framesOf(audience, tenantId, page.events), more: page.more };
+          },
+          again: () => missed.again(),
+        };
+      }
+    },
+  };
+}
+
+/** A decision event on its way to those who follow: written once, when somebody wants it. */
+class EventFrame implements Frame {
+  readonly audience: Audience;
+  readonly type = '';
+  readonly event: StoredEvent;
+  readonly #ruleset: RulesetVersion | null;
+  #json: Buffer | null = null;
+
+  constructor(audience: Audience, event: StoredEvent, ruleset: RulesetVersion | null) {
+    this.audience = audience;
+    this.event = event;
+    this.#ruleset = ruleset;
+  }
+
+  get json(): Uint8Array {
+    this.#json ??= Buffer.from(JSON.stringify(shortened(renderEvent(this.event, this.#ruleset))));
+    return this.#json;
+  }
+}
