@@ -16,14 +16,14 @@ import { renderInstant } from './instant.ts';
 import { factsBySession, type RunFacts } from './run.ts';
 
 /** What the chain calls them, and how a sentence says it. */
-const decisions: { readonly [A in DecisionAction]?: readonly [name: string, says: string] } = {
-  call_blocked: ['blocked', 'was blocked'],
-  call_would_block: ['would_block', 'would have been blocked'],
-  call_asked: ['asked', 'waits for a person'],
-  call_approval_granted: ['approval_granted', 'was approved'],
-  call_approval_blocked: ['approval_blocked', 'was not approved'],
-  call_approval_timeout: ['approval_timeout', 'was not decided on in time'],
-  workflow_completed: ['completed', 'completed the workflow'],
+const decisions: { readonly [A in DecisionAction]?: readonly [name: AuditNote['action'], says: string] } = {
+  call_blocked: ['run.blocked', 'was blocked'],
+  call_would_block: ['run.would_block', 'would have been blocked'],
+  call_asked: ['run.asked', 'waits for a person'],
+  call_approval_granted: ['run.approval_granted', 'was approved'],
+  call_approval_blocked: ['run.approval_blocked', 'was not approved'],
+  call_approval_timeout: ['run.approval_timeout', 'was not decided on in time'],
+  workflow_completed: ['run.completed', 'completed the workflow'],
 };
 
 interface Batch {
@@ -55,7 +55,7 @@ export function runNote(
     tenantId,
     at: receivedAt,
     actor: { type: 'agent', id: agentId, display: agentId },
-    action: `run.${name}`,
+    action: name,
     subject: { id: `${agentId}/${session}`, name: runIdOf(event) },
     summary: `A call of ${tool.slice(0, 100)} by agent ${agentId.slice(0, 100)} ${says}.`,
     details: {
