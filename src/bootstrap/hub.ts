@@ -231,6 +231,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     serve: { ...bind(hub, handlers), ...bind(hub, hostedHandlers) },
     callers,
     limits: parts.requestLimits,
+    sharedLimits: limits,
     live,
     streams,
     cors: createCors(config.baseUrl, config.corsOrigins, config.wire.agentIdHeaders),
