@@ -30,7 +30,7 @@ import { mongoSettings } from './settings.ts';
 import { mongoSigning } from './signing.ts';
 import { mongoTenants, settle, type TenantCollections } from './tenants.ts';
 import { mongoUsage } from './usage.ts';
-import { arrivals } from './uuidv7.ts';
+import { risingIds } from './uuidv7.ts';
 import { mongoWorkspaces } from './workspaces.ts';
 
 export interface MongoOptions {
@@ -85,7 +85,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
 
   // The process's own calls must not lose to each other at compare-and-set.
   const turn = createKeyedMutex({ now: clock.monotonic, maxWaitMs: 5_000, refusal: unavailable });
-  const arrival = arrivals();
+  const nextId = risingIds();
   const guard = guardStore(log, clock, () =>
     db.collection('probes').updateOne({ name: 'probe' }, { $inc: { count: 1 } }, { upsert: true }),
   );
@@ -98,7 +98,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     heads: db.collection('libraries'),
     rows: db.collection('contracts'),
     turn,
-    newId: () => arrival(clock.now()),
+    newId: () => nextId(clock.now()),
   };
   const { ping } = guard.guarded({ ping: () => roundTrip(db, clock) });
   const chain: AuditCollections = {
@@ -106,6 +106,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     heads: db.collection('auditHeads'),
     intents: db.collection('auditIntents'),
   };
+  const audit = mongoAudit(chain);
   const stores = {
     tenants: guard.guarded(mongoTenants(founding)),
     logins: guard.guarded(mongoLogins(db.collection('logins'), db.collection('signIns'))),
@@ -115,14 +116,14 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     compositions: guard.guarded(mongoCompositions(library)),
     bundles: guard.guarded(mongoBundles(bundles, turn)),
     deployments: guard.guarded(mongoDeployments(bundles, turn, bundleHasVersion(bundles.bundles))),
-    events: guard.guarded(mongoEvents(db.collection('events'), db.collection('runs'), arrival, clock)),
+    events: guard.guarded(mongoEvents(db.collection('events'), db.collection('runs'), audit, nextId, clock)),
     runs: guard.guarded(
-      mongoRuns(db.collection('runs'), db.collection('events'), db.collection('approvals'), clock),
+      mongoRuns(db.collection('runs'), db.collection('events'), db.collection('approvals'), audit, clock),
     ),
     usage: guard.guarded(mongoUsage(db.collection('events'))),
     approvals: guard.guarded(
       touchingRuns(
-        mongoApprovals(db.collection('approvals'), db.collection('approvalArgs'), arrival, clock),
+        mongoApprovals(db.collection('approvals'), db.collection('approvalArgs'), nextId, clock),
         db.collection('runs'),
       ),
     ),
@@ -137,7 +138,6 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     keyCheck: guard.guarded(mongoSeals(db.collection('seals'))),
     workspaces: guard.guarded(mongoWorkspaces(db.collection('workspaces'))),
   };
-  const audit = mongoAudit(chain);
   return {
     ...stores,
     audit: guard.guarded(audit),
@@ -160,21 +160,21 @@ async function roundTrip(db: Db, clock: Clock): Promise<number> {
   return clock.monotonic() - begun;
 }
 
-type Nouns = { readonly [noun: string]: object };
+type Stores = { readonly [name: string]: object };
 
 /** Every store, with methods that go through `around`. */
-const notingEach = <T extends Nouns>(
+const notingEach = <T extends Stores>(
   guard: GuardedStore,
-  nouns: T,
+  stores: T,
   around: (write: () => Promise<unknown>) => Promise<unknown>,
 ): T => {
-  const wrapped = (noun: object) =>
+  const wrapped = (store: object) =>
     Object.fromEntries(
-      Object.entries(noun).map(([name, method]) => [
+      Object.entries(store).map(([name, method]) => [
         name,
         (...args: readonly unknown[]) => around(() => method(...args)),
       ]),
     );
-  const all = Object.entries(nouns).map(([name, noun]) => [name, guard.guarded(wrapped(noun))]);
+  const all = Object.entries(stores).map(([name, store]) => [name, guard.guarded(wrapped(store))]);
   return Object.fromEntries(all) as unknown as T;
 };
