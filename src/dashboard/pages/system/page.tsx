@@ -104,7 +104,7 @@ function Cluster(): JSX.Element {
                   {counted(node.shard_count, 'shard')}
                 </span>
                 <span className="muted">
-                  up since <Time at={node.started_at} />
+                  started <Time at={node.started_at} />
                 </span>
               </li>
             ))}
