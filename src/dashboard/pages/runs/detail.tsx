@@ -188,7 +188,11 @@ function Step({ event, start }: { readonly event: Event; readonly start: number 
           </span>
           <Verdict of={event.action} />
           <Name text={event.tool_name} />
-          {decidedBy && <span className="muted">by {decidedBy.slice(0, 60)}</span>}
+          {decidedBy && (
+            <span className="muted">
+              by <Data text={decidedBy} max={60} />
+            </span>
+          )}
         </summary>
         {reason && (
           <p>
