@@ -4,25 +4,22 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { ByteBudget } from '../../src/concurrency/byte-budget.ts';
-import { codecOf, type Session, type Sink } from '../../src/http/live/session.ts';
+import { codecOf, type Session } from '../../src/http/live/session.ts';
+import { messageSizeOf, SocketSink } from '../../src/http/live/socket-sink.ts';
 import { type RawResponse, statusLine } from '../../src/http/raw.ts';
-import { type MessageSize, maxSocketBacklog, maxUnanswered, messageSizes } from '../../src/http/server.ts';
+import { type MessageSize, maxSocketBacklog, messageSizes } from '../../src/http/server.ts';
 
-class SocketSink implements Sink {
-  #ws: WebSocket | null;
+class NodeSocketSink extends SocketSink<WebSocket> {
   readonly #socket: Duplex;
   readonly #binary: boolean;
-  #unanswered = 0;
 
   constructor(ws: WebSocket, socket: Duplex, binary: boolean) {
-    this.#ws = ws;
+    super(ws);
     this.#socket = socket;
     this.#binary = binary;
   }
 
-  write(piece: Uint8Array | string): boolean {
-    const ws = this.#ws;
-    if (!ws) return true;
+  protected send(ws: WebSocket, piece: Uint8Array | string): boolean {
     ws.send(piece, { binary: this.#binary, compress: false });
     if (ws.bufferedAmount > maxSocketBacklog) {
       this.cut();
@@ -31,38 +28,14 @@ class SocketSink implements Sink {
     return !this.#socket.writableNeedDrain;
   }
 
-  end(fault?: string): void {
-    const ws = this.#ws;
-    this.#ws = null;
-    // 1001: going away, the client is to connect again. 1008: it broke the rules.
-    if (fault === undefined) ws?.close(1001);
-    else ws?.close(1008, fault);
+  protected close(ws: WebSocket, code: number, reason?: string): void {
+    ws.close(code, reason);
     // Whatever the client still sends is not waited for.
-    if (ws) (this.#socket as Socket).destroySoon();
+    (this.#socket as Socket).destroySoon();
   }
 
-  cut(): void {
-    const ws = this.#ws;
-    this.#ws = null;
-    ws?.terminate();
-  }
-
-  ping(): boolean {
-    if (this.#unanswered >= maxUnanswered) return false;
-    this.#unanswered++;
-    this.#ws?.ping();
-    return true;
-  }
-
-  /** False: nothing was asked. */
-  answered(): boolean {
-    const asked = this.#unanswered > 0;
-    this.#unanswered = 0;
-    return asked;
-  }
-
-  gone(): void {
-    this.#ws = null;
+  protected terminate(ws: WebSocket): void {
+    ws.terminate();
   }
 }
 
@@ -104,7 +77,7 @@ export function createSockets(partial: ByteBudget): Sockets {
 
   function carry(ws: WebSocket, socket: Duplex, session: Session, size: MessageSize): void {
     const { sender } = session;
-    const sink = new SocketSink(ws, socket, codecOf(session.protocol) === 'msgpack');
+    const sink = new NodeSocketSink(ws, socket, codecOf(session.protocol) === 'msgpack');
     const large = sender !== null && size === 'large' ? sender : null;
     if (large !== null) partial.take(large, messageSizes.large);
     open.add(ws);
@@ -131,8 +104,7 @@ export function createSockets(partial: ByteBudget): Sockets {
   return {
     complete({ request, socket, head }, response, session) {
       const { sender } = session;
-      const hasRoom = sender !== null && partial.exceeded(sender, messageSizes.large) === null;
-      const size: MessageSize = sender === null ? 'none' : hasRoom ? 'large' : 'small';
+      const size = messageSizeOf(session, partial);
       protocol = session.protocol;
       headers = response.headers
         .filter(([name]) => name === 'X-Request-Id')

@@ -1,20 +1,15 @@
 // WebSocket connections on uWebSockets.js: the handshake goes through the pipeline like any request; then the socket is a session's sink.
 import type { HttpRequest, HttpResponse, TemplatedApp, us_socket_context_t, WebSocket } from 'uWebSockets.js';
 import type { ByteBudget } from '../../src/concurrency/byte-budget.ts';
-import { codecOf, type Session, type Sink } from '../../src/http/live/session.ts';
+import { codecOf, type Session } from '../../src/http/live/session.ts';
+import { messageSizeOf, SocketSink } from '../../src/http/live/socket-sink.ts';
 import type { RawResponse } from '../../src/http/raw.ts';
-import {
-  idleSeconds,
-  type MessageSize,
-  maxSocketBacklog,
-  maxUnanswered,
-  messageSizes,
-} from '../../src/http/server.ts';
+import { idleSeconds, type MessageSize, maxSocketBacklog, messageSizes } from '../../src/http/server.ts';
 
 /** What a WebSocket carries with it: nothing until its upgrade is complete. */
 export interface Carried {
   session?: Session;
-  sink?: SocketSink;
+  sink?: NativeSocketSink;
   /** Whose share of half messages it takes; absent when it takes none. */
   large?: string;
   closed?: boolean;
@@ -30,19 +25,15 @@ const patterns: { readonly [S in MessageSize]: string } = { none: '/*', small: '
 const opened: WebSocket<Carried>[] = [];
 const nothing: Carried = {};
 
-class SocketSink implements Sink {
-  #ws: WebSocket<Carried> | null;
+class NativeSocketSink extends SocketSink<WebSocket<Carried>> {
   readonly #binary: boolean;
-  #unanswered = 0;
 
   constructor(ws: WebSocket<Carried>, binary: boolean) {
-    this.#ws = ws;
+    super(ws);
     this.#binary = binary;
   }
 
-  write(piece: Uint8Array | string): boolean {
-    const ws = this.#ws;
-    if (!ws) return true;
+  protected send(ws: WebSocket<Carried>, piece: Uint8Array | string): boolean {
     const status = ws.send(piece, this.#binary, false);
     if (status === 2) {
       this.cut();
@@ -51,36 +42,13 @@ class SocketSink implements Sink {
     return status === 1;
   }
 
-  end(fault?: string): void {
-    const ws = this.#ws;
-    this.#ws = null;
-    // 1001: going away, the client is to connect again. 1008: it broke the rules.
-    if (fault === undefined) ws?.end(1001);
-    else ws?.end(1008, fault);
+  protected close(ws: WebSocket<Carried>, code: number, reason?: string): void {
+    if (reason === undefined) ws.end(code);
+    else ws.end(code, reason);
   }
 
-  cut(): void {
-    const ws = this.#ws;
-    this.#ws = null;
-    ws?.close();
-  }
-
-  ping(): boolean {
-    if (this.#unanswered >= maxUnanswered) return false;
-    this.#unanswered++;
-    this.#ws?.ping();
-    return true;
-  }
-
-  /** False: nothing was asked. */
-  answered(): boolean {
-    const asked = this.#unanswered > 0;
-    this.#unanswered = 0;
-    return asked;
-  }
-
-  gone(): void {
-    this.#ws = null;
+  protected terminate(ws: WebSocket<Carried>): void {
+    ws.close();
   }
 }
 
@@ -162,8 +130,7 @@ export function completeUpgrade(
   partial: ByteBudget,
 ): void {
   const { sender } = session;
-  const hasRoom = sender !== null && partial.exceeded(sender, messageSizes.large) === null;
-  const size: MessageSize = sender === null ? 'none' : hasRoom ? 'large' : 'small';
+  const size = messageSizeOf(session, partial);
   // The upgrade shrinks the native socket in place, frees what held the HTTP state, and at its end cork() reads that state all the same:
   // when another allocation took the memory meanwhile, its bytes may say "close after the response", and the new WebSocket is cut right
   // after the 101 (often the first ones of a process: functions are compiled, hidden classes are laid out). So nothing of ours happens
@@ -193,6 +160,6 @@ export function completeUpgrade(
     partial.take(sender, messageSizes.large);
   }
   carried.session = session;
-  carried.sink = new SocketSink(ws, codecOf(session.protocol) === 'msgpack');
+  carried.sink = new NativeSocketSink(ws, codecOf(session.protocol) === 'msgpack');
   session.attach(carried.sink);
 }
