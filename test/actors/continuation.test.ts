@@ -115,6 +115,7 @@ it('after a change of rules every agent it concerns is assigned anew, though the
       resumes: false,
       connectedAt: hub.clock.now(),
       hosted: false,
+      sessionId: null,
     };
     return { stream: new AgentStream(edge, { ...asked, ...own }), follows: null as string | null };
   });

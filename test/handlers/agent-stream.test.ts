@@ -29,6 +29,7 @@ it('says until its environment has it that the agent is assigned anew, although 
     resumes: false,
     connectedAt: 0,
     hosted: false,
+    sessionId: null,
   });
   await expect(stream.announce('old')).rejects.toThrow('away');
   away = false;

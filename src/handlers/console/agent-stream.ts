@@ -1,13 +1,22 @@
 // An agent's stream as its handlers see it: announced to its actors at the start, when they ask again, and at the end. Owns no socket.
 import { agentKey, environmentKey, type ResolvedAt } from '../../../actors/protocol.ts';
-import { documentEvent } from '../../api/hosted/frames.ts';
-import type { AdmittedStream } from '../../api/stream.ts';
+import { decisionFrame, documentEvent } from '../../api/hosted/frames.ts';
+import type { AdmittedStream, DecisionSource } from '../../api/stream.ts';
 import type { SharedTexts } from '../../concurrency/shared-texts.ts';
 import type { Tags } from '../../domain/agent.ts';
 import type { Announcement } from '../../domain/announcement.ts';
 import type { Resolution } from '../../domain/assignment.ts';
+import { sessionOf } from '../../domain/decision-event.ts';
 import type { Deployment } from '../../domain/deployment.ts';
-import { type Audience, agentsOf, type FrameHeader, hostedAgentsOf } from '../../domain/frame.ts';
+import type { StoredEvent } from '../../domain/event.ts';
+import {
+  type Audience,
+  agentsOf,
+  eventsOf,
+  type Frame,
+  type FrameHeader,
+  hostedAgentsOf,
+} from '../../domain/frame.ts';
 import type { Env } from '../../domain/ids.ts';
 import { pause } from '../../ports/clock.ts';
 import type { Hub } from '../common/hub.ts';
@@ -47,6 +56,8 @@ export interface Asked {
   readonly connectedAt: number;
   /** On the hosted API. */
   readonly hosted: boolean;
+  /** The session whose decision events it wants; null: every one of its agent. */
+  readonly sessionId: string | null;
 }
 
 /** A class, and names made when they are needed, because there may be tens of thousands. */
@@ -86,9 +97,21 @@ export class AgentStream implements AdmittedStream {
     return this.#asked.requested !== null;
   }
 
-  /** The document itself only to a hosted stream that follows one bundle: clients never compare its name with their own. */
-  skips({ type }: FrameHeader, followed: string | null): boolean {
-    return this.#asked.hosted && type === documentEvent && followed === null;
+  /**
+   * The document itself only to a hosted stream that follows one bundle, or whose agent fetched that one alone: clients never compare its
+   * name with their own.
+   */
+  skips({ type, event, bundle }: FrameHeader, followed: string | null): boolean {
+    const { hosted, env, sessionId, keyId, agentId } = this.#asked;
+    if (event) return event.env !== env || (sessionId !== null && sessionOf(event) !== sessionId);
+    if (!hosted || type !== documentEvent || followed !== null) return false;
+    const fetched = this.#node.hub.app.fetchedRulesets.nameOf({ keyId, agentId });
+    return fetched === null || fetched !== bundle;
+  }
+
+  /** On the hosted API, those of its agent. */
+  get decisions(): DecisionSource | null {
+    return this.#asked.hosted ? decisionsOf(this.#asked.tenantId) : null;
   }
 
   async catchUp(): Promise<readonly Announcement[]> {
@@ -204,3 +227,29 @@ async function leave(hub: Hub, tell: () => Promise<void>): Promise<void> {
     }
   }
 }
+
+/** A decision event among the frames of /v1/stream: written when somebody wants it. */
+class DecisionFrame implements Frame {
+  readonly audience: Audience;
+  readonly type = decisionFrame;
+  readonly agent: string;
+  readonly event: StoredEvent;
+  readonly #frame: Frame;
+
+  constructor(frame: Frame, event: StoredEvent) {
+    this.audience = frame.audience;
+    this.agent = event.agent_id;
+    this.event = event;
+    this.#frame = frame;
+  }
+
+  get json(): Uint8Array {
+    return this.#frame.json;
+  }
+}
+
+/** The decision events of a tenant, for streams that carry other frames too. */
+export const decisionsOf = (tenantId: string): DecisionSource => ({
+  audience: eventsOf(tenantId),
+  made: (frame) => (frame.event ? new DecisionFrame(frame, frame.event) : frame),
+});

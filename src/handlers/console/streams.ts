@@ -3,7 +3,8 @@ import { environmentKey } from '../../../actors/protocol.ts';
 import { agentRoutes } from '../../api/agents.ts';
 import { approvalRoutes } from '../../api/approvals.ts';
 import type { Caller } from '../../api/call.ts';
-import { bundleName as bundleField, line, tagMap } from '../../api/fields.ts';
+import { bundleName as bundleField, line, tagMap, text } from '../../api/fields.ts';
+import { documentEvent } from '../../api/hosted/frames.ts';
 import type { AdmittedStream, StreamHandlers, StreamQuery } from '../../api/stream.ts';
 import { includeField } from '../../api/streams.ts';
 import { checked, validationFailed } from '../../api/validation.ts';
@@ -12,13 +13,14 @@ import { enforceLimit } from '../../app/rate-limit.ts';
 import { SharedTexts } from '../../concurrency/shared-texts.ts';
 import type { Tags } from '../../domain/agent.ts';
 import type { Announcement } from '../../domain/announcement.ts';
-import { HubError } from '../../domain/error.ts';
-import { dashboardsOf } from '../../domain/frame.ts';
+import { sessionOf } from '../../domain/decision-event.ts';
+import { HubError, refused } from '../../domain/error.ts';
+import { dashboardsOf, hostedAgentsOf } from '../../domain/frame.ts';
 import { environments, isEnv } from '../../domain/ids.ts';
 import { limitNames } from '../../domain/limit-names.ts';
 import type { Hub } from '../common/hub.ts';
 import { acceptBatch, readParsedBatch, repairContext } from '../common/ingest.ts';
-import { AgentStream, type Node } from './agent-stream.ts';
+import { AgentStream, decisionsOf, type Node } from './agent-stream.ts';
 import { reportVersion } from './agents.ts';
 import { requestApproval } from './approvals.ts';
 import { keyPrincipalOf } from './principal.ts';
@@ -28,6 +30,7 @@ import { Updates } from './updates.ts';
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
 const version = line(255);
+const sessionField = text(255, 1);
 /** Reports and approvals that an agent may send in a minute, over HTTP and WebSocket together. */
 const maxPerMinute = 6_000;
 const maxTagText = 32_768;
@@ -46,6 +49,7 @@ export function streamHandlers(hub: Hub, node: string): Omit<StreamHandlers, 'ad
     admitAgent: (caller, query, connectionId) => admitAgent(shared, caller, query, connectionId),
 
     async admitHosted(caller, query, connectionId) {
+      if (caller.kind === 'hostedOperator') return { admitted: admitOperator(caller, query), caller };
       const asked = query.env === undefined || query.env === '' ? null : query.env;
       // A key of all environments follows the one it asks for.
       if (caller.env === null && asked !== null && !isEnv(asked)) {
@@ -125,9 +129,36 @@ async function admitAgent(
     resumes: query.resumes ?? false,
     connectedAt: node.hub.clock.now(),
     hosted,
+    sessionId: hosted && query.session_id ? checkedAt(sessionField, query.session_id, 'session_id') : null,
   });
   await stream.admit();
   return stream;
+}
+
+/** What a person follows of an environment: deployments, and what every agent there did. @throws HubError validation_failed */
+function admitOperator({ tenantId }: Pick<KeyCaller, 'tenantId'>, query: StreamQuery): AdmittedStream {
+  const env = environments.find((one) => one === query.env);
+  if (env === undefined) {
+    throw refused('env_required', `Name the environment in the query: ?env=${environments.join(' or ')}.`, {
+      problems: [{ loc: ['query', 'env'], msg: `must be one of ${environments.join(', ')}` }],
+    });
+  }
+  const sessionId = query.session_id ? checkedAt(sessionField, query.session_id, 'session_id') : null;
+  const named = query.bundle_name ? checkedAt(bundleField, query.bundle_name, 'bundle_name') : null;
+  return {
+    audience: hostedAgentsOf(tenantId, env),
+    agentId: null,
+    bundleName: named,
+    pinned: true,
+    decisions: decisionsOf(tenantId),
+    skips({ type, event }) {
+      if (event) return event.env !== env || (sessionId !== null && sessionOf(event) !== sessionId);
+      return type === documentEvent;
+    },
+    catchUp: async () => [],
+    announce: async () => {},
+    closed: () => {},
+  };
 }
 
 /** The same window as the HTTP routes of the same purpose: a WebSocket is no way around it. @throws HubError rate_limited */
