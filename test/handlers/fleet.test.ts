@@ -50,6 +50,7 @@ it('show an agent that runs what is deployed, and then an older version', async 
     status: 'current',
     connected: true,
     streams: 1,
+    coverage: null,
     connected_at: at,
     last_seen_at: at,
     created_at: at,
