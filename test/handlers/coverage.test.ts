@@ -1,5 +1,6 @@
 // Coverage of agents and of the fleet, histories, and statistics of contracts.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { createAgentStreams } from '../../src/app/agent-streams.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import type { Evaluator } from '../../src/ports/evaluator.ts';
@@ -338,7 +339,7 @@ it('tells what was deployed for an agent, and how long it ran something else', a
 it('follows a connected agent to the bundle of its stream', async () => {
   await deploy('mine', contract('a', 'tool: read'));
   await deploy('theirs', contract('b', 'tool: "*"'));
-  const stream = await streamHandlers(t.hub, 'node-1').admitAgent(
+  const stream = await streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1')).admitAgent(
     key,
     { env: 'production', bundle_name: 'mine' },
     'connection-1',

@@ -1,5 +1,4 @@
 // Live streams: who may open one, what it follows, what it must get at once, and what agents send on it. Owns no socket.
-import { environmentKey } from '../../../actors/protocol.ts';
 import { agentRoutes } from '../../api/agents.ts';
 import { approvalRoutes } from '../../api/approvals.ts';
 import type { Caller } from '../../api/call.ts';
@@ -9,23 +8,20 @@ import type { AdmittedStream, StreamHandlers, StreamQuery } from '../../api/stre
 import { includeField } from '../../api/streams.ts';
 import { checked, validationFailed } from '../../api/validation.ts';
 import { actingAgent } from '../../app/acting-agent.ts';
+import type { AgentStreams } from '../../app/agent-streams.ts';
+import type { Fetcher } from '../../app/fetched-rulesets.ts';
 import { enforceLimit } from '../../app/rate-limit.ts';
-import { SharedTexts } from '../../concurrency/shared-texts.ts';
 import type { Tags } from '../../domain/agent.ts';
-import type { Announcement } from '../../domain/announcement.ts';
-import { sessionOf } from '../../domain/decision-event.ts';
 import { HubError, refused } from '../../domain/error.ts';
-import { dashboardsOf, hostedAgentsOf } from '../../domain/frame.ts';
-import { environments, isEnv } from '../../domain/ids.ts';
+import { agentsOf, dashboardsOf, type FrameHeader, hostedAgentsOf } from '../../domain/frame.ts';
+import { type Env, environments, isEnv } from '../../domain/ids.ts';
 import { limitNames } from '../../domain/limit-names.ts';
+import { decisionsOf, isElsewhere } from '../common/decisions.ts';
 import type { Hub } from '../common/hub.ts';
 import { acceptBatch, readParsedBatch, repairContext } from '../common/ingest.ts';
-import { AgentStream, decisionsOf, type Node } from './agent-stream.ts';
 import { reportVersion } from './agents.ts';
 import { requestApproval } from './approvals.ts';
 import { keyPrincipalOf } from './principal.ts';
-import { SentCopies } from './sent-copies.ts';
-import { Updates } from './updates.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
@@ -36,17 +32,23 @@ const maxPerMinute = 6_000;
 const maxTagText = 32_768;
 const noTags: Tags = {};
 
-/** The stream handlers of a node. @param node its id, as actors know it */
-export function streamHandlers(hub: Hub, node: string): Omit<StreamHandlers, 'admitEvents'> {
-  const shared = {
-    hub,
-    id: node,
-    updates: new Updates(hub),
-    versions: new SharedTexts(1000),
-    copies: new SentCopies(),
+/**
+ * What a stream of the hosted API leaves out: events of another environment or session, and the document itself unless the stream follows one
+ * bundle, or its agent fetched that one alone, because clients never compare its name with their own.
+ */
+const skipsOf =
+  (hub: Hub, env: Env, sessionId: string | null, by: Fetcher) =>
+  ({ type, event, bundle }: FrameHeader, followed: string | null): boolean => {
+    if (event) return isElsewhere(event, env, sessionId);
+    if (type !== documentEvent || followed !== null) return false;
+    const fetched = hub.app.fetchedRulesets.nameOf(by);
+    return fetched === null || fetched !== bundle;
   };
+
+/** The stream handlers of a node. @param streams the node's */
+export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHandlers, 'admitEvents'> {
   return {
-    admitAgent: (caller, query, connectionId) => admitAgent(shared, caller, query, connectionId),
+    admitAgent: (caller, query, connectionId) => admitAgent(hub, streams, caller, query, connectionId),
 
     async admitHosted(caller, query, connectionId) {
       if (caller.kind === 'hostedOperator') return { admitted: admitOperator(caller, query), caller };
@@ -57,7 +59,7 @@ export function streamHandlers(hub: Hub, node: string): Omit<StreamHandlers, 'ad
       }
       const env = caller.env ?? environments.find((one) => one === asked) ?? 'production';
       const key = { ...caller, kind: 'key', env } as const;
-      return { admitted: await admitAgent(shared, key, query, connectionId, true), caller: key };
+      return { admitted: await admitAgent(hub, streams, key, query, connectionId, true), caller: key };
     },
 
     async admitDashboard({ tenantId }, { include }) {
@@ -68,7 +70,7 @@ export function streamHandlers(hub: Hub, node: string): Omit<StreamHandlers, 'ad
         bundleName: null,
         pinned: false,
         skips: (frame) => frame.fleet !== undefined && !fleet,
-        catchUp: async () => (fleet ? fleetNow(hub, tenantId) : []),
+        catchUp: async () => (fleet ? streams.fleetNow(tenantId) : []),
         announce: async () => {},
         closed: () => {},
       };
@@ -89,22 +91,10 @@ export function streamHandlers(hub: Hub, node: string): Omit<StreamHandlers, 'ad
   };
 }
 
-/** The numbers of every environment that tells its own: one that cannot now does so with the next change. */
-async function fleetNow({ actors }: Hub, tenantId: string): Promise<readonly Announcement[]> {
-  const asked = await Promise.allSettled(
-    environments.map((env) => actors.ask('environment', environmentKey(tenantId, env), 'fleet', null)),
-  );
-  return environments.flatMap((env, i) => {
-    const answer = asked[i];
-    return answer?.status === 'fulfilled'
-      ? [{ kind: 'fleetChanged', tenantId, env, numbers: answer.value } as const]
-      : [];
-  });
-}
-
 /** @throws HubError validation_failed, env_mismatch, forbidden, and what the agent's actor throws */
 async function admitAgent(
-  node: Node,
+  hub: Hub,
+  streams: AgentStreams,
   caller: KeyCaller,
   query: StreamQuery,
   connectionId: string,
@@ -115,25 +105,28 @@ async function admitAgent(
   const policyVersion = query.policy_version
     ? checkedAt(version, query.policy_version, 'policy_version')
     : null;
-  const { tenantId, env } = caller;
-  const stream = new AgentStream(node, {
+  const { tenantId, env, keyId } = caller;
+  const agentId = actingAgent(caller);
+  const sessionId = hosted ? sessionAsked(query) : null;
+  return streams.admit({
     tenantId,
     env,
-    agentId: actingAgent(caller),
+    agentId,
     connectionId,
-    keyId: caller.keyId,
+    keyId,
     requested,
-    policyVersion: policyVersion === null ? null : node.versions.shared(policyVersion),
+    policyVersion,
     tags: readTags(query.tags),
     client: limitNames.streamsOf(caller) ?? '',
     resumes: query.resumes ?? false,
-    connectedAt: node.hub.clock.now(),
-    hosted,
-    sessionId: hosted && query.session_id ? checkedAt(sessionField, query.session_id, 'session_id') : null,
+    audience: hosted ? hostedAgentsOf(tenantId, env) : agentsOf(tenantId, env),
+    skips: hosted ? skipsOf(hub, env, sessionId, { keyId, agentId }) : null,
+    decisions: hosted ? decisionsOf(tenantId) : null,
   });
-  await stream.admit();
-  return stream;
 }
+
+const sessionAsked = ({ session_id }: StreamQuery): string | null =>
+  session_id ? checkedAt(sessionField, session_id, 'session_id') : null;
 
 /** What a person follows of an environment: deployments, and what every agent there did. @throws HubError validation_failed */
 function admitOperator({ tenantId }: Pick<KeyCaller, 'tenantId'>, query: StreamQuery): AdmittedStream {
@@ -143,7 +136,7 @@ function admitOperator({ tenantId }: Pick<KeyCaller, 'tenantId'>, query: StreamQ
       problems: [{ loc: ['query', 'env'], msg: `must be one of ${environments.join(', ')}` }],
     });
   }
-  const sessionId = query.session_id ? checkedAt(sessionField, query.session_id, 'session_id') : null;
+  const sessionId = sessionAsked(query);
   const named = query.bundle_name ? checkedAt(bundleField, query.bundle_name, 'bundle_name') : null;
   return {
     audience: hostedAgentsOf(tenantId, env),
@@ -151,10 +144,7 @@ function admitOperator({ tenantId }: Pick<KeyCaller, 'tenantId'>, query: StreamQ
     bundleName: named,
     pinned: true,
     decisions: decisionsOf(tenantId),
-    skips({ type, event }) {
-      if (event) return event.env !== env || (sessionId !== null && sessionOf(event) !== sessionId);
-      return type === documentEvent;
-    },
+    skips: ({ type, event }) => (event ? isElsewhere(event, env, sessionId) : type === documentEvent),
     catchUp: async () => [],
     announce: async () => {},
     closed: () => {},
