@@ -56,9 +56,8 @@ export async function openStream(
     return live.open({ ...opening, ...events });
   }
   if (caller.kind === 'hostedKey' || caller.kind === 'hostedOperator') {
-    live.checkReopening(
-      caller.kind === 'hostedKey' ? { ...caller, kind: 'key', env: caller.env ?? 'production' } : caller,
-    );
+    live.checkReopening(caller);
+    if (raw.upgrade) live.admit(caller);
     const hosted = await streams.admitHosted(caller, asked, connectionId);
     return live.open({ ...opening, ...hosted });
   }
