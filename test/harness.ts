@@ -12,6 +12,7 @@ import { createLocalLimits } from '../adapters/local/limits.ts';
 import { createMessengers } from '../adapters/messengers/messengers.ts';
 import { systemClock } from '../adapters/node/clock.ts';
 import { createEvaluator, type EvaluatorOptions } from '../adapters/node/evaluator/evaluator.ts';
+import { createReplayer } from '../adapters/node/evaluator/replayer.ts';
 import { createOutbound } from '../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../adapters/node/secrets.ts';
 import { openSqliteInline } from '../adapters/sqlite/index.ts';
@@ -36,6 +37,7 @@ import { workNotifications } from '../src/jobs/notifications.ts';
 import type { Broadcast } from '../src/ports/broadcast.ts';
 import type { Evaluator } from '../src/ports/evaluator.ts';
 import type { LoginLink } from '../src/ports/login-links.ts';
+import type { Replayer } from '../src/ports/replayer.ts';
 import { ManualClock } from './clock.ts';
 import { compiled } from './compiled.ts';
 import { consoleAnnouncer, type ReadFrame, readFrame } from './frames.ts';
@@ -142,10 +144,19 @@ export const makeEvaluator = (changed: Partial<EvaluatorOptions> = {}): Evaluato
     ...changed,
   });
 
-/** @param changed settings other than the defaults @param shared an evaluator that the hub uses and does not close */
+/** A replayer for several hubs, as makeEvaluator. */
+export const makeReplayer = (): Replayer =>
+  createReplayer({
+    clock: systemClock,
+    accepted: { apiVersions: settings.wire.apiVersions },
+    ...(evaluatorThread ? { entry: evaluatorThread } : {}),
+  });
+
+/** @param changed settings other than the defaults @param shared an evaluator that the hub uses and does not close @param replays likewise */
 export async function makeHub(
   changed: Partial<Settings> & { readonly newAgentsPerMinute?: number; readonly maxAgents?: number } = {},
   shared?: Evaluator,
+  replays?: Replayer,
 ): Promise<TestHub> {
   const clock = new ManualClock();
   const loginLinks = new Map<string, LoginLink>();
@@ -191,6 +202,7 @@ export async function makeHub(
     log: silentLog,
   });
   const evaluator = shared ?? makeEvaluator();
+  const replayer = replays ?? makeReplayer();
   // Other services are played on loopback; how long they take is real time.
   const outbound = createOutbound({ clock: systemClock, allowPrivate: true, allow: [] });
   const messengers = createMessengers({
@@ -208,6 +220,7 @@ export async function makeHub(
     announcer,
     broadcast,
     evaluator,
+    replayer,
     jobs,
     limits,
     requestLimits: limits,
@@ -346,6 +359,7 @@ export async function makeHub(
     },
     async close() {
       if (!shared) await evaluator.close();
+      if (!replays) await replayer.close();
       await actors.stop(0);
       await jobs.close();
       await broadcast.close();

@@ -269,6 +269,9 @@ export function mongoEvents(
       return { events: count[0]?.n ?? 0, by: Object.fromEntries(found) as Facets['by'] };
     },
 
+    count: (tenantId, filter) =>
+      events.countDocuments({ ...eventQuery(tenantId, filter), sample: { $exists: false } }, bounded),
+
     async histogram(tenantId, filter, bucketMs) {
       const start = { $multiply: [{ $floor: { $divide: ['$ts', bucketMs] } }, bucketMs] };
       const buckets = await events

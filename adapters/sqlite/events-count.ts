@@ -78,6 +78,23 @@ export function* histogram(
   return [...buckets].sort(([a], [b]) => a - b).map(([start, counts]) => ({ start, ...counts }));
 }
 
+/** How many events fit. */
+export function* countFitting(db: Database, tenantId: string, filter: EventFilter): Steps<number> {
+  let [count, read] = [0, 0];
+  for (const segment of walk(db, tenantId, filter, filter.until ?? Number.MAX_VALUE)) {
+    if (typeof segment === 'number') {
+      yield;
+      continue;
+    }
+    if (segment.sample) continue;
+    if (talliesSuffice(segment, filter)) {
+      for (const tally of readTallies(segment)) if (tallyFits(tally, filter)) count += tally[3];
+    } else for (const _ of fittingCounts(db, segment, filter)) count++;
+    if (++read % segmentsPerStep === 0) yield;
+  }
+  return count;
+}
+
 export function* facets(db: Database, tenantId: string, filter: EventFilter, limit: number): Steps<Facets> {
   const by = Object.fromEntries(facetNames.map((name) => [name, new Map<string, number>()])) as {
     readonly [F in FacetName]: Map<string, number>;

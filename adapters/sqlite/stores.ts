@@ -12,7 +12,7 @@ import type { Database } from './database.ts';
 import { deliveryStore } from './deliveries.ts';
 import { deploymentStore } from './deployments.ts';
 import { arrivals, newestOf, newestSeq } from './events-arrival.ts';
-import { countReceived, counts, facets, histogram } from './events-count.ts';
+import { countFitting, countReceived, counts, facets, histogram } from './events-count.ts';
 import { eventWriter } from './events-ingest.ts';
 import { eventOf, eventSearch } from './events-search.ts';
 import { jobTable } from './jobs.ts';
@@ -53,6 +53,7 @@ export function storesOf(
       search: eventSearch(db),
       get: (tenantId, id) => eventOf(db, tenantId, id),
       facets: (tenantId, filter, limit) => facets(db, tenantId, filter, limit),
+      count: (tenantId, filter) => countFitting(db, tenantId, filter),
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
       counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
       countReceived: (tenantId, before) => countReceived(db, tenantId, before),
@@ -159,6 +160,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     search: 'read',
     get: 'read',
     facets: 'read',
+    count: 'read',
     arrivals: 'read',
     newestSeq: 'read',
     settledBy: 'read',

@@ -33,6 +33,15 @@ import { hostedComponents } from './hosted/components.ts';
 import { contractChange, oneSided } from './impact.ts';
 import { truncatedField } from './listed.ts';
 import { givenToken } from './operator-tokens.ts';
+import {
+  consoleReplay,
+  replayDoubt,
+  replayedSession,
+  replayJudgement,
+  replaySide,
+  replayWindow,
+  skippedRules,
+} from './replay.ts';
 import { rule } from './rules.ts';
 import { sampleRunRemoved, sampleRunReply } from './sample-run.ts';
 import * as sessions from './sessions.ts';
@@ -53,6 +62,13 @@ const { assignment_changed: dashboardAssignment, ...dashboardFrames } = consoleD
 export const components: { readonly [name: string]: z.ZodType } = {
   Environment: env,
   Uuid: uuid,
+  BundleReplay: consoleReplay,
+  BundleReplayJudgement: replayJudgement,
+  ReplayDoubt: replayDoubt,
+  ReplayedSession: replayedSession,
+  ReplaySide: replaySide,
+  ReplayWindow: replayWindow,
+  SkippedRules: skippedRules,
   Instant: instant,
   JsonObject: anyObject,
   Health: minimalHealth,

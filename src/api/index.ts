@@ -17,6 +17,7 @@ import { keyRoutes } from './keys.ts';
 import { operatorRoutes } from './operator.ts';
 import { operatorTokenRoutes } from './operator-tokens.ts';
 import { overviewRoutes } from './overview.ts';
+import { replayRoutes } from './replay.ts';
 import { routes } from './route.ts';
 import { ruleRoutes } from './rules.ts';
 import { sampleRunRoutes } from './sample-run.ts';
@@ -38,6 +39,7 @@ export const api = routes({
   ...compositionRoutes,
   ...bundleRoutes,
   ...impactRoutes,
+  ...replayRoutes,
   ...evaluateRoutes,
   ...eventRoutes,
   ...sampleRunRoutes,

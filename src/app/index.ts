@@ -30,6 +30,7 @@ import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
 import { createReleases } from './releases.ts';
+import { createReplays, type Replays } from './replays.ts';
 import { createRollouts } from './rollouts.ts';
 import { createRulesets, type Rulesets } from './rulesets.ts';
 import { createRulings } from './rulings.ts';
@@ -61,6 +62,7 @@ export interface App {
   readonly impacts: Impacts;
   readonly notifications: Notifications;
   readonly people: People;
+  readonly replays: Replays;
   readonly runs: Runs;
   readonly evidence: EvidenceOfRuns;
   readonly sampleRuns: SampleRuns;
@@ -112,6 +114,7 @@ export function createApp(ports: AppPorts): App {
     contracts: createContracts({ ...ports, rollouts }),
     fleet: createFleet(ports),
     people: createPeople(ports),
+    replays: createReplays({ ...ports, compositions }),
     runs,
     evidence: createEvidence({ ...ports, runs }),
     auditLog: createAuditLog(ports),

@@ -18,6 +18,7 @@ import type { LoginLinks } from '../ports/login-links.ts';
 import type { Messengers } from '../ports/messengers.ts';
 import type { NodeHealth } from '../ports/node-health.ts';
 import type { Outbound } from '../ports/outbound.ts';
+import type { Replayer } from '../ports/replayer.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
 import type { Registrar } from './registrar.ts';
@@ -70,6 +71,7 @@ export interface AppPorts {
   readonly registrar: Pick<Registrar, 'seen' | 'leftOut'>;
   readonly broadcast: Pick<Broadcast, 'control' | 'follow'>;
   readonly evaluator: Evaluator;
+  readonly replayer: Replayer;
   readonly jobs: Pick<Jobs, 'add'>;
   /** Limits that hold over all nodes. */
   readonly limits: Limits;

@@ -8,6 +8,7 @@ import { createMessengers } from '../../adapters/messengers/messengers.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { maxConnections } from '../../adapters/node/descriptors.ts';
 import { createEvaluator } from '../../adapters/node/evaluator/evaluator.ts';
+import { createReplayer } from '../../adapters/node/evaluator/replayer.ts';
 import { createLog } from '../../adapters/node/log.ts';
 import { createLoginLinks, keepLoginLink } from '../../adapters/node/login-links.ts';
 import { watchLoopDelay } from '../../adapters/node/loop-delay.ts';
@@ -115,15 +116,10 @@ export async function startHub(config: Config): Promise<RunningHub> {
       await parts.close();
       throw error;
     });
-  const evaluator = createEvaluator({
-    clock,
-    keyPrefix: config.wire.keyPrefix,
-    accepted: {
-      apiVersions: config.wire.apiVersions,
-      bundleKinds: config.wire.bundleKinds,
-      rulesetKinds: config.wire.rulesetKinds,
-    },
-  });
+  const { keyPrefix, apiVersions, bundleKinds, rulesetKinds } = config.wire;
+  const language = { clock, keyPrefix, accepted: { apiVersions, bundleKinds, rulesetKinds } };
+  const evaluator = createEvaluator(language);
+  const replayer = createReplayer(language);
   const openApi = openApiFor(config);
   let draining = false;
   const reach = async (ping: () => Promise<number>): Promise<number | null> => ping().catch(() => null);
@@ -158,6 +154,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     announcer,
     broadcast,
     evaluator,
+    replayer,
     jobs,
     limits,
     requestLimits: parts.requestLimits,
@@ -270,7 +267,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     workers.stop();
     delay.stop();
     await callers.close();
-    await evaluator.close();
+    await Promise.all([evaluator.close(), replayer.close()]);
     server?.close();
     await parts.close();
   }

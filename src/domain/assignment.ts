@@ -27,8 +27,8 @@ export const maxRules = 200;
 const maxTenants = 64;
 /** Answers that are remembered, over all tenants. */
 const maxAnswers = 50_000;
-/** Characters of an assignee's name and tags beyond which the answer is not worth the memory. */
-const maxName = 1_000;
+/** Characters of an assignee's name and tags beyond which the answer is not worth the memory: the longest agent id fits. */
+const maxName = 320;
 
 /** One for all, because most agents have no assignment. */
 export const unassigned: Resolution = { bundleName: null, source: 'none', ruleId: null, rulePattern: null };
@@ -97,7 +97,8 @@ export class RuleSet {
     const { agentId, env, tags, explicit } = assignee;
     if (explicit !== null) return assignedExplicitly(explicit);
     if (this.#compiled.length === 0) return unassigned;
-    const key = `${this.#name}/${env ?? ''}/${this.#byTags ? JSON.stringify(tags) : ''}/${agentId}`;
+    // Joined, because a template would keep its parts, each a string of its own, as long as the answer is remembered.
+    const key = [this.#name, env ?? '', this.#byTags ? JSON.stringify(tags) : '', agentId].join('/');
     const known = this.#answers.get(key);
     if (known || key.length > maxName) return known ?? this.#search(assignee);
     return remember(this.#answers, key, this.#search(assignee), maxAnswers);

@@ -61,6 +61,7 @@ export const limitNames = {
   sampleRuns: (tenantId: string) => `sample-runs:${tenantId}`,
   aiTests: (tenantId: string) => `ai-tests:${tenantId}`,
   aiQuestions: (userId: string) => `ai-questions:${userId}`,
+  replays: (tenantId: string) => `replays:${tenantId}`,
   setup: (network: string) => `setup:${network}`,
   operator: (network: string) => `operator:${network}`,
   requestsOfKey: (caller: KeyHolder) => `requests-key:${together(caller)}`,

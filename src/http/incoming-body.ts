@@ -7,6 +7,8 @@ import { noRoom } from './budgets.ts';
 import { TransportGone } from './raw.ts';
 
 const empty = new Uint8Array(0);
+/** Bytes below which a chunk is gathered with its neighbours: an array of its own takes some 200 bytes beside what it holds. */
+const smallChunk = 4_096;
 
 export interface BodyOptions {
   /** Bytes. */
@@ -28,6 +30,9 @@ export class IncomingBody {
   readonly #received: ByteBudget;
   readonly #network: string;
   readonly #chunks: Uint8Array[] = [];
+  /** Small chunks that came after those, one behind the other; its first `#gathered` bytes are taken. */
+  #gathering: Uint8Array = empty;
+  #gathered = 0;
   #size = 0;
   /** Bytes that came after nobody wanted them any more. */
   #passed = 0;
@@ -57,7 +62,7 @@ export class IncomingBody {
     else {
       this.#received.take(this.#network, bytes);
       this.#size += bytes;
-      if (bytes > 0) this.#chunks.push(chunk instanceof Uint8Array ? chunk : new Uint8Array(chunk.slice(0)));
+      if (bytes > 0) this.#keep(chunk, isLast);
       if (isLast) this.#finish();
     }
   }
@@ -76,6 +81,7 @@ export class IncomingBody {
       });
     }
     if (this.#error) throw this.#error;
+    this.#closeGathered();
     const chunks = this.#chunks.splice(0);
     const [only] = chunks;
     if (chunks.length <= 1) return only ?? empty;
@@ -85,7 +91,7 @@ export class IncomingBody {
   /** The request is dealt with: what came of its body no longer counts, and what still comes is forgotten. */
   release(): void {
     this.done = true;
-    this.#chunks.length = 0;
+    this.#forget();
     this.#received.give(this.#network, this.#size);
     this.#size = 0;
   }
@@ -110,9 +116,36 @@ export class IncomingBody {
     }
   }
 
+  #keep(chunk: ArrayBuffer | Uint8Array, isLast: boolean): void {
+    const isWhole = isLast && this.#size === chunk.byteLength;
+    if (isWhole || chunk.byteLength >= smallChunk) {
+      this.#closeGathered();
+      this.#chunks.push(chunk instanceof Uint8Array ? chunk : new Uint8Array(chunk.slice(0)));
+      return;
+    }
+    if (this.#gathered + chunk.byteLength > this.#gathering.length) {
+      this.#closeGathered();
+      this.#gathering = new Uint8Array(2 * smallChunk);
+    }
+    this.#gathering.set(chunk instanceof Uint8Array ? chunk : new Uint8Array(chunk), this.#gathered);
+    this.#gathered += chunk.byteLength;
+  }
+
+  #closeGathered(): void {
+    if (this.#gathered > 0) this.#chunks.push(this.#gathering.subarray(0, this.#gathered));
+    this.#gathering = empty;
+    this.#gathered = 0;
+  }
+
+  #forget(): void {
+    this.#chunks.length = 0;
+    this.#gathering = empty;
+    this.#gathered = 0;
+  }
+
   #fail(error: HubError | TransportGone): void {
     this.#error = error;
-    this.#chunks.length = 0;
+    this.#forget();
     this.#finish();
   }
 

@@ -123,6 +123,8 @@ export interface EventStore {
   removeSample(tenantId: string): Promise<void>;
   /** Here and below the sample run is left out. How often each value of the fields that lists are narrowed by occurs among the events that fit; at most `limit` values each. */
   facets(tenantId: string, filter: EventFilter, limit: number): Promise<Facets>;
+  /** How many events fit. */
+  count(tenantId: string, filter: EventFilter): Promise<number>;
   /** Buckets that hold events, in order; `until` exclusive. */
   histogram(tenantId: string, filter: EventFilter, bucketMs: number): Promise<readonly HistogramBucket[]>;
   /** Counts over events with timestamp in [since, now]. */

@@ -184,6 +184,7 @@ export function eventsModelContract(name: string, open: Open): void {
                   expect(await store.events.histogram(tenantId, f, width)).toEqual(histogram(list, f, width));
                 }
                 expect(await store.events.facets(tenantId, f, 2)).toEqual(facets(list, f, 2));
+                expect(await store.events.count(tenantId, f)).toBe(facets(list, f, 2).events);
                 const [since, active] = [t0 + limit - 3, t0 + limit];
                 expect(await store.events.counts(tenantId, f.env, since, active)).toEqual(
                   counts(list, f.env, since, active),

@@ -35,6 +35,20 @@ export function eventsSearchContract(name: string, open: Open): void {
       ]);
     });
 
+    it('counts what fits, without the sample run', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const words = ['call_allowed', 'call_blocked', 'call_executed'];
+      const events = words.map((verdict, i) => anEvent({ verdict, timestamp: t0 + i, payload: null }));
+      await store.events.ingest(aBatch(tenantId, events));
+      await store.events.ingest(aBatch(tenantId, [anEvent({ timestamp: t0 })], { sample: true }));
+      expect(await store.events.count(tenantId, everything)).toBe(3);
+      expect(await store.events.count(tenantId, { env: null, since: t0 + 1 })).toBe(2);
+      const decided = { any: ['call_allowed', 'call_blocked'], others: true };
+      expect(await store.events.count(tenantId, { env: null, verdicts: decided })).toBe(2);
+      expect(await store.events.count(uuid(), everything)).toBe(0);
+    });
+
     it('any timestamp can be stored and found: negative, zero, far ahead, all in one batch', async () => {
       const store = shared.get();
       const tenantId = uuid();

@@ -91,7 +91,7 @@ describe("another workspace's ids answer exactly as absent ones", () => {
 
   it.each(withIds)('%s', async (operation, route) => {
     const ask = async (values: { readonly [parameter: string]: string }) => {
-      const query = 'env=production&session_id=' + encodeURIComponent(values.session_id ?? '');
+      const query = `env=production&session_id=${encodeURIComponent(values.session_id ?? '')}`;
       const answer = await hub.call(route.method, `${fill(route, values)}?${query}`, {
         headers: callerOf(route),
         ...(route.body ? { body: bodies[operation] ?? {} } : {}),

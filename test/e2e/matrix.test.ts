@@ -148,6 +148,7 @@ const bodies: { readonly [operation: string]: unknown } = {
   updateContract: { name: 'Renamed' },
   updateComposition: { description: 'changed' },
   deployComposition: { env: 'production' },
+  replayComposition: { env: 'production' },
   deployBundle: { env: 'production' },
   decideApproval: { approved: true },
   updateAssignmentRule: { priority: 5 },

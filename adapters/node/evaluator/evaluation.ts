@@ -68,7 +68,7 @@ const keyOf = ({ tenantId, accepted, keyPrefix, request: { toolArguments, words,
 function compile({ request, accepted, keyPrefix }: EvaluateTask): Compiled {
   const { yaml, toolArguments, words } = request;
   const redaction = createRedaction({ keyPrefixes: [keyPrefix] });
-  const operators = faults(words);
+  const operators = faultsOf(words);
   const { looksSecret } = redaction;
   return {
     bundle: compileForDryRuns(yaml, { ...accepted, toolArguments, operators, looksSecret }),
@@ -78,7 +78,7 @@ function compile({ request, accepted, keyPrefix }: EvaluateTask): Compiled {
 }
 
 /** The agents' own operators are code that the hub has not got: each is a fault, which makes its contract fire. */
-const faults = ({ operators }: CustomWords) =>
+export const faultsOf = ({ operators }: CustomWords) =>
   Object.fromEntries(
     operators.map((name) => [
       name,

@@ -36,14 +36,18 @@ const running = {
   overgrown: () => new HubError('unprocessable', 'Evaluation takes too much memory'),
 };
 
-const ownEntry = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+/** The module that evaluators' threads run. */
+export const evaluatorEntry = new URL(
+  import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js',
+  import.meta.url,
+);
 
 export function createEvaluator({
   clock,
   accepted,
   keyPrefix = '',
   limitMs = 5000,
-  entry = ownEntry,
+  entry = evaluatorEntry,
 }: EvaluatorOptions): Evaluator {
   const shared: Pick<PoolOptions, 'entry' | 'clock' | 'startMs' | 'memoryMb'> = {
     entry,

@@ -25,6 +25,14 @@ import {
   tooLargeAssembly,
 } from '../../../src/ports/evaluator.ts';
 import { type EvaluateTask, evaluate } from './evaluation.ts';
+import {
+  type JudgedCalls,
+  type JudgedLimits,
+  judgeCalls,
+  judgeLimits,
+  type Outlined,
+  outlineReplay,
+} from './replay-tasks.ts';
 
 /** What bundles may say they are. Absent: any `<word>/v1`, `ContractBundle` and `Ruleset`. */
 export interface Accepted extends AcceptedKinds {
@@ -53,6 +61,9 @@ interface Tasks {
     readonly task: EvaluateTask;
     readonly result: Evaluation;
   };
+  readonly outlineReplay: { readonly task: Parameters<typeof outlineReplay>[0]; readonly result: Outlined };
+  readonly judgeCalls: { readonly task: Parameters<typeof judgeCalls>[0]; readonly result: JudgedCalls };
+  readonly judgeLimits: { readonly task: Parameters<typeof judgeLimits>[0]; readonly result: JudgedLimits };
 }
 
 export type Task = { [Kind in keyof Tasks]: { readonly kind: Kind } & Tasks[Kind]['task'] }[keyof Tasks];
@@ -85,6 +96,12 @@ function dispatch(task: Task): TaskResult<Task> {
       return inspect(task.yaml, task.accepted, task.words);
     case 'evaluate':
       return evaluate(task);
+    case 'outlineReplay':
+      return outlineReplay(task);
+    case 'judgeCalls':
+      return judgeCalls(task);
+    case 'judgeLimits':
+      return judgeLimits(task);
   }
 }
 

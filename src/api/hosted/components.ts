@@ -5,12 +5,16 @@ import { hostedApproval } from './approvals.ts';
 import { auditEntry, auditSubjectType } from './audit.ts';
 import { hostedChannel, hostedChannelBody, hostedChannelType, hostedFilters } from './channels.ts';
 import { decisionClass, decisionEvent } from './events.ts';
+import { hostedReplay, hostedReplayChange, hostedReplayJudgement } from './replay.ts';
 import { rulesetDetail, rulesetVersion } from './rulesets.ts';
 import { healthStatus, hostedAgent, runRow, runStatus } from './runs.ts';
 
 export const hostedComponents: { readonly [name: string]: z.ZodType } = {
   RulesetVersion: rulesetVersion,
   RulesetDetail: rulesetDetail,
+  RulesetReplay: hostedReplay,
+  ReplayChange: hostedReplayChange,
+  ReplayJudgement: hostedReplayJudgement,
   DecisionClass: decisionClass,
   DecisionEvent: decisionEvent,
   HealthStatus: healthStatus,

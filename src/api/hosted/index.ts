@@ -6,6 +6,7 @@ import { hostedChannelRoutes } from './channels.ts';
 import { hostedEventRoutes } from './events.ts';
 import { hostedEvidenceRoutes } from './evidence.ts';
 import { hostedKeyRoutes } from './keys.ts';
+import { hostedReplayRoutes } from './replay.ts';
 import { hostedRulesetRoutes } from './rulesets.ts';
 import { hostedRunRoutes } from './runs.ts';
 import { hostedSampleRunRoutes } from './sample-run.ts';
@@ -22,6 +23,7 @@ export const hostedApi = routes({
   ...hostedSampleRunRoutes,
   ...hostedSessionRoutes,
   ...hostedRulesetRoutes,
+  ...hostedReplayRoutes,
   ...hostedAuditRoutes,
   ...hostedStreamRoutes,
 });

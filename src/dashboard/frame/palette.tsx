@@ -84,7 +84,6 @@ function Choices({ onClose }: { readonly onClose: () => void }): JSX.Element {
           if (event.key === 'Enter') run(found[chosen]);
         }}
       />
-      {/* biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus and names the chosen one */}
       <div id="palette-list" role="listbox" aria-label="What fits" className="palette-list">
         {found.map((entry, index) => (
           // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus and names the chosen one

@@ -20,7 +20,6 @@ export const words: readonly RuleWord[] = [
     type: 'pre looks before a call, post at its result, session at counters, sandbox at what arguments may reach.',
     tool: 'The tool it looks at; * for all, patterns such as read_*.',
     when: 'The condition under which it fires.',
-    // biome-ignore lint/suspicious/noThenProperty: a word of the language
     then: 'What happens when it fires: effect, message, tags.',
     effect: 'deny refuses the call, approve asks a person, warn and redact belong to post contracts.',
     message: 'What the agent and the audit log are told. {args.path} puts in a value.',

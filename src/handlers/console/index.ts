@@ -19,6 +19,7 @@ import { keys } from './keys.ts';
 import { operator } from './operator.ts';
 import { operatorTokens } from './operator-tokens.ts';
 import { overview } from './overview.ts';
+import { replay } from './replay.ts';
 import { rules } from './rules.ts';
 import { sampleRun } from './sample-run.ts';
 import { sessions } from './sessions.ts';
@@ -38,6 +39,7 @@ export const handlers: Handlers<typeof api> = {
   ...compositions,
   ...bundles,
   ...impact,
+  ...replay,
   ...evaluate,
   ...events,
   ...sampleRun,

@@ -7,6 +7,7 @@ import { hostedChannels } from './channels.ts';
 import { hostedEvents } from './events.ts';
 import { hostedEvidence } from './evidence.ts';
 import { hostedKeys } from './keys.ts';
+import { hostedReplays } from './replay.ts';
 import { hostedRulesets } from './rulesets.ts';
 import { hostedRuns } from './runs.ts';
 import { hostedSampleRun } from './sample-run.ts';
@@ -22,5 +23,6 @@ export const hostedHandlers: Handlers<typeof hostedApi> = {
   ...hostedSampleRun,
   ...hostedSessions,
   ...hostedRulesets,
+  ...hostedReplays,
   ...hostedAudit,
 };

@@ -28,7 +28,7 @@ export { defaultEnvironment, type ToolCall } from './evaluate/call.ts';
 export { type CompiledBundle, compileBundle } from './evaluate/compile.ts';
 export { compileGlob, globMatch } from './evaluate/glob.ts';
 export type { Counters } from './evaluate/limits.ts';
-export { evaluateCall } from './evaluate/live.ts';
+export { type Decision, evaluateCall, limitDecision } from './evaluate/live.ts';
 export {
   compileForDryRuns,
   type DryRun,

@@ -6,6 +6,56 @@ export type AssignmentSource = "explicit" | "rule" | "agent_provided" | "none";
 
 export type BundleName = string;
 
+export interface BundleReplay {
+  readonly name: string;
+  readonly candidate: ReplaySide;
+  readonly window: ReplayWindow;
+  readonly calls_seen: number;
+  readonly calls_in_window: number;
+  readonly truncated: boolean;
+  readonly results_left_out: number;
+  readonly sessions: readonly ReplayedSession[];
+  readonly base: ReplaySide | null;
+  readonly totals: {
+    readonly sessions: number;
+    readonly calls: number;
+    readonly unchanged: number;
+    readonly newly_denied: number;
+    readonly newly_asked: number;
+    readonly newly_allowed: number;
+    readonly newly_observed: number;
+    readonly uncertain: number;
+    readonly errors: number;
+    readonly by_contract: readonly {
+      readonly contract_id: string;
+      readonly base_hits: number;
+      readonly candidate_hits: number;
+    }[];
+  };
+  readonly results: readonly ({
+    readonly event_id: string;
+    readonly call_id: string | null;
+    readonly agent_id: string;
+    readonly session_id: string | null;
+    readonly tool_name: string;
+    readonly timestamp: Instant;
+    readonly recorded_verdict: string;
+    readonly base: BundleReplayJudgement;
+    readonly candidate: BundleReplayJudgement;
+    readonly change: "unchanged" | "newly_denied" | "newly_asked" | "newly_allowed" | "newly_observed";
+    readonly uncertain: boolean;
+    readonly uncertain_because: readonly ReplayDoubt[];
+  })[];
+  readonly skipped_contracts: SkippedRules;
+}
+
+export interface BundleReplayJudgement {
+  readonly decision: "allow" | "deny" | "approve" | "would_deny";
+  readonly contract_id: string | null;
+  readonly message: string | null;
+  readonly policy_error: boolean;
+}
+
 export type ContractId = string;
 
 export type ContractType = "pre" | "post" | "session" | "sandbox";
@@ -36,10 +86,35 @@ export interface KeySuccession {
 
 export type Mode = "enforce" | "observe";
 
+export type ReplayDoubt = "tool" | "arguments" | "principal" | "metadata" | "env" | "custom" | "session" | "approval";
+
+export interface ReplaySide {
+  readonly version: number | null;
+  readonly revision_hash: string;
+}
+
+export interface ReplayWindow {
+  readonly since: Instant;
+  readonly until: Instant;
+  readonly env: Environment | null;
+}
+
+export interface ReplayedSession {
+  readonly agent_id: string;
+  readonly session_id: string;
+  readonly calls: number;
+  readonly changed: number;
+}
+
 export interface RunningVersion {
   readonly policy_version: string;
   readonly version: number | null;
   readonly agents: number;
+}
+
+export interface SkippedRules {
+  readonly base: number;
+  readonly candidate: number;
 }
 
 export interface Truncated {

@@ -68,6 +68,13 @@ export function attemptDecision(bundle: CompiledBundle, call: ToolCall, counters
   return denial(bundle, call, [], 'attempt_limit', 'max_attempts', attemptLimitReason(attempts));
 }
 
+/**
+ * What the limits and session rules alone say of a call: a denial, or null. `evaluateCall` puts the attempt limit before every other rule, and
+ * the rest behind them.
+ */
+export const limitDecision = (bundle: CompiledBundle, call: ToolCall, counters: Counters): Decision | null =>
+  attemptDecision(bundle, call, counters) ?? sessionDecision(bundle, call, counters, []);
+
 /** Decides a call. Never throws, whatever the call holds. */
 export function evaluateCall(bundle: CompiledBundle, call: ToolCall, options: CallOptions = {}): Decision {
   const records: EvaluatedRecord[] = [];

@@ -1,0 +1,56 @@
+// The replayer port over a pool of worker threads of its own: a replay never delays the playground or an upload. Decides nothing.
+import { HubError, refused } from '../../../src/domain/error.ts';
+import type { Clock } from '../../../src/ports/clock.ts';
+import { type ReplayDocuments, type Replayer, replaysAtOnce } from '../../../src/ports/replayer.ts';
+import { evaluatorEntry } from './evaluator.ts';
+import { createPool } from './pool.ts';
+import type { Accepted, Task, TaskResult } from './tasks.ts';
+
+export interface ReplayerOptions {
+  readonly clock: Clock;
+  /** apiVersions and kinds that documents may say they are. */
+  readonly accepted: Accepted;
+  /** What the hub's own API keys begin with: never shown. `svk_` is hidden in any case. */
+  readonly keyPrefix?: string;
+  /** Milliseconds that a portion of a replay may take before its thread is ended; 5,500 by default. */
+  readonly limitMs?: number;
+  /** The module that the threads run; the one beside this file by default. */
+  readonly entry?: URL;
+}
+
+export function createReplayer({
+  clock,
+  accepted,
+  keyPrefix = '',
+  limitMs = 5500,
+  entry = evaluatorEntry,
+}: ReplayerOptions): Replayer {
+  const pool = createPool({
+    entry,
+    clock,
+    startMs: 15_000,
+    memoryMb: 256,
+    size: replaysAtOnce.all,
+    shares: { running: replaysAtOnce.ofTenant, waiting: 4, allWaiting: 16 },
+    waitMs: 10_000,
+    limitMs,
+    refused: () =>
+      refused('replay_busy', 'Too many replays run at once. Try again shortly.', { retryAfter: 2 }),
+    timedOut: () => new HubError('unprocessable', 'The replay timed out: its documents take too long.'),
+    overgrown: () => new HubError('unprocessable', 'The replay takes too much memory.'),
+  });
+  const run = async <T extends Task>(tenantId: string, task: T): Promise<TaskResult<T>> =>
+    (await pool.run(task, tenantId)) as TaskResult<T>;
+  const shared = (tenantId: string, documents: ReplayDocuments) =>
+    ({ tenantId, documents, accepted, keyPrefix }) as const;
+
+  return {
+    outline: (tenantId, documents) =>
+      run(tenantId, { kind: 'outlineReplay', ...shared(tenantId, documents) }),
+    judge: (tenantId, documents, calls, budgetMs) =>
+      run(tenantId, { kind: 'judgeCalls', ...shared(tenantId, documents), calls, budgetMs }),
+    limits: (tenantId, documents, calls) =>
+      run(tenantId, { kind: 'judgeLimits', ...shared(tenantId, documents), calls }),
+    close: () => pool.close(),
+  };
+}

@@ -1,0 +1,112 @@
+// Time to replay 10,000 calls over two documents of 100 contracts each, as the hub's thread does it: portions of 500 calls, every contract
+// looking at every call, sessions counted. On one core, without the store. Prints the median round beside the goal of 2 s.
+// Usage: npx tsx bench/replay.ts [--rounds R] [--calls N] [--json]
+import { parseArgs } from 'node:util';
+import { judgeCalls, judgeLimits } from '../adapters/node/evaluator/replay-tasks.ts';
+import type { StoredEvent } from '../src/domain/event.ts';
+import { type ReplayReport, reportOf } from '../src/domain/replay.ts';
+import { ReplayCalls } from '../src/domain/replay-call.ts';
+import type { Judged } from '../src/domain/replay-judge.ts';
+import { lineOf, median, round } from './numbers.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    calls: { type: 'string', default: '10000' },
+    json: { type: 'boolean', default: false },
+  },
+});
+const rounds = Number(options.rounds);
+const count = Number(options.calls);
+const portion = 500;
+
+const conditions: readonly string[] = [
+  'args.path: {matches: "\\\\.(env|pem|key)$"}',
+  'args.path: {contains_any: ["/etc/shadow", "/root/.ssh"]}',
+  'args.command: {matches: "\\\\brm\\\\s+-[a-z]*[rf]"}',
+  'all: [{environment: {equals: production}}, {principal.role: {in: [intern, guest]}}]',
+  'any: [{args.size: {gt: 1000000}}, {args.path: {starts_with: "/proc/"}}]',
+];
+const document = (last: string): string => {
+  const contracts = Array.from({ length: 100 }, (_, i) => {
+    const when = i === 99 ? last : conditions[i % conditions.length];
+    return `  - {id: c${i}, type: pre, tool: "${i % 3 ? '*' : 'write_*'}", when: {${when}}, then: {effect: deny, message: "Denied {args.path}"}}`;
+  });
+  return `apiVersion: service/v1\nkind: ContractBundle\nmetadata: {name: bench}\ndefaults: {mode: enforce}\ncontracts:\n${contracts.join('\n')}\n`;
+};
+
+/** Newest first. */
+const events: StoredEvent[] = Array.from({ length: count }, (_, i) => ({
+  id: `e${i}`,
+  seq: count - i,
+  env: 'production',
+  createdAt: count - i,
+  outcomes: [],
+  call_id: `c${i}`,
+  agent_id: `a${i % 50}`,
+  tool_name: `write_${i % 7}`,
+  verdict: 'call_allowed',
+  mode: 'enforce',
+  timestamp: count - i,
+  payload: {
+    session_id: `s${i % 200}`,
+    environment: 'staging',
+    principal: { role: 'analyst' },
+    tool_args: {
+      path: `/workspace/reports/${i}/summary-of-quarter-${i % 4}.md`,
+      command: `cat reports/${i}/summary.md`,
+      size: 4096 + i,
+    },
+  },
+}));
+const task = {
+  tenantId: 't',
+  documents: {
+    base: document('args.size: {gt: 9000000}'),
+    candidate: document('args.path: {contains: quarter-3}'),
+    toolArguments: {},
+    words: { tools: [], selectors: [], operators: [] },
+  },
+  accepted: {},
+  keyPrefix: 'svk_',
+} as const;
+
+function replay(): { readonly ms: number; readonly report: ReplayReport } {
+  const started = performance.now();
+  const calls = new ReplayCalls({ maxCalls: count, maxSessions: null });
+  const judged: { readonly base: Judged; readonly candidate: Judged }[] = [];
+  for (let from = 0; from < count; from += portion) {
+    const page = calls.take(events.slice(from, from + portion));
+    judged.push(...judgeCalls({ ...task, calls: page, budgetMs: 60_000 }).judged);
+  }
+  const counters = calls.counters();
+  const counted = calls.calls.map(({ tool }, place) => ({ tool, counters: counters[place] ?? null }));
+  const limits = judgeLimits({ ...task, calls: counted }).judged;
+  const report = reportOf(
+    calls.calls,
+    (place) => {
+      const [rules, limit] = [judged[place], limits[place]];
+      if (!rules || !limit) throw new Error('a call was not judged');
+      return { ...rules, baseLimits: limit.base, candidateLimits: limit.candidate };
+    },
+    { maxResults: 500, changedOnly: true },
+  );
+  return { ms: performance.now() - started, report };
+}
+
+const found = Array.from({ length: rounds }, replay);
+const changed = found[0]?.report.totals.changes.newly_blocked ?? 0;
+if (changed !== events.filter((_, i) => i % 4 === 3).length)
+  throw new Error(`${changed} calls are decided otherwise`);
+const verdict = {
+  what: `replay of ${count} calls over two documents of 100 contracts, median of ${rounds}`,
+  value: round(median(found.map(({ ms }) => ms)) / 1000, 2),
+  unit: ' s',
+  atMost: 2,
+};
+const out = (line: string): boolean => process.stdout.write(`${line}\n`);
+if (options.json) out(JSON.stringify({ ...verdict, rounds: found.map(({ ms }) => round(ms)) }));
+else {
+  for (const [i, { ms }] of found.entries()) out(`round ${i + 1}: ${round(ms)} ms`);
+  out(lineOf(verdict));
+}

@@ -1,0 +1,39 @@
+// What both APIs say alike of a replay.
+import type { Replay } from '../../app/replays.ts';
+import type { SeenCall } from '../../domain/replay-call.ts';
+import { iso } from './render.ts';
+
+/** What stands beside the results. */
+export const renderFrame = (found: Replay) => ({
+  name: found.name,
+  candidate: renderSide(found.candidate),
+  window: {
+    since: iso(found.window.since),
+    until: iso(found.window.until),
+    env: found.window.env,
+  },
+  calls_seen: found.callsSeen,
+  calls_in_window: found.callsInWindow,
+  truncated: found.truncated,
+  results_left_out: found.leftOut,
+  sessions: found.sessions.map(({ agentId, sessionId, calls, changed }) => ({
+    agent_id: agentId,
+    session_id: sessionId,
+    calls,
+    changed,
+  })),
+});
+
+export const renderSide = ({ version, revisionHash }: Replay['candidate']) => ({
+  version,
+  revision_hash: revisionHash,
+});
+
+export const renderCall = (call: SeenCall) => ({
+  event_id: call.eventId,
+  call_id: call.callId,
+  agent_id: call.agentId,
+  session_id: call.sessionId,
+  tool_name: call.tool,
+  timestamp: iso(call.timestamp),
+});

@@ -1,0 +1,55 @@
+// Work of replays: two documents judge stored calls, in threads of their own. Bounded in time, memory and number.
+import type { ToolArguments } from 'reeve-agent/rules';
+import type { ReplayCall } from '../domain/replay-call.ts';
+import type { CountedCall, Judged, LimitJudged } from '../domain/replay-judge.ts';
+import type { CustomWords } from './evaluator.ts';
+
+/** Replays that run at once in a process, of all tenants and of one. */
+export const replaysAtOnce = { all: 4, ofTenant: 2 } as const;
+
+export interface ReplayDocuments {
+  /** Null: nothing, which allows every call. */
+  readonly base: string | null;
+  readonly candidate: string;
+  /** What the arguments of the tenant's tools hold, for sandboxes. */
+  readonly toolArguments: ToolArguments;
+  readonly words: CustomWords;
+}
+
+/** What is known of two documents before a call is judged. */
+export interface ReplayOutline {
+  /** metadata.name of the candidate. */
+  readonly name: string;
+  /** Rules that look at a tool's output. */
+  readonly skipped: { readonly base: number; readonly candidate: number };
+}
+
+/** What the work took: milliseconds of the thread, without waiting and without its start. */
+interface Timed {
+  readonly elapsedMs: number;
+}
+
+export interface Replayer {
+  /** @throws HubError unprocessable, with what is wrong with which of the two; overloaded */
+  outline(tenantId: string, documents: ReplayDocuments): Promise<ReplayOutline & Timed>;
+  /**
+   * Judges calls in their order, each for itself. Fewer than were given come back when `budgetMs` is over.
+   * A thread that still remembers the documents does not compile them again. @throws HubError unprocessable, overloaded
+   */
+  judge(
+    tenantId: string,
+    documents: ReplayDocuments,
+    calls: readonly ReplayCall[],
+    budgetMs: number,
+  ): Promise<{ readonly judged: readonly { readonly base: Judged; readonly candidate: Judged }[] } & Timed>;
+  /** What limits and session rules say of each call. @throws HubError unprocessable, overloaded */
+  limits(
+    tenantId: string,
+    documents: ReplayDocuments,
+    calls: readonly CountedCall[],
+  ): Promise<
+    { readonly judged: readonly { readonly base: LimitJudged; readonly candidate: LimitJudged }[] } & Timed
+  >;
+  /** Ends all threads; what runs or waits is refused with shutting_down. */
+  close(): Promise<void>;
+}
