@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub.remove());
 
-describe('the live tail', () => {
+describe('the live tail', { timeout: 60_000 }, () => {
   it('shows each event, waits while paused, opens one, and goes on after a restart of the hub', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;

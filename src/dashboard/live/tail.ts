@@ -51,7 +51,15 @@ export class Tail {
     this.#retry?.cancel();
   }
 
+  /** Tries at once: the hub is known to answer again. */
+  retry(): void {
+    if (this.#retry === null) return;
+    this.#retry.cancel();
+    void this.#open();
+  }
+
   async #open(): Promise<void> {
+    this.#retry = null;
     const from = this.#lastId === '' ? '' : `&last_event_id=${encodeURIComponent(this.#lastId)}`;
     try {
       const response = await fetch(`${this.#address}${from}`, {

@@ -1,7 +1,9 @@
 // The live tail: each event as the hub stores it, the newest first, up to 5,000. It can be paused, and holds still while one is read.
 import { type JSX, useEffect, useRef, useState } from 'react';
 import { type Search, useFilters } from '../../lib/search.ts';
+import { useStore } from '../../lib/store.ts';
 import { count } from '../../lib/text.ts';
+import { liveStatus } from '../../live/live.ts';
 import { Tail, type TailRow, type TailState } from '../../live/tail.ts';
 import { Button, Data, Empty, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -111,6 +113,7 @@ function Following({ query }: { readonly query: string }): JSX.Element {
   });
   const still = useRef(false);
   still.current = paused || id !== undefined;
+  const following = useRef<Tail | null>(null);
   useEffect(() => {
     const tail = new Tail(query, {
       rows: (batch) =>
@@ -121,8 +124,13 @@ function Following({ query }: { readonly query: string }): JSX.Element {
         ),
       state: (next, reason) => setState({ state: next, why: reason }),
     });
+    following.current = tail;
     return () => tail.close();
   }, [query]);
+  const { state: live } = useStore(liveStatus);
+  useEffect(() => {
+    if (live === 'live') following.current?.retry();
+  }, [live]);
   const show = (): void =>
     setHeld(({ rows, waiting }) => ({ rows: newest([...waiting].reverse(), rows), waiting: [] }));
   const { rows, waiting } = held;
