@@ -295,7 +295,7 @@ export function mongoEvents(
       return buckets.map(({ _id, ...counts }) => ({ start: _id, ...counts }));
     },
 
-    async counts(tenantId, env, since, activeSince): Promise<EventCounts> {
+    async counts(tenantId, env, since, activeSince, entries): Promise<EventCounts> {
       const $match = {
         ...eventQuery(tenantId, { env, since, until: clock.now() }),
         sample: { $exists: false },
@@ -312,7 +312,9 @@ export function mongoEvents(
             bounded,
           )
           .toArray();
-      const [sums, contracts, agents] = await Promise.all([
+      // Names that may stand for the same contract: which of them there are.
+      const shared = [...new Set([...(entries ?? [])].flat())];
+      const [sums, contracts, agents, found] = await Promise.all([
         events
           .aggregate<{ readonly events: number; readonly denials: number; readonly observeFindings: number }>(
             [
@@ -331,12 +333,27 @@ export function mongoEvents(
           .toArray(),
         distinct(valuesOf.decisionName, {}),
         distinct(valuesOf.agentId, { ts: { $gt: activeSince } }),
+        shared.length === 0
+          ? []
+          : events
+              .aggregate<{ readonly _id: string }>(
+                [
+                  { $match },
+                  ...valuesOf.decisionName,
+                  { $match: { value: { $in: shared.map(toBsonText) } } },
+                  { $group: { _id: '$value' } },
+                ],
+                bounded,
+              )
+              .toArray(),
       ]);
+      const given = found.map(({ _id }) => fromBsonText(_id));
+      const again = given.length - new Set(given.map((name) => entries?.get(name) ?? name)).size;
       return {
         events: sums[0]?.events ?? 0,
         denials: sums[0]?.denials ?? 0,
         observeFindings: sums[0]?.observeFindings ?? 0,
-        contractsTriggered: contracts[0]?.n ?? 0,
+        contractsTriggered: (contracts[0]?.n ?? 0) - again,
         activeAgents: agents[0]?.n ?? 0,
       };
     },

@@ -110,7 +110,7 @@ export function mongoUsage(events: Collection<EventRow>): UsageStore {
       return { toolSets, agents: agents.sort((a, b) => (a.agentId < b.agentId ? -1 : 1)) };
     },
 
-    async contracts(tenantId, env, since, until) {
+    async contracts(tenantId, env, since, until, names) {
       const match = eventQuery(tenantId, { env, since, until }, true);
       const found = new Map<string, Sums>();
       const add = (name: string, calls: number, denied: boolean, observed: boolean, last: number): void => {
@@ -146,7 +146,8 @@ export function mongoUsage(events: Collection<EventRow>): UsageStore {
       ]);
       for (const { _id, n, last } of alone) {
         const as = countedAs(fromBsonText(_id.v), fromBsonText(_id.m));
-        add(fromBsonText(_id.c), n, as === 'denied', as === 'observed', last);
+        const name = fromBsonText(_id.c);
+        add(names?.entries.get(name) ?? name, n, as === 'denied', as === 'observed', last);
       }
       // A call that several reports speak of counts once for each contract that they name.
       const projection = { decisionName: 1, verdict: 1, mode: 1, ts: 1, outcomes: 1 };
@@ -154,7 +155,7 @@ export function mongoUsage(events: Collection<EventRow>): UsageStore {
         const name = row.decisionName === null ? null : fromBsonText(row.decisionName);
         const event = { name, verdict: fromBsonText(row.verdict), mode: fromBsonText(row.mode) };
         const outcomes = row.outcomes.map((outcome: Outcome) => mapTexts(outcome, fromBsonText));
-        for (const [contract, { denied, observed }] of contractMarks(event, outcomes)) {
+        for (const [contract, { denied, observed }] of contractMarks(event, outcomes, names?.entries)) {
           add(contract, 1, denied, observed, row.ts);
         }
       }

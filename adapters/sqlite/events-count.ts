@@ -11,12 +11,14 @@ import {
   facetNames,
   type HistogramBucket,
 } from '../../src/ports/events.ts';
+import type { ContractNames } from '../../src/ports/usage.ts';
 import type { Database } from './database.ts';
 import { fittingCounts, needsBodies } from './events-search.ts';
 import { walk } from './events-walk.ts';
 import { type Counted, readTallies, type Summary, type Tally, tenantNumber } from './segment.ts';
 import type { Steps } from './sync.ts';
-import { activeAgents, contractSums } from './usage-read.ts';
+import { contractSums } from './usage-contracts.ts';
+import { activeAgents } from './usage-read.ts';
 import { allEvents } from './usage-rows.ts';
 
 /** Segments counted before other reads are let in. */
@@ -153,8 +155,11 @@ export function* counts(
   env: Env | null,
   since: number,
   activeSince: number,
+  entries?: ContractNames['entries'],
 ): Steps<EventCounts> {
-  const sums = yield* contractSums(db, tenantId, env, since, Number.POSITIVE_INFINITY);
+  // Which contracts there are does not depend on how often one call names them.
+  const names = entries && { entries, mayOverlap: false };
+  const sums = yield* contractSums(db, tenantId, env, since, Number.POSITIVE_INFINITY, names);
   const all = sums.get(allEvents);
   const tenant = tenantNumber(db, tenantId);
   return {

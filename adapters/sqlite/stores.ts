@@ -55,7 +55,8 @@ export function storesOf(
       facets: (tenantId, filter, limit) => facets(db, tenantId, filter, limit),
       count: (tenantId, filter) => countFitting(db, tenantId, filter),
       histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
-      counts: (tenantId, env, since, activeSince) => counts(db, tenantId, env, since, activeSince),
+      counts: (tenantId, env, since, activeSince, entries) =>
+        counts(db, tenantId, env, since, activeSince, entries),
       countReceived: (tenantId, before) => countReceived(db, tenantId, before),
       arrivals: (tenantId, after, limit) => arrivals(db, tenantId, after, limit),
       newestSeq: () => newestSeq(db),

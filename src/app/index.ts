@@ -96,7 +96,7 @@ export function createApp(ports: AppPorts): App {
   return {
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
-    statistics: createStatistics({ ...ports, sampleRuns }),
+    statistics: createStatistics({ ...ports, sampleRuns, rulings }),
     approvals: createApprovals(ports),
     accounts,
     assignmentRules: createAssignmentRules(ports),

@@ -2,10 +2,18 @@
 import { environmentKey } from '../../actors/protocol.ts';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { DriftStatus, RegistrationSummary } from '../domain/agent.ts';
-import { countedAs, type DeclaredContract, joined, type Ruling, rulingOf } from '../domain/coverage.ts';
+import {
+  countedAs,
+  type DeclaredContract,
+  joined,
+  mayOverlap,
+  type Ruling,
+  rulingOf,
+} from '../domain/coverage.ts';
 import type { Deployment } from '../domain/deployment.ts';
 import { HubError } from '../domain/error.ts';
 import type { Env } from '../domain/ids.ts';
+import type { ContractNames } from '../ports/usage.ts';
 import type { AppPorts } from './ports.ts';
 
 /** Documents whose contracts are remembered, over all tenants. */
@@ -29,6 +37,8 @@ export interface EnvironmentRulings {
 
 export interface Rulings {
   inEnvironment(tenantId: string, env: Env): Promise<EnvironmentRulings>;
+  /** Entries of what is deployed now that stand for contracts of the library. @throws HubError overloaded, unavailable */
+  entryNames(tenantId: string): Promise<ContractNames>;
   /** How these agents stand, in their order. Agents that are not registered are known by their id alone. */
   standings(
     tenantId: string,
@@ -85,6 +95,24 @@ export function createRulings({
           return ruling;
         },
       };
+    },
+
+    async entryNames(tenantId) {
+      const entries = new Map<string, string>();
+      let overlap = false;
+      for (const deployment of await store.deployments.currentAll(tenantId)) {
+        const bundle = await store.bundles.version(tenantId, deployment.bundleName, deployment.version);
+        const several = (bundle?.snapshot ?? []).filter((one) => one.entries !== undefined);
+        if (several.length === 0) continue;
+        const tools = new Map((await contractsOf(deployment)).map((one) => [one.id, one.tools]));
+        for (const { contract_id, entries: ids = [] } of several) {
+          for (const id of ids) entries.set(id, contract_id);
+          // What cannot be read, or names no tool, may fit any.
+          const each = ids.map((id) => tools.get(id) ?? []).map((one) => (one.length === 0 ? ['*'] : one));
+          overlap ||= each.some((a, i) => each.slice(i + 1).some((b) => mayOverlap(a, b)));
+        }
+      }
+      return { entries, mayOverlap: overlap };
     },
 
     async standings(tenantId, env, agents) {

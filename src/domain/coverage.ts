@@ -32,6 +32,19 @@ export function countedAs(
   });
 }
 
+const isGlob = (pattern: string): boolean => /[*?[]/.test(pattern);
+/** What a glob's matches begin with. */
+const headOf = (pattern: string): string => /^[^*?[]*/.exec(pattern)?.[0] ?? '';
+
+/** Whether some tool may fit a pattern of both. Of two globs only different beginnings tell them apart. */
+export const mayOverlap = (some: readonly string[], others: readonly string[]): boolean =>
+  some.some((a) =>
+    others.some((b) => {
+      if (isGlob(a) && isGlob(b)) return headOf(a).startsWith(headOf(b)) || headOf(b).startsWith(headOf(a));
+      return a === b || compileGlob(a)(b) || compileGlob(b)(a);
+    }),
+  );
+
 export type ToolStatus = 'enforced' | 'observed' | 'ungoverned';
 /** The order of lists: what is settled first. */
 export const toolStatuses = ['enforced', 'observed', 'ungoverned'] as const;

@@ -111,14 +111,17 @@ export interface ContractMark {
 /**
  * The contracts that a call names, each once however often it is named: by the stored event, and by what repeats said of it. The mode is the
  * stored event's.
+ * @param names what else a contract may be called, and its name: what happens under several of its names happens once
  */
 export function contractMarks(
   event: { readonly name: string | null; readonly verdict: string; readonly mode: string },
   outcomes: readonly Pick<Outcome, 'decision_name' | 'verdict'>[],
+  names?: ReadonlyMap<string, string>,
 ): Map<string, ContractMark> {
   const marks = new Map<string, ContractMark>();
-  const add = (name: string | null, verdict: string): void => {
-    if (name === null) return;
+  const add = (given: string | null, verdict: string): void => {
+    if (given === null) return;
+    const name = names?.get(given) ?? given;
     const as = countedAs(verdict, event.mode);
     const { denied = false, observed = false } = marks.get(name) ?? {};
     marks.set(name, { denied: denied || as === 'denied', observed: observed || as === 'observed' });

@@ -3,6 +3,7 @@ import type { VerdictFilter } from '../domain/decision-event.ts';
 import type { EventInput, Ingested, StoredEvent } from '../domain/event.ts';
 import type { Facet } from '../domain/facet.ts';
 import type { Env } from '../domain/ids.ts';
+import type { ContractNames } from './usage.ts';
 
 export interface EventBatch {
   readonly tenantId: string;
@@ -127,8 +128,14 @@ export interface EventStore {
   count(tenantId: string, filter: EventFilter): Promise<number>;
   /** Buckets that hold events, in order; `until` exclusive. */
   histogram(tenantId: string, filter: EventFilter, bucketMs: number): Promise<readonly HistogramBucket[]>;
-  /** Counts over events with timestamp in [since, now]. */
-  counts(tenantId: string, env: Env | null, since: number, activeSince: number): Promise<EventCounts>;
+  /** Counts over events with timestamp in [since, now]; contracts are counted by what `entries` call them. */
+  counts(
+    tenantId: string,
+    env: Env | null,
+    since: number,
+    activeSince: number,
+    entries?: ContractNames['entries'],
+  ): Promise<EventCounts>;
   /** How many events were received before `before`: what a purge would remove. */
   countReceived(tenantId: string, before: number): Promise<number>;
   /** Removes up to `limit` events received before `before`, then the runs that had none since; returns how many events. Call until 0. */

@@ -34,6 +34,14 @@ export interface FleetUse {
   readonly agents: readonly AgentUse[];
 }
 
+/** What contracts are called besides their own names: entries of documents that stand for a contract of the library. */
+export interface ContractNames {
+  /** By the entry's id. */
+  readonly entries: ReadonlyMap<string, string>;
+  /** False when no call can be decided by two entries of one contract, which saves a store the search for such calls. */
+  readonly mayOverlap: boolean;
+}
+
 /** How a contract decided. A call counts once, however many of its reports name the contract. */
 export interface ContractUse {
   readonly name: string;
@@ -74,12 +82,16 @@ export interface UsageStore {
    * @param env null: every environment
    */
   fleet(tenantId: string, env: Env | null, since: number, countSince: number): Promise<FleetUse>;
-  /** The contracts that calls in [since, until) name, and the number of these events. Most calls first, then by name. */
+  /**
+   * The contracts that calls in [since, until) name, and the number of these events. Most calls first, then by name. A call that several
+   * entries of one contract decided counts once for it.
+   */
   contracts(
     tenantId: string,
     env: Env | null,
     since: number,
     until: number,
+    names?: ContractNames,
   ): Promise<{ readonly events: number; readonly contracts: readonly ContractUse[] }>;
   /** When the agent was first heard of, and where; null when no event is stored. */
   spanOf(tenantId: string, agentId: string): Promise<AgentSpan | null>;

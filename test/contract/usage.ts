@@ -94,14 +94,27 @@ const shownFleet = ({ toolSets, agents }: FleetUse, expected: ReturnType<typeof 
     tools: toolSets[agent.tools],
   }));
 
-function contractsOf(list: readonly StoredEvent[], env: Env | null, since: number, until: number) {
+/** Two names of one contract, which a call may be told under together. */
+const entries = new Map([
+  ['x', 'x'],
+  ['y', 'x'],
+]);
+
+function contractsOf(
+  list: readonly StoredEvent[],
+  env: Env | null,
+  since: number,
+  until: number,
+  names?: ReadonlyMap<string, string>,
+) {
   const within = list.filter(
     (e) => (env === null || e.env === env) && e.timestamp >= since && e.timestamp < until,
   );
   const found = new Map<string, { -readonly [K in keyof ContractUse]: ContractUse[K] }>();
   for (const e of within) {
     const name = typeof e.payload?.decision_name === 'string' ? e.payload.decision_name : null;
-    for (const [contract, mark] of contractMarks({ name, verdict: e.verdict, mode: e.mode }, e.outcomes)) {
+    const event = { name, verdict: e.verdict, mode: e.mode };
+    for (const [contract, mark] of contractMarks(event, e.outcomes, names)) {
       const fresh = { name: contract, calls: 0, denials: 0, warnings: 0, lastTriggered: e.timestamp };
       const use = found.get(contract) ?? fresh;
       found.set(contract, use);
@@ -164,6 +177,10 @@ export function usageContract(name: string, open: Open): void {
                   expect(await store.usage.contracts(tenantId, env, from, to)).toEqual(
                     contractsOf(list, env, from, to),
                   );
+                  const names = { entries, mayOverlap: true };
+                  expect(await store.usage.contracts(tenantId, env, from, to, names)).toEqual(
+                    contractsOf(list, env, from, to, entries),
+                  );
                 }
               }
             }
@@ -206,6 +223,21 @@ export function usageContract(name: string, open: Open): void {
         events: 1,
         contracts: [use('x', 1, 0), use('y', 0, 1)],
       });
+      const names = { entries: new Map([['y', 'x']]), mayOverlap: true };
+      expect(await store.usage.contracts(tenantId, null, t0, t0 + 1, names)).toEqual({
+        events: 1,
+        contracts: [use('x', 1, 1)],
+      });
+      // Over whole hours as well, where sums are kept for each name.
+      const [from, to] = [Math.floor(t0 / hour) * hour, Math.ceil((t0 + 1) / hour) * hour];
+      expect((await store.usage.contracts(tenantId, null, from, to, names)).contracts).toEqual([
+        use('x', 1, 1),
+      ]);
+      const counts = (entries?: ReadonlyMap<string, string>) =>
+        store.events.counts(tenantId, null, t0, t0, entries);
+      expect([(await counts()).contractsTriggered, (await counts(names.entries)).contractsTriggered]).toEqual(
+        [2, 1],
+      );
       expect(await store.usage.contracts(tenantId, null, t0 + 1, t0 + hour)).toEqual({
         events: 0,
         contracts: [],

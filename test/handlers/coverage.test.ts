@@ -128,6 +128,43 @@ it("names the library's contract, whichever of its entries in the document gover
   ]);
 });
 
+it('counts a call once that two overlapping entries of one contract decided', async () => {
+  await addContract(t, user, 'globs', {
+    definition: { ...definition(), tool: undefined, tools: ['read_*', '*_file'] },
+  });
+  await addComposition(t, user, 'team', ['globs']);
+  expect((await t.call('deployComposition', { params: { name: 'team' } }, user)).status).toBe(201);
+  const call = { call_id: 'both' };
+  await ingest([
+    event('read_file', {
+      ...call,
+      verdict: 'call_would_deny',
+      mode: 'observe',
+      payload: { decision_name: 'globs' },
+    }),
+    event('read_file', {
+      ...call,
+      verdict: 'call_would_deny',
+      mode: 'observe',
+      payload: { decision_name: 'globs-2' },
+    }),
+    event('write_file', { verdict: 'call_denied', payload: { decision_name: 'globs-2' } }),
+  ]);
+  expect((await t.call('statsContracts', { query: {} }, user)).body.coverage).toEqual([
+    expect.objectContaining({
+      decision_name: 'globs',
+      total_evaluations: 2,
+      total_denials: 1,
+      total_warnings: 1,
+    }),
+  ]);
+  expect((await t.call('statsOverview', {}, user)).body).toMatchObject({ contracts_triggered_24h: 1 });
+  expect(await coverageOf()).toMatchObject({
+    summary: { total_tools: 2, enforced: 2 },
+    tools: [{ contract_name: 'globs' }, { contract_name: 'globs' }],
+  });
+});
+
 it('honours the mode that the document gives where a contract has none', async () => {
   await deploy('rules', contract('a', 'tool: read'), 'production', 'observe');
   await ingest([event('read')]);

@@ -1,0 +1,146 @@
+// How contracts decided, by name: whole hours and minutes from the summaries, the rest from the events. Runs on the reader, in steps.
+import { contractMarks, countedAs } from '../../src/domain/event.ts';
+import type { Env } from '../../src/domain/ids.ts';
+import type { ContractNames, ContractUse } from '../../src/ports/usage.ts';
+import { type Database, givenText } from './database.ts';
+import { segmentSpanMs } from './segment.ts';
+import type { Steps } from './sync.ts';
+import { eachEvent, type Seen } from './usage-events.ts';
+import { allEvents, contractRow, entryOf, minuteMs } from './usage-rows.ts';
+
+interface Sums {
+  events: number;
+  denied: number;
+  observed: number;
+  last: number;
+}
+
+type Part =
+  | { readonly kind: 'events'; readonly from: number; readonly to: number }
+  | {
+      readonly kind: 'rows';
+      readonly table: 'contract_hours' | 'contract_minutes';
+      readonly from: number;
+      readonly to: number;
+    };
+
+/** [since, until) as whole hours, whole minutes where these are kept, and what is left. */
+function partsOf(since: number, until: number, minutesFrom: number): Part[] {
+  function split(
+    from: number,
+    to: number,
+    table: 'contract_hours' | 'contract_minutes',
+    rest: (from: number, to: number) => Part[],
+  ): Part[] {
+    const width = table === 'contract_hours' ? segmentSpanMs : minuteMs;
+    const [low, high] = [Math.ceil(from / width), Math.floor(to / width)];
+    if (low >= high) return rest(from, to);
+    return [
+      ...rest(from, low * width),
+      { kind: 'rows', table, from: low, to: Math.min(high, Number.MAX_SAFE_INTEGER) },
+      ...(Number.isFinite(to) ? rest(high * width, to) : []),
+    ];
+  }
+  const exactly = (from: number, to: number): Part[] => (from < to ? [{ kind: 'events', from, to }] : []);
+  const byMinute = (from: number, to: number): Part[] =>
+    Math.ceil(from / minuteMs) < minutesFrom
+      ? exactly(from, to)
+      : split(from, to, 'contract_minutes', exactly);
+  return split(since, until, 'contract_hours', byMinute);
+}
+
+/** Sums by the name of the row: all events, and each contract. */
+export function* contractSums(
+  db: Database,
+  tenantId: string,
+  env: Env | null,
+  since: number,
+  until: number,
+  names?: ContractNames,
+): Steps<ReadonlyMap<string, Readonly<Sums>>> {
+  const entries = names?.entries;
+  const sums = new Map<string, Sums>();
+  const add = (name: string, { events, denied, observed, last }: Sums): void => {
+    const sum = entryOf(sums, name, () => ({ events: 0, denied: 0, observed: 0, last }));
+    sum.events += events;
+    sum.denied += denied;
+    sum.observed += observed;
+    sum.last = Math.max(sum.last, last);
+  };
+  const addEvent = ({ event, outcomes }: Seen): void => {
+    const as = countedAs(event.verdict, event.mode);
+    const of = (denied: boolean, observed: boolean): Sums => ({
+      events: 1,
+      denied: denied ? 1 : 0,
+      observed: observed ? 1 : 0,
+      last: event.ts,
+    });
+    add(allEvents, of(as === 'denied', as === 'observed'));
+    for (const [name, mark] of contractMarks(event, outcomes, entries)) {
+      add(contractRow(name), of(mark.denied, mark.observed));
+    }
+  };
+  /** Rows count a call for each entry that it names: what is more than once is taken away again. */
+  const takeAway = ({ event, outcomes }: Seen): void => {
+    const once = contractMarks(event, outcomes, entries);
+    const each = contractMarks(event, outcomes);
+    if (each.size === once.size) return;
+    for (const [name, { denied, observed }] of each) {
+      const row = entries?.get(name) ?? name;
+      add(contractRow(row), { events: -1, denied: -denied, observed: -observed, last: event.ts });
+    }
+    for (const [name, { denied, observed }] of once) {
+      add(contractRow(name), { events: 1, denied: +denied, observed: +observed, last: event.ts });
+    }
+  };
+  const [number, from] =
+    db.get('SELECT number, minutes_from FROM tenant_numbers WHERE tenant_id = ?', [tenantId]) ?? [];
+  if (typeof number !== 'number') return sums;
+  for (const part of partsOf(since, until, typeof from === 'number' ? from : Number.POSITIVE_INFINITY)) {
+    if (part.kind === 'events') {
+      yield* eachEvent(db, tenantId, { env, from: part.from, to: part.to }, addEvent);
+      continue;
+    }
+    if (names?.mayOverlap) {
+      const width = part.table === 'contract_hours' ? segmentSpanMs : minuteMs;
+      const range = { env, from: part.from * width, to: part.to * width, repeated: true };
+      yield* eachEvent(db, tenantId, range, takeAway);
+    }
+    const rows = db.all(
+      `SELECT name, sum(events), sum(denied), sum(observed), max(last_ts) FROM ${part.table}
+         WHERE tenant = ? AND start >= ? AND start < ? ${env === null ? '' : 'AND env = ?'} GROUP BY name`,
+      [number, part.from, part.to, ...(env === null ? [] : [env])],
+    );
+    for (const [name, events, denied, observed, last] of rows) {
+      const given = givenText(String(name));
+      const entry = entries?.get(given.slice(contractRow('').length));
+      add(entry === undefined || given === allEvents ? given : contractRow(entry), {
+        events: Number(events),
+        denied: Number(denied),
+        observed: Number(observed),
+        last: Number(last),
+      });
+    }
+    yield;
+  }
+  return sums;
+}
+
+export function* contractUses(
+  db: Database,
+  tenantId: string,
+  env: Env | null,
+  since: number,
+  until: number,
+  names?: ContractNames,
+): Steps<{ readonly events: number; readonly contracts: readonly ContractUse[] }> {
+  const sums = yield* contractSums(db, tenantId, env, since, until, names);
+  const found: ContractUse[] = [];
+  for (const [name, { events, denied, observed, last }] of sums) {
+    if (name === allEvents) continue;
+    const given = name.slice(contractRow('').length);
+    found.push({ name: given, calls: events, denials: denied, warnings: observed, lastTriggered: last });
+  }
+  found.sort((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1));
+  return { events: sums.get(allEvents)?.events ?? 0, contracts: found };
+}

@@ -1,0 +1,49 @@
+// The events behind the summaries, one by one: for the ends of a time range that no whole hour or minute covers. Runs on the reader, in steps.
+import type { Outcome } from '../../src/domain/event.ts';
+import type { Env } from '../../src/domain/ids.ts';
+import type { Database } from './database.ts';
+import { fittingCounts } from './events-search.ts';
+import { walk } from './events-walk.ts';
+import type { Counted } from './segment.ts';
+import type { Steps } from './sync.ts';
+
+/** Segments read before other reads are let in. */
+export const segmentsPerStep = 32;
+
+export interface Seen {
+  readonly env: Env;
+  readonly agent: string;
+  readonly event: Counted;
+  readonly outcomes: readonly Outcome[];
+}
+
+/** Hands each event in [from, to) to `take`. */
+export function* eachEvent(
+  db: Database,
+  tenantId: string,
+  filter: {
+    readonly env: Env | null;
+    readonly agentId?: string;
+    readonly from: number;
+    readonly to: number;
+    /** Only of segments whose calls were told of more than once. */
+    readonly repeated?: boolean;
+  },
+  take: (seen: Seen) => void,
+): Steps<void> {
+  const { env, agentId, from, to, repeated = false } = filter;
+  if (from >= to) return;
+  const wanted = { env, since: from, until: to, ...(agentId === undefined ? {} : { agentId }) };
+  let read = 0;
+  for (const segment of walk(db, tenantId, wanted, to)) {
+    if (typeof segment === 'number') {
+      yield;
+      continue;
+    }
+    if (segment.sample || (repeated && segment.outcomes === 0)) continue;
+    for (const { event, outcomes } of fittingCounts(db, segment, wanted)) {
+      if (event.ts < to) take({ env: segment.env as Env, agent: segment.agent, event, outcomes });
+    }
+    if (++read % segmentsPerStep === 0) yield;
+  }
+}
