@@ -15,7 +15,9 @@ import { type Contracts, createContracts } from './contracts.ts';
 import { type Coverage, createCoverage } from './coverage.ts';
 import { createDeployments, type Deployments } from './deployments.ts';
 import { createEventExports, type EventExports } from './event-exports.ts';
+import { createEventIntake, type EventIntake } from './event-intake.ts';
 import { createEventRemoval, type EventRemoval } from './event-removal.ts';
+import { createEventSearches, type EventSearches } from './event-search.ts';
 import { createEventTail, type EventTail } from './event-tail.ts';
 import { createEvidence, type EvidenceOfRuns } from './evidence.ts';
 import { createFleet, type Fleet } from './fleet.ts';
@@ -24,11 +26,13 @@ import { createIdentityProvider, type IdentityProvider } from './identity-provid
 import { createImpacts, type Impacts } from './impact.ts';
 import { createInspector, type Inspector } from './inspection.ts';
 import { createKeys, type Keys } from './keys.ts';
+import { createLastSeen } from './last-seen.ts';
 import { createLogins, type Logins } from './logins.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
 import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
 import type { AppPorts } from './ports.ts';
+import { createRegistrations, type Registrations } from './registrations.ts';
 import { createReleases } from './releases.ts';
 import { createReplays, type Replays } from './replays.ts';
 import { createRollouts } from './rollouts.ts';
@@ -62,6 +66,7 @@ export interface App {
   readonly impacts: Impacts;
   readonly notifications: Notifications;
   readonly people: People;
+  readonly registrations: Registrations;
   readonly replays: Replays;
   readonly runs: Runs;
   readonly evidence: EvidenceOfRuns;
@@ -70,6 +75,8 @@ export interface App {
   readonly operatorTokens: OwnTokens;
   readonly inspector: Inspector;
   readonly eventExports: EventExports;
+  readonly eventIntake: EventIntake;
+  readonly eventSearches: EventSearches;
   readonly eventTail: EventTail;
   readonly toolSettings: ToolSettings;
   readonly aiSettings: AiSettings;
@@ -92,6 +99,7 @@ export function createApp(ports: AppPorts): App {
   const runs = createRuns({ ...ports, fleet: createFleet(ports) });
   const rulesets = createRulesets({ ...ports, inspector, deployments });
   const sampleRuns = createSampleRuns({ ...ports, rulesets });
+  const lastSeen = createLastSeen(ports);
   const accounts = createAccounts(ports);
   return {
     coverage: createCoverage({ ...ports, rulings }),
@@ -107,6 +115,9 @@ export function createApp(ports: AppPorts): App {
     compositions,
     impacts: createImpacts({ ...ports, compositions }),
     eventExports: createEventExports(ports),
+    registrations: createRegistrations({ ...ports, lastSeen }),
+    eventIntake: createEventIntake({ ...ports, lastSeen }),
+    eventSearches: createEventSearches(ports),
     eventTail: createEventTail(ports),
     channels,
     chatDecisions: createChatDecisions({ ...ports, channels }),

@@ -98,6 +98,18 @@ describe('import directions', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('lets neither API take anything from the other: what both translate alike is in handlers/common', () => {
+    const wrong = files.flatMap((file) =>
+      ownImportsOf(file)
+        .filter((name) => {
+          const [from, to] = [file, name].map((path) => /^src\/handlers\/(\w+)\//.exec(path)?.[1]);
+          return from && to && to !== 'common' && from !== to;
+        })
+        .map((name) => `${file} imports ${name}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
   it('leads no file back to itself', () => {
     const circles: string[] = [];
     const done = new Set<string>();
@@ -159,6 +171,12 @@ describe('exclusive rights', () => {
     const edge = ['src/api/', 'src/http/', 'adapters/', 'packages/agent/', 'demo/', 'src/dashboard/'];
     const named = uses(new RegExp(`'(?:${types.join('|')})'`));
     expect(named.filter((file) => !edge.some((folder) => file.startsWith(folder)))).toEqual([]);
+  });
+
+  it('keeps no state of a hub in a module: several hubs may run in one process', () => {
+    const emptyMaps = /^(?:export )?(?:const|let) \w+(?:: [^=]+)? = new (?:Weak)?(?:Map|Set)(?:<.*>)?\(\)/m;
+    const ofHub = (file: string) => /^(?:src|actors|adapters)\/(?!dashboard\/)/.test(file);
+    expect(uses(emptyMaps).filter(ofHub)).toEqual([]);
   });
 
   it('writes to no console', () => {

@@ -1,5 +1,10 @@
 // The pages of who runs the hub, the playground, and the palette.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { programArgs } from '../../packages/agent/test/program.ts';
 import type { HubProcess } from '../e2e/process.ts';
 import { accessible, noFaults, startedHub, view } from './browser.ts';
 
@@ -29,6 +34,21 @@ describe('settings, system, playground and palette', () => {
     await dialog.getByLabel('Type rotate to go on').fill('rotate');
     await go.click();
     await page.getByText(/signed with the new key/).waitFor();
+    // A purge says how many events it would remove before it asks for the word.
+    await page.getByLabel('Older than days').fill('1');
+    await page.getByRole('button', { name: 'Purge events' }).click();
+    await dialog
+      .getByText(/no events that the hub received before .* are removed, in every environment/)
+      .waitFor();
+    await accessible(page);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    const assistant = page.getByRole('region', { name: 'Assistant' });
+    await assistant.getByText('None is configured').waitFor();
+    await assistant.getByLabel('Provider', { exact: true }).selectOption('local');
+    await assistant.getByLabel('Model', { exact: true }).fill('a-model');
+    await assistant.getByLabel('Base URL').fill('ftp://nowhere');
+    await assistant.getByRole('button', { name: 'Save assistant' }).click();
+    await assistant.locator('.field-error, [role=alert]').first().waitFor();
     await page.getByLabel('Present password').fill('not the password');
     await page.getByLabel('New password').fill('another long password');
     await page.getByRole('button', { name: 'Change password' }).click();
@@ -42,6 +62,13 @@ describe('settings, system, playground and palette', () => {
     const { page } = seen;
     await page.goto('/dashboard/system');
     await page.getByText('One process, 256 of 256 shards owned').waitFor();
+    const figures = page.getByRole('region', { name: 'Figures of the node' });
+    await figures.getByRole('table').getByText('/api/v1/auth/me', { exact: false }).waitFor();
+    await figures.getByRole('button', { name: 'Requests' }).click();
+    await figures
+      .getByRole('columnheader', { name: 'Requests' })
+      .and(page.locator('[aria-sort=ascending]'))
+      .waitFor();
     await accessible(page);
     noFaults(seen);
     await seen.context.close();
@@ -59,6 +86,31 @@ describe('settings, system, playground and palette', () => {
     await result.getByText(/The hub says deny.*as this browser does/).waitFor();
     await page.getByLabel('Tool', { exact: true }).fill('deploy');
     await result.getByRole('heading', { name: /approve|asks/ }).waitFor();
+    const cases = page.getByRole('region', { name: 'Cases' });
+    await cases.getByLabel('Keep this call as').fill('a deploy asks');
+    await cases.getByRole('button', { name: 'Keep', exact: true }).click();
+    await cases.getByText('1 of 1 case as expected.').waitFor();
+    await accessible(page);
+    const folder = mkdtempSync(join(tmpdir(), 'reeve-cases-'));
+    for (const [button, name] of [
+      ['Cases as YAML', 'cases.yaml'],
+      ['Document', 'bundle.yaml'],
+    ] as const) {
+      const download = page.waitForEvent('download');
+      await cases.getByRole('button', { name: button }).click();
+      await (await download).saveAs(join(folder, name));
+    }
+    // What the agent's own program makes of the files.
+    const said = execFileSync(process.execPath, [...programArgs(), 'test', join(folder, 'cases.yaml')], {
+      encoding: 'utf8',
+    });
+    expect(said).toContain('1 of 1 cases as expected');
+    await cases.getByRole('button', { name: 'Forget a deploy asks' }).click();
+    await cases.getByLabel('Read cases').setInputFiles(join(folder, 'cases.yaml'));
+    await cases.getByRole('button', { name: 'a deploy asks', exact: true }).waitFor();
+    await cases.getByLabel('Read cases').setInputFiles(join(folder, 'bundle.yaml'));
+    await cases.getByRole('alert').waitFor();
+    rmSync(folder, { recursive: true });
     await page.getByLabel('Arguments as JSON').fill('{');
     await result.getByText(/Not JSON yet/).waitFor();
     noFaults(seen);

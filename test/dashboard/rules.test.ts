@@ -169,7 +169,18 @@ describe('contracts, compositions, bundles and agents', () => {
     await page.getByRole('button', { name: 'Assign 2' }).click();
     await page.getByText('2 agents assigned to shop.').waitFor();
     await page.getByRole('button', { name: 'fleet-1' }).click();
-    await page.getByRole('dialog', { name: 'Agent' }).getByText('because a person assigned it.').waitFor();
+    const panel = page.getByRole('dialog', { name: 'Agent' });
+    await panel.getByText('because a person assigned it.').waitFor();
+    await panel
+      .getByRole('region', { name: 'Coverage' })
+      .getByRole('table')
+      .getByText('ungoverned')
+      .waitFor();
+    await panel.getByRole('region', { name: 'History' }).getByText('Seen for the first time').waitFor();
+    await panel
+      .getByRole('region', { name: 'Runs' })
+      .getByText('It reported no call with a session.')
+      .waitFor();
     await accessible(page);
     await page.goto('/dashboard/agents?view=rules');
     await page.getByRole('button', { name: 'New rule' }).click();

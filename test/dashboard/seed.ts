@@ -152,6 +152,18 @@ export async function seed(hub: HubProcess, cookie: string): Promise<{ readonly 
     cookie,
     body: { approved: false, reason: 'Ask the customer for the receipt first' },
   });
+  const { token } = await must(hub, 'POST', '/api/v1/auth/operator-token', { cookie });
+  await fetch(`${hub.url}/v1/sample-run`, { method: 'POST', headers: { Authorization: `Bearer ${token}` } });
+  const channel = await must(hub, 'POST', '/api/v1/notifications/channels', {
+    cookie,
+    body: {
+      name: 'On call',
+      channel_type: 'chat_bot',
+      config: { bot_token: '12:a-token', chat_id: '-42', allowed_user_ids: ['1', '2'] },
+      filters: { environments: ['production'], agent_patterns: ['shop-*'] },
+      enabled: false,
+    },
+  });
   return {
     'approvals-one': `/approvals?id=${edit}`,
     'approvals-history': '/approvals?view=history',
@@ -160,5 +172,8 @@ export async function seed(hub: HubProcess, cookie: string): Promise<{ readonly 
     'bundle-one': '/bundles?id=shop',
     'agent-one': '/agents?id=shop-agent-1',
     'agent-rules': '/agents?view=rules',
+    'run-one': '/runs?agent=sample-agent&session=sample-session',
+    'ruleset-one': '/rulesets?id=sample-guardrails',
+    'channel-one': `/channels?id=${channel.id}`,
   };
 }

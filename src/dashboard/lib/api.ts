@@ -16,6 +16,9 @@ export type Operation = {
 export type Reply<N extends Operation> = Replies[N];
 export type Input<N extends Operation> = ConsoleOperations[N] extends { input: infer I } ? I : never;
 
+/** Of one answer, shown. */
+const maxErrors = 10;
+
 /** Why a call failed. `message` is a sentence for people. */
 export class ApiError extends Error {
   /** 0 when the hub did not answer. */
@@ -27,12 +30,23 @@ export class ApiError extends Error {
   /** Seconds, when the answer said when to try again. */
   readonly retryAfter: number | null;
 
-  constructor(status: number, code: string, detail: unknown, retryAfter: number | null) {
-    const problems = Array.isArray(detail) ? (detail as { loc: (string | number)[]; msg: string }[]) : [];
+  /** @param errors what of the fields was refused, where the answer says it beside its sentence */
+  constructor(
+    status: number,
+    code: string,
+    detail: unknown,
+    retryAfter: number | null,
+    errors: unknown = [],
+  ) {
+    const list = Array.isArray(detail) ? detail : Array.isArray(errors) ? errors.slice(0, maxErrors) : [];
+    const problems = list as { loc: (string | number)[]; msg: string }[];
     const named = problems.map(({ loc, msg }) => [loc.slice(1).join('.'), msg] as const);
     super(
       typeof detail === 'string' && detail !== ''
-        ? detail
+        ? [
+            detail,
+            ...named.filter(([, msg]) => !detail.includes(msg)).map(([name, msg]) => `${name}: ${msg}`),
+          ].join(' ')
         : named.map(([name, msg]) => (name === '' ? msg : `${name}: ${msg}`)).join('; ') ||
             `The hub answered ${status}.`,
     );
@@ -108,6 +122,9 @@ export async function callPage<N extends Operation>(
   }
 }
 
+/** Where an export that comes in parts goes on. */
+const fromLink = (link: string | null): string | null => /[?&]from_seq=(\d+)/.exec(link ?? '')?.[1] ?? null;
+
 /** What the hub answers: JSON as a value, anything else as text. @throws ApiError */
 export async function answerOf<R>(
   address: string,
@@ -128,7 +145,7 @@ export async function answerOf<R>(
   if (response.ok) {
     const json = /\/(?:[\w.]+\+)?json\b/.test(response.headers.get('content-type') ?? '');
     const reply = text === '' ? null : json ? JSON.parse(text) : text;
-    return { reply, next: response.headers.get('x-next-cursor') };
+    return { reply, next: response.headers.get('x-next-cursor') ?? fromLink(response.headers.get('link')) };
   }
   throw errorOf(response, text);
 }
@@ -139,14 +156,20 @@ export const unreachable = (): ApiError =>
 /** What an answer that is no success says, in either of the hub's forms. */
 export function errorOf(response: Response, text: string): ApiError {
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-  let problem: { readonly detail?: unknown; readonly code?: unknown } = {};
+  let problem: { readonly detail?: unknown; readonly code?: unknown; readonly errors?: unknown } = {};
   try {
     problem = JSON.parse(text);
   } catch {
     // An answer of something in between: its status is all that counts.
   }
   const code = typeof problem.code === 'string' ? problem.code : 'unknown';
-  return new ApiError(response.status, code, problem.detail, Number.isFinite(seconds) ? seconds : null);
+  return new ApiError(
+    response.status,
+    code,
+    problem.detail,
+    Number.isFinite(seconds) ? seconds : null,
+    problem.errors,
+  );
 }
 
 /** @throws ApiError */

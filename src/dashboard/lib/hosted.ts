@@ -67,11 +67,18 @@ function addressOf(operation: HostedOperation, { params = {}, query = {} }: Host
 }
 
 /** @throws ApiError */
-export async function callHosted<N extends HostedOperation>(
+export const callHosted = async <N extends HostedOperation>(
   operation: N,
   input: HostedInput = {},
   signal?: AbortSignal,
-): Promise<HostedReply<N>> {
+): Promise<HostedReply<N>> => (await callHostedPage(operation, input, signal)).reply;
+
+/** The same with what leads on. @throws ApiError */
+export async function callHostedPage<N extends HostedOperation>(
+  operation: N,
+  input: HostedInput = {},
+  signal?: AbortSignal,
+): Promise<Page<HostedReply<N>>> {
   const ask = async (): Promise<Page<HostedReply<N>>> =>
     answerOf(
       addressOf(operation, input),
@@ -88,11 +95,11 @@ export async function callHosted<N extends HostedOperation>(
       signal,
     );
   try {
-    return (await ask()).reply;
+    return await ask();
   } catch (failure) {
     if (!(failure instanceof ApiError) || failure.status !== 401) throw failure;
     // The token ended early, as it does when the login ends: the next exchange says which.
     token = null;
-    return (await ask()).reply;
+    return await ask();
   }
 }

@@ -1,7 +1,10 @@
 // What a person chose, kept in this browser under their user id: theme, times, density, columns. Storage may be refused; then it lasts for the page.
 import { createStore, useStore } from './store.ts';
 
+export type Theme = 'system' | 'light' | 'dark';
+
 export interface Prefs {
+  readonly theme: Theme;
   readonly utc: boolean;
   readonly compact: boolean;
   readonly railClosed: boolean;
@@ -10,9 +13,14 @@ export interface Prefs {
   readonly hidden: { readonly [table: string]: readonly string[] };
 }
 
-export type Theme = 'system' | 'light' | 'dark';
-
-const fallback: Prefs = { utc: false, compact: false, railClosed: false, notify: false, hidden: {} };
+const fallback: Prefs = {
+  theme: 'system',
+  utc: false,
+  compact: false,
+  railClosed: false,
+  notify: false,
+  hidden: {},
+};
 
 export function readStored(key: string): string | null {
   try {
@@ -44,6 +52,7 @@ export function loadPrefs(userId: string): void {
     // Not ours: the defaults count.
   }
   prefs.set({ ...fallback, ...stored });
+  showTheme(prefs.get().theme);
 }
 
 export function changePrefs(changed: Partial<Prefs>): void {
@@ -56,13 +65,19 @@ export const usePrefs = (): Prefs => useStore(prefs);
 /** A name for what this user keeps by itself, such as saved cases. */
 export const ownKey = (name: string): string => `reeve.${name}.${owner}`;
 
-// public/theme.js reads the same key before the first paint, when nobody is known yet.
+// What the person who was here last chose: public/theme.js reads it before the first paint, when nobody is known yet.
 const themeKey = 'reeve.theme';
 
 export const themeChoice = createStore<Theme>((readStored(themeKey) as Theme | null) ?? 'system');
 
 export function chooseTheme(theme: Theme): void {
+  changePrefs({ theme });
+  showTheme(theme);
+}
+
+function showTheme(theme: Theme): void {
   writeStored(themeKey, theme === 'system' ? null : theme);
+  if (themeChoice.get() === theme) return;
   themeChoice.set(theme);
   applyTheme();
 }

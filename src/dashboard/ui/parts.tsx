@@ -211,6 +211,7 @@ const verdicts: { readonly [verdict: string]: readonly [tone: string, icon: Icon
   waiting: ['ask', 'hand', 'waiting'],
   delivered: ['allow', 'check', 'delivered'],
   dead: ['deny', 'slash', 'given up'],
+  failed: ['deny', 'slash', 'failed'],
   expired: ['unknown', 'dash', 'expired'],
   enforced: ['allow', 'check', 'enforced'],
   ungoverned: ['drift', 'triangle', 'ungoverned'],

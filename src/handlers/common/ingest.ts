@@ -1,8 +1,10 @@
 // Batches of events as the console API's clients send them: from bytes, or a value read before, to events that can be stored. One bad event
-// never costs the others. Stores nothing.
+// never costs the others. What becomes of them is app/event-intake.ts.
+import { agentOf } from '../../app/acting-agent.ts';
+import type { EventBatch } from '../../app/event-intake.ts';
 import type { EventLoopBudget } from '../../concurrency/event-loop-budget.ts';
 import { HubError } from '../../domain/error.ts';
-import type { AgentManifest, EventInput } from '../../domain/event.ts';
+import type { AgentManifest, EventInput, Ingested } from '../../domain/event.ts';
 import {
   depthOf,
   type RepairContext,
@@ -12,6 +14,8 @@ import {
 } from '../../domain/event-repair.ts';
 import { parseSpans, type Span, scanList } from '../../domain/json-scan.ts';
 import { contractTypes, modes } from '../../domain/library.ts';
+import type { KeyPrincipal } from '../../domain/principal.ts';
+import type { Hub } from './hub.ts';
 
 /** Bytes of a batch over HTTP: after trouble clients post their whole buffer at once. */
 export const maxBatchBytes = 16 * 1024 * 1024;
@@ -30,12 +34,48 @@ export interface Rejection {
   readonly detail: string;
 }
 
-export interface Batch {
-  events: readonly EventInput[];
-  /** The place of each event in the list that was sent. */
-  places: readonly number[];
+export interface Batch extends EventBatch {
   readonly rejected: readonly Rejection[];
-  readonly manifest: AgentManifest | null | 'refused';
+}
+
+/** What of a batch is not stored, while the rest is. */
+interface Refused {
+  readonly rejected?: Rejection[];
+  readonly manifest?: 'refused';
+}
+
+/** What an event of this caller is repaired with. */
+export const repairContext = (
+  { clock, secrets }: Pick<Hub, 'clock' | 'secrets'>,
+  caller: { readonly agentId: string | null; readonly agentPattern: string | null },
+): RepairContext => ({
+  agentId: agentOf(caller),
+  now: clock.now(),
+  sha256: (text) => secrets.sha256(text),
+});
+
+/** Stores a batch and says what became of it, what could not be read included. @throws HubError as `accept` in app/event-intake.ts */
+export async function acceptBatch(
+  { app }: Pick<Hub, 'app'>,
+  principal: KeyPrincipal,
+  batch: Batch,
+): Promise<Ingested & Refused> {
+  const { outOfScope, manifestRefused, ...ingested } = await app.eventIntake.accept(principal, batch);
+  const rejected = [
+    ...batch.rejected,
+    ...outOfScope.map(({ index, callId, reason }) => ({
+      index,
+      call_id: callId,
+      code: 'forbidden',
+      detail: reason,
+    })),
+  ];
+  rejected.sort((one, other) => one.index - other.index);
+  return {
+    ...ingested,
+    ...(rejected.length > 0 ? { rejected } : {}),
+    ...(manifestRefused ? { manifest: 'refused' as const } : {}),
+  };
 }
 
 const limits = { maxValues: maxBatchValues, maxElements: maxBatchEvents };

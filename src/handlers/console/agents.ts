@@ -1,22 +1,17 @@
 // Agents: who is connected and drifts, what they report, how they are registered and assigned.
-
-import { agentKey, environmentKey, type StatusEntry, type StatusPlace } from '../../../actors/protocol.ts';
+import type { StatusEntry } from '../../../actors/protocol.ts';
 import type { agentRoutes } from '../../api/agents.ts';
 import { type Caller, List } from '../../api/call.ts';
-import { actingAgent } from '../../app/acting-agent.ts';
 import type { FleetAgent } from '../../app/fleet.ts';
-import { bytesPerTurn, turns } from '../../concurrency/event-loop-budget.ts';
-import type { AgentOrder, Registration } from '../../domain/agent.ts';
-import { type Resolution, type RuleSet, unassigned } from '../../domain/assignment.ts';
-import { HubError, notFound } from '../../domain/error.ts';
-import { type Env, environments } from '../../domain/ids.ts';
+import type { RegistrationView, StatusStart } from '../../app/registrations.ts';
+import type { AgentOrder } from '../../domain/agent.ts';
+import { HubError } from '../../domain/error.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { AgentPlace } from '../../ports/agents.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers, Hub } from '../common/hub.ts';
 import { iso, isoOrNull } from '../common/render.ts';
-import { touchAgents } from './last-seen.ts';
-import { principalOf } from './principal.ts';
+import { keyPrincipalOf, principalOf } from './principal.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
@@ -51,113 +46,58 @@ export const agents: Handlers<typeof agentRoutes> = {
     });
   },
 
-  async agentStatus(hub, { query }, { tenantId }) {
-    const { limit, cursor } = query;
-    const bundleName = query.bundle_name ?? null;
-    const scope = { tenantId, list: 'agent_status' } as const;
-    const start = cursor === undefined ? startOfStatus : readPlace(openCursor(hub, scope, cursor));
-    const entries: StatusEntry[] = [];
-    let rest: StatusStart | null = null;
-    const wanted = query.env === undefined ? environments : [query.env];
-    for (const env of wanted.slice(Math.max(0, wanted.indexOf(start.env)))) {
-      rest = { env, after: env === start.env ? start.after : null };
-      if (entries.length >= limit) break;
-      const request = { bundleName, limit: limit - entries.length, after: rest.after };
-      const page = await hub.actors.ask('environment', environmentKey(tenantId, env), 'status', request);
-      entries.push(...page.entries);
-      rest = page.next === null ? null : { env, after: page.next };
-      if (rest !== null) break;
-    }
-    const next = rest === null ? null : { cursor: sealCursor(hub, scope, JSON.stringify(rest)), limit };
-    return new List(entries.map(renderStatus), next, { field: 'agents' });
+  async agentStatus(hub, { query }, caller) {
+    const { limit, cursor, env = null, bundle_name: bundleName = null } = query;
+    const scope = { tenantId: caller.tenantId, list: 'agent_status' } as const;
+    const start = cursor === undefined ? null : readPlace(openCursor(hub, scope, cursor));
+    const asked = { env, bundleName, limit, start };
+    const page = await hub.app.registrations.status(principalOf(caller), asked);
+    const next = page.next && { cursor: sealCursor(hub, scope, JSON.stringify(page.next)), limit };
+    return new List(page.entries.map(renderStatus), next, { field: 'agents' });
   },
 
   reportVersion: (hub, { body }, caller) => reportVersion(hub, caller, body),
 
-  async listRegistrations(hub, { query }, { tenantId }) {
+  async listRegistrations(hub, { query }, caller) {
     const { limit, cursor } = query;
-    const scope = { tenantId, list: 'registrations' } as const;
+    const scope = { tenantId: caller.tenantId, list: 'registrations' } as const;
     const after = cursor === undefined ? null : openCursor(hub, scope, cursor);
-    const [{ items, more }, rules, leftOut] = await Promise.all([
-      hub.store.agents.list(tenantId, { limit, after }),
-      hub.store.rules.list(tenantId),
-      hub.registrar.leftOut(tenantId),
-    ]);
-    const resolutions = await resolveAll(hub.ruleSets.of(tenantId, rules), items);
-    const rendered = items.map((registration, i) => render(registration, resolutions[i] ?? unassigned));
+    const { items, more, leftOut } = await hub.app.registrations.list(principalOf(caller), { limit, after });
     const next = (sent: number) => {
       const last = sent < items.length || more ? items[sent - 1] : undefined;
-      return last === undefined ? null : { cursor: sealCursor(hub, scope, last.agentId), limit };
+      return last === undefined ? null : { cursor: sealCursor(hub, scope, last.registration.agentId), limit };
     };
-    return new List(rendered, next, { headers: { 'X-Agents-Not-Registered': String(leftOut) } });
+    return new List(items.map(render), next, { headers: { 'X-Agents-Not-Registered': String(leftOut) } });
   },
 
-  async getRegistration(hub, { params }, { tenantId }) {
-    const registration = await hub.store.agents.get(tenantId, params.agent_id);
-    if (!registration) throw unknown();
-    const rules = await hub.store.rules.list(tenantId);
-    return render(registration, resolve(hub.ruleSets.of(tenantId, rules), registration));
-  },
+  getRegistration: async ({ app }, { params }, caller) =>
+    render(await app.registrations.get(principalOf(caller), params.agent_id)),
 
-  async updateRegistration(hub, { params, body }, caller) {
-    const { tenantId } = caller;
-    const agentId = params.agent_id;
+  async updateRegistration({ app }, { params, body }, caller) {
     const patch = omitUndefined({
       displayName: body.display_name === '' ? null : body.display_name,
       tags: body.tags === null ? {} : body.tags,
+      bundleName: body.bundle_name === undefined ? undefined : body.bundle_name || null,
     });
-    const before = await hub.store.agents.get(tenantId, agentId);
-    if (!before) throw unknown();
-    if (Object.keys(patch).length > 0) await hub.store.agents.update(tenantId, agentId, patch);
-    const wanted = body.bundle_name === undefined ? before.bundleName : body.bundle_name || null;
-    if (wanted !== before.bundleName) {
-      await hub.actors.ask('tenant', tenantId, 'assign', {
-        agentIds: [agentId],
-        bundleName: wanted,
-        bulk: false,
-      });
-    } else if (patch.tags !== undefined) {
-      // Tags decide which rules match, and the agent may be connected in any environment.
-      for (const env of environments) {
-        await hub.actors.tell('agent', agentKey(tenantId, env, agentId), 'resolve', null);
-      }
-    }
-    const after = await hub.store.agents.get(tenantId, agentId);
-    if (!after) throw unknown();
-    const rules = await hub.store.rules.list(tenantId);
-    return render(after, resolve(hub.ruleSets.of(tenantId, rules), after));
+    return render(await app.registrations.update(principalOf(caller), params.agent_id, patch));
   },
 
-  async bulkAssign(hub, { body }, caller) {
-    const assigned = await hub.actors.ask('tenant', caller.tenantId, 'assign', {
-      agentIds: [...new Set(body.agent_ids)],
-      bundleName: body.bundle_name || null,
-      bulk: true,
-    });
-    return { updated: assigned.length };
-  },
+  bulkAssign: async ({ app }, { body }, caller) => ({
+    updated: await app.registrations.assign(principalOf(caller), body.agent_ids, body.bundle_name || null),
+  }),
 };
 
-/** Takes an agent's word for the version it runs now. @throws HubError forbidden, overloaded, unavailable */
+/** Takes an agent's report, over a route or a socket. */
 export async function reportVersion(
-  hub: Hub,
+  { app }: Pick<Hub, 'app'>,
   caller: KeyCaller,
   body: { readonly bundle_name?: string | null | undefined; readonly policy_version: string },
 ) {
-  const agentId = actingAgent(caller);
   const bundleName = body.bundle_name ?? null;
   const policyVersion = body.policy_version;
-  // A report is kept of an agent that is registered.
-  await touchAgents(hub, caller, new Set([agentId]));
-  await hub.actors.ask('agent', agentKey(caller.tenantId, caller.env, agentId), 'report', {
-    bundleName,
-    policyVersion,
-    at: hub.clock.now(),
-  });
+  const agentId = await app.registrations.report(keyPrincipalOf(caller), { bundleName, policyVersion });
   return { agent_id: agentId, bundle_name: bundleName, policy_version: policyVersion };
 }
-
-const unknown = () => notFound('Agent not found.');
 
 const renderStatus = (entry: StatusEntry) => ({
   agent_id: entry.agentId,
@@ -194,41 +134,16 @@ function readAgentPlace(text: string, sort: string): AgentPlace {
   throw new HubError('bad_request', `This cursor belongs to sort=${sorted}. Start again without one.`);
 }
 
-const render = (registration: Registration, { bundleName }: Resolution) => ({
+const render = ({ registration, resolution }: RegistrationView) => ({
   id: registration.id,
   agent_id: registration.agentId,
   display_name: registration.displayName,
   tags: { ...registration.tags },
   bundle_name: registration.bundleName,
-  resolved_bundle: bundleName,
+  resolved_bundle: resolution.bundleName,
   last_seen_at: isoOrNull(registration.lastSeenAt),
   created_at: iso(registration.createdAt),
 });
-
-/** What the rules of its last environment give an agent that has no assignment. */
-const resolve = (rules: RuleSet, { agentId, lastEnv, bundleName, tags }: Registration): Resolution =>
-  rules.resolve({ agentId, env: lastEnv, explicit: bundleName, tags });
-
-/** Matches of an agent with a rule that are worked out in one turn of the event loop: a hundred thousand rules may have to be tried for one list. */
-const matchesPerTurn = 2_000;
-
-async function resolveAll(rules: RuleSet, agents: readonly Registration[]): Promise<Resolution[]> {
-  const atOnce = Math.max(1, Math.floor(matchesPerTurn / Math.max(1, rules.rules.length)));
-  const resolutions: Resolution[] = [];
-  for (let i = 0; i < agents.length; i += atOnce) {
-    if (agents.length > atOnce) await turns.next(bytesPerTurn);
-    resolutions.push(...agents.slice(i, i + atOnce).map((agent) => resolve(rules, agent)));
-  }
-  return resolutions;
-}
-
-/** Where a page of the status list begins. */
-interface StatusStart {
-  readonly env: Env;
-  readonly after: StatusPlace | null;
-}
-
-const startOfStatus: StatusStart = { env: environments[0], after: null };
 
 /** A cursor was sealed by this hub: what it holds is what was written. */
 const readPlace = (text: string): StatusStart => JSON.parse(text) as StatusStart;

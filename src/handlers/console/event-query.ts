@@ -1,15 +1,11 @@
-// What is asked of events, and how they are shown: filters, whose events a caller sees, and the words of the console API.
-import type { Caller } from '../../api/call.ts';
+// What is asked of events, and how they are shown: filters and the words of the console API.
 import { shortenedMap } from '../../api/listed.ts';
-import { agentOf, requireAgent } from '../../app/acting-agent.ts';
-import { scopeTest } from '../../domain/agent-scope.ts';
 import { actionOf, callIdOf, consoleVerdict } from '../../domain/decision-event.ts';
 import type { StoredEvent } from '../../domain/event.ts';
 import { renderInstant } from '../../domain/instant.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { EventFilter } from '../../ports/events.ts';
 import { iso } from '../common/render.ts';
-import { envSeen } from './scope.ts';
 
 export interface Query {
   readonly agent_id?: string | undefined;
@@ -25,10 +21,11 @@ export interface Query {
   readonly search?: string | undefined;
 }
 
-export const filterOf = (query: Query, caller: Extract<Caller, { kind: 'user' | 'key' }>): EventFilter => ({
-  env: envSeen(caller, query.env),
+/** What a query asks for; which of it the caller sees is the use case's business. */
+export const filterOf = (query: Query): EventFilter => ({
+  env: query.env ?? null,
   ...omitUndefined({
-    agentId: agentSeen(caller, query.agent_id),
+    agentId: query.agent_id,
     toolName: query.tool_name,
     ...(query.verdict === undefined ? {} : wordsOf(query.verdict)),
     mode: query.mode,
@@ -48,22 +45,6 @@ function wordsOf(verdict: string): Pick<EventFilter, 'verdict' | 'verdicts'> {
     ? { verdicts: { any: [verdict, action], others: false } }
     : { verdict };
 }
-
-/** The agent whose events a caller sees; absent: every one's. @throws HubError forbidden when a key that is bound to agents names none of them */
-function agentSeen(
-  caller: Extract<Caller, { kind: 'user' | 'key' }>,
-  asked: string | undefined,
-): string | undefined {
-  if (caller.kind === 'user' || caller.agentPattern === null) return asked;
-  const agentId = asked ?? agentOf(caller);
-  requireAgent(caller, agentId);
-  return agentId;
-}
-
-export const isSeen = (
-  { env, agent_id }: StoredEvent,
-  caller: Extract<Caller, { kind: 'user' | 'key' }>,
-): boolean => caller.kind === 'user' || (env === caller.env && scopeTest(caller)(agent_id));
 
 export const render = (event: StoredEvent) => ({
   id: event.id,

@@ -17,11 +17,11 @@ import { dashboardsOf } from '../../domain/frame.ts';
 import { environments, isEnv } from '../../domain/ids.ts';
 import { limitNames } from '../../domain/limit-names.ts';
 import type { Hub } from '../common/hub.ts';
-import { readParsedBatch } from '../common/ingest.ts';
+import { acceptBatch, readParsedBatch, repairContext } from '../common/ingest.ts';
 import { AgentStream, type Node } from './agent-stream.ts';
 import { reportVersion } from './agents.ts';
 import { requestApproval } from './approvals.ts';
-import { acceptEvents, repairContext } from './events.ts';
+import { keyPrincipalOf } from './principal.ts';
 import { SentCopies } from './sent-copies.ts';
 import { Updates } from './updates.ts';
 
@@ -75,7 +75,7 @@ export function streamHandlers(hub: Hub, node: string): Omit<StreamHandlers, 'ad
       if (type !== 'events') await withinLimit(hub, caller);
       switch (type) {
         case 'events':
-          return acceptEvents(hub, caller, readParsedBatch(body, repairContext(hub, caller)));
+          return acceptBatch(hub, keyPrincipalOf(caller), readParsedBatch(body, repairContext(hub, caller)));
         case 'report':
           return reportVersion(hub, caller, checked(agentRoutes.reportVersion.body, body));
         case 'approval':

@@ -23,23 +23,13 @@ import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { EventFilter } from '../../ports/events.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers } from '../common/hub.ts';
-import { type Batch, readBatch } from '../common/ingest.ts';
+import { acceptBatch, type Batch, readBatch, repairContext } from '../common/ingest.ts';
 import { iso } from '../common/render.ts';
-import { acceptEvents, repairContext } from '../console/events.ts';
 import { fitting } from './page.ts';
-import type { HostedCaller } from './principal.ts';
+import { type HostedCaller, keyPrincipalOf, principalOf } from './principal.ts';
 
 type HostedKey = Extract<Caller, { kind: 'hostedKey' }>;
 
-/** The key as the console API's handlers know keys. */
-const keyOf = (caller: HostedKey, env: Env): Extract<Caller, { kind: 'key' }> => ({
-  ...caller,
-  kind: 'key',
-  env,
-});
-
-/** Events read at once on the way to an offset. */
-const skippedAtOnce = 1000;
 /** Times are kept to the microsecond. */
 const leastMs = 0.001;
 const maxOffset = 10_000;
@@ -50,7 +40,11 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
     const batch = await readBatch(body, repairContext(hub, caller), turns, repairFlatEvent);
     const total = { accepted: 0, duplicates: 0, rejected: [...batch.rejected] };
     for (const [env, part] of byEnvironment(caller, batch)) {
-      const { accepted, duplicates, rejected = [] } = await acceptEvents(hub, keyOf(caller, env), part);
+      const {
+        accepted,
+        duplicates,
+        rejected = [],
+      } = await acceptBatch(hub, keyPrincipalOf(caller, env), part);
       total.accepted += accepted;
       total.duplicates += duplicates;
       total.rejected.push(...rejected);
@@ -66,14 +60,14 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
     const answer = { limit, offset, has_more: false, next_offset: null, next_cursor: null };
     if (filter === null) return { events: [], ...answer };
     const scope = { tenantId, list: 'events' } as const;
-    let from = cursor === undefined ? null : openCursor(hub, scope, cursor);
-    for (let left = cursor === undefined ? offset : 0; left > 0; ) {
-      const page = await hub.store.events.search(tenantId, filter, Math.min(left, skippedAtOnce), from);
-      if (page.next === null) return { events: [], ...answer };
-      from = page.next;
-      left -= page.events.length;
-    }
-    const page = await hub.store.events.search(tenantId, filter, limit, from);
+    const principal = principalOf(caller);
+    const { eventSearches } = hub.app;
+    const from =
+      cursor === undefined
+        ? await eventSearches.skip(principal, filter, offset)
+        : openCursor(hub, scope, cursor);
+    if (from === null && cursor === undefined && offset > 0) return { events: [], ...answer };
+    const page = await eventSearches.page(principal, filter, limit, from);
     const rendered = await renderAll(hub.app.runs.names, tenantId, page.events);
     const events = fitting(rendered.map((event) => shortened(event) as typeof event));
     const isCut = events.length < page.events.length;

@@ -17,34 +17,42 @@ const longestWaitMs = 5000;
 /** Audiences at a time, when all are announced again. */
 const feedsAtOnce = 4;
 
-const running = new WeakMap<StreamFeed, { again: boolean }>();
-
-/** Announces every stream of the feed that is open; those that fail are tried again, 12 times in all. A request meanwhile repeats it once. */
-export async function announceAll(feed: StreamFeed, clock: Clock, log: Log): Promise<void> {
-  const already = running.get(feed);
-  if (already) {
-    already.again = true;
-    return;
-  }
-  const run = { again: true };
-  running.set(feed, run);
-  try {
-    while (run.again) {
-      run.again = false;
-      await announceOnce(feed, clock, log);
-    }
-  } finally {
-    running.delete(feed);
-  }
+export interface Reannouncer {
+  /** Announces every stream of the feed that is open; those that fail are tried again, 12 times in all. A request meanwhile repeats it once. */
+  all(feed: StreamFeed): Promise<void>;
+  /** The same for many feeds: a few at a time. */
+  each(feeds: readonly StreamFeed[]): Promise<void>;
 }
 
-/** As `announceAll`, for many feeds: a few at a time. */
-export async function announceEach(feeds: readonly StreamFeed[], clock: Clock, log: Log): Promise<void> {
-  const left = feeds.values();
-  const work = async (): Promise<void> => {
-    for (const feed of left) await announceAll(feed, clock, log);
+export function createReannouncer(clock: Clock, log: Log): Reannouncer {
+  /** The feeds that are being announced; true: once more afterwards. */
+  const running = new Map<StreamFeed, boolean>();
+
+  async function all(feed: StreamFeed): Promise<void> {
+    if (running.has(feed)) {
+      running.set(feed, true);
+      return;
+    }
+    try {
+      do {
+        running.set(feed, false);
+        await announceOnce(feed, clock, log);
+      } while (running.get(feed));
+    } finally {
+      running.delete(feed);
+    }
+  }
+
+  return {
+    all,
+    async each(feeds) {
+      const left = feeds.values();
+      const work = async (): Promise<void> => {
+        for (const feed of left) await all(feed);
+      };
+      await Promise.all(Array.from({ length: feedsAtOnce }, work));
+    },
   };
-  await Promise.all(Array.from({ length: feedsAtOnce }, work));
 }
 
 async function announceOnce(feed: StreamFeed, clock: Clock, log: Log): Promise<void> {

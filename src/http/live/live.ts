@@ -16,7 +16,7 @@ import type { Broadcast } from '../../ports/broadcast.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { type Budgets, createBudgets } from '../budgets.ts';
-import { announceAll, announceEach } from './announce.ts';
+import { createReannouncer } from './announce.ts';
 import type { StreamFrames } from './announcer.ts';
 import { Feed } from './feed.ts';
 import { createInbox } from './inbox.ts';
@@ -111,6 +111,7 @@ export function createLive(options: LiveOptions): Live {
   const { received } = options.budgets ?? createBudgets();
   const feeds = new Map<Audience, Feed<Stream>>();
   const join = createJoin({ broadcast, api });
+  const reannounce = createReannouncer(clock, log);
   const inbox = createInbox({ handlers, received, turns, clock, log });
   const wheel = new Wheel<Stream>(slots);
   const blocked = new Set<Stream>();
@@ -269,16 +270,12 @@ export function createLive(options: LiveOptions): Live {
       if (message.kind === 'roster_wanted') {
         for (const audience of [agentsOf, hostedAgentsOf]) {
           const feed = feeds.get(audience(message.tenantId, message.env));
-          if (feed) void announceAll(feed, clock, log);
+          if (feed) void reannounce.all(feed);
         }
       } else if (message.kind === 'missed') {
         recheck.now();
         // A request for a roster may be among what was missed.
-        void announceEach(
-          [...feeds.values()].filter(({ audience }) => environmentIn(audience) !== null),
-          clock,
-          log,
-        );
+        void reannounce.each([...feeds.values()].filter(({ audience }) => environmentIn(audience) !== null));
       } else if (message.kind !== 'shards_moved') endAll(message);
     },
     audiences: () => [...feeds.keys()],

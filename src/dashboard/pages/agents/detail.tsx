@@ -3,8 +3,11 @@ import { Link } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
+import { counted } from '../../lib/text.ts';
 import { say } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Env, Failed, Field, Name, Select, Time, Verdict } from '../../ui/parts.tsx';
+import { AgentCoverage } from './coverage.tsx';
+import { AgentHistory, AgentRuns } from './history.tsx';
 
 type Registration = Reply<'getRegistration'>;
 
@@ -22,6 +25,9 @@ export function AgentDetail({ id }: { readonly id: string }): JSX.Element {
           </p>
           <Streams id={id} />
           <Why id={id} agent={agent} />
+          <AgentCoverage id={id} />
+          <AgentRuns id={id} />
+          <AgentHistory id={id} />
           <Change key={JSON.stringify([agent.display_name, agent.tags, agent.bundle_name])} agent={agent} />
           <Calls id={id} />
         </>
@@ -56,7 +62,7 @@ function Streams({ id }: { readonly id: string }): JSX.Element {
                   <span className="muted">
                     {one.connected ? (
                       <>
-                        connected <Time at={one.connected_at} />
+                        {counted(one.streams, 'open stream')}, the first <Time at={one.connected_at} />
                       </>
                     ) : (
                       'not connected'

@@ -1,27 +1,29 @@
 // Assignment rules: which agents get which bundle, by pattern and tags, the lowest priority number first; and what a rule would do to an agent.
 import { type JSX, useState } from 'react';
-import type { Input } from '../../lib/api.ts';
+import { globMatch } from '../../../../packages/agent/src/rules/evaluate/glob.ts';
+import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
+import { counted } from '../../lib/text.ts';
 import { Dialog } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Empty, Env, Failed, Field, Name, Select } from '../../ui/parts.tsx';
 import { Table } from '../../ui/table.tsx';
+import { Tester } from './tester.tsx';
 
 export function Rules(): JSX.Element {
   const env = useEnv();
   const found = useCall('listRules', { query: { limit: 200 } });
-  const remove = useAction('deleteRule', ['listRules', 'resolveRule', 'listAgents']);
   const [making, setMaking] = useState(false);
+  const [removing, setRemoving] = useState<Reply<'listRules'>[number] | null>(null);
   const rows = (found.data ?? []).filter((rule) => !env || rule.env === env);
   return (
     <>
-      <Tester />
+      <Tester rules={found.data ?? []} />
       <div className="decide-buttons">
         <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
           New rule
         </Button>
       </div>
-      {remove.error && <Failed error={remove.error} />}
       <Answer of={found}>
         {() =>
           rows.length === 0 ? (
@@ -76,11 +78,7 @@ export function Rules(): JSX.Element {
                   label: 'Actions',
                   width: 1.1,
                   cell: (rule) => (
-                    <Button
-                      kind="quiet"
-                      icon="trash"
-                      onClick={() => remove.mutate({ params: { rule_id: rule.id } })}
-                    >
+                    <Button kind="quiet" icon="trash" onClick={() => setRemoving(rule)}>
                       Delete
                     </Button>
                   ),
@@ -95,59 +93,49 @@ export function Rules(): JSX.Element {
         taken={(found.data ?? []).map(({ priority }) => priority)}
         onClose={() => setMaking(false)}
       />
+      <Remove of={removing} onClose={() => setRemoving(null)} />
     </>
   );
 }
 
-function Tester(): JSX.Element {
-  const env = useEnv();
-  const [text, setText] = useState('');
-  const [asked, setAsked] = useState('');
-  const found = useCall(
-    'resolveRule',
-    { params: { agent_id: asked }, query: env ? { env } : {} },
-    { enabled: asked !== '' },
-  );
+/** Agents that are counted: one page of the fleet. */
+const maxCounted = 500;
+
+function Remove({
+  of,
+  onClose,
+}: {
+  readonly of: Reply<'listRules'>[number] | null;
+  readonly onClose: () => void;
+}): JSX.Element {
+  const remove = useAction('deleteRule', ['listRules', 'resolveRule', 'listAgents']);
+  const query = { bundle: of?.bundle_name, env: of?.env, limit: maxCounted };
+  const found = useCall('listAgents', { query } as Input<'listAgents'>, { enabled: of !== null });
+  const assigned = (found.data ?? []).filter(
+    (agent) => agent.assignment_source === 'rule' && of !== null && globMatch(of.pattern, agent.agent_id),
+  ).length;
+  const many = `${counted(assigned, 'agent')}${found.data?.length === maxCounted ? ' or more' : ''}`;
   return (
-    <form
-      className="card"
-      onSubmit={(event) => {
-        event.preventDefault();
-        setAsked(text.trim());
-      }}
-    >
-      <div className="filter-bar">
-        <Field
-          label="Which bundle would this agent get?"
-          value={text}
-          maxLength={255}
-          onValue={setText}
-          placeholder="agent id"
-        />
-        <Button submit>Find out</Button>
+    <Dialog title="Delete rule" open={of !== null} onClose={onClose}>
+      <p>
+        The rule <Data text={of?.pattern ?? ''} max={120} /> gives{' '}
+        <Data text={of?.bundle_name ?? ''} max={120} />{' '}
+        {found.data === undefined ? 'to agents' : `to ${many}`} in {of?.env}. Without it they get what the
+        next rule that fits says, or what their environment deploys.
+      </p>
+      {remove.error && <Failed error={remove.error} />}
+      <div className="decide-buttons">
+        <Button
+          kind="danger"
+          icon="trash"
+          busy={remove.isPending}
+          onClick={() => of && remove.mutate({ params: { rule_id: of.id } }, { onSuccess: onClose })}
+        >
+          Delete rule
+        </Button>
+        <Button onClick={onClose}>Keep</Button>
       </div>
-      {asked !== '' && (
-        <Answer of={found} rows={1}>
-          {({ bundle_name: bundle, source, rule_pattern: pattern }) => (
-            <p>
-              <Data text={asked} max={120} /> gets{' '}
-              {bundle === null ? (
-                'what its environment deploys: nothing assigns it.'
-              ) : (
-                <Data text={bundle} max={120} />
-              )}{' '}
-              {source === 'explicit' && 'because a person assigned it.'}
-              {source === 'rule' && (
-                <>
-                  by the rule <Data text={pattern ?? ''} max={120} />.
-                </>
-              )}
-              {source === 'agent_provided' && 'because it says so itself.'}
-            </p>
-          )}
-        </Answer>
-      )}
-    </form>
+    </Dialog>
   );
 }
 

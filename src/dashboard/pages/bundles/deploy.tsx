@@ -9,6 +9,7 @@ import { count, counted } from '../../lib/text.ts';
 import { Diff } from '../../ui/diff.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Failed, Field, Name, Select } from '../../ui/parts.tsx';
+import { ReplayPanel } from './replay.tsx';
 import { type Deployed, RolloutPanel, touched } from './rollout.tsx';
 import './bundles.css';
 
@@ -178,6 +179,7 @@ function Plan(props: {
           ))}
         </section>
       </div>
+      {next.text !== undefined && <ReplayPanel key={next.text} yaml={next.text} env={env} />}
       {error && (
         <>
           <Failed error={error} />

@@ -1,13 +1,14 @@
 // One bundle: what runs where, its versions and what each changed; deploy, roll back, undeploy.
 import { type JSX, useState } from 'react';
 import { useAction, useCall } from '../../lib/query.ts';
-import { type Env as Environment, envs } from '../../lib/search.ts';
+import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { Diff } from '../../ui/diff.tsx';
 import { download } from '../../ui/download.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Env, Failed, Select, Time } from '../../ui/parts.tsx';
 import { DeployDialog, type DeploySource } from './deploy.tsx';
+import { ReplayPanel } from './replay.tsx';
 import { RolloutLine } from './rollout.tsx';
 
 export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
@@ -107,6 +108,7 @@ function Compare({
 }): JSX.Element {
   const [left, setLeft] = useState(String(versions[1] ?? versions[0] ?? 1));
   const [right, setRight] = useState(String(versions[0] ?? 1));
+  const env = useEnv() ?? 'production';
   const before = useCall('getBundleYaml', { params: { name, version: left } });
   const after = useCall('getBundleYaml', { params: { name, version: right } });
   const options = versions.map((version) => [String(version), `v${version}`] as const);
@@ -129,7 +131,10 @@ function Compare({
           before.data === undefined ? null : left === right ? (
             <Editor label={`YAML of version ${right}`} value={text} />
           ) : (
-            <Diff before={before.data} after={text} />
+            <>
+              <Diff before={before.data} after={text} />
+              <ReplayPanel key={`${left} ${right} ${env}`} yaml={text} env={env} base={Number(left)} />
+            </>
           )
         }
       </Answer>

@@ -65,7 +65,7 @@ const columns: readonly Column<EventRow>[] = [
   {
     key: 'verdict',
     label: 'Verdict',
-    width: 1.3,
+    width: 1.6,
     sort: (row) => row.verdict,
     cell: (row) => <Verdict of={row.verdict} />,
   },
@@ -86,21 +86,21 @@ const columns: readonly Column<EventRow>[] = [
   {
     key: 'reason',
     label: 'Reason',
-    width: 2.4,
+    width: 2,
     sort: (row) => payloadText(row, 'reason'),
     cell: (row) => <Name text={payloadText(row, 'reason') || '–'} />,
   },
   {
     key: 'env',
     label: 'Environment',
-    width: 1.2,
+    width: 1.5,
     sort: (row) => row.env,
     cell: (row) => <Env of={row.env} />,
   },
   {
     key: 'time',
     label: 'When',
-    width: 1.1,
+    width: 1.4,
     sort: (row) => Date.parse(row.timestamp),
     text: (row) => row.timestamp,
     cell: (row) => <Time at={row.timestamp} />,

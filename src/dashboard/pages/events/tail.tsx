@@ -31,7 +31,7 @@ const columns: readonly Column<TailRow>[] = [
   {
     key: 'verdict',
     label: 'Verdict',
-    width: 1.3,
+    width: 1.6,
     text: (row) => text(row, (event) => event.action),
     cell: (row) => row.kind === 'event' && <Verdict of={row.event.action} />,
   },
@@ -52,21 +52,21 @@ const columns: readonly Column<TailRow>[] = [
   {
     key: 'reason',
     label: 'Reason',
-    width: 2.4,
+    width: 2,
     text: (row) => text(row, (event) => event.reason),
     cell: (row) => row.kind === 'event' && <Name text={text(row, (event) => event.reason) || '–'} />,
   },
   {
     key: 'env',
     label: 'Environment',
-    width: 1.2,
+    width: 1.5,
     text: (row) => text(row, (event) => event.environment),
     cell: (row) => row.kind === 'event' && <Env of={row.event.environment} />,
   },
   {
     key: 'time',
     label: 'When',
-    width: 1.1,
+    width: 1.4,
     text: (row) => text(row, (event) => event.timestamp),
     cell: (row) =>
       row.kind === 'gap' ? <Time at={new Date(row.at).toISOString()} /> : <Time at={row.event.timestamp} />,

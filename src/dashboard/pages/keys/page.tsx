@@ -258,12 +258,16 @@ function Shown({
 
 function Revoke({ of, onClose }: { readonly of: Key | null; readonly onClose: () => void }): JSX.Element {
   const revoke = useAction('revokeKey', ['listKeys']);
+  const details = useCall('healthDetails', {}, { enabled: of !== null });
   const name = of?.label ?? of?.prefix ?? '';
   return (
     <Dialog title="Revoke key" open={of !== null} onClose={onClose}>
       <p>
         Agents with the key <Data text={name} max={120} /> are disconnected within a second and cannot come
-        back with it. Last used <Time at={of?.last_used_at ?? null} />.
+        back with it. Last used <Time at={of?.last_used_at ?? null} />
+        {details.data &&
+          `; ${counted(details.data.connected_agents, 'agent')} ${details.data.connected_agents === 1 ? 'is' : 'are'} connected by all keys`}
+        .
       </p>
       {revoke.error && <Failed error={revoke.error} />}
       <div className="decide-buttons">

@@ -4,62 +4,17 @@ import { type DryRun, evaluateYaml } from '../../../../packages/agent/src/rules/
 import { type ConditionTrace, traceCondition } from '../../../../packages/agent/src/rules/evaluate/trace.ts';
 import type { Input } from '../../lib/api.ts';
 import { problemsOf } from '../../lib/engine.ts';
-import { ownKey, readStored, writeStored } from '../../lib/prefs.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { envs, useFilters } from '../../lib/search.ts';
 import { plainJson } from '../../lib/text.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { say } from '../../ui/overlay.tsx';
 import { Button, Data, Failed, Field, PageHead, Select, Verdict } from '../../ui/parts.tsx';
 import { Problems } from '../contracts/form.tsx';
 import { starterBundle } from '../contracts/starters.ts';
+import { type Call, firstCall, parseArgs } from './call.ts';
+import { Cases } from './cases.tsx';
 import './playground.css';
-
-interface Call {
-  readonly tool: string;
-  readonly args: string;
-  readonly environment: string;
-  readonly role: string;
-  readonly user: string;
-  readonly output: string;
-}
-interface Case extends Call {
-  readonly name: string;
-}
-
-const firstCall: Call = {
-  tool: 'read_file',
-  args: '{\n  "path": "/srv/app/.env"\n}',
-  environment: 'production',
-  role: '',
-  user: '',
-  output: '',
-};
-
-type Parsed =
-  | { readonly ok: true; readonly value: { readonly [name: string]: unknown } }
-  | { readonly ok: false; readonly why: string };
-
-function parseArgs(text: string): Parsed {
-  try {
-    const value: unknown = JSON.parse(text.trim() === '' ? '{}' : text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? { ok: true, value: value as { [name: string]: unknown } }
-      : { ok: false, why: 'Arguments are a JSON object.' };
-  } catch (error) {
-    return { ok: false, why: `Not JSON yet: ${(error as Error).message}` };
-  }
-}
-
-function savedCases(): readonly Case[] {
-  try {
-    const stored: unknown = JSON.parse(readStored(ownKey('cases')) ?? '[]');
-    return Array.isArray(stored) ? (stored as Case[]) : [];
-  } catch {
-    return [];
-  }
-}
 
 export default function Playground(): JSX.Element {
   const [text, setText] = useState(starterBundle);
@@ -92,7 +47,12 @@ export default function Playground(): JSX.Element {
         </section>
         <section className="form" aria-label="Call">
           <CallForm call={call} onCall={setCall} error={args.ok ? undefined : args.why} />
-          <Cases call={call} onCall={setCall} />
+          <Cases
+            text={text}
+            call={call}
+            result={typeof result === 'string' ? null : result}
+            onCall={setCall}
+          />
         </section>
       </div>
       <section className="card" aria-label="Result" aria-live="polite">
@@ -200,55 +160,6 @@ function CallForm({
         />
       </div>
     </>
-  );
-}
-
-function Cases({
-  call,
-  onCall,
-}: {
-  readonly call: Call;
-  readonly onCall: (call: Call) => void;
-}): JSX.Element {
-  const [cases, setCases] = useState(savedCases);
-  const [name, setName] = useState('');
-  const keep = (next: readonly Case[]): void => {
-    setCases(next);
-    writeStored(ownKey('cases'), JSON.stringify(next));
-  };
-  return (
-    <div className="form">
-      <div className="filter-bar">
-        <Field label="Keep this call as" value={name} maxLength={120} onValue={setName} />
-        <Button
-          disabled={name.trim() === ''}
-          onClick={() => {
-            keep([...cases.filter((one) => one.name !== name), { ...call, name }]);
-            setName('');
-            say('The call is kept in this browser.', 'allow');
-          }}
-        >
-          Keep
-        </Button>
-      </div>
-      {cases.length > 0 && (
-        <ul className="feed" aria-label="Kept calls">
-          {cases.map((one) => (
-            <li key={one.name} className="feed-row">
-              <button type="button" className="cell-link" onClick={() => onCall(one)}>
-                <Data text={one.name} max={120} mono={false} />
-              </button>
-              <Button
-                kind="quiet"
-                icon="trash"
-                aria-label={`Forget ${one.name}`}
-                onClick={() => keep(cases.filter((other) => other !== one))}
-              />
-            </li>
-          ))}
-        </ul>
-      )}
-    </div>
   );
 }
 

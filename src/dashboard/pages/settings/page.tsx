@@ -3,11 +3,12 @@ import { type JSX, type ReactNode, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { changePrefs, chooseTheme, type Theme, themeChoice, usePrefs } from '../../lib/prefs.ts';
-import { useAction } from '../../lib/query.ts';
+import { useAction, useCall } from '../../lib/query.ts';
 import { useStore } from '../../lib/store.ts';
 import { counted } from '../../lib/text.ts';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Data, Failed, Field, PageHead, Select } from '../../ui/parts.tsx';
+import { Button, Data, Failed, Field, PageHead, Select, Time } from '../../ui/parts.tsx';
+import { AiSettings } from './ai.tsx';
 import { Users } from './users.tsx';
 
 export default function Settings(): JSX.Element {
@@ -22,6 +23,7 @@ export default function Settings(): JSX.Element {
         <View />
         <Password />
       </div>
+      <AiSettings />
       {me.is_admin && (
         <>
           <Users />
@@ -156,6 +158,9 @@ function SigningKey(): JSX.Element {
   const [open, setOpen] = useState(false);
   const [compromised, setCompromised] = useState(false);
   const [done, setDone] = useState<Reply<'rotateSigningKey'> | null>(null);
+  const bundles = useCall('listBundles', { query: { limit: 1000 } }, { enabled: open });
+  const details = useCall('healthDetails', {}, { enabled: open });
+  const deployments = (bundles.data ?? []).reduce((sum, one) => sum + one.deployed_envs.length, 0);
   return (
     <Card title="Signing key">
       <p>Every document that agents load is signed with it. A new key signs every current deployment anew.</p>
@@ -196,8 +201,10 @@ function SigningKey(): JSX.Element {
         }
       >
         <p>
-          Agents get the new signatures at once. Agents that pinned the old key follow to the new one, unless
-          the old one is compromised.
+          {bundles.data && details.data
+            ? `${counted(deployments, 'deployment')} ${deployments === 1 ? 'is' : 'are'} signed anew, and ${counted(details.data.connected_agents, 'connected agent')} ${details.data.connected_agents === 1 ? 'gets' : 'get'} the new signatures at once.`
+            : 'Every current deployment is signed anew, and connected agents get the new signatures at once.'}{' '}
+          Agents that pinned the old key follow to the new one, unless the old one is compromised.
         </p>
         <label className="checks">
           <input type="checkbox" checked={compromised} onChange={() => setCompromised(!compromised)} /> The
@@ -211,8 +218,15 @@ function SigningKey(): JSX.Element {
 
 function Purge(): JSX.Element {
   const purge = useAction('purgeEvents', ['searchEvents', 'eventHistogram', 'eventFacets', 'statsOverview']);
+  const count = useAction('purgeEvents');
   const [days, setDays] = useState('90');
   const [open, setOpen] = useState(false);
+  const ask = (): void =>
+    count.mutate(
+      { query: { older_than_days: Number(days), dry_run: 'true' } },
+      { onSuccess: () => setOpen(true) },
+    );
+  const many = count.data === undefined ? '' : counted(count.data.deleted_count, 'event');
   const done = ({ deleted_count: deleted, complete }: Reply<'purgeEvents'>): void => {
     setOpen(false);
     say(
@@ -224,10 +238,11 @@ function Purge(): JSX.Element {
     <Card title="Old events">
       <Field label="Older than days" type="number" min={1} value={days} onValue={setDays} />
       <div>
-        <Button kind="danger" disabled={!/^[1-9]\d{0,4}$/.test(days)} onClick={() => setOpen(true)}>
+        <Button kind="danger" busy={count.isPending} disabled={!/^[1-9]\d{0,4}$/.test(days)} onClick={ask}>
           Purge events
         </Button>
       </div>
+      {count.error && <Failed error={count.error} />}
       <Typed
         title="Purge events"
         word="purge"
@@ -237,8 +252,9 @@ function Purge(): JSX.Element {
         onGo={() => purge.mutate({ query: { older_than_days: Number(days) } }, { onSuccess: done })}
       >
         <p>
-          Every event that the hub received more than {days} days ago is removed, in every environment, for
-          ever.
+          {many} that the hub received before <Time at={count.data?.cutoff ?? null} />{' '}
+          {count.data?.deleted_count === 1 ? 'is' : 'are'} removed, in every environment, for ever
+          {count.data?.complete === false ? '; there may be more of them than that' : ''}.
         </p>
         {purge.error && <Failed error={purge.error} />}
       </Typed>

@@ -4,7 +4,8 @@ import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Failed, Field, Time } from '../../ui/parts.tsx';
+import { Answer, Button, Data, Failed, Field, Name, Time } from '../../ui/parts.tsx';
+import { Table } from '../../ui/table.tsx';
 
 type User = Reply<'listUsers'>[number];
 
@@ -26,37 +27,63 @@ export function Users(): JSX.Element {
       {update.error && <Failed error={update.error} />}
       <Answer of={found} rows={3}>
         {(list) => (
-          <ul className="feed">
-            {list.map((user) => (
-              <li key={user.user_id} className="feed-row">
-                <span>
-                  <Data text={user.email} mono={false} max={120} />{' '}
-                  {user.is_admin && <span className="tag">admin</span>}{' '}
-                  {user.user_id === me.user_id && <span className="muted">(you)</span>}{' '}
-                  <Time at={user.created_at} className="muted" />
-                </span>
-                {user.user_id !== me.user_id && (
-                  <span className="decide-buttons">
-                    <Button
-                      kind="quiet"
-                      busy={update.isPending && update.variables?.params.user_id === user.user_id}
-                      onClick={() =>
-                        update.mutate({
-                          params: { user_id: user.user_id },
-                          body: { is_admin: !user.is_admin },
-                        })
-                      }
-                    >
-                      {user.is_admin ? 'Make a member' : 'Make an admin'}
-                    </Button>
-                    <Button kind="quiet" icon="trash" onClick={() => setRemoving(user)}>
-                      Remove
-                    </Button>
-                  </span>
-                )}
-              </li>
-            ))}
-          </ul>
+          <Table
+            name="users"
+            rows={list}
+            keyOf={(user) => user.user_id}
+            columns={[
+              {
+                key: 'email',
+                label: 'E-mail',
+                width: 2.4,
+                sort: (user) => user.email,
+                cell: (user) => (
+                  <>
+                    <Name text={user.email} />{' '}
+                    {user.user_id === me.user_id && <span className="muted">(you)</span>}
+                  </>
+                ),
+              },
+              {
+                key: 'role',
+                label: 'Role',
+                sort: (user) => (user.is_admin ? 'admin' : 'member'),
+                cell: (user) => (user.is_admin ? <span className="tag">admin</span> : 'member'),
+              },
+              {
+                key: 'since',
+                label: 'Since',
+                sort: (user) => Date.parse(user.created_at),
+                text: (user) => user.created_at,
+                cell: (user) => <Time at={user.created_at} className="muted" />,
+              },
+              {
+                key: 'actions',
+                label: 'Actions',
+                width: 3,
+                cell: (user) =>
+                  user.user_id === me.user_id ? null : (
+                    <span className="decide-buttons">
+                      <Button
+                        kind="quiet"
+                        busy={update.isPending && update.variables?.params.user_id === user.user_id}
+                        onClick={() =>
+                          update.mutate({
+                            params: { user_id: user.user_id },
+                            body: { is_admin: !user.is_admin },
+                          })
+                        }
+                      >
+                        {user.is_admin ? 'Make a member' : 'Make an admin'}
+                      </Button>
+                      <Button kind="quiet" icon="trash" onClick={() => setRemoving(user)}>
+                        Remove
+                      </Button>
+                    </span>
+                  ),
+              },
+            ]}
+          />
         )}
       </Answer>
       <Add open={adding} onClose={() => setAdding(false)} />

@@ -5,10 +5,9 @@ import { useSignedIn } from '../../lib/me.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Answer, Data, PageHead, Time, Verdict } from '../../ui/parts.tsx';
+import { bytes, refetchMs } from './figures.ts';
+import { Metrics } from './metrics.tsx';
 import './system.css';
-
-/** The hub tells of its health when it is asked: no frame does. */
-const refetchMs = 10_000;
 
 export default function System(): JSX.Element {
   const me = useSignedIn();
@@ -18,6 +17,7 @@ export default function System(): JSX.Element {
       <PageHead title="System" says={details.data && <Summary of={details.data} />} />
       <Answer of={details}>{(data) => <Figures of={data} />}</Answer>
       {me.is_admin && <Cluster />}
+      {me.is_admin && <Metrics />}
     </div>
   );
 }
@@ -41,17 +41,6 @@ function Summary({ of }: { readonly of: Details }): JSX.Element {
   ];
   return <>{wrong.length === 0 ? 'The hub is well.' : `Look at this: ${wrong.join('; ')}.`}</>;
 }
-
-const bytes = (value: number): string => {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-  let rest = value;
-  let unit = 0;
-  while (rest >= 1024 && unit < units.length - 1) {
-    rest /= 1024;
-    unit += 1;
-  }
-  return `${rest >= 100 || unit === 0 ? Math.round(rest) : rest.toFixed(1)} ${units[unit]}`;
-};
 
 const took = (ms: number | null): string =>
   ms === null ? 'no answer' : `answers in ${ms < 1 ? '< 1' : Math.round(ms)} ms`;

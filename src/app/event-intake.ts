@@ -1,0 +1,235 @@
+// Audit events that agents send: counted, stored, then announced. How a batch is read is its API's business (handlers/common/ingest.ts).
+import { environmentKey } from '../../actors/protocol.ts';
+import { turns } from '../concurrency/event-loop-budget.ts';
+import { scopeTest } from '../domain/agent-scope.ts';
+import { callIdOf } from '../domain/decision-event.ts';
+import type { AgentManifest, EventInput, Ingested } from '../domain/event.ts';
+import { hasControl, isWellFormed } from '../domain/ids.ts';
+import { limitNames } from '../domain/limit-names.ts';
+import type { KeyPrincipal } from '../domain/principal.ts';
+import { agentOf, outsideScope } from './acting-agent.ts';
+import type { LastSeen } from './last-seen.ts';
+import type { AppPorts } from './ports.ts';
+import { enforceLimit } from './rate-limit.ts';
+
+/** Events that can be stored. */
+export interface EventBatch {
+  /** Handed over: empty once the batch was accepted, so that its events do not stay in memory until the disk has answered. */
+  events: readonly EventInput[];
+  /** The place of each event in the list that was sent. */
+  places: readonly number[];
+  /** The contracts that the agent runs of its own; null: not said. `refused`: they could not be read. */
+  readonly manifest: AgentManifest | null | 'refused';
+}
+
+/** An event of an agent that the key does not speak for. */
+export interface OutOfScope {
+  /** In the list that was sent. */
+  readonly index: number;
+  readonly callId: string | null;
+  readonly reason: string;
+}
+
+export interface Taken extends Ingested {
+  readonly outOfScope: readonly OutOfScope[];
+  readonly manifestRefused: boolean;
+}
+
+export interface EventIntake {
+  /**
+   * Stores a batch, then tells who must know: the environment which versions run, the registrations who was seen, the dashboards how many
+   * events were new. When telling fails the caller gets the error and may repeat the batch: every event is then a duplicate, and what the
+   * dashboards were not told is told by the tenant's next batch, the repeat included.
+   * @throws HubError rate_limited, overloaded, unavailable
+   */
+  accept(principal: KeyPrincipal, batch: EventBatch): Promise<Taken>;
+}
+
+/** Posts of few events that an agent may send in a minute: each costs as much as one of many. */
+const maxSmallPosts = 600;
+const fewEvents = 10;
+const minuteMs = 60_000;
+/** Events stored in one go: a large batch is stored in several, so that others are served between. */
+const storedAtOnce = 1000;
+
+type Ports = Pick<
+  AppPorts,
+  'store' | 'actors' | 'announcer' | 'limits' | 'requestLimits' | 'clock' | 'settings'
+> & { readonly lastSeen: LastSeen };
+
+export function createEventIntake(ports: Ports): EventIntake {
+  const { store, actors, announcer, limits, requestLimits, clock, settings, lastSeen } = ports;
+  /** By tenant, how many stored events the dashboards were not told of. Their streams do not outlive the hub, so memory will do. */
+  const owed = new Map<string, number>();
+
+  function owe(tenantId: string, accepted: number): void {
+    if (accepted > 0) owed.set(tenantId, (owed.get(tenantId) ?? 0) + accepted);
+  }
+
+  async function announce(tenantId: string, accepted: number): Promise<void> {
+    const before = owed.get(tenantId) ?? 0;
+    owed.delete(tenantId);
+    const announcements = [before, accepted]
+      .filter((count) => count > 0)
+      .map((count) => ({ kind: 'eventsAccepted', tenantId, accepted: count }) as const);
+    if (announcements.length === 0) return;
+    try {
+      await announcer.announce(announcements);
+    } catch (error) {
+      owe(tenantId, before);
+      throw error;
+    }
+  }
+
+  /** @throws HubError rate_limited */
+  async function withinLimits(principal: KeyPrincipal, events: readonly EventInput[]): Promise<void> {
+    const { tenantId, env } = principal;
+    if (events.length < fewEvents) {
+      await enforceLimit(requestLimits, {
+        name: limitNames.eventPosts(principal, principal.agentId ?? events[0]?.agent_id ?? ''),
+        max: maxSmallPosts,
+        windowMs: minuteMs,
+        message: `Too many posts of fewer than ${fewEvents} events. Send events in batches.`,
+      });
+    }
+    await enforceLimit(limits, {
+      name: limitNames.events(tenantId, env),
+      max: settings.ingestEventsPerMinute,
+      windowMs: minuteMs,
+      cost: events.length,
+      message: 'Too many events. Please slow down.',
+    });
+  }
+
+  /** Stores the events of a batch, a thousand at a time. When it throws, part of them may be stored: the repeat finds them as duplicates. */
+  async function storeAll(principal: KeyPrincipal, batch: EventBatch, receivedAt: number): Promise<Ingested> {
+    const { tenantId, env } = principal;
+    const events = sentBy(agentOf(principal), batch.events);
+    batch.events = [];
+    let accepted = 0;
+    let duplicates = 0;
+    for (let from = 0; from < events.length; from += storedAtOnce) {
+      const part = events.slice(from, from + storedAtOnce);
+      if (from > 0) await turns.next(Number.POSITIVE_INFINITY);
+      const ingested = await store.events.ingest({ tenantId, env, receivedAt, events: part });
+      accepted += ingested.accepted;
+      duplicates += ingested.duplicates;
+    }
+    return { accepted, duplicates };
+  }
+
+  return {
+    async accept(principal, batch) {
+      const { tenantId, env } = principal;
+      await withinLimits(principal, batch.events);
+      const now = clock.now();
+      const refused = takeOutOfScope(principal, batch);
+      if (batch.events.length === 0) return { accepted: 0, duplicates: 0, ...refused };
+      const agentIds = new Set(batch.events.map(({ agent_id }) => agent_id));
+      const reports = versionsRun(batch.events, now);
+      const ingested = await storeAll(principal, batch, now);
+      try {
+        await lastSeen.touch(principal, new Set([...agentIds].filter(isAgentId)));
+        const { manifest } = batch;
+        if (manifest !== null && manifest !== 'refused' && !refused.manifestRefused) {
+          await store.agents.putManifest(tenantId, manifest, now);
+        }
+        if (reports.length > 0) {
+          await actors.tell('environment', environmentKey(tenantId, env), 'reportVersions', { reports });
+        }
+        await announce(tenantId, ingested.accepted);
+      } catch (error) {
+        owe(tenantId, ingested.accepted);
+        throw error;
+      }
+      return { ...ingested, ...refused };
+    },
+  };
+}
+
+/** Takes out of the batch what is of agents that the key is not bound to, and says what is not stored. */
+function takeOutOfScope(
+  principal: KeyPrincipal,
+  batch: EventBatch,
+): Pick<Taken, 'outOfScope' | 'manifestRefused'> {
+  const isInScope = scopeTest(principal);
+  const outOfScope: OutOfScope[] = [];
+  if (principal.agentPattern !== null) {
+    const { events, places } = batch;
+    const kept: number[] = [];
+    for (const [i, event] of events.entries()) {
+      if (isInScope(event.agent_id)) {
+        kept.push(i);
+        continue;
+      }
+      const reason = outsideScope(principal, event.agent_id);
+      outOfScope.push({ index: places[i] ?? i, callId: callIdOf(event), reason });
+    }
+    if (outOfScope.length > 0) {
+      batch.events = kept.flatMap((i) => events[i] ?? []);
+      batch.places = kept.flatMap((i) => places[i] ?? []);
+    }
+  }
+  const { manifest } = batch;
+  const manifestRefused = manifest === 'refused' || (manifest !== null && !isInScope(manifest.agent_id));
+  return { outOfScope, manifestRefused };
+}
+
+/** A key may write events of any agent: those of another than the request's own say whose request it was. */
+const sentBy = (sender: string, events: readonly EventInput[]): readonly EventInput[] =>
+  events.every((event) => event.agent_id === sender)
+    ? events
+    : events.map((event) => (event.agent_id === sender ? event : { ...event, sent_by: sender }));
+
+/** Whether an agent can connect under this name: only then is it registered. */
+const isAgentId = (text: string): boolean => text.length <= 255 && !hasControl(text) && isWellFormed(text);
+
+interface VersionRun {
+  readonly agentId: string;
+  readonly bundleName: string | null;
+  readonly policyVersion: string;
+  at: number;
+}
+
+/** The distinct versions that the events say their agents ran, each with its newest time, none later than now (agents' clocks differ). */
+function versionsRun(events: readonly EventInput[], now: number): VersionRun[] {
+  const newest = new Map<string, VersionRun>();
+  let last: VersionRun | null = null;
+  for (const { agent_id: agentId, payload, timestamp } of events) {
+    const { policy_version: version, bundle_name: bundle } = payload ?? {};
+    // A batch is nearly always of one agent that ran one version.
+    if (!isOf(last, agentId, version, bundle)) last = runOf(newest, agentId, version, bundle) ?? last;
+    if (isOf(last, agentId, version, bundle)) last.at = Math.max(last.at, Math.min(timestamp, now));
+  }
+  return [...newest.values()];
+}
+
+const isOf = (
+  run: VersionRun | null,
+  agentId: string,
+  version: unknown,
+  bundle: unknown,
+): run is VersionRun =>
+  run !== null &&
+  run.agentId === agentId &&
+  run.policyVersion === version &&
+  run.bundleName === nameIn(bundle);
+
+/** The entry of a version, made when it is missing; null when the event names none. */
+function runOf(
+  newest: Map<string, VersionRun>,
+  agentId: string,
+  version: unknown,
+  bundle: unknown,
+): VersionRun | null {
+  const policyVersion = nameIn(version);
+  if (policyVersion === null) return null;
+  const bundleName = nameIn(bundle);
+  const id = JSON.stringify([agentId, bundleName, policyVersion]);
+  const run = newest.get(id) ?? { agentId, bundleName, policyVersion, at: Number.NEGATIVE_INFINITY };
+  newest.set(id, run);
+  return run;
+}
+
+const nameIn = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' && value.length <= 255 && !hasControl(value) ? value : null;

@@ -1,0 +1,101 @@
+// Stored events: searched, counted and looked at. A key sees those of its environment and agents, a person all of the tenant's.
+import { scopeTest } from '../domain/agent-scope.ts';
+import { HubError, notFound } from '../domain/error.ts';
+import type { StoredEvent } from '../domain/event.ts';
+import type { Principal } from '../domain/principal.ts';
+import type { EventFilter, EventPage, Facets, HistogramBucket } from '../ports/events.ts';
+import { agentOf, requireAgent } from './acting-agent.ts';
+import type { AppPorts } from './ports.ts';
+
+export interface EventSearches {
+  /**
+   * A page, newest first.
+   * @param from the cursor of the page before; null: from the newest
+   * @throws HubError forbidden, search_timeout
+   */
+  page(principal: Principal, filter: EventFilter, limit: number, from: string | null): Promise<EventPage>;
+  /** The cursor behind the first `count` events; null when there are no more than those. @throws HubError as `page` */
+  skip(principal: Principal, filter: EventFilter, count: number): Promise<string | null>;
+  /** @throws HubError not_found, also for what the principal does not see */
+  get(principal: Principal, id: string): Promise<StoredEvent>;
+  /** The 50 most frequent values of each facet. @throws HubError forbidden, search_timeout */
+  facets(principal: Principal, filter: EventFilter): Promise<Facets>;
+  /** Counts per bucket, in order; those without events are left out. @throws HubError forbidden, unprocessable (too many buckets), search_timeout */
+  histogram(
+    principal: Principal,
+    filter: EventFilter & { readonly since: number; readonly until: number },
+    bucketSeconds: number,
+  ): Promise<readonly HistogramBucket[]>;
+}
+
+/** Events read at once on the way to an offset. */
+const skippedAtOnce = 1000;
+/** Values that a facet names. */
+const facetLimit = 50;
+const maxBuckets = 11_000;
+/** Seconds: narrower buckets than `narrow` are counted over `narrowRange` at most. */
+const narrow = 60;
+const narrowRange = 2 * 3600;
+
+/** The filter within what the principal sees. @throws HubError forbidden when a key that is bound to agents asks for others */
+export function eventsSeenBy<F extends EventFilter>(principal: Principal, filter: F): F {
+  const env = principal.env ?? filter.env;
+  if (principal.agentPattern === null) return { ...filter, env };
+  const agentId = filter.agentId ?? agentOf(principal);
+  requireAgent(principal, agentId);
+  return { ...filter, env, agentId };
+}
+
+export function createEventSearches({ store }: Pick<AppPorts, 'store'>): EventSearches {
+  const { events } = store;
+  return {
+    async page(principal, filter, limit, from) {
+      return events.search(principal.tenantId, eventsSeenBy(principal, filter), limit, from);
+    },
+
+    async skip(principal, filter, count) {
+      const seen = eventsSeenBy(principal, filter);
+      let from: string | null = null;
+      for (let left = count; left > 0; ) {
+        const page = await events.search(principal.tenantId, seen, Math.min(left, skippedAtOnce), from);
+        if (page.next === null) return null;
+        from = page.next;
+        left -= page.events.length;
+      }
+      return from;
+    },
+
+    async get(principal, id) {
+      const event = await events.get(principal.tenantId, id);
+      const { env } = principal;
+      if (!event || (env !== null && event.env !== env) || !scopeTest(principal)(event.agent_id)) {
+        throw notFound('Event not found.');
+      }
+      return event;
+    },
+
+    async facets(principal, filter) {
+      return events.facets(principal.tenantId, eventsSeenBy(principal, filter), facetLimit);
+    },
+
+    async histogram(principal, filter, bucketSeconds) {
+      const { since, until } = filter;
+      const seen = eventsSeenBy(principal, filter);
+      const bucketMs = bucketSeconds * 1000;
+      if (until <= since) return [];
+      if ((until - since) / bucketMs > maxBuckets) {
+        throw new HubError(
+          'unprocessable',
+          `The range holds more than ${maxBuckets} buckets: choose larger bucket_seconds.`,
+        );
+      }
+      if (bucketSeconds < narrow && until - since > narrowRange * 1000) {
+        throw new HubError(
+          'unprocessable',
+          `bucket_seconds below ${narrow} need a range of at most 2 hours: choose a shorter range or larger buckets.`,
+        );
+      }
+      return events.histogram(principal.tenantId, seen, bucketMs);
+    },
+  };
+}

@@ -1,0 +1,138 @@
+// What governs an agent's tools: the bar of a fleet's row, and the tools of one agent with the contract of each.
+import { type JSX, useState } from 'react';
+import type { Input, Reply } from '../../lib/api.ts';
+import { useCall } from '../../lib/query.ts';
+import { count, counted } from '../../lib/text.ts';
+import { Answer, Data, Name, Select, Time, Verdict } from '../../ui/parts.tsx';
+import { Table } from '../../ui/table.tsx';
+import './coverage.css';
+
+export interface Covered {
+  readonly total_tools: number;
+  readonly enforced: number;
+  readonly observed: number;
+  readonly ungoverned: number;
+}
+
+export const coverageWords = ({ total_tools: total, enforced, observed, ungoverned }: Covered): string =>
+  `${enforced} of ${counted(total, 'tool')} enforced, ${observed} observed, ${ungoverned} ungoverned`;
+
+/** Enforced, observed and ungoverned tools side by side; the words are there for who does not see it. */
+export function CoverageBar({ of }: { readonly of: Covered | undefined }): JSX.Element {
+  if (of === undefined || of.total_tools === 0) return <span className="muted">no calls</span>;
+  const words = coverageWords(of);
+  return (
+    <span className="coverage" title={words}>
+      <span className="coverage-bar" aria-hidden="true">
+        {(['enforced', 'observed', 'ungoverned'] as const).map((kind) =>
+          of[kind] === 0 ? null : (
+            <span key={kind} className={`coverage-${kind}`} style={{ flexGrow: of[kind] }} />
+          ),
+        )}
+      </span>
+      <span className="numbers" aria-hidden="true">
+        {of.enforced}/{of.total_tools}
+      </span>
+      <span className="heard">{words}</span>
+    </span>
+  );
+}
+
+type Tool = Reply<'agentCoverage'>['tools'][number];
+
+export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
+  const [since, setSince] = useState('24h');
+  const found = useCall('agentCoverage', {
+    params: { agent_id: id },
+    query: { since, include_verdicts: 'true' },
+  } as Input<'agentCoverage'>);
+  return (
+    <section className="form" aria-label="Coverage">
+      <div className="card-head">
+        <h3>What governs its tools</h3>
+        <Select
+          compact
+          label="Calls of the last"
+          value={since}
+          options={[
+            ['1h', 'last hour'],
+            ['24h', 'last 24 hours'],
+            ['7d', 'last 7 days'],
+            ['30d', 'last 30 days'],
+          ]}
+          onValue={setSince}
+        />
+      </div>
+      <Answer of={found} rows={3}>
+        {({ tools, summary, deployed_bundle: bundle }) =>
+          tools.length === 0 ? (
+            <p className="muted">It called no tool in this time.</p>
+          ) : (
+            <>
+              <p>
+                <CoverageBar of={summary} />{' '}
+                {bundle && (
+                  <span className="muted">
+                    by <Data text={bundle.name} max={80} /> v{bundle.version}
+                  </span>
+                )}
+              </p>
+              <Table<Tool>
+                name="tools of an agent"
+                rows={tools}
+                keyOf={(tool) => tool.tool_name}
+                columns={[
+                  {
+                    key: 'tool',
+                    label: 'Tool',
+                    width: 1.6,
+                    sort: (tool) => tool.tool_name,
+                    cell: (tool) => <Name text={tool.tool_name} />,
+                  },
+                  {
+                    key: 'status',
+                    label: 'Status',
+                    width: 1.4,
+                    sort: (tool) => tool.status,
+                    cell: (tool) => <Verdict of={tool.status} />,
+                  },
+                  {
+                    key: 'contract',
+                    label: 'Contract',
+                    width: 1.4,
+                    sort: (tool) => tool.contract_name ?? '',
+                    cell: (tool) => <Name text={tool.contract_name ?? '–'} />,
+                  },
+                  {
+                    key: 'calls',
+                    label: 'Calls',
+                    width: 0.8,
+                    number: true,
+                    sort: (tool) => tool.event_count,
+                    cell: (tool) => count(tool.event_count),
+                  },
+                  {
+                    key: 'denied',
+                    label: 'Denied',
+                    width: 0.9,
+                    number: true,
+                    sort: (tool) => tool.deny_count ?? 0,
+                    cell: (tool) => count(tool.deny_count ?? 0),
+                  },
+                  {
+                    key: 'used',
+                    label: 'Last used',
+                    width: 1.2,
+                    sort: (tool) => Date.parse(tool.last_used),
+                    text: (tool) => tool.last_used,
+                    cell: (tool) => <Time at={tool.last_used} />,
+                  },
+                ]}
+              />
+            </>
+          )
+        }
+      </Answer>
+    </section>
+  );
+}

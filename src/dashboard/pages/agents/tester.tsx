@@ -1,0 +1,151 @@
+// Which bundle would an agent get, and why? The hub's answer, and beside it every rule that was looked at, in order.
+import { type JSX, useState } from 'react';
+import { globMatch } from '../../../../packages/agent/src/rules/evaluate/glob.ts';
+import type { Reply } from '../../lib/api.ts';
+import { useCall } from '../../lib/query.ts';
+import { useEnv } from '../../lib/search.ts';
+import { Icon } from '../../ui/icons.tsx';
+import { Answer, Button, Data, Env, Field } from '../../ui/parts.tsx';
+
+type Rule = Reply<'listRules'>[number];
+type Resolved = Reply<'resolveRule'>;
+
+export function Tester({ rules }: { readonly rules: readonly Rule[] }): JSX.Element {
+  const env = useEnv();
+  const [text, setText] = useState('');
+  const [asked, setAsked] = useState('');
+  const found = useCall(
+    'resolveRule',
+    { params: { agent_id: asked }, query: env ? { env } : {} },
+    { enabled: asked !== '' },
+  );
+  // Tags belong to agents that were seen; of others nothing is known, which the hub says with 404.
+  const known = useCall('getRegistration', { params: { agent_id: asked } }, { enabled: asked !== '' });
+  return (
+    <form
+      className="card"
+      onSubmit={(event) => {
+        event.preventDefault();
+        setAsked(text.trim());
+      }}
+    >
+      <div className="filter-bar">
+        <Field
+          label="Which bundle would this agent get?"
+          value={text}
+          maxLength={255}
+          onValue={setText}
+          placeholder="agent id"
+        />
+        <Button submit>Find out</Button>
+      </div>
+      {asked !== '' && (
+        <Answer of={found} rows={1}>
+          {(resolved) => (
+            <>
+              <Why agent={asked} of={resolved} env={env} />
+              <Considered
+                rules={rules.filter((rule) => !env || rule.env === env)}
+                agent={asked}
+                tags={known.data?.tags ?? {}}
+                of={resolved}
+              />
+            </>
+          )}
+        </Answer>
+      )}
+    </form>
+  );
+}
+
+function Why({
+  agent,
+  of: { bundle_name: bundle, source, rule_pattern: pattern },
+  env,
+}: {
+  readonly agent: string;
+  readonly of: Resolved;
+  readonly env: string | undefined;
+}): JSX.Element {
+  return (
+    <p>
+      {env ? `In ${env} ` : ''}
+      <Data text={agent} max={120} /> gets{' '}
+      {bundle === null ? (
+        'what its environment deploys: nothing assigns it.'
+      ) : (
+        <Data text={bundle} max={120} />
+      )}{' '}
+      {source === 'explicit' && 'because a person assigned it.'}
+      {source === 'rule' && (
+        <>
+          by the rule <Data text={pattern ?? ''} max={120} />.
+        </>
+      )}
+      {source === 'agent_provided' && 'because it says so itself.'}
+    </p>
+  );
+}
+
+/** Why a rule does not decide; null for one that fits. */
+function misfit(rule: Rule, agent: string, tags: { readonly [name: string]: string }): string | null {
+  if (!globMatch(rule.pattern, agent)) return 'its pattern does not fit the id';
+  if (rule.tag_match === null) return null;
+  if ('_truncated' in rule.tag_match) return 'its tags are too long to list';
+  const missing = Object.entries(rule.tag_match).find(
+    ([name, value]) => !Object.hasOwn(tags, name) || tags[name] !== value,
+  );
+  return missing === undefined
+    ? null
+    : `the agent has no tag ${missing[0].slice(0, 60)}=${String(missing[1]).slice(0, 60)}`;
+}
+
+function Considered({
+  rules,
+  agent,
+  tags,
+  of,
+}: {
+  readonly rules: readonly Rule[];
+  readonly agent: string;
+  readonly tags: { readonly [name: string]: string };
+  readonly of: Resolved;
+}): JSX.Element | null {
+  if (of.source === 'explicit') {
+    return <p className="muted">No rule was looked at: what a person assigned comes first.</p>;
+  }
+  const ordered = [...rules].sort((a, b) => a.priority - b.priority);
+  const end = ordered.findIndex(({ id }) => id === of.rule_id);
+  const looked = end < 0 ? ordered : ordered.slice(0, end + 1);
+  if (looked.length === 0) return null;
+  return (
+    <ol className="feed" aria-label="Rules that were looked at">
+      {looked.map((rule) => {
+        const decides = rule.id === of.rule_id;
+        return (
+          <li key={rule.id} className="feed-row">
+            <span>
+              <span className={decides ? 'tone-allow' : 'muted'}>
+                <Icon name={decides ? 'check' : 'dash'} />
+              </span>{' '}
+              {rule.priority}: <Data text={rule.pattern} max={80} /> <Env of={rule.env} />
+            </span>
+            <span className="muted">
+              {decides ? (
+                <>
+                  decides: <Data text={rule.bundle_name} max={60} />
+                </>
+              ) : (
+                <Data
+                  text={misfit(rule, agent, tags) ?? 'fits, and another one decides'}
+                  mono={false}
+                  max={160}
+                />
+              )}
+            </span>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}

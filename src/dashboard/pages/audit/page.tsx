@@ -1,0 +1,249 @@
+// Audit: who did what? The feed of the audit chain, filtered in the address, and the chain itself as a file that can be checked offline.
+import { type JSX, useMemo, useState } from 'react';
+import type { ApiError } from '../../lib/api.ts';
+import { callHostedPage, type HostedReply } from '../../lib/hosted.ts';
+import { useHostedPages } from '../../lib/hosted-query.ts';
+import { useSignedIn } from '../../lib/me.ts';
+import { useFilters } from '../../lib/search.ts';
+import { serverNow } from '../../lib/server-time.ts';
+import { count, plainJson } from '../../lib/text.ts';
+import { download } from '../../ui/download.ts';
+import { Dialog } from '../../ui/overlay.tsx';
+import {
+  Button,
+  Data,
+  Empty,
+  Failed,
+  Field,
+  Name,
+  PageHead,
+  Select,
+  Skeleton,
+  Time,
+} from '../../ui/parts.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+
+type Entry = HostedReply<'hostedListAudit'>['entries'][number];
+
+const columns: readonly Column<Entry>[] = [
+  {
+    key: 'when',
+    label: 'When',
+    width: 1.1,
+    sort: (entry) => Date.parse(entry.occurred_at),
+    text: (entry) => entry.occurred_at,
+    cell: (entry) => <Time at={entry.occurred_at} />,
+  },
+  {
+    key: 'who',
+    label: 'Who',
+    width: 1.6,
+    sort: (entry) => entry.actor.display,
+    cell: (entry) => <Name text={entry.actor.display} />,
+  },
+  {
+    key: 'as',
+    label: 'As',
+    width: 0.9,
+    sort: (entry) => entry.actor.type,
+    cell: (entry) => entry.actor.type,
+  },
+  {
+    key: 'action',
+    label: 'Action',
+    width: 1.6,
+    sort: (entry) => entry.action_type,
+    cell: (entry) => <Name text={entry.action_type} />,
+  },
+  {
+    key: 'summary',
+    label: 'What',
+    width: 3.4,
+    sort: (entry) => entry.summary,
+    cell: (entry) => <Name text={entry.summary} />,
+  },
+];
+
+const kinds = [
+  'approval',
+  'key',
+  'ruleset',
+  'run',
+  'login',
+  'user',
+  'channel',
+  'setting',
+  'contract',
+  'composition',
+  'bundle',
+  'assignment_rule',
+] as const satisfies readonly Entry['subject_type'][];
+
+const spans = [
+  ['', 'Last 30 days'],
+  ['1', 'Last day'],
+  ['7', 'Last 7 days'],
+  ['90', 'Last 90 days'],
+  ['3650', 'From the beginning'],
+] as const;
+const dayMs = 86_400_000;
+
+export default function Audit(): JSX.Element {
+  const me = useSignedIn();
+  const [{ subject = '', actor = '', days = '', id }, change] = useFilters();
+  const [text, setText] = useState(actor);
+  // The start stays where it was when the page was opened: a moving one would be another list each time.
+  const [openedAt] = useState(() => serverNow());
+  const found = useHostedPages(
+    'hostedListAudit',
+    {
+      query: {
+        limit: 100,
+        actor,
+        ...(subject === '' ? { scope: 'all' } : { subject_type: [subject] }),
+        ...(days === '' ? {} : { from: new Date(openedAt - Number(days) * dayMs).toISOString() }),
+      },
+    },
+    ({ next_cursor: cursor }) => (cursor === null ? null : { cursor }),
+  );
+  const rows = useMemo(() => (found.data?.pages ?? []).flatMap(({ entries }) => entries), [found.data]);
+  const chosen = rows.find((entry) => entry.id === id);
+  return (
+    <div className="page">
+      <PageHead title="Audit" says="Every entry is a link of a chain whose head the hub signs each hour.">
+        {me.is_admin ? <Export /> : <p className="muted">Only admins download the chain.</p>}
+      </PageHead>
+      <form
+        className="filter-bar"
+        onSubmit={(event) => {
+          event.preventDefault();
+          change({ actor: text.trim() });
+        }}
+      >
+        <Field label="Who, by id" value={text} maxLength={255} onValue={setText} placeholder="everybody" />
+        <Select
+          label="About"
+          value={subject}
+          options={[['', 'Everything'], ...kinds.map((kind) => [kind, kind.replace('_', ' ')] as const)]}
+          onValue={(next) => change({ subject: next })}
+        />
+        <Select label="Since" value={days} options={spans} onValue={(next) => change({ days: next })} />
+        <Button submit>Find</Button>
+      </form>
+      {found.error && rows.length === 0 ? (
+        <Failed error={found.error} onRetry={() => void found.refetch()} />
+      ) : found.data === undefined ? (
+        <Skeleton rows={10} />
+      ) : rows.length === 0 ? (
+        <Empty title="No entry fits">
+          <p>Choose another time, person or subject.</p>
+        </Empty>
+      ) : (
+        <Table
+          name="audit entries"
+          rows={rows}
+          columns={columns}
+          keyOf={(entry) => entry.id}
+          chosen={id}
+          onOpen={(entry) => change({ id: entry.id }, true)}
+          onEnd={() => {
+            if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();
+          }}
+          bar={
+            <span className="muted">
+              {count(rows.length)}
+              {found.hasNextPage ? '+ entries; scroll for more' : ' entries'}
+            </span>
+          }
+        />
+      )}
+      <Dialog
+        title="Audit entry"
+        shape="panel"
+        open={chosen !== undefined}
+        onClose={() => change({ id: undefined }, true)}
+      >
+        {chosen && <One entry={chosen} onActor={(who) => change({ actor: who, id: undefined })} />}
+      </Dialog>
+    </div>
+  );
+}
+
+function One({
+  entry,
+  onActor,
+}: {
+  readonly entry: Entry;
+  readonly onActor: (id: string) => void;
+}): JSX.Element {
+  const facts: readonly (readonly [string, string | null])[] = [
+    ['Action', entry.action_type],
+    ['Subject', `${entry.subject.type} ${entry.subject.name ?? entry.subject.id}`],
+    ['Id of the subject', entry.subject.id],
+    ['Who', `${entry.actor.display} (${entry.actor.type})`],
+    ['Id of who', entry.actor.id],
+    ['Agent', entry.agent_id],
+    ['Session', entry.session_id],
+  ];
+  return (
+    <>
+      <p>
+        <Data text={entry.summary} mono={false} max={1_000} />
+      </p>
+      <p className="muted">
+        <Time at={entry.occurred_at} />
+      </p>
+      <dl className="arguments">
+        {facts.map(
+          ([name, value]) =>
+            value !== null && (
+              <div key={name} className="argument">
+                <dt>{name}</dt>
+                <dd>
+                  <Data text={value} max={300} />
+                </dd>
+              </div>
+            ),
+        )}
+      </dl>
+      <div>
+        <Button onClick={() => onActor(entry.actor.id)}>What else this one did</Button>
+      </div>
+      {Object.keys(entry.details).length > 0 && (
+        <>
+          <h3>Details</h3>
+          <pre className="code">
+            <Data text={plainJson(entry.details)} max={20_000} />
+          </pre>
+        </>
+      )}
+    </>
+  );
+}
+
+/** The links of the chain, part after part, as one file for `reeve-agent verify`. */
+function Export(): JSX.Element {
+  const [state, setState] = useState<{ readonly parts: number } | ApiError | null>(null);
+  const isBusy = state !== null && 'parts' in state;
+  const run = async (): Promise<void> => {
+    const parts: string[] = [];
+    let from: string | null = '1';
+    while (from !== null) {
+      setState({ parts: parts.length });
+      const { reply, next }: Awaited<ReturnType<typeof callHostedPage<'hostedExportAudit'>>> =
+        await callHostedPage('hostedExportAudit', { query: { from_seq: from } });
+      parts.push(reply);
+      from = next;
+    }
+    download('audit-chain.ndjson', 'application/x-ndjson', parts.join(''));
+    setState(null);
+  };
+  return (
+    <>
+      {state !== null && !('parts' in state) && <Failed error={state} />}
+      <Button icon="download" busy={isBusy} onClick={() => void run().catch(setState)}>
+        {isBusy && state.parts > 0 ? `Reading part ${state.parts + 1}` : 'Download the chain'}
+      </Button>
+    </>
+  );
+}

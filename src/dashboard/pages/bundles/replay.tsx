@@ -1,0 +1,156 @@
+// What a document would have decided on past calls, against what is deployed or against another version. Asked for by a press: it keeps the hub
+// busy for some seconds.
+import type { JSX } from 'react';
+import type { Input, Reply } from '../../lib/api.ts';
+import { useAction } from '../../lib/query.ts';
+import type { Env as Environment } from '../../lib/search.ts';
+import { count, counted } from '../../lib/text.ts';
+import { Button, Data, Failed, Name, Time, Verdict } from '../../ui/parts.tsx';
+
+type Replay = Reply<'replayBundle'>;
+type Result = Replay['results'][number];
+
+const maxCalls = 10_000;
+const shownResults = 100;
+
+/** Give it a key of its document and environment: an answer is of one of each. */
+export function ReplayPanel({
+  yaml,
+  env,
+  base,
+}: {
+  readonly yaml: string;
+  readonly env: Environment;
+  /** The version that it is compared with; absent: what the environment runs. */
+  readonly base?: number;
+}): JSX.Element {
+  const replay = useAction('replayBundle');
+  const ask = (): void =>
+    replay.mutate({
+      body: {
+        yaml_content: yaml,
+        env,
+        calls: maxCalls,
+        limit: shownResults,
+        ...(base === undefined ? {} : { base_version: base }),
+      },
+    } as Input<'replayBundle'>);
+  return (
+    <section className="form" aria-label="Replay over past calls">
+      <h3>What it would have decided</h3>
+      {!replay.data && (
+        <p className="muted">
+          The hub judges the newest {count(maxCalls)} calls of the last 7 days in {env} by this document, and
+          by {base === undefined ? `what ${env} runs` : `version ${base}`}. Nothing is deployed.
+        </p>
+      )}
+      <div className="decide-buttons">
+        <Button icon="play" busy={replay.isPending} onClick={ask}>
+          Replay over the newest {count(maxCalls)} calls
+        </Button>
+      </div>
+      {replay.error && <Failed error={replay.error} />}
+      {/* Said to who listens when it comes. */}
+      <div role="status">{replay.data && <Sums of={replay.data} />}</div>
+      {replay.data && <Results of={replay.data} />}
+    </section>
+  );
+}
+
+const changes = [
+  ['newly_denied', 'tone-deny', 'would now be denied'],
+  ['newly_allowed', 'tone-allow', 'would now be allowed'],
+  ['newly_asked', 'tone-ask', 'would now ask a person'],
+  ['newly_observed', 'tone-observe', 'would now only be observed'],
+] as const;
+
+function Sums({ of }: { readonly of: Replay }): JSX.Element {
+  const { totals, calls_seen: seen, calls_in_window: all } = of;
+  const skipped = of.skipped_contracts.candidate;
+  if (seen === 0) return <p>No agent reported a call there in the last 7 days.</p>;
+  return (
+    <>
+      <p className="numbers">
+        {seen < all ? `The newest ${count(seen)} of ${count(all)} calls` : counted(seen, 'call')}:{' '}
+        {count(totals.unchanged)} as before
+        {changes
+          .filter(([change]) => totals[change] > 0)
+          .map(([change, tone, words]) => (
+            <span key={change}>
+              , <strong className={tone}>{count(totals[change])}</strong> {words}
+            </span>
+          ))}
+        .
+      </p>
+      {totals.uncertain > 0 && (
+        <p className="numbers">
+          {count(totals.uncertain)} {totals.uncertain === 1 ? 'is' : 'are'} uncertain: a person would decide,
+          or the record of the call does not hold everything that matters.
+        </p>
+      )}
+      {of.truncated && (
+        <p className="field-error">
+          The time was over before all calls had been seen: the sums are of these.
+        </p>
+      )}
+      {skipped > 0 && (
+        <p className="muted">
+          {counted(skipped, 'post contract')} {skipped === 1 ? 'looks' : 'look'} at what tools gave, which is
+          not stored: left out.
+        </p>
+      )}
+    </>
+  );
+}
+
+const decisions = {
+  allow: 'allow',
+  deny: 'deny',
+  approve: 'approve',
+  would_deny: 'call_would_deny',
+} as const;
+
+const doubts: { readonly [D in Result['uncertain_because'][number]]: string } = {
+  tool: "the tool's name was cut",
+  arguments: 'arguments were redacted or cut',
+  principal: 'for whom it was made is not known whole',
+  metadata: 'only the agent has the metadata',
+  env: 'only the agent has its environment variables',
+  custom: "words of the agents' own cannot be run here",
+  session: 'how much of a limit was used is not known',
+  approval: 'a person decides',
+};
+
+function Results({ of }: { readonly of: Replay }): JSX.Element | null {
+  if (of.results.length === 0) return null;
+  return (
+    <>
+      <ul className="feed" aria-label="Calls that would be decided otherwise">
+        {of.results.map((one) => (
+          <li key={one.event_id} className="feed-row">
+            <span className="impact-what">
+              <Name text={one.tool_name} />
+              <span className="muted">
+                <Data text={one.agent_id} max={60} />, <Time at={one.timestamp} />
+              </span>
+              {one.candidate.message !== null && <Data text={one.candidate.message} mono={false} max={120} />}
+              {one.uncertain && (
+                <span className="muted">
+                  uncertain: {one.uncertain_because.map((doubt) => doubts[doubt]).join('; ')}
+                </span>
+              )}
+            </span>
+            <span>
+              <Verdict of={decisions[one.base.decision]} /> →{' '}
+              <Verdict of={decisions[one.candidate.decision]} />
+              {(one.candidate.contract_id ?? one.base.contract_id) !== null && (
+                <Name text={one.candidate.contract_id ?? one.base.contract_id ?? ''} />
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {of.results_left_out > 0 && <p className="muted numbers">and {count(of.results_left_out)} more</p>}
+    </>
+  );
+}

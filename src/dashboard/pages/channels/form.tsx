@@ -1,0 +1,127 @@
+// The form of a channel: name, type, the fields of that type, and which approvals it hears of.
+import { type JSX, useState } from 'react';
+import type { Input } from '../../lib/api.ts';
+import { useAction } from '../../lib/query.ts';
+import { envs } from '../../lib/search.ts';
+import { Button, Failed, Field, Select } from '../../ui/parts.tsx';
+import {
+  type Channel,
+  type ChannelType,
+  type ConfigText,
+  configOf,
+  filtersOf,
+  filterTextOf,
+  kinds,
+  textOf,
+} from './kinds.ts';
+
+/** @param of the channel that is changed; absent: one is made */
+export function ChannelForm({
+  of,
+  onDone,
+}: {
+  readonly of?: Channel;
+  readonly onDone: (channel: Channel) => void;
+}): JSX.Element {
+  const make = useAction('createChannel', ['listChannels']);
+  const update = useAction('updateChannel', ['listChannels']);
+  const [name, setName] = useState(of?.name ?? '');
+  const [type, setType] = useState<ChannelType>(of?.channel_type ?? 'webhook');
+  const [config, setConfig] = useState<ConfigText>(of ? textOf(of.channel_type, of.config) : {});
+  const [filters, setFilters] = useState(filterTextOf(of?.filters ?? null));
+  const error = of ? update.error : make.error;
+  const refused = /^config\.(\w+)/.exec(error?.message ?? '')?.[1];
+  const submit = (): void => {
+    const body = { name, config: configOf(type, config), filters: filtersOf(filters) };
+    if (of) {
+      update.mutate({ params: { channel_id: of.id }, body } as Input<'updateChannel'>, { onSuccess: onDone });
+    } else
+      make.mutate({ body: { ...body, channel_type: type } } as Input<'createChannel'>, { onSuccess: onDone });
+  };
+  return (
+    <form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <Field
+        label="Name"
+        required
+        maxLength={255}
+        value={name}
+        onValue={setName}
+        error={error?.fields.name}
+      />
+      {!of && (
+        <Select
+          label="Type"
+          value={type}
+          options={Object.entries(kinds).map(([key, { label }]) => [key, label] as const)}
+          onValue={(next) => setType(next as ChannelType)}
+        />
+      )}
+      <p className="muted">{kinds[type].help}</p>
+      {kinds[type].fields.map((field) => (
+        <Field
+          key={field.key}
+          label={field.label}
+          value={config[field.key] ?? ''}
+          required={!field.optional}
+          autoComplete="off"
+          spellCheck={false}
+          inputMode={field.number ? 'numeric' : undefined}
+          onValue={(value) => setConfig({ ...config, [field.key]: value })}
+          help={of && field.secret ? 'Shown masked; left as it is, it stays.' : field.help}
+          error={refused === field.key ? error?.message : undefined}
+        />
+      ))}
+      <fieldset className="form">
+        <legend>Which approvals it hears of</legend>
+        <div className="decide-buttons starters">
+          {envs.map((env) => (
+            <label key={env} className="checks">
+              <input
+                type="checkbox"
+                checked={filters.environments.includes(env)}
+                onChange={() =>
+                  setFilters({
+                    ...filters,
+                    environments: filters.environments.includes(env)
+                      ? filters.environments.filter((one) => one !== env)
+                      : [...filters.environments, env],
+                  })
+                }
+              />{' '}
+              {env}
+            </label>
+          ))}
+        </div>
+        {(
+          [
+            ['agent_patterns', 'Agents'],
+            ['contract_names', 'Contracts'],
+            ['ruleset_names', 'Rulesets and rules'],
+          ] as const
+        ).map(([key, label]) => (
+          <Field
+            key={key}
+            label={label}
+            value={filters[key]}
+            placeholder="all"
+            onValue={(value) => setFilters({ ...filters, [key]: value })}
+            error={error?.fields[`filters.${key}`]}
+          />
+        ))}
+        <p className="muted">Patterns such as shop-*, separated by commas. What is empty lets all through.</p>
+      </fieldset>
+      {error && refused === undefined && Object.keys(error.fields).length === 0 && <Failed error={error} />}
+      <div>
+        <Button kind="primary" submit busy={make.isPending || update.isPending}>
+          {of ? 'Save channel' : 'Add channel'}
+        </Button>
+      </div>
+    </form>
+  );
+}

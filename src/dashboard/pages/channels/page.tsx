@@ -1,0 +1,247 @@
+// Channels: where are people told of approvals, and did it arrive? The list with the last test, one channel with its deliveries in a panel.
+import { type JSX, useState } from 'react';
+import { useSignedIn } from '../../lib/me.ts';
+import { useAction, useCall } from '../../lib/query.ts';
+import { useFilters } from '../../lib/search.ts';
+import { counted } from '../../lib/text.ts';
+import { Dialog, say } from '../../ui/overlay.tsx';
+import { Answer, Button, Data, Empty, Failed, Name, PageHead, Time, Verdict } from '../../ui/parts.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { Deliveries } from './deliveries.tsx';
+import { ChannelForm } from './form.tsx';
+import { type Channel, filterWords, kinds } from './kinds.ts';
+
+const columns: readonly Column<Channel>[] = [
+  {
+    key: 'name',
+    label: 'Name',
+    width: 2,
+    sort: (channel) => channel.name,
+    cell: (channel) => <Name text={channel.name} />,
+  },
+  {
+    key: 'type',
+    label: 'Type',
+    width: 1.4,
+    sort: (channel) => kinds[channel.channel_type].label,
+    cell: (channel) => kinds[channel.channel_type].label,
+  },
+  {
+    key: 'enabled',
+    label: 'On',
+    width: 0.7,
+    sort: (channel) => (channel.enabled ? 'yes' : 'no'),
+    cell: (channel) => (channel.enabled ? 'yes' : <span className="muted">no</span>),
+  },
+  {
+    key: 'filters',
+    label: 'Hears of',
+    width: 2,
+    sort: (channel) => filterWords(channel.filters),
+    cell: (channel) => <Name text={filterWords(channel.filters)} />,
+  },
+  {
+    key: 'tested',
+    label: 'Last test',
+    width: 1.4,
+    sort: (channel) => Date.parse(channel.last_test_at ?? '') || 0,
+    text: (channel) => channel.last_test_at ?? '',
+    cell: (channel) => (
+      <>
+        {channel.last_test_ok !== null && <Verdict of={channel.last_test_ok ? 'delivered' : 'failed'} />}{' '}
+        <Time at={channel.last_test_at} className="muted" />
+      </>
+    ),
+  },
+];
+
+export default function Channels(): JSX.Element {
+  const me = useSignedIn();
+  const [{ id }, change] = useFilters();
+  const found = useCall('listChannels', { query: { limit: 1000 } });
+  const [making, setMaking] = useState(false);
+  const rows = found.data ?? [];
+  const on = rows.filter(({ enabled }) => enabled).length;
+  const chosen = rows.find((channel) => channel.id === id);
+  return (
+    <div className="page">
+      <PageHead
+        title="Channels"
+        says={
+          found.data &&
+          (on === 0
+            ? 'Nobody outside the console is told of approvals.'
+            : `${counted(on, 'channel')} ${on === 1 ? 'tells' : 'tell'} people of approvals.`)
+        }
+      >
+        {me.is_admin ? (
+          <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
+            Add channel
+          </Button>
+        ) : (
+          <p className="muted">Only admins change channels.</p>
+        )}
+      </PageHead>
+      <Answer of={found}>
+        {() =>
+          rows.length === 0 ? (
+            <Empty title="There is no channel yet">
+              <p>
+                A channel sends approvals to a chat, by e-mail, or to a webhook, so that nobody has to watch.
+              </p>
+            </Empty>
+          ) : (
+            <Table
+              name="channels"
+              rows={rows}
+              columns={columns}
+              keyOf={(channel) => channel.id}
+              chosen={id}
+              onOpen={(channel) => change({ id: channel.id }, true)}
+            />
+          )
+        }
+      </Answer>
+      <Dialog title="Add channel" open={making} onClose={() => setMaking(false)}>
+        <ChannelForm
+          onDone={(made) => {
+            setMaking(false);
+            change({ id: made.id }, true);
+          }}
+        />
+      </Dialog>
+      <Dialog
+        title="Channel"
+        shape="panel"
+        open={chosen !== undefined}
+        onClose={() => change({ id: undefined }, true)}
+      >
+        {chosen && (
+          <One
+            key={chosen.id}
+            channel={chosen}
+            admin={me.is_admin}
+            onGone={() => change({ id: undefined }, true)}
+          />
+        )}
+      </Dialog>
+    </div>
+  );
+}
+
+function One({
+  channel,
+  admin,
+  onGone,
+}: {
+  readonly channel: Channel;
+  readonly admin: boolean;
+  readonly onGone: () => void;
+}): JSX.Element {
+  const test = useAction('testChannel', ['listChannels', 'listDeliveries']);
+  const update = useAction('updateChannel', ['listChannels']);
+  const [removing, setRemoving] = useState(false);
+  const params = { channel_id: channel.id };
+  return (
+    <>
+      <section className="form">
+        <h3>
+          <Data text={channel.name} mono={false} max={120} />
+        </h3>
+        <p className="muted">
+          {kinds[channel.channel_type].label}, hears of{' '}
+          <Data text={filterWords(channel.filters)} mono={false} max={300} />. Made{' '}
+          <Time at={channel.created_at} />.
+        </p>
+        {admin && (
+          <div className="decide-buttons starters">
+            <Button busy={test.isPending} onClick={() => test.mutate({ params })}>
+              Send a test
+            </Button>
+            <Button
+              busy={update.isPending}
+              onClick={() => update.mutate({ params, body: { enabled: !channel.enabled } })}
+            >
+              {channel.enabled ? 'Switch off' : 'Switch on'}
+            </Button>
+            <Button kind="danger" icon="trash" onClick={() => setRemoving(true)}>
+              Delete channel
+            </Button>
+          </div>
+        )}
+        {test.data && (
+          <div className={`notice notice-${test.data.success ? 'allow' : 'deny'}`} role="status">
+            <div>
+              <strong>{test.data.success ? 'The test arrived.' : 'The test failed.'}</strong>{' '}
+              <Data text={test.data.message} mono={false} max={400} />
+            </div>
+          </div>
+        )}
+        {test.error && <Failed error={test.error} />}
+        {update.error && <Failed error={update.error} />}
+      </section>
+      <Deliveries channel={channel} admin={admin} />
+      {admin && (
+        <section className="form">
+          <h3>Change it</h3>
+          <ChannelForm
+            key={channel.updated_at}
+            of={channel}
+            onDone={() => say('The channel is changed.', 'allow')}
+          />
+        </section>
+      )}
+      <Remove channel={channel} open={removing} onClose={() => setRemoving(false)} onGone={onGone} />
+    </>
+  );
+}
+
+function Remove({
+  channel,
+  open,
+  onClose,
+  onGone,
+}: {
+  readonly channel: Channel;
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly onGone: () => void;
+}): JSX.Element {
+  const remove = useAction('deleteChannel', ['listChannels']);
+  const waiting = useCall(
+    'listDeliveries',
+    { params: { channel_id: channel.id }, query: { status: 'waiting', limit: 1000 } },
+    { enabled: open },
+  );
+  return (
+    <Dialog title="Delete channel" open={open} onClose={onClose}>
+      <p>
+        <Data text={channel.name} mono={false} max={120} /> is told of nothing any more.{' '}
+        {waiting.data === undefined
+          ? 'What is on its way to it is dropped.'
+          : `${counted(waiting.data.length, 'message')} on ${waiting.data.length === 1 ? 'its' : 'their'} way to it ${waiting.data.length === 1 ? 'is' : 'are'} dropped.`}
+      </p>
+      {remove.error && <Failed error={remove.error} />}
+      <div className="decide-buttons">
+        <Button
+          kind="danger"
+          busy={remove.isPending}
+          onClick={() =>
+            remove.mutate(
+              { params: { channel_id: channel.id } },
+              {
+                onSuccess: () => {
+                  onClose();
+                  onGone();
+                },
+              },
+            )
+          }
+        >
+          Delete channel
+        </Button>
+        <Button onClick={onClose}>Keep</Button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,252 @@
+// One ruleset: its versions, what one says and how it differs from another, where which runs, and how that is changed.
+import { type JSX, useState } from 'react';
+import type { HostedReply } from '../../lib/hosted.ts';
+import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
+import { useSignedIn } from '../../lib/me.ts';
+import { type Env as Environment, envs, useFilters } from '../../lib/search.ts';
+import { count, visible } from '../../lib/text.ts';
+import { Diff } from '../../ui/diff.tsx';
+import { Dialog, say } from '../../ui/overlay.tsx';
+import { Answer, Button, Data, Env, Failed, Select, Time } from '../../ui/parts.tsx';
+import { RulesetForm } from './form.tsx';
+
+type Version = HostedReply<'hostedRulesetVersions'>['versions'][number];
+
+const newest = 200;
+
+export function RulesetDetail({ name }: { readonly name: string }): JSX.Element {
+  const found = useHosted('hostedRulesetVersions', { params: { name }, query: { limit: newest } });
+  const [{ version }, change] = useFilters();
+  const [editing, setEditing] = useState(false);
+  return (
+    <Answer of={found} rows={8}>
+      {({ versions, has_more: more }) => {
+        const chosen = versions.find((one) => String(one.version) === version) ?? versions[0];
+        if (!chosen) return <p>There is no version of it.</p>;
+        return (
+          <>
+            <h3>
+              <Data text={name} max={200} />
+            </h3>
+            <Runs versions={versions} name={name} />
+            <div className="decide-buttons starters">
+              <Select
+                compact
+                label="Version"
+                value={String(chosen.version)}
+                options={versions.map((one) => [
+                  String(one.version),
+                  `v${one.version}${one.deployed_envs.length > 0 ? ` (${one.deployed_envs.join(', ')})` : ''}`,
+                ])}
+                onValue={(next) => change({ version: next }, true)}
+              />
+              {more && <span className="muted">the newest {newest}</span>}
+              <Deploy name={name} version={chosen} versions={versions} />
+              <Button onClick={() => setEditing(true)}>Edit as the next version</Button>
+            </div>
+            <p className="muted">
+              Saved <Time at={chosen.created_at} /> by{' '}
+              <Data text={chosen.uploaded_by} mono={false} max={80} />, {count(chosen.size_bytes)} bytes,
+              SHA-256 <Data text={chosen.revision_hash} max={24} />
+              {chosen.key_id && (
+                <>
+                  , signed by the key <Data text={chosen.key_id} max={24} />
+                </>
+              )}
+              .
+            </p>
+            <Text name={name} version={chosen.version} versions={versions} />
+            <Dialog title="Edit ruleset" shape="wide" open={editing} onClose={() => setEditing(false)}>
+              <RulesetForm
+                name={name}
+                onDone={() => {
+                  setEditing(false);
+                  change({ version: undefined }, true);
+                }}
+              />
+            </Dialog>
+          </>
+        );
+      }}
+    </Answer>
+  );
+}
+
+const runsIn = (versions: readonly Version[], env: Environment): number | null =>
+  versions.find(({ deployed_envs: deployed }) => deployed.includes(env))?.version ?? null;
+
+function Runs({
+  versions,
+  name,
+}: {
+  readonly versions: readonly Version[];
+  readonly name: string;
+}): JSX.Element {
+  const undeploy = useHostedAction('hostedUndeployRuleset', ['hostedListRulesets', 'hostedRulesetVersions']);
+  const [from, setFrom] = useState<Environment | null>(null);
+  const running = envs.filter((env) => runsIn(versions, env) !== null);
+  return (
+    <section className="form" aria-label="Where it runs">
+      <ul className="feed">
+        {running.map((env) => (
+          <li key={env} className="feed-row">
+            <span>
+              <Env of={env} /> runs v{runsIn(versions, env)}
+            </span>
+            <Button kind="quiet" onClick={() => setFrom(env)}>
+              Undeploy
+            </Button>
+          </li>
+        ))}
+      </ul>
+      {running.length === 0 && <p className="muted">It runs nowhere.</p>}
+      <Dialog title="Undeploy ruleset" open={from !== null} onClose={() => setFrom(null)}>
+        <p>
+          <Data text={name} max={120} /> v{from && runsIn(versions, from)} is taken away from {from}. Agents
+          that run keep the document that they have; agents that start get none.
+        </p>
+        {undeploy.error && <Failed error={undeploy.error} />}
+        <div className="decide-buttons">
+          <Button
+            kind="danger"
+            busy={undeploy.isPending}
+            onClick={() =>
+              from &&
+              undeploy.mutate({ params: { name }, query: { env: from } }, { onSuccess: () => setFrom(null) })
+            }
+          >
+            Undeploy from {from}
+          </Button>
+          <Button onClick={() => setFrom(null)}>Keep</Button>
+        </div>
+      </Dialog>
+    </section>
+  );
+}
+
+function Deploy({
+  name,
+  version,
+  versions,
+}: {
+  readonly name: string;
+  readonly version: Version;
+  readonly versions: readonly Version[];
+}): JSX.Element {
+  const me = useSignedIn();
+  const deploy = useHostedAction('hostedDeployRuleset', ['hostedListRulesets', 'hostedRulesetVersions']);
+  const [open, setOpen] = useState(false);
+  const [env, setEnv] = useState<Environment>('production');
+  const before = runsIn(versions, env);
+  const isBack = before !== null && before > version.version;
+  const go = (force: boolean): void =>
+    deploy.mutate(
+      { params: { name, version: version.version }, query: { env, ...(force ? { force: true } : {}) } },
+      {
+        onSuccess: () => {
+          setOpen(false);
+          say(`${env} runs v${version.version} of ${name}.`, 'allow');
+        },
+      },
+    );
+  return (
+    <>
+      <Button kind="primary" onClick={() => setOpen(true)}>
+        Deploy v{version.version}
+      </Button>
+      <Dialog title="Deploy ruleset" shape="wide" open={open} onClose={() => setOpen(false)}>
+        <Select
+          label="Environment to deploy to"
+          value={env}
+          options={envs.map((one) => [one, one] as const)}
+          onValue={(next) => setEnv(next as Environment)}
+        />
+        <p>
+          {before === null
+            ? `Nothing of this ruleset runs in ${env} now.`
+            : before === version.version
+              ? `${env} runs v${before} already.`
+              : `${env} runs v${before} now${isBack ? '; this goes back' : ''}. What changes:`}
+        </p>
+        {before !== null && before !== version.version && (
+          <Compared name={name} before={before} after={version.version} />
+        )}
+        {deploy.error && <Failed error={deploy.error} />}
+        <div className="decide-buttons">
+          <Button kind="primary" busy={deploy.isPending} onClick={() => go(false)}>
+            {isBack ? 'Roll back' : 'Deploy'} v{version.version} to {env}
+          </Button>
+          {deploy.error?.status === 422 && me.is_admin && (
+            <Button kind="danger" busy={deploy.isPending} onClick={() => go(true)}>
+              Deploy it all the same
+            </Button>
+          )}
+          <Button onClick={() => setOpen(false)}>Cancel</Button>
+        </div>
+      </Dialog>
+    </>
+  );
+}
+
+function Text({
+  name,
+  version,
+  versions,
+}: {
+  readonly name: string;
+  readonly version: number;
+  readonly versions: readonly Version[];
+}): JSX.Element {
+  const [other, setOther] = useState('');
+  const found = useHosted('hostedRulesetVersion', { params: { name, version } });
+  return (
+    <section className="form" aria-label="Document">
+      <div className="card-head">
+        <h3>{other === '' ? 'What it says' : 'What changed'}</h3>
+        <Select
+          compact
+          label="Compare with"
+          value={other}
+          options={[
+            ['', 'Compare with…'],
+            ...versions
+              .filter((one) => one.version !== version)
+              .map((one) => [String(one.version), `v${one.version}`] as const),
+          ]}
+          onValue={setOther}
+        />
+      </div>
+      {other !== '' && Number(other) !== version ? (
+        <Compared name={name} before={Number(other)} after={version} />
+      ) : (
+        <Answer of={found} rows={8}>
+          {({ yaml_content: text }) => (
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
+            <section className="code" tabIndex={0} aria-label={`v${version} as YAML`}>
+              <pre>{visible(text)}</pre>
+            </section>
+          )}
+        </Answer>
+      )}
+    </section>
+  );
+}
+
+function Compared(props: {
+  readonly name: string;
+  readonly before: number;
+  readonly after: number;
+}): JSX.Element {
+  const { name } = props;
+  const before = useHosted('hostedRulesetVersion', { params: { name, version: props.before } });
+  const after = useHosted('hostedRulesetVersion', { params: { name, version: props.after } });
+  return (
+    <Answer of={before} rows={4}>
+      {(old) => (
+        <Answer of={after} rows={4}>
+          {(next) => <Diff before={old.yaml_content} after={next.yaml_content} />}
+        </Answer>
+      )}
+    </Answer>
+  );
+}

@@ -1,0 +1,137 @@
+// Rulesets: which documents of rules are there, and where does which version run? One of them in a panel, with its versions.
+import { type JSX, useMemo, useState } from 'react';
+import type { HostedReply } from '../../lib/hosted.ts';
+import { byOffset, useHostedPages } from '../../lib/hosted-query.ts';
+import { useEnv, useFilters } from '../../lib/search.ts';
+import { count, counted } from '../../lib/text.ts';
+import { Dialog } from '../../ui/overlay.tsx';
+import { Button, Empty, Env, Failed, Name, PageHead, Skeleton, Time } from '../../ui/parts.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { RulesetDetail } from './detail.tsx';
+import { RulesetForm } from './form.tsx';
+
+type Ruleset = HostedReply<'hostedListRulesets'>['rulesets'][number];
+
+const runsText = ({ deployed }: Ruleset): string =>
+  deployed.map(({ env, version }) => `${env} v${version}`).join(', ');
+
+const columns: readonly Column<Ruleset>[] = [
+  {
+    key: 'name',
+    label: 'Ruleset',
+    width: 2,
+    sort: (one) => one.name,
+    cell: (one) => <Name text={one.name} />,
+  },
+  {
+    key: 'latest',
+    label: 'Newest',
+    width: 0.9,
+    number: true,
+    sort: (one) => one.latest_version,
+    cell: (one) => `v${one.latest_version}`,
+  },
+  {
+    key: 'rules',
+    label: 'Rules',
+    width: 0.8,
+    number: true,
+    sort: (one) => one.rule_count ?? -1,
+    cell: (one) => (one.rule_count === null ? '–' : count(one.rule_count)),
+  },
+  {
+    key: 'runs',
+    label: 'Runs in',
+    width: 2.4,
+    sort: runsText,
+    cell: (one) =>
+      one.deployed.length === 0 ? (
+        <span className="muted">nowhere</span>
+      ) : (
+        one.deployed.map(({ env, version }) => (
+          <span key={env}>
+            <Env of={env} /> v{version}{' '}
+          </span>
+        ))
+      ),
+  },
+  {
+    key: 'revision',
+    label: 'SHA-256 of the newest',
+    width: 1.6,
+    sort: (one) => one.revision_hash,
+    cell: (one) => <Name text={one.revision_hash} />,
+  },
+  {
+    key: 'updated',
+    label: 'Changed',
+    width: 1.2,
+    sort: (one) => Date.parse(one.updated_at),
+    text: (one) => one.updated_at,
+    cell: (one) => <Time at={one.updated_at} />,
+  },
+];
+
+export default function Rulesets(): JSX.Element {
+  const [{ id }, change] = useFilters();
+  const env = useEnv();
+  const [making, setMaking] = useState(false);
+  const found = useHostedPages('hostedListRulesets', { query: { limit: 200 } }, byOffset);
+  const loaded = useMemo(() => (found.data?.pages ?? []).flatMap(({ rulesets }) => rulesets), [found.data]);
+  const rows = env ? loaded.filter(({ deployed }) => deployed.some((one) => one.env === env)) : loaded;
+  return (
+    <div className="page">
+      <PageHead
+        title="Rulesets"
+        says={
+          found.data &&
+          `${counted(rows.length, 'ruleset')}${found.hasNextPage ? ' and more' : ''}${env ? ` ${rows.length === 1 ? 'runs' : 'run'} in ${env}` : ''}.`
+        }
+      >
+        <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
+          New ruleset
+        </Button>
+      </PageHead>
+      {found.error && loaded.length === 0 ? (
+        <Failed error={found.error} onRetry={() => void found.refetch()} />
+      ) : found.data === undefined ? (
+        <Skeleton rows={6} />
+      ) : rows.length === 0 ? (
+        <Empty title={env ? `No ruleset runs in ${env}` : 'There is no ruleset yet'}>
+          <p>
+            A ruleset is a document of rules that agents of the API under /v1 load, saved and deployed in one
+            step.
+          </p>
+        </Empty>
+      ) : (
+        <Table
+          name="rulesets"
+          rows={rows}
+          columns={columns}
+          keyOf={(one) => one.name}
+          chosen={id}
+          onOpen={(one) => change({ id: one.name }, true)}
+          onEnd={() => {
+            if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();
+          }}
+        />
+      )}
+      <Dialog title="New ruleset" shape="wide" open={making} onClose={() => setMaking(false)}>
+        <RulesetForm
+          onDone={(name) => {
+            setMaking(false);
+            change({ id: name }, true);
+          }}
+        />
+      </Dialog>
+      <Dialog
+        title="Ruleset"
+        shape="panel"
+        open={id !== undefined}
+        onClose={() => change({ id: undefined, version: undefined }, true)}
+      >
+        {id !== undefined && <RulesetDetail key={id} name={id} />}
+      </Dialog>
+    </div>
+  );
+}

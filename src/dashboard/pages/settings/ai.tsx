@@ -1,0 +1,277 @@
+// Who assists people that write contracts: provider, key and model, whether it answers, and what it has cost.
+import { type JSX, useState } from 'react';
+import type { Input, Reply } from '../../lib/api.ts';
+import { useAction, useCall } from '../../lib/query.ts';
+import { count, counted } from '../../lib/text.ts';
+import { Dialog, say } from '../../ui/overlay.tsx';
+import { Answer, Button, Data, Failed, Field, Select, Time } from '../../ui/parts.tsx';
+import './ai.css';
+
+type Ai = Reply<'aiSettings'>;
+type Usage = Reply<'aiUsage'>;
+
+const providers = [
+  ['hosted_a', 'Hosted A'],
+  ['hosted_b', 'Hosted B'],
+  ['router', 'Router'],
+  ['local', 'Local'],
+] as const;
+
+export function AiSettings(): JSX.Element {
+  const found = useCall('aiSettings');
+  return (
+    <section className="card" aria-label="Assistant">
+      <h2>Assistant</h2>
+      <Answer of={found} rows={3}>
+        {(settings) => (
+          <>
+            <p className="muted">
+              {settings.configured ? (
+                <>
+                  It helps to write contracts. Changed <Time at={settings.updated_at} />
+                  {settings.updated_by && (
+                    <>
+                      {' '}
+                      by <Data text={settings.updated_by} mono={false} max={80} />
+                    </>
+                  )}
+                  .
+                </>
+              ) : (
+                'None is configured: the pages offer no help with writing.'
+              )}
+            </p>
+            <Form key={settings.updated_at ?? ''} of={settings} />
+            {settings.configured && <UsageChart />}
+          </>
+        )}
+      </Answer>
+    </section>
+  );
+}
+
+function Form({ of }: { readonly of: Ai }): JSX.Element {
+  const save = useAction('putAiSettings', ['aiSettings']);
+  const test = useAction('testAiSettings');
+  const [form, setForm] = useState({
+    provider: (of.provider || 'hosted_a') as Exclude<Ai['provider'], ''>,
+    key: '',
+    model: of.model ?? '',
+    url: of.base_url ?? '',
+  });
+  const [forgetting, setForgetting] = useState(false);
+  const fields = save.error?.fields ?? {};
+  return (
+    <form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const body = {
+          provider: form.provider,
+          model: form.model || null,
+          base_url: form.url || null,
+          // An empty field keeps the stored key.
+          ...(form.key === '' ? {} : { api_key: form.key }),
+        };
+        save.mutate({ body } as Input<'putAiSettings'>, {
+          onSuccess: () => {
+            setForm({ ...form, key: '' });
+            say('The assistant is saved.', 'allow');
+          },
+        });
+      }}
+    >
+      <div className="columns-two">
+        <Select
+          label="Provider"
+          value={form.provider}
+          options={providers}
+          onValue={(provider) => setForm({ ...form, provider: provider as typeof form.provider })}
+        />
+        <Field
+          label="Model"
+          value={form.model}
+          onValue={(model) => setForm({ ...form, model })}
+          help="Empty: the provider’s usual one."
+          error={fields.model}
+        />
+        <Field
+          label="API key of the provider"
+          type="password"
+          autoComplete="off"
+          value={form.key}
+          onValue={(key) => setForm({ ...form, key })}
+          placeholder={of.api_key_masked ?? ''}
+          help={of.api_key_masked ? 'Empty: the stored one stays.' : undefined}
+          error={fields.api_key}
+        />
+        <Field
+          label="Base URL"
+          value={form.url}
+          onValue={(url) => setForm({ ...form, url })}
+          help="For a router or a local model."
+          error={fields.base_url}
+        />
+      </div>
+      {save.error && Object.keys(fields).length === 0 && <Failed error={save.error} />}
+      {test.error && <Failed error={test.error} />}
+      {test.data && (
+        <div className={`notice notice-${test.data.ok ? 'allow' : 'deny'}`} role="status">
+          <div>
+            {test.data.ok ? (
+              <>
+                It answers: <Data text={test.data.model ?? 'its usual model'} max={120} />, in{' '}
+                {Math.round(test.data.latency_ms ?? 0)} ms.
+              </>
+            ) : (
+              <>
+                It does not answer:{' '}
+                <Data text={test.data.error ?? 'no reason was given'} mono={false} max={400} />
+              </>
+            )}
+          </div>
+        </div>
+      )}
+      <div className="decide-buttons starters">
+        <Button kind="primary" submit busy={save.isPending}>
+          Save assistant
+        </Button>
+        {of.configured && (
+          <>
+            <Button busy={test.isPending} onClick={() => test.mutate({})}>
+              Ask it something
+            </Button>
+            <Button kind="danger" onClick={() => setForgetting(true)}>
+              Forget it and its key
+            </Button>
+          </>
+        )}
+      </div>
+      <Forget open={forgetting} onClose={() => setForgetting(false)} />
+    </form>
+  );
+}
+
+function Forget({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }): JSX.Element {
+  const forget = useAction('deleteAiSettings', ['aiSettings']);
+  return (
+    <Dialog title="Forget the assistant" open={open} onClose={onClose}>
+      <p>The stored key is removed, and nobody is helped with writing. What it has cost stays counted.</p>
+      {forget.error && <Failed error={forget.error} />}
+      <div className="decide-buttons">
+        <Button
+          kind="danger"
+          busy={forget.isPending}
+          onClick={() => forget.mutate({}, { onSuccess: onClose })}
+        >
+          Forget assistant
+        </Button>
+        <Button onClick={onClose}>Keep</Button>
+      </div>
+    </Dialog>
+  );
+}
+
+const dayMs = 86_400_000;
+
+/** Every day of the span, also those without a question. */
+function daysOf({ daily }: Usage, days: number): Usage['daily'] {
+  const last = Date.parse(daily.at(-1)?.date ?? '');
+  if (Number.isNaN(last)) return [];
+  const byDate = new Map(daily.map((day) => [day.date, day]));
+  return Array.from({ length: days }, (_, i) => {
+    const date = new Date(last - (days - 1 - i) * dayMs).toISOString().slice(0, 10);
+    return byDate.get(date) ?? { date, input_tokens: 0, output_tokens: 0, cost_usd: 0, queries: 0 };
+  });
+}
+
+const money = (usd: number | null): string =>
+  usd === null ? 'at an unknown cost' : `for $${usd.toFixed(2)}`;
+
+function UsageChart(): JSX.Element {
+  const [days, setDays] = useState('30');
+  const [asTable, setAsTable] = useState(false);
+  const found = useCall('aiUsage', { query: { days: Number(days) } });
+  return (
+    <section className="form" aria-label="Usage of the assistant">
+      <div className="card-head">
+        <h3>What it was asked</h3>
+        <Select
+          compact
+          label="Usage of the last"
+          value={days}
+          options={[
+            ['7', 'last 7 days'],
+            ['30', 'last 30 days'],
+            ['90', 'last 90 days'],
+          ]}
+          onValue={setDays}
+        />
+        <Button kind="quiet" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
+          {asTable ? 'As chart' : 'As table'}
+        </Button>
+      </div>
+      <Answer of={found} rows={3}>
+        {(usage) => (
+          <>
+            <p>
+              {counted(usage.query_count, 'question')} {money(usage.total_cost_usd)}:{' '}
+              {count(usage.total_input_tokens)} tokens read, {count(usage.total_output_tokens)} written.
+            </p>
+            {usage.daily.length === 0 ? null : asTable ? (
+              <UsageTable of={usage} />
+            ) : (
+              <UsageBars of={daysOf(usage, Number(days))} />
+            )}
+          </>
+        )}
+      </Answer>
+    </section>
+  );
+}
+
+function UsageBars({ of }: { readonly of: Usage['daily'] }): JSX.Element {
+  const top = Math.max(1, ...of.map((day) => day.input_tokens + day.output_tokens));
+  return (
+    <div className="usage" aria-hidden="true">
+      {of.map((day) => (
+        <div
+          key={day.date}
+          className="usage-day"
+          title={`${day.date}: ${counted(day.queries, 'question')}, ${count(day.input_tokens)} tokens read, ${count(day.output_tokens)} written ${money(day.cost_usd)}`}
+        >
+          <span className="usage-out" style={{ height: `${(day.output_tokens / top) * 100}%` }} />
+          <span className="usage-in" style={{ height: `${(day.input_tokens / top) * 100}%` }} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+const UsageTable = ({ of }: { readonly of: Usage }): JSX.Element => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
+  <section className="scroll-x" aria-label="Usage by day" tabIndex={0}>
+    <table className="table">
+      <thead>
+        <tr>
+          {['Day', 'Questions', 'Tokens read', 'Tokens written', 'Cost'].map((name, i) => (
+            <th key={name} scope="col" className={i === 0 ? '' : 'number'}>
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {of.daily.map((day) => (
+          <tr key={day.date}>
+            <td>{day.date}</td>
+            <td className="number">{count(day.queries)}</td>
+            <td className="number">{count(day.input_tokens)}</td>
+            <td className="number">{count(day.output_tokens)}</td>
+            <td className="number">{day.cost_usd === null ? 'unknown' : `$${day.cost_usd.toFixed(2)}`}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </section>
+);

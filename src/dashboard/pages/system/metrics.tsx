@@ -1,0 +1,139 @@
+// What the answering node has done since its start: requests and their times by route, streams and why they ended, queues, event loop.
+import type { JSX } from 'react';
+import type { Reply } from '../../lib/api.ts';
+import { useCall } from '../../lib/query.ts';
+import { count, counted } from '../../lib/text.ts';
+import { Answer, Data, Name, Time } from '../../ui/parts.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { bytes, quantile, refetchMs } from './figures.ts';
+
+type Figures = Reply<'healthMetrics'>;
+type Route = Figures['routes'][number];
+
+const statusesFrom = ({ statuses }: Route, first: number, last: number): number =>
+  Object.entries(statuses).reduce(
+    (sum, [status, requests]) => (Number(status) >= first && Number(status) <= last ? sum + requests : sum),
+    0,
+  );
+
+const within = (ms: number | null): string =>
+  ms === null ? '–' : Number.isFinite(ms) ? `≤ ${count(ms)}` : 'more';
+
+const columnsOf = (bounds: readonly number[]): readonly Column<Route>[] => [
+  {
+    key: 'route',
+    label: 'Route',
+    width: 3,
+    sort: (row) => row.route,
+    cell: (row) => <Name text={row.route} />,
+  },
+  {
+    key: 'requests',
+    label: 'Requests',
+    number: true,
+    sort: (row) => row.requests,
+    cell: (row) => count(row.requests),
+  },
+  {
+    key: 'refused',
+    label: 'Refused (4xx)',
+    width: 1.2,
+    number: true,
+    sort: (row) => statusesFrom(row, 400, 499),
+    cell: (row) => count(statusesFrom(row, 400, 499)),
+  },
+  {
+    key: 'failed',
+    label: 'Failed (5xx)',
+    width: 1.2,
+    number: true,
+    sort: (row) => statusesFrom(row, 500, 599),
+    cell: (row) => {
+      const failed = statusesFrom(row, 500, 599);
+      return <span className={failed > 0 ? 'tone-deny' : ''}>{count(failed)}</span>;
+    },
+  },
+  {
+    key: 'mean',
+    label: 'Mean ms',
+    number: true,
+    sort: (row) => row.sum_ms / Math.max(1, row.requests),
+    cell: (row) => (row.sum_ms / Math.max(1, row.requests)).toFixed(1),
+  },
+  {
+    key: 'p95',
+    label: '95 % in ms',
+    width: 1.1,
+    number: true,
+    sort: (row) => quantile(bounds, row.buckets, 0.95) ?? -1,
+    cell: (row) => within(quantile(bounds, row.buckets, 0.95)),
+  },
+  {
+    key: 'bytes',
+    label: 'Sent',
+    number: true,
+    sort: (row) => row.bytes,
+    cell: (row) => bytes(row.bytes),
+  },
+];
+
+export function Metrics(): JSX.Element {
+  const found = useCall('healthMetrics', {}, { refetchMs });
+  return (
+    <Answer of={found}>
+      {(data) => (
+        <section className="card" aria-label="Figures of the node">
+          <h2>Since its start</h2>
+          <p className="muted">
+            <Data text={data.node} max={60} /> answers, up since <Time at={data.started_at} />. Other nodes
+            have figures of their own.
+          </p>
+          <dl className="health">
+            {rowsOf(data).map(([name, says, ok]) => (
+              <div key={name} className="health-row">
+                <dt>{name}</dt>
+                <dd className={ok ? '' : 'tone-ask'}>{says}</dd>
+              </div>
+            ))}
+          </dl>
+          <Table
+            name="routes"
+            rows={data.routes}
+            columns={columnsOf(data.buckets_ms)}
+            keyOf={(row) => row.route}
+          />
+        </section>
+      )}
+    </Answer>
+  );
+}
+
+function rowsOf({
+  streams,
+  queues,
+  event_loop: loop,
+}: Figures): readonly (readonly [string, string, boolean])[] {
+  const ended = Object.entries(streams.ended)
+    .filter(([, times]) => times > 0)
+    .map(([why, times]) => `${count(times)} ${why.replaceAll('_', ' ')}`);
+  return [
+    [
+      'Open streams',
+      `${counted(streams.agents, 'agent stream')}, ${counted(streams.dashboards, 'console')}, ${streams.blocked} slow to read`,
+      streams.blocked === 0,
+    ],
+    ['Streams that ended', ended.length === 0 ? 'none' : ended.join(', '), true],
+    [
+      'Queues',
+      queues.messages === 0 && queues.jobs === 0
+        ? 'nothing waits'
+        : `${counted(queues.messages, 'message')}, the oldest for ${Math.round(queues.oldest_message_ms)} ms; ${counted(queues.jobs, 'job')}`,
+      queues.messages === 0,
+    ],
+    [
+      'Event loop',
+      `late by ${loop.mean_ms.toFixed(1)} ms in the mean, ${loop.p99_ms.toFixed(1)} ms for 1 of 100, ${loop.max_ms.toFixed(0)} ms at most`,
+      loop.p99_ms < 100,
+    ],
+  ];
+}

@@ -1,0 +1,79 @@
+// Replays: before a deploy, and between two versions, what would be decided otherwise on calls that agents reported.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { HubProcess } from '../e2e/process.ts';
+import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { library } from './seed.ts';
+
+let hub: HubProcess;
+let cookie: string;
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+  const post = async (path: string, body: unknown) => {
+    const answer = await hub.call('POST', path, { cookie, body });
+    expect({ path, status: answer.status }).toEqual({ path, status: 201 });
+  };
+  await post('/api/v1/bundles', { yaml_content: library });
+  await post('/api/v1/bundles/shop/1/deploy', { env: 'production' });
+  await post('/api/v1/bundles', { yaml_content: library.replace('mode: observe', 'mode: enforce') });
+  const { key } = await hub.key(cookie);
+  const events = [100, 600, '[REDACTED]'].map((amount, n) => ({
+    call_id: `refund-${n}`,
+    agent_id: 'till-1',
+    tool_name: 'refund',
+    verdict: 'call_allowed',
+    mode: 'enforce',
+    timestamp: new Date(Date.now() - 60_000 * (n + 1)).toISOString(),
+    payload: { tool_args: { amount }, principal: null },
+  }));
+  const { status } = await hub.call('POST', '/api/v1/events', { key, agent: 'till-1', body: { events } });
+  expect(status).toBe(200);
+});
+afterAll(() => hub.remove());
+
+const press = { name: 'Replay over the newest 10,000 calls' };
+
+describe('replays', () => {
+  it('tells before a deploy what would now be denied, and what is uncertain', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/bundles?id=shop');
+    await page.getByRole('button', { name: 'Deploy v2' }).click();
+    const panel = page
+      .getByRole('dialog', { name: 'Deploy shop' })
+      .getByRole('region', { name: 'Replay over past calls' });
+    await panel.getByText(/Nothing is deployed/).waitFor();
+    await panel.getByRole('button', press).click();
+    await panel.getByText('3 calls: 1 as before, 2 would now be denied.').waitFor();
+    await panel.getByText(/^1 is uncertain/).waitFor();
+    const rows = panel.getByRole('list').getByRole('listitem');
+    expect(await rows.count()).toBe(2);
+    expect(await rows.nth(0).textContent()).toMatch(/refund[\s\S]*till-1[\s\S]*A refund of 600 is large/);
+    expect(await rows.nth(0).textContent()).toMatch(/would deny\s*→\s*deny/);
+    expect(await rows.nth(1).textContent()).toContain('uncertain: arguments were redacted or cut');
+    await accessible(page);
+    // Asking has deployed nothing.
+    const { body } = await hub.call('GET', '/api/v1/bundles/shop/current?env=production', { cookie });
+    expect(body.version).toBe(1);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('compares two versions either way, and says when there is nothing to look at', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/bundles?id=shop');
+    const panel = page.getByRole('region', { name: 'Replay over past calls' });
+    await page.getByLabel('From').selectOption('2');
+    await page.getByLabel('To', { exact: true }).selectOption('1');
+    await panel.getByText(/and by version 2\./).waitFor();
+    await panel.getByRole('button', press).click();
+    await panel.getByText('3 calls: 1 as before, 2 would now only be observed.').waitFor();
+    await accessible(page);
+    await page.goto('/dashboard/bundles?id=shop&env=staging');
+    await panel.getByRole('button', press).click();
+    await panel.getByText('No agent reported a call there in the last 7 days.').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+});

@@ -1,0 +1,97 @@
+// Rulesets and the audit feed in the console: one is saved, deployed, compared and rolled back; every step is in the feed and in the chain.
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { programArgs } from '../../packages/agent/test/program.ts';
+import type { HubProcess } from '../e2e/process.ts';
+import { accessible, noFaults, startedHub, view } from './browser.ts';
+
+let hub: HubProcess;
+let cookie: string;
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+});
+afterAll(() => hub.remove());
+
+describe('rulesets and audit', () => {
+  it('saves and deploys a ruleset, saves a second version, compares and deploys it, and takes it away', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/rulesets');
+    await page.getByText('There is no ruleset yet').waitFor();
+    await page.getByRole('button', { name: 'New ruleset' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New ruleset' });
+    await dialog.getByLabel('Deploy to').selectOption('staging');
+    await accessible(page);
+    await dialog.getByRole('button', { name: 'Save and deploy to staging' }).click();
+    const panel = page.getByRole('dialog', { name: 'Ruleset', exact: true });
+    await panel.getByText('runs v1').waitFor();
+    await accessible(page);
+    await panel.getByRole('button', { name: 'Edit as the next version' }).click();
+    const edit = page.getByRole('dialog', { name: 'Edit ruleset' });
+    await edit.getByRole('textbox', { name: 'Ruleset as YAML' }).click();
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.type('# the second\n');
+    await edit.getByRole('button', { name: 'Save ruleset' }).click();
+    await panel.getByRole('button', { name: 'Deploy v2' }).click();
+    const deploy = page.getByRole('dialog', { name: 'Deploy ruleset' });
+    await deploy.getByText('Nothing of this ruleset runs in production now.').waitFor();
+    await deploy.getByLabel('Environment to deploy to').selectOption('staging');
+    await deploy.getByText('1 line added').waitFor();
+    await accessible(page);
+    await deploy.getByRole('button', { name: 'Deploy v2 to staging' }).click();
+    await panel.getByText('runs v2').waitFor();
+    await panel.getByLabel('Version').selectOption('1');
+    await panel.getByRole('button', { name: 'Deploy v1' }).click();
+    await deploy.getByLabel('Environment to deploy to').selectOption('staging');
+    await deploy.getByRole('button', { name: 'Roll back v1 to staging' }).click();
+    await panel.getByText('runs v1').waitFor();
+    await panel.getByRole('button', { name: 'Undeploy' }).click();
+    await page
+      .getByRole('dialog', { name: 'Undeploy ruleset' })
+      .getByRole('button', { name: 'Undeploy from staging' })
+      .click();
+    await panel.getByText('It runs nowhere.').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('says what is wrong with a document, and takes none that does not compile', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/rulesets');
+    await page.getByRole('button', { name: 'New ruleset' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New ruleset' });
+    await dialog.getByRole('textbox', { name: 'Ruleset as YAML' }).click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('nonsense: 1');
+    await dialog.getByRole('button', { name: 'Save ruleset' }).click();
+    await dialog.getByRole('alert').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('shows who did what, filters it in the address, and downloads a chain that the offline check takes', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/audit?subject=ruleset');
+    const table = page.getByRole('table');
+    await table.getByText('ruleset.deployed').first().waitFor();
+    expect(await table.getByText('login.', { exact: false }).count()).toBe(0);
+    await accessible(page);
+    await table.getByRole('row').nth(1).getByRole('button').click();
+    const panel = page.getByRole('dialog', { name: 'Audit entry' });
+    await panel.getByText('admin@example.com').first().waitFor();
+    await accessible(page);
+    await panel.getByRole('button', { name: 'Close' }).click();
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download the chain' }).click();
+    const file = join(hub.dataDir, 'chain.ndjson');
+    await (await downloading).saveAs(file);
+    const said = execFileSync(process.execPath, [...programArgs(), 'verify', file], { encoding: 'utf8' });
+    expect(said).toMatch(/are whole/);
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
