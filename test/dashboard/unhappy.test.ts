@@ -61,6 +61,21 @@ describe('approvals', { timeout: 60_000 }, () => {
     },
   );
 
+  it('a 403 says that one may not, and whom to ask', async () => {
+    const id = await ask(hub, key, { tool_name: 'not_mine' }, 'agent-u');
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto(`/dashboard/approvals?id=${id}`);
+    await answerOnce(page, new RegExp(`/approvals/${id}$`), 403, {});
+    await page.getByRole('button', { name: /^Deny/ }).click();
+    await page.getByText('You may not do this.').waitFor();
+    await page.getByText('Ask an admin of this hub').waitFor();
+    await accessible(page);
+    expect(await statusOf(id)).toBe('pending');
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   it('while the hub is gone nothing is pretended; when it is back the same press decides', async () => {
     const id = await ask(hub, key, { tool_name: 'through_restart', timeout: 600 }, 'agent-u');
     const seen = await view(hub.url, { cookie });
@@ -103,8 +118,13 @@ describe('deploys', { timeout: 60_000 }, () => {
     });
     expect(status).toBe(200);
     await plan.getByRole('button', { name: 'Force it into production' }).click();
-    await plan.getByText('You may not do this.').waitFor();
-    await accessible(page);
+    // The hub ends the sessions of somebody whose rights change: who presses is asked who they are, and is told.
+    const dialog = page.getByRole('dialog', { name: 'Sign in again' });
+    await dialog.getByLabel('Password').fill(person.password);
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    await plan.getByRole('button', { name: 'Deploy v1 to production' }).click();
+    await plan.getByText('Only an admin can deploy a document that has errors.').waitFor();
     expect((await hub.call('GET', '/api/v1/deployments', { cookie })).body).toEqual([]);
     noFaults(seen);
     await seen.context.close();
@@ -149,17 +169,21 @@ describe('a table of 10,000 rows', { timeout: 60_000 }, () => {
     await page.goto('/dashboard/agents?search=fleet-');
     const box = page.getByRole('region', { name: 'agents' });
     await box.waitFor();
+    const toEnd = () =>
+      box.evaluate((node) => {
+        node.scrollTop = node.scrollHeight;
+      });
     const wanted = page.getByText('10,000 agents');
     await expect
       .poll(
         async () => {
-          await box.evaluate('(node) => { node.scrollTop = node.scrollHeight; }');
+          await toEnd();
           return wanted.count();
         },
         { timeout: 40_000 },
       )
       .toBe(1);
-    await box.evaluate('(node) => { node.scrollTop = node.scrollHeight; }');
+    await toEnd();
     await page.getByRole('button', { name: 'fleet-09999' }).waitFor();
     expect(await page.getByRole('row').count()).toBeLessThan(80);
     noFaults(seen);
