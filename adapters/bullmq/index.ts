@@ -1,7 +1,7 @@
 // The Jobs port on BullMQ: queues in Redis that every node shares. Done jobs are removed, dead ones kept; BullMQ holds and renews the leases.
 import { Queue } from 'bullmq';
 import { HubError } from '../../src/domain/error.ts';
-import { checkedJob, jobLeaseMs, keptDeadJobs } from '../../src/domain/job.ts';
+import { checkedJob, keptDeadJobs, sharedJobLeaseMs } from '../../src/domain/job.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { JobState, Jobs } from '../../src/ports/jobs.ts';
 import type { Log } from '../../src/ports/log.ts';
@@ -15,7 +15,7 @@ export interface BullJobsOptions {
   readonly log: Log;
   /** What all keys begin with; `reeve` by default. */
   readonly prefix?: string;
-  /** How long a run holds its job unless renewed; 30 s by default. */
+  /** How long a run holds its job unless renewed; 10 s by default. */
   readonly leaseMs?: number;
 }
 
@@ -36,7 +36,7 @@ async function lookUp(queue: Queue, id: string) {
 
 /** Connects. @throws HubError('unavailable') when Redis does not answer within about 2 s */
 export async function openBullJobs(options: BullJobsOptions): Promise<Jobs> {
-  const { url, clock, log, leaseMs = jobLeaseMs } = options;
+  const { url, clock, log, leaseMs = sharedJobLeaseMs } = options;
   const prefix = `${options.prefix ?? 'reeve'}:jobs`;
   const caller = connectionTo({ url, clock, log, name: 'jobs', patient: false });
   const patient = connectionTo({ url, clock, log, name: 'job-workers', patient: true });

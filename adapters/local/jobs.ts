@@ -14,6 +14,8 @@ export interface LocalJobsOptions {
   readonly log: Log;
   /** How long a run holds its job unless renewed; 30 s by default. */
   readonly leaseMs?: number;
+  /** No other process works on the table: what one that died held is run at once, not when its lease ends. */
+  readonly alone?: boolean;
 }
 
 interface Running {
@@ -32,8 +34,10 @@ interface Queue {
 const pollMs = 1000;
 const stuckMs = 8000;
 
-export function createLocalJobs({ table, clock, log, leaseMs = jobLeaseMs }: LocalJobsOptions): Jobs {
+export function createLocalJobs(options: LocalJobsOptions): Jobs {
+  const { table, clock, log, leaseMs = jobLeaseMs, alone = false } = options;
   const queues = new Map<string, Queue>();
+  let hasReleased = !alone;
   let lastTurn = clock.monotonic();
   let renewedAt = clock.now();
   let closing: Promise<void> | null = null;
@@ -67,6 +71,10 @@ export function createLocalJobs({ table, clock, log, leaseMs = jobLeaseMs }: Loc
   async function turn(): Promise<void> {
     // One time for the whole turn, and renewed before anything is taken: this process must not take what it runs, however its clock jumps.
     const now = clock.now();
+    if (!hasReleased) {
+      await table.release();
+      hasReleased = true;
+    }
     await renew(now);
     for (const queue of queues.values()) await take(queue, now);
     lastTurn = clock.monotonic();

@@ -82,7 +82,8 @@ export function createLocalLimits({ clock, windows: maxWindows = 100_000 }: Loca
       const window = windows.get(name) ?? { windowMs, entries: [], sum: 0 };
       expire(window, now);
       if (window.sum + cost > max) return { ok: false, retryAfter: wait(window, max, cost, now) };
-      if (cost === 0) return { ok: true };
+      const left = Math.floor(max - window.sum - cost);
+      if (cost === 0) return { ok: true, left };
       add(window, max, cost, now);
       windows.delete(name);
       windows.set(name, window);
@@ -90,7 +91,7 @@ export function createLocalLimits({ clock, windows: maxWindows = 100_000 }: Loca
         const oldest = windows.keys().next();
         if (!oldest.done) windows.delete(oldest.value);
       }
-      return { ok: true };
+      return { ok: true, left };
     },
 
     async takeBack(name) {

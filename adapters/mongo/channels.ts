@@ -2,6 +2,7 @@
 import type { Collection } from 'mongodb';
 import type { Channel, ChannelFilters } from '../../src/domain/channel.ts';
 import type { ChannelStore } from '../../src/ports/channels.ts';
+import { whenTaken } from './failure.ts';
 import { fromRow, fromText, type Row, toRow, toText } from './form.ts';
 import { pageOf } from './page.ts';
 
@@ -17,7 +18,7 @@ export function mongoChannels(channels: Collection<ChannelRow>): ChannelStore {
     async insert(channel, max) {
       const { tenantId } = channel;
       if ((await channels.countDocuments({ tenantId }, { limit: max })) >= max) return 'full';
-      await channels.insertOne({ ...toRow(channel), filters: toText(channel.filters) });
+      await channels.insertOne({ ...toRow(channel), filters: toText(channel.filters) }).catch(whenTaken);
       return 'created';
     },
     list: (tenantId, page) =>

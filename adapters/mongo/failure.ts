@@ -1,7 +1,7 @@
 // The driver's failures as the product's errors, and the guard that every store call goes through: it counts what is under way,
 // refuses calls after closing, and lets no error of the driver out.
 import { MongoBulkWriteError, MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb';
-import { HubError } from '../../src/domain/error.ts';
+import { HubError, taken } from '../../src/domain/error.ts';
 import { searchTimeout } from '../../src/domain/event.ts';
 import type { Storage } from '../../src/domain/storage.ts';
 import type { Clock, Timer } from '../../src/ports/clock.ts';
@@ -186,4 +186,10 @@ export function guardStore(to: Log, clock: Clock, probe: () => Promise<unknown>)
       });
     },
   };
+}
+
+/** For what has an id of its caller's choosing. @throws HubError conflict when the id is taken, else the failure */
+export function whenTaken(failure: unknown): never {
+  if (isDuplicate(failure)) throw taken();
+  throw failure;
 }

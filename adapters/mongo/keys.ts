@@ -2,6 +2,7 @@
 import type { Collection } from 'mongodb';
 import type { ApiKey } from '../../src/domain/tenant.ts';
 import type { KeyStore } from '../../src/ports/identity.ts';
+import { whenTaken } from './failure.ts';
 import { fromRow, type Row, toRow } from './form.ts';
 import { pageOf } from './page.ts';
 
@@ -15,7 +16,7 @@ const recordOrNull = (row: KeyRow | null): ApiKey | null => row && record(row);
 export function mongoKeys(keys: Collection<KeyRow>): KeyStore {
   return {
     async insert(key) {
-      await keys.insertOne(toRow(key));
+      await keys.insertOne(toRow(key)).catch(whenTaken);
     },
     list: (tenantId, page) =>
       pageOf(keys.find({ tenantId, revokedAt: null }).sort({ createdAt: -1, _id: -1 }), page, record),

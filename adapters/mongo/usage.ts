@@ -2,7 +2,14 @@
 import type { Collection, Filter } from 'mongodb';
 import { contractMarks, countedAs, maxSearchMs, type Outcome } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
-import type { AgentUse, ContractUse, ToolUse, UsageStore } from '../../src/ports/usage.ts';
+import type {
+  AgentTools,
+  AgentUse,
+  ContractUse,
+  FleetUse,
+  ToolUse,
+  UsageStore,
+} from '../../src/ports/usage.ts';
 import { eventQuery as anyQuery, type EventRow, mapTexts } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 
@@ -23,6 +30,38 @@ interface Sums {
 }
 
 export function mongoUsage(events: Collection<EventRow>): UsageStore {
+  async function toolsByAgent(match: Filter<EventRow>): Promise<FleetUse<AgentTools>> {
+    const used = await events
+      .aggregate<{
+        readonly _id: { readonly a: string; readonly e: string; readonly t: string };
+        readonly last: number;
+      }>(
+        [
+          { $match: match },
+          { $group: { _id: { a: '$agentId', e: '$env', t: '$toolName' }, last: { $max: '$ts' } } },
+        ],
+        bounded,
+      )
+      .toArray();
+    const byAgent = new Map<string, { env: Env; lastSeen: number; readonly tools: Set<string> }>();
+    for (const { _id, last } of used) {
+      const agent = byAgent.get(_id.a) ?? { env: _id.e as Env, lastSeen: last, tools: new Set<string>() };
+      byAgent.set(_id.a, agent);
+      agent.tools.add(fromBsonText(_id.t));
+      if (last >= agent.lastSeen) [agent.env, agent.lastSeen] = [_id.e as Env, last];
+    }
+    const toolSets: (readonly string[])[] = [];
+    const places = new Map<string, number>();
+    const agents = [...byAgent].map(([agentId, { env, lastSeen, tools }]): AgentTools => {
+      const sorted = [...tools].sort();
+      const key = JSON.stringify(sorted);
+      const place = places.get(key) ?? toolSets.push(sorted) - 1;
+      places.set(key, place);
+      return { agentId: fromBsonText(agentId), env, lastSeen, tools: place };
+    });
+    return { toolSets, agents: agents.sort((a, b) => (a.agentId < b.agentId ? -1 : 1)) };
+  }
+
   return {
     async toolsOf(tenantId, agentId, since) {
       const groups = await events
@@ -60,20 +99,7 @@ export function mongoUsage(events: Collection<EventRow>): UsageStore {
 
     async fleet(tenantId, env, since, countSince) {
       const [used, counted] = await Promise.all([
-        events
-          .aggregate<{
-            readonly _id: { readonly a: string; readonly e: string; readonly t: string };
-            readonly last: number;
-          }>(
-            [
-              { $match: eventQuery(tenantId, { env, since }) },
-              {
-                $group: { _id: { a: '$agentId', e: '$env', t: '$toolName' }, last: { $max: '$ts' } },
-              },
-            ],
-            bounded,
-          )
-          .toArray(),
+        toolsByAgent(eventQuery(tenantId, { env, since })),
         events
           .aggregate<{ readonly _id: string; readonly n: number }>(
             [
@@ -84,30 +110,15 @@ export function mongoUsage(events: Collection<EventRow>): UsageStore {
           )
           .toArray(),
       ]);
-      const counts = new Map(counted.map(({ _id, n }) => [_id, n]));
-      const byAgent = new Map<string, { env: Env; lastSeen: number; readonly tools: Set<string> }>();
-      for (const { _id, last } of used) {
-        const agent = byAgent.get(_id.a) ?? { env: _id.e as Env, lastSeen: last, tools: new Set<string>() };
-        byAgent.set(_id.a, agent);
-        agent.tools.add(fromBsonText(_id.t));
-        if (last >= agent.lastSeen) [agent.env, agent.lastSeen] = [_id.e as Env, last];
-      }
-      const toolSets: (readonly string[])[] = [];
-      const places = new Map<string, number>();
-      const agents = [...byAgent].map(([agentId, { env: of, lastSeen, tools }]): AgentUse => {
-        const sorted = [...tools].sort();
-        const key = JSON.stringify(sorted);
-        const place = places.get(key) ?? toolSets.push(sorted) - 1;
-        places.set(key, place);
-        return {
-          agentId: fromBsonText(agentId),
-          env: of,
-          lastSeen,
-          tools: place,
-          events: counts.get(agentId) ?? 0,
-        };
-      });
-      return { toolSets, agents: agents.sort((a, b) => (a.agentId < b.agentId ? -1 : 1)) };
+      const counts = new Map(counted.map(({ _id, n }) => [fromBsonText(_id), n]));
+      const withCount = (use: AgentTools): AgentUse => ({ ...use, events: counts.get(use.agentId) ?? 0 });
+      return { toolSets: used.toolSets, agents: used.agents.map(withCount) };
+    },
+
+    async toolsOfAgents(tenantId, env, since, agentIds) {
+      if (agentIds.length === 0) return { toolSets: [], agents: [] };
+      const among = { agentId: { $in: agentIds.map(toBsonText) } };
+      return toolsByAgent({ $and: [eventQuery(tenantId, { env, since }), among] });
     },
 
     async contracts(tenantId, env, since, until, names) {

@@ -3,7 +3,7 @@
 import type { LimitAnswer, Limits } from '../../src/ports/limits.ts';
 import { type Link, script } from './link.ts';
 
-/** KEYS: hits, sum and number. ARGV: max, window in ms, cost, time in ms or ''. Answers -1 when it fits, else the ms until it may. */
+/** KEYS: hits, sum and number. ARGV: max, window in ms, cost, time in ms or ''. Answers -1 less what more fits when it fits, else the ms until it may. */
 const hitScript = script(`
 local max, window, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local now = tonumber(ARGV[4])
@@ -21,13 +21,14 @@ if #old > 0 then
   redis.call('HSET', KEYS[2], 'sum', string.format('%.17g', sum))
 end
 if sum + cost <= max then
-  if cost == 0 then return -1 end
+  local left = math.floor(max - sum - cost)
+  if cost == 0 then return -1 - left end
   local n = redis.call('HINCRBY', KEYS[2], 'n', 1)
   redis.call('ZADD', KEYS[1], now, string.format('%d:%.17g', n, cost))
   redis.call('HSET', KEYS[2], 'sum', string.format('%.17g', sum + cost))
   redis.call('PEXPIRE', KEYS[1], window)
   redis.call('PEXPIRE', KEYS[2], window)
-  return -1
+  return -1 - left
 end
 if cost > max then return window end
 local from = 0
@@ -61,7 +62,9 @@ export function redisLimits(link: Link, prefix: string, time?: () => number): Li
       try {
         const args = [String(max), String(Math.ceil(windowMs)), String(cost), time ? String(time()) : ''];
         const wait = Number(await link.run(hitScript, keysOf(name), args));
-        return wait < 0 ? { ok: true } : { ok: false, retryAfter: Math.max(1, Math.ceil(wait / 1000)) };
+        return wait < 0
+          ? { ok: true, left: -wait - 1 }
+          : { ok: false, retryAfter: Math.max(1, Math.ceil(wait / 1000)) };
       } catch {
         return { ok: false, retryAfter: closedSeconds };
       }

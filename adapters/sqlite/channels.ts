@@ -1,5 +1,6 @@
 // Notification channels in SQLite.
 import type { Channel } from '../../src/domain/channel.ts';
+import { taken } from '../../src/domain/error.ts';
 import type { ChannelStore } from '../../src/ports/channels.ts';
 import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
@@ -35,6 +36,7 @@ export function channelStore(db: Database): Sync<ChannelStore> {
     insert(channel, max) {
       const count = db.get('SELECT count(*) FROM channels WHERE tenant_id = ?', [channel.tenantId]);
       if (Number(count?.[0]) >= max) return 'full';
+      if (db.get('SELECT 1 FROM channels WHERE id = ?', [channel.id])) throw taken();
       db.run(channels.insert, channels.values(channel));
       return 'created';
     },

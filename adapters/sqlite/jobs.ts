@@ -60,6 +60,10 @@ export function jobTable(db: Database): Sync<JobTable> {
       }));
     },
 
+    release() {
+      db.run(`UPDATE jobs SET due = 0 WHERE state = 'running' AND due > 0`);
+    },
+
     renew: (runs, until) =>
       runs.filter((run) => db.run(`UPDATE jobs SET due = ? ${byRun}`, [until, ...keyOf(run)]) === 0),
 

@@ -1,4 +1,5 @@
 // API keys in SQLite.
+import { taken } from '../../src/domain/error.ts';
 import type { ApiKey } from '../../src/domain/tenant.ts';
 import type { KeyStore } from '../../src/ports/identity.ts';
 import type { Database } from './database.ts';
@@ -24,6 +25,7 @@ const keys = table<ApiKey>('keys', {
 export function keyStore(db: Database): Sync<KeyStore> {
   return {
     insert(key) {
+      if (db.get('SELECT 1 FROM keys WHERE id = ?', [key.id])) throw taken();
       db.run(keys.insert, keys.values(key));
     },
     list: (tenantId, page) =>

@@ -173,7 +173,14 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     removeSample: 'write',
   },
   runs: { list: 'read', get: 'read', recent: 'read', pendingOf: 'read' },
-  usage: { toolsOf: 'read', fleet: 'read', contracts: 'read', spanOf: 'read', versionsAt: 'read' },
+  usage: {
+    toolsOf: 'read',
+    fleet: 'read',
+    toolsOfAgents: 'read',
+    contracts: 'read',
+    spanOf: 'read',
+    versionsAt: 'read',
+  },
   approvals: {
     keepArgs: 'write',
     dropArgs: 'write',
@@ -260,6 +267,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   jobs: {
     add: 'write',
     take: 'write',
+    release: 'write',
     renew: 'write',
     finish: 'write',
     again: 'write',

@@ -4,18 +4,17 @@ import { countedAs } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type {
   AgentSpan,
-  AgentUse,
-  FleetUse,
   ToolUse,
   UsageStore,
   VersionAnswer,
   VersionQuestion,
 } from '../../src/ports/usage.ts';
-import { type Database, givenText, type SqlValue } from './database.ts';
-import { countedIn, segmentSpanMs, tenantNumber } from './segment.ts';
+import { type Database, givenText } from './database.ts';
+import { segmentSpanMs, tenantNumber } from './segment.ts';
 import type { Steps, Sync } from './sync.ts';
 import { contractUses } from './usage-contracts.ts';
-import { eachEvent, segmentsPerStep } from './usage-events.ts';
+import { eachEvent } from './usage-events.ts';
+import { fleet, inEnv, toolsOfAgents } from './usage-fleet.ts';
 import { entryOf, hourOf } from './usage-rows.ts';
 
 function* toolsOf(db: Database, tenantId: string, agentId: string, since: number): Steps<readonly ToolUse[]> {
@@ -54,98 +53,6 @@ function* toolsOf(db: Database, tenantId: string, agentId: string, since: number
     use.lastUsed = Math.max(use.lastUsed, event.ts);
   });
   return [...found.values()];
-}
-
-/** A condition on the environment, and its parameter. */
-const inEnv = (env: Env | null, column = 'env'): { readonly sql: string; readonly params: SqlValue[] } =>
-  env === null ? { sql: '', params: [] } : { sql: `AND ${column} = ?`, params: [env] };
-
-/** Events of each agent since a moment. */
-function* countsOf(db: Database, tenant: number, env: Env | null, since: number): Steps<Map<string, number>> {
-  const counts = new Map<string, number>();
-  const first = Math.ceil(since / segmentSpanMs);
-  const where = inEnv(env);
-  const add = (agent: string, count: number): void => {
-    counts.set(agent, (counts.get(agent) ?? 0) + count);
-  };
-  const whole = db.all(
-    `SELECT agent, sum(events) FROM agent_hours WHERE tenant = ? AND hour >= ? ${where.sql} GROUP BY agent`,
-    [tenant, first, ...where.params],
-  );
-  for (const [agent, events] of whole) add(givenText(String(agent)), Number(events));
-  yield;
-  const end = first * segmentSpanMs;
-  if (since >= end) return counts;
-  const edge = db.all(
-    `SELECT agent, sum(events) FROM segments INDEXED BY segments_time
-       WHERE tenant = ? AND max_ts >= ? AND max_ts < ? AND min_ts >= ? AND sample = 0 ${where.sql}
-       GROUP BY agent`,
-    [tenant, since, end, since, ...where.params],
-  );
-  for (const [agent, events] of edge) add(givenText(String(agent)), Number(events));
-  yield;
-  // Segments of both sides of the moment.
-  const parted = db.all(
-    `SELECT id, agent, tallies FROM segments INDEXED BY segments_time
-       WHERE tenant = ? AND max_ts >= ? AND max_ts < ? AND min_ts < ? AND sample = 0 ${where.sql}`,
-    [tenant, since, end, since, ...where.params],
-  );
-  for (const [i, [id, agent, tallies]] of parted.entries()) {
-    const counted = countedIn(db, { id: Number(id), tallies: String(tallies) });
-    add(givenText(String(agent)), counted.filter((event) => event && event.ts >= since).length);
-    if ((i + 1) % segmentsPerStep === 0) yield;
-  }
-  return counts;
-}
-
-function* fleet(
-  db: Database,
-  tenantId: string,
-  env: Env | null,
-  since: number,
-  countSince: number,
-): Steps<FleetUse> {
-  const tenant = tenantNumber(db, tenantId);
-  if (tenant === null) return { toolSets: [], agents: [] };
-  const hour = hourOf(since);
-  const where = inEnv(env, 't.env');
-  // Tools by agent and environment as one text, because most agents share theirs with others.
-  const rows = db.all(
-    `SELECT agent, env, tools, (SELECT max(last_ts) FROM agent_hours a WHERE a.tenant = ?1 AND a.hour = last
-         AND a.agent = used.agent AND a.env = used.env)
-       FROM (SELECT t.agent, t.env, json_group_array(t.tool) AS tools, max(t.last_hour) AS last FROM agent_tools t
-         WHERE t.tenant = ?1 AND (t.last_hour > ?2 OR (t.last_hour = ?2 AND EXISTS (SELECT 1 FROM tool_hours h
-           WHERE h.tenant = ?1 AND h.agent = t.agent AND h.hour = ?2 AND h.env = t.env AND h.tool = t.tool
-             AND h.last_ts >= ?3))) ${env === null ? '' : 'AND t.env = ?4'}
-         GROUP BY t.agent, t.env) AS used`,
-    [tenant, hour, since, ...where.params],
-  );
-  yield;
-  const counts = yield* countsOf(db, tenant, env, countSince);
-  const toolSets: (readonly string[])[] = [];
-  const places = new Map<string, number>();
-  const placeOf = (tools: readonly string[]): number => {
-    const sorted = [...new Set(tools)].sort();
-    return entryOf(places, JSON.stringify(sorted), () => toolSets.push(sorted) - 1);
-  };
-  const read = new Map<string, number>();
-  const setOf = (text: string): number =>
-    entryOf(read, text, () => placeOf((JSON.parse(text) as string[]).map(givenText)));
-  const agents: AgentUse[] = [];
-  for (const [i, [agent, agentEnv, tools, newest]] of rows.entries()) {
-    const agentId = givenText(String(agent));
-    const lastSeen = Number(newest);
-    const before = agents.at(-1);
-    const use = { agentId, env: agentEnv as Env, lastSeen, tools: setOf(String(tools)), events: 0 };
-    if (before?.agentId === agentId) {
-      // The agent was in several environments.
-      const both = placeOf([...(toolSets[before.tools] ?? []), ...(toolSets[use.tools] ?? [])]);
-      const newer = before.lastSeen > lastSeen ? before : use;
-      agents[agents.length - 1] = { ...newer, tools: both, events: counts.get(agentId) ?? 0 };
-    } else agents.push({ ...use, events: counts.get(agentId) ?? 0 });
-    if ((i + 1) % 1000 === 0) yield;
-  }
-  return { toolSets, agents };
 }
 
 const agentRows = 'FROM agent_hours INDEXED BY agent_hours_of WHERE tenant = ? AND agent = ?';
@@ -223,6 +130,7 @@ export function activeAgents(db: Database, tenant: number, env: Env | null, sinc
 export const usageStore = (db: Database): Sync<UsageStore> => ({
   toolsOf: (tenantId, agentId, since) => toolsOf(db, tenantId, agentId, since),
   fleet: (tenantId, env, since, countSince) => fleet(db, tenantId, env, since, countSince),
+  toolsOfAgents: (tenantId, env, since, agentIds) => toolsOfAgents(db, tenantId, env, since, agentIds),
   contracts: (tenantId, env, since, until, names) => contractUses(db, tenantId, env, since, until, names),
   spanOf: (tenantId, agentId) => spanOf(db, tenantId, agentId),
   versionsAt: (tenantId, agentId, env, questions) => versionsAt(db, tenantId, agentId, env, questions),

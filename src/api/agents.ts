@@ -24,6 +24,16 @@ export const registration = z.object({
   created_at: instant,
 });
 
+/** How many of an agent's tools a contract enforces, only observes, or none governs. */
+export const coverageCounts = z.object({
+  total_tools: z.number().int(),
+  enforced: z.number().int(),
+  observed: z.number().int(),
+  ungoverned: z.number().int(),
+  /** Whole percents that are enforced. */
+  coverage_pct: z.number().int(),
+});
+
 /** An agent as the list of the fleet shows it. */
 export const fleetAgent = z.object({
   agent_id: z.string(),
@@ -45,6 +55,8 @@ export const fleetAgent = z.object({
   connected: z.boolean(),
   /** Open streams. */
   streams: z.number().int(),
+  /** Of the tools that it used in the last 24 hours, in the environment that was asked for, else in all; null where it used none. */
+  coverage: coverageCounts.nullable(),
   connected_at: instant.nullable(),
   last_seen_at: instant.nullable(),
   created_at: instant,

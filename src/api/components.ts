@@ -1,7 +1,7 @@
 // The schemas that have a name of their own: the OpenAPI document describes each once and refers to it wherever it occurs. What is used by one
 // route alone needs no name here.
 import type { z } from 'zod';
-import { driftStatus, fleetAgent, registration } from './agents.ts';
+import { coverageCounts, driftStatus, fleetAgent, registration } from './agents.ts';
 import { aiMessage, aiProvider, aiSettings, conversation } from './ai.ts';
 import { approval, askingContract } from './approvals.ts';
 import { message } from './auth.ts';
@@ -109,6 +109,7 @@ export const components: { readonly [name: string]: z.ZodType } = {
   RejectedEvent: rejected,
   AgentManifest: manifest,
   AgentRegistration: registration,
+  CoverageCounts: coverageCounts,
   FleetAgent: fleetAgent,
   DriftStatus: driftStatus,
   AgentTags: tagMap,

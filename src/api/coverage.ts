@@ -1,6 +1,6 @@
 // Routes of what agents used and ran: coverage of an agent and of the fleet, and an agent's history.
 import { z } from 'zod';
-import { driftStatus } from './agents.ts';
+import { coverageCounts, driftStatus } from './agents.ts';
 import { env, instant, intQuery, line, mode, text } from './fields.ts';
 import { routes } from './route.ts';
 
@@ -50,13 +50,7 @@ export const coverageRoutes = routes({
           observe_count: count.nullable(),
         }),
       ),
-      summary: z.object({
-        total_tools: count,
-        enforced: count,
-        observed: count,
-        ungoverned: count,
-        coverage_pct: count,
-      }),
+      summary: coverageCounts,
     }),
     search: true,
     errors: ['bad_request', 'not_found', 'validation_failed', 'search_timeout', 'rate_limited'],

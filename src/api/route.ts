@@ -71,6 +71,8 @@ export interface RouteDeclaration {
   readonly reads?: boolean;
   readonly errors: readonly ErrorCode[];
   readonly limit?: LimitClass;
+  /** So many calls a minute of one caller, over all nodes, beside the class. */
+  readonly perMinute?: number;
   /**
    * Whether a browser's page must prove with X-Requested-With that it may call. Default: `header` for every method but GET; a request that
    * carries an API key and no cookie needs none. `none`: nobody needs it (login).

@@ -19,6 +19,8 @@ export interface OpenChannel {
 }
 
 export interface NewChannel extends Pick<Channel, 'name' | 'payloadStyle' | 'enabled' | 'filters'> {
+  /** Null or absent: a new one. */
+  readonly id?: string | null;
   readonly config: ChannelConfig;
 }
 
@@ -115,13 +117,13 @@ export function createChannels(ports: Ports): Channels {
 
     get: ({ tenantId }, id) => find(tenantId, id),
 
-    async create(principal, { config, ...wanted }) {
+    async create(principal, { config, id, ...wanted }) {
       requireRole(principal, 'admin');
       await checkAddresses(config);
       const now = clock.now();
       const channel: Channel = {
         ...wanted,
-        id: secrets.uuid(),
+        id: id ?? secrets.uuid(),
         tenantId: principal.tenantId,
         kind: config.kind,
         sealedConfig: seal(config),

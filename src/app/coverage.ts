@@ -15,7 +15,7 @@ import type { Deployment } from '../domain/deployment.ts';
 import { notFound } from '../domain/error.ts';
 import { type Env, environments } from '../domain/ids.ts';
 import type { Principal } from '../domain/principal.ts';
-import type { AgentUse, ToolUse } from '../ports/usage.ts';
+import type { AgentTools, ToolUse } from '../ports/usage.ts';
 import { requireRole } from './access.ts';
 import type { AppPorts } from './ports.ts';
 import type { Rulings } from './rulings.ts';
@@ -89,6 +89,16 @@ export interface FleetCoverage {
 }
 
 export interface Coverage {
+  /**
+   * Coverage of these registered agents (at most 500) by id, as `ofFleet` says it; none of an agent without events since then.
+   * @param env null: every environment
+   * @throws HubError search_timeout
+   */
+  ofAgents(
+    principal: Principal,
+    query: { readonly env: Env | null; readonly since: number },
+    registrations: readonly RegistrationSummary[],
+  ): Promise<ReadonlyMap<string, CoverageCounts>>;
   /** @throws HubError not_found when the agent has no event since then */
   ofAgent(principal: Principal, agentId: string, since: number): Promise<AgentCoverage>;
   /** @param env null: every environment. @throws HubError search_timeout */
@@ -158,6 +168,16 @@ export function createCoverage({
       };
     },
 
+    async ofAgents(principal, { env, since }, registrations) {
+      requireRole(principal, 'viewer');
+      const { tenantId } = principal;
+      const known = new Map(registrations.map((registration) => [registration.agentId, registration]));
+      const { toolSets, agents } = await store.usage.toolsOfAgents(tenantId, env, since, [...known.keys()]);
+      const own = agents.map(({ agentId }) => known.get(agentId) ?? unknown);
+      const judged = await judge(tenantId, agents, own, toolSets);
+      return new Map(agents.map(({ agentId }, i) => [agentId, (judged[i] ?? none).counts]));
+    },
+
     async ofFleet(principal, { env, since, limit, after }) {
       requireRole(principal, 'viewer');
       const { tenantId } = principal;
@@ -169,7 +189,16 @@ export function createCoverage({
         tenantId,
         agents.map(({ agentId }) => agentId),
       );
-      const judged = await judge(tenantId, agents, registrations, toolSets);
+      const verdicts = await judge(tenantId, agents, registrations, toolSets);
+      const judged = agents.map(
+        ({ agentId, env: of, lastSeen, events }, i): Judged => ({
+          ...(verdicts[i] ?? none),
+          agentId,
+          env: of,
+          lastSeen,
+          events,
+        }),
+      );
       const page = after === null ? judged : judged.filter(({ agentId }) => agentId > after);
       const shown = page.slice(0, limit);
       return {
@@ -181,13 +210,14 @@ export function createCoverage({
     },
   };
 
+  /** How these agents stand, in their order. */
   async function judge(
     tenantId: string,
-    agents: readonly AgentUse[],
+    agents: readonly AgentTools[],
     registrations: readonly Known[],
     toolSets: readonly (readonly string[])[],
-  ): Promise<readonly Judged[]> {
-    const judged: Judged[] = new Array(agents.length);
+  ): Promise<readonly Standing[]> {
+    const judged: Standing[] = new Array(agents.length);
     for (const env of environments) {
       const places = agents.flatMap((agent, i) => (agent.env === env ? [i] : []));
       if (places.length === 0) continue;
@@ -213,7 +243,7 @@ export function createCoverage({
         const key = `${agent.tools} ${bundleName === null ? '' : `=${bundleName}`}`;
         const verdict = known.get(key) ?? verdictOf(ruling, toolSets[agent.tools] ?? []);
         known.set(key, verdict);
-        judged[place] = { ...shownAgent(agent), drift, ...verdict };
+        judged[place] = { drift, ...verdict };
       }
       for (let from = 0; from < local.length; from += manifestsAtOnce) {
         const part = local.slice(from, from + manifestsAtOnce);
@@ -225,7 +255,7 @@ export function createCoverage({
           if (!agent) continue;
           const manifest = byAgent.get(agent.agentId);
           const ruling = manifest ? rulingOfManifest(manifest) : nothing;
-          judged[place] = { ...shownAgent(agent), drift, ...verdictOf(ruling, toolSets[agent.tools] ?? []) };
+          judged[place] = { drift, ...verdictOf(ruling, toolSets[agent.tools] ?? []) };
         }
       }
     }
@@ -240,12 +270,15 @@ interface Verdict {
   readonly ungoverned: readonly string[];
 }
 
+interface Standing extends Verdict {
+  readonly drift: DriftStatus;
+}
+
 interface Judged extends FleetAgentCoverage, Verdict {}
 
 const nothing: Ruling = { matchers: [] };
 const unknown: Known = { agentId: '', bundleName: null, tags: {} };
-
-const shownAgent = ({ agentId, env, lastSeen, events }: AgentUse) => ({ agentId, env, lastSeen, events });
+const none: Standing = { drift: 'unknown', ...verdictOf(nothing, []) };
 
 const newestOf = (deployments: readonly Deployment[]): Deployment | undefined =>
   deployments.reduce<Deployment | undefined>(

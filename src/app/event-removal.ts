@@ -1,9 +1,11 @@
 // Removal of old events, in slices that let ingest through: the first ones within a request, the rest as a job (jobs/purge.ts).
-import type { Principal } from '../domain/principal.ts';
+import { auditActor } from '../domain/audit.ts';
+import { actorName, type Principal } from '../domain/principal.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/events.ts';
 import type { Jobs } from '../ports/jobs.ts';
 import { requireRole } from './access.ts';
+import { noteOf } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 
 /** Events that one step of the store removes: other writes wait as long. */
@@ -94,13 +96,12 @@ export interface EventRemoval {
   remove(principal: Principal, olderThanDays: number): Promise<Removal>;
 }
 
-export const createEventRemoval = ({
-  store,
-  jobs,
-  clock,
-}: Pick<AppPorts, 'store' | 'jobs' | 'clock'>): EventRemoval => ({
+type Ports = Pick<AppPorts, 'store' | 'jobs' | 'clock' | 'secrets'>;
+
+export const createEventRemoval = (ports: Ports): EventRemoval => ({
   async count(principal, olderThanDays) {
     requireRole(principal, 'admin');
+    const { store, clock } = ports;
     const cutoff = clock.now() - olderThanDays * dayMs;
     const removed = await store.events.countReceived(principal.tenantId, cutoff);
     return { removed, cutoff, complete: true };
@@ -108,9 +109,12 @@ export const createEventRemoval = ({
 
   async remove(principal, olderThanDays) {
     requireRole(principal, 'admin');
+    const { store, jobs, clock } = ports;
     const { tenantId } = principal;
     const now = clock.now();
     const cutoff = now - olderThanDays * dayMs;
+    // Recorded before the first event goes: it is removed in parts, of which none can be taken back.
+    await store.audit.append([removalNote(ports, principal, olderThanDays, cutoff)]);
     const end = clock.monotonic() + maxMs;
     const parts = { events: store.events, clock };
     const { deleted, complete } = await removeInSlices(parts, tenantId, cutoff, {
@@ -120,3 +124,13 @@ export const createEventRemoval = ({
     return { removed: deleted, cutoff, complete };
   },
 });
+
+function removalNote(ports: Ports, principal: Principal, olderThanDays: number, cutoff: number) {
+  const who = actorName(principal.actor);
+  return noteOf(ports, principal.tenantId, auditActor(principal), {
+    action: 'setting.events_removed',
+    subject: { id: 'events', name: 'events' },
+    summary: `${who} removes the events that were received before ${new Date(cutoff).toISOString()}.`,
+    details: { older_than_days: olderThanDays, cutoff: new Date(cutoff).toISOString() },
+  });
+}

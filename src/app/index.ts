@@ -31,6 +31,7 @@ import { createLogins, type Logins } from './logins.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
 import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
+import { createPlayground, type Playground } from './playground.ts';
 import type { AppPorts } from './ports.ts';
 import { createRegistrations, type Registrations } from './registrations.ts';
 import { createReleases } from './releases.ts';
@@ -66,6 +67,7 @@ export interface App {
   readonly impacts: Impacts;
   readonly notifications: Notifications;
   readonly people: People;
+  readonly playground: Playground;
   readonly registrations: Registrations;
   readonly replays: Replays;
   readonly runs: Runs;
@@ -125,6 +127,7 @@ export function createApp(ports: AppPorts): App {
     contracts: createContracts({ ...ports, rollouts }),
     fleet: createFleet(ports),
     people: createPeople(ports),
+    playground: createPlayground(ports),
     replays: createReplays({ ...ports, compositions }),
     runs,
     evidence: createEvidence({ ...ports, runs }),

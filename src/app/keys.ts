@@ -10,6 +10,8 @@ import { noted } from './audit.ts';
 import type { AppPorts } from './ports.ts';
 
 export interface NewKey {
+  /** Null or absent: a new one. */
+  readonly id?: string | null;
   /** Null: for every environment. */
   readonly env: Env | null;
   readonly label: string | null;
@@ -59,7 +61,7 @@ export function createKeys(ports: Ports): Keys {
   }
 
   return {
-    async create(principal, { env, label, agentPattern, expiresAt }) {
+    async create(principal, { id = null, env, label, agentPattern, expiresAt }) {
       requireRole(principal, 'admin');
       const now = clock.now();
       if (expiresAt !== null && expiresAt <= now) {
@@ -70,7 +72,7 @@ export function createKeys(ports: Ports): Keys {
       const { key, prefix } = newKey(env);
       const { tenantId, actor } = principal;
       const record: ApiKey = {
-        id: secrets.uuid(),
+        id: id ?? secrets.uuid(),
         tenantId,
         env,
         label,

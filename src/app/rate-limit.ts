@@ -18,10 +18,16 @@ export async function enforceLimit(
   limits: Limits,
   { name, max, windowMs, cost, message }: RateLimit,
 ): Promise<void> {
-  requireRoom(await limits.hit(name, max, windowMs, cost), message);
+  requireRoom(await limits.hit(name, max, windowMs, cost), message, max);
 }
 
 /** @throws HubError rate_limited when the limit refused, with the seconds to wait */
-export function requireRoom(answer: LimitAnswer, message = 'Too many requests. Please slow down.'): void {
-  if (!answer.ok) throw new HubError('rate_limited', message, { retryAfter: answer.retryAfter });
+export function requireRoom(
+  answer: LimitAnswer,
+  message = 'Too many requests. Please slow down.',
+  max?: number,
+): asserts answer is Extract<LimitAnswer, { ok: true }> {
+  if (answer.ok) return;
+  const { retryAfter } = answer;
+  throw new HubError('rate_limited', message, { retryAfter, ...(max === undefined ? {} : { max }) });
 }

@@ -8,7 +8,7 @@ import { limitNames } from '../domain/limit-names.ts';
 import type { Principal } from '../domain/principal.ts';
 import { type JudgedCall, type ReplayReport, reportOf } from '../domain/replay.ts';
 import { decidingVerdicts, ReplayCalls } from '../domain/replay-call.ts';
-import type { EventFilter } from '../ports/events.ts';
+import type { EventFilter, EventPage } from '../ports/events.ts';
 import { type ReplayDocuments, type Replayer, type ReplayOutline, replaysAtOnce } from '../ports/replayer.ts';
 import { requireRole } from './access.ts';
 import type { Compositions } from './compositions.ts';
@@ -80,7 +80,7 @@ export interface Replays {
 const dayMs = 24 * 3_600_000;
 const usualWindowMs = 7 * dayMs;
 /** Calls read and judged at once. */
-const portion = 500;
+const portion = 1000;
 /** Milliseconds of reading and judging together. */
 export const replayBudgetMs = 5000;
 /** Of a tenant. */
@@ -174,23 +174,35 @@ export function createReplays(ports: Ports): Replays {
   ) {
     const calls = new ReplayCalls({ maxCalls, maxSessions });
     const judged: Pick<JudgedCall, 'base' | 'candidate'>[] = [];
-    let [leftMs, cursor, isOver] = [replayBudgetMs - spentMs, null as string | null, false];
-    do {
-      const began = clock.monotonic();
-      const page = await store.events.search(tenantId, filter, portion, cursor);
-      leftMs -= clock.monotonic() - began;
-      cursor = page.next;
+    let leftMs = replayBudgetMs - spentMs;
+    const read = (cursor: string | null) => store.events.search(tenantId, filter, portion, cursor);
+    const [firstMs, first] = await timed(() => read(null));
+    leftMs -= firstMs;
+    for (let page: EventPage = first; ; ) {
       const added = calls.take(page.events);
-      if (added.length > 0) {
-        const found = await replayer.judge(tenantId, documents, added, Math.max(0, leftMs));
-        leftMs -= found.elapsedMs;
-        judged.push(...found.judged);
-      }
-      isOver = judged.length < calls.calls.length;
+      const { next: cursor } = page;
+      // The next portion is read while this one is judged.
+      const [bothMs, [found, next]] = await timed(() =>
+        Promise.all([
+          added.length === 0 ? nothing : replayer.judge(tenantId, documents, added, Math.max(0, leftMs)),
+          cursor === null || calls.isFull ? null : read(cursor),
+        ]),
+      );
+      leftMs -= Math.max(bothMs, found.elapsedMs);
+      judged.push(...found.judged);
+      const isOver = judged.length < calls.calls.length || (next !== null && leftMs <= 0);
       if (isOver) calls.cut(judged.length);
-    } while (cursor !== null && !calls.isFull && !isOver && leftMs > 0);
-    const isWhole = cursor === null && !isOver && !calls.leftOut;
-    return { calls, judged, isWhole, truncated: isOver || (cursor !== null && !calls.isFull) };
+      if (isOver || next === null) {
+        return { calls, judged, isWhole: cursor === null && !isOver && !calls.leftOut, truncated: isOver };
+      }
+      page = next;
+    }
+  }
+
+  async function timed<T>(work: () => Promise<T>): Promise<readonly [ms: number, result: T]> {
+    const began = clock.monotonic();
+    const result = await work();
+    return [clock.monotonic() - began, result];
   }
 
   return {
@@ -267,6 +279,8 @@ export function createReplays(ports: Ports): Replays {
     },
   };
 }
+
+const nothing = { judged: [], elapsedMs: 0 };
 
 const sideOf = ({ version, revisionHash }: Document): ReplaySide => ({ version, revisionHash });
 

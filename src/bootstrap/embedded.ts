@@ -30,7 +30,7 @@ export async function openEmbedded(materials: Materials): Promise<Parts> {
   const announcer = createAnnouncer(broadcast, materials.streamApis);
   const limits = createLocalLimits({ clock });
   const registrar = registrarOf(materials, store, limits);
-  const jobs = createLocalJobs({ table: store.jobs, clock, log });
+  const jobs = createLocalJobs({ table: store.jobs, clock, log, alone: true });
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,
     ports: actorPorts(materials, store, registrar, () => false),

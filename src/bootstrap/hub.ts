@@ -17,6 +17,7 @@ import { createOutbound } from '../../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { readStaticFolder } from '../../adapters/node/static-folder.ts';
 import { apiFamilies } from '../api/families.ts';
+import { createAgentStreams } from '../app/agent-streams.ts';
 import { createApp } from '../app/index.ts';
 import { loginLinkMs, loginLinkUrl } from '../app/login-links.ts';
 import type { AppPorts } from '../app/ports.ts';
@@ -176,7 +177,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
   const app = createApp(ports);
   const hub: Hub = { ...ports, app, openApi: () => openApi };
   const { events, admitEvents } = eventStreams(hub);
-  const streams = { ...streamHandlers(hub, parts.node), admitEvents };
+  const streams = { ...streamHandlers(hub, createAgentStreams(ports, parts.node)), admitEvents };
   const callers = createCallers({
     keys: store.keys,
     logins: store.logins,
@@ -231,6 +232,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     serve: { ...bind(hub, handlers), ...bind(hub, hostedHandlers) },
     callers,
     limits: parts.requestLimits,
+    sharedLimits: limits,
     live,
     streams,
     cors: createCors(config.baseUrl, config.corsOrigins, config.wire.agentIdHeaders),

@@ -71,6 +71,8 @@ export interface ErrorDetail {
   readonly findings?: readonly Finding[];
   /** Seconds, for a `Retry-After` header. */
   readonly retryAfter?: number;
+  /** For `rate_limited`: how many fit into the window. */
+  readonly max?: number;
   /** For `method_not_allowed`: the methods the path has. */
   readonly allow?: readonly string[];
   /** Further members of a problem document. */
@@ -101,3 +103,6 @@ export const refused = (
 
 /** Shorthand for a 404 in the caller's words. */
 export const notFound = (message: string): HubError => new HubError('not_found', message);
+
+/** The error of an id that something else has. */
+export const taken = (): HubError => new HubError('conflict', 'There is one with this id already.');

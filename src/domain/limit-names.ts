@@ -49,6 +49,9 @@ function nameOf(prefix: 'requests' | 'streams', caller: LimitedCaller): string |
 export const limitNames = {
   requestsOf: (caller: LimitedCaller) => nameOf('requests', caller),
   streamsOf: (caller: LimitedCaller) => nameOf('streams', caller),
+  /** Calls of one operation. */
+  callsOf: (operation: string, caller: LimitedCaller) =>
+    `calls-${nameOf('requests', caller) ?? ''}/${operation}`,
   failedSignIns: (network: string) => `failed-sign-ins:${network}`,
   channelTests: (channelId: string) => `channel-tests:${channelId}`,
   callbacks: (channelId: string) => `callbacks:${channelId}`,

@@ -126,7 +126,9 @@ const toolCall = ({ tool, args, environment, principal }: ReplayCall): ToolCall 
 });
 
 function judgementOf({ verdict, mode, name, reason, records, shadows, policyError }: Decision): Judgement {
-  const told = (message: string | null): string | null => message?.slice(0, maxMessage) ?? null;
+  // The cut may leave half of a surrogate pair.
+  const told = (message: string | null): string | null =>
+    message?.slice(0, maxMessage).replace(/[\ud800-\udbff]$/, '') ?? null;
   if (verdict === 'approve') return { decision: 'ask', ruleId: name, message: told(reason), policyError };
   if (verdict === 'deny') {
     const decision = mode === 'observe' ? 'would_block' : 'block';

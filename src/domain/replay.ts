@@ -81,8 +81,8 @@ export interface ReportOptions {
 /** Sessions, and rules, that a report names. */
 const maxSessions = 200;
 const maxRules = 500;
-/** Characters of the results of one report, as JSON: an answer holds 4 MiB, and a character takes up to three bytes. */
-const maxCharacters = 700_000;
+/** Bytes of the results of one report, as JSON: an answer holds 4 MiB, with rules and sessions. */
+const maxBytes = 2.75 * 1024 * 1024;
 
 /** The engine's order: the attempt limit, then what refuses, session rules and limits, and last what asks or allows. */
 export function withLimits(judged: Judged, { judgement, first }: LimitJudged): Judgement {
@@ -117,7 +117,7 @@ export function reportOf(
   const hits = new Map<string, { base: number; candidate: number }>();
   const sessions = new Map<string, { agentId: string; sessionId: string; calls: number; changed: number }>();
   const results: ReplayResult[] = [];
-  let [uncertain, errors, leftOut, characters] = [0, 0, 0, 0];
+  let [uncertain, errors, leftOut, bytes] = [0, 0, 0, 0];
   const hit = (side: 'base' | 'candidate', { ruleId }: Judgement): void => {
     if (ruleId === null) return;
     const found = hits.get(ruleId) ?? { base: 0, candidate: 0 };
@@ -141,12 +141,12 @@ export function reportOf(
       sessions.set(key, session);
     }
     if (changedOnly && !isChanged) continue;
-    const size = results.length < maxResults ? JSON.stringify(result).length : 0;
-    if (results.length >= maxResults || characters + size > maxCharacters) {
+    const size = results.length < maxResults ? Buffer.byteLength(JSON.stringify(result)) : 0;
+    if (results.length >= maxResults || bytes + size > maxBytes) {
       leftOut++;
       continue;
     }
-    characters += size;
+    bytes += size;
     results.push(result);
   }
   return {

@@ -51,6 +51,9 @@ export function createCors(
     'X-Requested-With',
     'Authorization',
     'Last-Event-ID',
+    'If-Match',
+    'If-None-Match',
+    'Idempotency-Key',
     ...agentIdHeaders,
   ];
   const shared = (origin: string): HeaderList => [
@@ -72,7 +75,8 @@ export function createCors(
             ...shared(origin),
             [
               'Access-Control-Expose-Headers',
-              'X-Request-Id, X-Server-Time, Retry-After, X-Next-Cursor, Link',
+              'X-Request-Id, X-Server-Time, Retry-After, X-Next-Cursor, Link, ETag, RateLimit-Limit, RateLimit-Remaining, ' +
+                'RateLimit-Reset, Idempotency-Replayed',
             ],
           ]
         : [],

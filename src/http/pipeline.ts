@@ -19,7 +19,7 @@ import type { Live } from './live/live.ts';
 import type { Metrics } from './metrics.ts';
 import { createOpenings } from './openings.ts';
 import { parse } from './parse.ts';
-import { allowOf, errorReply } from './problem.ts';
+import { allowOf, errorReply, rateLimitHeaders } from './problem.ts';
 import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
 import { createReads } from './reads.ts';
 import { roughBytes } from './rough-bytes.ts';
@@ -64,6 +64,8 @@ export interface PipelineOptions {
   readonly serve: Serve;
   readonly callers: Callers;
   readonly limits: Limits;
+  /** Shared by all nodes; default: the same. */
+  readonly sharedLimits?: Limits;
   readonly live: Live;
   readonly streams: StreamHandlers;
   readonly cors: Cors;
@@ -154,7 +156,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const revocationSequence = live.revocationSequence();
     const { caller, cookie } = await callers.find(declaration, raw.headers, network);
     seen.caller = caller;
-    await checkLimit(declaration, caller, network);
+    const counted = await checkLimit(declaration, caller, network);
+    if (declaration.perMinute !== undefined) {
+      const operation = limitNames.callsOf(name, caller);
+      counted.push(await within(operation, declaration.perMinute, options.sharedLimits));
+    }
+    // The limit that the caller comes up against first.
+    const [tightest] = counted.sort((a, b) => a.left / a.max - b.left / b.max);
+    if (tightest && familyOf(raw.path).errors === 'problem') seen.limit = rateLimitHeaders(tightest);
     const handler = serve[name];
     if (!handler) {
       if (head) return plain(200, streamHeaders, null);
@@ -212,26 +221,30 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     return plain(204, [['Allow', allowOf(match)]], null);
   }
 
-  async function within(name: string, max: number): Promise<void> {
-    const answer = await limits.hit(name, max, minuteMs);
-    if (answer.ok) return;
-    throw new HubError('rate_limited', 'Too many requests. Please slow down.', {
-      retryAfter: answer.retryAfter,
-    });
+  async function within(name: string, max: number, counter = limits): Promise<Counted> {
+    const answer = await counter.hit(name, max, minuteMs);
+    if (answer.ok) return { max, left: answer.left, seconds: minuteMs / 1000 };
+    const { retryAfter } = answer;
+    throw new HubError('rate_limited', 'Too many requests. Please slow down.', { retryAfter, max });
   }
 
-  async function checkLimit(declaration: RouteDeclaration, caller: Caller, network: string): Promise<void> {
+  async function checkLimit(
+    declaration: RouteDeclaration,
+    caller: Caller,
+    network: string,
+  ): Promise<Counted[]> {
     const limit = declaration.limit ?? (isStream(declaration) ? 'stream' : 'standard');
     if (limit === 'stream') {
       const name = limitNames.streamsOf(caller);
-      if (name !== null) await within(name, streamsPerMinute);
+      if (name !== null) return [await within(name, streamsPerMinute)];
     } else if (limit === 'standard') {
       const max = options.standardPerMinute ?? 6_000;
       const name = limitNames.requestsOf(caller);
-      if (name !== null) await within(name, max);
+      if (name !== null) return [await within(name, max)];
       // Routes that anybody may call are not limited unless they say so.
-      else if (declaration.limit !== undefined) await within(limitNames.requestsOfNetwork(network), max);
+      if (declaration.limit !== undefined) return [await within(limitNames.requestsOfNetwork(network), max)];
     }
+    return [];
   }
 
   function checkOrigin(caller: Caller, origin: string | undefined, host: string | undefined): void {
@@ -300,7 +313,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const fromCors = raw.method === 'OPTIONS' ? [] : cors.reply(raw.headers.get('origin'));
       return {
         ...response,
-        headers: [...response.headers, ...shared, ...time, ...fromCors],
+        headers: [
+          ...response.headers,
+          ...(response.status === 429 ? [] : (seen.limit ?? [])),
+          ...shared,
+          ...time,
+          ...fromCors,
+        ],
         caller: response.body === null ? '' : nameOf(seen.caller, network),
       };
     },
@@ -311,6 +330,15 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 interface Seen {
   route: string;
   caller: Caller;
+  /** What the answer says of limits. */
+  limit?: HeaderList;
+}
+
+/** A request that fitted into a limit. */
+interface Counted {
+  readonly max: number;
+  readonly left: number;
+  readonly seconds: number;
 }
 
 const isStream = (declaration: RouteDeclaration): boolean =>

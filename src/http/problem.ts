@@ -104,6 +104,17 @@ function documentOf(error: unknown, requestId: string): ProblemDocument {
   };
 }
 
+/** What the hosted API says of a limit: how many fit into a minute, how many are left, and in how many seconds all of it is free again. */
+export const rateLimitHeaders = (limit: {
+  readonly max: number;
+  readonly left: number;
+  readonly seconds: number;
+}): HeaderList => [
+  ['RateLimit-Limit', String(limit.max)],
+  ['RateLimit-Remaining', String(Math.max(0, limit.left))],
+  ['RateLimit-Reset', String(Math.ceil(limit.seconds))],
+];
+
 /** The reply of an error in the form that the API of its path writes. */
 export function errorReply(
   error: unknown,
@@ -111,9 +122,14 @@ export function errorReply(
   requestId: string,
 ): { readonly status: number; readonly headers: HeaderList; readonly json: string } {
   const { status, headers, body } = problemOf(error);
+  const { max, retryAfter } = error instanceof HubError ? error.detail : {};
+  const limits: HeaderList =
+    format === 'problem' && status === 429 && max !== undefined
+      ? rateLimitHeaders({ max, left: 0, seconds: retryAfter ?? 1 })
+      : [];
   return {
     status,
-    headers: [...headers, ['Content-Type', errorMedia[format]]],
+    headers: [...headers, ...limits, ['Content-Type', errorMedia[format]]],
     json: JSON.stringify(format === 'problem' ? documentOf(error, requestId) : body),
   };
 }

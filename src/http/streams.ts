@@ -55,6 +55,7 @@ export async function openStream(
     return live.open({ ...opening, ...events });
   }
   if (caller.kind === 'hostedKey') {
+    live.checkReopening({ ...caller, kind: 'key', env: caller.env ?? 'production' });
     const hosted = await streams.admitHosted(caller, asked, connectionId);
     return live.open({ ...opening, ...hosted });
   }

@@ -4,7 +4,10 @@ import type { Delivery, DeliveryStatus } from '../domain/delivery.ts';
 import type { Page, PageRequest } from './page.ts';
 
 export interface ChannelStore {
-  /** `full` when the tenant has `max` channels; where nodes share the store, parallel calls may exceed it by what they bring. */
+  /**
+   * `full` when the tenant has `max` channels; where nodes share the store, parallel calls may exceed it by what they bring.
+   * @throws HubError conflict when its id is taken
+   */
   insert(channel: Channel, max: number): Promise<'created' | 'full'>;
   /** Newest first. */
   list(tenantId: string, page: PageRequest): Promise<Page<Channel>>;

@@ -51,6 +51,7 @@ export interface LoginStore {
 export const maxNetworks = 100;
 
 export interface KeyStore {
+  /** @throws HubError conflict when its id is taken, also by a revoked one */
   insert(key: ApiKey): Promise<void>;
   /** Not revoked, newest first. */
   list(tenantId: string, page: PageRequest): Promise<Page<ApiKey>>;

@@ -25,6 +25,11 @@ export interface JobTable {
   add(job: Required<Job>): Promise<void>;
   /** Takes due ones, the longest due first, under a lease until `until`. Those whose lease ended by `now` are due; one lost too often dies instead. */
   take(queue: string, limit: number, now: number, until: number): Promise<readonly TakenJob[]>;
+  /**
+   * Ends every lease. For a process that alone works on the table, before it takes anything: what its predecessor ran when it died is due at
+   * once, and counts as lost.
+   */
+  release(): Promise<void>;
   /** Prolongs the leases that are held; answers the lost ones. */
   renew(runs: readonly RunKey[], until: number): Promise<readonly RunKey[]>;
   /** Forgets the job: it is done. */

@@ -11,7 +11,11 @@ export interface Limits {
 }
 
 export type LimitAnswer =
-  | { readonly ok: true }
+  | {
+      readonly ok: true;
+      /** How much more fits now, a whole number. */
+      readonly left: number;
+    }
   | {
       readonly ok: false;
       /** Whole seconds until it may fit again, at least 1. */

@@ -15,23 +15,26 @@ export interface ToolUse {
   readonly lastUsed: number;
 }
 
-export interface AgentUse {
+export interface AgentTools {
   readonly agentId: string;
   /** Of its newest event. */
   readonly env: Env;
   readonly lastSeen: number;
   /** Which of `toolSets`. */
   readonly tools: number;
+}
+
+export interface AgentUse extends AgentTools {
   /** Events since `countSince`. */
   readonly events: number;
 }
 
 /** The agents of a fleet. Many use the same tools, so each set of tools is written once. */
-export interface FleetUse {
+export interface FleetUse<A extends AgentTools = AgentUse> {
   /** Each in order. */
   readonly toolSets: readonly (readonly string[])[];
   /** By agent id. */
-  readonly agents: readonly AgentUse[];
+  readonly agents: readonly A[];
 }
 
 /** What contracts are called besides their own names: entries of documents that stand for a contract of the library. */
@@ -82,6 +85,16 @@ export interface UsageStore {
    * @param env null: every environment
    */
   fleet(tenantId: string, env: Env | null, since: number, countSince: number): Promise<FleetUse>;
+  /**
+   * As `fleet`, of these agents alone (at most 500), without the number of their events: its cost grows with them, whatever the fleet.
+   * @param env null: every environment
+   */
+  toolsOfAgents(
+    tenantId: string,
+    env: Env | null,
+    since: number,
+    agentIds: readonly string[],
+  ): Promise<FleetUse<AgentTools>>;
   /**
    * The contracts that calls in [since, until) name, and the number of these events. Most calls first, then by name. A call that several
    * entries of one contract decided counts once for it.

@@ -4,9 +4,10 @@ import { hubKinds } from '../../actors/kinds.ts';
 import type { ActorPorts } from '../../actors/ports.ts';
 import type { HubActors, HubKinds } from '../../actors/protocol.ts';
 import { createRemoteActors } from '../../actors/runtime/remote.ts';
+import { AgentStream, type StreamNode } from '../../src/app/agent-stream.ts';
 import { RuleSets } from '../../src/domain/assignment.ts';
 import type { Control, Frame } from '../../src/domain/frame.ts';
-import { AgentStream, type Node } from '../../src/handlers/console/agent-stream.ts';
+import { agentsOf } from '../../src/domain/frame.ts';
 import type { Envelope } from '../../src/ports/message-bus.ts';
 import { settled } from '../clock.ts';
 import { aNote, aRule } from '../contract/fixtures.ts';
@@ -97,7 +98,7 @@ it('after a rotation of the key every deployment is announced, though the owner 
 it('after a change of rules every agent it concerns is assigned anew, though the bus was away after the first portion', async () => {
   const { hub, node, on, pass } = await aFleet();
   const { actors, announcer } = await node('a');
-  const edge = { hub: { actors: actors as HubActors, announcer }, id: 'n1' } as unknown as Node;
+  const edge = { ports: { actors: actors as HubActors, announcer }, id: 'n1' } as unknown as StreamNode;
   const streams = Array.from({ length: 450 }, (_, i) => {
     const asked = {
       tenantId: hub.tenantId,
@@ -114,7 +115,8 @@ it('after a change of rules every agent it concerns is assigned anew, though the
       client: '',
       resumes: false,
       connectedAt: hub.clock.now(),
-      hosted: false,
+      audience: agentsOf(hub.tenantId, 'production'),
+      skips: null,
     };
     return { stream: new AgentStream(edge, { ...asked, ...own }), follows: null as string | null };
   });

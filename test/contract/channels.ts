@@ -76,6 +76,16 @@ export function channelsContract(name: string, open: Open): void {
       expect(await itemsOf(channels.list(uuid(), firstPage))).toEqual([]);
     });
 
+    it('are made once under an id', async () => {
+      const { channels } = shared.get();
+      const channel = aChannel();
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 5 }, () => channels.insert(channel, 100)),
+      );
+      const refused = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : []));
+      expect(refused).toEqual(Array.from({ length: 4 }, () => 'conflict'));
+    });
+
     it('stop at the bound of a tenant', async () => {
       const { channels } = shared.get();
       const tenantId = uuid();

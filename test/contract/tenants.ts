@@ -292,6 +292,9 @@ export function keysContract(name: string, open: Open): void {
         ReturnType<typeof aKey>,
       ];
       for (const key of [second, first, third, aKey()]) await keys.insert(key);
+      await expect(keys.insert({ ...aKey({ tenantId }), id: first.id })).rejects.toMatchObject({
+        code: 'conflict',
+      });
       expect(await itemsOf(keys.list(tenantId, firstPage))).toEqual([third, second, first]);
       await keys.revoke(tenantId, second.id, t0 + 9);
       expect(await itemsOf(keys.list(tenantId, firstPage))).toEqual([third, first]);

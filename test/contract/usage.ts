@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { contractMarks, countedAs, type EventInput, type StoredEvent } from '../../src/domain/event.ts';
 import { type Env, environments } from '../../src/domain/ids.ts';
-import type { ContractUse, FleetUse, ToolUse } from '../../src/ports/usage.ts';
+import type { AgentTools, ContractUse, FleetUse, ToolUse } from '../../src/ports/usage.ts';
 import { readAll } from './events.ts';
 import { anEvent, type Open, sharedStore, t0, uuid } from './fixtures.ts';
 
@@ -87,7 +87,10 @@ function fleetOf(list: readonly StoredEvent[], env: Env | null, since: number, c
   });
 }
 
-const shownFleet = ({ toolSets, agents }: FleetUse, expected: ReturnType<typeof fleetOf>) =>
+const shownFleet = (
+  { toolSets, agents }: FleetUse<AgentTools>,
+  expected: readonly { readonly env: string | null | undefined }[],
+) =>
   agents.map((agent, i) => ({
     ...agent,
     env: expected[i]?.env === null ? null : agent.env,
@@ -173,6 +176,10 @@ export function usageContract(name: string, open: Open): void {
                   const expected = fleetOf(list, env, since, other);
                   const fleet = await store.usage.fleet(tenantId, env, since, other);
                   expect(shownFleet(fleet, expected)).toEqual(expected);
+                  const asked = ['b', 'Agent "c"', 'nobody'];
+                  const some = await store.usage.toolsOfAgents(tenantId, env, since, asked);
+                  const those = expected.filter(({ agentId }) => asked.includes(agentId));
+                  expect(shownFleet(some, those)).toEqual(those.map(({ events: _, ...agent }) => agent));
                   const [from, to] = [Math.min(since, other), Math.max(since, other)];
                   expect(await store.usage.contracts(tenantId, env, from, to)).toEqual(
                     contractsOf(list, env, from, to),

@@ -1,5 +1,5 @@
 // Generated from the route declarations: wrong types in every field, and another tenant's ids on every route, against the real process.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { api } from '../../src/api/index.ts';
 import type { RouteDeclaration } from '../../src/api/route.ts';
@@ -77,6 +77,19 @@ async function furnish(cookie: string): Promise<Side> {
     channel_type: 'webhook',
     config: { url: 'http://127.0.0.1:9/hook' },
   });
+  // What the channel is told of: nobody listens, so the delivery waits.
+  await hub.call('POST', '/api/v1/approvals', {
+    key,
+    agent: 'theirs',
+    body: { tool_name: 't', message: 'told', timeout: 3600 },
+  });
+  const deliveries = async () =>
+    (await hub.call('GET', `/api/v1/notifications/channels/${channel.id}/deliveries`, { cookie })).body;
+  const [delivery] = await vi.waitFor(async () => {
+    const list = await deliveries();
+    expect(list).toHaveLength(1);
+    return list;
+  }, 10_000);
   const events = await hub.call('GET', '/api/v1/events', { cookie });
   const email = 'further@example.com';
   const user = await post('/api/v1/users', { email, password: 'correct horse battery', is_admin: true });
@@ -92,7 +105,7 @@ async function furnish(cookie: string): Promise<Side> {
       approval_id: approval.body.id,
       event_id: events.body[0].id,
       channel_id: channel.id,
-      delivery_id: '11111111-1111-4111-8111-111111111111',
+      delivery_id: delivery.id,
       key: 'theirs',
       agent_id: 'theirs',
       user_id: user.user_id,
@@ -111,6 +124,11 @@ beforeAll(async () => {
   });
   expect(made.status).toBe(201);
   theirs = await furnish(await hub.login('other@example.com'));
+  const own = await hub.call('POST', '/api/v1/notifications/channels', {
+    cookie: admin,
+    body: { name: 'ours', channel_type: 'webhook', config: { url: 'http://127.0.0.1:9/hook' } },
+  });
+  for (const ids of [absent, theirs.ids]) ids.own_channel = own.body.id;
 });
 afterAll(async () => {
   await hub.remove();
@@ -215,6 +233,11 @@ describe("another tenant's ids answer exactly as absent ones", () => {
       'POST',
       '/api/v1/compositions',
       ({ contract_id }) => ({ name: 'ours', contracts: [{ contract_id, position: 1 }] }),
+    ],
+    [
+      'a delivery to our channel',
+      'POST',
+      '/api/v1/notifications/channels/{own_channel}/deliveries/{delivery_id}/replay',
     ],
     ['values in a batch', 'POST', '/api/v1/sessions/batch', ({ key }) => ({ keys: [key] })],
   ];

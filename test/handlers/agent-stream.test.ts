@@ -1,6 +1,7 @@
 // An agent's stream that is announced again, when what it says reaches its actors and when not.
 import { expect, it } from 'vitest';
-import { AgentStream, type Node } from '../../src/handlers/console/agent-stream.ts';
+import { AgentStream, type StreamNode } from '../../src/app/agent-stream.ts';
+import { agentsOf } from '../../src/domain/frame.ts';
 
 it('says until its environment has it that the agent is assigned anew, although the stream follows that by then', async () => {
   const told: string[] = [];
@@ -16,7 +17,7 @@ it('says until its environment has it that the agent is assigned anew, although 
     },
     announcer: { announce: async () => {} },
   };
-  const stream = new AgentStream({ hub, id: 'n1' } as unknown as Node, {
+  const stream = new AgentStream({ ports: hub, id: 'n1' } as unknown as StreamNode, {
     tenantId: 't1',
     env: 'production',
     agentId: 'a1',
@@ -28,7 +29,8 @@ it('says until its environment has it that the agent is assigned anew, although 
     client: '',
     resumes: false,
     connectedAt: 0,
-    hosted: false,
+    audience: agentsOf('t1', 'production'),
+    skips: null,
   });
   await expect(stream.announce('old')).rejects.toThrow('away');
   away = false;

@@ -1,5 +1,6 @@
 // Agents: status, reports, registrations, assignment.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createAgentStreams } from '../../src/app/agent-streams.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { settled } from '../clock.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
@@ -17,7 +18,7 @@ afterEach(() => t.close());
 
 /** Opens an agent's stream as the edge does. */
 async function connect(caller = key, query: object = {}) {
-  const streams = streamHandlers(t.hub, 'node-1');
+  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
   const stream = await streams.admitAgent(caller, { env: caller.env, ...query }, `c-${caller.agentId}`);
   await stream.catchUp();
   return stream;

@@ -2,6 +2,7 @@
 // actor awake, no timer. Real stream handlers, actors and store; connections without sockets.
 import { expect, it } from 'vitest';
 import { environmentKey } from '../../actors/protocol.ts';
+import { createAgentStreams } from '../../src/app/agent-streams.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { oneApi } from '../../src/http/live/announcer.ts';
 import { consoleFrames } from '../../src/http/live/console-frames.ts';
@@ -16,7 +17,7 @@ const cycles = 2000;
 it('2,000 streams, ended in every way, leave nothing behind', async () => {
   const t = await makeHub();
   const user = await t.tenant();
-  const streams = streamHandlers(t.hub, 'node-1');
+  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
   const timers = t.clock.pending;
   const live: Live = createLive({
     broadcast: t.broadcast,

@@ -1,5 +1,6 @@
 // Coverage of agents and of the fleet, histories, and statistics of contracts.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { createAgentStreams } from '../../src/app/agent-streams.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import type { Evaluator } from '../../src/ports/evaluator.ts';
@@ -338,7 +339,7 @@ it('tells what was deployed for an agent, and how long it ran something else', a
 it('follows a connected agent to the bundle of its stream', async () => {
   await deploy('mine', contract('a', 'tool: read'));
   await deploy('theirs', contract('b', 'tool: "*"'));
-  const stream = await streamHandlers(t.hub, 'node-1').admitAgent(
+  const stream = await streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1')).admitAgent(
     key,
     { env: 'production', bundle_name: 'mine' },
     'connection-1',
@@ -381,4 +382,44 @@ it('counts how contracts decided: a call once for each contract', async () => {
     code: 'unprocessable',
   });
   await expect(stats({ since: 'soon' })).rejects.toMatchObject({ code: 'validation_failed' });
+});
+
+it('is in every row of the list of agents, as the coverage of the fleet says it', async () => {
+  await deploy(
+    'rules',
+    contract('exact', 'tool: read_file') + contract('glob', 'tool: "write_*"\n    mode: observe'),
+  );
+  const staging = t.key(user, 'staging', 'agent-2');
+  await ingest([event('read_file'), event('write_file'), event('bash')]);
+  await ingest([event('read_file', { agent_id: 'agent-2' })], t.key(user, 'production', 'agent-2'));
+  await ingest([event('bash', { agent_id: 'agent-2' })], staging);
+  await ingest([event('bash', { agent_id: 'older' })], t.key(user, 'production', 'older'));
+  t.clock.advance(24 * 3_600_000);
+  await ingest([event('read_file')]);
+  await ingest([event('read_file', { agent_id: 'agent-2' })], t.key(user, 'production', 'agent-2'));
+  const rows = async (query: { [name: string]: string } = {}) =>
+    (await t.call('listAgents', { query }, user)).body;
+  for (const query of [{}, { env: 'production' }, { env: 'staging' }]) {
+    const covered = new Map(
+      (await fleet(query)).agents.map(({ agent_id, environment: _, ...one }) => [agent_id, one]),
+    );
+    for (const { agent_id, coverage } of await rows(query)) {
+      const { drift_status: _, last_seen: __, event_count_24h: ___, ...counts } = covered.get(agent_id) ?? {};
+      expect({ agent_id, coverage }).toEqual({
+        agent_id,
+        coverage: covered.has(agent_id) ? counts : null,
+      });
+    }
+  }
+  expect((await rows()).map(({ agent_id, coverage }) => [agent_id, coverage?.total_tools])).toEqual([
+    ['agent-1', 3],
+    ['agent-2', 2],
+    ['older', 1],
+  ]);
+  // All that it did is older than a day.
+  t.clock.advance(24 * 3_600_000 + 1);
+  await ingest([event('read_file')]);
+  expect((await rows()).map(({ coverage }) => coverage?.coverage_pct ?? null)).toEqual([100, null, null]);
+  const other = await t.tenant();
+  expect((await t.call('listAgents', { query: {} }, other)).body).toEqual([]);
 });

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { api } from '../../src/api/index.ts';
 import type { RouteDeclaration } from '../../src/api/route.ts';
+import { createAgentStreams } from '../../src/app/agent-streams.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { makeHub, type Operation, type TestHub, type UserCaller } from '../harness.ts';
 
@@ -16,7 +17,7 @@ beforeEach(async () => {
   t = await makeHub();
   user = await t.tenant();
   // Two of everything that is listed.
-  const streams = streamHandlers(t.hub, 'node-1');
+  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
   for (const agentId of ['a1', 'a2']) {
     const key = t.key(user, 'production', agentId);
     const stream = await streams.admitAgent(key, { env: 'production' }, agentId);

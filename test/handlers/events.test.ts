@@ -1,5 +1,6 @@
 // Audit events: what is stored, announced, found and counted.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createAgentStreams } from '../../src/app/agent-streams.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
@@ -88,7 +89,7 @@ it('of agents that a key is not bound to are listed as rejected, and the others 
   const stored = (await t.call('searchEvents', {}, user)).body;
   expect(stored.map(({ agent_id }) => agent_id).sort()).toEqual(['team-a.1', 'team-a.2']);
   expect(await t.hub.store.agents.get(user.tenantId, 'team-b.1')).toBeNull();
-  const streams = streamHandlers(t.hub, 'node-1');
+  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
   const message = { type: 'events', body: { events: of('team-b.1', 'team-a.1') } } as const;
   expect(await streams.message(bound, message)).toMatchObject({
     rejected: [{ index: 0, code: 'forbidden' }],

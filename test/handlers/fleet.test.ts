@@ -1,5 +1,6 @@
 // The list of agents: what each should run and runs, filtered, sorted and in pages.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createAgentStreams } from '../../src/app/agent-streams.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { settled } from '../clock.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
@@ -18,7 +19,7 @@ const list = (query: Query = {}, as = user) => t.call('listAgents', { query }, a
 const ids = async (query: Query = {}) => (await list(query)).body.map(({ agent_id }) => agent_id);
 
 async function connect(caller: KeyCaller, query: object = {}) {
-  const streams = streamHandlers(t.hub, 'node-1');
+  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
   const id = `${caller.env}/${caller.agentId}`;
   const stream = await streams.admitAgent(caller, { env: caller.env, ...query }, id);
   await stream.catchUp();
@@ -50,6 +51,7 @@ it('show an agent that runs what is deployed, and then an older version', async 
     status: 'current',
     connected: true,
     streams: 1,
+    coverage: null,
     connected_at: at,
     last_seen_at: at,
     created_at: at,

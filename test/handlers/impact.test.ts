@@ -1,5 +1,6 @@
 // What a deploy would change, of a text and of a composition, and who runs what now.
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
+import { createAgentStreams } from '../../src/app/agent-streams.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
 import { settled } from '../clock.ts';
 import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
@@ -76,7 +77,7 @@ it('says what comes, goes, and changes in which direction, and changes nothing',
 it('counts the agents by what they run now', async () => {
   const old = bundle(contract('a', 'deny'));
   await deploy(old);
-  const streams = streamHandlers(t.hub, 'node-1');
+  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
   for (const [agentId, policy_version] of [
     ['one', t.hub.secrets.sha256(old)],
     ['two', undefined],

@@ -83,6 +83,21 @@ it('records what becomes of people', async () => {
   await t.close();
 });
 
+it('records a removal of old events, and none that only counts', async () => {
+  const t = await makeHub();
+  const admin = await t.tenant('ann@example.com');
+  const purge = (query: { [name: string]: string }) => t.call('purgeEvents', { query }, admin);
+  await purge({ older_than_days: '30', dry_run: 'true' });
+  await purge({ older_than_days: '30' });
+  expect(await recorded(t, admin)).toEqual(['user.created ann@example.com', 'setting.events_removed events']);
+  const links = await t.hub.store.audit.links(admin.tenantId, 2, 2, 1 << 20);
+  const cutoff = new Date(t.clock.now() - 30 * 24 * 3_600_000).toISOString();
+  expect(links.flatMap(({ body }) => entriesOf(body))).toMatchObject([
+    { actor: { display: 'ann@example.com' }, details: { older_than_days: 30, cutoff } },
+  ]);
+  await t.close();
+});
+
 it('records an export of events before its first byte', async () => {
   const t = await makeHub();
   const admin = await t.tenant('ann@example.com');

@@ -292,7 +292,7 @@ describe('bounds', () => {
     await pays(Array.from({ length: 1300 }, (_, i) => i));
     slow = 6000;
     expect(await replay({ yaml_content })).toMatchObject({
-      calls_seen: 500,
+      calls_seen: 1000,
       calls_in_window: 1300,
       truncated: true,
     });

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { agentKey, environmentKey } from '../../actors/protocol.ts';
 import type { StreamHandlers, StreamQuery } from '../../src/api/stream.ts';
+import { createAgentStreams } from '../../src/app/agent-streams.ts';
 import { environments } from '../../src/domain/ids.ts';
 import { limitNames } from '../../src/domain/limit-names.ts';
 import { streamHandlers } from '../../src/handlers/console/streams.ts';
@@ -18,7 +19,7 @@ beforeEach(async () => {
   t = await makeHub();
   user = await t.tenant();
   key = t.key(user);
-  streams = streamHandlers(t.hub, 'node-1');
+  streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
 });
 afterEach(() => t.close());
 

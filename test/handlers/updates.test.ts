@@ -1,7 +1,7 @@
 // Deployments that are due to streams which catch up: what is kept of them, and what that counts.
 import { expect, it } from 'vitest';
-import type { Hub } from '../../src/handlers/common/hub.ts';
-import { Updates } from '../../src/handlers/console/updates.ts';
+import { Updates } from '../../src/app/updates.ts';
+import type { Store } from '../../src/ports/store.ts';
 import { settled } from '../clock.ts';
 import { aDeployment } from '../contract/fixtures.ts';
 
@@ -15,8 +15,8 @@ function aStore() {
     return new Uint8Array(5 * 1024 * 1024);
   };
   const signing = { successions: async () => [] };
-  const hub = { store: { bundles: { yaml }, signing } };
-  const updates = new Updates(hub as unknown as Hub);
+  const store = { bundles: { yaml }, signing };
+  const updates = new Updates(store as unknown as Store);
   const of = (bundleName: string) => updates.of(aDeployment({ id: bundleName, bundleName }));
   return { read, gates, of };
 }

@@ -137,8 +137,17 @@ export const hostedApprovalRoutes = routes({
         .nullish(),
       reason: text(2000).nullish(),
     }),
+    perMinute: 60,
     status: 200,
     reply: hostedApproval,
-    errors: ['forbidden', 'not_found', 'conflict', 'validation_failed', 'overloaded', 'unavailable'],
+    errors: [
+      'forbidden',
+      'not_found',
+      'rate_limited',
+      'conflict',
+      'validation_failed',
+      'overloaded',
+      'unavailable',
+    ],
   },
 });

@@ -7,7 +7,13 @@ import type { AppPorts } from '../../app/ports.ts';
 export type { Settings, SetupToken } from '../../app/ports.ts';
 export type { ClusterState, NodeHealth } from '../../ports/node-health.ts';
 
-export interface Hub extends AppPorts {
+/** What of the ports a translation needs. The store, the actors and the bus are not among them: what follows from a request is a use case. */
+type Translating = Pick<
+  AppPorts,
+  'clock' | 'health' | 'limits' | 'log' | 'messengers' | 'requestLimits' | 'secrets' | 'settings'
+>;
+
+export interface Hub extends Translating {
   readonly app: App;
   /** The OpenAPI document, as JSON text. */
   openApi(): string;

@@ -2,6 +2,7 @@
 import type { StatusEntry } from '../../../actors/protocol.ts';
 import type { agentRoutes } from '../../api/agents.ts';
 import { type Caller, List } from '../../api/call.ts';
+import type { CoverageCounts } from '../../app/coverage.ts';
 import type { FleetAgent } from '../../app/fleet.ts';
 import type { RegistrationView, StatusStart } from '../../app/registrations.ts';
 import type { AgentOrder } from '../../domain/agent.ts';
@@ -11,7 +12,10 @@ import type { AgentPlace } from '../../ports/agents.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers, Hub } from '../common/hub.ts';
 import { iso, isoOrNull } from '../common/render.ts';
+import { renderCounts } from './coverage.ts';
 import { keyPrincipalOf, principalOf } from './principal.ts';
+
+const dayMs = 24 * 3_600_000;
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
@@ -26,7 +30,8 @@ export const agents: Handlers<typeof agentRoutes> = {
     const { sort, cursor, limit, env, status, connected, tag, bundle, search } = query;
     const scope = { tenantId: caller.tenantId, list: 'agents' } as const;
     const [name = '', value = null] = tag?.split(/:(.*)/s) ?? [];
-    const page = await hub.app.fleet.list(principalOf(caller), {
+    const principal = principalOf(caller);
+    const page = await hub.app.fleet.list(principal, {
       env: env ?? null,
       status: status ?? null,
       connected: connected === undefined ? null : connected === 'true',
@@ -38,7 +43,16 @@ export const agents: Handlers<typeof agentRoutes> = {
       limit,
       after: cursor === undefined ? null : readAgentPlace(openCursor(hub, scope, cursor), sort),
     });
-    return new List(page.agents.map(renderFleetAgent), (sent) => {
+    const covered = await hub.app.coverage.ofAgents(
+      principal,
+      { env: env ?? null, since: hub.clock.now() - dayMs },
+      page.agents.map(({ registration }) => registration),
+    );
+    const rendered = page.agents.map((agent) => ({
+      ...renderFleetAgent(agent),
+      coverage: renderCoverage(covered.get(agent.registration.agentId)),
+    }));
+    return new List(rendered, (sent) => {
       const place = page.next(sent);
       return (
         place && { cursor: sealCursor(hub, scope, JSON.stringify([sort, place.at, place.agentId])), limit }
@@ -107,6 +121,8 @@ const renderStatus = (entry: StatusEntry) => ({
   status: entry.status,
   connected_at: iso(entry.connectedAt),
 });
+
+const renderCoverage = (counts: CoverageCounts | undefined) => (counts ? renderCounts(counts) : null);
 
 const renderFleetAgent = ({ registration, env, resolution, state, version }: FleetAgent) => ({
   agent_id: registration.agentId,

@@ -91,7 +91,8 @@ export const coverage: Handlers<typeof coverageRoutes> = {
 
 const time = (ms: number): string => renderInstant(ms);
 
-const renderCounts = ({ total, enforced, observed, ungoverned, percent }: CoverageCounts) => ({
+/** Also of an agent in the list of the fleet. */
+export const renderCounts = ({ total, enforced, observed, ungoverned, percent }: CoverageCounts) => ({
   total_tools: total,
   enforced,
   observed,

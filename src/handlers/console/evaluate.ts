@@ -2,14 +2,12 @@
 
 import { defaultEnvironment } from 'reeve-agent/rules';
 import type { evaluateRoutes } from '../../api/evaluate.ts';
-import { wordsOf } from '../../app/tool-settings.ts';
 import type { Handlers } from '../common/hub.ts';
 import { principalOf } from './principal.ts';
 
 export const evaluate: Handlers<typeof evaluateRoutes> = {
   async evaluateBundle(hub, { body }, caller) {
-    const tools = await hub.app.toolSettings.get(principalOf(caller));
-    const result = await hub.evaluator.evaluate(caller.tenantId, {
+    const result = await hub.app.playground.evaluate(principalOf(caller), {
       yaml: body.yaml_content,
       call: {
         tool: body.tool_name,
@@ -30,8 +28,6 @@ export const evaluate: Handlers<typeof evaluateRoutes> = {
             },
           }
         : {}),
-      toolArguments: tools?.value.toolArguments ?? {},
-      words: wordsOf(tools),
     });
     return {
       verdict: result.verdict,

@@ -1,29 +1,25 @@
 // Live streams: who may open one, what it follows, what it must get at once, and what agents send on it. Owns no socket.
-import { environmentKey } from '../../../actors/protocol.ts';
 import { agentRoutes } from '../../api/agents.ts';
 import { approvalRoutes } from '../../api/approvals.ts';
 import type { Caller } from '../../api/call.ts';
 import { bundleName as bundleField, line, tagMap } from '../../api/fields.ts';
+import { documentEvent } from '../../api/hosted/frames.ts';
 import type { AdmittedStream, StreamHandlers, StreamQuery } from '../../api/stream.ts';
 import { includeField } from '../../api/streams.ts';
 import { checked, validationFailed } from '../../api/validation.ts';
 import { actingAgent } from '../../app/acting-agent.ts';
+import type { AgentStreams } from '../../app/agent-streams.ts';
 import { enforceLimit } from '../../app/rate-limit.ts';
-import { SharedTexts } from '../../concurrency/shared-texts.ts';
 import type { Tags } from '../../domain/agent.ts';
-import type { Announcement } from '../../domain/announcement.ts';
 import { HubError } from '../../domain/error.ts';
-import { dashboardsOf } from '../../domain/frame.ts';
+import { agentsOf, dashboardsOf, type FrameHeader, hostedAgentsOf } from '../../domain/frame.ts';
 import { environments, isEnv } from '../../domain/ids.ts';
 import { limitNames } from '../../domain/limit-names.ts';
 import type { Hub } from '../common/hub.ts';
 import { acceptBatch, readParsedBatch, repairContext } from '../common/ingest.ts';
-import { AgentStream, type Node } from './agent-stream.ts';
 import { reportVersion } from './agents.ts';
 import { requestApproval } from './approvals.ts';
 import { keyPrincipalOf } from './principal.ts';
-import { SentCopies } from './sent-copies.ts';
-import { Updates } from './updates.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
@@ -33,17 +29,14 @@ const maxPerMinute = 6_000;
 const maxTagText = 32_768;
 const noTags: Tags = {};
 
-/** The stream handlers of a node. @param node its id, as actors know it */
-export function streamHandlers(hub: Hub, node: string): Omit<StreamHandlers, 'admitEvents'> {
-  const shared = {
-    hub,
-    id: node,
-    updates: new Updates(hub),
-    versions: new SharedTexts(1000),
-    copies: new SentCopies(),
-  };
+/** The document itself goes only to a hosted stream that follows one bundle: clients never compare its name with their own. */
+const skipsDocuments = ({ type }: FrameHeader, followed: string | null): boolean =>
+  type === documentEvent && followed === null;
+
+/** The stream handlers of a node. @param streams the node's */
+export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHandlers, 'admitEvents'> {
   return {
-    admitAgent: (caller, query, connectionId) => admitAgent(shared, caller, query, connectionId),
+    admitAgent: (caller, query, connectionId) => admitAgent(streams, caller, query, connectionId),
 
     async admitHosted(caller, query, connectionId) {
       const asked = query.env === undefined || query.env === '' ? null : query.env;
@@ -53,7 +46,7 @@ export function streamHandlers(hub: Hub, node: string): Omit<StreamHandlers, 'ad
       }
       const env = caller.env ?? environments.find((one) => one === asked) ?? 'production';
       const key = { ...caller, kind: 'key', env } as const;
-      return { admitted: await admitAgent(shared, key, query, connectionId, true), caller: key };
+      return { admitted: await admitAgent(streams, key, query, connectionId, true), caller: key };
     },
 
     async admitDashboard({ tenantId }, { include }) {
@@ -64,7 +57,7 @@ export function streamHandlers(hub: Hub, node: string): Omit<StreamHandlers, 'ad
         bundleName: null,
         pinned: false,
         skips: (frame) => frame.fleet !== undefined && !fleet,
-        catchUp: async () => (fleet ? fleetNow(hub, tenantId) : []),
+        catchUp: async () => (fleet ? streams.fleetNow(tenantId) : []),
         announce: async () => {},
         closed: () => {},
       };
@@ -85,22 +78,9 @@ export function streamHandlers(hub: Hub, node: string): Omit<StreamHandlers, 'ad
   };
 }
 
-/** The numbers of every environment that tells its own: one that cannot now does so with the next change. */
-async function fleetNow({ actors }: Hub, tenantId: string): Promise<readonly Announcement[]> {
-  const asked = await Promise.allSettled(
-    environments.map((env) => actors.ask('environment', environmentKey(tenantId, env), 'fleet', null)),
-  );
-  return environments.flatMap((env, i) => {
-    const answer = asked[i];
-    return answer?.status === 'fulfilled'
-      ? [{ kind: 'fleetChanged', tenantId, env, numbers: answer.value } as const]
-      : [];
-  });
-}
-
 /** @throws HubError validation_failed, env_mismatch, forbidden, and what the agent's actor throws */
 async function admitAgent(
-  node: Node,
+  streams: AgentStreams,
   caller: KeyCaller,
   query: StreamQuery,
   connectionId: string,
@@ -112,22 +92,20 @@ async function admitAgent(
     ? checkedAt(version, query.policy_version, 'policy_version')
     : null;
   const { tenantId, env } = caller;
-  const stream = new AgentStream(node, {
+  return streams.admit({
     tenantId,
     env,
     agentId: actingAgent(caller),
     connectionId,
     keyId: caller.keyId,
     requested,
-    policyVersion: policyVersion === null ? null : node.versions.shared(policyVersion),
+    policyVersion,
     tags: readTags(query.tags),
     client: limitNames.streamsOf(caller) ?? '',
     resumes: query.resumes ?? false,
-    connectedAt: node.hub.clock.now(),
-    hosted,
+    audience: hosted ? hostedAgentsOf(tenantId, env) : agentsOf(tenantId, env),
+    skips: hosted ? skipsDocuments : null,
   });
-  await stream.admit();
-  return stream;
 }
 
 /** The same window as the HTTP routes of the same purpose: a WebSocket is no way around it. @throws HubError rate_limited */

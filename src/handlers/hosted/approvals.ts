@@ -10,6 +10,7 @@ import { askingAgents, principalShown } from '../common/approval.ts';
 import type { Handlers } from '../common/hub.ts';
 import { iso, isoOrNull } from '../common/render.ts';
 import { usualEnv } from './environment.ts';
+import { idempotencyKeyOf } from './idempotency.ts';
 import { pageOf } from './pages.ts';
 import { keyPrincipalOf, principalOf } from './principal.ts';
 
@@ -36,7 +37,7 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
       callId: null,
     } as const;
     const principal = keyPrincipalOf(caller, asked ?? usualEnv);
-    return render(await app.approvals.ask(principal, wanted, request.header('idempotency-key')));
+    return render(await app.approvals.ask(principal, wanted, idempotencyKeyOf(request)));
   },
 
   async hostedListApprovals({ app }, { query }, caller) {

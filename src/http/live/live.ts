@@ -132,21 +132,9 @@ export function createLive(options: LiveOptions): Live {
         stream.end(missedEnding ? (endReason(missedEnding.control, stream) ?? 'revoked') : 'draining');
         return;
       }
-      const now = clock.monotonic();
-      stream.endsAt = now + joinMs;
       if (stream.codec === 'sse') greet(stream, clock);
-      wheel.add(stream, clock.random());
-      begin(stream).then(
-        () => {
-          const age = maxAgeMs * (1 - ageJitter + 2 * ageJitter * clock.random());
-          stream.endsAt = clock.monotonic() + Math.min(age, keyLifeMs(stream.caller, clock.now()));
-        },
-        (error: unknown) => {
-          if (!stream.ended)
-            log.warn({ err: error, audience: stream.feed.audience }, 'a stream could not be joined');
-          stream.end('failed');
-        },
-      );
+      if (stream.joining) void start(stream);
+      else stream.writeWaiting();
     },
     blocked(stream) {
       stream.blockedSince = clock.monotonic();
@@ -166,6 +154,7 @@ export function createLive(options: LiveOptions): Live {
       if (name !== null) reopenings.ended(name, stream.openedAt, clock.monotonic());
       endedBy[reason] = (endedBy[reason] ?? 0) + 1;
       release(stream.feed);
+      stream.prepared?.();
       try {
         stream.admitted.closed();
       } catch (error) {
@@ -176,6 +165,30 @@ export function createLive(options: LiveOptions): Live {
     received: inbox.received,
     pinged: inbox.pinged,
   };
+
+  /** Joins it within its time; a failure ends it. Never rejects. */
+  async function start(stream: Stream): Promise<void> {
+    stream.endsAt = clock.monotonic() + joinMs;
+    wheel.add(stream, clock.random());
+    try {
+      await begin(stream);
+      const age = maxAgeMs * (1 - ageJitter + 2 * ageJitter * clock.random());
+      stream.endsAt = clock.monotonic() + Math.min(age, keyLifeMs(stream.caller, clock.now()));
+    } catch (error) {
+      if (!stream.ended)
+        log.warn({ err: error, audience: stream.feed.audience }, 'a stream could not be joined');
+      stream.end('failed');
+    }
+  }
+
+  /** Resolves when it is joined or ended. */
+  async function prepare(stream: Stream): Promise<void> {
+    await new Promise<void>((resolve) => {
+      stream.prepared = resolve;
+      void start(stream).then(resolve);
+    });
+    stream.prepared = null;
+  }
 
   async function begin(stream: Stream): Promise<void> {
     if (!stream.admitted.history) {
@@ -258,6 +271,9 @@ export function createLive(options: LiveOptions): Live {
       try {
         if (draining) throw new HubError('shutting_down', 'This node is shutting down.', { retryAfter: 1 });
         await feed.follow(sourceOf(feed.audience));
+        // What it is sent first leaves with the head of its answer, in one call of the system. What is replayed may be much, and is written
+        // as the client takes it; a WebSocket has no answer to leave with.
+        if (stream.codec === 'sse' && stream.lastEventId === null && !admitted.history) await prepare(stream);
         return stream;
       } catch (error) {
         // The next one follows anew.

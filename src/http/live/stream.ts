@@ -67,6 +67,8 @@ export class Stream implements Session, Follower<Stream> {
   /** What it sent; null until it sends something. */
   incoming: IncomingMessages | null = null;
   backlog: Backlog | null = null;
+  /** Hears that it ended before it was joined; null unless its opening waits for that. */
+  prepared: (() => void) | null = null;
   /** Ids of events that it was sent on the way here: its feed may bring them again. */
   resumed: Set<string> | null = null;
   /** Until when (monotonic ms). */
@@ -164,8 +166,8 @@ export class Stream implements Session, Follower<Stream> {
 
   /** Sends a piece, or keeps it within the bound; over the bound the stream ends. */
   send(piece: Piece): void {
-    if (this.ended || !this.sink) return;
-    if (this.joining || this.isBlocked) {
+    if (this.ended) return;
+    if (!this.sink || this.joining || this.isBlocked) {
       this.backlog ??= new Backlog();
       if (!this.backlog.add(piece, this.codec)) this.end('slow');
       return;
@@ -179,6 +181,11 @@ export class Stream implements Session, Follower<Stream> {
     this.replayed = replayed;
     this.lastEventId = null;
     this.backlog = pieces.empty ? null : pieces;
+    this.writeWaiting();
+  }
+
+  /** Writes what waits, unless the connection takes nothing or is not there yet. */
+  writeWaiting(): void {
     if (!this.isBlocked && !this.#flush()) this.home.blocked(this);
   }
 

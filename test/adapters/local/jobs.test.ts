@@ -101,6 +101,27 @@ describe('jobs on a table', () => {
     await rm(folder, { recursive: true });
   });
 
+  it('runs what a process held that died as soon as it is started again', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'jobs-'));
+    const store = await openSqliteInline(join(folder, 'hub.db'));
+    const start = (alone: boolean) => createLocalJobs({ table: store.jobs, clock, log, alone });
+    const before = start(false);
+    before.work('q', () => new Promise(() => {}));
+    await before.add(job('held'));
+    await settled();
+    expect(await before.find('q', 'held')).toMatchObject({ state: 'running' });
+    const runs: string[] = [];
+    // Beside another process it would wait for the lease.
+    start(false).work('q', async ({ id }) => void runs.push(id));
+    await settled();
+    expect(runs).toEqual([]);
+    start(true).work('q', async ({ id, attempt }) => void runs.push(`${id} ${attempt}`));
+    await settled();
+    expect(runs).toEqual(['held 1']);
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+
   it('does not run a job twice when the clock jumps past its lease', async () => {
     let runs = 0;
     let end = () => {};

@@ -278,7 +278,7 @@ describe('a write that fails', () => {
     expect(results.map((r) => r.status).filter((status) => status === 'rejected')).toHaveLength(1);
     expect(results[6]).toMatchObject({
       status: 'rejected',
-      reason: { name: 'HubError', code: 'unavailable' },
+      reason: { name: 'HubError', code: 'conflict' },
     });
     expect(await itemsOf(store.keys.list(key.tenantId, firstPage))).toHaveLength(11);
   });

@@ -6,6 +6,32 @@ import { settled } from '../../clock.ts';
 import { writeFrame } from '../../frames.ts';
 import { agents, bundleFrame, dashboards, decided, due, hub } from './fixtures.ts';
 
+describe('an SSE stream that resumes nothing', () => {
+  it('is sent its greeting and what is due to it in one go, and what came before it was attached', async () => {
+    const { open, broadcast, seen } = hub();
+    seen.catchUp = async () => [due('b', 9)];
+    const { session, socket } = await open({ attach: false });
+    await broadcast.publish([bundleFrame('c', 10)]);
+    await settled();
+    expect(socket.written).toEqual([]);
+    session.attach(socket);
+    expect(socket.written[0]).toMatch(/^: connected\n/);
+    expect(socket.versions()).toEqual([9, 10]);
+  });
+
+  it('ends when it cannot be joined in time, and its opening with it', async () => {
+    const { open, clock, live, seen } = hub();
+    seen.catchUp = () => new Promise(() => {});
+    const opening = open({ attach: false });
+    await settled();
+    await clock.advance(45_000);
+    const { session, socket } = await opening;
+    session.attach(socket);
+    expect(socket.over).toBe('ended');
+    expect(live.counts()).toMatchObject({ streams: 0, scheduled: 0, ended: { failed: 1 } });
+  });
+});
+
 describe('delivery', () => {
   it('reaches every stream of the audience, in order, over more than one slice', async () => {
     const { open, broadcast } = hub();

@@ -1,8 +1,6 @@
 // Agents: who runs what? The fleet with status and drift, one agent in a panel, assignment of many at once, and the rules that assign.
-import { useQuery } from '@tanstack/react-query';
 import { type JSX, useMemo, useState } from 'react';
-import { call, type Input, type Reply } from '../../lib/api.ts';
-import { usePrefs } from '../../lib/prefs.ts';
+import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
@@ -10,7 +8,7 @@ import { ListWithPanel, SearchInput, Views } from '../../ui/list.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Empty, Env, Failed, Name, PageHead, Select, Time, Verdict } from '../../ui/parts.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { CoverageBar, type Covered, coverageWords } from './coverage.tsx';
+import { CoverageBar, coverageWords } from './coverage.tsx';
 import { AgentDetail } from './detail.tsx';
 import { Rules } from './rules.tsx';
 
@@ -27,10 +25,7 @@ const tagsText = ({ tags }: Agent): string =>
         .map(([name, value]) => `${name}=${String(value)}`)
         .join(', ');
 
-/** An agent with what governs its tools, once that is known. */
-type Row = Agent & { readonly coverage: Covered | undefined };
-
-const columns: readonly Column<Row>[] = [
+const columns: readonly Column<Agent>[] = [
   {
     key: 'agent',
     label: 'Agent',
@@ -82,7 +77,7 @@ const columns: readonly Column<Row>[] = [
     // The least governed first; who made no call comes last.
     sort: ({ coverage }) => (coverage ? coverage.enforced / Math.max(1, coverage.total_tools) : 2),
     text: ({ coverage }) => (coverage ? coverageWords(coverage) : ''),
-    cell: (row) => <CoverageBar of={row.coverage} />,
+    cell: (row) => <CoverageBar of={row.coverage ?? undefined} />,
   },
   {
     key: 'source',
@@ -137,15 +132,7 @@ function Fleet(): JSX.Element {
     ...(connected ? { connected } : {}),
   };
   const found = usePages('listAgents', { query } as Input<'listAgents'> & { query: object });
-  const { hidden } = usePrefs();
-  const coverage = useFleetCoverage(env, !(hidden.agents ?? []).includes('coverage'));
-  const rows = useMemo(
-    () =>
-      (found.data?.pages ?? []).flatMap(({ reply }) =>
-        reply.map((agent): Row => ({ ...agent, coverage: coverage?.get(agent.agent_id) })),
-      ),
-    [found.data, coverage],
-  );
+  const rows = useMemo(() => (found.data?.pages ?? []).flatMap(({ reply }) => [...reply]), [found.data]);
   return (
     <>
       <div className="filter-bar">
@@ -202,38 +189,6 @@ function Fleet(): JSX.Element {
       />
     </>
   );
-}
-
-/** Agents of the last 24 hours in one look; a fleet with more than so many shows no bars beyond. */
-const coveragePages = 3;
-const coverageMs = 60_000;
-
-function useFleetCoverage(
-  env: string | undefined,
-  enabled: boolean,
-): ReadonlyMap<string, Covered> | undefined {
-  const found = useQuery({
-    queryKey: ['fleetCoverage', 'all', env],
-    enabled,
-    staleTime: coverageMs,
-    queryFn: async ({ signal }) => {
-      const map = new Map<string, Covered>();
-      let cursor: string | null = null;
-      for (let page = 0; page < coveragePages; page += 1) {
-        const input = { query: { limit: 5_000, ...(env ? { env } : {}), ...(cursor ? { cursor } : {}) } };
-        const reply: Reply<'fleetCoverage'> = await call(
-          'fleetCoverage',
-          input as Input<'fleetCoverage'>,
-          signal,
-        );
-        for (const one of reply.agents) map.set(one.agent_id, one);
-        cursor = reply.next_cursor;
-        if (cursor === null) break;
-      }
-      return map;
-    },
-  });
-  return found.data;
 }
 
 function BulkAssign({

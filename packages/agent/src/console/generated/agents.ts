@@ -24,13 +24,7 @@ export interface AgentCoverageReply {
     readonly allow_count: number | null;
     readonly observe_count: number | null;
   })[];
-  readonly summary: {
-    readonly total_tools: number;
-    readonly enforced: number;
-    readonly observed: number;
-    readonly ungoverned: number;
-    readonly coverage_pct: number;
-  };
+  readonly summary: CoverageCounts;
 }
 
 export interface AgentHistoryReply {
@@ -82,6 +76,14 @@ export interface BulkAssignRequest {
   readonly bundle_name: BundleName | "" | null;
 }
 
+export interface CoverageCounts {
+  readonly total_tools: number;
+  readonly enforced: number;
+  readonly observed: number;
+  readonly ungoverned: number;
+  readonly coverage_pct: number;
+}
+
 export type DriftStatus = "current" | "drift" | "unknown";
 
 export interface FleetAgent {
@@ -98,6 +100,7 @@ export interface FleetAgent {
   readonly status: DriftStatus;
   readonly connected: boolean;
   readonly streams: number;
+  readonly coverage: CoverageCounts | null;
   readonly connected_at: Instant | null;
   readonly last_seen_at: Instant | null;
   readonly created_at: Instant;

@@ -1,25 +1,25 @@
-// An agent's stream as its handlers see it: announced to its actors at the start, when they ask again, and at the end. Owns no socket.
-import { agentKey, environmentKey, type ResolvedAt } from '../../../actors/protocol.ts';
-import { documentEvent } from '../../api/hosted/frames.ts';
-import type { AdmittedStream } from '../../api/stream.ts';
-import type { SharedTexts } from '../../concurrency/shared-texts.ts';
-import type { Tags } from '../../domain/agent.ts';
-import type { Announcement } from '../../domain/announcement.ts';
-import type { Resolution } from '../../domain/assignment.ts';
-import type { Deployment } from '../../domain/deployment.ts';
-import { type Audience, agentsOf, type FrameHeader, hostedAgentsOf } from '../../domain/frame.ts';
-import type { Env } from '../../domain/ids.ts';
-import { pause } from '../../ports/clock.ts';
-import type { Hub } from '../common/hub.ts';
+// An agent's stream as the edge sees it: announced to its actors at the start, when they ask again, and at the end. Owns no socket.
+import { agentKey, environmentKey, type ResolvedAt } from '../../actors/protocol.ts';
+import type { SharedTexts } from '../concurrency/shared-texts.ts';
+import type { Tags } from '../domain/agent.ts';
+import type { Announcement } from '../domain/announcement.ts';
+import type { Resolution } from '../domain/assignment.ts';
+import type { Deployment } from '../domain/deployment.ts';
+import type { Audience, FrameHeader } from '../domain/frame.ts';
+import type { Env } from '../domain/ids.ts';
+import { pause } from '../ports/clock.ts';
+import type { AppPorts } from './ports.ts';
 import type { SentCopies } from './sent-copies.ts';
 import type { Updates } from './updates.ts';
 
 const leaveAttempts = 6;
 const firstWaitMs = 250;
 
+export type StreamPorts = Pick<AppPorts, 'actors' | 'announcer' | 'clock' | 'log'>;
+
 /** What all streams of a node share. */
-export interface Node {
-  readonly hub: Hub;
+export interface StreamNode {
+  readonly ports: StreamPorts;
   /** As actors know it. */
   readonly id: string;
   readonly updates: Updates;
@@ -45,13 +45,15 @@ export interface Asked {
   /** It said which frame it had last. */
   readonly resumes: boolean;
   readonly connectedAt: number;
-  /** On the hosted API. */
-  readonly hosted: boolean;
+  /** Whose frames it gets. */
+  readonly audience: Audience;
+  /** True for a frame of its audience that is not for it all the same. @param followed the bundle it follows at that time; null: gets all */
+  readonly skips: ((frame: FrameHeader, followed: string | null) => boolean) | null;
 }
 
 /** A class, and names made when they are needed, because there may be tens of thousands. */
-export class AgentStream implements AdmittedStream {
-  readonly #node: Node;
+export class AgentStream {
+  readonly #node: StreamNode;
   readonly #asked: Asked;
   #bundleName: string | null = null;
   #ended = false;
@@ -59,7 +61,7 @@ export class AgentStream implements AdmittedStream {
   /** The agent may have heard that it is assigned anew, but its environment has not: to be said again, though the stream follows it by then. */
   #untold = false;
 
-  constructor(node: Node, asked: Asked) {
+  constructor(node: StreamNode, asked: Asked) {
     this.#node = node;
     this.#asked = asked;
   }
@@ -70,8 +72,7 @@ export class AgentStream implements AdmittedStream {
   }
 
   get audience(): Audience {
-    const { tenantId, env, hosted } = this.#asked;
-    return hosted ? hostedAgentsOf(tenantId, env) : agentsOf(tenantId, env);
+    return this.#asked.audience;
   }
 
   get agentId(): string {
@@ -86,23 +87,22 @@ export class AgentStream implements AdmittedStream {
     return this.#asked.requested !== null;
   }
 
-  /** The document itself only to a hosted stream that follows one bundle: clients never compare its name with their own. */
-  skips({ type }: FrameHeader, followed: string | null): boolean {
-    return this.#asked.hosted && type === documentEvent && followed === null;
+  skips(frame: FrameHeader, followed: string | null): boolean {
+    return this.#asked.skips?.(frame, followed) ?? false;
   }
 
   async catchUp(): Promise<readonly Announcement[]> {
     if (this.#ended) return [];
-    const { hub, updates } = this.#node;
+    const { ports, updates } = this.#node;
     const joined = await this.#join(this.#bundleName);
     // Assigned anew since it was admitted: that may have been announced before the stream was registered.
     const moved = !this.pinned && joined.bundleName !== this.#bundleName;
     const first = moved
-      ? [this.#reassigned(await hub.actors.ask('agent', this.#agentKey, 'resolve', null))]
+      ? [this.#reassigned(await ports.actors.ask('agent', this.#agentKey, 'resolve', null))]
       : [];
     const due = joined.catchUp.filter((deployment) => !this.#hasCopy(deployment));
     const found = await Promise.all(due.map((deployment) => updates.of(deployment)));
-    const at = hub.clock.now();
+    const at = ports.clock.now();
     for (const { bundleName, revisionHash } of due)
       this.#sent.set(bundleName, { revision: revisionHash, at });
     return [...first, ...found.filter((due) => due !== null)];
@@ -110,16 +110,16 @@ export class AgentStream implements AdmittedStream {
 
   async announce(followed: string | null): Promise<void> {
     if (this.#ended) return;
-    const { hub } = this.#node;
+    const { ports } = this.#node;
     const resolution = await this.#connect();
     if (this.#ended) return;
     await this.#join(followed);
     if (this.pinned || (resolution.bundleName === followed && !this.#untold)) return;
     // Assigned anew while its actors were away.
     this.#untold = true;
-    await hub.announcer.announce([this.#reassigned(resolution)]);
+    await ports.announcer.announce([this.#reassigned(resolution)]);
     const { bundleName, resolvedAt } = resolution;
-    await hub.actors.tell('environment', this.#environmentKey, 'retarget', {
+    await ports.actors.tell('environment', this.#environmentKey, 'retarget', {
       agentId: this.agentId,
       bundleName,
       connected: true,
@@ -131,12 +131,12 @@ export class AgentStream implements AdmittedStream {
   closed(): void {
     if (this.#ended) return;
     this.#ended = true;
-    const { hub, copies } = this.#node;
+    const { ports, copies } = this.#node;
     const { connectionId, agentId, client } = this.#asked;
-    copies.ended(client, this.#sent, hub.clock.now());
-    void leave(hub, async () => {
-      await hub.actors.tell('environment', this.#environmentKey, 'leave', { connectionId, agentId });
-      await hub.actors.tell('agent', this.#agentKey, 'disconnect', { connectionId });
+    copies.ended(client, this.#sent, ports.clock.now());
+    void leave(ports, async () => {
+      await ports.actors.tell('environment', this.#environmentKey, 'leave', { connectionId, agentId });
+      await ports.actors.tell('agent', this.#agentKey, 'disconnect', { connectionId });
     });
   }
 
@@ -144,8 +144,8 @@ export class AgentStream implements AdmittedStream {
   #hasCopy({ bundleName, revisionHash }: Deployment): boolean {
     const { requested, policyVersion, resumes, client } = this.#asked;
     if (requested === null || policyVersion !== null || resumes) return false;
-    const { copies, hub } = this.#node;
-    return copies.has(client, bundleName, revisionHash, hub.clock.now());
+    const { copies, ports } = this.#node;
+    return copies.has(client, bundleName, revisionHash, ports.clock.now());
   }
 
   get #agentKey(): string {
@@ -159,7 +159,7 @@ export class AgentStream implements AdmittedStream {
 
   #connect(): Promise<Resolution & { readonly resolvedAt?: ResolvedAt | undefined }> {
     const { connectionId, keyId, requested, policyVersion, tags, connectedAt } = this.#asked;
-    return this.#node.hub.actors.ask('agent', this.#agentKey, 'connect', {
+    return this.#node.ports.actors.ask('agent', this.#agentKey, 'connect', {
       connectionId,
       keyId,
       node: this.#node.id,
@@ -172,7 +172,7 @@ export class AgentStream implements AdmittedStream {
 
   #join(followed: string | null) {
     const { connectionId, agentId, policyVersion, connectedAt, keyId } = this.#asked;
-    return this.#node.hub.actors.ask('environment', this.#environmentKey, 'join', {
+    return this.#node.ports.actors.ask('environment', this.#environmentKey, 'join', {
       connectionId,
       node: this.#node.id,
       agentId,
@@ -191,16 +191,16 @@ export class AgentStream implements AdmittedStream {
 }
 
 /** Tells the actors that a stream ended; tries again while they cannot be reached, because nobody else tells them. */
-async function leave(hub: Hub, tell: () => Promise<void>): Promise<void> {
+async function leave(ports: StreamPorts, tell: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await tell();
     } catch (error) {
       if (attempt === leaveAttempts) {
-        hub.log.warn({ err: error }, 'the end of a stream could not be told to its actors');
+        ports.log.warn({ err: error }, 'the end of a stream could not be told to its actors');
         return;
       }
-      await pause(hub.clock, firstWaitMs * 2 ** attempt);
+      await pause(ports.clock, firstWaitMs * 2 ** attempt);
     }
   }
 }

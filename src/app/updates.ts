@@ -1,8 +1,8 @@
 // Deployments that are due to streams which catch up, with the bytes of their bundles: read once per deployment and signature, and the same
 // object for every stream, so that its frame is made once too. Holds at most 32 MiB.
-import type { AnnouncementOf } from '../../domain/announcement.ts';
-import type { Deployment } from '../../domain/deployment.ts';
-import type { Hub } from '../common/hub.ts';
+import type { AnnouncementOf } from '../domain/announcement.ts';
+import type { Deployment } from '../domain/deployment.ts';
+import type { Store } from '../ports/store.ts';
 
 const maxBytes = 32 * 1024 * 1024;
 
@@ -15,13 +15,13 @@ interface Entry {
 }
 
 export class Updates {
-  readonly #hub: Hub;
+  readonly #store: Pick<Store, 'bundles' | 'signing'>;
   /** Least recently used first. */
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
 
-  constructor(hub: Hub) {
-    this.#hub = hub;
+  constructor(store: Pick<Store, 'bundles' | 'signing'>) {
+    this.#store = store;
   }
 
   /** Null when the deployment's bundle version is gone. Calls side by side share one reading of the YAML. */
@@ -46,7 +46,7 @@ export class Updates {
 
   async #make(deployment: Deployment): Promise<{ due: Due; bytes: number } | null> {
     const { tenantId, bundleName, version } = deployment;
-    const { bundles, signing } = this.#hub.store;
+    const { bundles, signing } = this.#store;
     const [yaml, successions] = await Promise.all([
       bundles.yaml(tenantId, bundleName, version),
       signing.successions(tenantId),

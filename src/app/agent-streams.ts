@@ -1,0 +1,51 @@
+// The agents' streams of a node, and what a dashboard's stream begins with.
+import { environmentKey } from '../../actors/protocol.ts';
+import { SharedTexts } from '../concurrency/shared-texts.ts';
+import type { Announcement } from '../domain/announcement.ts';
+import { environments } from '../domain/ids.ts';
+import { AgentStream, type Asked, type StreamPorts } from './agent-stream.ts';
+import type { AppPorts } from './ports.ts';
+import { SentCopies } from './sent-copies.ts';
+import { Updates } from './updates.ts';
+
+export interface AgentStreams {
+  /** Tells the agent's actor of the stream. @throws what the actor throws */
+  admit(asked: Omit<Asked, 'connectedAt'>): Promise<AgentStream>;
+  /** The fleet's numbers of every environment that tells them now: one that cannot does so with the next change. */
+  fleetNow(tenantId: string): Promise<readonly Announcement[]>;
+}
+
+/** @param node the node's id, as actors know it */
+export function createAgentStreams(ports: StreamPorts & Pick<AppPorts, 'store'>, node: string): AgentStreams {
+  const { actors, clock, store } = ports;
+  const shared = {
+    ports,
+    id: node,
+    updates: new Updates(store),
+    versions: new SharedTexts(1000),
+    copies: new SentCopies(),
+  };
+  return {
+    async admit({ policyVersion, ...asked }) {
+      const stream = new AgentStream(shared, {
+        ...asked,
+        policyVersion: policyVersion === null ? null : shared.versions.shared(policyVersion),
+        connectedAt: clock.now(),
+      });
+      await stream.admit();
+      return stream;
+    },
+
+    async fleetNow(tenantId) {
+      const asked = await Promise.allSettled(
+        environments.map((env) => actors.ask('environment', environmentKey(tenantId, env), 'fleet', null)),
+      );
+      return environments.flatMap((env, i) => {
+        const answer = asked[i];
+        return answer?.status === 'fulfilled'
+          ? [{ kind: 'fleetChanged', tenantId, env, numbers: answer.value } as const]
+          : [];
+      });
+    },
+  };
+}

@@ -1,0 +1,135 @@
+// What the hosted API says of its limits, and Idempotency-Key, against the real process.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { HubProcess } from './process.ts';
+
+const hub = new HubProcess({ LOG_LEVEL: 'warn', ALLOW_PRIVATE_OUTBOUND: 'true', APPROVALS_PER_MINUTE: '3' });
+let key = '';
+let admin = '';
+let viewer = '';
+
+beforeAll(async () => {
+  await hub.start();
+  const cookie = await hub.admin();
+  ({ key } = await hub.key(cookie));
+  admin = (await hub.call('POST', '/api/v1/auth/operator-token', { cookie })).body.token;
+  const body = { role: 'operator', ttl_seconds: 600 };
+  viewer = (await hub.call('POST', '/api/v1/operator-tokens', { cookie, body })).body.token;
+});
+afterAll(() => hub.remove());
+
+const bearer = (token: string, more: { readonly [name: string]: string } = {}) => ({
+  Authorization: `Bearer ${token}`,
+  ...more,
+});
+const limitOf = ({ headers }: { readonly headers: Headers }) =>
+  ['limit', 'remaining', 'reset'].map((name) => headers.get(`ratelimit-${name}`));
+
+it('says with each answer how much is left, and leaves the console API as it was', async () => {
+  const [limit, remaining, reset] = limitOf(await hub.call('GET', '/v1/agents', { headers: bearer(key) }));
+  expect({ limit, reset }).toEqual({ limit: '6000', reset: '60' });
+  const after = await hub.call('GET', '/v1/agents', { headers: bearer(key) });
+  expect(Number(limitOf(after)[1])).toBeLessThan(Number(remaining));
+  // An error counts as well.
+  const absent = await hub.call('GET', '/v1/agents/none', { headers: bearer(key) });
+  expect([absent.status, Number(limitOf(absent)[1])]).toEqual([404, Number(limitOf(after)[1]) - 1]);
+  expect(limitOf(await hub.call('GET', '/api/v1/health'))).toEqual([null, null, null]);
+});
+
+it('takes 60 decisions a minute of an operator, and says when the next is taken', async () => {
+  const decide = (token: string) =>
+    hub.call('POST', '/v1/approvals/00000000-0000-4000-8000-000000000000/decide', {
+      headers: bearer(token),
+      body: { decision: 'approved' },
+    });
+  for (let i = 0; i < 60; i++) {
+    const answer = await decide(viewer);
+    expect([answer.status, limitOf(answer)]).toEqual([404, ['60', String(59 - i), '60']]);
+  }
+  const refused = await decide(viewer);
+  expect(refused.status).toBe(429);
+  expect(refused.headers.get('content-type')).toBe('application/problem+json');
+  expect(refused.body.code).toBe('rate_limited');
+  const wait = refused.headers.get('retry-after');
+  expect(Number(wait)).toBeGreaterThan(0);
+  expect(limitOf(refused)).toEqual(['60', '0', wait]);
+  expect((await decide(admin)).status).toBe(404);
+});
+
+it('says the limit of approvals when it refuses one', async () => {
+  const ask = () =>
+    hub.call('POST', '/v1/approvals', {
+      headers: bearer(key, { 'X-Service-Agent-Id': 'asker' }),
+      body: { tool_name: 't', message: 'm' },
+    });
+  let answer = await ask();
+  for (let i = 0; i < 12 && answer.status === 201; i++) answer = await ask();
+  expect([answer.status, limitOf(answer)[1]]).toEqual([429, '0']);
+  expect(answer.headers.get('retry-after')).toBe(limitOf(answer)[2]);
+});
+
+it('makes one key for an Idempotency-Key, which is shown once', async () => {
+  const create = (name: string, idempotency = 'key 1') =>
+    hub.call('POST', '/v1/keys', {
+      headers: bearer(admin, { 'Idempotency-Key': idempotency }),
+      body: { name },
+    });
+  const [first, ...others] = (await Promise.all(Array.from({ length: 8 }, () => create('one')))).sort(
+    (a, b) => a.status - b.status,
+  );
+  expect(first?.status).toBe(201);
+  for (const { status, body } of others)
+    expect({ status, code: body.code }).toEqual({ status: 409, code: 'idempotency_replay_refused' });
+  const other = await create('another');
+  expect([other.status, other.body.code]).toEqual([422, 'idempotency_key_reused']);
+  expect((await create('one', 'key 2')).status).toBe(201);
+  const { keys } = (await hub.call('GET', '/v1/keys', { headers: bearer(admin) })).body;
+  expect(keys.filter(({ name }: { name: string }) => name === 'one')).toHaveLength(2);
+  // It stays made when it is gone.
+  await hub.call('DELETE', `/v1/keys/${first?.body.id}`, { headers: bearer(admin) });
+  expect((await create('one')).status).toBe(409);
+});
+
+it('answers a repeated channel with the first', async () => {
+  const create = (name: string) =>
+    hub.call('POST', '/v1/notifications/channels', {
+      headers: bearer(admin, { 'Idempotency-Key': 'channel' }),
+      body: { name, channel_type: 'webhook', config: { url: 'https://127.0.0.1/hook' } },
+    });
+  const first = await create('ops');
+  expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, null]);
+  const again = await create('ops');
+  expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+  expect(again.body).toEqual(first.body);
+  expect((await create('dev')).body.code).toBe('idempotency_key_reused');
+  expect(
+    (await hub.call('GET', '/v1/notifications/channels', { headers: bearer(admin) })).body.channels,
+  ).toEqual([first.body]);
+});
+
+it('says that the sample run is the one that was made', async () => {
+  const make = () =>
+    hub.call('POST', '/v1/sample-run', { headers: bearer(admin, { 'Idempotency-Key': 'sample' }) });
+  const first = await make();
+  const again = await make();
+  expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, null]);
+  expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([200, 'true']);
+  expect(again.body).toEqual(first.body);
+});
+
+it.each(['x'.repeat(129), 'ä'])('refuses an Idempotency-Key that is none: %s', async (bad) => {
+  for (const [path, token, body] of [
+    ['/v1/keys', admin, { name: 'n' }],
+    ['/v1/approvals', key, { agent_id: 'b', tool_name: 't', message: 'm' }],
+    ['/v1/sample-run', admin, undefined],
+  ] as const) {
+    const answer = await hub.call('POST', path, {
+      headers: bearer(token, { 'Idempotency-Key': bad }),
+      ...(body ? { body } : {}),
+    });
+    expect({ path, status: answer.status, code: answer.body.code }).toEqual({
+      path,
+      status: 422,
+      code: 'validation_failed',
+    });
+  }
+});
