@@ -31,6 +31,7 @@ const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const { hub, cookie } = await startedHub();
 const { key } = await hub.key(cookie);
 let sent = 0;
+let approvals = 0;
 
 async function send(count: number, spreadSeconds: number): Promise<void> {
   const events = Array.from({ length: count }, () => {
@@ -73,7 +74,9 @@ async function homeMs(): Promise<number> {
 }
 
 async function decisionMs(page: Page): Promise<number> {
-  const id = await ask(hub, key, { timeout: 600 }, 'agent-1');
+  approvals += 1;
+  // Each of another agent: the hub bounds how often one may ask.
+  const id = await ask(hub, key, { timeout: 600 }, `asking-${approvals}`);
   await page.goto(`/dashboard/approvals?id=${id}`);
   await page.getByRole('button', { name: /^Approve/ }).waitFor();
   await page
@@ -94,11 +97,18 @@ async function filterMs(page: Page, tool: string): Promise<number> {
     `window.pressedAt = 0; addEventListener('click', () => { window.pressedAt = performance.now(); }, { capture: true, once: true })`,
   );
   await facet.click();
-  // Every row that is drawn is of this tool.
-  await page.waitForFunction(
-    `(() => { const cells = [...document.querySelectorAll('.events-list .cell-link')]; return cells.length > 0 && cells.every((cell) => cell.textContent === '${tool}'); })()`,
+  // Until every row that is drawn is of this tool.
+  return Number(
+    await page.evaluate(`new Promise((done) => {
+      const look = () => {
+        const cells = [...document.querySelectorAll('.events-list .cell-link')];
+        const fits = cells.length > 0 && cells.every((cell) => cell.textContent === '${tool}');
+        if (fits) done(performance.now() - window.pressedAt);
+        else requestAnimationFrame(look);
+      };
+      look();
+    })`),
   );
-  return Number(await page.evaluate('performance.now() - window.pressedAt'));
 }
 
 interface Evenness {
