@@ -4,12 +4,19 @@ import { say, UsageError, wordsOf } from './commands/output.ts';
 
 type Command = (args: readonly string[]) => Promise<void>;
 
+const ofAgents = (word: string) => async () => (await import('./commands/agent.ts')).handOn(word);
+
 /** Loaded when they are called for: a back-up needs none of what the hub needs. */
 const commands: { readonly [word: string]: () => Promise<Command> } = {
   serve: async () => (await import('./commands/serve.ts')).serve,
   backup: async () => (await import('./commands/backup.ts')).backup,
   'login-link': async () => (await import('./commands/login-link.ts')).loginLink,
   restore: async () => (await import('./commands/restore.ts')).restore,
+  check: ofAgents('check'),
+  test: ofAgents('test'),
+  verify: ofAgents('verify'),
+  gate: ofAgents('gate'),
+  mcp: ofAgents('mcp'),
 };
 
 async function run(args: readonly string[]): Promise<void> {

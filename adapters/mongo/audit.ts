@@ -3,6 +3,7 @@
 // in the chain: a process that dies in between leaves the intent, which any node records later.
 import { createHash } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';
+import { createBatcher } from '../../src/concurrency/batcher.ts';
 import {
   type AuditLink,
   type AuditNote,
@@ -55,6 +56,9 @@ export interface AuditCollections {
   readonly intents: Collection<IntentRow>;
 }
 
+/** Notes that one link takes at most, of those that wait while another link is written. */
+const notesAtOnce = 500;
+const callsAtOnce = 50;
 /** Appends that lose to others' at one chain before one gives up. */
 const tries = 200;
 
@@ -124,10 +128,44 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
     return null;
   }
 
+  /** By tenant: what is appended by this process goes in turn, many calls as one link. Only other processes are in the way then. */
+  const appenders = new Map<
+    string,
+    { use: number; readonly add: (notes: readonly AuditNote[]) => Promise<true> }
+  >();
+
   async function append(notes: readonly AuditNote[]): Promise<void> {
     const [first] = notes;
     if (!first) return;
     const { tenantId } = first;
+    const made = {
+      use: 0,
+      add: createBatcher(
+        (calls: readonly (readonly AuditNote[])[]) => appendNow(tenantId, calls),
+        callsAtOnce,
+      ),
+    };
+    const appender = appenders.get(tenantId) ?? made;
+    appenders.set(tenantId, appender);
+    appender.use++;
+    try {
+      await appender.add(notes);
+    } finally {
+      appender.use--;
+      if (appender.use === 0) appenders.delete(tenantId);
+    }
+  }
+
+  /** Appends what several calls bring. One that brings the same note twice brings it once. */
+  async function appendNow(tenantId: string, calls: readonly (readonly AuditNote[])[]): Promise<true[]> {
+    const notes = [...new Map(calls.flat().map((note) => [note.id, note])).values()];
+    for (let from = 0; from < notes.length; from += notesAtOnce) {
+      await appendLink(tenantId, notes.slice(from, from + notesAtOnce));
+    }
+    return calls.map(() => true as const);
+  }
+
+  async function appendLink(tenantId: string, notes: readonly AuditNote[]): Promise<void> {
     let missing = notes;
     for (let i = 0; i < tries; i++) {
       const known = await links

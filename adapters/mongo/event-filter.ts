@@ -12,6 +12,17 @@ import type { EventFilter } from '../../src/ports/events.ts';
 import { fromBsonText, fromText, literalPattern, toBsonText, toText } from './form.ts';
 import { idAfter, seqOf } from './uuidv7.ts';
 
+/** An outcome, with what its run needs to be counted anew. */
+export interface OutcomeRow extends Outcome {
+  /** The batch that added it; absent, as the rest, in what earlier versions stored. */
+  readonly by?: string;
+  readonly receivedAt?: number;
+  /** The repeat's agent and session, and what it said there, as JSON; absent when it names no session. */
+  readonly agent?: string;
+  readonly session?: string;
+  readonly facts?: string;
+}
+
 export interface EventRow {
   /** Rises with arrival (arrival.ts). */
   readonly _id: string;
@@ -34,7 +45,7 @@ export interface EventRow {
   readonly runId?: string;
   /** payload.policy_version, when it is a text that could be one; absent in what earlier versions stored. */
   readonly policyVersion?: string;
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly OutcomeRow[];
   /** The call id is made of the content. */
   readonly unnamed?: true;
   /** As in the domain's event. */
@@ -43,6 +54,8 @@ export interface EventRow {
   /** The session that it belongs to; absent when it names none. */
   readonly session?: string;
   readonly parentSession?: string;
+  /** Ids of other runs that repeats of it belong to. */
+  readonly alsoIn?: readonly string[];
   readonly sample?: true;
   readonly truncated?: readonly string[];
   readonly receivedAt: number;
@@ -108,8 +121,18 @@ export const toEvent = (row: EventRow): StoredEvent => ({
   timestamp: row.ts,
   payload: fromText(row.payload),
   createdAt: row.receivedAt,
-  outcomes: row.outcomes.map((outcome) => mapTexts(outcome, fromBsonText)),
+  outcomes: row.outcomes.map(toOutcome),
 });
+
+/** What readers see of it. */
+export const toOutcome = ({
+  by: _by,
+  receivedAt: _at,
+  agent: _agent,
+  session: _session,
+  facts: _facts,
+  ...outcome
+}: OutcomeRow): Outcome => mapTexts(outcome, fromBsonText);
 
 /** An outcome with its texts in the form of documents, or back. */
 export const mapTexts = (outcome: Outcome, map: (text: string) => string): Outcome =>

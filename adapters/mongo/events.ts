@@ -2,22 +2,16 @@
 // are repeats, whose outcome is added, when it is not known yet, by an update that does nothing the second time. The insert of a batch is not
 // one step: when it fails half-way it throws and part of the batch may be stored, and sending the batch again completes it and counts that part
 // as duplicates. A process that dies between the insert and an outcome was not acknowledged either, and the repeat adds the outcome.
+import { createHash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import { createSemaphore } from '../../src/concurrency/semaphore.ts';
 import { sessionOf } from '../../src/domain/decision-event.ts';
 import { HubError } from '../../src/domain/error.ts';
-import {
-  type EventInput,
-  keyAsOutcome,
-  maxOutcomes,
-  maxSearchMs,
-  outcomeKey,
-  outcomeOf,
-  outcomeText,
-  verdictsOf,
-} from '../../src/domain/event.ts';
+import { type EventInput, maxSearchMs, verdictsOf } from '../../src/domain/event.ts';
 import { type Facet, facetOf } from '../../src/domain/facet.ts';
 import { factsBySession, type RunKey } from '../../src/domain/run.ts';
+import { runNote } from '../../src/domain/run-report.ts';
+import type { AuditStore } from '../../src/ports/audit.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import {
   arrivalSlackMs,
@@ -29,27 +23,18 @@ import {
   facetNames,
   type HistogramBucket,
 } from '../../src/ports/events.ts';
-import {
-  afterCursor,
-  cursorAfter,
-  type EventRow,
-  eventQuery,
-  mapTexts,
-  toEvent,
-  toEventRow,
-} from './event-filter.ts';
+import { afterCursor, cursorAfter, type EventRow, eventQuery, toEvent, toEventRow } from './event-filter.ts';
+import { addOutcomes } from './event-outcomes.ts';
 import { takenAmong } from './failure.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 import { pageOf } from './page.ts';
-import { type RunPart, type RunRow, runProjection } from './runs.ts';
+import { type RunPart, type RunRow, runProjection } from './run-projection.ts';
 import { type Arrivals, idAfter, seqAt, seqBefore, seqOf } from './uuidv7.ts';
 
 const atOnce = 16;
 const waiting = 256;
 /** The server itself ends what takes longer. */
 const bounded = { maxTimeMS: maxSearchMs };
-/** There when a call has as many outcomes as it may have. */
-const lastOutcome = `outcomes.${maxOutcomes - 1}`;
 
 const denied = { $in: ['$verdict', verdictsOf('denied')] };
 const wouldDeny = { $in: ['$verdict', verdictsOf('would_deny')] };
@@ -83,18 +68,6 @@ const valuesOf: { readonly [F in FacetName]: readonly object[] } = {
   env: valueIn('$env'),
 };
 
-/** What a stored call says already. */
-const keysOf = ({
-  verdict,
-  decisionName,
-  outcomes,
-}: Pick<EventRow, 'verdict' | 'decisionName' | 'outcomes'>) => [
-  outcomeKey(fromBsonText(verdict), outcomeText(decisionName === null ? null : fromBsonText(decisionName))),
-  ...outcomes
-    .map((outcome) => mapTexts(outcome, fromBsonText))
-    .map((outcome) => outcomeKey(outcome.verdict, outcome.decision_name)),
-];
-
 /** A run, and the places of its events in a batch. */
 interface PlacesOfRun extends RunKey {
   readonly places: number[];
@@ -114,32 +87,46 @@ function runsIn(events: readonly EventInput[]): readonly PlacesOfRun[] {
   return [...found.values()];
 }
 
-/** What a batch says of its runs. @param taken places of events that were stored before */
+/**
+ * What a batch says of its runs.
+ * @param stored the place of the event that each of the batch's events is stored as, or added an outcome to; absent: it added nothing
+ */
 function partsOf(
   batch: EventBatch,
   runs: readonly PlacesOfRun[],
-  events: readonly EventInput[],
-  rows: readonly EventRow[],
-  taken: ReadonlySet<number>,
+  stored: ReadonlyMap<number, string>,
+  isFresh: (place: number) => boolean,
 ): readonly RunPart[] {
   return runs.map(({ agentId, sessionId, places }) => {
-    const stored = places.filter((place) => !taken.has(place));
-    const of = stored.map((place) => events[place] ?? null);
+    const said = places.filter((place) => stored.has(place));
+    const of = said.map((place) => batch.events[place] ?? null);
     const facts = factsBySession(of, batch, (i) => {
-      const id = rows[stored[i] ?? -1]?._id ?? '';
+      const id = stored.get(said[i] ?? -1) ?? '';
       return { seq: seqOf(id), id };
     }).get(sessionId);
-    return { agentId, sessionId, facts: facts ?? null, hasDuplicates: stored.length < places.length };
+    return { agentId, sessionId, facts: facts ?? null, hasDuplicates: !places.every(isFresh) };
   });
 }
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 export function mongoEvents(
   events: Collection<EventRow>,
   runs: Collection<RunRow>,
+  audit: Pick<AuditStore, 'append'>,
   arrival: Arrivals,
   clock: Clock,
 ): EventStore {
-  const projection = runProjection(runs, events);
+  const projection = runProjection(runs, events, audit);
+
+  /**
+   * Records the decisions of a batch; what is recorded already is known by its id. Before the batch takes its tokens out of the runs: one
+   * that stays tells of entries that may be missing, too.
+   */
+  async function recordRuns(batch: EventBatch): Promise<void> {
+    if (batch.sample) return;
+    await audit.append(batch.events.flatMap((event) => runNote(event, batch, sha256) ?? []));
+  }
   // A burst of ingest must neither take every connection nor pile up in memory.
   const enter = createSemaphore({
     max: atOnce,
@@ -151,61 +138,38 @@ export function mongoEvents(
       }),
   });
 
-  /** Reads first: most repeats have nothing to add, and a read takes no turn from the inserts. */
-  async function addOutcomes(tenantId: string, repeats: readonly EventInput[]): Promise<void> {
-    if (repeats.length === 0) return;
-    const callIds = [...new Set(repeats.map((repeat) => toBsonText(repeat.call_id)))];
-    const projection = { callId: 1, verdict: 1, decisionName: 1, outcomes: 1 };
-    const rows = await events.find({ tenantId, callId: { $in: callIds } }, { projection }).toArray();
-    const stored = new Map(rows.map((row) => [fromBsonText(row.callId), row]));
-    const told = new Set<string>();
-    const writes = repeats.flatMap((repeat) => {
-      const row = stored.get(repeat.call_id);
-      const key = keyAsOutcome(repeat);
-      const word = JSON.stringify([repeat.call_id, key]);
-      if ((row && keysOf(row).includes(key)) || told.has(word)) return [];
-      told.add(word);
-      const outcome = mapTexts(outcomeOf(repeat), toBsonText);
-      const { verdict, decision_name: decisionName } = outcome;
-      // One that the read does not see is not yet on a majority: the write waits for that.
-      const which = row ? { _id: row._id } : { tenantId, callId: toBsonText(repeat.call_id) };
-      const filter = {
-        ...which,
-        $nor: [
-          { verdict, decisionName },
-          { outcomes: { $elemMatch: { verdict, decision_name: decisionName } } },
-        ],
-        [lastOutcome]: { $exists: false },
-      };
-      const update = { $push: { outcomes: outcome }, $addToSet: { verdicts: verdict } };
-      return [{ updateOne: { filter, update } }];
-    });
-    // In order: the outcomes of one call stay in the order they were told.
-    if (writes.length > 0) await events.bulkWrite(writes, { ordered: true });
-  }
-
   return {
     ingest: (batch) =>
       enter(async () => {
-        const firsts = new Map<string, EventInput>();
-        const repeats: EventInput[] = [];
-        for (const event of batch.events) {
-          if (firsts.has(event.call_id)) repeats.push(event);
-          else firsts.set(event.call_id, event);
+        const firsts = new Map<string, number>();
+        const repeats = new Map<number, EventInput>();
+        for (const [place, event] of batch.events.entries()) {
+          if (firsts.has(event.call_id)) repeats.set(place, event);
+          else firsts.set(event.call_id, place);
         }
-        const fresh = [...firsts.values()];
+        const fresh = [...firsts.values()].flatMap((place) => {
+          const event = batch.events[place];
+          return event ? [{ place, event, id: arrival(batch.receivedAt) }] : [];
+        });
         if (fresh.length === 0) return { accepted: 0, duplicates: 0 };
-        const touched = runsIn(fresh);
+        const touched = runsIn(batch.events);
         const open = touched.length > 0 ? await projection.begin(batch, touched) : null;
-        const rows = fresh.map((event) => toEventRow(event, batch, arrival(batch.receivedAt)));
-        const taken = await takenAmong(events.insertMany(rows, { ordered: false }));
-        const known = taken.flatMap((index) => fresh[index] ?? []);
-        if (open) await projection.finish(open, partsOf(batch, touched, fresh, rows, new Set(taken)));
-        await addOutcomes(batch.tenantId, [...known, ...repeats]);
-        return {
-          accepted: fresh.length - known.length,
-          duplicates: batch.events.length - fresh.length + known.length,
-        };
+        const rows = fresh.map(({ event, id }) => toEventRow(event, batch, id));
+        const taken = new Set(await takenAmong(events.insertMany(rows, { ordered: false })));
+        for (const [i, { place, event }] of fresh.entries()) if (taken.has(i)) repeats.set(place, event);
+        const inserted = fresh.filter((_, i) => !taken.has(i));
+        // In the order of the batch, whichever were stored before.
+        const inOrder = new Map([...repeats].sort(([a], [b]) => a - b));
+        const said = await addOutcomes(events, batch, inOrder, open?.token ?? randomUUID());
+        for (const { place, id } of inserted) said.set(place, id);
+        await recordRuns(batch);
+        const isInserted = new Set(inserted.map(({ place }) => place));
+        if (open)
+          await projection.finish(
+            open,
+            partsOf(batch, touched, said, (place) => isInserted.has(place)),
+          );
+        return { accepted: inserted.length, duplicates: batch.events.length - inserted.length };
       }),
 
     async search(tenantId, filter, limit, cursor) {

@@ -106,6 +106,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     heads: db.collection('auditHeads'),
     intents: db.collection('auditIntents'),
   };
+  const audit = mongoAudit(chain);
   const stores = {
     tenants: guard.guarded(mongoTenants(founding)),
     logins: guard.guarded(mongoLogins(db.collection('logins'), db.collection('signIns'))),
@@ -115,9 +116,9 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     compositions: guard.guarded(mongoCompositions(library)),
     bundles: guard.guarded(mongoBundles(bundles, turn)),
     deployments: guard.guarded(mongoDeployments(bundles, turn, bundleHasVersion(bundles.bundles))),
-    events: guard.guarded(mongoEvents(db.collection('events'), db.collection('runs'), arrival, clock)),
+    events: guard.guarded(mongoEvents(db.collection('events'), db.collection('runs'), audit, arrival, clock)),
     runs: guard.guarded(
-      mongoRuns(db.collection('runs'), db.collection('events'), db.collection('approvals'), clock),
+      mongoRuns(db.collection('runs'), db.collection('events'), db.collection('approvals'), audit, clock),
     ),
     usage: guard.guarded(mongoUsage(db.collection('events'))),
     approvals: guard.guarded(
@@ -137,7 +138,6 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     keyCheck: guard.guarded(mongoSeals(db.collection('seals'))),
     workspaces: guard.guarded(mongoWorkspaces(db.collection('workspaces'))),
   };
-  const audit = mongoAudit(chain);
   return {
     ...stores,
     audit: guard.guarded(audit),

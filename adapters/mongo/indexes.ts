@@ -39,6 +39,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
       key: { tenantId: 1, givenCallId: 1 },
       partialFilterExpression: { givenCallId: { $exists: true } },
     },
+    { key: { alsoIn: 1 }, partialFilterExpression: { alsoIn: { $exists: true } } },
     { key: { tenantId: 1 }, partialFilterExpression: { sample: true } },
   ],
   runs: [

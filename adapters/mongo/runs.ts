@@ -1,189 +1,35 @@
-// Runs in MongoDB: a document each, which follows from the stored events. Before a batch is stored it leaves its token in the `open` list of
-// its runs; what it says is joined to a run in the same update that takes the token out. So a token that stays tells of a process that died
-// in between: whoever meets one, and whoever finds its own taken away, counts the run anew from all its events.
-import { randomUUID } from 'node:crypto';
+// Runs in MongoDB, as they are read, and what approvals change of them; run-projection.ts says how they follow from the events.
 import type { Collection, Filter } from 'mongodb';
 import { type Approval, asSeen } from '../../src/domain/approval.ts';
-import type { Env } from '../../src/domain/ids.ts';
-import { factsOf, joinFacts, type RunFacts, type Standing, standingOf } from '../../src/domain/run.ts';
 import type { ApprovalStore } from '../../src/ports/approvals.ts';
+import type { AuditStore } from '../../src/ports/audit.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Run, RunFilter, RunStore } from '../../src/ports/runs.ts';
 import { type ApprovalRow, approvalOf } from './approvals.ts';
-import { type EventRow, toEvent } from './event-filter.ts';
-import { unavailable } from './failure.ts';
+import type { EventRow } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 import { pageOf } from './page.ts';
 
-interface Token {
-  readonly batch: string;
-  readonly at: number;
-}
+import {
+  abandonedMs,
+  type CountedRow,
+  factsIn,
+  type RunRow,
+  repairedAtOnce,
+  runId,
+  runProjection,
+} from './run-projection.ts';
 
-export interface RunRow {
-  /** Tenant, agent and session. */
-  readonly _id: string;
-  readonly tenantId: string;
-  readonly agentId: string;
-  readonly sessionId: string;
-  /** Rises with every change of the facts. */
-  readonly rev: number;
-  readonly open: readonly Token[];
-  readonly sample: boolean;
-  readonly receivedAt: number;
-  // From here on absent until the first event or approval is counted.
-  readonly env?: Env;
-  readonly startedAt?: number;
-  readonly lastAt?: number;
-  readonly standing?: Standing;
-  /** JSON. */
-  readonly facts?: string;
-}
-
-type CountedRow = RunRow & Required<Pick<RunRow, 'env' | 'startedAt' | 'lastAt' | 'standing'>>;
-
-/** What a batch stored of one run. */
-export interface RunPart {
-  readonly agentId: string;
-  readonly sessionId: string;
-  /** Null: it stored nothing, all were duplicates. */
-  readonly facts: RunFacts | null;
-  /** Some of its events were stored before. */
-  readonly hasDuplicates: boolean;
-}
-
-/** A batch that is being stored. */
-export interface OpenBatch {
-  readonly token: string;
-  readonly receivedAt: number;
-  readonly tenantId: string;
-}
-
-/** Tries of one update among others' before the batch is refused. */
-const attempts = 30;
-/** Older tokens are of processes that died, or gave up. */
-const abandonedMs = 60_000;
-const repairedAtOnce = 20;
 const maxPending = 10_000;
-
-export const runId = (tenantId: string, agentId: string, sessionId: string): string =>
-  toBsonText(JSON.stringify([tenantId, agentId, sessionId]));
-
-const factsIn = ({ facts }: RunRow): RunFacts | null =>
-  facts === undefined ? null : (JSON.parse(facts) as RunFacts);
-
-export function runProjection(runs: Collection<RunRow>, events: Collection<EventRow>) {
-  /** What an update sets for these facts. */
-  const known = (row: RunRow, facts: RunFacts) => ({
-    env: facts.env,
-    startedAt: Math.min(row.startedAt ?? facts.startedAt, facts.startedAt),
-    lastAt: Math.max(row.lastAt ?? facts.lastAt, facts.lastAt),
-    standing: standingOf(facts),
-    facts: JSON.stringify(facts),
-    rev: row.rev + 1,
-  });
-
-  /** Counts a run anew from its events, and takes out the tokens that were there. True when nothing came in between. */
-  async function recount(id: string): Promise<boolean> {
-    const row = await runs.findOne({ _id: id });
-    if (row === null) return true;
-    let facts: RunFacts | null = null;
-    const stored = events.find({ tenantId: row.tenantId, agentId: row.agentId, session: row.sessionId });
-    for await (const one of stored) {
-      const event = toEvent(one);
-      const place = { seq: event.seq, id: event.id, receivedAt: one.receivedAt, env: one.env as Env };
-      const said = factsOf(event, place);
-      facts = facts === null ? said : joinFacts(facts, said);
-    }
-    const $set = facts === null ? { rev: row.rev + 1, open: [] } : { ...known(row, facts), open: [] };
-    // Equal lists: a batch that left its token meanwhile may have stored events that were read, or not.
-    const { matchedCount } = await runs.updateOne({ _id: id, rev: row.rev, open: row.open }, { $set });
-    return matchedCount === 1;
-  }
-
-  return {
-    recount,
-
-    /** Leaves the batch's token in its runs. To be durable before any of its events is. */
-    async begin(
-      { tenantId, receivedAt, sample }: { tenantId: string; receivedAt: number; sample?: true },
-      keys: readonly { readonly agentId: string; readonly sessionId: string }[],
-    ): Promise<OpenBatch> {
-      const token = randomUUID();
-      await runs.bulkWrite(
-        keys.map(({ agentId, sessionId }) => ({
-          updateOne: {
-            filter: { _id: runId(tenantId, agentId, sessionId) },
-            update: {
-              $push: { open: { batch: token, at: receivedAt } },
-              $max: { receivedAt },
-              // Its approval may have made the run of the sample.
-              ...(sample ? { $set: { sample: true } } : {}),
-              $setOnInsert: {
-                tenantId,
-                agentId: toBsonText(agentId),
-                sessionId: toBsonText(sessionId),
-                rev: 0,
-                ...(sample ? {} : { sample: false }),
-              },
-            },
-            upsert: true,
-          },
-        })),
-        { ordered: false },
-      );
-      return { token, receivedAt, tenantId };
-    },
-
-    /** Joins what the batch stored to its runs. Once it resolves, they are no further behind than their events. */
-    async finish({ token, tenantId }: OpenBatch, parts: readonly RunPart[]): Promise<void> {
-      let left = new Map(parts.map((part) => [runId(tenantId, part.agentId, part.sessionId), part]));
-      for (let attempt = 0; left.size > 0; attempt++) {
-        if (attempt === attempts) throw unavailable();
-        const rows = await runs.find({ _id: { $in: [...left.keys()] } }).toArray();
-        const writes = [];
-        const again = new Map<string, RunPart>();
-        for (const row of rows) {
-          const part = left.get(row._id);
-          if (!part) continue;
-          const isOpen = row.open.some(({ batch }) => batch === token);
-          // Another's token may stand for the first copies of what this batch repeats.
-          const doubtful = part.hasDuplicates && row.open.some(({ batch }) => batch !== token);
-          if (!isOpen || doubtful) {
-            if (!(await recount(row._id))) again.set(row._id, part);
-            continue;
-          }
-          const before = factsIn(row);
-          const facts = before && part.facts ? joinFacts(before, part.facts) : (part.facts ?? before);
-          const update = {
-            $pull: { open: { batch: token } },
-            ...(part.facts && facts ? { $set: known(row, facts) } : {}),
-          };
-          again.set(row._id, part);
-          writes.push({ updateOne: { filter: { _id: row._id, rev: row.rev, 'open.batch': token }, update } });
-        }
-        if (writes.length > 0) {
-          await runs.bulkWrite(writes, { ordered: false });
-          const ids = writes.map(({ updateOne }) => updateOne.filter._id);
-          const open = await runs
-            .find({ _id: { $in: ids }, 'open.batch': token }, { projection: { _id: 1 } })
-            .toArray();
-          const missed = new Set(open.map(({ _id }) => _id));
-          for (const id of ids) if (!missed.has(id)) again.delete(id);
-        }
-        left = again;
-      }
-    },
-  };
-}
 
 export function mongoRuns(
   runs: Collection<RunRow>,
   events: Collection<EventRow>,
   approvals: Collection<ApprovalRow>,
+  audit: Pick<AuditStore, 'append'>,
   clock: Clock,
 ): RunStore {
-  const projection = runProjection(runs, events);
+  const projection = runProjection(runs, events, audit);
   const counted = { lastAt: { $exists: true } };
 
   /** Counts runs anew whose writers died. */

@@ -1,6 +1,6 @@
 // What events say over time, counted from the events themselves: nothing is kept beside them that a repeat or a dying process could falsify.
 import type { Collection, Filter } from 'mongodb';
-import { contractMarks, countedAs, maxSearchMs, type Outcome } from '../../src/domain/event.ts';
+import { contractMarks, countedAs, maxSearchMs } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type {
   AgentTools,
@@ -10,7 +10,7 @@ import type {
   ToolUse,
   UsageStore,
 } from '../../src/ports/usage.ts';
-import { eventQuery as anyQuery, type EventRow, mapTexts } from './event-filter.ts';
+import { eventQuery as anyQuery, type EventRow, toOutcome } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 
 /** The server itself ends what takes longer. */
@@ -165,7 +165,7 @@ export function mongoUsage(events: Collection<EventRow>): UsageStore {
       for await (const row of events.find({ $and: [match, said] }, { ...bounded, projection })) {
         const name = row.decisionName === null ? null : fromBsonText(row.decisionName);
         const event = { name, verdict: fromBsonText(row.verdict), mode: fromBsonText(row.mode) };
-        const outcomes = row.outcomes.map((outcome: Outcome) => mapTexts(outcome, fromBsonText));
+        const outcomes = row.outcomes.map(toOutcome);
         for (const [contract, { denied, observed }] of contractMarks(event, outcomes, names?.entries)) {
           add(contract, 1, denied, observed, row.ts);
         }

@@ -117,13 +117,18 @@ const startOf = (db: Database, tenantId: string): SignedHead | null =>
   );
 
 export function auditStore(db: Database): Sync<AuditStore> {
-  function placed([seq, position]: Row, tenantId: string): PlacedAuditEntry[] {
-    const row = db.get('SELECT body FROM audit_links WHERE tenant_id = ? AND seq = ?', [
-      tenantId,
-      Number(seq),
-    ]);
-    const entry = entriesOf(String(row?.[0] ?? '{"entries":[]}'))[Number(position)];
-    return entry ? [{ seq: Number(seq), position: Number(position), entry }] : [];
+  /** The entries at these places, which are in order: a link that holds several is read once. */
+  function placed(rows: readonly Row[], tenantId: string): PlacedAuditEntry[] {
+    let read: { readonly seq: number; readonly entries: ReturnType<typeof entriesOf> } | null = null;
+    return rows.flatMap((row) => {
+      const [seq, position] = row.map(Number) as [number, number];
+      if (read?.seq !== seq) {
+        const link = db.get('SELECT body FROM audit_links WHERE tenant_id = ? AND seq = ?', [tenantId, seq]);
+        read = { seq, entries: link ? entriesOf(String(link[0])) : [] };
+      }
+      const entry = read.entries[position];
+      return entry ? [{ seq, position, entry }] : [];
+    });
   }
 
   return {
@@ -136,7 +141,7 @@ export function auditStore(db: Database): Sync<AuditStore> {
              ORDER BY seq DESC, position DESC LIMIT ?`,
           [tenantId, ...params, limit],
         );
-        return rows.flatMap((row) => placed(row, tenantId));
+        return placed(rows, tenantId);
       }),
     head: (tenantId) => headOf(db, tenantId),
     links(tenantId, from, to, maxBytes) {

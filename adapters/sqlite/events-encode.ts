@@ -1,7 +1,11 @@
 // Turns a batch into what the writer stores without parsing: JSON bytes and small summaries. Runs on the caller's thread.
+
+import { createHash } from 'node:crypto';
+import type { AuditNote } from '../../src/domain/audit.ts';
 import { type EventInput, type Outcome, outcomeOf } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import { factsBySession, type RunFacts } from '../../src/domain/run.ts';
+import { reportFacts, runNote } from '../../src/domain/run-report.ts';
 import type { EventBatch } from '../../src/ports/events.ts';
 import { segmentCharacters, segmentEvents, segmentSpanMs, summarize } from './segment.ts';
 
@@ -29,6 +33,8 @@ export interface EncodedGroup {
   readonly verdicts: Uint8Array;
   /** What the events say of their sessions; places in the order of arrival count from the first of the group. */
   readonly runs: SessionFacts;
+  /** Decisions of runs among them, for the audit chain. */
+  readonly notes: readonly (readonly [position: number, note: AuditNote])[];
   /** JSON array of the events, UTF-8. */
   readonly body: Uint8Array<ArrayBuffer>;
 }
@@ -43,8 +49,37 @@ export interface EncodedBatch {
   /** No call id stands in two of them, nor twice in one. */
   readonly groups: readonly EncodedGroup[];
   /** Events whose call id stood earlier in the batch. */
-  readonly repeats: readonly { readonly call: CallKey; readonly outcome: Outcome }[];
+  readonly repeats: readonly { readonly call: CallKey; readonly report: Report }[];
 }
+
+/** What a repeat says, for its event, its run and the audit chain. */
+export interface Report {
+  readonly outcome: Outcome;
+  readonly agent: string;
+  readonly run: SessionFacts[number] | null;
+  readonly note: AuditNote | null;
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+type BatchOf = Pick<EncodedBatch, 'tenantId' | 'env' | 'receivedAt' | 'sample'>;
+
+/** @param event a repeat of one that is stored, or stood earlier in the batch */
+export const reportOf = (event: EventInput, batch: BatchOf): Report => ({
+  outcome: outcomeOf(event),
+  agent: event.agent_id,
+  run: reportFacts(event, batch),
+  note: batch.sample ? null : runNote(event, batch, sha256),
+});
+
+/** The sample run is nobody's decision. */
+const notesOf = (events: readonly EventInput[], batch: BatchOf): EncodedGroup['notes'] =>
+  batch.sample
+    ? []
+    : events.flatMap((event, position) => {
+        const note = runNote(event, batch, sha256);
+        return note ? [[position, note] as const] : [];
+      });
 
 // Positions in this list are stored: append only, 31 at most.
 const commonVerdicts = [
@@ -172,7 +207,8 @@ function sized({ events, places }: Group): (Group & { readonly text: string })[]
   ];
 }
 
-export function encodeBatch({ tenantId, env, receivedAt, sample, events }: EventBatch): EncodedBatch {
+export function encodeBatch({ events, ...given }: EventBatch): EncodedBatch {
+  const batch = { ...given, sample: given.sample === true };
   const { groups, repeats } = grouped(events);
   const parts = groups.flatMap(sized);
   const alone = parts.length === 1 && repeats.length === 0;
@@ -183,19 +219,17 @@ export function encodeBatch({ tenantId, env, receivedAt, sample, events }: Event
       places: alone ? null : JSON.stringify(part.places),
       calls: callKeys(part.events),
       verdicts: Uint8Array.from(part.events, (event) => verdictCode(event.verdict)),
-      runs: sessionFacts(part.events, { env, receivedAt }),
+      runs: sessionFacts(part.events, batch),
+      notes: notesOf(part.events, batch),
       body: encoder.encode(part.text),
     }),
   );
   return {
-    tenantId,
-    env,
-    receivedAt,
-    sample: sample === true,
+    ...batch,
     events: events.length,
     bytes: encoded.reduce((sum, group) => sum + group.body.byteLength, 0),
     groups: encoded,
-    repeats: repeats.map((event) => ({ call: callKey(event.call_id), outcome: outcomeOf(event) })),
+    repeats: repeats.map((event) => ({ call: callKey(event.call_id), report: reportOf(event, batch) })),
   };
 }
 

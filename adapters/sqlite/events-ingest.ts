@@ -1,4 +1,6 @@
 // Stores encoded batches and removes old ones. Runs on the writer; every call is one step, inside the caller's transaction.
+
+import type { AuditNote } from '../../src/domain/audit.ts';
 import {
   type EventInput,
   type Ingested,
@@ -6,14 +8,17 @@ import {
   maxOutcomes,
   type Outcome,
   outcomeKey,
-  outcomeOf,
 } from '../../src/domain/event.ts';
+import { joinFacts, placedAt, type RunFacts } from '../../src/domain/run.ts';
+import { appendNotes } from './audit.ts';
 import { type CallIndex, codeOfEntry, placeOfEntry } from './calls.ts';
 import { type Database, givenText } from './database.ts';
 import {
   callKey,
   type EncodedBatch,
   type EncodedGroup,
+  type Report,
+  reportOf,
   sessionFacts,
   verdictOfCode,
 } from './events-encode.ts';
@@ -47,6 +52,19 @@ const insertSegment = `INSERT INTO segments
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+
+/** What repeats say of runs, joined: a run is written once for a batch. */
+class RunReports {
+  readonly byAgent = new Map<string, Map<string, RunFacts>>();
+
+  add(agent: string, session: string, facts: RunFacts): void {
+    const sessions = entryOf(this.byAgent, agent, () => new Map<string, RunFacts>());
+    const before = sessions.get(session);
+    sessions.set(session, before ? joinFacts(before, facts) : facts);
+  }
+}
+
+const nothingTold = () => ({ outcomes: new RunReports(), notes: [] as AuditNote[] });
 
 export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) {
   const removeUsage = usageRemover(db, usage);
@@ -103,8 +121,11 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
     usage.addOutcome(place, event, before, outcome);
   }
 
+  /** What the batch told of its runs by repeats, and for the audit chain. */
+  let told: { readonly outcomes: RunReports; readonly notes: AuditNote[] } = nothingTold();
+
   /** Adds what a repeat says to the stored event, unless it was said before. */
-  function addOutcome(entry: number, outcome: Outcome): void {
+  function addOutcome(entry: number, { outcome, agent, run, note }: Report): void {
     const place = placeOfEntry(entry);
     const key = outcomeKey(outcome.verdict, outcome.decision_name);
     const known = verdictOfCode(codeOfEntry(entry));
@@ -121,6 +142,8 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
       [segment, positionOf(place), key, JSON.stringify(outcome)],
     );
     if (added === 0) return;
+    if (run) told.outcomes.add(agent, run[0], placedAt(run[1], place));
+    if (note) told.notes.push(note);
     countOutcome(segment, positionOf(place), outcome);
     const later = db.get('SELECT later FROM segments WHERE id = ?', [segment])?.[0];
     const verdicts = new Set(typeof later === 'string' ? (JSON.parse(later) as string[]) : []);
@@ -138,10 +161,16 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
     const given = bodyEvents(Buffer.from(group.body).toString('utf8'));
     for (const [position, entry] of known) {
       const event = given[position];
-      if (event) addOutcome(entry, outcomeOf(event));
+      if (event) addOutcome(entry, reportOf(event, batch));
     }
     const events = given.map((event, position) => (known.has(position) ? null : event));
-    return { ...group, ...summarize(events), runs: sessionFacts(events, batch), body: jsonBytes(events) };
+    return {
+      ...group,
+      ...summarize(events),
+      runs: sessionFacts(events, batch),
+      notes: group.notes.filter(([position]) => !known.has(position)),
+      body: jsonBytes(events),
+    };
   }
 
   /** Stores what is new of a group. @param first the batch's first segment, once there is one */
@@ -156,7 +185,8 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
     const segment = db.insert(insertSegment, summary);
     db.run('INSERT INTO segment_bodies (segment, body) VALUES (?, ?)', [segment, body]);
     calls.add(segment, looked, group.verdicts, body.byteLength);
-    runs.apply(batch, agent, segment, kept.runs);
+    runs.apply(batch, agent, placeOf(segment, 0), kept.runs);
+    for (const [, note] of kept.notes) told.notes.push(note);
     if (!sample) {
       const counted = readRuns(readTallies(kept), versions, marks, minuteMs);
       usage.add({ tenant, env, agent, hour: hourOf(maxTs) }, counted, receivedAt);
@@ -203,6 +233,7 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
       const tenant = numberOf(batch.tenantId);
       last = null;
       counts = null;
+      told = nothingTold();
       let accepted = 0;
       let first: number | null = null;
       for (const group of batch.groups) {
@@ -210,10 +241,13 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
         first ??= stored.segment;
         accepted += stored.accepted;
       }
-      for (const { call, outcome } of batch.repeats) {
+      for (const { call, report } of batch.repeats) {
         const entry = calls.find(tenant, call);
-        if (entry !== null) addOutcome(entry, outcome);
+        if (entry !== null) addOutcome(entry, report);
       }
+      for (const [agent, sessions] of told.outcomes.byAgent) runs.apply(batch, agent, 0, [...sessions]);
+      // What one batch reports is one link of the chain.
+      appendNotes(db, told.notes);
       return { accepted, duplicates: batch.events - accepted };
     },
 

@@ -8,7 +8,7 @@ import { type Database, givenText, type Row, type SqlValue } from './database.ts
 import type { EncodedBatch, SessionFacts } from './events-encode.ts';
 import { markOf } from './events-search.ts';
 import { pageOf } from './page.ts';
-import { eventId, placeOf, positionOf, segmentOf } from './segment.ts';
+import { eventId, positionOf, segmentOf } from './segment.ts';
 import type { Sync } from './sync.ts';
 
 const factsIn = (value: unknown): RunFacts | null =>
@@ -20,11 +20,12 @@ export function runWriter(db: Database) {
     apply(
       { tenantId, receivedAt, sample }: EncodedBatch,
       agent: string,
-      segment: number,
+      /** The place from which those in the facts count. */
+      base: number,
       runs: SessionFacts,
     ) {
       for (const [session, facts] of runs) {
-        const added = placedAt(facts, placeOf(segment, 0));
+        const added = placedAt(facts, base);
         const row = db.get(
           'SELECT id, facts, started_at, last_at, received_at FROM runs WHERE tenant_id = ? AND agent = ? AND session = ?',
           [tenantId, agent, session],

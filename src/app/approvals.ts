@@ -133,13 +133,13 @@ export function createApprovals({ store, actors, limits, clock, secrets, log, se
 
   /** What makes two requests the same one. */
   function fingerprintOf(
-    { keyId }: KeyPrincipal,
+    { keyId, env }: KeyPrincipal,
     wanted: NewApproval,
     idempotencyKey: string | null,
   ): string {
     const { agentId, toolName, toolArgs, message, timeoutSeconds, timeoutEffect, sessionId, callId } = wanted;
     const asked = [toolName, toolArgs, message, timeoutSeconds, timeoutEffect, sessionId, callId];
-    return secrets.sha256(JSON.stringify([keyId, agentId, idempotencyKey, ...asked]));
+    return secrets.sha256(JSON.stringify([keyId, env, agentId, idempotencyKey, ...asked]));
   }
 
   /** Keeps arguments that do not go with their approval; returns the bytes of any. @throws HubError payload_too_large, quota_exceeded, disk_full */

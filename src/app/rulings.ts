@@ -18,6 +18,9 @@ import type { AppPorts } from './ports.ts';
 
 /** Documents whose contracts are remembered, over all tenants. */
 const maxDocuments = 500;
+/** Versions whose entries are remembered, over all tenants; most have none. */
+const maxNames = 10_000;
+const noNames: ContractNames = { entries: new Map(), mayOverlap: false };
 /** Agents that an environment is asked about at once. */
 const atOnce = 500;
 
@@ -54,6 +57,8 @@ export function createRulings({
   ruleSets,
 }: Pick<AppPorts, 'store' | 'actors' | 'evaluator' | 'ruleSets'>): Rulings {
   const documents = new BoundedMap<readonly DeclaredContract[]>(maxDocuments);
+  /** Of versions of bundles, which never change. */
+  const names = new BoundedMap<ContractNames>(maxNames);
 
   /** The contracts of a deployed document; none of one that cannot be read. @throws HubError overloaded, unavailable */
   async function contractsOf(deployment: Deployment): Promise<readonly DeclaredContract[]> {
@@ -73,6 +78,23 @@ export function createRulings({
     }
     documents.set(revisionHash, contracts, Number.POSITIVE_INFINITY);
     return contracts;
+  }
+
+  async function namesIn(deployment: Deployment): Promise<ContractNames> {
+    const { tenantId, bundleName, version } = deployment;
+    const bundle = await store.bundles.version(tenantId, bundleName, version);
+    const several = (bundle?.snapshot ?? []).filter((one) => one.entries !== undefined);
+    if (several.length === 0) return noNames;
+    const entries = new Map<string, string>();
+    let overlap = false;
+    const tools = new Map((await contractsOf(deployment)).map((one) => [one.id, one.tools]));
+    for (const { contract_id, entries: ids = [] } of several) {
+      for (const id of ids) entries.set(id, contract_id);
+      // What cannot be read, or names no tool, may fit any.
+      const each = ids.map((id) => tools.get(id) ?? []).map((one) => (one.length === 0 ? ['*'] : one));
+      overlap ||= each.some((a, i) => each.slice(i + 1).some((b) => mayOverlap(a, b)));
+    }
+    return { entries, mayOverlap: overlap };
   }
 
   return {
@@ -98,21 +120,17 @@ export function createRulings({
     },
 
     async entryNames(tenantId) {
-      const entries = new Map<string, string>();
-      let overlap = false;
+      const all: ContractNames[] = [];
       for (const deployment of await store.deployments.currentAll(tenantId)) {
-        const bundle = await store.bundles.version(tenantId, deployment.bundleName, deployment.version);
-        const several = (bundle?.snapshot ?? []).filter((one) => one.entries !== undefined);
-        if (several.length === 0) continue;
-        const tools = new Map((await contractsOf(deployment)).map((one) => [one.id, one.tools]));
-        for (const { contract_id, entries: ids = [] } of several) {
-          for (const id of ids) entries.set(id, contract_id);
-          // What cannot be read, or names no tool, may fit any.
-          const each = ids.map((id) => tools.get(id) ?? []).map((one) => (one.length === 0 ? ['*'] : one));
-          overlap ||= each.some((a, i) => each.slice(i + 1).some((b) => mayOverlap(a, b)));
-        }
+        const key = JSON.stringify([tenantId, deployment.bundleName, deployment.version]);
+        const found = names.get(key, 0) ?? (await namesIn(deployment));
+        names.set(key, found, Number.POSITIVE_INFINITY);
+        if (found.entries.size > 0) all.push(found);
       }
-      return { entries, mayOverlap: overlap };
+      return {
+        entries: new Map(all.flatMap(({ entries }) => [...entries])),
+        mayOverlap: all.some((one) => one.mayOverlap),
+      };
     },
 
     async standings(tenantId, env, agents) {

@@ -218,6 +218,8 @@ export function helpText(): string {
     'Usage: reeve [serve]           start the hub',
     '       reeve backup [FILE]     back up its data folder, while it runs or not',
     '       reeve restore FILE      put a back-up into a data folder',
+    '       reeve login-link        sign a person in once, by a link',
+    '       reeve check | test | verify | gate | mcp   what reeve-agent does: contracts and exports, without a hub',
     '       reeve COMMAND --help    more about a command',
     '       reeve --print-openapi   print the OpenAPI document',
     '',

@@ -159,9 +159,10 @@ export function factsBySession(
   return found;
 }
 
-/** The same facts, each place in the order of arrival moved by `base`. */
-export function placedAt(facts: RunFacts, base: number): RunFacts {
-  const move = <M extends Moment>(moment: M): M => ({ ...moment, seq: moment.seq + base });
+/** The same facts, each place in the order of arrival moved by `base`, and of the event with this id. */
+export function placedAt(facts: RunFacts, base: number, id?: string): RunFacts {
+  const named = id === undefined ? {} : { id };
+  const move = <M extends Moment>(moment: M): M => ({ ...moment, seq: moment.seq + base, ...named });
   const moveOrNull = <M extends Moment>(moment: M | null): M | null => moment && move(moment);
   return {
     ...facts,

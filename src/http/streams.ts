@@ -55,7 +55,8 @@ export async function openStream(
     return live.open({ ...opening, ...events });
   }
   if (caller.kind === 'hostedKey') {
-    live.checkReopening({ ...caller, kind: 'key', env: caller.env ?? 'production' });
+    live.checkReopening(caller);
+    if (raw.upgrade) live.admit(caller);
     const hosted = await streams.admitHosted(caller, asked, connectionId);
     return live.open({ ...opening, ...hosted });
   }

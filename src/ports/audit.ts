@@ -28,8 +28,9 @@ export interface PlacedAuditEntry extends AuditPlace {
 
 export interface AuditStore {
   /**
-   * Adds notes of one tenant as one link, without those whose ids the chain has already. Safe to repeat. For what has no write of its own
-   * to go with; a write takes its note along (`Store.noting`).
+   * Adds notes of one tenant to its chain, without those whose ids it has already. They are one link, which may hold those of other calls
+   * of the same moment. Safe to repeat. For what has no write of its own to go with; a write takes its note along (`Store.noting`), and a
+   * batch of events those of its decisions (`EventStore.ingest`).
    */
   append(notes: readonly AuditNote[]): Promise<void>;
   /** Newest first, from the place before `before`; at most `limit`. */

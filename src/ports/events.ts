@@ -92,8 +92,9 @@ export const arrivalSlackMs = 5_000;
 
 export interface EventStore {
   /**
-   * Stores a batch, and what it says of its runs (ports/runs): durable when resolved; nothing is stored when it throws. Repeats of a call id count as duplicates and add an outcome
-   * when they say something new (domain/event). Safe to repeat as a whole: all become duplicates.
+   * Stores a batch, what it says of its runs (ports/runs), and its decisions of runs in the audit chain, as one link: durable when resolved;
+   * nothing is stored when it throws. Repeats of a call id count as duplicates and add an outcome when they say something new
+   * (domain/event); that counts in its run as an event does. Safe to repeat as a whole: all become duplicates.
    * Throws `overloaded` when the queue of writes is full, `disk_full` when the store has only its reserve of room left.
    */
   ingest(batch: EventBatch): Promise<Ingested>;

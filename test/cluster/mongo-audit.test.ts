@@ -1,8 +1,16 @@
 // What nodes that died in between leave of the audit chain in MongoDB: an intent without its link. Any node records it, once.
 import { MongoClient } from 'mongodb';
 import { expect, inject, it } from 'vitest';
-import { entriesOf } from '../../src/domain/audit.ts';
-import { mongoDatabases } from './stage.ts';
+import { openMongo } from '../../adapters/mongo/index.ts';
+import { systemClock } from '../../adapters/node/clock.ts';
+import { entriesOf, linkText } from '../../src/domain/audit.ts';
+import type { DocumentStore } from '../../src/ports/store.ts';
+import { aBatch } from '../contract/events.ts';
+import { aKey, aNote, sha256, t0, uuid } from '../contract/fixtures.ts';
+import { ofSession } from '../contract/runs.ts';
+import { until } from '../services/service.ts';
+import { startOwnMongo } from '../services/start.ts';
+import { mongoDatabases, noLog } from './stage.ts';
 
 const databases = mongoDatabases();
 
@@ -39,6 +47,119 @@ it('records old intents as unconfirmed, those that are in the chain not again, a
     expect(entries.map(({ id }) => id)).toEqual(['a', 'b']);
     expect(entries.map(({ details }) => details)).toEqual([{ env: null }, { env: null, unconfirmed: true }]);
     expect(await intents.countDocuments()).toBe(1);
+  } finally {
+    await client.close();
+    await store.close();
+  }
+});
+
+/** Ids of the entries of a chain that is whole. */
+async function wholeChain(store: DocumentStore, tenantId: string): Promise<readonly unknown[]> {
+  const links = await store.audit.links(tenantId, 1, 1_000_000, 1 << 30);
+  links.forEach((link, i) => {
+    expect(link.seq).toBe(i + 1);
+    expect(link.prev).toBe(links[i - 1]?.digest ?? '');
+    expect(link.digest).toBe(sha256(linkText(link)));
+  });
+  return links.flatMap(({ body }) => entriesOf(body).map(({ id }) => id));
+}
+
+it('of three nodes that write at once none forks the chain, and each entry is there once', async () => {
+  const name = databases.newName();
+  const stores = await Promise.all([0, 1, 2].map(() => databases.open(name)));
+  try {
+    const key = aKey();
+    const { tenantId } = key;
+    const notes = Array.from({ length: 240 }, () => aNote({ tenantId }));
+    const at = (i: number) => stores[i % 3] as DocumentStore;
+    // Each note by two nodes at once, beside writes that bring their notes, and events.
+    const blocked = (i: number) =>
+      ofSession('s', { call_id: `${tenantId}/${i}`, verdict: 'call_denied', timestamp: t0 + i });
+    const keys = Array.from({ length: 30 }, () => aKey({ tenantId }));
+    await Promise.all([
+      ...notes.flatMap((note, i) => [at(i).audit.append([note]), at(i + 1).audit.append([note])]),
+      ...keys.map((one, i) =>
+        at(i)
+          .noting({ note: aNote({ tenantId }) })
+          .keys.insert(one),
+      ),
+      ...Array.from({ length: 30 }, (_, i) =>
+        at(i).events.ingest(aBatch(tenantId, [blocked(i), blocked(i + 1)])),
+      ),
+    ]);
+    const ids = await wholeChain(at(0), tenantId);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids).toHaveLength(240 + 30 + 31);
+    expect(ids).toEqual(expect.arrayContaining(notes.map(({ id }) => id)));
+  } finally {
+    await Promise.all(stores.map((store) => store.close()));
+  }
+});
+
+it('a server that is killed while two nodes write leaves a whole chain with all that was acknowledged', async () => {
+  const { mongo, stop } = await startOwnMongo();
+  const open = () => openMongo({ url: mongo.url, log: noLog, clock: systemClock });
+  const stores = [await open(), await open()] as const;
+  try {
+    const tenantId = uuid();
+    const acknowledged: string[] = [];
+    const writer = async (store: DocumentStore, lane: number): Promise<void> => {
+      for (let i = 0; i < 40; i++) {
+        const note = aNote({ tenantId });
+        for (;;) {
+          try {
+            await store.audit.append([note]);
+            acknowledged.push(note.id);
+            break;
+          } catch {
+            if (lane > 3) break;
+            await until('the store', async () => void (await store.ping()));
+          }
+        }
+      }
+    };
+    const writing = Promise.all(
+      [0, 1, 2, 3, 4, 5].map((lane) => writer(stores[lane % 2] as DocumentStore, lane)),
+    );
+    await until('some entries', async () => {
+      if (acknowledged.length < 20) throw new Error('not yet');
+    });
+    await mongo.kill9();
+    await mongo.start();
+    await writing;
+    const ids = await wholeChain(stores[0], tenantId);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids).toEqual(expect.arrayContaining(acknowledged));
+  } finally {
+    await Promise.all(stores.map((store) => store.close()));
+    await stop();
+  }
+}, 120_000);
+
+it('a node that died between its events and what follows from them leaves both to whoever reads the run', async () => {
+  const name = databases.newName();
+  const store = await databases.open(name);
+  const client = new MongoClient(inject('mongoUrl'));
+  try {
+    const db = client.db(name);
+    const tenantId = uuid();
+    const asked = ofSession('s', { call_id: `${tenantId}/1`, verdict: 'call_asked', timestamp: t0 });
+    const granted = { ...asked, verdict: 'call_approval_granted', timestamp: t0 + 1 };
+    await store.events.ingest(aBatch(tenantId, [asked, granted]));
+    const key = { agentId: 'agent-1', sessionId: 's' };
+    const whole = await store.runs.get(tenantId, key, t0);
+    expect(whole?.facts?.counts).toEqual({ ask: 1, allow: 1 });
+    // As it was before the node went on: its token is there, and neither facts nor entries are.
+    await db.collection('auditLinks').deleteMany({});
+    await db.collection('runs').updateOne({}, {
+      $set: { open: [{ batch: 'dead', at: t0 }] },
+      $unset: { facts: '' },
+    } as never);
+    expect(await store.runs.get(tenantId, key, t0)).toEqual(whole);
+    const entries = (await store.audit.links(tenantId, 1, 9, 1 << 20)).flatMap(({ body }) => entriesOf(body));
+    expect(entries.map(({ action_type }) => action_type)).toEqual(['run.asked', 'run.approval_granted']);
+    await store.events.ingest(aBatch(tenantId, [asked, granted]));
+    expect(await wholeChain(store, tenantId)).toHaveLength(2);
   } finally {
     await client.close();
     await store.close();

@@ -125,6 +125,100 @@ export function runsContract(name: string, open: Open): void {
       );
     }, 120_000);
 
+    it('a call told by one id says of its runs what its reports say, in any order, grouping and repetition', async () => {
+      const store = shared.get();
+      const report = fc.record({
+        call: fc.constantFrom('c1', 'c2', 'c3'),
+        session: fc.constantFrom('s1', 's1', 's2'),
+        verdict: fc.constantFrom(
+          'call_approval_requested',
+          'call_approval_granted',
+          'call_allowed',
+          'call_executed',
+          'call_denied',
+          'workflow_completed',
+        ),
+        name: fc.constantFrom('rule', 'other'),
+        carries: fc.boolean(),
+      });
+      await fc.assert(
+        fc.asyncProperty(
+          fc.uniqueArray(report, {
+            minLength: 1,
+            maxLength: 10,
+            selector: ({ call, verdict, name }) => `${call} ${verdict} ${name}`,
+          }),
+          fc.array(fc.array(fc.nat(9), { minLength: 1, maxLength: 8 }), { maxLength: 5 }),
+          async (given, repeats) => {
+            const of = (tenantId: string, byCall: boolean) =>
+              given.map(({ call, session, verdict, name, carries }, i) =>
+                ofSession(
+                  session,
+                  { call_id: byCall ? `${tenantId}/${call}` : uuid(), verdict, timestamp: t0 + i },
+                  {
+                    decision_name: name,
+                    ...(carries
+                      ? { workflow: { ...snapshot, active_stage: `stage-${i}` }, policy_version: `v${i}` }
+                      : {}),
+                  },
+                ),
+              );
+            const [apart, byCall] = [uuid(), uuid()];
+            await store.events.ingest(aBatch(apart, of(apart, false)));
+            const events = of(byCall, true);
+            for (const places of [...repeats, [...events.keys()].reverse()]) {
+              const some = places.flatMap((place) => events[place] ?? []);
+              if (some.length > 0) await store.events.ingest(aBatch(byCall, some));
+            }
+            expect(await runsOf(store, byCall)).toEqual(await runsOf(store, apart));
+          },
+        ),
+        { numRuns: 25 },
+      );
+    }, 120_000);
+
+    it('records decisions of runs in the audit chain, once each, those of a batch as one link', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const told = (verdict: string, i: number, over: Partial<EventInput> = {}) =>
+        ofSession('s', { call_id: `${tenantId}/${i}`, verdict, timestamp: t0 + i, ...over });
+      const events = [
+        told('call_allowed', 1),
+        told('call_denied', 2),
+        told('call_denied', 3, { mode: 'observe' }),
+        told('call_asked', 4),
+        told('call_would_block', 5),
+        told('workflow_completed', 6),
+        told('call_executed', 7),
+        anEvent({ verdict: 'call_denied', payload: null }),
+      ];
+      const granted = told('call_approval_granted', 4);
+      await store.events.ingest(aBatch(tenantId, events));
+      // Again, in other groups, and with what became of the approval.
+      await store.events.ingest(aBatch(tenantId, events.slice(2, 5)));
+      await store.events.ingest(aBatch(tenantId, [...events, granted, granted]));
+      await store.events.ingest(aBatch(tenantId, [granted]));
+      const none = { from: null, to: null, actor: null, actions: null, subjects: null };
+      const entries = (await store.audit.feed(tenantId, none, null, 100)).map(({ entry }) => entry);
+      expect(entries.map(({ action_type }) => action_type).reverse()).toEqual([
+        'run.blocked',
+        'run.would_block',
+        'run.asked',
+        'run.would_block',
+        'run.completed',
+        'run.approval_granted',
+      ]);
+      expect(entries.at(-1)).toMatchObject({
+        actor: { type: 'agent', id: 'agent-1' },
+        subject: { type: 'run', id: 'agent-1/s' },
+        agent_id: 'agent-1',
+        session_id: 's',
+        details: { env: 'production', rule: 'rule', call_id: `${tenantId}/2` },
+      });
+      expect(JSON.stringify(entries)).not.toContain('args');
+      expect(await store.audit.links(tenantId, 1, 100, 1 << 20)).toHaveLength(2);
+    });
+
     it('parallel batches of one run lose no count', async () => {
       const store = shared.get();
       const tenantId = uuid();

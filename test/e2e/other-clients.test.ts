@@ -1,9 +1,9 @@
 // A client that is not ours, played byte by byte against the real process: what released clients of this protocol leave out, repeat and assume,
 // and what they are answered. Raw sockets, so that nothing adds a header or reads an answer kindly.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RawSocket } from '../adapters/uws/fixtures.ts';
 import { bundleYaml } from '../handlers/library.ts';
 import { HubProcess } from './process.ts';
+import { type Answer, RawStream, sendRaw } from './raw-client.ts';
 
 const hub = new HubProcess({ LOG_LEVEL: 'warn', APPROVALS_PER_MINUTE: '1000' });
 let cookie = '';
@@ -16,48 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub.remove());
 
-interface Answer {
-  readonly status: number;
-  readonly headers: { readonly [name: string]: string };
-  readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes
-  readonly body: any;
-}
-
-/** Exactly these lines, and the body with its length; the answer when the connection has it whole. */
-async function send(lines: readonly string[], body?: string): Promise<Answer> {
-  const socket = new RawSocket(hub.port);
-  await socket.opened;
-  const length = body === undefined ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
-  socket.send(`${[...lines, 'Host: hub', 'Connection: close', ...length].join('\r\n')}\r\n\r\n${body ?? ''}`);
-  const text = await socket.until((read) => {
-    const at = read.indexOf('\r\n\r\n');
-    const expected = /content-length: (\d+)/i.exec(read.slice(0, at))?.[1];
-    return at > 0 && expected !== undefined && read.length - at - 4 >= Number(expected);
-  });
-  socket.destroy();
-  return answerOf(text);
-}
-
-function answerOf(text: string): Answer {
-  const at = text.indexOf('\r\n\r\n');
-  const [first = '', ...rest] = text.slice(0, at).split('\r\n');
-  const headers = Object.fromEntries(
-    rest.map((line) => [
-      line.slice(0, line.indexOf(':')).toLowerCase(),
-      line.slice(line.indexOf(':') + 1).trim(),
-    ]),
-  );
-  const body = Buffer.from(text.slice(at + 4), 'latin1').toString();
-  const json = (headers['content-type'] ?? '').includes('json');
-  return {
-    status: Number(first.split(' ')[1]),
-    headers,
-    text: body,
-    body: json && body !== '' ? JSON.parse(body) : null,
-  };
-}
-
+const send = (lines: readonly string[], body?: string) => sendRaw(hub.port, lines, body);
 const bearer = (agent: string): string[] => [`Authorization: Bearer ${key}`, `X-Service-Agent-Id: ${agent}`];
 const get = (path: string, agent = 'raw') => send([`GET ${path} HTTP/1.1`, ...bearer(agent)]);
 const post = (path: string, body: unknown, agent = 'raw', more: readonly string[] = []) =>
@@ -66,46 +25,8 @@ const post = (path: string, body: unknown, agent = 'raw', more: readonly string[
     JSON.stringify(body),
   );
 
-/** A stream read as bytes. */
-class RawStream {
-  readonly socket = new RawSocket(hub.port);
-
-  static async open(query: string, agent: string, more: readonly string[] = []): Promise<RawStream> {
-    const stream = new RawStream();
-    await stream.socket.opened;
-    const lines = [`GET /api/v1/stream${query} HTTP/1.1`, 'Host: hub', ...bearer(agent), ...more];
-    stream.socket.send(`${lines.join('\r\n')}\r\n\r\n`);
-    await stream.socket.until((text) => text.includes('\r\n\r\n'));
-    return stream;
-  }
-
-  get head(): Answer {
-    return answerOf(this.socket.text);
-  }
-
-  /** The data of every whole event of a type. Frames come in chunks of HTTP, whose lengths stand between. */
-  // biome-ignore lint/suspicious/noExplicitAny: frames of many shapes
-  events(type: string): any[] {
-    return [...this.socket.text.matchAll(/event: (\w+)\r?\ndata: (\{.*\})\r?\n/g)]
-      .filter(([, name]) => name === type)
-      .map(([, , data]) => JSON.parse(data ?? ''));
-  }
-
-  // biome-ignore lint/suspicious/noExplicitAny: frames of many shapes
-  async next(type: string, from = 0): Promise<any> {
-    await this.socket.until(() => this.events(type).length > from);
-    return this.events(type)[from];
-  }
-
-  /** How often a comment came. */
-  comments(name: string): number {
-    return this.socket.text.split(`: ${name}`).length - 1;
-  }
-
-  close(): void {
-    this.socket.destroy();
-  }
-}
+const open = (query: string, agent: string, more: readonly string[] = []) =>
+  RawStream.open(hub.port, [`GET /api/v1/stream${query} HTTP/1.1`, ...bearer(agent), ...more]);
 
 const people = async (method: string, path: string, body?: unknown) => {
   const answer = await hub.call(method, `/api/v1${path}`, {
@@ -132,11 +53,11 @@ describe.concurrent('a client without env', () => {
     await deployed('no-env');
     const current = await get('/api/v1/bundles/no-env/current');
     expect(current).toMatchObject({ status: 200, body: { name: 'no-env', env: 'production' } });
-    const stream = await RawStream.open('?bundle_name=no-env', 'no-env');
+    const stream = await open('?bundle_name=no-env', 'no-env');
     expect(await stream.next('contract_update')).toMatchObject({ bundle_name: 'no-env', env: 'production' });
     stream.close();
     expect(await get('/api/v1/bundles/no-env/current?env=staging')).toMatchObject({ status: 403 });
-    const refused = await RawStream.open('?env=staging', 'no-env');
+    const refused = await open('?env=staging', 'no-env');
     expect(refused.head.status).toBe(403);
     refused.close();
   });
@@ -155,8 +76,8 @@ describe.concurrent('what a stream follows', () => {
   it('is its own bundle alone when it named one, and its environment when it named none', async () => {
     await deployed('follow-a');
     await deployed('follow-b');
-    const named = await RawStream.open('?env=production&bundle_name=follow-a', 'follows-a');
-    const all = await RawStream.open('?env=production', 'follows-all');
+    const named = await open('?env=production&bundle_name=follow-a', 'follows-a');
+    const all = await open('?env=production', 'follows-all');
     await named.next('contract_update');
     await deployed('follow-b', ['a', 'b']);
     const last = await deployed('follow-a', ['a', 'b']);
@@ -176,13 +97,13 @@ describe.concurrent('what a stream follows', () => {
 describe.concurrent('a client that never says what it has', () => {
   it('gets its document at each connect that comes at once, and keepalives every 15 s; then no second copy', async () => {
     const first = await deployed('catch-up');
-    const open = () => RawStream.open('?bundle_name=catch-up', 'catches-up');
-    const short = await open();
+    const copy = () => open('?bundle_name=catch-up', 'catches-up');
+    const short = await copy();
     const { version, revision_hash } = await short.next('contract_update');
     expect(version).toBe(first);
     short.close();
     // The stream ended before it can be known that the copy was read.
-    const long = await open();
+    const long = await copy();
     await long.next('contract_update');
     await long.socket.until(() => long.comments('keepalive') > 0);
     const heard = performance.now();
@@ -192,14 +113,14 @@ describe.concurrent('a client that never says what it has', () => {
     expect({ between, fits: between > 10_000 && between < 30_000 }).toMatchObject({ fits: true });
     long.close();
     await ended('catches-up');
-    const again = await open();
-    const without = await RawStream.open('', 'catches-up');
+    const again = await copy();
+    const without = await open('', 'catches-up');
     await without.socket.until(() =>
       without.events('contract_update').some((data) => data.bundle_name === 'catch-up'),
     );
     const second = await deployed('catch-up', ['a', 'b']);
     expect(await again.next('contract_update')).toMatchObject({ version: second });
-    const tells = await RawStream.open(`?bundle_name=catch-up&policy_version=${revision_hash}`, 'catches-up');
+    const tells = await open(`?bundle_name=catch-up&policy_version=${revision_hash}`, 'catches-up');
     expect(await tells.next('contract_update')).toMatchObject({ version: second });
     for (const stream of [again, without, tells]) stream.close();
   }, 60_000);
@@ -215,25 +136,25 @@ async function ended(agent: string): Promise<void> {
 
 describe.concurrent('ends and errors of streams', () => {
   it('are never a stream of another status, nor an error in the form of one', async () => {
-    const wrong = await RawStream.open('?env=staging', 'errors');
+    const wrong = await open('?env=staging', 'errors');
     const nobody = await send(['GET /api/v1/stream?env=production HTTP/1.1', 'Accept: text/event-stream']);
     for (const answer of [wrong.head, nobody]) {
       expect(answer.status).toBeGreaterThanOrEqual(400);
       expect(answer.headers['content-type']).toBe('application/json');
     }
-    const stream = await RawStream.open('', 'errors', ['Accept: application/json']);
+    const stream = await open('', 'errors', ['Accept: application/json']);
     expect(stream.head).toMatchObject({ status: 200, headers: { 'content-type': 'text/event-stream' } });
     wrong.close();
     stream.close();
   });
 
   it('a client that reconnects at once, again and again, is told to wait; replicas that stay are not', async () => {
-    const staying = await Promise.all(Array.from({ length: 30 }, () => RawStream.open('', 'replicas')));
+    const staying = await Promise.all(Array.from({ length: 30 }, () => open('', 'replicas')));
     expect(staying.map(({ head }) => head.status)).toEqual(staying.map(() => 200));
     const statuses: number[] = [];
     let refused: Answer | null = null;
     for (let i = 0; i < 40 && !refused; i++) {
-      const stream = await RawStream.open('', 'loops');
+      const stream = await open('', 'loops');
       statuses.push(stream.head.status);
       if (stream.head.status === 429) refused = stream.head;
       stream.close();
@@ -244,7 +165,7 @@ describe.concurrent('ends and errors of streams', () => {
       'content-type': 'application/json',
       'retry-after': expect.toSatisfy((text: string) => Number(text) >= 1 && Number(text) <= 10),
     });
-    const another = await RawStream.open('', 'another-agent');
+    const another = await open('', 'another-agent');
     expect(another.head.status).toBe(200);
     for (const stream of [...staying, another]) stream.close();
   });

@@ -7,6 +7,40 @@ import { settings } from '../../src/config.ts';
 import { HubProcess, lines, run } from './process.ts';
 import { SseClient } from './sse.ts';
 
+describe('a command of the agent library', () => {
+  const contracts = (root: string) => `apiVersion: service/v1
+kind: ContractBundle
+metadata: { name: handed-on }
+defaults: { mode: enforce }
+contracts:
+  - { id: a, type: pre, tool: t, when: { ${root}.path: { equals: x } }, then: { effect: deny, message: m } }
+`;
+
+  it('is handed on, with its exit code and its words', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'reeve-check-'));
+    const [good, bad] = [join(folder, 'good.yaml'), join(folder, 'bad.yaml')];
+    writeFileSync(good, contracts('args'));
+    writeFileSync(bad, contracts('arg'));
+    expect(await run({}, ['check', good])).toMatchObject({
+      code: 0,
+      text: expect.stringContaining('1 file, 0 errors'),
+    });
+    expect(await run({}, ['check', bad])).toMatchObject({
+      code: 1,
+      text: expect.stringContaining('Did you mean args?'),
+    });
+    expect(await run({}, ['check'])).toMatchObject({ code: 2 });
+    for (const word of ['test', 'verify', 'gate', 'mcp']) {
+      const { code, text } = await run({}, [word, '--help']);
+      expect({ word, code, text }).toMatchObject({
+        code: 0,
+        text: expect.stringContaining(`reeve-agent ${word}`),
+      });
+    }
+    rmSync(folder, { recursive: true, force: true });
+  });
+});
+
 describe('a start', () => {
   const hub = new HubProcess({ SECRET_KEY: 'a secret key of thirty-two characters' });
   const folder = mkdtempSync(join(tmpdir(), 'reeve-start-'));

@@ -62,6 +62,8 @@ export const hostedApprovalRoutes = routes({
       /** The agent-id header wins; this is used when the header is absent. */
       agent_id: line(255).nullish(),
       session_id: z.union([z.literal(''), line(255)]).nullish(),
+      /** Of the governed call: two calls that differ in nothing else are two approvals. */
+      call_id: z.union([z.literal(''), line(255)]).nullish(),
       tool_name: line(255),
       tool_args: anyObject.nullish(),
       message: text(4096, 1).refine(

@@ -25,7 +25,7 @@ export const hostedStreamRoutes = routes({
     status: 200,
     media: 'text/event-stream',
     frames: hostedAgentFrames,
-    errors: ['env_mismatch', 'forbidden', 'validation_failed', 'overloaded', 'unavailable'],
+    errors: ['env_mismatch', 'forbidden', 'validation_failed', 'rate_limited', 'overloaded', 'unavailable'],
     limit: 'stream',
   },
   hostedEventStream: {

@@ -34,7 +34,7 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
       contracts: null,
       principal: principalShown(body.principal),
       sessionId: body.session_id || null,
-      callId: null,
+      callId: body.call_id || null,
     } as const;
     const principal = keyPrincipalOf(caller, asked ?? usualEnv);
     return render(await app.approvals.ask(principal, wanted, idempotencyKeyOf(request)));

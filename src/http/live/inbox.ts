@@ -5,7 +5,7 @@ import type { ByteBudget } from '../../concurrency/byte-budget.ts';
 import type { EventLoopBudget } from '../../concurrency/event-loop-budget.ts';
 import { HubError } from '../../domain/error.ts';
 import { measureJson, readLooseJson } from '../../domain/json.ts';
-import { limitNames } from '../../domain/limit-names.ts';
+import { type LimitedCaller, limitNames } from '../../domain/limit-names.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { problemOf } from '../problem.ts';
@@ -27,7 +27,7 @@ const minTurnBytes = 2 * 1024;
 
 export interface Inbox {
   /** Before a WebSocket of this caller opens. @throws HubError rate_limited after too many mistakes */
-  admit(caller: LiveCaller): void;
+  admit(caller: LimitedCaller): void;
   /** Takes a message; the stream may have ended over it. */
   received(stream: Stream, bytes: Uint8Array, binary: boolean): void;
   /** A control frame. @param unread answers to earlier ones wait to be read */
@@ -144,7 +144,7 @@ const mistakes: ReadonlySet<number> = new Set([400, 403, 413, 415, 422]);
 
 type Ref = string | number | null;
 
-const nameOf = (caller: LiveCaller): string => limitNames.requestsOf(caller) ?? '';
+const nameOf = (caller: LimitedCaller): string => limitNames.requestsOf(caller) ?? '';
 
 /** Whose the bytes are that wait: a key's by where they come from. */
 const networkOf = (caller: LiveCaller): string => (caller.kind === 'key' ? caller.network : nameOf(caller));

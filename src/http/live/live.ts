@@ -11,7 +11,7 @@ import {
   isHosted,
   tenantOfEvents,
 } from '../../domain/frame.ts';
-import { limitNames } from '../../domain/limit-names.ts';
+import { type LimitedCaller, limitNames } from '../../domain/limit-names.ts';
 import type { Broadcast } from '../../ports/broadcast.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -69,10 +69,10 @@ export interface Live {
   /** To be taken before the caller is identified: a revocation that comes in between then still ends the stream. */
   revocationSequence(): number;
   /** Before a WebSocket of this caller opens. @throws HubError rate_limited after too many messages that were wrong */
-  admit(caller: LiveCaller): void;
+  admit(caller: LimitedCaller): void;
   /** @throws HubError shutting_down, and what the broadcast throws */
   /** @throws HubError rate_limited for an agent that opens streams and loses them at once */
-  checkReopening(caller: LiveCaller): void;
+  checkReopening(caller: LimitedCaller): void;
   open(opening: Opening): Promise<Session>;
   /** Takes revocations, sign-outs and requests for the roster, of any node; when some may have been missed, asks the store about every caller and announces every agent stream. */
   control(message: Control): void;
@@ -341,8 +341,8 @@ export function createLive(options: LiveOptions): Live {
 }
 
 /** Dashboards wait before they reconnect. */
-const nameOf = (caller: LiveCaller): string | null =>
-  caller.kind === 'key' ? limitNames.streamsOf(caller) : null;
+const nameOf = (caller: LimitedCaller): string | null =>
+  caller.kind === 'key' || caller.kind === 'hostedKey' ? limitNames.streamsOf(caller) : null;
 
 /** How long the caller's API key or token still lives. */
 const keyLifeMs = (caller: LiveCaller, now: number): number =>

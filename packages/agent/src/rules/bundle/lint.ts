@@ -1,6 +1,7 @@
 // What is valid and still not what its author meant: contracts that can never match, and words that other agents read otherwise.
 // Finds; refuses nothing.
 import { compileGlob } from '../evaluate/glob.ts';
+import { defaultMaxAttempts, defaultMaxToolCalls } from '../evaluate/limits.ts';
 import { builtInPrefixes, principalFields } from '../evaluate/selector.ts';
 import { type Json, type JsonObject, parseYaml, type YamlDocument, type YamlPath } from '../yaml.ts';
 import { nearestWord } from './distance.ts';
@@ -33,6 +34,7 @@ export type LintCode =
   | 'placeholder-operand'
   | 'unknown-tool'
   | 'glob-key'
+  | 'built-in-limit'
   | 'undeclared-tool'
   | 'declared-writing-tool'
   | 'refusal-after-ask';
@@ -64,6 +66,11 @@ const bareRoots: ReadonlyMap<string, string> = new Map([
   ['metadata', 'metadata.ticket'],
   ['env', 'env.CI'],
 ]);
+/** Here a document replaces them; there they can only be lowered. */
+const builtInLimits: readonly (readonly [key: string, max: number])[] = [
+  ['max_tool_calls', defaultMaxToolCalls],
+  ['max_attempts', defaultMaxAttempts],
+];
 const equalities: ReadonlySet<string> = new Set(['equals', 'not_equals', 'in', 'not_in']);
 const wholePlaceholder = /^\{[^{}]+\}$/;
 const globCharacters = /[*?[]/;
@@ -217,7 +224,14 @@ class Linter {
 
   #limits(entry: Entry): void {
     const { limits } = entry.value;
-    const perTool = isMapping(limits) ? limits.max_calls_per_tool : undefined;
+    if (!isMapping(limits)) return;
+    for (const [key, builtIn] of builtInLimits) {
+      const max = limits[key];
+      if (typeof max !== 'number' || max <= builtIn) continue;
+      const message = `Released clients end a session at their built-in ${builtIn}, whatever higher ${key} a document has.`;
+      this.#add(entry, 'warning', 'built-in-limit', [...entry.at, 'limits', key], message);
+    }
+    const perTool = limits.max_calls_per_tool;
     if (!isMapping(perTool)) return;
     const known = this.#known();
     for (const key of Object.keys(perTool)) {

@@ -113,6 +113,13 @@ describe('limits per tool', () => {
 });
 
 describe('what released clients read otherwise', () => {
+  it('is a limit above the built-in one, which they only lower', () => {
+    const text = (limits: string) => bundle(session(limits));
+    expect(found(text('max_tool_calls: 200, max_attempts: 500'))).toEqual([]);
+    expect(found(text('max_tool_calls: 201'))).toEqual([['warning', 'built-in-limit', null]]);
+    expect(found(text('max_attempts: 501'))).toEqual([['warning', 'built-in-limit', null]]);
+  });
+
   const post = (effect: string, tool: string) =>
     `  - {id: p, type: post, tool: ${tool}, when: {output.text: {contains: x}}, then: {effect: ${effect}, message: m}}\n`;
 

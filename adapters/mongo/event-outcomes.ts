@@ -1,0 +1,109 @@
+// What repeats of a call add to its event in MongoDB: each outcome once, by an update that does nothing the second time.
+import type { Collection } from 'mongodb';
+import { sessionOf } from '../../src/domain/decision-event.ts';
+import {
+  type EventInput,
+  keyAsOutcome,
+  maxOutcomes,
+  outcomeKey,
+  outcomeOf,
+  outcomeText,
+} from '../../src/domain/event.ts';
+import { reportFacts } from '../../src/domain/run-report.ts';
+import type { EventBatch } from '../../src/ports/events.ts';
+import { type EventRow, mapTexts, type OutcomeRow, toOutcome } from './event-filter.ts';
+import { fromBsonText, toBsonText } from './form.ts';
+import { runId } from './run-projection.ts';
+
+/** There when a call has as many outcomes as it may have. */
+const lastOutcome = `outcomes.${maxOutcomes - 1}`;
+
+/** What a stored call says already. */
+const keysOf = ({
+  verdict,
+  decisionName,
+  outcomes,
+}: Pick<EventRow, 'verdict' | 'decisionName' | 'outcomes'>) => [
+  outcomeKey(fromBsonText(verdict), outcomeText(decisionName === null ? null : fromBsonText(decisionName))),
+  ...outcomes.map(toOutcome).map((outcome) => outcomeKey(outcome.verdict, outcome.decision_name)),
+];
+
+const runIdIn = (tenantId: string, event: EventInput): string =>
+  runId(tenantId, event.agent_id, sessionOf(event) ?? '');
+
+/** An outcome as it is kept. */
+function outcomeRow(repeat: EventInput, batch: EventBatch, by: string): OutcomeRow {
+  const run = reportFacts(repeat, batch);
+  return {
+    ...mapTexts(outcomeOf(repeat), toBsonText),
+    by,
+    receivedAt: batch.receivedAt,
+    ...(run
+      ? {
+          agent: toBsonText(repeat.agent_id),
+          session: toBsonText(run[0]),
+          facts: JSON.stringify(run[1]),
+        }
+      : {}),
+  };
+}
+
+/**
+ * Adds what repeats say to their events. Reads first: most repeats have nothing to add, and a read takes no turn from the inserts.
+ * @param repeats by their place in the batch
+ * @returns the ids of the events that got an outcome, by the place of the repeat that it is of
+ */
+export async function addOutcomes(
+  events: Collection<EventRow>,
+  batch: EventBatch,
+  repeats: ReadonlyMap<number, EventInput>,
+  token: string,
+): Promise<Map<number, string>> {
+  const { tenantId } = batch;
+  const added = new Map<number, string>();
+  if (repeats.size === 0) return added;
+  const callIds = [...new Set([...repeats.values()].map((repeat) => toBsonText(repeat.call_id)))];
+  const projection = { callId: 1, agentId: 1, session: 1, verdict: 1, decisionName: 1, outcomes: 1 };
+  const query = { tenantId, callId: { $in: callIds } };
+  const rows = await events.find(query, { projection }).toArray();
+  const stored = new Map(rows.map((row) => [fromBsonText(row.callId), row]));
+  const told = new Map<string, number>();
+  const writes = [...repeats].flatMap(([place, repeat]) => {
+    const row = stored.get(repeat.call_id);
+    const key = keyAsOutcome(repeat);
+    const word = JSON.stringify([repeat.call_id, key]);
+    if ((row && keysOf(row).includes(key)) || told.has(word)) return [];
+    told.set(word, place);
+    const outcome = outcomeRow(repeat, batch, token);
+    const { verdict, decision_name: decisionName } = outcome;
+    // One that the read does not see is not yet on a majority: the write waits for that.
+    const which = row ? { _id: row._id } : { tenantId, callId: toBsonText(repeat.call_id) };
+    const filter = {
+      ...which,
+      $nor: [
+        { verdict, decisionName },
+        { outcomes: { $elemMatch: { verdict, decision_name: decisionName } } },
+      ],
+      [lastOutcome]: { $exists: false },
+    };
+    const { agent, session } = outcome;
+    const isOfItsRun = row !== undefined && row.agentId === agent && row.session === session;
+    const other = session === undefined || isOfItsRun ? {} : { alsoIn: runIdIn(tenantId, repeat) };
+    const update = { $push: { outcomes: outcome }, $addToSet: { verdicts: verdict, ...other } };
+    return [{ updateOne: { filter, update } }];
+  });
+  if (writes.length === 0) return added;
+  // In order: the outcomes of one call stay in the order they were told.
+  await events.bulkWrite(writes, { ordered: true });
+  // Another batch may have told some of them meanwhile: those that bear the token are this one's.
+  const changed = await events.find({ ...query, 'outcomes.by': token }, { projection }).toArray();
+  for (const { _id, callId, outcomes } of changed) {
+    for (const { by, ...outcome } of outcomes) {
+      if (by !== token) continue;
+      const { verdict, decision_name: name } = toOutcome(outcome);
+      const place = told.get(JSON.stringify([fromBsonText(callId), outcomeKey(verdict, name)]));
+      if (place !== undefined) added.set(place, _id);
+    }
+  }
+  return added;
+}

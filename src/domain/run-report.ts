@@ -1,0 +1,80 @@
+// What one report of a call says: an event, or a repeat that adds an outcome to one. Both count alike in their run, and both may be decisions
+// that the audit chain records. Pure.
+import type { AuditNote } from './audit.ts';
+import {
+  actionOf,
+  callIdOf,
+  contentId,
+  type DecisionAction,
+  decisionNameOf,
+  runIdOf,
+  sessionOf,
+} from './decision-event.ts';
+import { type EventInput, keyAsOutcome } from './event.ts';
+import type { Env } from './ids.ts';
+import { renderInstant } from './instant.ts';
+import { factsBySession, type RunFacts } from './run.ts';
+
+/** What the chain calls them, and how a sentence says it. */
+const decisions: { readonly [A in DecisionAction]?: readonly [name: AuditNote['action'], says: string] } = {
+  call_blocked: ['run.blocked', 'was blocked'],
+  call_would_block: ['run.would_block', 'would have been blocked'],
+  call_asked: ['run.asked', 'waits for a person'],
+  call_approval_granted: ['run.approval_granted', 'was approved'],
+  call_approval_blocked: ['run.approval_blocked', 'was not approved'],
+  call_approval_timeout: ['run.approval_timeout', 'was not decided on in time'],
+  workflow_completed: ['run.completed', 'completed the workflow'],
+};
+
+interface Batch {
+  readonly tenantId: string;
+  readonly env: Env;
+  readonly receivedAt: number;
+}
+
+/**
+ * The entry of a decision in a run; null for what is none, and for an event of no run. Its id follows from the report: a repeat is recorded
+ * once. Of the arguments nothing is kept.
+ * @param sha256 hex
+ */
+export function runNote(
+  event: EventInput,
+  { tenantId, env, receivedAt }: Batch,
+  sha256: (text: string) => string,
+): AuditNote | null {
+  const action = actionOf(event.verdict);
+  const known = Object.hasOwn(decisions, action) ? decisions[action as DecisionAction] : undefined;
+  const session = known === undefined ? null : sessionOf(event);
+  if (!known || session === null) return null;
+  // A contract that only observes refuses nothing.
+  const isObserved = action === 'call_blocked' && event.mode === 'observe';
+  const [name, says] = isObserved ? (decisions.call_would_block ?? known) : known;
+  const { agent_id: agentId, tool_name: tool } = event;
+  return {
+    id: contentId(sha256(JSON.stringify([tenantId, 'run', event.call_id, keyAsOutcome(event)]))),
+    tenantId,
+    at: receivedAt,
+    actor: { type: 'agent', id: agentId, display: agentId },
+    action: name,
+    subject: { id: `${agentId}/${session}`, name: runIdOf(event) },
+    summary: `A call of ${tool.slice(0, 100)} by agent ${agentId.slice(0, 100)} ${says}.`,
+    details: {
+      env,
+      rule: decisionNameOf(event)?.slice(0, 128) ?? null,
+      tool_name: tool.slice(0, 128),
+      call_id: callIdOf(event),
+      reported_at: renderInstant(event.timestamp),
+    },
+    agentId,
+    sessionId: session,
+  };
+}
+
+/** What a report adds to its run; null for one of no run. Its place in the order of arrival counts from that of its event. */
+export function reportFacts(
+  event: EventInput,
+  batch: Pick<Batch, 'env' | 'receivedAt'>,
+): readonly [session: string, facts: RunFacts] | null {
+  const [found] = factsBySession([event], batch, () => ({ seq: 0 }));
+  return found ?? null;
+}
