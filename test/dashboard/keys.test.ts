@@ -37,6 +37,62 @@ describe('the keys page', () => {
     await seen.context.close();
   });
 
+  it('keeps what was typed in a dialog while the session ends and is begun again', async () => {
+    const own = await hub.login();
+    const seen = await view(hub.url, { cookie: own });
+    const { page } = seen;
+    await page.goto('/dashboard/keys');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Create key' });
+    await dialog.getByLabel('Label').fill('typed before');
+    await hub.call('POST', '/api/v1/auth/logout', { cookie: own });
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    const again = page.getByRole('dialog', { name: 'Sign in again' });
+    await again.getByLabel('Password').fill('correct horse battery');
+    await accessible(page);
+    await again.getByRole('button', { name: 'Sign in' }).click();
+    await again.waitFor({ state: 'hidden' });
+    expect(await dialog.getByLabel('Label').inputValue()).toBe('typed before');
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    await page.getByText(/^svk_production_/).waitFor();
+    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    await page
+      .getByRole('dialog')
+      .getByText(/0 agents|no agents/)
+      .waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke key' }).click();
+    await page.getByText('No agent can connect yet').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('remembers theme, hidden columns and density for each person by themselves', async () => {
+    const other = { email: 'other@example.com', password: 'correct horse battery' };
+    await hub.call('POST', '/api/v1/users', { cookie, body: other });
+    await hub.key(cookie);
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/keys');
+    await page.getByRole('button', { name: 'Columns of keys' }).click();
+    await page.getByRole('menuitemcheckbox', { name: 'Begins with' }).click();
+    await page.keyboard.press('Escape');
+    await page.goto('/dashboard/settings');
+    await page.getByLabel('Theme').selectOption('dark');
+    await page.goto('/dashboard/keys');
+    await page.getByRole('columnheader', { name: 'Label' }).waitFor();
+    expect(await page.getByRole('columnheader', { name: 'Begins with' }).count()).toBe(0);
+    expect(await page.locator('html').getAttribute('data-theme')).toBe('dark');
+    // Somebody else on the same browser.
+    const [name = '', value = ''] = (await hub.login(other.email, other.password)).split('=');
+    await seen.context.addCookies([{ name, value, url: hub.url, httpOnly: true }]);
+    await page.goto('/dashboard/keys');
+    await page.getByRole('columnheader', { name: 'Begins with' }).waitFor();
+    expect(await page.locator('html').getAttribute('data-theme')).toBe('light');
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   it('offers nothing that a member may not do', async () => {
     const member = { email: 'member@example.com', password: 'correct horse battery' };
     await hub.call('POST', '/api/v1/users', { cookie, body: member });

@@ -47,6 +47,10 @@ describe('rulesets and audit', () => {
     await deploy.getByLabel('Environment to deploy to').selectOption('staging');
     await deploy.getByRole('button', { name: 'Roll back v1 to staging' }).click();
     await panel.getByText('runs v1').waitFor();
+    await panel.getByLabel('Compare with').selectOption('2');
+    await panel.getByRole('button', { name: 'Replay v1 against v2' }).click();
+    await panel.getByText('No agent reported a call in this time.').waitFor();
+    await accessible(page);
     await panel.getByRole('button', { name: 'Undeploy' }).click();
     await page
       .getByRole('dialog', { name: 'Undeploy ruleset' })

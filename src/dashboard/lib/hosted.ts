@@ -19,6 +19,7 @@ const routes = {
   hostedRulesetVersion: { method: 'GET', path: '/v1/rulesets/{name}/versions/{version}' },
   hostedDeployRuleset: { method: 'POST', path: '/v1/rulesets/{name}/versions/{version}/deploy' },
   hostedUndeployRuleset: { method: 'DELETE', path: '/v1/rulesets/{name}/current' },
+  hostedReplayVersions: { method: 'GET', path: '/v1/rulesets/{name}/replay' },
   hostedListAudit: { method: 'GET', path: '/v1/audit' },
   hostedExportAudit: { method: 'GET', path: '/v1/audit/export' },
 } as const satisfies { readonly [N in keyof HostedApi]?: Pick<HostedApi[N], 'method' | 'path'> };

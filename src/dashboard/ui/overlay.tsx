@@ -3,6 +3,7 @@ import { Dialog as Base } from '@base-ui/react/dialog';
 import { type JSX, type ReactNode, useEffect } from 'react';
 import { after } from '../lib/browser.ts';
 import { createStore, useStore } from '../lib/store.ts';
+import { middleCut, visible } from '../lib/text.ts';
 import { Icon } from './icons.tsx';
 
 export interface DialogProps {
@@ -30,7 +31,7 @@ export function Dialog({ title, open, onClose, children, shape = 'box', held }: 
         {shape !== 'panel' && <Base.Backdrop className="backdrop" />}
         <Base.Popup className={`dialog dialog-${shape}`}>
           <div className={shape === 'palette' ? 'heard' : 'dialog-head'}>
-            <Base.Title className="dialog-title">{title}</Base.Title>
+            <Base.Title className="dialog-title">{middleCut(visible(title), 200)}</Base.Title>
             {!held && shape !== 'palette' && (
               <Base.Close className="button button-quiet" aria-label="Close">
                 <Icon name="x" />
@@ -71,7 +72,7 @@ export function Messages(): JSX.Element {
       {shown.map(({ id, text, tone }) => (
         <p key={id} className={`message tone-${tone}`}>
           {tone !== 'plain' && <Icon name={tone === 'allow' ? 'check' : 'triangle'} />}
-          {text}
+          {middleCut(visible(text), 500)}
         </p>
       ))}
     </div>

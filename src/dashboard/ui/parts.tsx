@@ -104,7 +104,7 @@ export function Select({
       <select id={id} value={value} onChange={(event) => onValue(event.target.value)}>
         {options.map(([key, text]) => (
           <option key={key} value={key}>
-            {text}
+            {middleCut(visible(text), 120)}
           </option>
         ))}
       </select>

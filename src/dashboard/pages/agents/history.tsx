@@ -4,7 +4,7 @@ import type { JSX } from 'react';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, duration } from '../../lib/text.ts';
-import { Answer, Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { Answer, Data, Env, Time, Verdict } from '../../ui/parts.tsx';
 
 const words = {
   deployment: 'Deployed',
@@ -74,7 +74,7 @@ export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
                     <span>
                       <Verdict of={run.status} />{' '}
                       <Link to="/runs" search={{ agent: id, session: run.session_id } as never}>
-                        <Name text={run.session_id} />
+                        <Data text={run.session_id} max={80} />
                       </Link>
                     </span>
                     <Time at={run.last_activity_at} className="muted" />

@@ -110,7 +110,7 @@ const decisions = {
   would_deny: 'call_would_deny',
 } as const;
 
-const doubts: { readonly [D in Result['uncertain_because'][number]]: string } = {
+export const doubts: { readonly [D in Result['uncertain_because'][number]]: string } = {
   tool: "the tool's name was cut",
   arguments: 'arguments were redacted or cut',
   principal: 'for whom it was made is not known whole',

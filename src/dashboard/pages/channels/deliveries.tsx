@@ -40,25 +40,27 @@ export function Deliveries({
     <section className="form" aria-label="Deliveries">
       <div className="card-head">
         <h3>What was sent</h3>
-        <Select
-          compact
-          label="Status of deliveries"
-          value={delivery}
-          options={[
-            ['', 'All'],
-            ['waiting', 'waiting'],
-            ['delivered', 'delivered'],
-            ['dead', 'given up'],
-            ['expired', 'expired'],
-          ]}
-          onValue={(next) => change({ delivery: next }, true)}
-        />
-        <Button
-          kind="quiet"
-          icon="refresh"
-          aria-label="Read the deliveries again"
-          onClick={() => void found.refetch()}
-        />
+        <span className="decide-buttons">
+          <Select
+            compact
+            label="Status of deliveries"
+            value={delivery}
+            options={[
+              ['', 'All'],
+              ['waiting', 'waiting'],
+              ['delivered', 'delivered'],
+              ['dead', 'given up'],
+              ['expired', 'expired'],
+            ]}
+            onValue={(next) => change({ delivery: next }, true)}
+          />
+          <Button
+            kind="quiet"
+            icon="refresh"
+            aria-label="Read the deliveries again"
+            onClick={() => void found.refetch()}
+          />
+        </span>
       </div>
       {replay.error && <Failed error={replay.error} />}
       <Answer of={found} rows={3}>

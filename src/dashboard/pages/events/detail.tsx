@@ -96,11 +96,15 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
           <Row name="Decided by">
             <Data text={contract} />{' '}
             {textOf(payload.decision_source) && (
-              <span className="tag">{String(payload.decision_source)}</span>
+              <span className="tag">
+                <Data text={String(payload.decision_source)} max={40} />
+              </span>
             )}
           </Row>
         )}
-        <Row name="Mode">{event.mode}</Row>
+        <Row name="Mode">
+          <Data text={event.mode} max={60} />
+        </Row>
         {event.call_id && (
           <Row name="Call">
             <Data text={event.call_id} />
@@ -181,7 +185,11 @@ function Contracts({
             <li key={`${name}${index}`} className="feed-row">
               <span>
                 <Data text={name} max={120} />{' '}
-                {textOf(one.type) && <span className="tag">{String(one.type)}</span>}{' '}
+                {textOf(one.type) && (
+                  <span className="tag">
+                    <Data text={String(one.type)} max={40} />
+                  </span>
+                )}{' '}
                 {textOf(one.message) && <Data text={String(one.message)} mono={false} max={200} />}
               </span>
               <span className={fired ? 'tone-deny' : 'muted'}>{fired ? 'fired' : 'passed'}</span>

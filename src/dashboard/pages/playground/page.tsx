@@ -45,27 +45,24 @@ export default function Playground(): JSX.Element {
           <Editor label="Bundle as YAML" value={text} onValue={setText} problems={problems} />
           <Problems of={problems} />
         </section>
-        <section className="form" aria-label="Call">
-          <CallForm call={call} onCall={setCall} error={args.ok ? undefined : args.why} />
-          <Cases
-            text={text}
-            call={call}
-            result={typeof result === 'string' ? null : result}
-            onCall={setCall}
-          />
-        </section>
+        <div className="form">
+          <section className="form" aria-label="Call">
+            <CallForm call={call} onCall={setCall} error={args.ok ? undefined : args.why} />
+          </section>
+          <section className="card" aria-label="Result" aria-live="polite">
+            {typeof result === 'string' ? <p className="field-error">{result}</p> : <Result of={result} />}
+            {args.ok && (
+              <Confirm
+                text={text}
+                call={call}
+                args={args.value}
+                here={typeof result === 'string' ? null : result}
+              />
+            )}
+          </section>
+        </div>
       </div>
-      <section className="card" aria-label="Result" aria-live="polite">
-        {typeof result === 'string' ? <p className="field-error">{result}</p> : <Result of={result} />}
-        {args.ok && (
-          <Confirm
-            text={text}
-            call={call}
-            args={args.value}
-            here={typeof result === 'string' ? null : result}
-          />
-        )}
-      </section>
+      <Cases text={text} call={call} result={typeof result === 'string' ? null : result} onCall={setCall} />
     </div>
   );
 }
@@ -135,7 +132,7 @@ function CallForm({
         <textarea
           id="playground-args"
           className="mono"
-          rows={8}
+          rows={5}
           value={call.args}
           aria-invalid={error ? true : undefined}
           spellCheck={false}
@@ -143,7 +140,7 @@ function CallForm({
         />
         {error && <p className="field-error">{error}</p>}
       </div>
-      <div className="columns-two">
+      <div className="call-fields">
         <Select
           label="Environment of the call"
           value={call.environment}

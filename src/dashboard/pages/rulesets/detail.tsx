@@ -9,6 +9,7 @@ import { Diff } from '../../ui/diff.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Env, Failed, Select, Time } from '../../ui/parts.tsx';
 import { RulesetForm } from './form.tsx';
+import { VersionReplay } from './replay.tsx';
 
 type Version = HostedReply<'hostedRulesetVersions'>['versions'][number];
 
@@ -217,7 +218,10 @@ function Text({
         />
       </div>
       {other !== '' && Number(other) !== version ? (
-        <Compared name={name} before={Number(other)} after={version} />
+        <>
+          <Compared name={name} before={Number(other)} after={version} />
+          <VersionReplay key={`${other} ${version}`} name={name} base={Number(other)} candidate={version} />
+        </>
       ) : (
         <Answer of={found} rows={8}>
           {({ yaml_content: text }) => (

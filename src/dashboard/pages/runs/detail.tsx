@@ -60,7 +60,7 @@ function Head({ run }: { readonly run: Run }): JSX.Element {
         <Verdict of={run.status} /> <Env of={run.environment} /> of agent{' '}
         <Link to="/agents" search={{ id: run.agent_id } as never}>
           <Data text={run.agent_id} max={120} />
-        </Link>
+        </Link>{' '}
         {run.sample && <span className="tag">sample</span>}
       </p>
       <p className="muted">
@@ -84,7 +84,8 @@ function Head({ run }: { readonly run: Run }): JSX.Element {
       {approval && (
         <p className="notice notice-ask">
           <span>
-            Waits for a person: <Name text={approval.tool_name} /> since <Time at={approval.created_at} />.{' '}
+            Waits for a person: <Data text={approval.tool_name} max={120} /> since{' '}
+            <Time at={approval.created_at} />.{' '}
             <Link to="/approvals" search={{ id: approval.id } as never}>
               Decide it
             </Link>
@@ -187,7 +188,11 @@ function Step({ event, start }: { readonly event: Event; readonly start: number 
           </span>
           <Verdict of={event.action} />
           <Name text={event.tool_name} />
-          {decidedBy && <span className="muted">by {decidedBy.slice(0, 60)}</span>}
+          {decidedBy && (
+            <span className="muted">
+              by <Data text={decidedBy} max={60} />
+            </span>
+          )}
         </summary>
         {reason && (
           <p>

@@ -4,7 +4,7 @@ import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Failed, Field, Name, Time } from '../../ui/parts.tsx';
+import { Answer, Button, Data, Failed, Field, Time } from '../../ui/parts.tsx';
 import { Table } from '../../ui/table.tsx';
 
 type User = Reply<'listUsers'>[number];
@@ -28,7 +28,7 @@ export function Users(): JSX.Element {
       <Answer of={found} rows={3}>
         {(list) => (
           <Table
-            name="users"
+            name="people"
             rows={list}
             keyOf={(user) => user.user_id}
             columns={[
@@ -39,7 +39,7 @@ export function Users(): JSX.Element {
                 sort: (user) => user.email,
                 cell: (user) => (
                   <>
-                    <Name text={user.email} />{' '}
+                    <Data text={user.email} mono={false} max={80} />{' '}
                     {user.user_id === me.user_id && <span className="muted">(you)</span>}
                   </>
                 ),

@@ -85,7 +85,7 @@ export function Metrics(): JSX.Element {
         <section className="card" aria-label="Figures of the node">
           <h2>Since its start</h2>
           <p className="muted">
-            <Data text={data.node} max={60} /> answers, up since <Time at={data.started_at} />. Other nodes
+            <Data text={data.node} max={60} /> answers, started <Time at={data.started_at} />. Other nodes
             have figures of their own.
           </p>
           <dl className="health">

@@ -4,7 +4,8 @@ import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Answer, Data, PageHead, Time, Verdict } from '../../ui/parts.tsx';
+import { Answer, Name, PageHead, Time } from '../../ui/parts.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
 import { bytes, refetchMs } from './figures.ts';
 import { Metrics } from './metrics.tsx';
 import './system.css';
@@ -94,27 +95,58 @@ function Cluster(): JSX.Element {
               : `${counted(data.lag.waiting, 'message')} wait, the oldest for ${Math.round(data.lag.oldest_ms)} ms.`}{' '}
             Broadcasts lag {Math.round(data.broadcast.lag_ms)} ms.
           </p>
-          <ul className="feed">
-            {data.nodes.map((node) => (
-              <li key={node.node} className="feed-row">
-                <span>
-                  <Verdict of="current" /> <Data text={node.node} max={60} />{' '}
-                  {node.node === data.node && <span className="muted">(answers you)</span>} version{' '}
-                  {node.version}, {counted(node.connected_agents, 'agent')},{' '}
-                  {counted(node.shard_count, 'shard')}
-                </span>
-                <span className="muted">
-                  up since <Time at={node.started_at} />
-                </span>
-              </li>
-            ))}
-          </ul>
+          <Table name="nodes" rows={data.nodes} columns={nodeColumns(data)} keyOf={(node) => node.node} />
           <ShardMap of={data} />
         </section>
       )}
     </Answer>
   );
 }
+
+type Node = Reply<'healthCluster'>['nodes'][number];
+
+/** Nodes by their place: that many colours, then from the first again. */
+const colours = 6;
+
+const nodeColumns = ({ nodes, node: own }: Reply<'healthCluster'>): readonly Column<Node>[] => [
+  {
+    key: 'node',
+    label: 'Node',
+    width: 3,
+    sort: (node) => node.node,
+    cell: (node) => (
+      <span className="node-name">
+        <span className={`shard shard-${nodes.indexOf(node) % colours}`} aria-hidden="true" />
+        <Name text={node.node} />
+        {node.node === own && <span className="muted">(answers you)</span>}
+      </span>
+    ),
+  },
+  { key: 'version', label: 'Version', sort: (node) => node.version, cell: (node) => node.version },
+  {
+    key: 'agents',
+    label: 'Connected agents',
+    width: 1.4,
+    number: true,
+    sort: (node) => node.connected_agents,
+    cell: (node) => count(node.connected_agents),
+  },
+  {
+    key: 'shards',
+    label: 'Shards',
+    number: true,
+    sort: (node) => node.shard_count,
+    cell: (node) => count(node.shard_count),
+  },
+  {
+    key: 'started',
+    label: 'Started',
+    width: 1.2,
+    sort: (node) => Date.parse(node.started_at),
+    text: (node) => node.started_at,
+    cell: (node) => <Time at={node.started_at} />,
+  },
+];
 
 /** Who owns which shard, as a grid; the words above say the same. */
 function ShardMap({ of }: { readonly of: Reply<'healthCluster'> }): JSX.Element {
@@ -136,8 +168,8 @@ function ShardMap({ of }: { readonly of: Reply<'healthCluster'> }): JSX.Element 
         return (
           <span
             key={shard}
-            className={owner === undefined ? 'shard shard-free' : `shard shard-${owner % 6}`}
-            title={`shard ${shard}`}
+            className={owner === undefined ? 'shard shard-free' : `shard shard-${owner % colours}`}
+            title={`shard ${shard}: ${owner === undefined ? 'nobody' : (of.nodes[owner]?.node ?? '')}`}
           />
         );
       })}

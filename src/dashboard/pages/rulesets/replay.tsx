@@ -1,0 +1,110 @@
+// What two versions of a ruleset would have decided on past calls, compared. Asked for by a press: it keeps the hub busy for some seconds.
+import type { JSX } from 'react';
+import type { HostedReply } from '../../lib/hosted.ts';
+import { useHostedAction } from '../../lib/hosted-query.ts';
+import { useEnv } from '../../lib/search.ts';
+import { count, counted } from '../../lib/text.ts';
+import { Button, Data, Failed, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { doubts } from '../bundles/replay.tsx';
+
+type Replay = HostedReply<'hostedReplayVersions'>;
+
+const maxSessions = 200;
+const shown = 100;
+
+const changes = [
+  ['newly_blocked', 'tone-deny', 'would now be blocked'],
+  ['newly_allowed', 'tone-allow', 'would now be allowed'],
+  ['newly_asked', 'tone-ask', 'would now ask a person'],
+  ['newly_observed', 'tone-observe', 'would now only be observed'],
+] as const;
+
+const words = { allow: 'allow', block: 'block', ask: 'ask', would_block: 'call_would_block' } as const;
+
+export function VersionReplay({
+  name,
+  base,
+  candidate,
+}: {
+  readonly name: string;
+  readonly base: number;
+  readonly candidate: number;
+}): JSX.Element {
+  const env = useEnv();
+  const replay = useHostedAction('hostedReplayVersions');
+  const query = { base, candidate, env, sessions: maxSessions, limit: shown };
+  return (
+    <section className="form" aria-label="Replay over past calls">
+      <h3>What they would have decided</h3>
+      <p className="muted">
+        The hub judges the newest calls of the last 7 days, of {maxSessions} sessions at most
+        {env ? `, in ${env}` : ''}, by v{base} and by v{candidate}.
+      </p>
+      <div>
+        <Button
+          icon="play"
+          busy={replay.isPending}
+          onClick={() => replay.mutate({ params: { name }, query })}
+        >
+          Replay v{candidate} against v{base}
+        </Button>
+      </div>
+      {replay.error && <Failed error={replay.error} />}
+      <div role="status">{replay.data && <Sums of={replay.data} />}</div>
+      {replay.data && <Results of={replay.data} />}
+    </section>
+  );
+}
+
+function Sums({ of }: { readonly of: Replay }): JSX.Element {
+  const { totals, calls_seen: seen, calls_in_window: all, skipped_rules: skipped } = of;
+  if (seen === 0) return <p>No agent reported a call in this time.</p>;
+  return (
+    <>
+      <p className="numbers">
+        {seen < all ? `${count(seen)} of ${count(all)} calls` : counted(seen, 'call')}:{' '}
+        {count(totals.unchanged)} as before
+        {changes
+          .filter(([change]) => totals[change] > 0)
+          .map(([change, tone, says]) => (
+            <span key={change}>
+              , <strong className={tone}>{count(totals[change])}</strong> {says}
+            </span>
+          ))}
+        {totals.uncertain > 0 && `; ${count(totals.uncertain)} uncertain`}.
+      </p>
+      {of.truncated && <p className="field-error">The time was over before all calls had been seen.</p>}
+      {skipped.candidate > 0 && (
+        <p className="muted">
+          {counted(skipped.candidate, 'post rule')} left out: what tools gave is not stored.
+        </p>
+      )}
+    </>
+  );
+}
+
+function Results({ of }: { readonly of: Replay }): JSX.Element | null {
+  if (of.results.length === 0) return null;
+  return (
+    <>
+      <ul className="feed" aria-label="Calls that would be decided otherwise">
+        {of.results.map((one) => (
+          <li key={one.event_id} className="feed-row">
+            <span>
+              <Name text={one.tool_name} />
+              <span className="muted">
+                <Data text={one.agent_id} max={60} />, <Time at={one.timestamp} />
+                {one.uncertain &&
+                  `; uncertain: ${one.uncertain_because.map((doubt) => doubts[doubt]).join('; ')}`}
+              </span>
+            </span>
+            <span>
+              <Verdict of={words[one.base.decision]} /> → <Verdict of={words[one.candidate.decision]} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      {of.results_left_out > 0 && <p className="muted numbers">and {count(of.results_left_out)} more</p>}
+    </>
+  );
+}
