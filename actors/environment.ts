@@ -172,10 +172,15 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       const { deployment, yaml, repeated } = await signAndDeploy(context.ports, wanted, context.epoch, actor);
       // A late repeat of an older deployment must not look like a new one, nor bring back what was taken away since.
       if (repeated && (await isOver(context, deployment))) return { reply: deployment };
+      const before = current.get(bundleName);
       if (!advance(current, deployment)) return { reply: deployment };
       state.fleet.changed(state, context);
       const announced = await deployedBytes(context.ports, deployment, yaml);
-      return { reply: deployment, announcements: [{ kind: 'bundleDeployed', ...announced }] };
+      const previousVersion = before && before.id !== deployment.id ? before.version : null;
+      return {
+        reply: deployment,
+        announcements: [{ kind: 'bundleDeployed', ...announced, previousVersion }],
+      };
     },
 
     async undeploy(state, { bundleName, undeployedBy, actor }, context) {

@@ -26,6 +26,14 @@ export interface EventSource {
   ): Promise<{ readonly position: Position; stop(): void }>;
 }
 
+/** Decision events for streams that carry other frames too. */
+export interface DecisionSource {
+  /** Whose events. */
+  readonly audience: Audience;
+  /** The frame that tells of an event. */
+  made(frame: Frame): Frame;
+}
+
 /** What a stream missed, read piece by piece as its client takes it. */
 export interface History {
   /** The next frames of its audience, oldest first; `gone` when they cannot be told: nothing more comes then. */
@@ -42,6 +50,7 @@ export interface StreamQuery {
   readonly policy_version?: string;
   /** JSON text of an object; anything else is ignored. */
   readonly tags?: string;
+  readonly session_id?: string;
   /** Of the dashboard stream: what it asks for beside the events of every dashboard. */
   readonly include?: string;
   /** True when the client says which frame it had last. */
@@ -60,6 +69,8 @@ export interface AdmittedStream {
   skips?(frame: FrameHeader, followed: string | null): boolean;
   /** Announces the stream to its actors; yields what it must be told at once. The same object every time means the same frame. */
   catchUp(): Promise<readonly Announcement[]>;
+  /** Decision events that come between the frames of its audience: whose, and how they are told. The same for all streams of the audience. */
+  readonly decisions?: DecisionSource | null;
   /** Of a stream whose frames are stored: what was missed since this id. It takes the place of the bus's log. */
   history?(lastEventId: string): History;
   /** Announces it again (an environment actor asks). */
@@ -87,10 +98,10 @@ export interface StreamHandlers {
    * @throws HubError validation_failed, env_mismatch, forbidden
    */
   admitHosted(
-    caller: Extract<Caller, { kind: 'hostedKey' }>,
+    caller: Extract<Caller, { kind: 'hostedKey' | 'hostedOperator' }>,
     query: StreamQuery,
     connectionId: string,
-  ): Promise<{ readonly admitted: AdmittedStream; readonly caller: Extract<Caller, { kind: 'key' }> }>;
+  ): Promise<{ readonly admitted: AdmittedStream; readonly caller: StreamCaller }>;
   /**
    * A stream of decision events, and the caller as the edge keeps it.
    * @param query as the route declares it, validated

@@ -5,7 +5,7 @@ import type { Tags } from '../domain/agent.ts';
 import type { Announcement } from '../domain/announcement.ts';
 import type { Resolution } from '../domain/assignment.ts';
 import type { Deployment } from '../domain/deployment.ts';
-import type { Audience, FrameHeader } from '../domain/frame.ts';
+import type { Audience, Frame, FrameHeader } from '../domain/frame.ts';
 import type { Env } from '../domain/ids.ts';
 import { pause } from '../ports/clock.ts';
 import type { AppPorts } from './ports.ts';
@@ -49,6 +49,8 @@ export interface Asked {
   readonly audience: Audience;
   /** True for a frame of its audience that is not for it all the same. @param followed the bundle it follows at that time; null: gets all */
   readonly skips: ((frame: FrameHeader, followed: string | null) => boolean) | null;
+  /** Decision events that come between the frames of its audience. */
+  readonly decisions?: { readonly audience: Audience; made(frame: Frame): Frame } | null;
 }
 
 /** A class, and names made when they are needed, because there may be tens of thousands. */
@@ -85,6 +87,10 @@ export class AgentStream {
 
   get pinned(): boolean {
     return this.#asked.requested !== null;
+  }
+
+  get decisions(): NonNullable<Asked['decisions']> | null {
+    return this.#asked.decisions ?? null;
   }
 
   skips(frame: FrameHeader, followed: string | null): boolean {

@@ -13,8 +13,11 @@ import type { AppPorts } from './ports.ts';
 const pageSize = 200;
 /** Between two looks of a reader that is told all the time. */
 const restMs = 50;
-/** Between two looks of a reader that is told nothing. */
+/** Between two looks of a reader that was told something lately: events may still appear among those before. */
 const lookMs = 2_000;
+const lateMs = 12_000;
+/** Between two looks of a reader that is told nothing. */
+const idleLookMs = 30_000;
 /** A reader that is so far behind says that events were lost, and goes on with the newest. */
 const maxBehindMs = 30_000;
 /** Places that are remembered while a look goes on. */
@@ -135,14 +138,22 @@ class Reader {
 
   async #start(): Promise<void> {
     const { broadcast, clock } = this.#ports;
-    const wake = (): void => void this.#looks.ask();
+    let told = clock.monotonic();
+    let looked = told;
+    const wake = (): void => {
+      told = clock.monotonic();
+      void this.#looks.ask();
+    };
     const following = await broadcast.follow(eventsOf(this.#tenantId), wake, wake);
     this.#following = following;
     if (this.#stopped) return following.stop();
     await this.#skip();
     this.#timer = clock.every(lookMs, () => {
+      const now = clock.monotonic();
+      if (now - told >= lateMs && now - looked < idleLookMs) return;
+      looked = now;
       this.#everything = true;
-      wake();
+      void this.#looks.ask();
     });
     if (this.#stopped) this.stop();
   }

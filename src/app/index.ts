@@ -20,6 +20,7 @@ import { createEventRemoval, type EventRemoval } from './event-removal.ts';
 import { createEventSearches, type EventSearches } from './event-search.ts';
 import { createEventTail, type EventTail } from './event-tail.ts';
 import { createEvidence, type EvidenceOfRuns } from './evidence.ts';
+import { createFetchedRulesets, type FetchedRulesets } from './fetched-rulesets.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { createHistories, type Histories } from './history.ts';
 import { createIdentityProvider, type IdentityProvider } from './identity-provider.ts';
@@ -80,6 +81,7 @@ export interface App {
   readonly eventIntake: EventIntake;
   readonly eventSearches: EventSearches;
   readonly eventTail: EventTail;
+  readonly fetchedRulesets: FetchedRulesets;
   readonly toolSettings: ToolSettings;
   readonly aiSettings: AiSettings;
   readonly sessionValues: SessionValues;
@@ -121,6 +123,7 @@ export function createApp(ports: AppPorts): App {
     eventIntake: createEventIntake({ ...ports, lastSeen }),
     eventSearches: createEventSearches(ports),
     eventTail: createEventTail(ports),
+    fetchedRulesets: createFetchedRulesets(ports),
     channels,
     chatDecisions: createChatDecisions({ ...ports, channels }),
     notifications: createNotifications({ ...ports, channels }),

@@ -24,7 +24,10 @@ export interface Announcements {
   approvalTimedOut: { readonly approval: Approval };
 
   /** A bundle version was put to work in an environment. */
-  bundleDeployed: DeployedBytes;
+  bundleDeployed: DeployedBytes & {
+    /** Of the bundle, in the environment; null when there was none, or it is not known any more. */
+    readonly previousVersion?: number | null;
+  };
   /** What an environment ran under a name was taken away; agents keep it. */
   bundleUndeployed: { readonly deployment: Deployment; readonly undeployedBy: string };
   /** A current deployment has a new signature. */

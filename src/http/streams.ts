@@ -28,12 +28,13 @@ export async function openStream(
 ): Promise<Session> {
   const { live, streams, secrets } = ports;
   const protocol = raw.upgrade ? chooseProtocol(raw.headers.get('sec-websocket-protocol')) : null;
-  const { last_event_id, env, bundle_name, policy_version, tags, include } = readQuery(raw.query);
+  const { last_event_id, env, bundle_name, policy_version, tags, include, session_id } = readQuery(raw.query);
   const query: StreamQuery = {
     ...(env === undefined ? {} : { env }),
     ...(bundle_name === undefined ? {} : { bundle_name }),
     ...(policy_version === undefined ? {} : { policy_version }),
     ...(tags === undefined ? {} : { tags }),
+    ...(session_id === undefined ? {} : { session_id }),
     ...(include === undefined ? {} : { include }),
   };
   const connectionId = secrets.token(12);
@@ -54,7 +55,7 @@ export async function openStream(
     live.checkReopening(events.caller);
     return live.open({ ...opening, ...events });
   }
-  if (caller.kind === 'hostedKey') {
+  if (caller.kind === 'hostedKey' || caller.kind === 'hostedOperator') {
     live.checkReopening(caller);
     if (raw.upgrade) live.admit(caller);
     const hosted = await streams.admitHosted(caller, asked, connectionId);

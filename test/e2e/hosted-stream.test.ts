@@ -119,3 +119,97 @@ it('says plainly that a position is unknown, and refuses another environment as 
   const none = await fetch(`${hub.url}/v1/stream`);
   expect(none.status).toBe(401);
 });
+
+it('says which version ran before', async () => {
+  const client = await open('env=production&bundle_name=again', 'before');
+  await put('again', ruleset('again'));
+  await put('again', ruleset('again', 'changed'));
+  await client.next('ruleset_updated', 2);
+  const told = client.frames.filter(({ event }) => event === 'ruleset_updated');
+  expect(told.map(({ data }) => [data.version, data.previous_version])).toEqual([
+    [1, null],
+    [2, 1],
+  ]);
+  client.close();
+});
+
+it('sends the document to a stream that names none once its agent fetched that one, and no other', async () => {
+  const agent = { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': 'fetches' };
+  await put('one', ruleset('one'));
+  await put('two', ruleset('two'));
+  const client = await SseClient.open(`${hub.url}/v1/stream`, agent);
+  expect((await hub.call('GET', '/v1/rulesets/one/current', { headers: agent })).status).toBe(200);
+  await put('two', ruleset('two', 'changed'));
+  await put('one', ruleset('one', 'changed'));
+  expect((await client.next('contract_update')).data.bundle_name).toBe('one');
+  // Who fetches several may run either.
+  await hub.call('GET', '/v1/rulesets/two/current', { headers: agent });
+  const from = client.frames.length;
+  await put('one', ruleset('one', 'again'));
+  await put('two', ruleset('two', 'again'));
+  await client.next('ruleset_updated', from + 1);
+  expect(client.frames.slice(from).map(({ event }) => event)).toEqual(['ruleset_updated', 'ruleset_updated']);
+  client.close();
+});
+
+const report = (environment: string, ...events: { readonly [field: string]: unknown }[]) =>
+  hub.call('POST', '/v1/events', {
+    headers: { Authorization: `Bearer ${wide}` },
+    body: { events: events.map((one) => ({ tool_name: 't', action: 'call_allowed', environment, ...one })) },
+  });
+let wide = '';
+
+it('tells an agent of its own decisions, and an operator of those of an environment', async () => {
+  const made = await hub.call('POST', '/v1/keys', {
+    headers: { Authorization: `Bearer ${token}` },
+    body: { name: 'wide' },
+  });
+  wide = made.body.key;
+  const operator = { Authorization: `Bearer ${token}` };
+  const mine = await open('env=production', 'mine');
+  const session = await open('env=production&session_id=s1', 'mine');
+  const all = await SseClient.open(`${hub.url}/v1/stream?env=production`, operator);
+  const ofSession = await SseClient.open(`${hub.url}/v1/stream?env=production&session_id=s1`, operator);
+  await report('staging', { call_id: 'elsewhere', agent_id: 'mine', session_id: 's1' });
+  const sent = await report(
+    'production',
+    { call_id: 'd1', agent_id: 'mine' },
+    { call_id: 'd2', agent_id: 'other', session_id: 's1' },
+    { call_id: 'd3', agent_id: 'mine', session_id: 's1', action: 'call_blocked' },
+  );
+  expect(sent.body.accepted).toBe(3);
+  const wanted: [SseClient, string[]][] = [
+    [mine, ['d1', 'd3']],
+    [session, ['d3']],
+    [all, ['d1', 'd2', 'd3']],
+    [ofSession, ['d2', 'd3']],
+  ];
+  const listed = await hub.call('GET', '/v1/events?agent_id=mine&session_id=s1&environment=production', {
+    headers: operator,
+  });
+  for (const [client, calls] of wanted) {
+    await client.next('decision', calls.length - 1);
+    const told = client.frames.filter(({ event }) => event === 'decision');
+    expect(told.map(({ data }) => data.call_id).sort()).toEqual(calls);
+    expect(told.find(({ data }) => data.call_id === 'd3')?.data ?? null).toEqual(
+      calls.includes('d3') ? listed.body.events[0] : null,
+    );
+    // They have no place among the frames that a stream goes on from.
+    expect(told.map(({ id }) => id)).toEqual(told.map(() => ''));
+    client.close();
+  }
+});
+
+it('tells an operator of deployments, who must name the environment', async () => {
+  const operator = { Authorization: `Bearer ${token}` };
+  const client = await SseClient.open(`${hub.url}/v1/stream?env=production&bundle_name=seen`, operator);
+  await put('unseen', ruleset('unseen'));
+  await put('seen', ruleset('seen'));
+  expect((await client.next('ruleset_updated')).data.name).toBe('seen');
+  expect(client.frames.map(({ event }) => event)).toEqual(['ruleset_updated']);
+  client.close();
+  for (const query of ['', '?env=nowhere']) {
+    const { status, body } = await hub.call('GET', `/v1/stream${query}`, { headers: operator });
+    expect({ query, status, code: body.code }).toEqual({ query, status: 422, code: 'env_required' });
+  }
+});

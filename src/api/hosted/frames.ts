@@ -6,6 +6,9 @@ import { decisionEvent } from './events.ts';
 
 const hex = (characters: number) => z.string().regex(new RegExp(`^[0-9a-f]{${characters}}$`));
 
+/** The event that tells of a decision event: its data is that event alone. */
+export const decisionFrame = 'decision';
+
 /** The event that carries a whole document. */
 export const documentEvent = 'contract_update';
 
@@ -19,7 +22,7 @@ export const hostedAgentFrames = {
       version: z.number().int().min(1),
       revision_hash: hex(64),
       env,
-      /** Null: not known. */
+      /** What ran before; null when nothing did, or where the same deployment is told of again. */
       previous_version: z.number().int().nullable(),
       deployed_at: z.iso.datetime(),
       /** Base64 of Ed25519 over the YAML's bytes. */
@@ -31,9 +34,14 @@ export const hostedAgentFrames = {
   contract_update: {
     ...consoleAgentFrames.contract_update,
     summary:
-      'The same with the document, for a stream that names its bundle or is assigned one. The signature is base64.',
+      'The same with the document, for a stream that names its bundle, is assigned one, or fetched that one alone. The signature is base64.',
   },
   assignment_changed: consoleAgentFrames.assignment_changed,
+  decision: {
+    summary:
+      'A decision event of the environment is stored: to an agent only its own, to an operator every one; of one session where the stream names it. It has no id and is not sent again.',
+    data: decisionEvent,
+  },
 } satisfies FrameTable;
 
 /** Without an `event:` line, which browsers call `message`. */

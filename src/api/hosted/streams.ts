@@ -9,15 +9,17 @@ export const hostedStreamRoutes = routes({
   hostedAgentStream: {
     method: 'GET',
     path: '/v1/stream',
-    auth: ['hostedKey'],
+    auth: ['hostedKey', 'operatorJwt'],
+    role: 'viewer',
     tag: 'hosted streams',
-    summary: 'An agent follows the rulesets of its environment and its assignment',
+    summary:
+      'An agent follows the rulesets of its environment, its assignment and its decision events; an operator an environment',
     query: z.object({
-      /** The key's environment, also when absent: another answers 403. A key of all environments: production when absent. */
+      /** The key's environment, also when absent: another answers 403. A key of all environments: production when absent. People name one. */
       env: z.string().max(255).optional(),
       bundle_name: z.string().max(255).optional(),
       policy_version: z.string().max(255).optional(),
-      /** Taken for the sake of older clients; nothing on this stream is filtered by it. */
+      /** Only decision events of this session. */
       session_id: z.string().max(255).optional(),
       /** JSON text of an object of texts; anything else is ignored. */
       tags: z.string().optional(),

@@ -2,19 +2,21 @@
 import { agentRoutes } from '../../api/agents.ts';
 import { approvalRoutes } from '../../api/approvals.ts';
 import type { Caller } from '../../api/call.ts';
-import { bundleName as bundleField, line, tagMap } from '../../api/fields.ts';
+import { bundleName as bundleField, line, tagMap, text } from '../../api/fields.ts';
 import { documentEvent } from '../../api/hosted/frames.ts';
 import type { AdmittedStream, StreamHandlers, StreamQuery } from '../../api/stream.ts';
 import { includeField } from '../../api/streams.ts';
 import { checked, validationFailed } from '../../api/validation.ts';
 import { actingAgent } from '../../app/acting-agent.ts';
 import type { AgentStreams } from '../../app/agent-streams.ts';
+import type { Fetcher } from '../../app/fetched-rulesets.ts';
 import { enforceLimit } from '../../app/rate-limit.ts';
 import type { Tags } from '../../domain/agent.ts';
-import { HubError } from '../../domain/error.ts';
+import { HubError, refused } from '../../domain/error.ts';
 import { agentsOf, dashboardsOf, type FrameHeader, hostedAgentsOf } from '../../domain/frame.ts';
-import { environments, isEnv } from '../../domain/ids.ts';
+import { type Env, environments, isEnv } from '../../domain/ids.ts';
 import { limitNames } from '../../domain/limit-names.ts';
+import { decisionsOf, isElsewhere } from '../common/decisions.ts';
 import type { Hub } from '../common/hub.ts';
 import { acceptBatch, readParsedBatch, repairContext } from '../common/ingest.ts';
 import { reportVersion } from './agents.ts';
@@ -24,21 +26,32 @@ import { keyPrincipalOf } from './principal.ts';
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
 const version = line(255);
+const sessionField = text(255, 1);
 /** Reports and approvals that an agent may send in a minute, over HTTP and WebSocket together. */
 const maxPerMinute = 6_000;
 const maxTagText = 32_768;
 const noTags: Tags = {};
 
-/** The document itself goes only to a hosted stream that follows one bundle: clients never compare its name with their own. */
-const skipsDocuments = ({ type }: FrameHeader, followed: string | null): boolean =>
-  type === documentEvent && followed === null;
+/**
+ * What a stream of the hosted API leaves out: events of another environment or session, and the document itself unless the stream follows one
+ * bundle, or its agent fetched that one alone, because clients never compare its name with their own.
+ */
+const skipsOf =
+  (hub: Hub, env: Env, sessionId: string | null, by: Fetcher) =>
+  ({ type, event, bundle }: FrameHeader, followed: string | null): boolean => {
+    if (event) return isElsewhere(event, env, sessionId);
+    if (type !== documentEvent || followed !== null) return false;
+    const fetched = hub.app.fetchedRulesets.nameOf(by);
+    return fetched === null || fetched !== bundle;
+  };
 
 /** The stream handlers of a node. @param streams the node's */
 export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHandlers, 'admitEvents'> {
   return {
-    admitAgent: (caller, query, connectionId) => admitAgent(streams, caller, query, connectionId),
+    admitAgent: (caller, query, connectionId) => admitAgent(hub, streams, caller, query, connectionId),
 
     async admitHosted(caller, query, connectionId) {
+      if (caller.kind === 'hostedOperator') return { admitted: admitOperator(caller, query), caller };
       const asked = query.env === undefined || query.env === '' ? null : query.env;
       // A key of all environments follows the one it asks for.
       if (caller.env === null && asked !== null && !isEnv(asked)) {
@@ -46,7 +59,7 @@ export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHand
       }
       const env = caller.env ?? environments.find((one) => one === asked) ?? 'production';
       const key = { ...caller, kind: 'key', env } as const;
-      return { admitted: await admitAgent(streams, key, query, connectionId, true), caller: key };
+      return { admitted: await admitAgent(hub, streams, key, query, connectionId, true), caller: key };
     },
 
     async admitDashboard({ tenantId }, { include }) {
@@ -80,6 +93,7 @@ export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHand
 
 /** @throws HubError validation_failed, env_mismatch, forbidden, and what the agent's actor throws */
 async function admitAgent(
+  hub: Hub,
   streams: AgentStreams,
   caller: KeyCaller,
   query: StreamQuery,
@@ -91,21 +105,50 @@ async function admitAgent(
   const policyVersion = query.policy_version
     ? checkedAt(version, query.policy_version, 'policy_version')
     : null;
-  const { tenantId, env } = caller;
+  const { tenantId, env, keyId } = caller;
+  const agentId = actingAgent(caller);
+  const sessionId = hosted ? sessionAsked(query) : null;
   return streams.admit({
     tenantId,
     env,
-    agentId: actingAgent(caller),
+    agentId,
     connectionId,
-    keyId: caller.keyId,
+    keyId,
     requested,
     policyVersion,
     tags: readTags(query.tags),
     client: limitNames.streamsOf(caller) ?? '',
     resumes: query.resumes ?? false,
     audience: hosted ? hostedAgentsOf(tenantId, env) : agentsOf(tenantId, env),
-    skips: hosted ? skipsDocuments : null,
+    skips: hosted ? skipsOf(hub, env, sessionId, { keyId, agentId }) : null,
+    decisions: hosted ? decisionsOf(tenantId) : null,
   });
+}
+
+const sessionAsked = ({ session_id }: StreamQuery): string | null =>
+  session_id ? checkedAt(sessionField, session_id, 'session_id') : null;
+
+/** What a person follows of an environment: deployments, and what every agent there did. @throws HubError validation_failed */
+function admitOperator({ tenantId }: Pick<KeyCaller, 'tenantId'>, query: StreamQuery): AdmittedStream {
+  const env = environments.find((one) => one === query.env);
+  if (env === undefined) {
+    throw refused('env_required', `Name the environment in the query: ?env=${environments.join(' or ')}.`, {
+      problems: [{ loc: ['query', 'env'], msg: `must be one of ${environments.join(', ')}` }],
+    });
+  }
+  const sessionId = sessionAsked(query);
+  const named = query.bundle_name ? checkedAt(bundleField, query.bundle_name, 'bundle_name') : null;
+  return {
+    audience: hostedAgentsOf(tenantId, env),
+    agentId: null,
+    bundleName: named,
+    pinned: true,
+    decisions: decisionsOf(tenantId),
+    skips: ({ type, event }) => (event ? isElsewhere(event, env, sessionId) : type === documentEvent),
+    catchUp: async () => [],
+    announce: async () => {},
+    closed: () => {},
+  };
 }
 
 /** The same window as the HTTP routes of the same purpose: a WebSocket is no way around it. @throws HubError rate_limited */

@@ -2,6 +2,7 @@
 import { Reply } from '../../api/call.ts';
 import type { hostedRulesetRoutes } from '../../api/hosted/rulesets.ts';
 import { encodeSignature, provenance } from '../../api/signature.ts';
+import { agentOf } from '../../app/acting-agent.ts';
 import type { RulesetVersion } from '../../app/rulesets.ts';
 import type { Deployment } from '../../domain/deployment.ts';
 import { HubError, notFound } from '../../domain/error.ts';
@@ -100,6 +101,9 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
     if (env === null) throw notFound(`Ruleset '${params.name}' is not deployed there.`);
     const current = await hub.app.deployments.current(principalOf(caller), env, params.name);
     const { deployment, yaml, successions } = current;
+    if (caller.kind === 'hostedKey') {
+      hub.app.fetchedRulesets.fetched({ keyId: caller.keyId, agentId: agentOf(caller) }, params.name);
+    }
     const headers = { ETag: tagOf(deployment.revisionHash) };
     if (isKnown(request.header('if-none-match'), deployment.revisionHash)) return unchanged(headers);
     const bytes = Buffer.from(yaml);

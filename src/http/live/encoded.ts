@@ -60,8 +60,15 @@ export class PlacedFrame implements Piece {
       // A type that begins with a colon is a comment, which has neither id nor data.
       if (type.startsWith(':')) return Buffer.from(`${type}\n\n`);
       const named = type === '' ? '' : `event: ${type}\n`;
-      this.#sse ??= Buffer.concat([Buffer.from(`id: ${this.position}\n${named}data: `), json, lineEnds]);
+      // A stored event has its place among its like, and none in this stream.
+      const id = isAside(this.frame) ? '' : `id: ${this.position}\n`;
+      this.#sse ??= Buffer.concat([Buffer.from(`${id}${named}data: `), json, lineEnds]);
       return this.#sse;
+    }
+    if (isAside(this.frame)) {
+      const head = Buffer.from(`{"type":${JSON.stringify(type)},"data":`);
+      this.#text ??= Buffer.concat([head, json, Buffer.from('}')]);
+      return codec === 'json' ? this.#text : Buffer.from(encode(JSON.parse(this.#text.toString())));
     }
     // An id of its own says where it is.
     if (type === '') return codec === 'json' ? viewOf(json) : viewOf(this.encoded.packed());
@@ -80,6 +87,9 @@ export class PlacedFrame implements Piece {
     return this.bytes(codec).length;
   }
 }
+
+/** True for an event among frames of another kind: its own id names it, and its data is the event alone. */
+export const isAside = ({ type, event }: Frame): boolean => type !== '' && event !== undefined;
 
 const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);

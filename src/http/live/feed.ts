@@ -2,7 +2,7 @@
 import type { EventSource } from '../../api/stream.ts';
 import type { Audience, Frame } from '../../domain/frame.ts';
 import type { Position } from '../../domain/position.ts';
-import { EncodedFrame, PlacedFrame } from './encoded.ts';
+import { EncodedFrame, isAside, PlacedFrame } from './encoded.ts';
 
 /** Connections served in one turn of the event loop. */
 const sliceSize = 250;
@@ -30,6 +30,9 @@ export class Feed<S extends Follower<S>> {
   received = 0;
   readonly #resync: () => Frame;
   readonly #agents = new Map<string, S>();
+  /** Those of no agent. */
+  readonly #others = new Set<S>();
+  #aside: ReturnType<EventSource['follow']> | null = null;
   readonly #waiting: PlacedFrame[] = [];
   #following: ReturnType<EventSource['follow']> | null = null;
   #delivered: (() => void)[] = [];
@@ -57,12 +60,22 @@ export class Feed<S extends Follower<S>> {
     if (this.received === 0) this.head = position;
   }
 
+  /** Has frames of another source come between its own, at no position: those of events, to the streams of their agent and of nobody. */
+  async followAside(source: EventSource, audience: Audience, made: (frame: Frame) => Frame): Promise<void> {
+    this.#aside ??= source.follow(audience, ({ frame }) => {
+      this.#receive(this.head, made(frame));
+      return this.#pumping ? new Promise((resolve) => this.#delivered.push(resolve)) : undefined;
+    });
+    await this.#aside;
+  }
+
   /** Ends following; harmless while it is still being set up. */
   stop(): void {
-    this.#following?.then(
-      (following) => following.stop(),
-      () => undefined,
-    );
+    for (const following of [this.#following, this.#aside])
+      following?.then(
+        (one) => one.stop(),
+        () => undefined,
+      );
   }
 
   /** Frames that were received before this are not delivered to the stream. */
@@ -71,7 +84,10 @@ export class Feed<S extends Follower<S>> {
     stream.index = this.streams.length;
     this.streams.push(stream);
     const agentId = stream.agentId;
-    if (agentId === null) return;
+    if (agentId === null) {
+      this.#others.add(stream);
+      return;
+    }
     stream.nextOfAgent = this.#agents.get(agentId) ?? null;
     this.#agents.set(agentId, stream);
   }
@@ -85,6 +101,7 @@ export class Feed<S extends Follower<S>> {
     }
     stream.index = -1;
     const agentId = stream.agentId;
+    this.#others.delete(stream);
     if (agentId === null) return;
     const first = this.#agents.get(agentId) ?? null;
     if (first === stream) {
@@ -138,6 +155,7 @@ export class Feed<S extends Follower<S>> {
           at.take(placed);
           at = next;
         }
+        if (isAside(placed.frame)) for (const other of [...this.#others]) other.take(placed);
         this.#current = null;
         continue;
       }

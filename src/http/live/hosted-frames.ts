@@ -23,7 +23,7 @@ const frame = (header: Omit<FrameHeader, 'type'>, data: { readonly type: string 
 /** @param secrets makes the id of a key: the beginning of its digest */
 export function hostedFrames({ sha256 }: Pick<Secrets, 'sha256'>): ApiFrames {
   function updates(
-    { deployment, yaml, successions }: Announcements['deploymentResigned'],
+    { deployment, yaml, successions, previousVersion = null }: Announcements['bundleDeployed'],
     more: Pick<FrameHeader, 'agent'> & { readonly key?: string },
   ): readonly Frame[] {
     const { tenantId, env, bundleName, version, revisionHash, publicKey } = deployment;
@@ -43,7 +43,7 @@ export function hostedFrames({ sha256 }: Pick<Secrets, 'sha256'>): ApiFrames {
           version,
           revision_hash: revisionHash,
           env,
-          previous_version: null,
+          previous_version: previousVersion,
           deployed_at: isoTime(deployment.createdAt),
           signature,
           public_key: publicKey,

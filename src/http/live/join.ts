@@ -6,7 +6,7 @@ import { isAfter, isPosition, ownCount, ownPosition, sharedPosition } from '../.
 import type { Broadcast } from '../../ports/broadcast.ts';
 import type { StreamFrames } from './announcer.ts';
 import { Backlog, maxWaitingBytes } from './backlog.ts';
-import { EncodedFrame, type Piece, PlacedFrame } from './encoded.ts';
+import { EncodedFrame, isAside, type Piece, PlacedFrame } from './encoded.ts';
 import type { Stream } from './stream.ts';
 
 interface JoinPorts {
@@ -67,7 +67,8 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
       if (!repeats(piece)) add(piece);
     }
     for (const piece of stream.backlog?.pieces() ?? []) {
-      const replayed = newest && piece instanceof PlacedFrame && !isAfter(piece.position, newest.position);
+      const placed = piece instanceof PlacedFrame && !isAside(piece.frame) ? piece : null;
+      const replayed = newest && placed && !isAfter(placed.position, newest.position);
       if (replayed || repeats(piece)) continue;
       if (!out.add(piece, codec)) {
         stream.end('slow');

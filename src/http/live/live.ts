@@ -271,6 +271,10 @@ export function createLive(options: LiveOptions): Live {
       try {
         if (draining) throw new HubError('shutting_down', 'This node is shutting down.', { retryAfter: 1 });
         await feed.follow(sourceOf(feed.audience));
+        if (admitted.decisions && options.events) {
+          const { audience, made } = admitted.decisions;
+          await feed.followAside(options.events, audience, made);
+        }
         // What it is sent first leaves with the head of its answer, in one call of the system. What is replayed may be much, and is written
         // as the client takes it; a WebSocket has no answer to leave with.
         if (stream.codec === 'sse' && stream.lastEventId === null && !admitted.history) await prepare(stream);

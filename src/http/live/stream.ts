@@ -2,7 +2,7 @@
 import type { AdmittedStream, StreamCaller } from '../../api/stream.ts';
 import { isAfter, type Position } from '../../domain/position.ts';
 import { Backlog } from './backlog.ts';
-import type { Piece, PlacedFrame } from './encoded.ts';
+import { isAside, type Piece, type PlacedFrame } from './encoded.ts';
 import type { Feed, Follower } from './feed.ts';
 import type { IncomingMessages } from './incoming.ts';
 import type { Codec, Session, Sink } from './session.ts';
@@ -133,7 +133,9 @@ export class Stream implements Session, Follower<Stream> {
 
   /** True when a shared frame is for this stream. */
   concerns({ frame }: PlacedFrame): boolean {
-    if (frame.agent !== undefined && frame.agent !== this.agentId) return false;
+    const isOfAnother = frame.agent !== undefined && frame.agent !== this.agentId;
+    // Who is no agent hears of every agent's events, and of nothing else that is one agent's.
+    if (isOfAnother && (this.agentId !== null || !isAside(frame))) return false;
     if (this.admitted.skips?.(frame, this.bundleName)) return false;
     return frame.bundle === undefined || this.bundleName === null || frame.bundle === this.bundleName;
   }
@@ -142,7 +144,7 @@ export class Stream implements Session, Follower<Stream> {
   take(placed: PlacedFrame): void {
     if (this.seen >= placed.order || this.ended) return;
     this.seen = placed.order;
-    if (this.replayed !== null) {
+    if (this.replayed !== null && !isAside(placed.frame)) {
       if (!isAfter(placed.position, this.replayed)) return;
       this.replayed = null;
     }

@@ -2,7 +2,7 @@
 
 /** What one promise showed under one seed. */
 export interface Report {
-  /** 1 to 10. */
+  /** 1 to 11. */
   readonly promise: number;
   readonly title: string;
   readonly seed: string;

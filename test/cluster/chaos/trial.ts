@@ -22,7 +22,7 @@ export interface Trial {
 }
 
 export interface Suite {
-  /** 1 to 10. */
+  /** 1 to 11. */
   readonly promise: number;
   readonly title: string;
   run(trial: Trial): Promise<Pick<Report, 'figures' | 'violations'>>;

@@ -92,7 +92,7 @@ export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
                   {
                     key: 'status',
                     label: 'Status',
-                    width: 1.4,
+                    width: 1.7,
                     sort: (tool) => tool.status,
                     cell: (tool) => <Verdict of={tool.status} />,
                   },

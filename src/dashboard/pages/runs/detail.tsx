@@ -64,7 +64,7 @@ function Head({ run }: { readonly run: Run }): JSX.Element {
         {run.sample && <span className="tag">sample</span>}
       </p>
       <p className="muted">
-        Began <Time at={run.started_at} />, last heard of <Time at={run.last_activity_at} />.{' '}
+        Began <Time at={run.started_at} />, last activity <Time at={run.last_activity_at} />.{' '}
         {parts.join(', ')}.
       </p>
       {run.ruleset_name && (

@@ -7,6 +7,7 @@ import { decisions } from './decisions.ts';
 import { ingestUnderKills } from './ingest.ts';
 import { outages } from './outages.ts';
 import { pause } from './pause.ts';
+import { projections } from './projections.ts';
 import { revocation } from './revocation.ts';
 import { rolling } from './rolling.ts';
 import { shards } from './shards.ts';
@@ -22,6 +23,7 @@ export const suites: readonly Suite[] = [
   counter,
   revocation,
   shards,
+  projections,
 ];
 
 export const embedded: readonly Suite[] = [ingestUnderKills, deadlines, decisions, cuts, counter, revocation];
