@@ -4,6 +4,7 @@ import { alias } from './vitest.alias.ts';
 export default defineConfig({
   resolve: { alias },
   test: {
+    reporters: ['default', './test/slowest.ts'],
     include: ['test/cluster/**/*.test.ts'],
     globalSetup: ['test/services/setup.ts'],
     fileParallelism: false,

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { MongoClient } from 'mongodb';
 import { type EventRow, toEventRow } from '../adapters/mongo/event-filter.ts';
 import { openMongo } from '../adapters/mongo/index.ts';
-import { arrivals } from '../adapters/mongo/uuidv7.ts';
+import { risingIds } from '../adapters/mongo/uuidv7.ts';
 import { systemClock } from '../adapters/node/clock.ts';
 import { createLog } from '../adapters/node/log.ts';
 import type { EventInput } from '../src/domain/event.ts';
@@ -34,7 +34,7 @@ const seconds = Number(values.seconds);
 const repeats = Math.max(3, Number(values.repeats));
 const tenantId = randomUUID();
 const filler = randomBytes(300).toString('hex').slice(0, 560);
-const arrival = arrivals();
+const arrival = risingIds();
 let made = 0;
 
 /** 50 events of one agent, about 0.9 KB each, random call ids. */

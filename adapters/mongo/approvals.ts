@@ -16,7 +16,7 @@ import { type Clock, pause } from '../../src/ports/clock.ts';
 import { isDuplicate, unlessTaken } from './failure.ts';
 import { byTenant, fromRow, fromText, literalPattern, type Row, toRow, toText } from './form.ts';
 import { pageOf } from './page.ts';
-import type { Arrivals } from './uuidv7.ts';
+import type { RisingIds } from './uuidv7.ts';
 
 export type ApprovalRow = Omit<Row<Approval>, 'toolArgs' | 'argsBytes' | keyof Context> & {
   /** Null when they are kept apart. */
@@ -110,7 +110,7 @@ const place = ({ _id, tenantId, env }: ApprovalRow): ApprovalPlace => ({ tenantI
 export function mongoApprovals(
   approvals: Collection<ApprovalRow>,
   args: Collection<ArgsRow>,
-  arrival: Arrivals,
+  nextId: RisingIds,
   clock: Clock,
 ): ApprovalStore {
   const one = (tenantId: string, id: string) => ({ _id: id, tenantId });
@@ -220,7 +220,7 @@ export function mongoApprovals(
     },
     async insert(approval) {
       try {
-        await approvals.insertOne(rowOf(approval, arrival(approval.createdAt)));
+        await approvals.insertOne(rowOf(approval, nextId(approval.createdAt)));
         return approval;
       } catch (error) {
         const stored = isDuplicate(error) ? await get(approval.tenantId, approval.id) : null;

@@ -24,7 +24,7 @@ export interface OutcomeRow extends Outcome {
 }
 
 export interface EventRow {
-  /** Rises with arrival (arrival.ts). */
+  /** Rises in the order of arrival (uuidv7.ts). */
   readonly _id: string;
   readonly tenantId: string;
   readonly env: string;

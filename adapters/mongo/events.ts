@@ -29,7 +29,7 @@ import { takenAmong } from './failure.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 import { pageOf } from './page.ts';
 import { type RunPart, type RunRow, runProjection } from './run-projection.ts';
-import { type Arrivals, idAfter, seqAt, seqBefore, seqOf } from './uuidv7.ts';
+import { idAfter, type RisingIds, seqAt, seqBefore, seqOf } from './uuidv7.ts';
 
 const atOnce = 16;
 const waiting = 256;
@@ -114,7 +114,7 @@ export function mongoEvents(
   events: Collection<EventRow>,
   runs: Collection<RunRow>,
   audit: Pick<AuditStore, 'append'>,
-  arrival: Arrivals,
+  nextId: RisingIds,
   clock: Clock,
 ): EventStore {
   const projection = runProjection(runs, events, audit);
@@ -149,7 +149,7 @@ export function mongoEvents(
         }
         const fresh = [...firsts.values()].flatMap((place) => {
           const event = batch.events[place];
-          return event ? [{ place, event, id: arrival(batch.receivedAt) }] : [];
+          return event ? [{ place, event, id: nextId(batch.receivedAt) }] : [];
         });
         if (fresh.length === 0) return { accepted: 0, duplicates: 0 };
         const touched = runsIn(batch.events);

@@ -29,6 +29,10 @@ export const unavailable = (): HubError =>
 export const isDuplicate = (error: unknown): boolean =>
   error instanceof MongoServerError && error.code === duplicateKey;
 
+/** True for a write refused because its document would be larger than the server keeps. */
+export const isTooLarge = (error: unknown): boolean =>
+  error instanceof MongoServerError && tooLarge.has(Number(error.code));
+
 /** True when the write was carried out, false when a unique index refused it. @throws any other error */
 export async function unlessTaken(write: Promise<unknown>): Promise<boolean> {
   try {
@@ -90,7 +94,7 @@ export function asHubError(thrown: unknown, log: FailureLog): unknown {
   }
   if (!(error instanceof MongoError)) return error;
   if (error instanceof MongoServerError && error.code === tookTooLong) return searchTimeout();
-  if (error instanceof MongoServerError && tooLarge.has(Number(error.code))) {
+  if (isTooLarge(error)) {
     return new HubError('unprocessable', 'The record would be larger than the store can keep.');
   }
   if (error instanceof MongoServerError && Number(error.code) === noRoom) {

@@ -30,7 +30,7 @@ import { mongoSettings } from './settings.ts';
 import { mongoSigning } from './signing.ts';
 import { mongoTenants, settle, type TenantCollections } from './tenants.ts';
 import { mongoUsage } from './usage.ts';
-import { arrivals } from './uuidv7.ts';
+import { risingIds } from './uuidv7.ts';
 import { mongoWorkspaces } from './workspaces.ts';
 
 export interface MongoOptions {
@@ -85,7 +85,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
 
   // The process's own calls must not lose to each other at compare-and-set.
   const turn = createKeyedMutex({ now: clock.monotonic, maxWaitMs: 5_000, refusal: unavailable });
-  const arrival = arrivals();
+  const nextId = risingIds();
   const guard = guardStore(log, clock, () =>
     db.collection('probes').updateOne({ name: 'probe' }, { $inc: { count: 1 } }, { upsert: true }),
   );
@@ -98,7 +98,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     heads: db.collection('libraries'),
     rows: db.collection('contracts'),
     turn,
-    newId: () => arrival(clock.now()),
+    newId: () => nextId(clock.now()),
   };
   const { ping } = guard.guarded({ ping: () => roundTrip(db, clock) });
   const chain: AuditCollections = {
@@ -116,14 +116,14 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     compositions: guard.guarded(mongoCompositions(library)),
     bundles: guard.guarded(mongoBundles(bundles, turn)),
     deployments: guard.guarded(mongoDeployments(bundles, turn, bundleHasVersion(bundles.bundles))),
-    events: guard.guarded(mongoEvents(db.collection('events'), db.collection('runs'), audit, arrival, clock)),
+    events: guard.guarded(mongoEvents(db.collection('events'), db.collection('runs'), audit, nextId, clock)),
     runs: guard.guarded(
       mongoRuns(db.collection('runs'), db.collection('events'), db.collection('approvals'), audit, clock),
     ),
     usage: guard.guarded(mongoUsage(db.collection('events'))),
     approvals: guard.guarded(
       touchingRuns(
-        mongoApprovals(db.collection('approvals'), db.collection('approvalArgs'), arrival, clock),
+        mongoApprovals(db.collection('approvals'), db.collection('approvalArgs'), nextId, clock),
         db.collection('runs'),
       ),
     ),
@@ -160,21 +160,21 @@ async function roundTrip(db: Db, clock: Clock): Promise<number> {
   return clock.monotonic() - begun;
 }
 
-type Nouns = { readonly [noun: string]: object };
+type Stores = { readonly [name: string]: object };
 
 /** Every store, with methods that go through `around`. */
-const notingEach = <T extends Nouns>(
+const notingEach = <T extends Stores>(
   guard: GuardedStore,
-  nouns: T,
+  stores: T,
   around: (write: () => Promise<unknown>) => Promise<unknown>,
 ): T => {
-  const wrapped = (noun: object) =>
+  const wrapped = (store: object) =>
     Object.fromEntries(
-      Object.entries(noun).map(([name, method]) => [
+      Object.entries(store).map(([name, method]) => [
         name,
         (...args: readonly unknown[]) => around(() => method(...args)),
       ]),
     );
-  const all = Object.entries(nouns).map(([name, noun]) => [name, guard.guarded(wrapped(noun))]);
+  const all = Object.entries(stores).map(([name, store]) => [name, guard.guarded(wrapped(store))]);
   return Object.fromEntries(all) as unknown as T;
 };

@@ -4,13 +4,14 @@
 // nothing names. A version leaves the head only after its row was marked `kept`: history reads kept rows and what the head names.
 import type { Collection } from 'mongodb';
 import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
+import { HubError } from '../../src/domain/error.ts';
 import type {
   Composition,
   CompositionItem,
   ContractType,
   ContractVersion,
 } from '../../src/domain/library.ts';
-import { unlessTaken } from './failure.ts';
+import { isTooLarge, unlessTaken } from './failure.ts';
 import { fieldOf, fromText, type Row, toText } from './form.ts';
 import { decide, type Head, readHead, type Step } from './versioned-document.ts';
 
@@ -86,9 +87,17 @@ export const decideLibrary = async <A>(
     async (head) => step(head ?? (await begin(library.heads, tenantId))),
     fields,
   ).catch((error) => {
+    if (isTooLarge(error)) throw full();
     if (error !== fresh) throw error;
     return decideLibrary(library, tenantId, step, fields);
   });
+
+const full = (): HubError =>
+  new HubError(
+    'unprocessable',
+    'The library of this tenant is full: its list of contracts and compositions is one document of at most 16 MiB. ' +
+      'Remove compositions or contracts that nobody uses.',
+  );
 
 /** Thrown to start over on the head that was just made. */
 const fresh = new Error('The library was just made.');

@@ -2,9 +2,9 @@
 // they order as the nodes' clocks do.
 import { randomFillSync } from 'node:crypto';
 
-export type Arrivals = (now: number) => string;
+export type RisingIds = (now: number) => string;
 
-export function arrivals(): Arrivals {
+export function risingIds(): RisingIds {
   const random = new Uint8Array(8);
   let last = 0;
   let count = 0;

@@ -70,7 +70,7 @@ export function createAccounts(ports: Ports): Accounts {
   const { store, secrets, clock, limits, settings, log } = ports;
   const { tenants, signing } = store;
   /** Set-ups of this process, one after the other: of many at once one hashes its password. */
-  const inTurn = createSemaphore({
+  const oneAtATime = createSemaphore({
     max: 1,
     maxWaiting: 1_000,
     refusal: () => new HubError('overloaded', 'Too many set-ups at once.', { retryAfter: 1 }),
@@ -159,7 +159,7 @@ export function createAccounts(ports: Ports): Accounts {
     async setUp(request) {
       if (await tenants.anyUser()) throw alreadySetUp();
       await checkToken(request);
-      return inTurn(async () => {
+      return oneAtATime(async () => {
         // Asked again in turn; between nodes the store's lock decides.
         if (await tenants.anyUser()) throw alreadySetUp();
         const made = await bootstrap(request.tenantName, request, 'setup');

@@ -247,7 +247,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     files: createStaticFiles(readStaticFolder(consoleFolder)),
   });
   workNotifications(jobs, app);
-  const house = startHousekeeping(jobs, {
+  const housekeeping = startHousekeeping(jobs, {
     store,
     clock,
     log,
@@ -260,7 +260,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
   async function stop(drainMs: number): Promise<void> {
     draining = true;
     server?.stopListening();
-    house.stop();
+    housekeeping.stop();
     await live.drain(drainMs);
     live.close();
     await sweep.stop();

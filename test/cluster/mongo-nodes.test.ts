@@ -3,7 +3,7 @@
 import { MongoClient } from 'mongodb';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { type ApprovalRow, type ArgsRow, mongoApprovals } from '../../adapters/mongo/approvals.ts';
-import { arrivals } from '../../adapters/mongo/uuidv7.ts';
+import { risingIds } from '../../adapters/mongo/uuidv7.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import type { DocumentStore } from '../../src/ports/store.ts';
 import {
@@ -163,7 +163,7 @@ describe('mongo, while connections break', () => {
   const rows = client.db(databases.newName()).collection<ApprovalRow>('approvals');
   const args = client.db(databases.newName()).collection<ArgsRow>('approvalArgs');
   const store = (over: Partial<typeof rows>) =>
-    mongoApprovals(bent(rows, over), args, arrivals(), systemClock);
+    mongoApprovals(bent(rows, over), args, risingIds(), systemClock);
   const decision = { id: 'd', approved: true, decidedBy: 'ada', reason: null, decidedVia: 'console' };
 
   it('a decision that was written is answered as won although the approval could not be read beside it', async () => {

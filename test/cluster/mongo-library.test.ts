@@ -1,0 +1,83 @@
+// A large library in MongoDB: one document decides about it, so that document's size is the library's bound.
+import { MongoClient } from 'mongodb';
+import { afterAll, expect, inject, it } from 'vitest';
+import { compositionPath, type LibraryHead } from '../../adapters/mongo/library.ts';
+import { aComposition, aContract, anItem, firstPage, uuid } from '../contract/fixtures.ts';
+import { mongoDatabases } from './stage.ts';
+
+const databases = mongoDatabases();
+const client = new MongoClient(inject('mongoUrl'));
+afterAll(() => client.close());
+
+const perComposition = 50;
+const contractIds = Array.from({ length: 2_000 }, (_, i) => `contract-of-some-team-${i}`);
+
+it('takes 2,000 contracts and 500 compositions of 50 items, and changes them like a small one', async () => {
+  const name = databases.newName();
+  const store = await databases.open(name);
+  const tenantId = uuid();
+  const itemsAt = (first: number) =>
+    Array.from({ length: perComposition }, (_, i) =>
+      anItem({ contractId: contractIds[(first + i) % contractIds.length] ?? '', position: i * 10 }),
+    );
+  const contracts = contractIds.map((contractId) => aContract({ tenantId, contractId }));
+  const first = aComposition({ tenantId, name: 'imported', items: itemsAt(0) });
+  expect(await store.contracts.importAll(tenantId, contracts, first)).toMatchObject({
+    composition: 'imported',
+  });
+  // All but the last are written at once: one after the other they would take minutes on a busy machine.
+  const heads = client.db(name).collection<LibraryHead>('libraries');
+  const made = (await heads.findOne({ _id: tenantId }))?.compositions?.kimported;
+  if (!made) throw new Error('The import made no composition.');
+  const more = Array.from({ length: 498 }, (_, i) => ({ ...made, id: uuid(), name: `copy-${i}` }));
+  const $set = Object.fromEntries(more.map((entry) => [compositionPath(entry.name), entry]));
+  await heads.updateOne({ _id: tenantId }, { $set });
+  const last = aComposition({ tenantId, name: 'last', items: itemsAt(1_990) });
+  expect(await store.compositions.create(last)).toMatchObject({ name: 'last' });
+
+  const [head] = await client
+    .db(name)
+    .collection('libraries')
+    .aggregate([{ $project: { bytes: { $bsonSize: '$$ROOT' } } }])
+    .toArray();
+  // MongoDB keeps documents of 16 MiB: there is room for three times as much.
+  expect(head?.bytes).toBeGreaterThan(1024 * 1024);
+  expect(head?.bytes).toBeLessThan((16 / 3) * 1024 * 1024);
+
+  const changed = contractIds[7] ?? '';
+  const place = { id: uuid(), createdBy: 'ada@example.org', createdAt: 1 };
+  const added = await store.contracts.addVersion(tenantId, changed, { name: 'Renamed' }, place);
+  expect(added).toMatchObject({ contractId: changed, version: 2, name: 'Renamed' });
+  const used = await store.contracts.usageCount(tenantId, changed);
+  expect(used).toBeGreaterThan(1);
+  expect((await store.contracts.usage(tenantId, changed, firstPage)).items.length).toBeGreaterThan(0);
+  const listed = await store.compositions.list(tenantId, { limit: 1_000, offset: 0 });
+  expect(listed.items).toHaveLength(500);
+  await store.close();
+}, 120_000);
+
+it('refuses what would make the library larger than its document may be, says so, and keeps what it has', async () => {
+  const name = databases.newName();
+  const store = await databases.open(name);
+  const tenantId = uuid();
+  const contract = aContract({ tenantId });
+  const { contractId } = contract;
+  await store.contracts.create(contract);
+  const heads = client.db(name).collection<{ _id: string }>('libraries');
+  // A library that is nearly full; nothing reads this field.
+  const left = 2_000;
+  const [head] = await heads.aggregate([{ $project: { bytes: { $bsonSize: '$$ROOT' } } }]).toArray();
+  const filler = 'x'.repeat(16 * 1024 * 1024 - (head?.bytes ?? 0) - left);
+  await heads.updateOne({ _id: tenantId }, { $set: { filler } });
+
+  const items = Array.from({ length: perComposition }, (_, i) => anItem({ contractId, position: i }));
+  const composition = aComposition({ tenantId, items });
+  const full = {
+    code: 'unprocessable',
+    message: expect.stringMatching(/library of this tenant is full.*16 MiB/),
+  };
+  await expect(store.compositions.create(composition)).rejects.toMatchObject(full);
+  expect(await store.contracts.latest(tenantId, contractId)).toEqual(contract);
+  expect((await store.compositions.list(tenantId, firstPage)).items).toEqual([]);
+  await store.close();
+}, 60_000);
