@@ -140,13 +140,21 @@ export async function answerOf<R>(
     text = await response.text();
   } catch (failure) {
     if (signal?.aborted) throw failure;
-    throw new ApiError(0, 'unreachable', 'The hub did not answer. Check that it runs and try again.', null);
+    throw unreachable();
   }
   if (response.ok) {
     const json = /\/(?:[\w.]+\+)?json\b/.test(response.headers.get('content-type') ?? '');
     const reply = text === '' ? null : json ? JSON.parse(text) : text;
     return { reply, next: response.headers.get('x-next-cursor') ?? fromLink(response.headers.get('link')) };
   }
+  throw errorOf(response, text);
+}
+
+export const unreachable = (): ApiError =>
+  new ApiError(0, 'unreachable', 'The hub did not answer. Check that it runs and try again.', null);
+
+/** What an answer that is no success says, in either of the hub's forms. */
+export function errorOf(response: Response, text: string): ApiError {
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
   let problem: { readonly detail?: unknown; readonly code?: unknown; readonly errors?: unknown } = {};
   try {
@@ -155,7 +163,7 @@ export async function answerOf<R>(
     // An answer of something in between: its status is all that counts.
   }
   const code = typeof problem.code === 'string' ? problem.code : 'unknown';
-  throw new ApiError(
+  return new ApiError(
     response.status,
     code,
     problem.detail,

@@ -38,6 +38,7 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
   composition_changed: ['listCompositions', 'getComposition', 'previewComposition'],
   contract_created: ['listContracts', 'getContract'],
   contract_updated: ['listContracts', 'getContract', 'listCompositions', 'getComposition'],
+  fleet_changed: ['agentStatus', 'deploymentRollout'],
   event_created: [
     'searchEvents',
     'eventHistogram',

@@ -1,6 +1,7 @@
 // One connection to the dashboard stream: WebSocket first, server-sent events second, back by itself after what it has seen. Runs in a
 // SharedWorker, or in the page where there is none.
 import { after, jittered, now, type Timer } from '../lib/browser.ts';
+import { SseReader } from './sse.ts';
 
 /** `reconnecting` is new, `stale` has lasted; `signed_out` ends it. */
 export type LiveState = 'connecting' | 'live' | 'reconnecting' | 'stale' | 'signed_out';
@@ -98,23 +99,11 @@ export class LiveConnection {
       openedAt = now();
       this.#opened();
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-      let text = '';
+      const parser = new SseReader({ event: (data, id) => this.#take(data, id), comment: () => undefined });
       for (;;) {
         const { done, value } = await reader.read();
         if (done) return;
-        text += value;
-        const parts = text.split('\n\n');
-        text = parts.pop() ?? '';
-        for (const part of parts) {
-          const field = (name: string): string =>
-            part
-              .split('\n')
-              .filter((line) => line.startsWith(`${name}:`))
-              .map((line) => line.slice(name.length + 1).trimStart())
-              .join('\n');
-          const data = field('data');
-          if (data !== '') this.#take(data, field('id'));
-        }
+        parser.take(value);
       }
     };
     read()

@@ -117,13 +117,7 @@ export function Bars({ title, buckets, from, until, bucketMs, onRange }: BarsPro
               });
             })}
           </svg>
-          <div className="bars-axis numbers" aria-hidden="true">
-            {ticksOf(from, until).map((at) => (
-              <span key={at} style={{ left: `${((at - from) / (until - from)) * 100}%` }}>
-                {until - from > 2 * dayMs ? dayName(at, utc) : clockTime(at, utc)}
-              </span>
-            ))}
-          </div>
+          <Axis from={from} until={until} />
         </>
       )}
     </figure>
@@ -145,6 +139,20 @@ const steps = [
   dayMs,
   5 * dayMs,
 ];
+
+/** Round times below a chart. */
+export function Axis({ from, until }: { readonly from: number; readonly until: number }): JSX.Element {
+  const { utc } = usePrefs();
+  return (
+    <div className="bars-axis numbers" aria-hidden="true">
+      {ticksOf(from, until).map((at) => (
+        <span key={at} style={{ left: `${((at - from) / (until - from)) * 100}%` }}>
+          {until - from > 2 * dayMs ? dayName(at, utc) : clockTime(at, utc)}
+        </span>
+      ))}
+    </div>
+  );
+}
 
 /** Round times, at most six. */
 function ticksOf(from: number, until: number): number[] {

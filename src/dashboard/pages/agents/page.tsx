@@ -36,7 +36,7 @@ const columns: readonly Column<Agent>[] = [
   {
     key: 'status',
     label: 'Status',
-    width: 1.2,
+    width: 1.4,
     sort: (row) => row.status,
     cell: (row) => <Verdict of={row.status} />,
   },

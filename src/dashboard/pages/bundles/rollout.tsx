@@ -7,8 +7,8 @@ import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Answer, Button, Data, Failed, Verdict } from '../../ui/parts.tsx';
 
-/** No frame tells what agents run. */
-const watchMs = 1_000;
+/** The stream tells when the fleet's numbers change; while one agent comes and another goes they do not. */
+const watchMs = 5_000;
 const shownAgents = 100;
 
 export interface Deployed {
@@ -35,7 +35,7 @@ type Rollout = Reply<'deploymentRollout'>;
 
 const isDone = ({ connected, running }: Rollout): boolean => connected === running;
 
-/** Asked for every second until all run it. */
+/** Asked for until all run it. */
 function useRollout(id: string) {
   const input = { params: { deployment_id: id }, query: { limit: shownAgents } };
   const known = useCall('deploymentRollout', input);

@@ -5,6 +5,7 @@ import { definitionOf, definitionText, problemsOfContract } from '../../lib/engi
 import { useAction } from '../../lib/query.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { Button, Data, Failed, Field, Select } from '../../ui/parts.tsx';
+import { Assistance } from './assistance.tsx';
 import { type Starter, starters } from './starters.ts';
 
 export interface FormContract {
@@ -19,6 +20,8 @@ export interface FormContract {
 export interface FormProps {
   /** Absent: a new one. */
   readonly of?: FormContract;
+  /** A new one that begins with this. */
+  readonly draft?: FormContract;
   /** A new one that begins as a copy. */
   readonly copy?: boolean;
   readonly onDone: (id: string) => void;
@@ -26,17 +29,18 @@ export interface FormProps {
 
 const first = starters[0];
 
-export function ContractForm({ of, copy, onDone }: FormProps): JSX.Element {
+export function ContractForm({ of, draft, copy, onDone }: FormProps): JSX.Element {
+  const begun = of ?? draft;
   const isNew = of === undefined || copy === true;
   const create = useAction('createContract', ['listContracts']);
   const update = useAction('updateContract', ['listContracts', 'getContract']);
   const [form, setForm] = useState({
-    id: of ? (copy ? `${of.contract_id}-copy` : of.contract_id) : '',
-    name: of?.name ?? '',
-    type: of?.type ?? first?.type ?? 'pre',
-    description: of?.description ?? '',
-    tags: of?.tags.join(', ') ?? '',
-    text: of ? definitionText(of.definition) : (first?.text ?? ''),
+    id: begun ? (copy ? `${begun.contract_id}-copy` : begun.contract_id) : '',
+    name: begun?.name ?? '',
+    type: begun?.type ?? first?.type ?? 'pre',
+    description: begun?.description ?? '',
+    tags: begun?.tags.join(', ') ?? '',
+    text: begun ? definitionText(begun.definition) : (first?.text ?? ''),
   });
   const change = (name: keyof typeof form) => (value: string) =>
     setForm((before) => ({ ...before, [name]: value }));
@@ -72,7 +76,7 @@ export function ContractForm({ of, copy, onDone }: FormProps): JSX.Element {
         submit();
       }}
     >
-      {isNew && !of && (
+      {isNew && !begun && (
         <div className="decide-buttons starters">
           <span className="muted">Start from</span>
           {starters.map((starter) => (
@@ -119,6 +123,13 @@ export function ContractForm({ of, copy, onDone }: FormProps): JSX.Element {
         value={form.description}
         onValue={change('description')}
         error={fields.description}
+      />
+      <Assistance
+        name={form.name || form.id}
+        type={form.type}
+        yaml={form.text}
+        onDescription={change('description')}
+        onYaml={change('text')}
       />
       <Editor label="Definition as YAML" value={form.text} onValue={change('text')} problems={problems} />
       <Problems of={problems} />

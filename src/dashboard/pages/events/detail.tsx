@@ -3,11 +3,12 @@ import { Link } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
-import { plainJson } from '../../lib/text.ts';
+import { duration, plainJson } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { copyText } from '../../ui/download.ts';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { MakeContract } from './make.tsx';
 
 type Whole = Reply<'getEvent'>;
 interface Evaluated {
@@ -153,11 +154,12 @@ function Detail({ event }: { readonly event: Whole }): JSX.Element {
           </ul>
         </section>
       )}
-      <p>
+      <div className="decide-buttons">
         <Link to="/playground" search={{ event: event.id } as never} className="button">
           Try this call in the playground
         </Link>
-      </p>
+        <MakeContract event={event} />
+      </div>
       {run && <Run id={run} of={event.id} />}
       <Raw event={event} />
     </div>
@@ -203,7 +205,7 @@ function Contracts({
 
 const maxCalls = 200;
 
-/** All calls of a run, oldest first; a call that another made stands below it. */
+/** All calls of a run, oldest first, with the time since its beginning; a call that another made stands below it. */
 function Run({ id, of }: { readonly id: string; readonly of: string }): JSX.Element {
   const found = useCall('searchEvents', { query: { run_id: id, limit: maxCalls } });
   return (
@@ -217,6 +219,7 @@ function Run({ id, of }: { readonly id: string; readonly of: string }): JSX.Elem
       <Answer of={found} rows={4}>
         {(list) => {
           const calls = [...list].reverse();
+          const began = Date.parse(calls[0]?.timestamp ?? '');
           const idOf = (event: (typeof calls)[number]): unknown => event.call_id;
           const parentOf = (event: (typeof calls)[number]): unknown =>
             (event.payload as { readonly [name: string]: unknown } | null)?.parent_call_id;
@@ -237,7 +240,9 @@ function Run({ id, of }: { readonly id: string; readonly of: string }): JSX.Elem
                   <Link to="." search={((before: object) => ({ ...before, id: event.id })) as never}>
                     <Name text={event.tool_name} />
                   </Link>
-                  <Time at={event.timestamp} className="muted" />
+                  <span className="muted numbers" title={event.timestamp}>
+                    +{duration(Math.max(0, Date.parse(event.timestamp) - began))}
+                  </span>
                 </li>
               ))}
             </ol>

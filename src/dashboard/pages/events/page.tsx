@@ -10,7 +10,7 @@ import { useNow } from '../../lib/ticker.ts';
 import { followFrames } from '../../live/live.ts';
 import { Bars } from '../../ui/bars.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { SearchInput } from '../../ui/list.tsx';
+import { SearchInput, Views } from '../../ui/list.tsx';
 import { useKeys } from '../../ui/overlay.tsx';
 import {
   Answer,
@@ -38,6 +38,7 @@ import {
   type Span,
   spanOf,
 } from './filters.ts';
+import { TailView } from './tail.tsx';
 
 export type EventRow = Reply<'searchEvents'>[number];
 
@@ -64,7 +65,7 @@ const columns: readonly Column<EventRow>[] = [
   {
     key: 'verdict',
     label: 'Verdict',
-    width: 1.3,
+    width: 1.6,
     sort: (row) => row.verdict,
     cell: (row) => <Verdict of={row.verdict} />,
   },
@@ -85,21 +86,21 @@ const columns: readonly Column<EventRow>[] = [
   {
     key: 'reason',
     label: 'Reason',
-    width: 2.4,
+    width: 2,
     sort: (row) => payloadText(row, 'reason'),
     cell: (row) => <Name text={payloadText(row, 'reason') || '–'} />,
   },
   {
     key: 'env',
     label: 'Environment',
-    width: 1.2,
+    width: 1.5,
     sort: (row) => row.env,
     cell: (row) => <Env of={row.env} />,
   },
   {
     key: 'time',
     label: 'When',
-    width: 1.1,
+    width: 1.4,
     sort: (row) => Date.parse(row.timestamp),
     text: (row) => row.timestamp,
     cell: (row) => <Time at={row.timestamp} />,
@@ -107,13 +108,41 @@ const columns: readonly Column<EventRow>[] = [
 ];
 
 export default function Events(): JSX.Element {
+  const [{ view }] = useFilters();
+  return (
+    <div className="page events-page">
+      {view === 'tail' ? (
+        <>
+          <PageHead title="Events" says="Each call as the hub hears of it, the newest first." />
+          <EventViews />
+          <Chips names={tailFilters} />
+          <TailView />
+        </>
+      ) : (
+        <Searched />
+      )}
+    </div>
+  );
+}
+
+const EventViews = (): JSX.Element => (
+  <Views
+    label="Views of events"
+    views={[
+      ['search', 'Search'],
+      ['tail', 'Live tail'],
+    ]}
+  />
+);
+
+function Searched(): JSX.Element {
   const [search, change] = useFilters();
   const now = useNow(minuteMs);
   const span = spanOf(search, now);
   const filter = filterOf(search, span);
   const [follow, setFollow] = useState(true);
   return (
-    <div className="page events-page">
+    <>
       <PageHead title="Events">
         <Select
           compact
@@ -148,28 +177,46 @@ export default function Events(): JSX.Element {
           <Icon name="download" /> CSV
         </a>
       </PageHead>
+      <EventViews />
       <SearchBar />
       <Histogram filter={filter} span={span} />
       <div className="events-columns">
         <Facets filter={filter} />
         <List filter={filter} follow={follow && span.open} />
       </div>
-    </div>
+    </>
   );
 }
 
 type Filter = ReturnType<typeof filterOf>;
 
+const searchFilters = [...facetNames.filter((name) => name !== 'env'), 'run_id', 'call_id'] as const;
+/** What the tail is narrowed by. */
+const tailFilters = ['agent_id', 'tool_name'] as const;
+
+/** What the page is narrowed to; a press takes it back. */
+function Chips({ names }: { readonly names: readonly (typeof searchFilters)[number][] }): JSX.Element {
+  const [search, change] = useFilters();
+  return (
+    <>
+      {names
+        .filter((name) => search[name])
+        .map((name) => (
+          <button key={name} type="button" className="chip" onClick={() => change({ [name]: undefined })}>
+            {name in facetLabels ? facetLabels[name as keyof typeof facetLabels] : name.replace('_', ' ')}:{' '}
+            <Name text={search[name] ?? ''} />
+            <Icon name="x" />
+            <span className="heard">remove</span>
+          </button>
+        ))}
+    </>
+  );
+}
+
 /** The text that is searched for, and what the list is narrowed to. */
 function SearchBar(): JSX.Element {
-  const [search, change] = useFilters();
   const field = useRef<HTMLInputElement>(null);
   useKeys({ '/': () => field.current?.focus() });
-  const chips = [
-    ...facetNames.filter((name) => name !== 'env'),
-    'run_id' as const,
-    'call_id' as const,
-  ].filter((name) => search[name]);
   return (
     <search className="search-bar">
       <SearchInput
@@ -178,14 +225,7 @@ function SearchBar(): JSX.Element {
         field={field}
         className="search-field"
       />
-      {chips.map((name) => (
-        <button key={name} type="button" className="chip" onClick={() => change({ [name]: undefined })}>
-          {name in facetLabels ? facetLabels[name as keyof typeof facetLabels] : name.replace('_', ' ')}:{' '}
-          <Name text={search[name] ?? ''} />
-          <Icon name="x" />
-          <span className="heard">remove</span>
-        </button>
-      ))}
+      <Chips names={searchFilters} />
     </search>
   );
 }

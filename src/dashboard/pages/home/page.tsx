@@ -3,7 +3,7 @@ import '../approvals/approvals.css';
 import './home.css';
 import { Link } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useState } from 'react';
-import type { Reply } from '../../lib/api.ts';
+import type { Input, Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
@@ -13,6 +13,7 @@ import { useNow } from '../../lib/ticker.ts';
 import { type FleetNumbers, fleetByEnv, fleetOf } from '../../live/fleet.ts';
 import { Bars } from '../../ui/bars.tsx';
 import { Answer, Data, Empty, Env, PageHead, Time, Verdict } from '../../ui/parts.tsx';
+import { DeniedShare } from '../../ui/share.tsx';
 import { ApprovalCard } from '../approvals/card.tsx';
 import { deadlineOf } from '../approvals/model.ts';
 import { Start } from './start.tsx';
@@ -127,12 +128,30 @@ function Figures({
           rate === null ? 'no calls yet' : `${rate < 0.1 && rate > 0 ? '< 0.1' : rate.toFixed(1)} % of calls`
         }
       />
+      <Ungoverned />
       <Figure
         name="Observed in 24 h"
         value={count(stats.observe_findings_24h)}
         note="would have been denied"
       />
     </div>
+  );
+}
+
+/** Tools that agents called and no contract looks at. */
+function Ungoverned(): JSX.Element {
+  const env = useEnv();
+  const { data } = useCall('fleetCoverage', {
+    query: { limit: 1, ...(env ? { env } : {}) },
+  } as Input<'fleetCoverage'>);
+  const summary = data?.fleet_summary;
+  return (
+    <Figure
+      name="Ungoverned tools"
+      value={summary ? count(summary.total_ungoverned_tools) : '–'}
+      note={summary ? `called by ${counted(summary.with_ungoverned, 'agent')}` : 'unknown yet'}
+      to="/agents"
+    />
   );
 }
 
@@ -201,15 +220,20 @@ function Rate(): JSX.Element {
     <section className="card" aria-labelledby="rate">
       <h2 id="rate">Calls in the last 24 hours</h2>
       <Answer of={found} rows={4}>
-        {(list) => (
-          <Bars
-            title="Calls in the last 24 hours"
-            from={from}
-            until={until}
-            bucketMs={bucketMs}
-            buckets={list.map(({ bucket_start, ...counts }) => ({ at: Date.parse(bucket_start), ...counts }))}
-          />
-        )}
+        {(list) => {
+          const chart = {
+            from,
+            until,
+            bucketMs,
+            buckets: list.map(({ bucket_start, ...counts }) => ({ at: Date.parse(bucket_start), ...counts })),
+          };
+          return (
+            <div className="home-charts">
+              <Bars title="Calls in the last 24 hours" {...chart} />
+              <DeniedShare title="Share of calls that were denied" {...chart} />
+            </div>
+          );
+        }}
       </Answer>
     </section>
   );
@@ -281,7 +305,7 @@ function Changes(): JSX.Element {
   ].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
   return (
     <section className="card" aria-labelledby="changes">
-      <h2 id="changes">What changed last</h2>
+      <h2 id="changes">Activity</h2>
       {all.length === 0 ? (
         <Empty title="Nothing has changed yet">
           <p>Deploys, keys, contracts and decisions are listed here.</p>

@@ -1,0 +1,124 @@
+// The live tail: decision events as the hub stores them, over one stream that the browser's session opens. It goes on after what it has seen; what
+// the hub can no longer send again is a gap, and stays one in the list.
+import type { z } from 'zod';
+import type { decisionEvent } from '../../api/hosted/events.ts';
+import { after, jittered, now, type Timer } from '../lib/browser.ts';
+import { SseReader } from './sse.ts';
+
+export type TailEvent = z.output<typeof decisionEvent>;
+
+/** A line of the tail: an event, or where some are missing. */
+export type TailRow =
+  | { readonly kind: 'event'; readonly id: string; readonly event: TailEvent }
+  | { readonly kind: 'gap'; readonly id: string; readonly at: number };
+
+export type TailState = 'connecting' | 'live' | 'reconnecting' | 'refused';
+
+export interface TailListener {
+  /** Newest last. */
+  rows(batch: readonly TailRow[]): void;
+  /** `why` when the hub refused it. */
+  state(state: TailState, why: string | null): void;
+}
+
+const batchMs = 100;
+const firstWaitMs = 500;
+const maxWaitMs = 20_000;
+/** Rows of one batch; what comes faster is a gap. */
+const maxBatch = 5_000;
+
+export class Tail {
+  readonly #address: string;
+  readonly #listener: TailListener;
+  readonly #stop = new AbortController();
+  #lastId = '';
+  #failures = 0;
+  #gaps = 0;
+  #batch: TailRow[] = [];
+  #flush: Timer | null = null;
+  #retry: Timer | null = null;
+
+  /** @param query filters of the stream, without a question mark */
+  constructor(query: string, listener: TailListener) {
+    this.#address = `/v1/events/stream?${query}`;
+    this.#listener = listener;
+    void this.#open();
+  }
+
+  close(): void {
+    this.#stop.abort();
+    this.#flush?.cancel();
+    this.#retry?.cancel();
+  }
+
+  /** Tries at once: the hub is known to answer again. */
+  retry(): void {
+    if (this.#retry === null) return;
+    this.#retry.cancel();
+    void this.#open();
+  }
+
+  async #open(): Promise<void> {
+    this.#retry = null;
+    const from = this.#lastId === '' ? '' : `&last_event_id=${encodeURIComponent(this.#lastId)}`;
+    try {
+      const response = await fetch(`${this.#address}${from}`, {
+        headers: { Accept: 'text/event-stream', 'X-Requested-With': 'reeve-console' },
+        signal: this.#stop.signal,
+      });
+      const { status, body } = response;
+      if (status >= 400 && status < 500 && status !== 429) {
+        const problem: { readonly detail?: unknown } = await response.json().catch(() => ({}));
+        this.#listener.state('refused', String(problem.detail ?? `The hub answered ${status}.`));
+        return;
+      }
+      if (response.ok && body) {
+        this.#failures = 0;
+        this.#listener.state('live', null);
+        await this.#read(body);
+      }
+    } catch {
+      // The connection broke: the next try says more.
+    }
+    if (this.#stop.signal.aborted) return;
+    this.#failures += 1;
+    this.#listener.state('reconnecting', null);
+    const wait = Math.min(maxWaitMs, firstWaitMs * 2 ** (this.#failures - 1));
+    this.#retry = after(jittered(wait), () => void this.#open());
+  }
+
+  async #read(body: NonNullable<Response['body']>): Promise<void> {
+    const parser = new SseReader({
+      event: (data, id) => {
+        if (id !== '') this.#lastId = id;
+        const event = JSON.parse(data) as TailEvent;
+        this.#add({ kind: 'event', id: event.id, event });
+      },
+      comment: (text) => {
+        if (text === 'gap') this.#add(this.#gap());
+      },
+    });
+    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      parser.take(value);
+    }
+  }
+
+  #gap(): TailRow {
+    this.#gaps += 1;
+    return { kind: 'gap', id: `gap ${this.#gaps}`, at: now() };
+  }
+
+  #add(row: TailRow): void {
+    if (this.#batch.length >= maxBatch) this.#batch = [this.#gap()];
+    this.#batch.push(row);
+    this.#flush ??= after(batchMs, () => {
+      const batch = this.#batch;
+      this.#batch = [];
+      this.#flush = null;
+      this.#listener.rows(batch);
+    });
+  }
+}

@@ -1,0 +1,53 @@
+// What a contract begins with that is made from an event: the call's tool, and a condition for each argument that is short enough to compare.
+import type { JSX } from 'react';
+import type { Reply } from '../../lib/api.ts';
+import { ContractForm, type FormContract } from '../contracts/form.tsx';
+
+const maxConditions = 5;
+const maxLength = 200;
+
+const isComparable = (value: unknown): value is string | number | boolean =>
+  typeof value === 'number' ||
+  typeof value === 'boolean' ||
+  (typeof value === 'string' && value !== '' && value.length <= maxLength && !value.includes('{'));
+
+function draftOf({ tool_name: tool, payload }: Reply<'getEvent'>): FormContract {
+  const args = (payload?.tool_args ?? {}) as { readonly [name: string]: unknown };
+  const conditions = Object.entries(args)
+    .filter(([name, value]) => /^[A-Za-z_][\w-]*$/.test(name) && isComparable(value))
+    .slice(0, maxConditions)
+    .map(([name, value]) => ({ [`args.${name}`]: { equals: value } }));
+  const slug = tool
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9_-]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 100);
+  return {
+    contract_id: `refuse-${slug || 'call'}`,
+    name: `Refuse ${tool.slice(0, 200)}`,
+    type: 'pre',
+    description: null,
+    tags: [],
+    definition: {
+      tool,
+      when:
+        conditions.length === 0
+          ? { 'tool.name': { equals: tool } }
+          : conditions.length === 1
+            ? conditions[0]
+            : { all: conditions },
+      // biome-ignore lint/suspicious/noThenProperty: a word of the language
+      then: { effect: 'deny', message: 'This call is refused.' },
+    },
+  };
+}
+
+export default function DraftForm({
+  event,
+  onDone,
+}: {
+  readonly event: Reply<'getEvent'>;
+  readonly onDone: (id: string) => void;
+}): JSX.Element {
+  return <ContractForm draft={draftOf(event)} onDone={onDone} />;
+}

@@ -1,0 +1,33 @@
+// A contract out of a call that was seen: its tool and arguments are filled in, and the form is the library's own.
+import { useNavigate } from '@tanstack/react-router';
+import { type JSX, lazy, Suspense, useState } from 'react';
+import type { Reply } from '../../lib/api.ts';
+import { Dialog, say } from '../../ui/overlay.tsx';
+import { Button, Skeleton } from '../../ui/parts.tsx';
+
+const DraftForm = lazy(() => import('./draft.tsx'));
+
+export function MakeContract({ event }: { readonly event: Reply<'getEvent'> }): JSX.Element {
+  const [open, setOpen] = useState(false);
+  const navigate = useNavigate();
+  return (
+    <>
+      <Button icon="plus" onClick={() => setOpen(true)}>
+        Make a contract from this event
+      </Button>
+      <Dialog title="New contract" shape="wide" open={open} onClose={() => setOpen(false)}>
+        <Suspense fallback={<Skeleton rows={8} />}>
+          {open && (
+            <DraftForm
+              event={event}
+              onDone={(id) => {
+                say(`${id} was added. Put it into a composition to bring it to agents.`, 'allow');
+                void navigate({ to: '/contracts', search: { id } as never });
+              }}
+            />
+          )}
+        </Suspense>
+      </Dialog>
+    </>
+  );
+}

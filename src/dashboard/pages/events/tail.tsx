@@ -1,0 +1,186 @@
+// The live tail: each event as the hub stores it, the newest first, up to 5,000. It can be paused, and holds still while one is read.
+import { type JSX, useEffect, useRef, useState } from 'react';
+import { type Search, useFilters } from '../../lib/search.ts';
+import { useStore } from '../../lib/store.ts';
+import { count } from '../../lib/text.ts';
+import { liveStatus } from '../../live/live.ts';
+import { Tail, type TailRow, type TailState } from '../../live/tail.ts';
+import { Button, Data, Empty, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { EventPanel } from './detail.tsx';
+
+/** The most that stays in memory. */
+const maxRows = 5_000;
+
+const text = (row: TailRow, of: (event: Extract<TailRow, { kind: 'event' }>['event']) => unknown): string =>
+  row.kind === 'gap' ? '' : String(of(row.event) ?? '');
+
+const columns: readonly Column<TailRow>[] = [
+  {
+    key: 'tool',
+    label: 'Tool',
+    width: 1.6,
+    text: (row) => (row.kind === 'gap' ? 'gap: events are missing here' : row.event.tool_name),
+    cell: (row) =>
+      row.kind === 'gap' ? (
+        <span className="tone-ask">Events are missing here</span>
+      ) : (
+        <Name text={row.event.tool_name} />
+      ),
+  },
+  {
+    key: 'verdict',
+    label: 'Verdict',
+    width: 1.6,
+    text: (row) => text(row, (event) => event.action),
+    cell: (row) => row.kind === 'event' && <Verdict of={row.event.action} />,
+  },
+  {
+    key: 'agent',
+    label: 'Agent',
+    width: 1.6,
+    text: (row) => text(row, (event) => event.agent_id),
+    cell: (row) => row.kind === 'event' && <Name text={row.event.agent_id} />,
+  },
+  {
+    key: 'contract',
+    label: 'Contract',
+    width: 1.4,
+    text: (row) => text(row, (event) => event.decision_name),
+    cell: (row) => row.kind === 'event' && <Name text={text(row, (event) => event.decision_name) || '–'} />,
+  },
+  {
+    key: 'reason',
+    label: 'Reason',
+    width: 2,
+    text: (row) => text(row, (event) => event.reason),
+    cell: (row) => row.kind === 'event' && <Name text={text(row, (event) => event.reason) || '–'} />,
+  },
+  {
+    key: 'env',
+    label: 'Environment',
+    width: 1.5,
+    text: (row) => text(row, (event) => event.environment),
+    cell: (row) => row.kind === 'event' && <Env of={row.event.environment} />,
+  },
+  {
+    key: 'time',
+    label: 'When',
+    width: 1.4,
+    text: (row) => text(row, (event) => event.timestamp),
+    cell: (row) =>
+      row.kind === 'gap' ? <Time at={new Date(row.at).toISOString()} /> : <Time at={row.event.timestamp} />,
+  },
+];
+
+/** What the stream itself narrows by. */
+const queryOf = ({ env, agent_id, tool_name }: Search): string =>
+  new URLSearchParams(
+    Object.entries({ environment: env, agent_id, tool_name }).flatMap(([name, value]) =>
+      value ? [[name, value]] : [],
+    ),
+  ).toString();
+
+const states: { readonly [S in TailState]: string } = {
+  connecting: 'Opening the tail.',
+  live: 'Waiting for the next event.',
+  reconnecting: 'The tail broke off; it opens again and goes on where it was.',
+  refused: 'The hub refused the tail.',
+};
+
+export function TailView(): JSX.Element {
+  const [search] = useFilters();
+  const query = queryOf(search);
+  return <Following key={query} query={query} />;
+}
+
+interface Held {
+  readonly rows: readonly TailRow[];
+  /** Came while it was held, newest first. */
+  readonly waiting: readonly TailRow[];
+}
+
+const newest = (batch: readonly TailRow[], before: readonly TailRow[]): readonly TailRow[] =>
+  [...[...batch].reverse(), ...before].slice(0, maxRows);
+
+function Following({ query }: { readonly query: string }): JSX.Element {
+  const [{ id }, change] = useFilters();
+  const [paused, setPaused] = useState(false);
+  const [held, setHeld] = useState<Held>({ rows: [], waiting: [] });
+  const [{ state, why }, setState] = useState<{ state: TailState; why: string | null }>({
+    state: 'connecting',
+    why: null,
+  });
+  const still = useRef(false);
+  still.current = paused || id !== undefined;
+  const following = useRef<Tail | null>(null);
+  useEffect(() => {
+    const tail = new Tail(query, {
+      rows: (batch) =>
+        setHeld(({ rows, waiting }) =>
+          still.current
+            ? { rows, waiting: newest(batch, waiting) }
+            : { rows: newest(batch, newest([...waiting].reverse(), rows)), waiting: [] },
+        ),
+      state: (next, reason) => setState({ state: next, why: reason }),
+    });
+    following.current = tail;
+    return () => tail.close();
+  }, [query]);
+  const { state: live } = useStore(liveStatus);
+  useEffect(() => {
+    if (live === 'live') following.current?.retry();
+  }, [live]);
+  const show = (): void =>
+    setHeld(({ rows, waiting }) => ({ rows: newest([...waiting].reverse(), rows), waiting: [] }));
+  const { rows, waiting } = held;
+  return (
+    <div className="events-list">
+      {waiting.length > 0 && (
+        <button type="button" className="pill" onClick={show}>
+          {count(waiting.length)}
+          {waiting.length === maxRows ? '+' : ''} new. Show them
+        </button>
+      )}
+      {rows.length === 0 ? (
+        <Empty title={states[state]}>
+          {why !== null && (
+            <p>
+              <Data text={why} mono={false} />
+            </p>
+          )}
+        </Empty>
+      ) : (
+        <Table
+          name="tail"
+          rows={rows}
+          columns={columns}
+          keyOf={(row) => row.id}
+          chosen={id}
+          onOpen={(row) => row.kind === 'event' && change({ id: row.id }, true)}
+          bar={
+            <>
+              <Button
+                icon={paused ? 'play' : 'pause'}
+                aria-pressed={paused}
+                onClick={() => {
+                  if (paused) show();
+                  setPaused(!paused);
+                }}
+              >
+                {paused ? 'Go on' : 'Pause'}
+              </Button>
+              <span className="muted numbers">
+                {rows.length === maxRows
+                  ? `the newest ${count(maxRows)}`
+                  : `${count(rows.length)} since it was opened`}
+                {state === 'live' ? '' : `. ${states[state]}`}
+              </span>
+            </>
+          }
+        />
+      )}
+      <EventPanel id={id} onClose={() => change({ id: undefined }, true)} />
+    </div>
+  );
+}

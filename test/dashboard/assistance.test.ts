@@ -1,0 +1,54 @@
+// What a model helps with, where one is configured: a description, and an answer whose YAML goes into the definition.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type FakeProvider, startProvider } from '../ai-provider.ts';
+import { HubProcess } from '../e2e/process.ts';
+import { accessible, noFaults, view } from './browser.ts';
+import { library } from './seed.ts';
+
+let provider: FakeProvider;
+const hub = new HubProcess({ ALLOW_PRIVATE_OUTBOUND: 'true', LOG_LEVEL: 'error' });
+let cookie: string;
+
+beforeAll(async () => {
+  provider = await startProvider();
+  await hub.start();
+  cookie = await hub.admin();
+  await hub.call('POST', '/api/v1/contracts/import', { cookie, body: { yaml_content: library } });
+});
+afterAll(async () => {
+  await provider.close();
+  await hub.remove();
+});
+
+it('is absent without a provider, and with one describes, answers in plain text, and says when it failed', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/contracts?id=no-secrets');
+  await page.getByRole('button', { name: 'Edit contract' }).click();
+  await page.getByRole('button', { name: 'Save as new version' }).waitFor();
+  expect(await page.getByRole('button', { name: 'Ask the assistant' }).count()).toBe(0);
+  const body = { provider: 'hosted_a', api_key: 'k'.repeat(20), model: 'm', base_url: provider.url };
+  expect((await hub.call('PUT', '/api/v1/settings/ai', { cookie, body })).status).toBe(200);
+  await page.reload();
+  await page.getByRole('button', { name: 'Edit contract' }).click();
+  provider.play({ text: ['Keeps secrets ', 'closed.'] });
+  await page.getByRole('button', { name: 'Generate the description' }).click();
+  await expect.poll(() => page.getByLabel('Description').inputValue()).toBe('Keeps secrets closed.');
+  const yaml =
+    'tool: read_file\nwhen:\n  args.path: { contains: ".pem" }\nthen:\n  effect: deny\n  message: "From the model"\n';
+  provider.play({ text: ['<b>Like</b> this:\n\n```yaml\n', yaml, '```\n'] });
+  await page.getByRole('button', { name: 'Ask the assistant' }).click();
+  await page.getByLabel('Question to the assistant').fill('Refuse .pem files');
+  await page.getByRole('button', { name: 'Ask', exact: true }).click();
+  await page.getByText('<b>Like</b> this:').waitFor();
+  await page.getByRole('button', { name: 'Put this YAML into the definition' }).click();
+  await page.getByRole('textbox', { name: 'Definition as YAML' }).getByText('From the model').waitFor();
+  await accessible(page);
+  provider.play({ status: 500 });
+  await page.getByLabel('Question to the assistant').fill('Again');
+  await page.getByRole('button', { name: 'Ask', exact: true }).click();
+  await page.getByRole('alert').waitFor();
+  await accessible(page);
+  noFaults(seen);
+  await seen.context.close();
+});

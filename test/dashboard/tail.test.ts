@@ -1,0 +1,114 @@
+// The live tail of events: what comes is shown as it comes, held while somebody reads, and goes on after the hub was away.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SseReader } from '../../src/dashboard/live/sse.ts';
+import type { HubProcess } from '../e2e/process.ts';
+import { accessible, noFaults, startedHub, view } from './browser.ts';
+
+let hub: HubProcess;
+let cookie: string;
+let key: string;
+let sent = 0;
+
+const send = async (count = 1, tool = ''): Promise<void> => {
+  const events = Array.from({ length: count }, () => {
+    sent += 1;
+    return {
+      call_id: `tail-${sent}`,
+      agent_id: 'tail-agent',
+      tool_name: tool || `tail_${sent}`,
+      verdict: 'call_denied',
+      mode: 'enforce',
+      timestamp: new Date().toISOString(),
+      payload: { tool_args: { path: '/srv/.env' }, decision_name: 'no-secrets', reason: 'No' },
+    };
+  });
+  const { status } = await hub.call('POST', '/api/v1/events', { key, agent: 'tail-agent', body: { events } });
+  expect(status).toBe(200);
+};
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+  ({ key } = await hub.key(cookie));
+});
+afterAll(() => hub.remove());
+
+describe('the live tail', { timeout: 60_000 }, () => {
+  it('shows each event, waits while paused, opens one, and goes on after a restart of the hub', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/events?view=tail');
+    await page.getByText('Waiting for the next event.').waitFor();
+    await accessible(page);
+    await send();
+    const table = page.getByRole('table', { name: 'tail' });
+    await table.getByRole('button', { name: 'tail_1' }).waitFor();
+    await accessible(page);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await send(2);
+    await page.getByRole('button', { name: '2 new. Show them' }).waitFor();
+    expect(await table.getByRole('button', { name: 'tail_3' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await table.getByRole('button', { name: 'tail_3' }).waitFor();
+    await table.getByRole('button', { name: 'tail_2' }).click();
+    const panel = page.getByRole('dialog', { name: 'Event' });
+    await panel.getByText('/srv/.env').first().waitFor();
+    await page.keyboard.press('Escape');
+    await hub.kill();
+    await page.getByText(/The tail broke off/).waitFor();
+    await hub.start();
+    await send();
+    await table.getByRole('button', { name: 'tail_4' }).waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('keeps 5,000 rows of more', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/events?view=tail');
+    await page.getByText('Waiting for the next event.').waitFor();
+    for (let n = 0; n < 6; n += 1) await send(1_000, `many_${n}`);
+    await page.getByRole('table', { name: 'tail' }).getByRole('button', { name: 'many_5' }).first().waitFor();
+    await page.getByText('the newest 5,000').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('makes a contract of an event', async () => {
+    await send(1, 'read_file');
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/events?tool_name=read_file');
+    await page.getByRole('table').getByRole('button', { name: 'read_file' }).click();
+    await page.getByRole('button', { name: 'Make a contract from this event' }).click();
+    const form = page.getByRole('dialog', { name: 'New contract' });
+    await form.getByRole('button', { name: 'Add contract' }).waitFor();
+    await accessible(page);
+    await form.getByRole('button', { name: 'Add contract' }).click();
+    await page.getByRole('dialog', { name: 'Contract refuse-read_file' }).waitFor();
+    const { body } = await hub.call('GET', '/api/v1/contracts/refuse-read_file', { cookie });
+    expect(body.definition).toMatchObject({
+      tool: 'read_file',
+      when: { 'args.path': { equals: '/srv/.env' } },
+      // biome-ignore lint/suspicious/noThenProperty: a word of the language
+      then: { effect: 'deny' },
+    });
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+describe('the reader of server-sent events', () => {
+  it('puts events together from pieces cut anywhere, and tells a gap from a heartbeat', () => {
+    const text = ': hello\n\nid: 7\ndata: {"a":1}\n\n:gap\n\ndata: one\r\ndata: two\r\n\r\n';
+    for (let size = 1; size < text.length; size += 1) {
+      const told: unknown[] = [];
+      const reader = new SseReader({
+        event: (data, id) => told.push({ data, id }),
+        comment: (comment) => told.push(comment),
+      });
+      for (let at = 0; at < text.length; at += size) reader.take(text.slice(at, at + size));
+      expect(told).toEqual(['hello', { data: '{"a":1}', id: '7' }, 'gap', { data: 'one\ntwo', id: '' }]);
+    }
+  });
+});

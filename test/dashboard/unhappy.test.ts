@@ -1,0 +1,192 @@
+// What the console says when it does not go well: a right that was taken away, an answer of something in between, a hub that is gone and comes
+// back; and a fleet of 10,000 agents.
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { HubProcess } from '../e2e/process.ts';
+import { accessible, ask, noFaults, startedHub, view } from './browser.ts';
+import { library } from './seed.ts';
+
+let hub: HubProcess;
+let cookie: string;
+let key: string;
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+  ({ key } = await hub.key(cookie));
+  await hub.call('POST', '/api/v1/contracts/import', { cookie, body: { yaml_content: library } });
+});
+afterAll(() => hub.remove());
+
+const statusOf = async (id: string): Promise<string> =>
+  (await hub.call('GET', `/api/v1/approvals/${id}`, { cookie })).body.status;
+
+const live = (page: Page) => page.getByRole('status').filter({ hasText: /^Live$/ });
+
+/** Once, in place of the hub: what a proxy before it may answer. */
+const answerOnce = (page: Page, path: RegExp, status: number, headers: { [name: string]: string }) =>
+  page.route(
+    path,
+    (route) =>
+      ['PUT', 'POST'].includes(route.request().method())
+        ? route.fulfill({
+            status,
+            headers,
+            contentType: 'application/json',
+            body: '{"detail":"Not now.","code":"overloaded"}',
+          })
+        : route.continue(),
+    { times: 1 },
+  );
+
+describe('approvals', { timeout: 60_000 }, () => {
+  it.each([
+    [429, '7'],
+    [503, '2'],
+  ])(
+    'a %d leaves the call waiting, says when to try again, and the next press decides',
+    async (status, after) => {
+      const id = await ask(hub, key, { tool_name: `busy_${status}` }, 'agent-u');
+      const seen = await view(hub.url, { cookie });
+      const { page } = seen;
+      await page.goto(`/dashboard/approvals?id=${id}`);
+      await answerOnce(page, new RegExp(`/approvals/${id}$`), status, { 'Retry-After': after });
+      await page.getByRole('button', { name: /^Approve/ }).click();
+      await page.getByText(`Try again in ${after} s.`).waitFor();
+      await accessible(page);
+      expect(await statusOf(id)).toBe('pending');
+      await page.getByRole('button', { name: /^Approve/ }).click();
+      await page.getByText('Approved by admin@example.com').waitFor();
+      noFaults(seen);
+      await seen.context.close();
+    },
+  );
+
+  it('a 403 says that one may not, and whom to ask', async () => {
+    const id = await ask(hub, key, { tool_name: 'not_mine' }, 'agent-u');
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto(`/dashboard/approvals?id=${id}`);
+    await answerOnce(page, new RegExp(`/approvals/${id}$`), 403, {});
+    await page.getByRole('button', { name: /^Deny/ }).click();
+    await page.getByText('You may not do this.').waitFor();
+    await page.getByText('Ask an admin of this hub').waitFor();
+    await accessible(page);
+    expect(await statusOf(id)).toBe('pending');
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('while the hub is gone nothing is pretended; when it is back the same press decides', async () => {
+    const id = await ask(hub, key, { tool_name: 'through_restart', timeout: 600 }, 'agent-u');
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto(`/dashboard/approvals?id=${id}`);
+    await live(page).waitFor();
+    await page.getByLabel('Reason', { exact: true }).fill('kept through it');
+    await hub.kill();
+    await page.getByRole('button', { name: /^Deny/ }).click();
+    await page.getByText(/The hub did not answer/).waitFor();
+    await hub.start();
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await live(page).waitFor();
+    await page.getByRole('button', { name: /^Deny/ }).click();
+    await page.getByText('Denied by admin@example.com').waitFor();
+    const { body } = await hub.call('GET', `/api/v1/approvals/${id}`, { cookie });
+    expect(body).toMatchObject({ status: 'denied', decision_reason: 'kept through it' });
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+describe('deploys', { timeout: 60_000 }, () => {
+  it('refused for a right that was taken away meanwhile', async () => {
+    const broken = library.replace('name: shop', 'name: broken').replace('args.path:', 'argz.path:');
+    await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: broken } });
+    const person = { email: 'second@example.com', password: 'correct horse battery', is_admin: true };
+    const { body: user } = await hub.call('POST', '/api/v1/users', { cookie, body: person });
+    const own = await hub.login(person.email, person.password);
+    const seen = await view(hub.url, { cookie: own });
+    const { page } = seen;
+    await page.goto('/dashboard/bundles?id=broken');
+    await page.getByRole('button', { name: 'Deploy v1' }).click();
+    const plan = page.getByRole('dialog', { name: 'Deploy broken' });
+    await plan.getByRole('button', { name: 'Deploy v1 to production' }).click();
+    await plan.getByLabel('Type production to force it').fill('production');
+    const { status } = await hub.call('PATCH', `/api/v1/users/${user.user_id}`, {
+      cookie,
+      body: { is_admin: false },
+    });
+    expect(status).toBe(200);
+    await plan.getByRole('button', { name: 'Force it into production' }).click();
+    // The hub ends the sessions of somebody whose rights change: who presses is asked who they are, and is told.
+    const dialog = page.getByRole('dialog', { name: 'Sign in again' });
+    await dialog.getByLabel('Password').fill(person.password);
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    await plan.getByRole('button', { name: 'Deploy v1 to production' }).click();
+    await plan.getByText('Only an admin can deploy a document that has errors.').waitFor();
+    expect((await hub.call('GET', '/api/v1/deployments', { cookie })).body).toEqual([]);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('while the hub is gone the plan says that the outcome is unknown; when it is back it deploys', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/compositions?id=shop');
+    await live(page).waitFor();
+    await page.getByRole('button', { name: 'Deploy shop' }).click();
+    const plan = page.getByRole('dialog', { name: 'Deploy shop' });
+    await plan.getByText(/added/).first().waitFor();
+    await answerOnce(page, /\/compositions\/shop\/deploy/, 503, { 'Retry-After': '3' });
+    const deploy = plan.getByRole('button', { name: 'Deploy to production' });
+    await deploy.click();
+    await plan.getByText('Try again in 3 s.').waitFor();
+    await hub.kill();
+    await deploy.click();
+    await plan.getByText(/Whether it was deployed is unknown/).waitFor();
+    await hub.start();
+    // The dialog hides the rest of the page from who listens, so not by its role.
+    await page.locator('.live-live').waitFor({ timeout: 40_000 });
+    await deploy.click();
+    await plan.getByText('shop v1 is deployed to production.').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+describe('a table of 10,000 rows', { timeout: 60_000 }, () => {
+  it('draws only what is seen, to its end', async () => {
+    const events = Array.from({ length: 10_000 }, (_, n) => ({
+      call_id: `fleet-${n}`,
+      agent_id: `fleet-${String(n).padStart(5, '0')}`,
+      tool_name: 't',
+      verdict: 'call_allowed',
+    }));
+    await hub.call('POST', '/api/v1/events', { key, agent: 'fleet-00000', body: { events } });
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/agents?search=fleet-');
+    const box = page.getByRole('region', { name: 'agents' });
+    await box.waitFor();
+    const toEnd = () =>
+      box.evaluate((node) => {
+        node.scrollTop = node.scrollHeight;
+      });
+    const wanted = page.getByText('10,000 agents');
+    await expect
+      .poll(
+        async () => {
+          await toEnd();
+          return wanted.count();
+        },
+        { timeout: 40_000 },
+      )
+      .toBe(1);
+    await toEnd();
+    await page.getByRole('button', { name: 'fleet-09999' }).waitFor();
+    expect(await page.getByRole('row').count()).toBeLessThan(80);
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
