@@ -4,7 +4,7 @@ import { type Approval, asSeen } from '../../src/domain/approval.ts';
 import type { ApprovalStore } from '../../src/ports/approvals.ts';
 import type { AuditStore } from '../../src/ports/audit.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type { Run, RunFilter, RunStore } from '../../src/ports/runs.ts';
+import type { Run, RunFilter, RunPlace, RunStore } from '../../src/ports/runs.ts';
 import { type ApprovalRow, approvalOf } from './approvals.ts';
 import type { EventRow } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';
@@ -124,7 +124,11 @@ export function mongoRuns(
       await repair({ tenantId });
       const query = await queryOf(tenantId, filter, now, now - staleAfterMs);
       const [found, total] = await Promise.all([
-        pageOf(runs.find(query).sort({ lastAt: -1, agentId: 1, sessionId: 1 }), page, (row) => row),
+        pageOf(
+          runs.find(behind(query, page.after)).sort({ lastAt: -1, agentId: 1, sessionId: 1 }),
+          page,
+          (row) => row,
+        ),
         runs.countDocuments(query),
       ]);
       const pending = await pendingOf(tenantId, found.items, now);
@@ -213,4 +217,17 @@ export function touchingRuns(approvals: ApprovalStore, runs: Collection<RunRow>)
       return expired;
     },
   };
+}
+
+/** The query for what comes after a place in the list. */
+function behind(query: Filter<RunRow>, after: RunPlace | undefined): Filter<RunRow> {
+  if (!after) return query;
+  const { lastActivityAt: lastAt } = after;
+  const [agentId, sessionId] = [toBsonText(after.agentId), toBsonText(after.sessionId)];
+  const places = [
+    { lastAt: { $lt: lastAt } },
+    { lastAt, agentId: { $gt: agentId } },
+    { lastAt, agentId, sessionId: { $gt: sessionId } },
+  ];
+  return { $and: [query, { $or: places }] };
 }

@@ -110,10 +110,17 @@ export function runStore(db: Database): Sync<RunStore> {
   return {
     list(tenantId, filter, page, { now, staleAfterMs }) {
       const { sql, params } = clauses(tenantId, filter, now, now - staleAfterMs);
+      const { after } = page;
+      const behind = after
+        ? ' AND (last_at < ? OR (last_at = ? AND (agent > ? OR (agent = ? AND session > ?))))'
+        : '';
+      const place = after
+        ? [after.lastActivityAt, after.lastActivityAt, after.agentId, after.agentId, after.sessionId]
+        : [];
       return db.snapshot(() => {
         const found = pageOf(db, page, {
-          which: `SELECT id FROM runs WHERE ${sql} ORDER BY last_at DESC, agent, session`,
-          params,
+          which: `SELECT id FROM runs WHERE ${sql}${behind} ORDER BY last_at DESC, agent, session`,
+          params: [...params, ...place],
           row: `SELECT ${columns('?2')} FROM runs WHERE id = ?1`,
           rowParams: [now],
           read: (row) => read(tenantId, row, now),

@@ -4,7 +4,7 @@ import type { Principal } from '../domain/principal.ts';
 import { type RunKey, type RunStatus, runStatus, type StatusTime } from '../domain/run.ts';
 import type { AgentPlace } from '../ports/agents.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
-import type { Run, RunFilter } from '../ports/runs.ts';
+import type { Run, RunFilter, RunPageRequest } from '../ports/runs.ts';
 import type { Fleet, FleetAgent } from './fleet.ts';
 import type { AppPorts } from './ports.ts';
 import { createRulesetNames, type RulesetNames, type RulesetVersion } from './ruleset-names.ts';
@@ -27,7 +27,7 @@ export interface Runs {
   list(
     principal: Principal,
     filter: Omit<RunFilter, 'env'>,
-    page: PageRequest,
+    page: RunPageRequest,
   ): Promise<Page<RunView> & { readonly total: number }>;
   /** Null when there is none in the environments that the principal sees. */
   get(principal: Principal, key: RunKey): Promise<RunView | null>;

@@ -33,6 +33,16 @@ export interface RunFilter {
   readonly statuses?: readonly RunStatus[];
 }
 
+/** Where a run stands in the list. */
+export interface RunPlace extends RunKey {
+  readonly lastActivityAt: number;
+}
+
+export interface RunPageRequest extends PageRequest {
+  /** What the page before ended with: the page begins behind it. A run with new activity has moved before it. */
+  readonly after?: RunPlace;
+}
+
 /** A run as the health of its agent needs it. */
 export interface RunGlance extends RunKey {
   readonly standing: Standing;
@@ -45,7 +55,7 @@ export interface RunStore {
   list(
     tenantId: string,
     filter: RunFilter,
-    page: PageRequest,
+    page: RunPageRequest,
     time: StatusTime,
   ): Promise<Page<Run> & { readonly total: number }>;
   get(tenantId: string, key: RunKey, now: number): Promise<Run | null>;

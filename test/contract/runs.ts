@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventInput } from '../../src/domain/event.ts';
 import { type RunStatus, runStatus, runStatuses } from '../../src/domain/run.ts';
+import type { RunPlace } from '../../src/ports/runs.ts';
 import type { DocumentStore } from '../../src/ports/store.ts';
 import { aBatch } from './events.ts';
 import { anApproval, anEvent, hostileTexts, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';
@@ -36,6 +37,8 @@ async function runsOf(store: DocumentStore, tenantId: string) {
     ),
   }));
 }
+
+const keyOf = ({ agentId, sessionId }: RunPlace): string => `${agentId}/${sessionId}`;
 
 export function runsContract(name: string, open: Open): void {
   describe(`${name}: runs`, () => {
@@ -256,6 +259,38 @@ export function runsContract(name: string, open: Open): void {
       expect(await get(uuid(), 's')).toBeNull();
       expect((await store.runs.list(uuid(), all, page, time)).total).toBe(0);
       expect(await store.runs.recent(uuid(), ['agent-1'], 0, 10, time.now)).toEqual([]);
+    });
+
+    it('lists what comes after a run, however many were before it', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const names = ['a', 'b', 'c'].flatMap((agent) =>
+        ['1', '2', 'é'].map((session) => ({ agent, session })),
+      );
+      for (const [i, { agent, session }] of names.entries()) {
+        const at = t0 + Math.floor(i / 4) + 0.25;
+        await store.events.ingest(aBatch(tenantId, [ofSession(session, { agent_id: agent, timestamp: at })]));
+      }
+      const whole = (await store.runs.list(tenantId, all, page, time)).items.map(keyOf);
+      const seen: string[] = [];
+      let after: RunPlace | undefined;
+      for (let more = true; more; ) {
+        const found = await store.runs.list(
+          tenantId,
+          all,
+          { limit: 2, offset: 0, ...(after ? { after } : {}) },
+          time,
+        );
+        expect(found.total).toBe(names.length);
+        seen.push(...found.items.map(keyOf));
+        after = found.items.at(-1);
+        more = found.more;
+        // Newer ones shift nothing.
+        const events = [ofSession('new', { agent_id: `n${seen.length}`, timestamp: t0 + 100 })];
+        if (seen.length === 2) names.push({ agent: 'n2', session: 'new' });
+        if (seen.length === 2) await store.events.ingest(aBatch(tenantId, events));
+      }
+      expect(seen).toEqual(whole);
     });
 
     it('lists newest first, in pages, with their number', async () => {

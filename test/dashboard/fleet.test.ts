@@ -30,7 +30,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => hub.remove());
 
-it('draws few of 10,000 rows, reads all before it sorts, and never stops for long', {
+it('draws few of 10,000 rows at a time, and reads all of them before it sorts', {
   timeout: 120_000,
 }, async () => {
   const seen = await view(hub.url, { cookie });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { anyObject, env, instant, line, text } from '../fields.ts';
 import { listed } from '../listed.ts';
 import { routes } from '../route.ts';
-import { hostedPaging, identifier, pageFields } from './fields.ts';
+import { cursorQuery, hostedPaging, identifier, nextFields, pageFields } from './fields.ts';
 
 export const hostedStatuses = ['pending', 'approved', 'rejected', 'timed_out'] as const;
 
@@ -104,11 +104,17 @@ export const hostedApprovalRoutes = routes({
       agent_id: line(255).optional(),
       session_id: line(255).optional(),
       ...hostedPaging(200, 50),
+      cursor: cursorQuery,
     }),
     status: 200,
-    reply: z.object({ approvals: z.array(hostedApproval), total: z.number().int(), ...pageFields }),
+    reply: z.object({
+      approvals: z.array(hostedApproval),
+      total: z.number().int(),
+      ...pageFields,
+      ...nextFields,
+    }),
     search: true,
-    errors: ['forbidden', 'validation_failed', 'search_timeout', 'rate_limited'],
+    errors: ['bad_request', 'forbidden', 'validation_failed', 'search_timeout', 'rate_limited'],
   },
   hostedGetApproval: {
     method: 'GET',

@@ -5,7 +5,7 @@ import { rejected } from '../events.ts';
 import { instant, instantInput, line, text } from '../fields.ts';
 import { listed } from '../listed.ts';
 import { routes } from '../route.ts';
-import { hostedPaging, identifier, pageFields } from './fields.ts';
+import { cursorQuery, hostedPaging, identifier, nextFields, pageFields } from './fields.ts';
 
 const name = z.string();
 const object = z.record(z.string(), z.unknown());
@@ -131,8 +131,7 @@ export const hostedEventRoutes = routes({
       /** Exclusive. */
       until: instantInput.optional(),
       ...hostedPaging(1000, 100),
-      /** `next_cursor` of another page: instead of an offset, without its bound, and never repeating or skipping. */
-      cursor: text(2000, 1).optional(),
+      cursor: cursorQuery,
     }),
     repeated: ['decision'],
     search: true,
@@ -140,9 +139,7 @@ export const hostedEventRoutes = routes({
     reply: z.object({
       events: z.array(decisionEvent),
       ...pageFields,
-      /** Where the next page begins; null when nothing is left, or it is beyond the bound of offsets. */
-      next_offset: z.number().int().nullable(),
-      next_cursor: name.nullable(),
+      ...nextFields,
     }),
     errors: ['forbidden', 'validation_failed', 'bad_request', 'rate_limited', 'search_timeout'],
   },

@@ -1,6 +1,6 @@
 // Fields that several declarations of the hosted API share: identifiers, pages.
 import { z } from 'zod';
-import { intQuery } from '../fields.ts';
+import { intQuery, text } from '../fields.ts';
 
 /** Agent ids, session ids, names of rulesets and environments, ids of approvals. */
 export const identifier = z.string().regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}$/, {
@@ -22,4 +22,15 @@ export const pageFields = {
   offset: z.number().int(),
   /** True when more follows: this page may hold fewer than `limit`, because an answer holds 4 MiB. */
   has_more: z.boolean(),
+};
+
+/** `next_cursor` of another page: instead of an offset, without its bound; what comes meanwhile neither repeats nor hides anything. */
+export const cursorQuery = text(2000, 1).optional();
+
+/** Where the next page of a list with a cursor begins. */
+export const nextFields = {
+  /** Null when nothing is left, when it is beyond the bound of offsets, and after a cursor. */
+  next_offset: z.number().int().nullable(),
+  /** Null when nothing is left. */
+  next_cursor: z.string().nullable(),
 };

@@ -7,7 +7,7 @@ import { instant, line, text } from '../fields.ts';
 import { listed } from '../listed.ts';
 import { routes } from '../route.ts';
 import { decisionClass } from './events.ts';
-import { hostedPaging, pageFields } from './fields.ts';
+import { cursorQuery, hostedPaging, nextFields, pageFields } from './fields.ts';
 
 const name = z.string();
 const count = z.number().int();
@@ -119,11 +119,12 @@ export const hostedRunRoutes = routes({
       agent_id: line(255).optional(),
       session_id: text(255, 1).optional(),
       ...hostedPaging(200, 50),
+      cursor: cursorQuery,
     }),
     repeated: ['status'],
     status: 200,
-    reply: z.object({ runs: z.array(runRow), total: count, ...pageFields }),
-    errors: ['forbidden', 'validation_failed'],
+    reply: z.object({ runs: z.array(runRow), total: count, ...pageFields, ...nextFields }),
+    errors: ['bad_request', 'forbidden', 'validation_failed'],
   },
   hostedListAgents: {
     method: 'GET',

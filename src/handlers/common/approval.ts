@@ -1,6 +1,8 @@
 // What both APIs read alike of a request for an approval.
+
 import { truncated } from '../../api/listed.ts';
 import { validationFailed } from '../../api/validation.ts';
+import type { Approval } from '../../domain/approval.ts';
 import type { JsonObject } from '../../domain/library.ts';
 
 /** Bytes of JSON. */
@@ -23,4 +25,13 @@ export function principalShown(principal: JsonObject | null | undefined): JsonOb
   if (!principal) return null;
   const bytes = Buffer.byteLength(JSON.stringify(principal));
   return bytes > maxPrincipal ? { ...truncated(bytes) } : principal;
+}
+
+/** Where an approval stands in the list, as a cursor holds it. */
+export const placeOf = ({ createdAt, id }: Pick<Approval, 'createdAt' | 'id'>): string =>
+  JSON.stringify([createdAt, id]);
+
+export function readPlace(text: string): Pick<Approval, 'createdAt' | 'id'> {
+  const [createdAt, id] = JSON.parse(text) as [number, string];
+  return { createdAt, id };
 }

@@ -12,6 +12,7 @@ export interface CursorScope {
     | 'registrations'
     | 'agents'
     | 'approvals'
+    | 'runs'
     | 'rollout'
     | `audit-${string}`
     | 'coverage';

@@ -5,7 +5,7 @@ import { type Caller, List } from '../../api/call.ts';
 import { truncated } from '../../api/listed.ts';
 import type { Approval } from '../../domain/approval.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-import { askingAgents, principalShown } from '../common/approval.ts';
+import { askingAgents, placeOf, principalShown, readPlace } from '../common/approval.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers, Hub } from '../common/hub.ts';
 import { iso, isoOrNull } from '../common/render.ts';
@@ -33,7 +33,7 @@ export const approvals: Handlers<typeof approvalRoutes> = {
       if (offset > 0 && after === undefined) return { offset: offset + next };
       const last = items[next - 1];
       if (!last) return null;
-      return { cursor: sealCursor(hub, scope, JSON.stringify([last.createdAt, last.id])), limit, offset: 0 };
+      return { cursor: sealCursor(hub, scope, placeOf(last)), limit, offset: 0 };
     });
   },
 
@@ -51,10 +51,6 @@ export const approvals: Handlers<typeof approvalRoutes> = {
 };
 
 /** A cursor was sealed by this hub: what it holds is what was written. */
-function readPlace(text: string): Pick<Approval, 'createdAt' | 'id'> {
-  const [createdAt, id] = JSON.parse(text) as [number, string];
-  return { createdAt, id };
-}
 
 /** Asks for an approval over a route or a socket. @throws HubError validation_failed when neither header nor body names the agent */
 export async function requestApproval(

@@ -6,12 +6,13 @@ import type { Approval, ApprovalStatus } from '../../domain/approval.ts';
 import { HubError, refused } from '../../domain/error.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { actorName } from '../../domain/principal.ts';
-import { askingAgents, principalShown } from '../common/approval.ts';
+import { askingAgents, placeOf, principalShown, readPlace } from '../common/approval.ts';
+import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers } from '../common/hub.ts';
 import { iso, isoOrNull } from '../common/render.ts';
 import { usualEnv } from './environment.ts';
 import { idempotencyKeyOf } from './idempotency.ts';
-import { pageOf } from './pages.ts';
+import { nextOffset, pageOf } from './pages.ts';
 import { keyPrincipalOf, principalOf } from './principal.ts';
 
 type Rendered = ReplyBody<(typeof hostedApprovalRoutes)['hostedGetApproval']>;
@@ -40,8 +41,8 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
     return render(await app.approvals.ask(principal, wanted, idempotencyKeyOf(request)));
   },
 
-  async hostedListApprovals({ app }, { query }, caller) {
-    const { status, limit, offset } = query;
+  async hostedListApprovals(hub, { query }, caller) {
+    const { status, limit, offset, cursor } = query;
     const principal = principalOf(caller);
     const filter = {
       env: null,
@@ -51,12 +52,26 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
         sessionId: query.session_id,
       }),
     };
-    const [{ shown, more }, total] = await Promise.all([
-      app.approvals.list(principal, filter, { limit, offset }),
-      app.approvals.count(principal, filter),
+    const scope = { tenantId: caller.tenantId, list: 'approvals' } as const;
+    const after = cursor === undefined ? undefined : readPlace(openCursor(hub, scope, cursor));
+    const { approvals } = hub.app;
+    const [page, total] = await Promise.all([
+      approvals.list(principal, filter, { limit, offset: after ? 0 : offset, ...omitUndefined({ after }) }),
+      approvals.count(principal, filter),
     ]);
-    const { items, ...page } = pageOf(shown.map(render), query, more);
-    return { approvals: items, total, ...page };
+    const { items, ...shown } = pageOf(page.shown.map(render), query, page.more);
+    // What was decided while it was read is not shown, and is passed all the same.
+    const passed = page.places[items.length] ?? page.items.length;
+    const last = page.items[passed - 1];
+    const goesOn = (passed < page.items.length || page.more) && last !== undefined;
+    return {
+      approvals: items,
+      total,
+      ...shown,
+      has_more: goesOn,
+      next_offset: nextOffset(query, goesOn ? passed : null),
+      next_cursor: goesOn ? sealCursor(hub, scope, placeOf(last)) : null,
+    };
   },
 
   hostedGetApproval: async ({ app }, { params }, caller) =>

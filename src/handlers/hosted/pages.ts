@@ -1,4 +1,5 @@
 // Pages of the hosted API's lists: as many items as one answer holds, with what stands beside them.
+import { maxOffset } from '../../api/hosted/fields.ts';
 import { shortened } from '../../api/listed.ts';
 
 /** Bytes of the items of a page; an answer holds 4 MiB. */
@@ -30,4 +31,13 @@ export function pageOf<T extends object>(
     shown.push(short);
   }
   return { items: shown, limit, offset, has_more: more || shown.length < items.length };
+}
+
+/** The answer's word for where the next page begins. @param next items from here to there; null: nothing is left */
+export function nextOffset(
+  { offset, cursor }: { readonly offset: number; readonly cursor?: string | undefined },
+  next: number | null,
+): number | null {
+  if (next === null || cursor !== undefined || offset + next > maxOffset) return null;
+  return offset + next;
 }

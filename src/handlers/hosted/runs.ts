@@ -9,19 +9,34 @@ import { notFound } from '../../domain/error.ts';
 import { renderInstant } from '../../domain/instant.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { readSnapshot } from '../../domain/workflow.ts';
+import type { RunPlace } from '../../ports/runs.ts';
+import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers } from '../common/hub.ts';
 import { iso, isoOrNull } from '../common/render.ts';
 import { fitting } from './page.ts';
+import { nextOffset } from './pages.ts';
 import { type HostedCaller, principalOf } from './principal.ts';
 
 export const hostedRuns: Handlers<typeof hostedRunRoutes> = {
   async hostedListRuns(hub, { query }, caller) {
-    const { limit, offset, agent_id, session_id, status } = query;
+    const { limit, offset, agent_id, session_id, status, cursor } = query;
     const filter = omitUndefined({ agentId: agent_id, sessionId: session_id, statuses: status });
-    const page = await hub.app.runs.list(principalOf(caller), filter, { limit, offset });
+    const scope = { tenantId: caller.tenantId, list: 'runs' } as const;
+    const after = cursor === undefined ? undefined : readRunPlace(openCursor(hub, scope, cursor));
+    const asked = { limit, offset: after ? 0 : offset, ...omitUndefined({ after }) };
+    const page = await hub.app.runs.list(principalOf(caller), filter, asked);
     const runs = fitting(page.items.map(renderRun));
     const has_more = page.more || runs.length < page.items.length;
-    return { runs: [...runs], total: page.total, limit, offset, has_more };
+    const last = page.items[runs.length - 1]?.run;
+    return {
+      runs: [...runs],
+      total: page.total,
+      limit,
+      offset,
+      has_more,
+      next_offset: nextOffset(query, has_more ? runs.length : null),
+      next_cursor: has_more && last ? sealCursor(hub, scope, runPlace(last)) : null,
+    };
   },
 
   async hostedListAgents(hub, { query }, caller) {
@@ -78,6 +93,15 @@ export const hostedRuns: Handlers<typeof hostedRunRoutes> = {
     };
   },
 };
+
+/** Where a run stands in the list, as a cursor holds it. */
+const runPlace = ({ lastActivityAt, agentId, sessionId }: RunPlace): string =>
+  JSON.stringify([lastActivityAt, agentId, sessionId]);
+
+function readRunPlace(text: string): RunPlace {
+  const [lastActivityAt, agentId, sessionId] = JSON.parse(text) as [number, string, string];
+  return { lastActivityAt, agentId, sessionId };
+}
 
 /** @throws HubError forbidden */
 function requireScope(caller: HostedCaller, agentId: string): void {
