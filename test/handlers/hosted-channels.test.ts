@@ -96,6 +96,20 @@ describe('a channel', () => {
     ).rejects.toMatchObject({ code: 'validation_failed' });
   });
 
+  it('of the console keeps the secret that its webhooks are signed with when it is replaced here', async () => {
+    const config = { url: `${receiver.url}/hook`, secret: 'a secret of the console' };
+    const body = { name: 'signed', channel_type: 'webhook', config };
+    const { id } = (await t.call('createChannel', { body }, user)).body;
+    await update(id, {
+      channel_type: 'webhook',
+      config: { url: `${receiver.url}/other`, secret: 'of nobody' },
+    });
+    expect(await stored(id)).toMatchObject({
+      channel: { payloadStyle: 'console' },
+      config: { url: `${receiver.url}/other`, secret: 'a secret of the console' },
+    });
+  });
+
   it('is tried, and removed', async () => {
     const { id } = await create('webhook', { url: `${receiver.url}/hook` });
     const tried = await t.call('hostedTestChannel', { params: { channel_id: id } }, admin);

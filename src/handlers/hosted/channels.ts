@@ -150,10 +150,11 @@ function configOf(
   );
   if (type === 'community_chat') return communityChat(given, stored);
   // The secret of its callbacks is the hub's own: nobody sets or sees it here.
-  const secret = stored?.kind === 'chatBot' ? { webhook_secret: stored.webhookSecret } : {};
-  return readConfig(type, { ...given, ...(type === 'chat_bot' ? secret : {}) }, null, () =>
-    hub.secrets.token(32),
-  );
+  const bot = stored?.kind === 'chatBot' ? { webhook_secret: stored.webhookSecret } : {};
+  // A webhook that was made on the console goes on being signed, whoever changes it here.
+  const webhook = stored?.kind === 'webhook' && stored.secret !== null ? { secret: stored.secret } : {};
+  const secret = type === 'chat_bot' ? bot : type === 'webhook' ? webhook : {};
+  return readConfig(type, { ...given, ...secret }, null, () => hub.secrets.token(32));
 }
 
 /** Without the key of the platform's buttons, which do not come back to this API. */
