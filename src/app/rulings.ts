@@ -21,6 +21,8 @@ const maxDocuments = 500;
 /** Versions whose entries are remembered, over all tenants; most have none. */
 const maxNames = 10_000;
 const noNames: ContractNames = { entries: new Map(), mayOverlap: false };
+/** Deployments whose entries are known, besides those that are current. */
+const pastDeployments = 50;
 /** Agents that an environment is asked about at once. */
 const atOnce = 500;
 
@@ -40,7 +42,10 @@ export interface EnvironmentRulings {
 
 export interface Rulings {
   inEnvironment(tenantId: string, env: Env): Promise<EnvironmentRulings>;
-  /** Entries of what is deployed now that stand for contracts of the library. @throws HubError overloaded, unavailable */
+  /**
+   * Entries that stand for contracts of the library: of what is deployed now, and of the newest 50 deployments, which agents that are behind
+   * still run. @throws HubError overloaded, unavailable
+   */
   entryNames(tenantId: string): Promise<ContractNames>;
   /** How these agents stand, in their order. Agents that are not registered are known by their id alone. */
   standings(
@@ -121,8 +126,16 @@ export function createRulings({
 
     async entryNames(tenantId) {
       const all: ContractNames[] = [];
-      for (const deployment of await store.deployments.currentAll(tenantId)) {
+      const past = await store.deployments.list(tenantId, {}, { limit: pastDeployments, offset: 0 });
+      const current = await store.deployments.currentAll(tenantId);
+      const versions = new Map<string, Deployment>();
+      // Where an id stood for another contract before, what is deployed now decides.
+      for (const deployment of [...past.items].reverse().concat(current)) {
         const key = JSON.stringify([tenantId, deployment.bundleName, deployment.version]);
+        versions.delete(key);
+        versions.set(key, deployment);
+      }
+      for (const [key, deployment] of versions) {
         const found = names.get(key, 0) ?? (await namesIn(deployment));
         names.set(key, found, Number.POSITIVE_INFINITY);
         if (found.entries.size > 0) all.push(found);

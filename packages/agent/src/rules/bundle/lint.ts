@@ -37,7 +37,8 @@ export type LintCode =
   | 'built-in-limit'
   | 'undeclared-tool'
   | 'declared-writing-tool'
-  | 'refusal-after-ask';
+  | 'refusal-after-ask'
+  | 'sandbox-arguments';
 
 export interface LintOptions extends LanguageOptions {
   /** Prefixes of selectors that agents register. */
@@ -118,6 +119,7 @@ class Linter {
       if (entry.type === 'session') this.#limits(entry);
     }
     this.#order();
+    this.#sandboxes();
     return this.#findings;
   }
 
@@ -242,7 +244,7 @@ class Linter {
         this.#add(entry, 'warning', 'glob-key', at, message);
         continue;
       }
-      const nearest = nearestWord(key, known, () => (key.length <= 3 ? 1 : 2));
+      const nearest = nearestWord(key, known, (tool) => (Math.min(key.length, tool.length) <= 2 ? 1 : 2));
       if (nearest !== undefined) {
         const message = `No contract and no declaration names the tool ${key}. Declare it under tools if it is meant.`;
         this.#add(entry, 'error', 'unknown-tool', at, message, nearest);
@@ -289,6 +291,15 @@ class Linter {
       const key = entry.type === 'sandbox' ? ['outside'] : ['then', this.#words.effect];
       this.#add(entry, 'warning', 'refusal-after-ask', [...entry.at, ...key], message);
     }
+  }
+
+  /** Once in a document: it holds for each of them alike. */
+  #sandboxes(): void {
+    const entry = this.#entries.find(({ type }) => type === 'sandbox');
+    if (!entry) return;
+    const message =
+      'Released clients judge fewer arguments than this engine, by their names and as they are written: they run some calls that it refuses.';
+    this.#add(entry, 'warning', 'sandbox-arguments', [...entry.at, 'type'], message);
   }
 }
 

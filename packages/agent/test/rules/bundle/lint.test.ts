@@ -107,7 +107,16 @@ describe('limits per tool', () => {
       );
     expect(found(text('send_mial'))).toEqual([['error', 'unknown-tool', 'send_mail']]);
     expect(found(text('sendmails'))).toEqual([['error', 'unknown-tool', 'send_mail']]);
+    expect(found(text('sned_mial'))).toEqual([['error', 'unknown-tool', 'send_mail']]);
     expect(found(text('transfer'))).toEqual([['warning', 'unknown-tool', null]]);
+    // A word of two letters is two letters away from every other.
+    const short = (tool: string, key: string) =>
+      bundle(
+        pre('{args.x: {equals: 1}}', `id: a, tool: ${tool}`) + session(`max_calls_per_tool: {${key}: 3}`),
+      );
+    expect(found(short('pay', 'apy'))).toEqual([['error', 'unknown-tool', 'pay']]);
+    expect(found(short('pay', 'buy'))).toEqual([['error', 'unknown-tool', 'pay']]);
+    expect(found(short('cp', 'ls'))).toEqual([['warning', 'unknown-tool', null]]);
     expect(found(text('"mcp_*"'))).toEqual([['warning', 'glob-key', null]]);
   });
 });
@@ -132,6 +141,12 @@ describe('what released clients read otherwise', () => {
     expect(found(bundle(post('redact', 'w'), tools))).toEqual([['warning', 'declared-writing-tool', null]]);
   });
 
+  const sandboxed = ['warning', 'sandbox-arguments', null];
+  it('is what sandboxes judge, said once', () => {
+    const box = (id: string) => `  - {id: ${id}, type: sandbox, tool: x, within: [/w], message: m}\n`;
+    expect(found(bundle(box('a') + box('b')))).toEqual([sandboxed]);
+  });
+
   it('is whatever may refuse after something that asks', () => {
     const ask = pre('{args.n: {gt: 1}}', 'id: ask, tool: pay', 'approve');
     const never = pre('{args.n: {gt: 9}}', 'id: never, tool: "p*"');
@@ -140,7 +155,7 @@ describe('what released clients read otherwise', () => {
     const expected = [['warning', 'refusal-after-ask', null]];
     expect(found(bundle(ask + never))).toEqual(expected);
     expect(found(bundle(never + ask))).toEqual([]);
-    expect(found(bundle(box + ask))).toEqual(expected);
+    expect(found(bundle(box + ask))).toEqual([sandboxed, ...expected]);
     expect(found(bundle(ask + session('max_tool_calls: 5')))).toEqual(expected);
     expect(found(bundle(ask + other))).toEqual([]);
     expect(lintBundle(bundle(ask + never + box))[0]?.message).toContain("'never', 'box'");
