@@ -1,4 +1,5 @@
-// The suite of the web console: a real browser against a real hub process. Its own run, because a browser takes seconds to start.
+// The suite of the web console: a real browser against a real hub process. Its own run, because a browser takes seconds
+// to start.
 import { defineConfig } from 'vitest/config';
 import { alias } from './vitest.alias.ts';
 

@@ -11,7 +11,8 @@ export default defineConfig({
     exclude: ['test/cluster/**', 'test/dashboard/**', '**/node_modules/**'],
     testTimeout: 20_000,
     hookTimeout: 30_000,
-    // Files share a process: no test mocks a module or leaves anything behind, and loading everything anew per file costs more than the tests.
+    // Files share a process: no test mocks a module or leaves anything behind, and loading everything anew per file
+    // costs more than the tests.
     isolate: false,
     // Many tests wait for processes and deadlines: more workers than the default of one less than there are cores.
     maxWorkers: 3,

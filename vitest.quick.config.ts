@@ -1,4 +1,5 @@
-// For `npm run check`: all but the suites that wait for real deadlines, outages and reconnections. `npm test` runs those too.
+// For `npm run check`: all but the suites that wait for real deadlines, outages and reconnections. `npm test` runs
+// those too.
 import { defineConfig, mergeConfig } from 'vitest/config';
 import all from './vitest.config.ts';
 

@@ -1,4 +1,5 @@
-// The agent actor: an agent's open streams and its effective assignment in one environment. Registrations and rules live in the store.
+// The agent actor: an agent's open streams and its effective assignment in one environment. Registrations and rules
+// live in the store.
 import type { Tags } from '../src/domain/agent.ts';
 import { assignedExplicitly, type Resolution } from '../src/domain/assignment.ts';
 import type { ActorPorts } from './ports.ts';
@@ -79,7 +80,8 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       const registration = await ports.store.agents.get(tenantId, agentId);
       const next = await resolve(state, registration, ports);
       state.effective = next;
-      // Pinned streams hear of it too, but follow what they did. A new activation does not know what its streams follow, so it says it again.
+      // Pinned streams hear of it too, but follow what they did. A new activation does not know what its streams
+      // follow, so it says it again.
       const changed = before ? state.connections.length > 0 && before.bundleName !== next.bundleName : true;
       const environment = environmentKey(tenantId, env);
       const onward = body?.onward ? [tellTo('environment', environment, 'rulesChanged', { rest: true })] : [];

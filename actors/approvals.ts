@@ -1,4 +1,5 @@
-// The approvals of an environment: requested, decided, timed out. The store's compare-and-set decides; here are order and time.
+// The approvals of an environment: requested, decided, timed out. The store's compare-and-set decides; here are order
+// and time.
 
 import { BoundedMap } from '../src/concurrency/bounded-map.ts';
 import type { Announcement } from '../src/domain/announcement.ts';
@@ -16,7 +17,10 @@ export interface Pending {
   readonly env: Env;
   /** Deadlines by id. */
   readonly waiting: Map<string, number>;
-  /** Ids of what was asked for a moment ago and not read since, by fingerprint. Lost with the activation: then a repeat is asked for anew. */
+  /**
+   * Ids of what was asked for a moment ago and not read since, by fingerprint. Lost with the activation: then a repeat
+   * is asked for anew.
+   */
   readonly recent: BoundedMap<string>;
 }
 
@@ -45,8 +49,8 @@ export async function loadPending(tenantId: string, env: Env, context: Context):
 }
 
 /**
- * A repeat of the same id is announced again, and reaches clients once. One of the same fingerprint is answered with the first approval, once,
- * while that is pending.
+ * A repeat of the same id is announced again, and reaches clients once. One of the same fingerprint is answered with
+ * the first approval, once, while that is pending.
  * @throws HubError quota_exceeded when too many are pending
  */
 export async function request(
@@ -165,8 +169,8 @@ function forget(pending: Pending, id: string, context: Context): void {
 }
 
 /**
- * Tells dashboards, and by a job the notification channels, of approvals of one tenant and status, and takes their marks off when that is
- * done. Each is told once, however often this runs.
+ * Tells dashboards, and by a job the notification channels, of approvals of one tenant and status, and takes their
+ * marks off when that is done. Each is told once, however often this runs.
  */
 async function announcement(approvals: readonly Approval[], context: Context): Promise<Effects> {
   const [first] = approvals;

@@ -1,4 +1,5 @@
-// The environment actor: orders deployments and approvals of a tenant's environment; knows who is connected and who drifts.
+// The environment actor: orders deployments and approvals of a tenant's environment; knows who is connected and who
+// drifts.
 import type { Announcement, Announcements } from '../src/domain/announcement.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
 import type { Env } from '../src/domain/ids.ts';
@@ -44,10 +45,16 @@ const announceAtOnce = 8;
 const resolveAtOnce = 200;
 /** Without that word it goes on after this time. */
 const resolveLateMs = 5000;
-/** How long after a deployment a new activation announces it again, in case that was not done: longer than an outage usually lasts, shorter than names are remembered. */
+/**
+ * How long after a deployment a new activation announces it again, in case that was not done: longer than an outage
+ * usually lasts, shorter than names are remembered.
+ */
 const announceAgainMs = 15 * 60_000;
 const pruneEveryMs = 10 * 60_000;
-/** A connection this much younger than a change of rules may still have been resolved by the old ones (clocks of two nodes). */
+/**
+ * A connection this much younger than a change of rules may still have been resolved by the old ones (clocks of two
+ * nodes).
+ */
 const clockSlackMs = 5000;
 
 const timers = { announce: 'announce', attest: 'attest', resolve: 'resolve', prune: 'prune' } as const;

@@ -1,4 +1,5 @@
-// When an environment counts its connected agents and tells dashboards: after a change, at most once a second, and only other numbers.
+// When an environment counts its connected agents and tells dashboards: after a change, at most once a second, and only
+// other numbers.
 import type { FleetNumbers } from '../src/domain/agent.ts';
 import type { Env } from '../src/domain/ids.ts';
 import type { ActorPorts } from './ports.ts';
@@ -8,7 +9,10 @@ import type { ActorContext, Effects } from './runtime/define.ts';
 export const fleetTimer = 'fleet';
 
 const everyMs = 1_000;
-/** Counting takes less than 1 µs an agent. Of a large fleet it is done less often, so that it stays under a hundredth of the time. */
+/**
+ * Counting takes less than 1 µs an agent. Of a large fleet it is done less often, so that it stays under a hundredth of
+ * the time.
+ */
 const agentsPerMs = 10;
 
 interface Watched {
@@ -24,7 +28,10 @@ export class FleetWatch {
   #waiting = false;
   #told: FleetNumbers | null = null;
 
-  /** @param startedAt when the activation began: agents that were connected before are announced to it in the second after */
+  /**
+   * @param startedAt when the activation began: agents that were connected before are announced to it in the second
+   *   after
+   */
   constructor(startedAt: number) {
     this.#countedAt = startedAt;
   }

@@ -12,8 +12,8 @@ export const hubKinds = { environment, agent, tenant };
 const announceLateMs = 2000;
 
 /**
- * The oldest page, and when that is full a further one, which moves on with every call: what is old and cannot be handled must not hide the
- * rest, which may be other tenants'.
+ * The oldest page, and when that is full a further one, which moves on with every call: what is old and cannot be
+ * handled must not hide the rest, which may be other tenants'.
  */
 function turning<T>(limit: number, page: (at: number, skip: number) => Promise<readonly T[]>) {
   let skip = limit;
@@ -25,7 +25,10 @@ function turning<T>(limit: number, page: (at: number, skip: number) => Promise<r
   };
 }
 
-/** `due` for startSweep: approvals past their deadline, and those not announced, as messages to their environments; at most twice `limit` of each a sweep. */
+/**
+ * `due` for startSweep: approvals past their deadline, and those not announced, as messages to their environments; at
+ * most twice `limit` of each a sweep.
+ */
 export function dueApprovals({ approvals }: Pick<Store, 'approvals'>, limit = 500) {
   const allDue = turning(limit, (at, skip) => approvals.due(at, limit, skip));
   const allSilent = turning(limit, (at, skip) => approvals.unannounced(at, limit, skip));

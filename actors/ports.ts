@@ -13,7 +13,9 @@ export interface ActorPorts {
   readonly secrets: Pick<Secrets, 'uuid' | 'newSigningKey' | 'seal' | 'unseal' | 'sign'>;
   /** True for a node of the cluster that died: its streams are no more. Always false in one process. */
   readonly isGone: (node: string) => boolean;
-  /** Notes that an agent was seen, and registers it within its caps; null, or a retired one, when it is not registered. */
+  /**
+   * Notes that an agent was seen, and registers it within its caps; null, or a retired one, when it is not registered.
+   */
   readonly registrar: {
     seen(
       source: { readonly tenantId: string; readonly env: Env; readonly keyId: string },

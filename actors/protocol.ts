@@ -137,18 +137,27 @@ export type EnvironmentMessages = {
     };
     reply: Deployment;
   };
-  /** Ends the bundle's current deployment and tells dashboards; agents keep what they have. The reply is what ended; null: nothing was deployed. */
+  /**
+   * Ends the bundle's current deployment and tells dashboards; agents keep what they have. The reply is what ended;
+   * null: nothing was deployed.
+   */
   undeploy: {
     body: { readonly bundleName: string; readonly undeployedBy: string; readonly actor?: AuditActor };
     reply: Deployment | null;
   };
-  /** Announces every current deployment again (after a rotation of the signing key). It tells itself to go on `after` a bundle's name. */
+  /**
+   * Announces every current deployment again (after a rotation of the signing key). It tells itself to go on `after` a
+   * bundle's name.
+   */
   reannounce: { body: { readonly after: string } | null; reply: null };
   /** Stores a pending approval, sets its timer and announces it. `approval.id` makes a repeat harmless. */
   requestApproval: {
     body: {
       readonly approval: Approval;
-      /** What tells requests apart; absent where a repeat is told by the id. The same within 10 s may be answered with the first one's approval. */
+      /**
+       * What tells requests apart; absent where a repeat is told by the id. The same within 10 s may be answered with
+       * the first one's approval.
+       */
       readonly fingerprint?: string;
       /** Of the API key that asks, for the audit chain. */
       readonly keyId?: string;
@@ -165,17 +174,24 @@ export type EnvironmentMessages = {
   };
   /** Times out a due approval, and announces that once. The reply says whether this call did it. */
   expireApproval: { body: { readonly id: string }; reply: boolean };
-  /** Announces again what an approval came to, unless that was announced: its owner may have died between write and announcement. */
+  /**
+   * Announces again what an approval came to, unless that was announced: its owner may have died between write and
+   * announcement.
+   */
   announceApproval: { body: { readonly id: string }; reply: null };
-  /** A stream opened (or is announced again). The reply: current deployments it should have but, by its policy version, has not; and the bundle it follows, which an assignment may have changed meanwhile. */
+  /**
+   * A stream opened (or is announced again). The reply: current deployments it should have but, by its policy version,
+   * has not; and the bundle it follows, which an assignment may have changed meanwhile.
+   */
   join: {
     body: StreamNotice & { readonly policyVersion: string | null };
     reply: { readonly catchUp: readonly Deployment[]; readonly bundleName: string | null };
   };
   leave: { body: { readonly connectionId: string; readonly agentId: string }; reply: null };
   /**
-   * The agent's effective bundle changed: its streams that are not pinned follow the new one, and get its current deployment at once. One that
-   * was resolved before the last one told changes nothing. `connected`: it may have a stream that was not announced here yet.
+   * The agent's effective bundle changed: its streams that are not pinned follow the new one, and get its current
+   * deployment at once. One that was resolved before the last one told changes nothing. `connected`: it may have a
+   * stream that was not announced here yet.
    */
   retarget: {
     body: {
@@ -209,7 +225,10 @@ export type EnvironmentMessages = {
     };
     reply: null;
   };
-  /** The tenant's assignment rules changed: every connected agent is resolved again. `rest`: those of an earlier change that still are to be. */
+  /**
+   * The tenant's assignment rules changed: every connected agent is resolved again. `rest`: those of an earlier change
+   * that still are to be.
+   */
   rulesChanged: { body: { readonly rest: true } | null; reply: null };
   /** A page of one entry per open stream, by agent id then time of connection. */
   status: { body: StatusRequest; reply: StatusPage };
@@ -227,7 +246,10 @@ export type EnvironmentMessages = {
 
 /** Key: tenant/env/agent. Owns an agent's streams, effective assignment and reported versions. */
 export type AgentMessages = {
-  /** Registers the agent if unknown, within the caps of its API key, and resolves its assignment. `requested` is the bundle that the stream asks for: it wins outright. */
+  /**
+   * Registers the agent if unknown, within the caps of its API key, and resolves its assignment. `requested` is the
+   * bundle that the stream asks for: it wins outright.
+   */
   connect: {
     body: {
       readonly connectionId: string;
@@ -242,8 +264,8 @@ export type AgentMessages = {
   };
   disconnect: { body: { readonly connectionId: string }; reply: null };
   /**
-   * Registration or rules changed: resolves again; when the result changed, announces that to the agent and retargets its
-   * streams. `onward`: tells the environment then that it may have the next agents resolved.
+   * Registration or rules changed: resolves again; when the result changed, announces that to the agent and retargets
+   * its streams. `onward`: tells the environment then that it may have the next agents resolved.
    */
   resolve: { body: { readonly onward: true } | null; reply: Resolution };
   /** The agent says which version it runs now: stored, then told to the environment. */
@@ -270,7 +292,10 @@ export type RuleChange = { readonly note: AuditNote } & (
 export type TenantMessages = {
   /** Throws conflict (priority taken) or not_found. Announces the change. */
   changeRule: { body: RuleChange; reply: AssignmentRule };
-  /** Explicit assignment of registered agents (null: unassign); announces it, and has each agent resolved again. The reply: ids that were registered. */
+  /**
+   * Explicit assignment of registered agents (null: unassign); announces it, and has each agent resolved again. The
+   * reply: ids that were registered.
+   */
   assign: {
     body: {
       readonly agentIds: readonly string[];
@@ -280,8 +305,9 @@ export type TenantMessages = {
     reply: readonly string[];
   };
   /**
-   * Makes `newKeyId` the active signing key and signs every current deployment with it; announces the key and every deployment
-   * again. `compromised`: the old key does not vouch for the new one, and no agent that pinned it follows (`followed` is false).
+   * Makes `newKeyId` the active signing key and signs every current deployment with it; announces the key and every
+   * deployment again. `compromised`: the old key does not vouch for the new one, and no agent that pinned it follows
+   * (`followed` is false).
    */
   rotateSigningKey: {
     body: { readonly newKeyId: string; readonly compromised?: boolean };

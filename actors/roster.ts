@@ -1,4 +1,5 @@
-// Who is connected to an environment and which versions they run. In memory: edges announce their streams again to a new activation.
+// Who is connected to an environment and which versions they run. In memory: edges announce their streams again to a
+// new activation.
 
 import { FirstOf } from '../src/concurrency/first-of.ts';
 import { SharedTexts } from '../src/concurrency/shared-texts.ts';
@@ -38,7 +39,10 @@ interface Version {
   readonly at: number;
 }
 
-/** Lists are replaced, not grown: nearly every agent has one stream and one version, and a list that grows reserves room for many. */
+/**
+ * Lists are replaced, not grown: nearly every agent has one stream and one version, and a list that grows reserves room
+ * for many.
+ */
 interface Agent {
   /** Oldest first. */
   streams: readonly Stream[];
@@ -61,7 +65,10 @@ const maxKeyIds = 10_000;
 const maxVersions = 50;
 
 export interface RosterBounds {
-  /** Agents without a stream whose versions are remembered; 20,000 by default. Those that left or reported longest ago go first. */
+  /**
+   * Agents without a stream whose versions are remembered; 20,000 by default. Those that left or reported longest ago
+   * go first.
+   */
   readonly absent?: number;
   /** Bundles per agent whose versions are remembered; 8 by default. */
   readonly versions?: number;
@@ -103,7 +110,10 @@ export class Roster {
     return this.#connected.size === 0;
   }
 
-  /** Adds or renews a stream; returns the bundle it follows, which a retarget that came later than the connection may have changed. */
+  /**
+   * Adds or renews a stream; returns the bundle it follows, which a retarget that came later than the connection may
+   * have changed.
+   */
   join(notice: StreamNotice): string | null {
     let agent = this.#connected.get(notice.agentId);
     if (!agent) {
@@ -145,9 +155,9 @@ export class Roster {
   }
 
   /**
-   * Makes the agent's streams that are not pinned follow the bundle, unless it was resolved before the last assignment. True when the agent is
-   * to be sent what is deployed for it: also when a stream follows it already, or is not known here, but this roster was not told of it. The
-   * activation that was may have ended before the agent heard.
+   * Makes the agent's streams that are not pinned follow the bundle, unless it was resolved before the last assignment.
+   * True when the agent is to be sent what is deployed for it: also when a stream follows it already, or is not known
+   * here, but this roster was not told of it. The activation that was may have ended before the agent heard.
    */
   retarget({ agentId, bundleName, connected = false, resolvedAt }: Assignment, now: number): boolean {
     const agent = this.#agent(agentId);
@@ -165,7 +175,10 @@ export class Roster {
     return follows && before?.bundleName !== bundleName;
   }
 
-  /** Records a version; one older than what is known changes nothing. True when it is another one, of an agent that is connected. */
+  /**
+   * Records a version; one older than what is known changes nothing. True when it is another one, of an agent that is
+   * connected.
+   */
   reportVersion(report: Reported): boolean {
     const agent = this.#agent(report.agentId);
     const { bundleName, policyVersion, at } = report;
@@ -191,8 +204,8 @@ export class Roster {
   }
 
   /**
-   * One entry per stream, by agent id then time of connection; none for a stream of a node that is gone. Takes little more time than to look at
-   * each agent once, whatever the page.
+   * One entry per stream, by agent id then time of connection; none for a stream of a node that is gone. Takes little
+   * more time than to look at each agent once, whatever the page.
    */
   status(
     env: Env,
@@ -362,8 +375,8 @@ function newestOf(streams: readonly Stream[], isGone: IsGone): Stream | null {
 }
 
 /**
- * The version that counts for a stream: the newest report for its bundle or for none in particular; without one, the newest of any
- * bundle, because an agent that still runs another bundle has drifted.
+ * The version that counts for a stream: the newest report for its bundle or for none in particular; without one, the
+ * newest of any bundle, because an agent that still runs another bundle has drifted.
  */
 function newest(versions: readonly Version[], bundleName: string | null): string | null {
   const own = versions.filter((version) => version.bundleName === bundleName || version.bundleName === null);

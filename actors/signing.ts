@@ -28,8 +28,8 @@ export const deployedYaml = (ports: ActorPorts, { tenantId, bundleName, version 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 /**
- * Signs the version with the active key and stores the deployment; signs again when the key was replaced meanwhile, or another owner
- * deployed. `repeated`: the id was deployed before.
+ * Signs the version with the active key and stores the deployment; signs again when the key was replaced meanwhile, or
+ * another owner deployed. `repeated`: the id was deployed before.
  * @throws HubError not_found (no such bundle version), unprocessable (no signing key)
  */
 export async function signAndDeploy(
@@ -80,7 +80,10 @@ export async function signAndDeploy(
   throw busy();
 }
 
-/** The same deployments with the attestations that an older version of the hub did not make. Stored, unless the key changed meanwhile. */
+/**
+ * The same deployments with the attestations that an older version of the hub did not make. Stored, unless the key
+ * changed meanwhile.
+ */
 export async function attestOlder(
   { store, secrets }: ActorPorts,
   deployments: readonly Deployment[],

@@ -1,4 +1,5 @@
-// The tenant actor: orders changes of assignment rules, explicit assignments and the signing key, and tells the environments.
+// The tenant actor: orders changes of assignment rules, explicit assignments and the signing key, and tells the
+// environments.
 import type { AssignmentRule } from '../src/domain/agent.ts';
 import { maxRules } from '../src/domain/assignment.ts';
 import { HubError, notFound } from '../src/domain/error.ts';

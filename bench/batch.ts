@@ -1,4 +1,5 @@
-// Batches of audit events as agents send them: 50 of one agent over 5 s, about 0.9 KB each, random call ids (UUID version 4).
+// Batches of audit events as agents send them: 50 of one agent over 5 s, about 0.9 KB each, random call ids (UUID
+// version 4).
 import { randomUUID } from 'node:crypto';
 
 export const batchSize = 50;

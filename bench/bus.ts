@@ -1,7 +1,7 @@
-// What one Redis carries between nodes: envelopes to one shard's actors, envelopes to all shards, and frames of one audience to three nodes, each beside
-// a bare loop of the same driver on the same server, in turns; frames also beside bare entries that three bare connections read. All nodes are in
-// this one process, so that its processor bounds the rates too.
-// Usage: npm run build && node dist/bench/bus.js [--count 5000] [--frame-bytes 32768] [--repeats 3] [--json]
+// What one Redis carries between nodes: envelopes to one shard's actors, envelopes to all shards, and frames of one
+// audience to three nodes, each beside a bare loop of the same driver on the same server, in turns; frames also beside
+// bare entries that three bare connections read. All nodes are in this one process, so that its processor bounds the
+// rates too. Usage: npm run build && node dist/bench/bus.js [--count 5000] [--frame-bytes 32768] [--repeats 3] [--json]
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { createClient, RESP_TYPES } from 'redis';
@@ -134,7 +134,10 @@ async function follow(connection: (typeof bareReaders)[number]): Promise<void> {
 }
 const following = bareReaders.map(follow);
 
-/** Entries a second that the bare driver writes, until three bare connections have read each: what a frame costs at least. */
+/**
+ * Entries a second that the bare driver writes, until three bare connections have read each: what a frame costs at
+ * least.
+ */
 async function writeAndRead(bytes: number): Promise<number> {
   const text = 'z'.repeat(bytes);
   read = counter(count * nodes.length);

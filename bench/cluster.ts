@@ -1,5 +1,6 @@
-// Three real nodes: how long a decision on one takes to an agent on another, and how many entries a deployment to a fleet adds in Redis.
-// Usage: npm run build && node dist/bench/cluster.js [--decisions 200] [--repeats 3] [--agents 3000] [--json]
+// Three real nodes: how long a decision on one takes to an agent on another, and how many entries a deployment to a
+// fleet adds in Redis. Usage: npm run build && node dist/bench/cluster.js [--decisions 200] [--repeats 3] [--agents
+// 3000] [--json]
 import { parseArgs } from 'node:util';
 import { createClient } from 'redis';
 import type { Env } from '../src/domain/ids.ts';
@@ -49,7 +50,10 @@ async function entriesAdded(ask: (command: string[]) => Promise<unknown>): Promi
   return Number(/cmdstat_xadd:calls=(\d+)/.exec(info)?.[1] ?? 0);
 }
 
-/** Deploys to agents that are spread over the nodes, some times; entries and milliseconds until the last agent has it, of each. */
+/**
+ * Deploys to agents that are spread over the nodes, some times; entries and milliseconds until the last agent has it,
+ * of each.
+ */
 async function deploys({ ports, admin }: BenchNodes, { redisUrl }: BenchServices, env: Env) {
   const redis = createClient({ url: redisUrl });
   await redis.connect();

@@ -1,6 +1,7 @@
-// The web console in a real browser beside a real hub process on the same machine: how soon Home is usable, how soon another person's decision
-// and a filter are on the screen, how evenly frames come while events arrive, and whether memory grows.
-// Usage: npm run build && node --conditions=reeve-source --import tsx bench/console.ts [--rows 1000000] [--agents 5000] [--seconds 20] [--minutes 0]
+// The web console in a real browser beside a real hub process on the same machine: how soon Home is usable, how soon
+// another person's decision and a filter are on the screen, how evenly frames come while events arrive, and whether
+// memory grows. Usage: npm run build && node --conditions=reeve-source --import tsx bench/console.ts [--rows 1000000]
+// [--agents 5000] [--seconds 20] [--minutes 0]
 import { parseArgs } from 'node:util';
 import type { Page } from 'playwright-core';
 import { systemClock } from '../adapters/node/clock.ts';

@@ -1,5 +1,6 @@
-// What the console asks of many events: coverage of the fleet and of one agent, the overview, statistics of contracts, facets and a history,
-// over HTTP against the whole hub in this process, at a million stored events of five thousand agents.
+// What the console asks of many events: coverage of the fleet and of one agent, the overview, statistics of contracts,
+// facets and a history, over HTTP against the whole hub in this process, at a million stored events of five thousand
+// agents.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -1,5 +1,5 @@
-// Approvals that are decided on one node and heard by agents on another, and beside them the least that this costs: one compare-and-set in
-// the store and one hop through Redis, by the bare drivers.
+// Approvals that are decided on one node and heard by agents on another, and beside them the least that this costs: one
+// compare-and-set in the store and one hop through Redis, by the bare drivers.
 import { randomUUID } from 'node:crypto';
 import { get } from 'node:http';
 import { MongoClient } from 'mongodb';
@@ -39,7 +39,10 @@ function follow(
   });
 }
 
-/** Milliseconds from the call that decides on node A to the agent's frame on node B, of so many decisions, one after another. The owner is node C. */
+/**
+ * Milliseconds from the call that decides on node A to the agent's frame on node B, of so many decisions, one after
+ * another. The owner is node C.
+ */
 export async function decisions(
   { urls, ports, admin }: BenchNodes,
   env: Env,
@@ -87,7 +90,10 @@ export async function decisions(
   return times;
 }
 
-/** The same number of times: one majority, journaled compare-and-set, then one entry from XADD to the answer of a waiting XREAD. */
+/**
+ * The same number of times: one majority, journaled compare-and-set, then one entry from XADD to the answer of a
+ * waiting XREAD.
+ */
 export async function bareHops(
   { mongoUrl, redisUrl }: BenchServices,
   count: number,

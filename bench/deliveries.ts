@@ -1,5 +1,5 @@
-// Notifications to webhooks, against the whole hub in this process: how long a request for an approval takes to reach a receiver when nothing else
-// goes on, and whether one receiver of twenty that never answers delays the other nineteen.
+// Notifications to webhooks, against the whole hub in this process: how long a request for an approval takes to reach a
+// receiver when nothing else goes on, and whether one receiver of twenty that never answers delays the other nineteen.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
@@ -105,7 +105,10 @@ async function idle(receiver: Receiver, count: number): Promise<readonly number[
   return times;
 }
 
-/** Of 50 approvals, asked for five at a time: from the first call to each receiver that hears of each, the slowest but 1 %. */
+/**
+ * Of 50 approvals, asked for five at a time: from the first call to each receiver that hears of each, the slowest but 1
+ * %.
+ */
 async function crowd(receivers: readonly Receiver[]): Promise<number> {
   const times: number[] = [];
   const began = performance.now();

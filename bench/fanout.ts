@@ -1,5 +1,6 @@
-// Fan-out: one bundle to N agents through the whole hub (deployment, store, signature, actors, streams), beside a bare corked uWebSockets.js broadcast in the same run.
-// Usage: npm run build && node dist/bench/fanout.js [--clients 10000] [--bytes 32768] [--repeats 3] [--json]
+// Fan-out: one bundle to N agents through the whole hub (deployment, store, signature, actors, streams), beside a bare
+// corked uWebSockets.js broadcast in the same run. Usage: npm run build && node dist/bench/fanout.js [--clients 10000]
+// [--bytes 32768] [--repeats 3] [--json]
 
 import type { HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import { parseArgs } from 'node:util';
@@ -84,7 +85,10 @@ async function startReal(): Promise<Contender> {
   };
 }
 
-/** Median time from asking for the deployment (the hub) or from writing (the bound) to the last delivery, milliseconds, over some frames on fresh connections. */
+/**
+ * Median time from asking for the deployment (the hub) or from writing (the bound) to the last delivery, milliseconds,
+ * over some frames on fresh connections.
+ */
 async function measure(contender: Contender, client: StreamClient): Promise<number> {
   await client.connect(contender.port, clients, contender.request);
   const times: number[] = [];

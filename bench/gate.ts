@@ -1,5 +1,5 @@
-// How long a coding assistant waits for `reeve-agent gate`: from the start of the process to its end, with a hundred contracts that all look at
-// the call, and beside it a Node process that does nothing, in turns.
+// How long a coding assistant waits for `reeve-agent gate`: from the start of the process to its end, with a hundred
+// contracts that all look at the call, and beside it a Node process that does nothing, in turns.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
-// The other end of the ingest benchmark, in a process of its own: posts batches or repeats one GET over keep-alive HTTP.
+// The other end of the ingest benchmark, in a process of its own: posts batches or repeats one GET over keep-alive
+// HTTP.
 import { type ChildProcess, fork } from 'node:child_process';
 import http from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';

@@ -1,8 +1,8 @@
-// Memory of idle agent streams: what each authenticated SSE stream adds to the resident memory of the whole hub. Two figures: all that was
-// added ÷ all streams (the figure that the goal is about, because nothing the streams cause is left out of it), and what the second half
-// of the streams added (the slope: what one more stream costs once the process has grown its reserves).
-// Usage: npm run build && node dist/bench/idle-streams.js [--clients 10000] [--repeats 3] [--json]
-// (Run compiled: tsx names every closure at run time, which alone adds 0.8 KB to a stream.)
+// Memory of idle agent streams: what each authenticated SSE stream adds to the resident memory of the whole hub. Two
+// figures: all that was added ÷ all streams (the figure that the goal is about, because nothing the streams cause is
+// left out of it), and what the second half of the streams added (the slope: what one more stream costs once the
+// process has grown its reserves). Usage: npm run build && node dist/bench/idle-streams.js [--clients 10000] [--repeats
+// 3] [--json] (Run compiled: tsx names every closure at run time, which alone adds 0.8 KB to a stream.)
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

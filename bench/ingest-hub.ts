@@ -1,4 +1,5 @@
-// The whole hub in this process over a store that already holds many events: set up over HTTP, filled through the store's port, started again.
+// The whole hub in this process over a store that already holds many events: set up over HTTP, filled through the
+// store's port, started again.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../adapters/node/clock.ts';

@@ -1,5 +1,6 @@
-// Durable event ingest of the whole hub at a million stored events, beside a raw append with fdatasync of the same bytes in the same run;
-// the delay of the hub's event loop meanwhile; the newest events of an agent; and a rare verdict among all while ingest goes on.
+// Durable event ingest of the whole hub at a million stored events, beside a raw append with fdatasync of the same
+// bytes in the same run; the delay of the hub's event loop meanwhile; the newest events of an agent; and a rare verdict
+// among all while ingest goes on.
 import { closeSync, fdatasyncSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';

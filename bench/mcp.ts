@@ -1,5 +1,6 @@
-// What the MCP proxy adds to a call: the same calls of the same real server and client, one after another, without and with the proxy between
-// them, in turns, so that the machine's noise falls on both. Contracts: a hundred that all look at the call.
+// What the MCP proxy adds to a call: the same calls of the same real server and client, one after another, without and
+// with the proxy between them, in turns, so that the machine's noise falls on both. Contracts: a hundred that all look
+// at the call.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -1,5 +1,6 @@
-// Ingest through the MongoDB store beside a bare insertMany loop: the same driver settings, batches, documents and indexes, on the same server, in turns.
-// Usage: npm run build && node dist/bench/mongo-ingest.js [--seconds 5] [--repeats 3] [--json]
+// Ingest through the MongoDB store beside a bare insertMany loop: the same driver settings, batches, documents and
+// indexes, on the same server, in turns. Usage: npm run build && node dist/bench/mongo-ingest.js [--seconds 5]
+// [--repeats 3] [--json]
 import { randomBytes, randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { MongoClient } from 'mongodb';

@@ -1,4 +1,5 @@
-// Three hub processes as one cluster on this machine, with a signed-in admin, for benchmarks. They share a database and a part of Redis of their own.
+// Three hub processes as one cluster on this machine, with a signed-in admin, for benchmarks. They share a database and
+// a part of Redis of their own.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';

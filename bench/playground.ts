@@ -1,7 +1,8 @@
-// Time to try one call in the playground over HTTP: 100 contracts that all look at its tool and all pass, one call after another as an
-// editor sends them while somebody tries values; and beside it texts that were never compiled before. The hub runs in a process of its own.
-// After every fourth call the same client asks for its own user, which shows what the machine and the way there cost by themselves.
-// Prints p50 and p99 per round, and whether the p99 of a known text is within 5 ms. Usage: node dist/bench/playground.js [--rounds R] [--calls N] [--json]
+// Time to try one call in the playground over HTTP: 100 contracts that all look at its tool and all pass, one call
+// after another as an editor sends them while somebody tries values; and beside it texts that were never compiled
+// before. The hub runs in a process of its own. After every fourth call the same client asks for its own user, which
+// shows what the machine and the way there cost by themselves. Prints p50 and p99 per round, and whether the p99 of a
+// known text is within 5 ms. Usage: node dist/bench/playground.js [--rounds R] [--calls N] [--json]
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -33,7 +34,10 @@ const text = (salt: number): string => {
   return `# ${salt}\napiVersion: service/v1\nkind: ContractBundle\nmetadata: {name: bench}\ndefaults: {mode: enforce}\ncontracts:\n${rules.join('\n')}\n`;
 };
 
-/** The hub, in the process that answers `serve-hub`. Each message asks for the CPU time that it has taken, in microseconds. */
+/**
+ * The hub, in the process that answers `serve-hub`. Each message asks for the CPU time that it has taken, in
+ * microseconds.
+ */
 async function serveHub(): Promise<void> {
   const folder = benchFolder();
   const hub = await startHub(folder.config);
@@ -87,7 +91,10 @@ interface Round {
   readonly unknown: Times;
   /** GET /auth/me, after every fourth call of a known text. */
   readonly bare: Times;
-  /** CPU time of the hub's process, all threads, for one call of a known text and a quarter of a bare request, milliseconds. */
+  /**
+   * CPU time of the hub's process, all threads, for one call of a known text and a quarter of a bare request,
+   * milliseconds.
+   */
   readonly cpu: number;
 }
 

@@ -1,4 +1,5 @@
-// Real MongoDB and Redis servers for benchmarks: those of MONGODB_URL and REDIS_URL, or the ones that the tests' script finds or installs.
+// Real MongoDB and Redis servers for benchmarks: those of MONGODB_URL and REDIS_URL, or the ones that the tests' script
+// finds or installs.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 

@@ -1,7 +1,8 @@
-// A storm: N agents open their stream at the same moment, as after a network came back. The hub runs in a process of its own; the bound
-// beside it, in the same run, is a bare uWebSockets.js loop that sends as many bytes from one buffer. Printed: how many were refused, how
-// long until every agent has its document, connections a second, and resident memory per stream a minute later without a forced collection.
-// Usage: npm run build && node dist/bench/storm.js [--clients 10000] [--repeats 3] [--settle 60] [--json]
+// A storm: N agents open their stream at the same moment, as after a network came back. The hub runs in a process of
+// its own; the bound beside it, in the same run, is a bare uWebSockets.js loop that sends as many bytes from one
+// buffer. Printed: how many were refused, how long until every agent has its document, connections a second, and
+// resident memory per stream a minute later without a forced collection. Usage: npm run build && node
+// dist/bench/storm.js [--clients 10000] [--repeats 3] [--settle 60] [--json]
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -33,7 +34,9 @@ interface Storm {
   readonly refused: number;
 }
 
-/** The hub, in the process that answers `serve-hub`. No stream says which version it runs, so each is sent the document. */
+/**
+ * The hub, in the process that answers `serve-hub`. No stream says which version it runs, so each is sent the document.
+ */
 async function serveHub(): Promise<void> {
   const hub = await startHub();
   const request = hub.request('{agent}').replace(/&policy_version=[^ ]*/, '');
@@ -129,7 +132,8 @@ async function round(role: string, clients: number, settle: number): Promise<Rou
   const child = start(role);
   const agents = start('client');
   const server = await answer<Server>(child);
-  // What making the first password took goes back to the machine some seconds later; read before, it would hide the streams' memory.
+  // What making the first password took goes back to the machine some seconds later; read before, it would hide the
+  // streams' memory.
   await pause(idleMs);
   const idle = rssOf(child.pid ?? 0);
   agents.send({ server, count: clients });

@@ -1,4 +1,5 @@
-// The other end of the stream benchmarks, in a process of its own: many raw connections that count what they read and keep nothing.
+// The other end of the stream benchmarks, in a process of its own: many raw connections that count what they read and
+// keep nothing.
 import { type ChildProcess, fork } from 'node:child_process';
 import net from 'node:net';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,5 @@
-// The whole hub in this process, for benchmarks: real edge, actors, store and bus in a temporary folder, with an admin, a key and a bundle.
+// The whole hub in this process, for benchmarks: real edge, actors, store and bus in a temporary folder, with an admin,
+// a key and a bundle.
 import { startHub as start } from '../src/bootstrap/hub.ts';
 import { setUp } from './admin.ts';
 import { benchFolder } from './folder.ts';
@@ -8,10 +9,16 @@ export interface BenchHub {
   readonly port: number;
   readonly url: string;
   readonly key: string;
-  /** What a client sends to open an agent's stream; it says that it runs the current revision, so nothing has to be caught up. */
+  /**
+   * What a client sends to open an agent's stream; it says that it runs the current revision, so nothing has to be
+   * caught up.
+   */
   request(agent: string): string;
   streams(): number;
-  /** Saves and deploys a new version whose frame carries about this many bytes. Resolves when the deployment is answered. */
+  /**
+   * Saves and deploys a new version whose frame carries about this many bytes. Resolves when the deployment is
+   * answered.
+   */
   deploy(bytes: number): Promise<void>;
   /** The same, with the saving apart: resolves with the deploying call. */
   prepare(bytes: number): Promise<() => Promise<void>>;

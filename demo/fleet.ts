@@ -1,4 +1,5 @@
-// The fleet of the demo: four agents, each with a guard of its own over the hub's URL, and the calls they make. No model: their plans are written here.
+// The fleet of the demo: four agents, each with a guard of its own over the hub's URL, and the calls they make. No
+// model: their plans are written here.
 import { DeniedError, Guard } from 'reeve-agent';
 import { bundleName } from './contracts.ts';
 import type { Tool } from './workshop.ts';

@@ -1,4 +1,5 @@
-// The demo's hub and the person at its console: a hub in a temporary folder on a free loopback port, and the calls an admin makes.
+// The demo's hub and the person at its console: a hub in a temporary folder on a free loopback port, and the calls an
+// admin makes.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';

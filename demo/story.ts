@@ -1,4 +1,5 @@
-// The demo from start to end: a hub, its contracts, a fleet at work, a person's decision, and the events back from the hub.
+// The demo from start to end: a hub, its contracts, a fleet at work, a person's decision, and the events back from the
+// hub.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +18,10 @@ export interface StoryOptions {
   readonly signal: AbortSignal;
 }
 
-/** Plays the whole demo and leaves nothing behind. Resolves to what went otherwise than the contracts say; nothing when all is well. */
+/**
+ * Plays the whole demo and leaves nothing behind. Resolves to what went otherwise than the contracts say; nothing when
+ * all is well.
+ */
 export async function tell(options: StoryOptions): Promise<readonly string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'reeve-demo-'));
   const before = cwd();

@@ -1,4 +1,5 @@
-// What the demo's agents work with: files in a temporary folder, two small commands, and a web server on loopback. All of it is real.
+// What the demo's agents work with: files in a temporary folder, two small commands, and a web server on loopback. All
+// of it is real.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises';

@@ -1,4 +1,5 @@
-// Builds the web console into dist/dashboard and compresses each file (`.br`, `.gz`); does nothing when what it is made of did not change.
+// Builds the web console into dist/dashboard and compresses each file (`.br`, `.gz`); does nothing when what it is made
+// of did not change.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

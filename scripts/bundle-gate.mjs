@@ -1,6 +1,7 @@
-// Puts what `reeve-agent gate` needs for a verdict into one file, in place of the compiled module: loading a hundred small files takes longer
-// than the verdict. Contracts are kept in the form that they have after reading, so the YAML reader is left out; what a gate does beside
-// its verdict stays in files of its own. Usage: node bundle-gate.mjs FOLDER, with the compiled ES modules of the agent library.
+// Puts what `reeve-agent gate` needs for a verdict into one file, in place of the compiled module: loading a hundred
+// small files takes longer than the verdict. Contracts are kept in the form that they have after reading, so the YAML
+// reader is left out; what a gate does beside its verdict stays in files of its own. Usage: node bundle-gate.mjs
+// FOLDER, with the compiled ES modules of the agent library.
 import { join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
 

@@ -1,5 +1,6 @@
-// Writes the types and the table of routes of the typed client (packages/agent/src/console/generated) from the declarations in src/api:
-// one file per tag, one for what several tags share, and one that puts them together. Run by `npm run openapi`.
+// Writes the types and the table of routes of the typed client (packages/agent/src/console/generated) from the
+// declarations in src/api: one file per tag, one for what several tags share, and one that puts them together. Run by
+// `npm run openapi`.
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,5 @@
-// Tells Node that the files of a folder are CommonJS, in a package whose others are modules: node mark-commonjs.mjs FOLDER
+// Tells Node that the files of a folder are CommonJS, in a package whose others are modules: node mark-commonjs.mjs
+// FOLDER
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 

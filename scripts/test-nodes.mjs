@@ -1,6 +1,7 @@
-// Runs, on the other versions of Node, the agent library's tests and those of the edge on Node's own HTTP server, which the hub uses where the
-// native one does not load; and the latter on this version too: node test-nodes.mjs [MAJOR...]
-// Their binaries come from the npm package `node` and are kept in node_modules/.cache. A version that cannot be had is said and left out.
+// Runs, on the other versions of Node, the agent library's tests and those of the edge on Node's own HTTP server, which
+// the hub uses where the native one does not load; and the latter on this version too: node test-nodes.mjs [MAJOR...]
+// Their binaries come from the npm package `node` and are kept in node_modules/.cache. A version that cannot be had is
+// said and left out.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Run after `npm install` changed package-lock.json: puts back the optional packages of other platforms that npm dropped, and leaves out the
-// addresses of registries, so that `npm ci` works behind any registry and on any machine.
+// Run after `npm install` changed package-lock.json: puts back the optional packages of other platforms that npm
+// dropped, and leaves out the addresses of registries, so that `npm ci` works behind any registry and on any machine.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 

@@ -1,5 +1,6 @@
-// For installations without development packages: takes the agent package's optional peers out of its manifest and the lock file, because npm
-// keeps an optional peer that only tests installed. Run in a copy, before `npm ci --omit=dev` (Dockerfile).
+// For installations without development packages: takes the agent package's optional peers out of its manifest and the
+// lock file, because npm keeps an optional peer that only tests installed. Run in a copy, before `npm ci --omit=dev`
+// (Dockerfile).
 import { readFileSync, writeFileSync } from 'node:fs';
 
 function change(path, edit) {

@@ -1,4 +1,5 @@
-// A provider of language models for tests: a local server that speaks the two real streaming formats, and fails as providers do.
+// A provider of language models for tests: a local server that speaks the two real streaming formats, and fails as
+// providers do.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -14,7 +15,9 @@ export interface Played {
   readonly text?: readonly string[];
   readonly calls?: readonly PlayedCall[];
   readonly usage?: { readonly input: number; readonly output: number; readonly cost?: number };
-  /** After the text: an error inside the stream, the connection cut, the stream ended without its end, or nothing more. */
+  /**
+   * After the text: an error inside the stream, the connection cut, the stream ended without its end, or nothing more.
+   */
   readonly then?: 'error' | 'rate_limited' | 'cut' | 'short' | 'silence';
   /** Instead of all that: a body as it is. */
   readonly raw?: { readonly type: string; readonly body: string };

@@ -1,4 +1,5 @@
-// A certificate for servers that tests start: receiver.example, smtp.example, localhost and 127.0.0.1. Its key protects nothing.
+// A certificate for servers that tests start: receiver.example, smtp.example, localhost and 127.0.0.1. Its key protects
+// nothing.
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBwTCCAWegAwIBAgIUVpe/wY40BmPEKW0+kM7fVjsRdkowCgYIKoZIzj0EAwIw
 FjEUMBIGA1UEAwwLUmVldmUgdGVzdHMwIBcNMjYxMTIyMDA0NDQ3WhgPMjEyNjEw

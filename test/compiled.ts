@@ -1,5 +1,6 @@
-// Compiled files for tests that start threads and programs: loading TypeScript there costs ten times as much as the work to be tested.
-// Compiles nothing: `npm test` builds first, and whoever runs one suite by hand gets the source when dist is older than it.
+// Compiled files for tests that start threads and programs: loading TypeScript there costs ten times as much as the
+// work to be tested. Compiles nothing: `npm test` builds first, and whoever runs one suite by hand gets the source when
+// dist is older than it.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 

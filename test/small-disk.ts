@@ -1,4 +1,5 @@
-// A real disk that is soon full, for tests: a memory file system of a few megabytes. Needs the right to mount; `canMount` says whether it is there.
+// A real disk that is soon full, for tests: a memory file system of a few megabytes. Needs the right to mount;
+// `canMount` says whether it is there.
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
-// One key's actor while it is awake: its mailbox, its state, its timers. Handles one envelope at a time; knows no other actor.
+// One key's actor while it is awake: its mailbox, its state, its timers. Handles one envelope at a time; knows no other
+// actor.
 import { HubError } from '../../src/domain/error.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { type ActorEnvironment, type Alarm, Context, type TimerSink } from './context.ts';
@@ -33,7 +34,10 @@ export interface ActorRuntime<Ports> extends ActorEnvironment<Ports> {
   mayAct(key: string): boolean;
   /** The key was lost while a handler ran: what the handler wrote is not known to the new owner. */
   lost(kind: string, key: string): void;
-  /** A message waits here although its key is another node's by now; its handler did not begin. In the order in which they came. */
+  /**
+   * A message waits here although its key is another node's by now; its handler did not begin. In the order in which
+   * they came.
+   */
   forward(message: Tell, ask: Ask | null): void;
 }
 
@@ -45,7 +49,10 @@ interface Incarnation<Ports> {
 const toHubError = (error: unknown): HubError =>
   error instanceof HubError ? error : new HubError('internal', 'Internal error.');
 
-/** Messages that every actor takes: be awake; and be built again from the store, because something was written past this activation. */
+/**
+ * Messages that every actor takes: be awake; and be built again from the store, because something was written past this
+ * activation.
+ */
 export const wakeMessage = '@wake';
 export const rebuildMessage = '@rebuild';
 

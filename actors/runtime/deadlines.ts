@@ -1,5 +1,5 @@
-// The sweep over stored deadlines, on every node for the keys it owns: the guarantee behind the actors' timers. Decides nothing: it tells the
-// actor, whose write decides.
+// The sweep over stored deadlines, on every node for the keys it owns: the guarantee behind the actors' timers. Decides
+// nothing: it tells the actor, whose write decides.
 
 import { singleFlight } from '../../src/concurrency/single-flight.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -14,8 +14,9 @@ export interface SweepOptions {
   /** True for a key whose actor is this process's: the others' are told by their owners. */
   readonly mine: (key: string) => boolean;
   /**
-   * What is due at `now` (epoch ms), as messages to actors; bounded by the caller. The same may come again until it is done: one that was
-   * told is told again after 3 s, or by the next sweep when that failed. A store that is slow must not get more work for being behind.
+   * What is due at `now` (epoch ms), as messages to actors; bounded by the caller. The same may come again until it is
+   * done: one that was told is told again after 3 s, or by the next sweep when that failed. A store that is slow must
+   * not get more work for being behind.
    */
   readonly due: (now: number) => Promise<readonly Tell[]>;
   /** Resolves when the actor has handled it; not waited for. */

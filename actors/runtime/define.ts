@@ -1,10 +1,14 @@
-// What an actor is, as a type: state, messages, effects, timers. Knows no noun of the product: announcements are handed on unread.
-// The seven promises of the runtime stand in ARCHITECTURE.md; `system.ts` keeps them in one process, `remote.ts` between nodes.
+// What an actor is, as a type: state, messages, effects, timers. Knows no noun of the product: announcements are handed
+// on unread. The seven promises of the runtime stand in ARCHITECTURE.md; `system.ts` keeps them in one process,
+// `remote.ts` between nodes.
 import type { Announcement } from '../../src/domain/announcement.ts';
 import type { Control } from '../../src/domain/frame.ts';
 import type { Job } from '../../src/ports/jobs.ts';
 
-/** The messages of an actor kind: name → body and reply. Bodies and replies are plain JSON values (they may cross nodes). */
+/**
+ * The messages of an actor kind: name → body and reply. Bodies and replies are plain JSON values (they may cross
+ * nodes).
+ */
 export type Messages = { readonly [type: string]: { readonly body: unknown; readonly reply: unknown } };
 
 /** Every actor kind: name → its messages. */
@@ -18,15 +22,18 @@ export interface Tell {
   readonly body: unknown;
 }
 
-/** What leaves an actor. Sent in this order, after the handler (and so every write it awaited) has resolved; never when it throws. */
+/**
+ * What leaves an actor. Sent in this order, after the handler (and so every write it awaited) has resolved; never when
+ * it throws.
+ */
 export interface Effects {
   readonly announcements?: readonly Announcement[];
   readonly control?: readonly Control[];
   readonly tells?: readonly Tell[];
   readonly jobs?: readonly Job[];
   /**
-   * Called when all of these have left, to write down that they have; not when one could not. Nobody waits for it and a failure is only
-   * logged: what it does not write must be found and made good by the sweep.
+   * Called when all of these have left, to write down that they have; not when one could not. Nobody waits for it and a
+   * failure is only logged: what it does not write must be found and made good by the sweep.
    */
   readonly onSent?: () => Promise<unknown>;
 }
@@ -42,14 +49,20 @@ export interface ActorContext<Ports> {
   readonly epoch: number;
   /** Epoch milliseconds. */
   now(): number;
-  /** Calls `onTimer(name)` as a message, not before `at` (epoch ms). Setting a name again moves it. In memory: the sweep is the guarantee. */
+  /**
+   * Calls `onTimer(name)` as a message, not before `at` (epoch ms). Setting a name again moves it. In memory: the sweep
+   * is the guarantee.
+   */
   setTimer(name: string, at: number): void;
   clearTimer(name: string): void;
 }
 
 export interface ActorDefinition<M extends Messages, State, Ports> {
   readonly kind: string;
-  /** Builds the state from the store. Runs before the first message; a throw fails the messages waiting (`unavailable`) and is tried again by the next. */
+  /**
+   * Builds the state from the store. Runs before the first message; a throw fails the messages waiting (`unavailable`)
+   * and is tried again by the next.
+   */
   activate(context: ActorContext<Ports>): Promise<State>;
   /** Effects of an activation (for example asking edges for their streams). */
   onActivate?(state: State, context: ActorContext<Ports>): Effects;
@@ -61,7 +74,10 @@ export interface ActorDefinition<M extends Messages, State, Ports> {
     ) => Promise<Outcome<M[T]['reply']>>;
   };
   onTimer?(state: State, name: string, context: ActorContext<Ports>): Promise<Effects>;
-  /** True when nothing would be lost by forgetting the state now (no streams); timers are kept by the runtime and count as not idle. */
+  /**
+   * True when nothing would be lost by forgetting the state now (no streams); timers are kept by the runtime and count
+   * as not idle.
+   */
   idle(state: State, now: number): boolean;
 }
 
@@ -69,7 +85,8 @@ export interface ActorDefinition<M extends Messages, State, Ports> {
 export interface Actors<K extends Kinds> {
   /**
    * Sends a message and waits for its reply. One message at a time per key; arrival order per sending node.
-   * @throws HubError of the handler; `overloaded` when the mailbox is full (1,000); `unavailable` when the owner cannot be reached in time (5 s)
+   * @throws HubError of the handler; `overloaded` when the mailbox is full (1,000); `unavailable` when the owner cannot
+   *   be reached in time (5 s)
    */
   ask<Kind extends keyof K & string, T extends keyof K[Kind] & string>(
     kind: Kind,
@@ -77,7 +94,10 @@ export interface Actors<K extends Kinds> {
     type: T,
     body: K[Kind][T]['body'],
   ): Promise<K[Kind][T]['reply']>;
-  /** Sends without waiting for the handler. Resolves when the message is in the mailbox (one process) or in the log (cluster). */
+  /**
+   * Sends without waiting for the handler. Resolves when the message is in the mailbox (one process) or in the log
+   * (cluster).
+   */
   tell<Kind extends keyof K & string, T extends keyof K[Kind] & string>(
     kind: Kind,
     key: string,

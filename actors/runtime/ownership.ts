@@ -1,5 +1,5 @@
-// Which shards this node owns: leases held in time, an even share of what there is, given back when nodes join, taken when nodes leave.
-// Knows no actor: it says what was taken and what was lost.
+// Which shards this node owns: leases held in time, an even share of what there is, given back when nodes join, taken
+// when nodes leave. Knows no actor: it says what was taken and what was lost.
 import { shardCount } from '../../src/domain/ids.ts';
 import type { Clock, Timer } from '../../src/ports/clock.ts';
 import { type Lease, type Leases, leaseRenewMs } from '../../src/ports/leases.ts';
@@ -18,7 +18,10 @@ export interface OwnershipOptions {
   readonly renewMs?: number;
   /** These are ours from now on. What it throws gives them back. */
   taken(shards: readonly number[]): Promise<void>;
-  /** These are about to be given back: resolves, soon, when what is under way for them is done. They are ours until then. */
+  /**
+   * These are about to be given back: resolves, soon, when what is under way for them is done. They are ours until
+   * then.
+   */
   leaving(shards: readonly number[]): Promise<void>;
   /** These are not ours any more: at once, nothing may be done for them. */
   dropped(shards: readonly number[]): void;

@@ -1,5 +1,6 @@
-// The actors of a cluster: finds whose key it is, sends envelopes to the owner and waits for replies; keeps what this node owns with `system.ts`.
-// Promises of order, of one handling at a time, and of what a lost owner may still do: ARCHITECTURE.md.
+// The actors of a cluster: finds whose key it is, sends envelopes to the owner and waits for replies; keeps what this
+// node owns with `system.ts`. Promises of order, of one handling at a time, and of what a lost owner may still do:
+// ARCHITECTURE.md.
 import { HubError } from '../../src/domain/error.ts';
 import { shardOf } from '../../src/domain/ids.ts';
 import { upTo } from '../../src/ports/clock.ts';
@@ -33,8 +34,8 @@ export interface RemoteActors<K extends Kinds> extends Actors<K> {
   /** As `ask`, for a message that has lost its types. */
   receive(message: Tell): Promise<unknown>;
   /**
-   * Makes sure that the actor is in memory at its owner, so that its timers run and edges are asked for their streams. Resolves when that is
-   * written down: it is tried until it succeeds, by the next owner if need be.
+   * Makes sure that the actor is in memory at its owner, so that its timers run and edges are asked for their streams.
+   * Resolves when that is written down: it is tried until it succeeds, by the next owner if need be.
    */
   wake(kind: string, key: string): Promise<void>;
   /** True while this node owns the key's shard. */
@@ -45,7 +46,10 @@ export interface RemoteActors<K extends Kinds> extends Actors<K> {
   readonly size: number;
   /** One turn of the lease loop now: for the start, and for tests. Never throws. */
   turn(): Promise<void>;
-  /** Finishes what is in the mailboxes, gives the shards back, waits up to `graceMs` for the replies still owed, then ends. What is asked meanwhile goes to the next owners. */
+  /**
+   * Finishes what is in the mailboxes, gives the shards back, waits up to `graceMs` for the replies still owed, then
+   * ends. What is asked meanwhile goes to the next owners.
+   */
   stop(graceMs?: number): Promise<void>;
 }
 
@@ -115,7 +119,10 @@ export function createRemoteActors<K extends Kinds, Ports>(
     }
   }
 
-  /** True when this node owns the key and has nothing on its way to it over the bus: then the mailbox is the next in order. */
+  /**
+   * True when this node owns the key and has nothing on its way to it over the bus: then the mailbox is the next in
+   * order.
+   */
   function isHere(key: string): boolean {
     const shard = shardOfKey(key);
     if (!owns(shard)) return false;

@@ -27,7 +27,9 @@ export interface ActorsOptions<K extends Kinds, Ports> {
   readonly epochOf?: (key: string) => number;
   /** A handler ended after its key was lost: the key's owner must build its state again. */
   readonly lost?: (kind: string, key: string) => void;
-  /** Takes a message that waited here when its key became another node's, and answers its asker; refused unless given. */
+  /**
+   * Takes a message that waited here when its key became another node's, and answers its asker; refused unless given.
+   */
   readonly forward?: ActorRuntime<Ports>['forward'];
   /** Messages that may wait per key; 1,000 by default. Timers come on top. */
   readonly mailboxCap?: number;
@@ -42,7 +44,10 @@ export interface ActorSystem<K extends Kinds> extends Actors<K> {
   send(tell: Tell): Promise<void>;
   /** As `ask`, for a message that came from elsewhere and has lost its types. */
   receive(message: Tell): Promise<unknown>;
-  /** As `receive`, without a limit of time: settles when the message was handled, or refused. `abandoned` true: nobody waits, it is not handled. */
+  /**
+   * As `receive`, without a limit of time: settles when the message was handled, or refused. `abandoned` true: nobody
+   * waits, it is not handled.
+   */
   handle(message: Tell, abandoned: () => boolean): Promise<unknown>;
   /** Resolves when nothing is at work or waits at these keys, or after `ms`. */
   quiet(which: (key: string) => boolean, ms: number): Promise<void>;
@@ -50,7 +55,9 @@ export interface ActorSystem<K extends Kinds> extends Actors<K> {
   release(keep: (kind: string, key: string) => boolean): void;
   /** How many activations are in memory. */
   readonly size: number;
-  /** Refuses what comes (`shutting_down`), finishes what is in the mailboxes for up to `graceMs` (5 s), clears timers. */
+  /**
+   * Refuses what comes (`shutting_down`), finishes what is in the mailboxes for up to `graceMs` (5 s), clears timers.
+   */
   stop(graceMs?: number): Promise<void>;
 }
 
@@ -68,7 +75,10 @@ export const actorsOver = <K extends Kinds>(
   tell: (kind, key, type, body) => send({ kind, key, type, body }),
 });
 
-/** A tell that finds a full mailbox is tried again this often, 50 times; so many may wait so. Later tells may overtake it. */
+/**
+ * A tell that finds a full mailbox is tried again this often, 50 times; so many may wait so. Later tells may overtake
+ * it.
+ */
 const retryMs = 100;
 const retries = 50;
 const retriesAtOnce = 10_000;

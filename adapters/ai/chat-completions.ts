@@ -1,4 +1,5 @@
-// The chat completions format: an answer is a list of chunks, each with a piece of the text or of a tool call's arguments.
+// The chat completions format: an answer is a list of chunks, each with a piece of the text or of a tool call's
+// arguments.
 import { AiError } from '../../src/domain/ai.ts';
 import type { AiEvent, AiMessage, AiRequest, AiToolCall } from '../../src/ports/ai.ts';
 import { countOf, fieldsOf, listOf, objectOf, textOf, type WireFormat } from './call.ts';

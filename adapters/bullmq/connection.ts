@@ -1,4 +1,5 @@
-// Connections to Redis for BullMQ, which takes clients and makes none here. A connection comes back by itself; its errors name no address.
+// Connections to Redis for BullMQ, which takes clients and makes none here. A connection comes back by itself; its
+// errors name no address.
 import { createClient } from 'redis';
 import { withTimeout } from '../../src/concurrency/with-timeout.ts';
 import { HubError } from '../../src/domain/error.ts';
@@ -12,7 +13,9 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly name: string;
-  /** True for what workers say: it is sent when Redis is back. False for callers, who must hear at once that it is away. */
+  /**
+   * True for what workers say: it is sent when Redis is back. False for callers, who must hear at once that it is away.
+   */
   readonly patient: boolean;
 }
 
@@ -51,7 +54,10 @@ export function connectionTo({ url, clock, log, name, patient }: ConnectionOptio
   return client;
 }
 
-/** The task's result. @throws HubError('unavailable') when it has none after `ms`, or failed; it may be carried out all the same */
+/**
+ * The task's result.
+ * @throws HubError('unavailable') when it has none after `ms`, or failed; it may be carried out all the same
+ */
 export async function within<T>(clock: Clock, ms: number, task: Promise<T>): Promise<T> {
   try {
     return await withTimeout(clock, ms, task, unavailable);

@@ -1,4 +1,5 @@
-// The Jobs port on BullMQ: queues in Redis that every node shares. Done jobs are removed, dead ones kept; BullMQ holds and renews the leases.
+// The Jobs port on BullMQ: queues in Redis that every node shares. Done jobs are removed, dead ones kept; BullMQ holds
+// and renews the leases.
 import { Queue } from 'bullmq';
 import { HubError } from '../../src/domain/error.ts';
 import { checkedJob, keptDeadJobs, sharedJobLeaseMs } from '../../src/domain/job.ts';

@@ -1,4 +1,5 @@
-// One queue's worker on this node: BullMQ fetches, renews and retries; here a handler's end becomes what BullMQ understands.
+// One queue's worker on this node: BullMQ fetches, renews and retries; here a handler's end becomes what BullMQ
+// understands.
 import { type Job as BullJob, DelayedError, UnrecoverableError, Worker } from 'bullmq';
 import { GiveUp, jobBackoff, jobProgress, maxLosses, reasonOf } from '../../src/domain/job.ts';
 import { type Clock, upTo } from '../../src/ports/clock.ts';

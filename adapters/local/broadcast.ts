@@ -1,5 +1,5 @@
-// The Broadcast port within one process: a bounded log per audience, delivery by function calls. Lost at exit: positions of an earlier
-// process are `gone`, because every log begins at the start of this one.
+// The Broadcast port within one process: a bounded log per audience, delivery by function calls. Lost at exit:
+// positions of an earlier process are `gone`, because every log begins at the start of this one.
 import { HubError } from '../../src/domain/error.ts';
 import type { Audience, Control, Frame } from '../../src/domain/frame.ts';
 import { isPosition, type Position, sharedPosition } from '../../src/domain/position.ts';

@@ -1,4 +1,5 @@
-// The Jobs port on a table: takes what is due, runs it, renews the leases of what runs, and writes down how it ended. Keeps nothing itself.
+// The Jobs port on a table: takes what is due, runs it, renews the leases of what runs, and writes down how it ended.
+// Keeps nothing itself.
 
 import { singleFlight } from '../../src/concurrency/single-flight.ts';
 import { HubError } from '../../src/domain/error.ts';
@@ -69,7 +70,8 @@ export function createLocalJobs(options: LocalJobsOptions): Jobs {
   }
 
   async function turn(): Promise<void> {
-    // One time for the whole turn, and renewed before anything is taken: this process must not take what it runs, however its clock jumps.
+    // One time for the whole turn, and renewed before anything is taken: this process must not take what it runs,
+    // however its clock jumps.
     const now = clock.now();
     if (!hasReleased) {
       await table.release();

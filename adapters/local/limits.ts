@@ -15,13 +15,22 @@ const sweepEveryMs = 60_000;
 
 export interface LocalLimitsOptions {
   readonly clock: Clock;
-  /** Windows kept of each class of names; default 100,000. Beyond it the one of the class that was hit longest ago is forgotten. */
+  /**
+   * Windows kept of each class of names; default 100,000. Beyond it the one of the class that was hit longest ago is
+   * forgotten.
+   */
   readonly windows?: number;
 }
 
-/** Never lets more than `max` into a window. Where `max` is above 500 a place may come free up to 1/500 of the window late. */
+/**
+ * Never lets more than `max` into a window. Where `max` is above 500 a place may come free up to 1/500 of the window
+ * late.
+ */
 export function createLocalLimits({ clock, windows: maxWindows = 100_000 }: LocalLimitsOptions): Limits {
-  /** By class of names, because callers choose a part of many names: who invents them must not push out windows of another class. Least recently hit first. */
+  /**
+   * By class of names, because callers choose a part of many names: who invents them must not push out windows of
+   * another class. Least recently hit first.
+   */
   const classes = new Map<string, Map<string, Window>>();
   let sweepAt = clock.now() + sweepEveryMs;
 

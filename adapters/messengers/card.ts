@@ -1,4 +1,5 @@
-// What people read, before any platform's markup: a title, facts, the agent's own words. Texts are cut here and escaped where they are written.
+// What people read, before any platform's markup: a title, facts, the agent's own words. Texts are cut here and escaped
+// where they are written.
 import type { Notice } from '../../src/domain/notice.ts';
 
 export interface Card {

@@ -84,7 +84,10 @@ export function sendChatBot(
   return call(parts, config, 'sendMessage', { ...content, ...buttons }, signal);
 }
 
-/** Where the platform sends presses of buttons, and the secret that it presents there. @throws OutboundError('aborted') */
+/**
+ * Where the platform sends presses of buttons, and the secret that it presents there.
+ * @throws OutboundError('aborted')
+ */
 export const registerChatBot = (
   parts: ChatBotParts,
   config: Config,

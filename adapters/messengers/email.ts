@@ -1,4 +1,5 @@
-// E-mail by SMTP with nodemailer: STARTTLS, or TLS from the start on port 465. The server is called at an address that was judged.
+// E-mail by SMTP with nodemailer: STARTTLS, or TLS from the start on port 465. The server is called at an address that
+// was judged.
 import { createTransport } from 'nodemailer';
 import { withTimeout } from '../../src/concurrency/with-timeout.ts';
 import type { ConfigOf } from '../../src/domain/channel.ts';
@@ -69,7 +70,9 @@ function outcomeOfSmtp(error: unknown): AttemptOutcome {
 
 const isLoopback = ({ address }: OutboundAddress): boolean => address === '::1' || address.startsWith('127.');
 
-/** TLS from the start, or by STARTTLS. A mail catcher on this machine may speak plainly; what leaves it is encrypted. */
+/**
+ * TLS from the start, or by STARTTLS. A mail catcher on this machine may speak plainly; what leaves it is encrypted.
+ */
 export const encryptionOf = (port: number, address: OutboundAddress) => ({
   secure: port === implicitTlsPort,
   requireTLS: port !== implicitTlsPort && !isLoopback(address),

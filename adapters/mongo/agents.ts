@@ -1,5 +1,6 @@
-// Agent registrations and reported versions in MongoDB: a document per (tenant, agent), and one per (tenant, env, agent, bundle) reported.
-// Both only ever move forward in time; making and changing a registration are writes that may be repeated.
+// Agent registrations and reported versions in MongoDB: a document per (tenant, agent), and one per (tenant, env,
+// agent, bundle) reported. Both only ever move forward in time; making and changing a registration are writes that may
+// be repeated.
 import type { Collection, Filter } from 'mongodb';
 import type { Registration, RegistrationSummary, Tags } from '../../src/domain/agent.ts';
 import { type AgentManifest, maxSearchMs } from '../../src/domain/event.ts';

@@ -1,4 +1,5 @@
-// Approvals in MongoDB: one document each. A transition is one update of a document that is still pending, so it happens once.
+// Approvals in MongoDB: one document each. A transition is one update of a document that is still pending, so it
+// happens once.
 import { randomUUID } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';
 import { createBatcher } from '../../src/concurrency/batcher.ts';
@@ -119,7 +120,10 @@ export function mongoApprovals(
     return row && approvalOf(row);
   };
 
-  /** Thousands may be due at once: they share bulk writes, and the name of the bulk write tells which of them it timed out. */
+  /**
+   * Thousands may be due at once: they share bulk writes, and the name of the bulk write tells which of them it timed
+   * out.
+   */
   const timedOut = createBatcher<Due, { readonly approval: Approval | null }>(async (due) => {
     const timedOutBy = randomUUID();
     // All of these times are past: the last of them is none too early for any.
@@ -147,7 +151,10 @@ export function mongoApprovals(
   }, atOnce);
 
   let unmarkFailedAt = Number.NEGATIVE_INFINITY;
-  /** Every approval is announced twice in its life, and nobody waits for the mark to go: those of a moment share an update. */
+  /**
+   * Every approval is announced twice in its life, and nobody waits for the mark to go: those of a moment share an
+   * update.
+   */
   const unmarked = createBatcher<Announced, true>(
     async (announced) => {
       // The sweep makes good what fails: a store that is away is not waited for by each of a long queue.
@@ -256,7 +263,8 @@ export function mongoApprovals(
         decisionReason: decision.reason,
         decidedVia: decision.decidedVia,
       };
-      // The rest of it never changes, so it is read beside the write: findOneAndUpdate walks the whole collection on the stand-in server.
+      // The rest of it never changes, so it is read beside the write: findOneAndUpdate walks the whole collection on
+      // the stand-in server.
       const [written, read] = await Promise.allSettled([
         approvals.updateOne(
           { ...one(tenantId, id), status: 'pending', deadline: { $gt: now } },

@@ -1,6 +1,7 @@
-// The audit chain in MongoDB. A link is one document with its entries; its unique number makes forks impossible and its entries' unique ids
-// make repeats harmless, whichever nodes append. A note that goes with a write is kept as an intent before the write, and leaves it once it is
-// in the chain: a process that dies in between leaves the intent, which any node records later.
+// The audit chain in MongoDB. A link is one document with its entries; its unique number makes forks impossible and its
+// entries' unique ids make repeats harmless, whichever nodes append. A note that goes with a write is kept as an intent
+// before the write, and leaves it once it is in the chain: a process that dies in between leaves the intent, which any
+// node records later.
 import { createHash } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';
 import { createBatcher } from '../../src/concurrency/batcher.ts';
@@ -128,7 +129,10 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
     return null;
   }
 
-  /** By tenant: what is appended by this process goes in turn, many calls as one link. Only other processes are in the way then. */
+  /**
+   * By tenant: what is appended by this process goes in turn, many calls as one link. Only other processes are in the
+   * way then.
+   */
   const appenders = new Map<
     string,
     { use: number; readonly add: (notes: readonly AuditNote[]) => Promise<true> }
@@ -229,7 +233,8 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
     },
     start,
     async retain(tenantId, before, limit) {
-      // The start is written first: a process that dies in between leaves links that nobody reads, and the next call takes them away.
+      // The start is written first: a process that dies in between leaves links that nobody reads, and the next call
+      // takes them away.
       const covering = await coveringHead(tenantId, before);
       if (covering) await heads.updateOne({ _id: covering._id }, { $set: { starts: true } });
       const begin = await start(tenantId);

@@ -1,5 +1,5 @@
-// Bundle versions in MongoDB: one document per version, its YAML included, under a unique (tenant, name, version). The insert decides:
-// whoever loses a number takes the next. Signatures are read from the deployments, never kept here.
+// Bundle versions in MongoDB: one document per version, its YAML included, under a unique (tenant, name, version). The
+// insert decides: whoever loses a number takes the next. Signatures are read from the deployments, never kept here.
 import { Binary, type Collection } from 'mongodb';
 import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import type { AssembledContract, BundleSummary, BundleVersion } from '../../src/domain/deployment.ts';
@@ -174,7 +174,8 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
       if (newest === null) return 'absent';
       const { version } = newest;
       const path = `removed.${bundleField(name)}`;
-      // The head forbids deployments of these versions before their rows go: a process that dies between leaves rows that a repeat removes.
+      // The head forbids deployments of these versions before their rows go: a process that dies between leaves rows
+      // that a repeat removes.
       const answer = await decide<SigningHead, 'forbidden' | 'deployed'>(
         turn,
         c.signing,

@@ -1,4 +1,5 @@
-// Contracts in MongoDB, on the tenant's library head (library.ts, which says what happens when a process dies). Importing is in import.ts.
+// Contracts in MongoDB, on the tenant's library head (library.ts, which says what happens when a process dies).
+// Importing is in import.ts.
 import { maxSearchMs } from '../../src/domain/event.ts';
 import type { ContractVersion } from '../../src/domain/library.ts';
 import { type ContractStore, maxHistory, maxNamed } from '../../src/ports/library.ts';

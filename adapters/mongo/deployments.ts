@@ -1,6 +1,7 @@
-// Deployments in MongoDB. The tenant's signing head (signing.ts) decides: it holds the current ones and counts all. The history keeps
-// every deployment as a row; it is written after the head, so a process that dies between the two leaves the current one out of the
-// history. That loses nothing: readers lay the head over the history, and nothing leaves the head before it is in the history.
+// Deployments in MongoDB. The tenant's signing head (signing.ts) decides: it holds the current ones and counts all. The
+// history keeps every deployment as a row; it is written after the head, so a process that dies between the two leaves
+// the current one out of the history. That loses nothing: readers lay the head over the history, and nothing leaves the
+// head before it is in the history.
 import type { Collection } from 'mongodb';
 import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import type { Deployment } from '../../src/domain/deployment.ts';
@@ -42,7 +43,10 @@ export async function currentOfTenant(
   return Object.values(head?.current ?? {}).sort(byName);
 }
 
-/** History rows with the current ones, which may be newer than their rows or not be rows yet, laid over them; newest first. */
+/**
+ * History rows with the current ones, which may be newer than their rows or not be rows yet, laid over them; newest
+ * first.
+ */
 export function overlay(current: readonly Placed[], rows: readonly DeploymentRow[]): readonly Placed[] {
   const byId = new Map(rows.map((row) => [row._id, rowToPlaced(row)]));
   for (const deployment of current) byId.set(deployment.id, deployment);

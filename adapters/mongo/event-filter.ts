@@ -165,7 +165,8 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
       : []),
   ];
   return {
-    // Written with `$eq`: one server of this protocol loses the first event of a range when it walks a descending index by plain equality.
+    // Written with `$eq`: one server of this protocol loses the first event of a range when it walks a descending index
+    // by plain equality.
     tenantId: { $eq: tenantId },
     ...(env === null ? {} : { env: { $eq: env } }),
     ...(agentId === undefined ? {} : { agentId: { $eq: toBsonText(agentId) } }),

@@ -1,4 +1,5 @@
-// What repeats of a call add to its event in MongoDB: each outcome once, by an update that does nothing the second time.
+// What repeats of a call add to its event in MongoDB: each outcome once, by an update that does nothing the second
+// time.
 import type { Collection } from 'mongodb';
 import { sessionOf } from '../../src/domain/decision-event.ts';
 import {
@@ -49,7 +50,8 @@ function outcomeRow(repeat: EventInput, batch: EventBatch, by: string): OutcomeR
 }
 
 /**
- * Adds what repeats say to their events. Reads first: most repeats have nothing to add, and a read takes no turn from the inserts.
+ * Adds what repeats say to their events. Reads first: most repeats have nothing to add, and a read takes no turn from
+ * the inserts.
  * @param repeats by their place in the batch
  * @returns the ids of the events that got an outcome, by the place of the repeat that it is of
  */

@@ -1,7 +1,8 @@
-// Audit events in MongoDB: a document per call id under a unique (tenant, call id). A batch is one unordered insert; what the index refuses
-// are repeats, whose outcome is added, when it is not known yet, by an update that does nothing the second time. The insert of a batch is not
-// one step: when it fails half-way it throws and part of the batch may be stored, and sending the batch again completes it and counts that part
-// as duplicates. A process that dies between the insert and an outcome was not acknowledged either, and the repeat adds the outcome.
+// Audit events in MongoDB: a document per call id under a unique (tenant, call id). A batch is one unordered insert;
+// what the index refuses are repeats, whose outcome is added, when it is not known yet, by an update that does nothing
+// the second time. The insert of a batch is not one step: when it fails half-way it throws and part of the batch may be
+// stored, and sending the batch again completes it and counts that part as duplicates. A process that dies between the
+// insert and an outcome was not acknowledged either, and the repeat adds the outcome.
 import { createHash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import { createSemaphore } from '../../src/concurrency/semaphore.ts';
@@ -89,7 +90,8 @@ function runsIn(events: readonly EventInput[]): readonly PlacesOfRun[] {
 
 /**
  * What a batch says of its runs.
- * @param stored the place of the event that each of the batch's events is stored as, or added an outcome to; absent: it added nothing
+ * @param stored the place of the event that each of the batch's events is stored as, or added an outcome to; absent: it
+ *   added nothing
  */
 function partsOf(
   batch: EventBatch,
@@ -120,8 +122,8 @@ export function mongoEvents(
   const projection = runProjection(runs, events, audit);
 
   /**
-   * Records the decisions of a batch; what is recorded already is known by its id. Before the batch takes its tokens out of the runs: one
-   * that stays tells of entries that may be missing, too.
+   * Records the decisions of a batch; what is recorded already is known by its id. Before the batch takes its tokens
+   * out of the runs: one that stays tells of entries that may be missing, too.
    */
   async function recordRuns(batch: EventBatch): Promise<void> {
     if (batch.sample) return;

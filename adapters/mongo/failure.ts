@@ -1,5 +1,5 @@
-// The driver's failures as the product's errors, and the guard that every store call goes through: it counts what is under way,
-// refuses calls after closing, and lets no error of the driver out.
+// The driver's failures as the product's errors, and the guard that every store call goes through: it counts what is
+// under way, refuses calls after closing, and lets no error of the driver out.
 import { MongoBulkWriteError, MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb';
 import { HubError, taken } from '../../src/domain/error.ts';
 import { searchTimeout } from '../../src/domain/event.ts';
@@ -79,7 +79,9 @@ const isSocketError = (error: unknown): error is Error =>
 export const stale = (): HubError =>
   new HubError('unavailable', 'Another node has taken over. Try again in a moment.', { retryAfter });
 
-/** A bulk write that lost its connection comes as an answer of the server's, with the failure of the connection inside. */
+/**
+ * A bulk write that lost its connection comes as an answer of the server's, with the failure of the connection inside.
+ */
 const withinBulk = (error: unknown): unknown =>
   error instanceof MongoBulkWriteError && error.errorResponse instanceof Error ? error.errorResponse : error;
 

@@ -1,5 +1,5 @@
-// How records take the form of documents: ids as _id, JSON as text (so that no key or operator in it means anything to the server),
-// and names as field names.
+// How records take the form of documents: ids as _id, JSON as text (so that no key or operator in it means anything to
+// the server), and names as field names.
 import { isWellFormed } from '../../src/domain/ids.ts';
 import type { JsonObject } from '../../src/domain/library.ts';
 

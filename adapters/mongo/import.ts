@@ -1,4 +1,5 @@
-// Importing contracts and their composition: rows first, then one write of the library head that names them all (library.ts).
+// Importing contracts and their composition: rows first, then one write of the library head that names them all
+// (library.ts).
 import { HubError } from '../../src/domain/error.ts';
 import type { Composition, ContractVersion } from '../../src/domain/library.ts';
 import type { ContractStore } from '../../src/ports/library.ts';

@@ -1,6 +1,7 @@
-// The store on MongoDB: opens the connection, makes the indexes, ends what a dead process began, and puts the stores together.
-// Texts are compared as they are: by the types of the ports and the checks of the edge no object stands where a text belongs.
-// No transactions and no change streams: single documents and unique indexes decide. Any number of nodes may share one database.
+// The store on MongoDB: opens the connection, makes the indexes, ends what a dead process began, and puts the stores
+// together. Texts are compared as they are: by the types of the ports and the checks of the edge no object stands where
+// a text belongs. No transactions and no change streams: single documents and unique indexes decide. Any number of
+// nodes may share one database.
 import { type Db, MongoClient } from 'mongodb';
 import { createKeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import { withTimeout } from '../../src/concurrency/with-timeout.ts';

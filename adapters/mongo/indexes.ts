@@ -88,8 +88,8 @@ const formOf = ({ key, unique, sparse, partialFilterExpression }: IndexDescripti
   JSON.stringify([Object.entries(key), unique === true, sparse === true, partialFilterExpression ?? null]);
 
 /**
- * Makes those that are missing. Where all are there this only reads: creating an index takes turns with the writes of its collection, and a
- * node that starts beside busy ones would wait for that.
+ * Makes those that are missing. Where all are there this only reads: creating an index takes turns with the writes of
+ * its collection, and a node that starts beside busy ones would wait for that.
  */
 export async function createIndexes(db: Db): Promise<void> {
   for (const [name, wanted] of Object.entries(indexes)) {

@@ -1,5 +1,6 @@
-// What connected agents make the store write, in bulk: a fleet that comes back after a restart asks for thousands of such writes at once, and
-// writing them one by one would cost a commit each. What is asked for while the last bulk write is under way goes into the next.
+// What connected agents make the store write, in bulk: a fleet that comes back after a restart asks for thousands of
+// such writes at once, and writing them one by one would cost a commit each. What is asked for while the last bulk
+// write is under way goes into the next.
 import type { Collection } from 'mongodb';
 import { createBatcher } from '../../src/concurrency/batcher.ts';
 import { maxReportedBundles, type Reported } from '../../src/domain/agent.ts';
@@ -53,7 +54,10 @@ interface SeenRow {
   readonly made: boolean;
 }
 
-/** Moves when registrations were last seen, which never goes back; makes those that are missing, or retired, and may be made. */
+/**
+ * Moves when registrations were last seen, which never goes back; makes those that are missing, or retired, and may be
+ * made.
+ */
 export function lastSeen(agents: Collection<AgentRow>): (seen: Seen) => Promise<SeenRow> {
   const keyOf = ({ tenantId, agentId }: Pick<Seen, 'tenantId' | 'agentId'>): string =>
     `${tenantId}/${agentId}`;
@@ -117,7 +121,10 @@ export function lastSeen(agents: Collection<AgentRow>): (seen: Seen) => Promise<
   }, most);
 }
 
-/** Keeps the newest report of each (tenant, env, agent, bundle), which is the document's id, of agents that are registered. */
+/**
+ * Keeps the newest report of each (tenant, env, agent, bundle), which is the document's id, of agents that are
+ * registered.
+ */
 export function lastReports(
   agents: Collection<AgentRow>,
   reports: Collection<ReportRow>,

@@ -1,7 +1,8 @@
-// A tenant's library in MongoDB: one head names the latest version of every contract and holds every composition, so that pinning items,
-// refusing to remove a contract in use, and importing many contracts are each one document's write. The words of a contract version are
-// a row of their own, written before the head names it and never changed after. A process that dies between the two leaves a row that
-// nothing names. A version leaves the head only after its row was marked `kept`: history reads kept rows and what the head names.
+// A tenant's library in MongoDB: one head names the latest version of every contract and holds every composition, so
+// that pinning items, refusing to remove a contract in use, and importing many contracts are each one document's write.
+// The words of a contract version are a row of their own, written before the head names it and never changed after. A
+// process that dies between the two leaves a row that nothing names. A version leaves the head only after its row was
+// marked `kept`: history reads kept rows and what the head names.
 import type { Collection } from 'mongodb';
 import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import { HubError } from '../../src/domain/error.ts';

@@ -1,4 +1,5 @@
-// Logins in MongoDB: one document each, under the hash of its token; and one for each network that a user signed in from.
+// Logins in MongoDB: one document each, under the hash of its token; and one for each network that a user signed in
+// from.
 import type { Collection } from 'mongodb';
 import type { Login } from '../../src/domain/tenant.ts';
 import { type LoginStore, maxNetworks } from '../../src/ports/identity.ts';

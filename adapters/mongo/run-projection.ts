@@ -1,6 +1,7 @@
-// How a run follows from its events in MongoDB: a document each. Before a batch is stored it leaves its token in the `open` list of
-// its runs; what it says is joined to a run in the same update that takes the token out. So a token that stays tells of a process that died
-// in between: whoever meets one, and whoever finds its own taken away, counts the run anew from all its events.
+// How a run follows from its events in MongoDB: a document each. Before a batch is stored it leaves its token in the
+// `open` list of its runs; what it says is joined to a run in the same update that takes the token out. So a token that
+// stays tells of a process that died in between: whoever meets one, and whoever finds its own taken away, counts the
+// run anew from all its events.
 import { createHash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import type { AuditNote } from '../../src/domain/audit.ts';

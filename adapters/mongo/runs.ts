@@ -1,4 +1,5 @@
-// Runs in MongoDB, as they are read, and what approvals change of them; run-projection.ts says how they follow from the events.
+// Runs in MongoDB, as they are read, and what approvals change of them; run-projection.ts says how they follow from the
+// events.
 import type { Collection, Filter } from 'mongodb';
 import { type Approval, asSeen } from '../../src/domain/approval.ts';
 import type { ApprovalStore } from '../../src/ports/approvals.ts';

@@ -1,6 +1,7 @@
-// Signing keys in MongoDB. One head per tenant holds the active key and the current deployment of every environment and bundle, with
-// its signature: a deployment (deployments.ts) and a rotation are each one write of this head, so that current deployments are always
-// signed by the active key. A process that dies before or after that write leaves nothing half done. Seeds of retired keys are not kept.
+// Signing keys in MongoDB. One head per tenant holds the active key and the current deployment of every environment and
+// bundle, with its signature: a deployment (deployments.ts) and a rotation are each one write of this head, so that
+// current deployments are always signed by the active key. A process that dies before or after that write leaves
+// nothing half done. Seeds of retired keys are not kept.
 import type { Collection } from 'mongodb';
 import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import type { Deployment } from '../../src/domain/deployment.ts';
@@ -20,7 +21,10 @@ export interface SigningHead {
   readonly deployments: number;
   /** By `currentField`. */
   readonly current: { readonly [field: string]: Placed };
-  /** By `currentField`: the sequence of the last deployment, which outlives it. Absent before the first one that was noted. */
+  /**
+   * By `currentField`: the sequence of the last deployment, which outlives it. Absent before the first one that was
+   * noted.
+   */
   readonly sequences?: { readonly [field: string]: number };
   /** By `bundleField`: the newest of the versions that were taken away. Absent before the first of them. */
   readonly removed?: { readonly [field: string]: number };

@@ -1,4 +1,5 @@
-// What events say over time, counted from the events themselves: nothing is kept beside them that a repeat or a dying process could falsify.
+// What events say over time, counted from the events themselves: nothing is kept beside them that a repeat or a dying
+// process could falsify.
 import type { Collection, Filter } from 'mongodb';
 import { contractMarks, countedAs, maxSearchMs } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';

@@ -1,7 +1,8 @@
-// Who is an admin, and who is removed, in MongoDB. Such a change needs two documents, the tenant's and the user's, and there are no transactions:
-// the changes of a tenant are numbered. One is entered in the tenant's document, if no other was entered since the admins were counted, and then
-// carried out on the user's. Whoever finds one entered carries it out first, so a process that dies in between leaves nothing half done; and one
-// that wakes up late changes nothing, because the user's document knows the number of its last change.
+// Who is an admin, and who is removed, in MongoDB. Such a change needs two documents, the tenant's and the user's, and
+// there are no transactions: the changes of a tenant are numbered. One is entered in the tenant's document, if no other
+// was entered since the admins were counted, and then carried out on the user's. Whoever finds one entered carries it
+// out first, so a process that dies in between leaves nothing half done; and one that wakes up late changes nothing,
+// because the user's document knows the number of its last change.
 import type { Collection } from 'mongodb';
 import type { Tenant, User } from '../../src/domain/tenant.ts';
 import { unavailable } from './failure.ts';

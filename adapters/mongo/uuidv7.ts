@@ -1,5 +1,5 @@
-// Ids in order of arrival: UUIDs of version 7, whose first 48 bits are milliseconds, rising within a process. Over several nodes
-// they order as the nodes' clocks do.
+// Ids in order of arrival: UUIDs of version 7, whose first 48 bits are milliseconds, rising within a process. Over
+// several nodes they order as the nodes' clocks do.
 import { randomFillSync } from 'node:crypto';
 
 export type RisingIds = (now: number) => string;

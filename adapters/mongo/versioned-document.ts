@@ -1,5 +1,6 @@
-// Heads: documents that decide. A head holds everything that one decision depends on, and changes only by compare-and-set on its
-// revision, so that a decision over several records is still one document's write. Knows no noun.
+// Heads: documents that decide. A head holds everything that one decision depends on, and changes only by
+// compare-and-set on its revision, so that a decision over several records is still one document's write. Knows no
+// noun.
 import type { Collection, Document, Filter, UpdateFilter } from 'mongodb';
 import type { KeyedMutex } from '../../src/concurrency/keyed-mutex.ts';
 import { unavailable } from './failure.ts';
@@ -21,8 +22,9 @@ export interface Step<A> {
 const attempts = 100;
 
 /**
- * Reads the head, lets `step` decide on it, and writes the change if the head is still the one that was read; else starts again.
- * What `step` writes elsewhere must mean nothing until the head's write. Repeating a decision is the caller's business.
+ * Reads the head, lets `step` decide on it, and writes the change if the head is still the one that was read; else
+ * starts again. What `step` writes elsewhere must mean nothing until the head's write. Repeating a decision is the
+ * caller's business.
  * @param fields the head's fields to read; all without it
  */
 export async function decide<D extends Head, A>(

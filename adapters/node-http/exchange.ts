@@ -1,4 +1,5 @@
-// One request and its response on Node's own HTTP server: sends the answer, or is the sink of a live stream. Knows no route.
+// One request and its response on Node's own HTTP server: sends the answer, or is the sink of a live stream. Knows no
+// route.
 import type { ServerResponse } from 'node:http';
 import type { ByteBudget } from '../../src/concurrency/byte-budget.ts';
 import type { IncomingBody } from '../../src/http/incoming-body.ts';

@@ -1,4 +1,5 @@
-// The HTTP and WebSocket server on Node's own http module, for systems on which the native one does not load. Knows no route.
+// The HTTP and WebSocket server on Node's own http module, for systems on which the native one does not load. Knows no
+// route.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';

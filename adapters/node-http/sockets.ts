@@ -1,4 +1,5 @@
-// WebSocket connections with the package ws: the handshake goes through the pipeline like any request; then the socket is a session's sink.
+// WebSocket connections with the package ws: the handshake goes through the pipeline like any request; then the socket
+// is a session's sink.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -47,8 +48,8 @@ export interface Handshake {
 
 export interface Sockets {
   /**
-   * Completes a handshake that the pipeline admitted; when it cannot be, the session is gone. Without room for half messages the socket takes
-   * small ones only, and the answer says so.
+   * Completes a handshake that the pipeline admitted; when it cannot be, the session is gone. Without room for half
+   * messages the socket takes small ones only, and the answer says so.
    */
   complete(handshake: Handshake, response: RawResponse, session: Session): void;
   close(): void;

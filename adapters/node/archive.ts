@@ -1,5 +1,5 @@
-// The file of a back-up: a database, then a line that says what it is, then a line of fixed length with the digest of all before it. Because the
-// database comes first, SQLite's own tools open a back-up as well.
+// The file of a back-up: a database, then a line that says what it is, then a line of fixed length with the digest of
+// all before it. Because the database comes first, SQLite's own tools open a back-up as well.
 import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { z } from 'zod';
@@ -84,7 +84,10 @@ export async function sealArchive(
 const noArchive = (path: string, why: string): HubError =>
   new HubError('conflict', `${path} is not a complete back-up of Reeve: ${why}.`);
 
-/** What the file says it is; its digest is not checked. @throws HubError('conflict') when it is no back-up, or is cut off */
+/**
+ * What the file says it is; its digest is not checked.
+ * @throws HubError('conflict') when it is no back-up, or is cut off
+ */
 export async function readArchive(path: string): Promise<Archive> {
   const file = await open(path, 'r');
   try {

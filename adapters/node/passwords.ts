@@ -25,7 +25,10 @@ const derive = (password: string, salt: Uint8Array, length: number, cost: Scrypt
     );
   });
 
-/** Hash form: `scrypt$N$r$p$salt$hash`, the last two base64url; a hash keeps its own cost, so the cost can be raised later. */
+/**
+ * Hash form: `scrypt$N$r$p$salt$hash`, the last two base64url; a hash keeps its own cost, so the cost can be raised
+ * later.
+ */
 export function createPasswords(
   options: PasswordOptions = {},
 ): Pick<Secrets, 'hashPassword' | 'checkPassword'> {

@@ -33,8 +33,8 @@ const publicKeyOf = (hex: string): KeyObject =>
   });
 
 /**
- * Draws from the system's generator in pieces of 4 KiB: a call of it costs as much as a stream's whole admission. Each byte is handed out once,
- * in memory that is not shared, and is forgotten here.
+ * Draws from the system's generator in pieces of 4 KiB: a call of it costs as much as a stream's whole admission. Each
+ * byte is handed out once, in memory that is not shared, and is forgotten here.
  */
 function randomPool(): (bytes: number) => Buffer {
   const pool = Buffer.allocUnsafeSlow(4_096);
@@ -55,7 +55,8 @@ function randomPool(): (bytes: number) => Buffer {
 const digest = (text: string | Uint8Array): Buffer => createHash('sha256').update(text).digest();
 
 /**
- * @param master the master secret, at least 32 bytes (a text counts as its UTF-8 bytes); each purpose gets its own key by HKDF-SHA256
+ * @param master the master secret, at least 32 bytes (a text counts as its UTF-8 bytes); each purpose gets its own key
+ *   by HKDF-SHA256
  * @throws HubError('internal') when the master secret is shorter
  */
 export function createSecrets(master: string | Uint8Array, passwords: PasswordOptions = {}): Secrets {

@@ -1,4 +1,5 @@
-// Frames and control messages over Redis Streams: the broadcast port. Any number of followers of an audience on this node share one reading.
+// Frames and control messages over Redis Streams: the broadcast port. Any number of followers of an audience on this
+// node share one reading.
 import { createBatcher } from '../../src/concurrency/batcher.ts';
 import type { Audience, Control, Frame } from '../../src/domain/frame.ts';
 import { isAfter, isPosition, type Position, sharedPosition } from '../../src/domain/position.ts';
@@ -21,7 +22,9 @@ interface Shared extends Followed {
 }
 
 const nodes: Audience = 'nodes';
-/** Publications in one script, and the bytes after which no further one goes into it: Redis does nothing else meanwhile. */
+/**
+ * Publications in one script, and the bytes after which no further one goes into it: Redis does nothing else meanwhile.
+ */
 const publicationsAtOnce = 64;
 const bytesAtOnce = 2 ** 20;
 

@@ -1,6 +1,8 @@
-// What an entry of a log holds: a MessagePack array of a frame's type, its data as JSON text, its agent and its bundle, and behind these, where
-// it assigns one or is one of the fleet's, the bundle assigned (false: none) and the environment whose fleet it tells of. The JSON goes in and comes out as bytes that nobody reads here. Earlier versions wrote and read the
-// first four: nodes of both may run side by side, as long as nothing but the end of the array changes.
+// What an entry of a log holds: a MessagePack array of a frame's type, its data as JSON text, its agent and its bundle,
+// and behind these, where it assigns one or is one of the fleet's, the bundle assigned (false: none) and the
+// environment whose fleet it tells of. The JSON goes in and comes out as bytes that nobody reads here. Earlier versions
+// wrote and read the first four: nodes of both may run side by side, as long as nothing but the end of the array
+// changes.
 import { Decoder, Encoder } from '@msgpack/msgpack';
 import type { Audience, Control, Frame } from '../../src/domain/frame.ts';
 import { isEnv } from '../../src/domain/ids.ts';

@@ -1,4 +1,5 @@
-// What a cluster keeps in Redis: limits, session values, leases, the broadcast and the bus, over four connections per node. Puts them together.
+// What a cluster keeps in Redis: limits, session values, leases, the broadcast and the bus, over four connections per
+// node. Puts them together.
 import { randomUUID } from 'node:crypto';
 import type { Broadcast } from '../../src/ports/broadcast.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -19,7 +20,9 @@ import { openReader, type Reader } from './reader.ts';
 import { redisValues } from './values.ts';
 
 export interface RedisOptions {
-  /** `redis[s]://[[user][:password]@]host[:port][/database]`. One server (or what stands for one), not a Redis cluster. */
+  /**
+   * `redis[s]://[[user][:password]@]host[:port][/database]`. One server (or what stands for one), not a Redis cluster.
+   */
   readonly url: string;
   readonly log: Log;
   readonly clock: Clock;
@@ -59,7 +62,10 @@ export interface RedisParts {
 const timeoutMs = 2000;
 const defaultRetention: Retention = { keepMs: 3_600_000, keepFrames: 2000, keepBytes: 64 * 2 ** 20 };
 
-/** Connects and begins to hear control messages. @throws HubError('unavailable') when Redis does not answer within about 2 s */
+/**
+ * Connects and begins to hear control messages.
+ * @throws HubError('unavailable') when Redis does not answer within about 2 s
+ */
 export async function openRedis(options: RedisOptions): Promise<RedisParts> {
   const { url, log, clock, prefix = 'reeve:' } = options;
   const nodeId = options.nodeId ?? randomUUID();

@@ -1,10 +1,14 @@
-// Leases in Redis: a key per lease that Redis removes when it ends, holding owner and epoch, and the last epoch beside it, which stays.
-// An epoch is at least Redis's time in milliseconds, so that epochs rise even when Redis lost its data.
+// Leases in Redis: a key per lease that Redis removes when it ends, holding owner and epoch, and the last epoch beside
+// it, which stays. An epoch is at least Redis's time in milliseconds, so that epochs rise even when Redis lost its
+// data.
 import type { Clock } from '../../src/ports/clock.ts';
 import { type Lease, type Leases, leaseMs } from '../../src/ports/leases.ts';
 import { type Answer, type Link, script } from './link.ts';
 
-/** KEYS: lease, last epoch, of each name. ARGV: owner, duration in ms. Answers the epoch of each, 0 when another holds it. */
+/**
+ * KEYS: lease, last epoch, of each name. ARGV: owner, duration in ms. Answers the epoch of each, 0 when another holds
+ * it.
+ */
 const acquireScript = script(`
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)

@@ -1,9 +1,12 @@
-// Sliding-window limits in Redis: one sorted set of hits per name and their sum beside it, changed by one script in Redis's own time, so that
-// all nodes count alike. Fails closed: without Redis nothing is let through.
+// Sliding-window limits in Redis: one sorted set of hits per name and their sum beside it, changed by one script in
+// Redis's own time, so that all nodes count alike. Fails closed: without Redis nothing is let through.
 import type { LimitAnswer, Limits } from '../../src/ports/limits.ts';
 import { type Link, script } from './link.ts';
 
-/** KEYS: hits, sum and number. ARGV: max, window in ms, cost, time in ms or ''. Answers -1 less what more fits when it fits, else the ms until it may. */
+/**
+ * KEYS: hits, sum and number. ARGV: max, window in ms, cost, time in ms or ''. Answers -1 less what more fits when it
+ * fits, else the ms until it may.
+ */
 const hitScript = script(`
 local max, window, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local now = tonumber(ARGV[4])

@@ -1,5 +1,5 @@
-// The connection to Redis that commands share: bounded in time, failing at once while Redis is away, back by itself when it returns.
-// Its errors leave as HubErrors; it logs no address, because an address may hold a password.
+// The connection to Redis that commands share: bounded in time, failing at once while Redis is away, back by itself
+// when it returns. Its errors leave as HubErrors; it logs no address, because an address may hold a password.
 import { createHash } from 'node:crypto';
 import { createClient, ErrorReply, RESP_TYPES } from 'redis';
 import { withTimeout } from '../../src/concurrency/with-timeout.ts';
@@ -24,7 +24,10 @@ export const script = (text: string): Script => ({
 });
 
 export interface Link {
-  /** @throws HubError('unavailable') when Redis does not answer within the link's time; the command may have been carried out all the same */
+  /**
+   * @throws HubError('unavailable') when Redis does not answer within the link's time; the command may have been
+   *   carried out all the same
+   */
   send(args: readonly Argument[], timeoutMs?: number): Promise<Answer>;
   run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<Answer>;
   close(): Promise<void>;

@@ -1,6 +1,7 @@
-// An audience's log in Redis: a stream of entries, trimmed by age, length and bytes, and beside it its floor: the position of the last entry that
-// was trimmed (or a moment before the first one). A position that is neither the floor nor an entry was trimmed or belongs to a log that is lost.
-// An entry names the one before it, so that a reader sees what it missed.
+// An audience's log in Redis: a stream of entries, trimmed by age, length and bytes, and beside it its floor: the
+// position of the last entry that was trimmed (or a moment before the first one). A position that is neither the floor
+// nor an entry was trimmed or belongs to a log that is lost. An entry names the one before it, so that a reader sees
+// what it missed.
 import type { Audience } from '../../src/domain/frame.ts';
 import type { Position } from '../../src/domain/position.ts';
 import { idempotencyMs } from '../../src/ports/broadcast.ts';
@@ -36,12 +37,14 @@ end
 `;
 
 /**
- * KEYS: log, floor and sizes of each audience. ARGV: keepMs, keepFrames, keepBytes, idleMs, idempotencyMs, then of each entry the number of its
- * audience, its body and its idempotency key or ''. An entry holds its body (b), the position before it (p, '' where none is known) and the bytes of
- * the log up to it (t), of those that were trimmed too: so what a log holds is known without counting.
+ * KEYS: log, floor and sizes of each audience. ARGV: keepMs, keepFrames, keepBytes, idleMs, idempotencyMs, then of each
+ * entry the number of its audience, its body and its idempotency key or ''. An entry holds its body (b), the position
+ * before it (p, '' where none is known) and the bytes of the log up to it (t), of those that were trimmed too: so what
+ * a log holds is known without counting.
  *
- * Redis hands a script whole entries only, and each may be a megabyte: so a list of their sizes stands beside the log, `<position> <t>` of the floor
- * and of every entry. A node of an earlier version does not keep it. It is begun anew then, and what it lacks is looked up in the entries.
+ * Redis hands a script whole entries only, and each may be a megabyte: so a list of their sizes stands beside the log,
+ * `<position> <t>` of the floor and of every entry. A node of an earlier version does not keep it. It is begun anew
+ * then, and what it lacks is looked up in the entries.
  */
 const appendScript = script(`${begin}
 local keep, most, bytes, idle, keysMs = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
@@ -120,8 +123,8 @@ return {floor, #last > 0 and last[1][1] or floor}
 `);
 
 /**
- * KEYS: log, floor. ARGV: most entries, most bytes, positions in order. Answers which position is the first that the log knows (0: none), entries
- * after it, and whether more follow.
+ * KEYS: log, floor. ARGV: most entries, most bytes, positions in order. Answers which position is the first that the
+ * log knows (0: none), entries after it, and whether more follow.
  */
 const sinceScript = script(`
 local known, floor = 0, redis.call('GET', KEYS[2])
@@ -183,8 +186,8 @@ export interface Logs {
   ): Promise<void>;
   bounds(audience: Audience): Promise<{ readonly floor: Position; readonly end: Position }>;
   /**
-   * Of some positions, in order: the first that the log knows, and a page of the entries after it; null when it knows none. `more`: others may follow
-   * the last of them.
+   * Of some positions, in order: the first that the log knows, and a page of the entries after it; null when it knows
+   * none. `more`: others may follow the last of them.
    */
   page(
     audience: Audience,

@@ -1,4 +1,5 @@
-// The members of the cluster in Redis: one hash of node → when it was last heard (in Redis's own time) and what it said.
+// The members of the cluster in Redis: one hash of node → when it was last heard (in Redis's own time) and what it
+// said.
 import { decode, encode } from '@msgpack/msgpack';
 import { type Member, type Membership, memberMs, type NodeNote } from '../../src/ports/membership.ts';
 import { type Link, script } from './link.ts';

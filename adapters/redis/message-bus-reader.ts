@@ -1,5 +1,6 @@
-// The one blocking reader of a node's bus: its owned shards and its replies on one connection, through a consumer group. Hands entries on;
-// decides nothing. Claims what others left when a stream is added, every few seconds, and after every failure.
+// The one blocking reader of a node's bus: its owned shards and its replies on one connection, through a consumer
+// group. Hands entries on; decides nothing. Claims what others left when a stream is added, every few seconds, and
+// after every failure.
 import { comparePositions } from '../../src/domain/position.ts';
 import { type Clock, pause } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
@@ -14,7 +15,10 @@ export interface RawEntry {
 }
 
 export interface MessageBusReader {
-  /** Claims and hands on what was left, then reads on. Answers the position up to which all was handed out. @throws HubError unavailable */
+  /**
+   * Claims and hands on what was left, then reads on. Answers the position up to which all was handed out.
+   * @throws HubError unavailable
+   */
   add(key: string): Promise<string>;
   /** Resolves when Redis hands out nothing of them to this node any more. */
   remove(keys: readonly string[]): Promise<void>;

@@ -1,4 +1,5 @@
-// The steps of the bus that Redis carries out whole. An entry stays in its stream until it is acknowledged, so a stream's length is what waits.
+// The steps of the bus that Redis carries out whole. An entry stays in its stream until it is acknowledged, so a
+// stream's length is what waits.
 import { script } from './link.ts';
 
 /** Redis's time in milliseconds, as `now`. */
@@ -7,7 +8,10 @@ local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 `;
 
-/** KEYS: streams. ARGV: how many a stream may hold, its idle life in ms, then of each envelope the number of its stream and its bytes. Answers positions; '' where full. */
+/**
+ * KEYS: streams. ARGV: how many a stream may hold, its idle life in ms, then of each envelope the number of its stream
+ * and its bytes. Answers positions; '' where full.
+ */
 export const sendScript = script(`
 local most, idle = tonumber(ARGV[1]), ARGV[2]
 local lengths, places = {}, {}
@@ -26,8 +30,9 @@ return places
 `);
 
 /**
- * KEYS: streams. ARGV: group, consumer, whether to take this consumer's own entries again. Makes missing groups. Answers of each stream the last
- * position handed out, and the entries that others (or this one) had taken and not acknowledged; those others are forgotten.
+ * KEYS: streams. ARGV: group, consumer, whether to take this consumer's own entries again. Makes missing groups.
+ * Answers of each stream the last position handed out, and the entries that others (or this one) had taken and not
+ * acknowledged; those others are forgotten.
  */
 export const claimScript = script(`
 local group, me, own = ARGV[1], ARGV[2], ARGV[3] == '1'
@@ -74,7 +79,10 @@ end
 return found
 `);
 
-/** KEYS: streams. ARGV: group, how many of the KEYS lose entries, life of a reply stream in ms; then of each of those the number of entries and their positions; then of each other one the number of replies and their bytes. */
+/**
+ * KEYS: streams. ARGV: group, how many of the KEYS lose entries, life of a reply stream in ms; then of each of those
+ * the number of entries and their positions; then of each other one the number of replies and their bytes.
+ */
 export const acknowledgeScript = script(`
 local group, done = ARGV[1], tonumber(ARGV[2])
 local at = 4

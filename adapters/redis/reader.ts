@@ -1,5 +1,6 @@
-// The one blocking reader of a node: follows many logs on one connection, each from where it stands, through outages. A stream of the node's
-// own is read along, so that an entry there ends the waiting when a log is added. Hands entries on; decides nothing about them.
+// The one blocking reader of a node: follows many logs on one connection, each from where it stands, through outages. A
+// stream of the node's own is read along, so that an entry there ends the waiting when a log is added. Hands entries
+// on; decides nothing about them.
 import type { Audience } from '../../src/domain/frame.ts';
 import { isAfter, ownPosition, type Position, sharedPosition } from '../../src/domain/position.ts';
 import { type Clock, pause } from '../../src/ports/clock.ts';
@@ -72,7 +73,8 @@ export function openReader(
         one.position = floor;
         guard(() => one.missed(floor));
       } else if (isAfter(before, end)) {
-        // Redis came back with less than it had: what it lost may be more than what was read here. Positions still only rise.
+        // Redis came back with less than it had: what it lost may be more than what was read here. Positions still only
+        // rise.
         one.position = end;
         guard(() => one.missed(ownPosition(sharedPosition(before), 1)));
       }

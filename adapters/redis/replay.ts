@@ -1,5 +1,5 @@
-// What clients missed, read from the logs: one reading of an audience's log for all who ask at the same time, a few logs at once. A thousand
-// agents that reconnect cost Redis and this node about what one does.
+// What clients missed, read from the logs: one reading of an audience's log for all who ask at the same time, a few
+// logs at once. A thousand agents that reconnect cost Redis and this node about what one does.
 import type { Audience } from '../../src/domain/frame.ts';
 import { comparePositions, type Position } from '../../src/domain/position.ts';
 import type { Placed } from '../../src/ports/broadcast.ts';
@@ -56,7 +56,10 @@ export async function readAll(
   }
 }
 
-/** Answers what came after a position. Asks that come while their audience's log is read wait for the next reading: each gets all up to its own time. */
+/**
+ * Answers what came after a position. Asks that come while their audience's log is read wait for the next reading: each
+ * gets all up to its own time.
+ */
 export function openReplay(
   logs: Pick<Logs, 'page'>,
 ): (audience: Audience, position: Position) => Promise<Missed> {

@@ -1,6 +1,7 @@
-// Session values in Redis: a text `<expiry>/<environment> <value>` per key. The expiry is judged by the caller's time, as the port has it; Redis
-// removes a value some time after that by itself, so a sweep has nothing to do. What the values of an environment take is summed in a hash: in
-// all, and by the hour in which they expire, so that the sums lose what Redis removes without being told.
+// Session values in Redis: a text `<expiry>/<environment> <value>` per key. The expiry is judged by the caller's time,
+// as the port has it; Redis removes a value some time after that by itself, so a sweep has nothing to do. What the
+// values of an environment take is summed in a hash: in all, and by the hour in which they expire, so that the sums
+// lose what Redis removes without being told.
 import { type QuotaFull, type ValueStore, type ValueWriter, valueTtlMs } from '../../src/ports/values.ts';
 import { type Answer, type Link, script } from './link.ts';
 
@@ -8,8 +9,9 @@ import { type Answer, type Link, script } from './link.ts';
 const graceMs = 3_600_000;
 
 /**
- * For the scripts that write. ARGV: now, new expiry, Redis's expiry in ms, environment, what the names of sums begin with, bytes of the key.
- * `stored()` is what is under KEYS[1] without its value, or nil. Values of before there were environments count in none.
+ * For the scripts that write. ARGV: now, new expiry, Redis's expiry in ms, environment, what the names of sums begin
+ * with, bytes of the key. `stored()` is what is under KEYS[1] without its value, or nil. Values of before there were
+ * environments count in none.
  */
 const accounts = `
 local now, expiry, lifetime, env, sums, keyBytes =
@@ -84,8 +86,8 @@ return 'set'
 `);
 
 /**
- * ARGV, from the seventh: most keys, amount. Answers the sum as text, `keys_full`, or nil when the value is not a finite number. A sum is
- * written in the fewest digits that read back as the same number.
+ * ARGV, from the seventh: most keys, amount. Answers the sum as text, `keys_full`, or nil when the value is not a
+ * finite number. A sum is written in the fewest digits that read back as the same number.
  */
 const addScript = script(`${accounts}
 local old = stored()

@@ -1,4 +1,5 @@
-// The list of approvals in SQLite: walked newest first, some rows at a time, so that a search which finds little can be ended.
+// The list of approvals in SQLite: walked newest first, some rows at a time, so that a search which finds little can be
+// ended.
 import { type Approval, asSeen } from '../../src/domain/approval.ts';
 import type { ApprovalFilter, ApprovalPageRequest } from '../../src/ports/approvals.ts';
 import type { Page } from '../../src/ports/page.ts';

@@ -1,4 +1,5 @@
-// The event loop's end of one store thread: bounded queue, calls sent once per turn, restart after a crash. Knows no noun.
+// The event loop's end of one store thread: bounded queue, calls sent once per turn, restart after a crash. Knows no
+// noun.
 import type { Worker } from 'node:worker_threads';
 import { HubError } from '../../src/domain/error.ts';
 import type { Clock, Timer } from '../../src/ports/clock.ts';

@@ -1,5 +1,5 @@
-// Entry of the thread that copies or checks a whole database for the commands: both take long and cannot be done in parts. Its connection is
-// really closed when the thread has ended, not before.
+// Entry of the thread that copies or checks a whole database for the commands: both take long and cannot be done in
+// parts. Its connection is really closed when the thread has ended, not before.
 import { parentPort, workerData } from 'node:worker_threads';
 import { type CopyMessage, type CopyTask, copyTo, inspect } from './copy.ts';
 import { failureOf } from './failure.ts';

@@ -1,4 +1,5 @@
-// Copies a whole database while others read and write it, and checks one that nobody uses: for back-ups. Knows no format of back-ups.
+// Copies a whole database while others read and write it, and checks one that nobody uses: for back-ups. Knows no
+// format of back-ups.
 import { dirname } from 'node:path';
 import { HubError } from '../../src/domain/error.ts';
 import { Database } from './database.ts';
@@ -29,7 +30,8 @@ export type CopyMessage =
   | { readonly kind: 'failed'; readonly failure: Failure };
 
 /**
- * Writes all that is committed now into another file, without what was deleted. Others may write meanwhile; their log grows until this ends.
+ * Writes all that is committed now into another file, without what was deleted. Others may write meanwhile; their log
+ * grows until this ends.
  * @param to an empty file
  */
 export function copyTo(path: string, to: string, onBytes: (bytes: number) => void): void {
@@ -92,12 +94,16 @@ function run(task: CopyTask, onBytes: (bytes: number) => void): Promise<Facts> {
 }
 
 /**
- * Copies the database of a hub, which may be running, as it is at one moment: what was acknowledged before this was called is in the copy.
+ * Copies the database of a hub, which may be running, as it is at one moment: what was acknowledged before this was
+ * called is in the copy.
  * @param to an empty file on a disk with enough room
  * @throws HubError in one line
  */
 export const copyDatabase = (path: string, to: string, onBytes: (bytes: number) => void): Promise<Facts> =>
   run({ kind: 'copy', path, to }, onBytes);
 
-/** Checks every page of a database that nobody uses. @throws HubError in one line when it is damaged, not ours, or of a newer version */
+/**
+ * Checks every page of a database that nobody uses.
+ * @throws HubError in one line when it is damaged, not ours, or of a newer version
+ */
 export const checkDatabase = (path: string): Promise<Facts> => run({ kind: 'check', path }, () => {});

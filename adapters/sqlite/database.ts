@@ -1,4 +1,5 @@
-// One SQLite connection: prepared statements, checked parameters, texts that survive, nested transactions. Knows no table.
+// One SQLite connection: prepared statements, checked parameters, texts that survive, nested transactions. Knows no
+// table.
 import Libsql from 'libsql';
 import { isWellFormed } from '../../src/domain/ids.ts';
 
@@ -34,7 +35,10 @@ function bindable(value: SqlValue): SqlValue {
   throw new TypeError(`a ${typeof value} cannot be stored`);
 }
 
-/** An error within a savepoint that ended the whole transaction, as a full disk does: nothing may be done in it any more. */
+/**
+ * An error within a savepoint that ended the whole transaction, as a full disk does: nothing may be done in it any
+ * more.
+ */
 export class TransactionLost extends Error {
   constructor(cause: unknown) {
     super('the transaction was ended', { cause });

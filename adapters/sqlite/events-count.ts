@@ -1,4 +1,5 @@
-// Histogram, facets and counts of events: from tallies and summaries where they suffice, else from the bodies. Runs on the reader, in steps.
+// Histogram, facets and counts of events: from tallies and summaries where they suffice, else from the bodies. Runs on
+// the reader, in steps.
 import { isWanted } from '../../src/domain/decision-event.ts';
 import { type CountedAs, countedAs, type Outcome } from '../../src/domain/event.ts';
 import { facetOf } from '../../src/domain/facet.ts';

@@ -1,4 +1,5 @@
-// Turns a batch into what the writer stores without parsing: JSON bytes and small summaries. Runs on the caller's thread.
+// Turns a batch into what the writer stores without parsing: JSON bytes and small summaries. Runs on the caller's
+// thread.
 
 import { createHash } from 'node:crypto';
 import type { AuditNote } from '../../src/domain/audit.ts';

@@ -1,4 +1,5 @@
-// Stores encoded batches and removes old ones. Runs on the writer; every call is one step, inside the caller's transaction.
+// Stores encoded batches and removes old ones. Runs on the writer; every call is one step, inside the caller's
+// transaction.
 
 import type { AuditNote } from '../../src/domain/audit.ts';
 import {

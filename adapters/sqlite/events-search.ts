@@ -111,7 +111,10 @@ const mentions = (event: EventInput, needle: string): boolean =>
 
 const inJson = (text: string): string => JSON.stringify(text).slice(1, -1);
 
-/** False when the body cannot hold an event that fits. Cheaper than parsing it: whatever holds a text holds its JSON form. */
+/**
+ * False when the body cannot hold an event that fits. Cheaper than parsing it: whatever holds a text holds its JSON
+ * form.
+ */
 function mayHold(body: string, filter: EventFilter): boolean {
   const { search, runId, callId, sessionId, parentSessionId } = filter;
   if (search !== undefined && !body.toLowerCase().includes(inJson(search).toLowerCase())) return false;

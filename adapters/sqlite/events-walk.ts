@@ -50,8 +50,8 @@ function mayFit(filter: EventFilter, hi: number): Clause {
 }
 
 /**
- * The segments that may hold a call: the one that the table of calls names, and of those that are newer than it (calls.ts) the ones that
- * mention the id.
+ * The segments that may hold a call: the one that the table of calls names, and of those that are newer than it
+ * (calls.ts) the ones that mention the id.
  */
 function* ofCall(
   db: Database,

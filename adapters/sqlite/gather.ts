@@ -1,5 +1,5 @@
-// Calls that a fleet makes thousands of at once when it comes back: those that arrive while one message to the thread is under way go in the
-// next one together, and are committed together. Each still succeeds or fails by itself.
+// Calls that a fleet makes thousands of at once when it comes back: those that arrive while one message to the thread
+// is under way go in the next one together, and are committed together. Each still succeeds or fails by itself.
 import { createBatcher } from '../../src/concurrency/batcher.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { errorOf, type Failure } from './failure.ts';
@@ -15,7 +15,9 @@ const maxTogether = 500;
 /** Calls of one method that may wait: one for every connection that a process can have open. */
 const maxWaiting = 100_000;
 
-/** Which methods are gathered. `shared`: calls with the same arguments have the same answer, so it is asked for once. */
+/**
+ * Which methods are gathered. `shared`: calls with the same arguments have the same answer, so it is asked for once.
+ */
 const gathered: { readonly [method: string]: 'each' | 'shared' } = {
   'agents.seen': 'each',
   'agents.report': 'each',

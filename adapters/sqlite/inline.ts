@@ -33,7 +33,10 @@ export function storeMethods(
 
 type Stored = Omit<SqliteStore, OfStore>;
 
-/** The same methods, whose writes take a note along. @param write makes the write and adds the note, in one transaction */
+/**
+ * The same methods, whose writes take a note along.
+ * @param write makes the write and adds the note, in one transaction
+ */
 export const notingMethods =
   (write: (args: NotedWrite) => Promise<unknown>) =>
   (noting: Noting): Stored =>

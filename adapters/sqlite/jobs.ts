@@ -1,4 +1,5 @@
-// Background jobs in SQLite: a row per job. `due` is when a job may be taken: its time while it waits, the end of its lease while it runs.
+// Background jobs in SQLite: a row per job. `due` is when a job may be taken: its time while it waits, the end of its
+// lease while it runs.
 import { keptDeadJobs, maxLosses } from '../../src/domain/job.ts';
 import type { JobTable, RunKey } from '../../src/ports/job-table.ts';
 import type { JobState } from '../../src/ports/jobs.ts';

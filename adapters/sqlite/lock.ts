@@ -5,7 +5,9 @@ import { HubError } from '../../src/domain/error.ts';
 import { Database } from './database.ts';
 import { openingError, troubleOf } from './trouble.ts';
 
-/** Makes the file, and its folder when missing, readable by its owner alone; SQLite gives its companions the same mode. */
+/**
+ * Makes the file, and its folder when missing, readable by its owner alone; SQLite gives its companions the same mode.
+ */
 export function createPrivate(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, 'a', 0o600));

@@ -1,4 +1,5 @@
-// Opens the store's file: whether it is ours, its settings, its tables. What keeps it from being opened is told in one line.
+// Opens the store's file: whether it is ours, its settings, its tables. What keeps it from being opened is told in one
+// line.
 import { Database } from './database.ts';
 import { checkOurs, configure, migrate, type Tuning } from './schema.ts';
 import { openingError } from './trouble.ts';

@@ -1,4 +1,5 @@
-// Pages of lists: first which rows, then the rows one by one until the page is full. Rows that no page shows are never read.
+// Pages of lists: first which rows, then the rows one by one until the page is full. Rows that no page shows are never
+// read.
 import { maxPageBytes, type Page, type PageRequest } from '../../src/ports/page.ts';
 import type { Database, Row, SqlValue } from './database.ts';
 

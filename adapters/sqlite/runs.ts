@@ -1,4 +1,5 @@
-// Runs in SQLite: what the writer joins to a run in the commit of its events, and the reads. A run's approvals are looked up, not kept.
+// Runs in SQLite: what the writer joins to a run in the commit of its events, and the reads. A run's approvals are
+// looked up, not kept.
 import { asSeen } from '../../src/domain/approval.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import { joinFacts, placedAt, type RunFacts, type Standing, standingOf } from '../../src/domain/run.ts';

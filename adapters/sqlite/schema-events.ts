@@ -7,9 +7,9 @@ ALTER TABLE segments ADD COLUMN marks BLOB;
 
 // Marks tell the policy version, too. Those without one are not read any more.
 //
-// Summaries, written in the commits that store and remove events (usage-write.ts). An hour counts from 1970, a minute as well.
-// Of a contract, `events` counts calls; its rows begin with '=', and the row '' of each environment counts all events.
-// Minutes are kept for about a day: those of a tenant are complete from minutes_from on.
+// Summaries, written in the commits that store and remove events (usage-write.ts). An hour counts from 1970, a minute
+// as well. Of a contract, `events` counts calls; its rows begin with '=', and the row '' of each environment counts all
+// events. Minutes are kept for about a day: those of a tenant are complete from minutes_from on.
 export const eventUsage = `
 ALTER TABLE segments ADD COLUMN versions TEXT;
 UPDATE segments SET marks = NULL;

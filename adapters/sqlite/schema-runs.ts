@@ -1,5 +1,5 @@
-// The tables of runs. `facts` is what their events say, as JSON; `standing` follows from it and stands apart for filters.
-// The triggers make a run's activity follow its approvals.
+// The tables of runs. `facts` is what their events say, as JSON; `standing` follows from it and stands apart for
+// filters. The triggers make a run's activity follow its approvals.
 export const runTables = `
 ALTER TABLE segments ADD COLUMN sample INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX segments_sample ON segments (tenant) WHERE sample = 1;

@@ -1,4 +1,5 @@
-// The tables and how an older file becomes a current one. Each migration runs once, in its own transaction; published ones never change.
+// The tables and how an older file becomes a current one. Each migration runs once, in its own transaction; published
+// ones never change.
 import { HubError } from '../../src/domain/error.ts';
 import type { Database } from './database.ts';
 import { aiUsage } from './schema-ai.ts';
@@ -192,8 +193,8 @@ CREATE TABLE agents_left_out (
   tenant_id TEXT NOT NULL, hour INTEGER NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (tenant_id, hour)) WITHOUT ROWID;
 `;
 
-// Values stand last in their rows: what is asked about them is read without them. Those of before have no environment and count in none.
-// The triggers keep the sums right, whoever writes.
+// Values stand last in their rows: what is asked about them is read without them. Those of before have no environment
+// and count in none. The triggers keep the sums right, whoever writes.
 const valueQuotas = `
 ALTER TABLE session_values RENAME TO old_values;
 DROP INDEX session_values_expiry;
@@ -332,7 +333,10 @@ export interface Tuning {
 /** Small tables without which no request is answered. */
 const vital = ['store', 'seals', 'tenants', 'users', 'keys', 'signing_keys', 'bundles', 'deployments'];
 
-/** Looks for damage in the tables that everything needs, so that a start tells of it. Large ones would take too long. @throws Error */
+/**
+ * Looks for damage in the tables that everything needs, so that a start tells of it. Large ones would take too long.
+ * @throws Error
+ */
 export function checkVital(db: Database): void {
   for (const name of vital) {
     const [found] = db.get(`PRAGMA quick_check(${name})`) ?? [];

@@ -10,7 +10,10 @@ export const segmentEvents = 128;
 /** Most characters of a segment's events, unless one event alone has more. */
 export const segmentCharacters = 256 * 1024;
 
-/** How many events of a segment have this tool, verdict, mode and decision name. Older segments do not tell the names apart. */
+/**
+ * How many events of a segment have this tool, verdict, mode and decision name. Older segments do not tell the names
+ * apart.
+ */
 export type Tally = readonly [
   tool: string,
   verdict: string,
@@ -158,7 +161,10 @@ export interface CountedRun extends Omit<Counted, 'ts'> {
 
 export const runOf = ({ ts, ...event }: Counted): CountedRun => ({ ...event, count: 1, first: ts, last: ts });
 
-/** What `readMarks` reads, with events that are counted alike together. @param slotMs width of a slot; they begin at its multiples */
+/**
+ * What `readMarks` reads, with events that are counted alike together.
+ * @param slotMs width of a slot; they begin at its multiples
+ */
 export function readRuns(
   tallies: readonly Tally[],
   versions: string,
@@ -196,7 +202,9 @@ export function readRuns(
   return [...runs.values()];
 }
 
-/** What is counted of each event of a segment, by position. Segments of older versions have no marks: their bodies tell. */
+/**
+ * What is counted of each event of a segment, by position. Segments of older versions have no marks: their bodies tell.
+ */
 export function countedIn(db: Database, segment: Pick<Summary, 'id' | 'tallies'>): (Counted | null)[] {
   const [marks, versions] = db.get('SELECT marks, versions FROM segments WHERE id = ?', [segment.id]) ?? [];
   if (marks instanceof Uint8Array) return readMarks(readTallies(segment), String(versions), marks);
@@ -231,7 +239,8 @@ export const segmentOf = (place: number): number => Math.floor(place / 256);
 export const positionOf = (place: number): number => place % 256;
 
 /**
- * The id of an event: a UUID (version 8) of its segment, its position and the store's own mark. The same at every reading.
+ * The id of an event: a UUID (version 8) of its segment, its position and the store's own mark. The same at every
+ * reading.
  * @param mark 16 hex digits
  */
 export function eventId(mark: string, segment: number, position: number): string {

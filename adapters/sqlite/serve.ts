@@ -1,4 +1,5 @@
-// Answers calls on one connection. Writes are committed in groups and answered after the commit; long reads take turns with short ones.
+// Answers calls on one connection. Writes are committed in groups and answered after the commit; long reads take turns
+// with short ones.
 import { maxSearchMs, searchTimeout } from '../../src/domain/event.ts';
 import { noted } from './audit.ts';
 import { busyMs, type Database, TransactionLost } from './database.ts';
@@ -46,7 +47,10 @@ const ofConnection: { readonly [method: string]: (db: Database) => unknown } = {
 /** Milliseconds that emptying the log waits for readers, writes with it: a back-up reads for minutes. */
 const checkpointWaitMs = 50;
 
-/** Copies the write-ahead log into the file, as far as no reader needs it, and empties it. Not to be called in a transaction. */
+/**
+ * Copies the write-ahead log into the file, as far as no reader needs it, and empties it. Not to be called in a
+ * transaction.
+ */
 function checkpoint(db: Database): unknown {
   db.get(`PRAGMA busy_timeout = ${checkpointWaitMs}`);
   try {
@@ -102,8 +106,8 @@ function attempt(id: number, task: () => unknown): Reply {
 }
 
 /**
- * Group commit: one failing call undoes itself alone; a failing commit fails its whole group, but for one that the disk had no room for:
- * then each call has a commit of its own, so that a large batch does not take a decision with it.
+ * Group commit: one failing call undoes itself alone; a failing commit fails its whole group, but for one that the disk
+ * had no room for: then each call has a commit of its own, so that a large batch does not take a decision with it.
  * @param maintain runs first in each commit that stores events
  * @param settle runs last in each commit
  */

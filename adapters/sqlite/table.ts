@@ -1,4 +1,5 @@
-// Maps records of the domain to rows of one table: column names, and how each field is written and read. No query language.
+// Maps records of the domain to rows of one table: column names, and how each field is written and read. No query
+// language.
 import { givenText, type Row, type SqlValue } from './database.ts';
 
 interface Column<T> {

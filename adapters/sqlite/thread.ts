@@ -1,4 +1,5 @@
-// Entry of a store thread: opens the prepared file in its role and answers calls. The only code here that runs off the event loop.
+// Entry of a store thread: opens the prepared file in its role and answers calls. The only code here that runs off the
+// event loop.
 import { parentPort, workerData } from 'node:worker_threads';
 import { CallIndex } from './calls.ts';
 import { failureOf } from './failure.ts';

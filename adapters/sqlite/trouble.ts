@@ -22,8 +22,8 @@ const ofResult: { readonly [code: number]: Trouble } = {
 const noRoomForMemory = 4874;
 
 /**
- * True when a failed commit may be there after all once the process has died: it was in the log, and only the index of the log had no room. What
- * is committed next overwrites it.
+ * True when a failed commit may be there after all once the process has died: it was in the log, and only the index of
+ * the log had no room. What is committed next overwrites it.
  */
 export const isUncertain = (error: unknown): boolean =>
   (error as { readonly rawCode?: unknown } | null)?.rawCode === noRoomForMemory;
@@ -64,8 +64,9 @@ const codes = {
 } as const;
 
 /**
- * What kept the file from being opened, as one line that says what to do; errors of the system's as they are. What opening runs is always the
- * same and fits every file of ours, so an error without a known cause means that the file does not hold what it should.
+ * What kept the file from being opened, as one line that says what to do; errors of the system's as they are. What
+ * opening runs is always the same and fits every file of ours, so an error without a known cause means that the file
+ * does not hold what it should.
  */
 export function openingError(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || error instanceof HubError || 'syscall' in error) return error;

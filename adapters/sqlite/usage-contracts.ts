@@ -1,4 +1,5 @@
-// How contracts decided, by name: whole hours and minutes from the summaries, the rest from the events. Runs on the reader, in steps.
+// How contracts decided, by name: whole hours and minutes from the summaries, the rest from the events. Runs on the
+// reader, in steps.
 import { contractMarks, countedAs } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type { ContractNames, ContractUse } from '../../src/ports/usage.ts';

@@ -1,4 +1,5 @@
-// The events behind the summaries, one by one: for the ends of a time range that no whole hour or minute covers. Runs on the reader, in steps.
+// The events behind the summaries, one by one: for the ends of a time range that no whole hour or minute covers. Runs
+// on the reader, in steps.
 import type { Outcome } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type { Database } from './database.ts';

@@ -20,8 +20,8 @@ import {
 /** Minutes that the statistics by minute reach back at least: a day, and what a clock may be off. */
 const minutesKept = 26 * 60;
 
-// Rows come as one JSON list, because many small statements would cost more than what they do. Times are multiplied by a power of two that
-// makes whole numbers of them, so that none is rounded on its way through the text.
+// Rows come as one JSON list, because many small statements would cost more than what they do. Times are multiplied by
+// a power of two that makes whole numbers of them, so that none is rounded on its way through the text.
 const scale = 4096;
 const column = (i: number): string => `value->>${i}`;
 const columns = (count: number): string => Array.from({ length: count }, (_, i) => column(i)).join(', ');

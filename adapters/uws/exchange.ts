@@ -1,4 +1,5 @@
-// One HTTP request and its response on a uWebSockets.js socket. The response is never touched after it was aborted or ended.
+// One HTTP request and its response on a uWebSockets.js socket. The response is never touched after it was aborted or
+// ended.
 import type { HttpResponse } from 'uWebSockets.js';
 import type { ByteBudget } from '../../src/concurrency/byte-budget.ts';
 import type { IncomingBody } from '../../src/http/incoming-body.ts';
@@ -83,8 +84,9 @@ export class Exchange implements Sink {
     if (!res) return;
     this.#res = null;
     res.cork(() => {
-      // Not asked to close: the native server would write that header here, in the middle of the chunks. The stream's head has it instead,
-      // so the client closes; a connection that is left open is idle, and idle ones are closed after 9 to 12 s.
+      // Not asked to close: the native server would write that header here, in the middle of the chunks. The stream's
+      // head has it instead, so the client closes; a connection that is left open is idle, and idle ones are closed
+      // after 9 to 12 s.
       res.end();
     });
     this.#over();
@@ -99,7 +101,10 @@ export class Exchange implements Sink {
     this.#over();
   }
 
-  /** Sends the response. A live stream is attached in the same cork: its greeting leaves with the headers, in one call of the system. */
+  /**
+   * Sends the response. A live stream is attached in the same cork: its greeting leaves with the headers, in one call
+   * of the system.
+   */
   send(response: RawResponse, how: Sending): void {
     const res = this.#res;
     const { live } = response;
@@ -174,8 +179,8 @@ function bytesOf({ status, body }: RawResponse): Uint8Array {
 const isBodyless = (status: number): boolean => status === 204 || status === 304;
 
 /**
- * True for an answer that the native server takes without telling whether earlier ones still wait to be read: one without a body, or one
- * that ends its connection, which goes on until all before it is read.
+ * True for an answer that the native server takes without telling whether earlier ones still wait to be read: one
+ * without a body, or one that ends its connection, which goes on until all before it is read.
  */
 export const isBlind = ({ status, body, live }: RawResponse, { head, close }: Sending): boolean =>
   live === null && (head || close || isBodyless(status) || body === null || body.length === 0);
@@ -186,9 +191,10 @@ function writeHead(res: HttpResponse, { status, headers }: RawResponse): void {
 }
 
 /**
- * Ends an answer without a body. Any argument of `endWithoutBody`, `undefined` too, becomes a Content-Length, and the native server then
- * waits for that many bytes before it takes the next request. So a length other than 0 is written as a header like any other, and a 204 or
- * 304 has none. Without arguments the connection cannot be ended here: the client is asked to, and it ends when it stays idle.
+ * Ends an answer without a body. Any argument of `endWithoutBody`, `undefined` too, becomes a Content-Length, and the
+ * native server then waits for that many bytes before it takes the next request. So a length other than 0 is written as
+ * a header like any other, and a 204 or 304 has none. Without arguments the connection cannot be ended here: the client
+ * is asked to, and it ends when it stays idle.
  */
 function endBodyless(
   res: HttpResponse,

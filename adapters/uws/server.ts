@@ -1,4 +1,5 @@
-// The HTTP and WebSocket server on uWebSockets.js: listens, hands requests to the pipeline, sends what it answers. Knows no route.
+// The HTTP and WebSocket server on uWebSockets.js: listens, hands requests to the pipeline, sends what it answers.
+// Knows no route.
 
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import { connect } from 'node:net';
@@ -25,7 +26,10 @@ import { loadUws } from './load.ts';
 import { type CopiedRequest, copyRequest } from './request.ts';
 import { addSockets, type Contexts, completeUpgrade, type Handshake } from './sockets.ts';
 
-/** Blind answers that one network gets in 5 s; over that, connections are cut: a client that only asks would make the server gather them. */
+/**
+ * Blind answers that one network gets in 5 s; over that, connections are cut: a client that only asks would make the
+ * server gather them.
+ */
 const maxBlind = 2_000;
 
 /** @throws Error when the native server does not load, or the port is taken */
@@ -59,8 +63,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     handshake: Handshake | null,
   ): Promise<void> {
     try {
-      // The parser goes on with what follows in the same read unless an answer is still owed: then it drops the connection instead.
-      // So a request whose end is in doubt is answered a turn later, and nothing smuggled behind it is ever handled.
+      // The parser goes on with what follows in the same read unless an answer is still owed: then it drops the
+      // connection instead. So a request whose end is in doubt is answered a turn later, and nothing smuggled behind it
+      // is ever handled.
       if (raw.refused) await new Promise<void>((resolve) => setImmediate(resolve));
       const response = await pipeline.handle(raw);
       if (handshake && response.live && exchange.open) {
@@ -218,8 +223,8 @@ function watchBody(res: HttpResponse, body: IncomingBody): void {
 }
 
 /**
- * True when nothing answers there. The native server would share a port that another one listens on; its exclusive option would not, but then
- * refuses a port for a minute after a crash, because old connections wait there.
+ * True when nothing answers there. The native server would share a port that another one listens on; its exclusive
+ * option would not, but then refuses a port for a minute after a crash, because old connections wait there.
  */
 function isFree(host: string, port: number): Promise<boolean> {
   if (port === 0) return Promise.resolve(true);

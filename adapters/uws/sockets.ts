@@ -1,4 +1,5 @@
-// WebSocket connections on uWebSockets.js: the handshake goes through the pipeline like any request; then the socket is a session's sink.
+// WebSocket connections on uWebSockets.js: the handshake goes through the pipeline like any request; then the socket is
+// a session's sink.
 import type { HttpRequest, HttpResponse, TemplatedApp, us_socket_context_t, WebSocket } from 'uWebSockets.js';
 import type { ByteBudget } from '../../src/concurrency/byte-budget.ts';
 import { codecOf, type Session } from '../../src/http/live/session.ts';
@@ -16,8 +17,9 @@ export interface Carried {
 }
 
 /**
- * Where each size is at home. A socket has the size of the route that its handshake named to the native server, and any handshake may name
- * any route: so each route fits every path that has a stream, and differs from the others, as two alike would be one.
+ * Where each size is at home. A socket has the size of the route that its handshake named to the native server, and any
+ * handshake may name any route: so each route fits every path that has a stream, and differs from the others, as two
+ * alike would be one.
  */
 const patterns: { readonly [S in MessageSize]: string } = { none: '/*', small: '/:a/*', large: '/:a/:b/*' };
 
@@ -131,11 +133,11 @@ export function completeUpgrade(
 ): void {
   const { sender } = session;
   const size = messageSizeOf(session, partial);
-  // The upgrade shrinks the native socket in place, frees what held the HTTP state, and at its end cork() reads that state all the same:
-  // when another allocation took the memory meanwhile, its bytes may say "close after the response", and the new WebSocket is cut right
-  // after the 101 (often the first ones of a process: functions are compiled, hidden classes are laid out). So nothing of ours happens
-  // from the upgrade to the end of the cork: both callbacks are bound native functions, there is no user data to copy, and the session
-  // begins after.
+  // The upgrade shrinks the native socket in place, frees what held the HTTP state, and at its end cork() reads that
+  // state all the same: when another allocation took the memory meanwhile, its bytes may say "close after the
+  // response", and the new WebSocket is cut right after the 101 (often the first ones of a process: functions are
+  // compiled, hidden classes are laid out). So nothing of ours happens from the upgrade to the end of the cork: both
+  // callbacks are bound native functions, there is no user data to copy, and the session begins after.
   const upgrade = res.upgrade.bind(res, nothing, key, session.protocol ?? '', extensions, contexts[size]);
   try {
     res.cork(() => {

@@ -55,7 +55,10 @@ export const fleetAgent = z.object({
   connected: z.boolean(),
   /** Open streams. */
   streams: z.number().int(),
-  /** Of the tools that it used in the last 24 hours, in the environment that was asked for, else in all; null where it used none. */
+  /**
+   * Of the tools that it used in the last 24 hours, in the environment that was asked for, else in all; null where it
+   * used none.
+   */
   coverage: coverageCounts.nullable(),
   connected_at: instant.nullable(),
   last_seen_at: instant.nullable(),

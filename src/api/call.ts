@@ -10,7 +10,10 @@ interface KeyFields {
   readonly keyHash: string;
   readonly tenantId: string;
   readonly env: Env;
-  /** The agent-id header, validated (1–255 characters, no controls), else the only agent that the key is bound to; null when neither is there. */
+  /**
+   * The agent-id header, validated (1–255 characters, no controls), else the only agent that the key is bound to; null
+   * when neither is there.
+   */
   readonly agentId: string | null;
   /** The agents that the key is bound to: an agent id, or a glob over agent ids; null: every agent. */
   readonly agentPattern: string | null;
@@ -68,8 +71,8 @@ interface KindOf {
 export interface Request {
   readonly id: string;
   /**
-   * Where the request came from, as limits count it: the client's IPv4 address, or the /64 of its IPv6 address; X-Forwarded-For counts
-   * behind a trusted proxy only. Empty when unknown.
+   * Where the request came from, as limits count it: the client's IPv4 address, or the /64 of its IPv6 address;
+   * X-Forwarded-For counts behind a trusted proxy only. Empty when unknown.
    */
   readonly network: string;
   /** True when it was sent on this machine itself: from loopback to a name of loopback, and forwarded by nobody. */
@@ -100,14 +103,14 @@ export class Reply<T> {
 export type PageQuery = { readonly [name: string]: string | number };
 
 /**
- * A page of a list, as a reply: a JSON array in which what is too large for a list is shortened (listed.ts), with a Link header that names
- * the next page.
+ * A page of a list, as a reply: a JSON array in which what is too large for a list is shortened (listed.ts), with a
+ * Link header that names the next page.
  */
 export class List<T> {
   readonly items: readonly T[];
   /**
-   * The parameters of the next page, null when nothing is left; or a function that gives those of the page after the first `sent` items: then
-   * the edge sends no more of the items than one answer may hold.
+   * The parameters of the next page, null when nothing is left; or a function that gives those of the page after the
+   * first `sent` items: then the edge sends no more of the items than one answer may hold.
    */
   readonly next: PageQuery | null | ((sent: number) => PageQuery | null);
   /** The field of an object that holds the array; null: the answer is the array itself. */
@@ -128,7 +131,10 @@ export class List<T> {
 
 /** A body that is made while it is sent, so that it may be larger than any other answer. */
 export class Streamed {
-  /** Asked for the next one when the client has taken those before. An error cuts the connection, so that the client notices. */
+  /**
+   * Asked for the next one when the client has taken those before. An error cuts the connection, so that the client
+   * notices.
+   */
   readonly pieces: AsyncIterator<string, unknown, undefined>;
   readonly headers: { readonly [name: string]: string };
   /** Called once, when nothing more is sent. */

@@ -1,5 +1,5 @@
-// The schemas that have a name of their own: the OpenAPI document describes each once and refers to it wherever it occurs. What is used by one
-// route alone needs no name here.
+// The schemas that have a name of their own: the OpenAPI document describes each once and refers to it wherever it
+// occurs. What is used by one route alone needs no name here.
 import type { z } from 'zod';
 import { coverageCounts, driftStatus, fleetAgent, registration } from './agents.ts';
 import { aiMessage, aiProvider, aiSettings, conversation } from './ai.ts';

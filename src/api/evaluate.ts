@@ -57,7 +57,9 @@ export const evaluateRoutes = routes({
     }),
     status: 200,
     reply: z.object({
-      /** `allow`, `deny`, `approve` (nothing refuses, and a person would be asked) or `warn` (a post contract fired). */
+      /**
+       * `allow`, `deny`, `approve` (nothing refuses, and a person would be asked) or `warn` (a post contract fired).
+       */
       verdict: z.string(),
       mode: z.string(),
       contracts_evaluated: z.array(
@@ -79,7 +81,9 @@ export const evaluateRoutes = routes({
       deciding_contract: z.string().nullable(),
       policy_version: z.string(),
       evaluation_time_ms: z.number(),
-      /** What the linter finds in the document: contracts that can never match, what released clients read otherwise. */
+      /**
+       * What the linter finds in the document: contracts that can never match, what released clients read otherwise.
+       */
       warnings: z.array(lintFinding),
     }),
     errors: ['validation_failed', 'unprocessable', 'too_busy'],

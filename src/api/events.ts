@@ -1,4 +1,5 @@
-// Routes of audit events. The schema of a batch is for readers and for the typed client: what is sent is judged event by event.
+// Routes of audit events. The schema of a batch is for readers and for the typed client: what is sent is judged event
+// by event.
 import { z } from 'zod';
 import { contractType, env, instant, instantInput, intQuery, mode, text, uuid } from './fields.ts';
 import { listed } from './listed.ts';
@@ -7,8 +8,9 @@ import { routes } from './route.ts';
 const name = z.string();
 
 /**
- * An audit event as agents send it. Fields beyond these are ignored. What does not fit is repaired rather than refused: names over 255
- * characters keep 200 and a digest, other types become texts or defaults, a payload over 64 KiB is cut; `truncated` says what was.
+ * An audit event as agents send it. Fields beyond these are ignored. What does not fit is repaired rather than refused:
+ * names over 255 characters keep 200 and a digest, other types become texts or defaults, a payload over 64 KiB is cut;
+ * `truncated` says what was.
  */
 export const eventInput = z.object({
   /** Absent or empty: events of the same content are one. */
@@ -70,7 +72,9 @@ export const stored = z.object({
   /** Null when the event came without one. */
   call_id: z.string().nullable(),
   agent_id: z.string(),
-  /** The agent id of the request that brought it (`default` without the header), when that is another than `agent_id`. */
+  /**
+   * The agent id of the request that brought it (`default` without the header), when that is another than `agent_id`.
+   */
   sent_by: z.string().nullable(),
   tool_name: z.string(),
   verdict: z.string(),
@@ -126,7 +130,9 @@ export const eventRoutes = routes({
       duplicates: z.number().int(),
       /** Events that were not stored, the others were; absent when there is none. */
       rejected: z.array(rejected).optional(),
-      /** When the manifest is of another agent than the events, of one that the key is not bound to, or cannot be read. */
+      /**
+       * When the manifest is of another agent than the events, of one that the key is not bound to, or cannot be read.
+       */
       manifest: z.literal('refused').optional(),
     }),
     errors: [

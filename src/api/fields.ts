@@ -66,7 +66,10 @@ export const paging = (max: number, usual = max) => ({
   offset: intQuery(0, 1_000_000).default(0),
 });
 
-/** An ISO 8601 instant in a query or body, any offset (none: UTC); becomes epoch milliseconds, microseconds as a fraction. */
+/**
+ * An ISO 8601 instant in a query or body, any offset (none: UTC); becomes epoch milliseconds, microseconds as a
+ * fraction.
+ */
 export const instantInput = z
   .string()
   .max(40)

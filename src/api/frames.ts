@@ -1,5 +1,5 @@
-// The events of the live streams as data: one schema per event type, one table per stream. From the tables come what the hub may send, the
-// OpenAPI components, the clients' types and the table in docs/protocol.md. Browser-safe.
+// The events of the live streams as data: one schema per event type, one table per stream. From the tables come what
+// the hub may send, the OpenAPI components, the clients' types and the table in docs/protocol.md. Browser-safe.
 import { z } from 'zod';
 import { approvalStatus, assignmentSource, bundleName, env, uuid } from './fields.ts';
 import { provenanceFields } from './signature.ts';

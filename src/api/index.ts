@@ -1,4 +1,5 @@
-// Every table of routes in one: the router, the OpenAPI document and the typed client read it. Operation names are unique.
+// Every table of routes in one: the router, the OpenAPI document and the typed client read it. Operation names are
+// unique.
 import { agentRoutes } from './agents.ts';
 import { aiRoutes } from './ai.ts';
 import { approvalRoutes } from './approvals.ts';

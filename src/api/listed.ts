@@ -1,4 +1,5 @@
-// What lists show of a record: every field, but none larger than 4 KiB. The route of the single record has it whole. Browser-safe.
+// What lists show of a record: every field, but none larger than 4 KiB. The route of the single record has it whole.
+// Browser-safe.
 import { z } from 'zod';
 
 /** Bytes of a field's JSON that a list shows. */
@@ -14,8 +15,8 @@ export interface Truncated {
 export const truncated = (bytes: number): Truncated => ({ _truncated: true, bytes });
 
 /**
- * A map whose largest values give way to their size, one after another, until the whole fits a list; the map itself when it does. One of very
- * many values may still not fit.
+ * A map whose largest values give way to their size, one after another, until the whole fits a list; the map itself
+ * when it does. One of very many values may still not fit.
  */
 export function shortenedMap(map: { readonly [name: string]: unknown }): {
   readonly [name: string]: unknown;

@@ -1,5 +1,6 @@
-// What a route declaration is. From the tables of declarations come: the router, authentication, validation, body limits, rate limits,
-// metric labels, the OpenAPI document and the typed client. A route that lacks a declaration cannot be served. Browser-safe.
+// What a route declaration is. From the tables of declarations come: the router, authentication, validation, body
+// limits, rate limits, metric labels, the OpenAPI document and the typed client. A route that lacks a declaration
+// cannot be served. Browser-safe.
 import type { z } from 'zod';
 import type { ErrorCode } from '../domain/error.ts';
 import type { OperatorRole } from '../domain/principal.ts';
@@ -8,9 +9,10 @@ import type { FrameTable } from './frames.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
- * How a caller may prove who they are: `key` (an API key as bearer token), `cookie` (a login), `operatorToken` (the OPERATOR_TOKEN as bearer
- * token; its routes answer 404 when it is not set), `hostedKey` (an API key, of one environment or of all), `operatorJwt` (a JWT of a person
- * who operates a workspace, from an identity provider or from the hub).
+ * How a caller may prove who they are: `key` (an API key as bearer token), `cookie` (a login), `operatorToken` (the
+ * OPERATOR_TOKEN as bearer token; its routes answer 404 when it is not set), `hostedKey` (an API key, of one
+ * environment or of all), `operatorJwt` (a JWT of a person who operates a workspace, from an identity provider or from
+ * the hub).
  */
 export type AuthScheme = 'key' | 'cookie' | 'operatorToken' | 'hostedKey' | 'operatorJwt';
 
@@ -22,7 +24,10 @@ export const defaultBody = kib * kib;
 /** Bytes of a body that may hold a whole document of contracts. */
 export const documentBody = 5 * kib * kib;
 
-/** Rate-limit classes (domain/limit-names says what each counts together). `none` for probes; `login`, `ingest` and `operator` are counted by their handlers. */
+/**
+ * Rate-limit classes (domain/limit-names says what each counts together). `none` for probes; `login`, `ingest` and
+ * `operator` are counted by their handlers.
+ */
 export type LimitClass = 'none' | 'login' | 'operator' | 'ingest' | 'standard' | 'stream';
 
 export interface RouteDeclaration {
@@ -31,9 +36,15 @@ export interface RouteDeclaration {
   readonly path: string;
   /** The schemes that are taken, in the order they are looked for; none: anybody may call. */
   readonly auth: readonly AuthScheme[];
-  /** What a person must be besides: an admin is a signed-in user with is_admin, or an operator's token says the role. Keys have none. */
+  /**
+   * What a person must be besides: an admin is a signed-in user with is_admin, or an operator's token says the role.
+   * Keys have none.
+   */
   readonly role?: OperatorRole;
-  /** True where an API key may name its own environment only in the query's `env`; another answers 403 before the handler. */
+  /**
+   * True where an API key may name its own environment only in the query's `env`; another answers 403 before the
+   * handler.
+   */
   readonly ownEnvironment?: boolean;
   readonly summary: string;
   /** OpenAPI tag: the noun. */
@@ -48,7 +59,10 @@ export interface RouteDeclaration {
   readonly optionalBody?: boolean;
   /** `json` (default), or `bytes`: the handler gets the raw bytes and validates with a compiled check (ingest only). */
   readonly parse?: 'json' | 'bytes';
-  /** A body of type application/x-yaml (or application/yaml, text/yaml), UTF-8, stands for `{[yamlField]: its exact text}`. */
+  /**
+   * A body of type application/x-yaml (or application/yaml, text/yaml), UTF-8, stands for `{[yamlField]: its exact
+   * text}`.
+   */
   readonly yamlField?: string;
   /** The media type of a body that is read as bytes; default application/json. */
   readonly bodyMedia?: string;
@@ -74,8 +88,8 @@ export interface RouteDeclaration {
   /** So many calls a minute of one caller, over all nodes, beside the class. */
   readonly perMinute?: number;
   /**
-   * Whether a browser's page must prove with X-Requested-With that it may call. Default: `header` for every method but GET; a request that
-   * carries an API key and no cookie needs none. `none`: nobody needs it (login).
+   * Whether a browser's page must prove with X-Requested-With that it may call. Default: `header` for every method but
+   * GET; a request that carries an API key and no cookie needs none. `none`: nobody needs it (login).
    */
   readonly csrf?: 'header' | 'none';
   /** What the refusal says when X-Requested-With is missing. */
@@ -87,7 +101,10 @@ export type ErrorFormat = 'detail' | 'problem';
 
 /** One of the hub's APIs. */
 export interface ApiFamily {
-  /** Where its paths begin, without a slash at the end. A path belongs to the family of the longest prefix, whether or not it has a route. */
+  /**
+   * Where its paths begin, without a slash at the end. A path belongs to the family of the longest prefix, whether or
+   * not it has a route.
+   */
   readonly prefix: string;
   readonly errors: ErrorFormat;
   readonly routes: RouteTable;

@@ -7,7 +7,10 @@ import { routes } from './route.ts';
 /** Arguments of all tools together. */
 const maxDeclarations = 2_000;
 
-/** What the arguments of tools hold, by tool (a name or a glob) and argument (`a.b`: the argument `b` in the mapping `a`). */
+/**
+ * What the arguments of tools hold, by tool (a name or a glob) and argument (`a.b`: the argument `b` in the mapping
+ * `a`).
+ */
 export const toolArguments = z
   .record(line(255), z.record(line(255), z.enum(argumentKinds)))
   .refine(

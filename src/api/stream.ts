@@ -1,4 +1,5 @@
-// The agreement between the live edge (which owns sockets) and the stream handlers (which know tenants, agents and bundles).
+// The agreement between the live edge (which owns sockets) and the stream handlers (which know tenants, agents and
+// bundles).
 import type { Announcement } from '../domain/announcement.ts';
 import type { Audience, Frame, FrameHeader } from '../domain/frame.ts';
 import type { Position } from '../domain/position.ts';
@@ -57,19 +58,34 @@ export interface StreamQuery {
   readonly resumes?: boolean;
 }
 
-/** An admitted stream. The edge registers it under `audience` first, then asks for `catchUp`, so that no frame falls between. */
+/**
+ * An admitted stream. The edge registers it under `audience` first, then asks for `catchUp`, so that no frame falls
+ * between.
+ */
 export interface AdmittedStream {
   readonly audience: Audience;
   /** Null for dashboards. */
   readonly agentId: string | null;
-  /** Bundle whose updates it follows; null: all. The edge moves it when a frame assigns the agent another, unless pinned. */
+  /**
+   * Bundle whose updates it follows; null: all. The edge moves it when a frame assigns the agent another, unless
+   * pinned.
+   */
   readonly bundleName: string | null;
   readonly pinned: boolean;
-  /** True for a frame of its audience that is not for it all the same. @param followed the bundle it follows at that time */
+  /**
+   * True for a frame of its audience that is not for it all the same.
+   * @param followed the bundle it follows at that time
+   */
   skips?(frame: FrameHeader, followed: string | null): boolean;
-  /** Announces the stream to its actors; yields what it must be told at once. The same object every time means the same frame. */
+  /**
+   * Announces the stream to its actors; yields what it must be told at once. The same object every time means the same
+   * frame.
+   */
   catchUp(): Promise<readonly Announcement[]>;
-  /** Decision events that come between the frames of its audience: whose, and how they are told. The same for all streams of the audience. */
+  /**
+   * Decision events that come between the frames of its audience: whose, and how they are told. The same for all
+   * streams of the audience.
+   */
   readonly decisions?: DecisionSource | null;
   /** Of a stream whose frames are stored: what was missed since this id. It takes the place of the bus's log. */
   history?(lastEventId: string): History;

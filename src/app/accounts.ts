@@ -1,5 +1,5 @@
-// Tenants and their first people: the set-up of a hub, further tenants and users made by the operator of the installation, signing keys that
-// are missing. Who of a tenant manages its people: people.ts.
+// Tenants and their first people: the set-up of a hub, further tenants and users made by the operator of the
+// installation, signing keys that are missing. Who of a tenant manages its people: people.ts.
 import { createSemaphore } from '../concurrency/semaphore.ts';
 import { contentId } from '../domain/decision-event.ts';
 import { HubError, notFound } from '../domain/error.ts';
@@ -43,8 +43,8 @@ export interface Accounts {
     admin: Credentials,
   ): Promise<{ readonly userId: string; readonly tenantId: string }>;
   /**
-   * The tenant of an identity provider's workspace, made if nobody linked the workspace before: it has no people of its own. Of calls at
-   * once one makes it. Safe to repeat.
+   * The tenant of an identity provider's workspace, made if nobody linked the workspace before: it has no people of its
+   * own. Of calls at once one makes it. Safe to repeat.
    */
   provision(workspace: Workspace): Promise<string>;
   /** @throws HubError conflict (the e-mail is taken), not_found (no such tenant) */

@@ -1,4 +1,5 @@
-// An agent's stream as the edge sees it: announced to its actors at the start, when they ask again, and at the end. Owns no socket.
+// An agent's stream as the edge sees it: announced to its actors at the start, when they ask again, and at the end.
+// Owns no socket.
 import { agentKey, environmentKey, type ResolvedAt } from '../../actors/protocol.ts';
 import type { SharedTexts } from '../concurrency/shared-texts.ts';
 import type { Tags } from '../domain/agent.ts';
@@ -47,7 +48,10 @@ export interface Asked {
   readonly connectedAt: number;
   /** Whose frames it gets. */
   readonly audience: Audience;
-  /** True for a frame of its audience that is not for it all the same. @param followed the bundle it follows at that time; null: gets all */
+  /**
+   * True for a frame of its audience that is not for it all the same.
+   * @param followed the bundle it follows at that time; null: gets all
+   */
   readonly skips: ((frame: FrameHeader, followed: string | null) => boolean) | null;
   /** Decision events that come between the frames of its audience. */
   readonly decisions?: { readonly audience: Audience; made(frame: Frame): Frame } | null;
@@ -60,7 +64,10 @@ export class AgentStream {
   #bundleName: string | null = null;
   #ended = false;
   readonly #sent = new Map<string, { readonly revision: string; readonly at: number }>();
-  /** The agent may have heard that it is assigned anew, but its environment has not: to be said again, though the stream follows it by then. */
+  /**
+   * The agent may have heard that it is assigned anew, but its environment has not: to be said again, though the stream
+   * follows it by then.
+   */
   #untold = false;
 
   constructor(node: StreamNode, asked: Asked) {

@@ -1,4 +1,5 @@
-// What every question to a language model needs: where it goes, with which key, how long it may take, and that its use is counted.
+// What every question to a language model needs: where it goes, with which key, how long it may take, and that its use
+// is counted.
 import { type AiConfig, AiError, type AiProvider, costOf, dayOf } from '../domain/ai.ts';
 import { HubError } from '../domain/error.ts';
 import type { AiEvent, AiRequest, AiTarget } from '../ports/ai.ts';
@@ -13,7 +14,9 @@ export interface AiQuestion {
   ask(request: Pick<AiRequest, 'system' | 'messages' | 'tools' | 'maxTokens'>): AsyncGenerator<AiEvent>;
   /** What was used so far. */
   used(): AiQuestionUse;
-  /** To be called whatever came of it: counts the use, once, and closes what is open. Leaving (`gone`) does the same. */
+  /**
+   * To be called whatever came of it: counts the use, once, and closes what is open. Leaving (`gone`) does the same.
+   */
   end(): Promise<void>;
 }
 

@@ -55,11 +55,15 @@ export interface ApprovalPage {
 
 export interface Approvals {
   /**
-   * Makes a pending approval. The same request within 10 s, or with the same idempotency key, answers the one that was made.
+   * Makes a pending approval. The same request within 10 s, or with the same idempotency key, answers the one that was
+   * made.
    * @throws HubError forbidden, payload_too_large, quota_exceeded, rate_limited, disk_full, overloaded, unavailable
    */
   ask(principal: KeyPrincipal, wanted: NewApproval, idempotencyKey: string | null): Promise<Approval>;
-  /** As everybody sees it from now on, with its arguments. @throws HubError not_found, also for what a key may not read */
+  /**
+   * As everybody sees it from now on, with its arguments.
+   * @throws HubError not_found, also for what a key may not read
+   */
   get(principal: Principal, id: string): Promise<Approval>;
   /** @throws HubError forbidden, not_found, conflict (decided or timed out already), overloaded, unavailable */
   decide(
@@ -93,8 +97,8 @@ export function createApprovals({ store, actors, limits, clock, secrets, log, se
   const { approvals } = store;
 
   /**
-   * The approval as everybody sees it from now on. One that is due is timed out in the store before anybody reads so: a decision that is being
-   * written at this moment would otherwise still win after its approval was read as timed out.
+   * The approval as everybody sees it from now on. One that is due is timed out in the store before anybody reads so: a
+   * decision that is being written at this moment would otherwise still win after its approval was read as timed out.
    */
   async function settle(approval: Approval, now: number): Promise<Approval> {
     if (!isDue(approval, now)) return approval;
@@ -109,7 +113,10 @@ export function createApprovals({ store, actors, limits, clock, secrets, log, se
     return expired;
   }
 
-  /** The same for a list, whose store shows what is due as timed out already: those that are not written yet are found with one query. */
+  /**
+   * The same for a list, whose store shows what is due as timed out already: those that are not written yet are found
+   * with one query.
+   */
   async function settleAll(
     tenantId: string,
     list: readonly Approval[],
@@ -142,7 +149,10 @@ export function createApprovals({ store, actors, limits, clock, secrets, log, se
     return secrets.sha256(JSON.stringify([keyId, env, agentId, idempotencyKey, ...asked]));
   }
 
-  /** Keeps arguments that do not go with their approval; returns the bytes of any. @throws HubError payload_too_large, quota_exceeded, disk_full */
+  /**
+   * Keeps arguments that do not go with their approval; returns the bytes of any.
+   * @throws HubError payload_too_large, quota_exceeded, disk_full
+   */
   async function keepArgs(
     { tenantId, env }: KeyPrincipal,
     { toolArgs }: NewApproval,
@@ -168,7 +178,11 @@ export function createApprovals({ store, actors, limits, clock, secrets, log, se
     );
   }
 
-  /** Drops what was kept for an approval that was refused. Of one that nobody answered for, it is not known whether it was. @throws the refusal */
+  /**
+   * Drops what was kept for an approval that was refused. Of one that nobody answered for, it is not known whether it
+   * was.
+   * @throws the refusal
+   */
   async function forgetArgs({ tenantId, id, argsBytes }: Approval, refusal: unknown): Promise<never> {
     const isRefused = refusal instanceof HubError && refusal.code !== 'unavailable';
     if (isRefused && argsBytes > maxInlineArgs) {

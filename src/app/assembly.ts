@@ -10,7 +10,10 @@ import { customWords } from './tool-settings.ts';
 type EnabledItems = readonly ItemView[] | 'too_large';
 
 export interface Assembler {
-  /** Assembles the enabled items, in their order; with `observe_first` each newer version runs beside its pinned one, observing. */
+  /**
+   * Assembles the enabled items, in their order; with `observe_first` each newer version runs beside its pinned one,
+   * observing.
+   */
   assemble(composition: Composition, views: EnabledItems): Promise<Assembly>;
   /** The items as a save would pin them now. At most 100 look-ups. */
   latestOf(tenantId: string, views: EnabledItems): Promise<EnabledItems>;

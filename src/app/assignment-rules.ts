@@ -1,4 +1,5 @@
-// Assignment rules: which agents get which bundle unless they are assigned one by name. Changes go through the tenant's actor, in order.
+// Assignment rules: which agents get which bundle unless they are assigned one by name. Changes go through the tenant's
+// actor, in order.
 import type { AssignmentRule, Tags } from '../domain/agent.ts';
 import { type Resolution, unassigned } from '../domain/assignment.ts';
 import { auditActor } from '../domain/audit.ts';
@@ -21,7 +22,9 @@ export interface NewRule {
 export interface AssignmentRules {
   /** By priority. */
   list(principal: Principal): Promise<readonly AssignmentRule[]>;
-  /** @throws HubError forbidden, bad_request (the pattern), conflict (the priority is taken), unprocessable (too many) */
+  /**
+   * @throws HubError forbidden, bad_request (the pattern), conflict (the priority is taken), unprocessable (too many)
+   */
   create(principal: Principal, rule: NewRule): Promise<AssignmentRule>;
   /** @throws HubError forbidden, bad_request, conflict, not_found */
   update(principal: Principal, id: string, patch: Partial<NewRule>): Promise<AssignmentRule>;

@@ -1,5 +1,6 @@
-// What the assistant is told: its task, and the tenant's data beside the conversation. Data comes between marks that it cannot contain, as messages
-// of the user: nothing that an agent, a tool or a document holds becomes an instruction. Pure.
+// What the assistant is told: its task, and the tenant's data beside the conversation. Data comes between marks that it
+// cannot contain, as messages of the user: nothing that an agent, a tool or a document holds becomes an instruction.
+// Pure.
 import type { AiMessage } from '../ports/ai.ts';
 import type { ContractSummary } from '../ports/library.ts';
 

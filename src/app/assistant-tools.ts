@@ -1,4 +1,5 @@
-// The tools of the assistant: they check and try YAML through the evaluator's port, which bounds them, and change nothing.
+// The tools of the assistant: they check and try YAML through the evaluator's port, which bounds them, and change
+// nothing.
 import { defaultEnvironment } from 'reeve-agent/rules';
 import { withTimeout } from '../concurrency/with-timeout.ts';
 import { HubError } from '../domain/error.ts';
@@ -123,8 +124,8 @@ function textOf(input: JsonObject, name: string, max: number): string {
 const yamlOf = (input: JsonObject): string => textOf(input, 'yaml_content', maxYaml);
 
 /**
- * A document as it is; a contract, or a list of contracts, in a bundle of its own. Told apart by the first words of lines, because YAML that a model
- * wrote is read only where it is bounded.
+ * A document as it is; a contract, or a list of contracts, in a bundle of its own. Told apart by the first words of
+ * lines, because YAML that a model wrote is read only where it is bounded.
  */
 export function wrapped(
   text: string,

@@ -1,4 +1,5 @@
-// AI assistance for people who write contracts: a conversation in which the model may check and try what it writes, and descriptions of contracts.
+// AI assistance for people who write contracts: a conversation in which the model may check and try what it writes, and
+// descriptions of contracts.
 import { AiError } from '../domain/ai.ts';
 import { HubError } from '../domain/error.ts';
 import type { JsonObject } from '../domain/library.ts';
@@ -51,7 +52,8 @@ export interface DescribedContract {
 
 export interface Assistant {
   /**
-   * Begins an answer. Ask for its events one after another; when nobody will, abort `gone`: that ends the provider's call.
+   * Begins an answer. Ask for its events one after another; when nobody will, abort `gone`: that ends the provider's
+   * call.
    * @throws HubError forbidden; unavailable when nothing is configured; rate_limited
    */
   assist(
@@ -59,7 +61,10 @@ export interface Assistant {
     conversation: Conversation,
     gone: AbortSignal,
   ): Promise<AsyncGenerator<AssistEvent>>;
-  /** One sentence. @throws HubError forbidden, rate_limited, unavailable (nothing is configured, or the provider failed) */
+  /**
+   * One sentence.
+   * @throws HubError forbidden, rate_limited, unavailable (nothing is configured, or the provider failed)
+   */
   describe(principal: Principal, contract: DescribedContract): Promise<string>;
 }
 

@@ -1,4 +1,5 @@
-// Reading the audit chain, and signing its heads: who has a signed head can tell that the links up to it are those of then.
+// Reading the audit chain, and signing its heads: who has a signed head can tell that the links up to it are those of
+// then.
 import {
   type AuditLink,
   type AuditSubject,
@@ -42,13 +43,19 @@ export interface AuditLog {
     before: AuditPlace | null,
     limit: number,
   ): Promise<readonly PlacedAuditEntry[]>;
-  /** Links as they are, about 8 MiB at most. @throws HubError forbidden, not_found without any, unavailable (signing_unavailable) */
+  /**
+   * Links as they are, about 8 MiB at most.
+   * @throws HubError forbidden, not_found without any, unavailable (signing_unavailable)
+   */
   export(principal: Principal, from: number, to: number | null): Promise<AuditExport>;
   /** The newest signed head. @throws HubError forbidden, not_found before the first was signed */
   head(principal: Principal): Promise<SignedHead>;
   /** Signs the head of every chain that grew since it was signed last. @returns how many */
   signHeads(): Promise<number>;
-  /** Takes away a slice of what is older than is kept and covered by a signed head, of every tenant. @returns how many links */
+  /**
+   * Takes away a slice of what is older than is kept and covered by a signed head, of every tenant.
+   * @returns how many links
+   */
   retain(): Promise<number>;
 }
 

@@ -1,5 +1,5 @@
-// Recording: a note beside the write that it is about. `noted(ports, principal, {...}).keys.insert(key)` writes the key and the entry, or
-// neither.
+// Recording: a note beside the write that it is about. `noted(ports, principal, {...}).keys.insert(key)` writes the key
+// and the entry, or neither.
 import { type AuditActor, type AuditNote, type AuditSubject, auditActor } from '../domain/audit.ts';
 import type { JsonObject } from '../domain/library.ts';
 import type { Principal } from '../domain/principal.ts';
@@ -59,8 +59,8 @@ export function noteOf(
 }
 
 /**
- * The stores, for one write: it is recorded exactly when its answer says that something changed (`didChange` in src/domain/audit.ts says
- * which answers do).
+ * The stores, for one write: it is recorded exactly when its answer says that something changed (`didChange` in
+ * src/domain/audit.ts says which answers do).
  */
 export const noted = (
   ports: Ports & { readonly store: Pick<AppPorts['store'], 'noting'> },
@@ -72,7 +72,10 @@ export const noted = (
     ...(what.fromAnswer ? { fromAnswer: what.fromAnswer } : {}),
   });
 
-/** The same for plain changes of one kind of subject: `recorder(ports, 'contract')(principal, 'created', 'mail-limits')`. */
+/**
+ * The same for plain changes of one kind of subject: `recorder(ports, 'contract')(principal, 'created',
+ * 'mail-limits')`.
+ */
 export const recorder =
   (ports: Parameters<typeof noted>[0], subject: AuditSubject) =>
   (principal: Principal, became: string, id: string, name: string = id): NotingStores => {

@@ -11,7 +11,10 @@ import type { Inspector } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
 
 export interface Bundles {
-  /** Saves the next version of the name in the document, and says what a deploy would say of it. @throws HubError forbidden, unprocessable */
+  /**
+   * Saves the next version of the name in the document, and says what a deploy would say of it.
+   * @throws HubError forbidden, unprocessable
+   */
   upload(
     principal: Principal,
     yaml: string,
@@ -26,7 +29,10 @@ export interface Bundles {
   ): Promise<Page<{ readonly bundle: BundleVersion; readonly deployedEnvs: readonly Env[] }>>;
   /** With an environment, only the version that it runs now exists. @throws HubError not_found */
   version(principal: Principal, name: string, version: number): Promise<BundleVersion>;
-  /** Deletes all versions of a bundle that is deployed nowhere. @throws HubError forbidden, not_found, conflict (deployed) */
+  /**
+   * Deletes all versions of a bundle that is deployed nowhere.
+   * @throws HubError forbidden, not_found, conflict (deployed)
+   */
   remove(principal: Principal, name: string): Promise<void>;
   /** The bytes as uploaded; who sees them as `version`. @throws HubError not_found */
   yaml(principal: Principal, name: string, version: number): Promise<Uint8Array>;

@@ -1,4 +1,5 @@
-// Notification channels: made, changed, tried and removed by admins. Their secrets are sealed here, and opened here alone.
+// Notification channels: made, changed, tried and removed by admins. Their secrets are sealed here, and opened here
+// alone.
 import { type Channel, type ChannelConfig, type ChannelFilters, maxChannels } from '../domain/channel.ts';
 import type { AttemptFailure, AttemptOutcome } from '../domain/delivery.ts';
 import { HubError, notFound } from '../domain/error.ts';

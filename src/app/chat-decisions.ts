@@ -26,7 +26,8 @@ export interface ChatDecisions {
   /** The enabled channel of this id and kind; null when there is none. */
   channel<K extends ChannelKind>(id: string, kind: K): Promise<OpenWith<K> | null>;
   /**
-   * The channel that a signed callback is of: first those that got this approval, then any of the kind. Null when no signature fits.
+   * The channel that a signed callback is of: first those that got this approval, then any of the kind. Null when no
+   * signature fits.
    * @param approvalId null for a callback that names none
    */
   signedChannel<K extends ChannelKind>(
@@ -34,7 +35,10 @@ export interface ChatDecisions {
     approvalId: string | null,
     isSigned: (config: ConfigOf<K>) => boolean,
   ): Promise<OpenWith<K> | null>;
-  /** Decides in the channel's tenant. A press that comes twice changes nothing. @param via labels the platform in records */
+  /**
+   * Decides in the channel's tenant. A press that comes twice changes nothing.
+   * @param via labels the platform in records
+   */
   press(channel: OpenChannel, press: Press, via: string): Promise<PressResult>;
   /** What the message shows from now on. Null: this person may not decide. */
   noticeOf(result: PressResult): Notice | null;

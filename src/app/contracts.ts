@@ -1,4 +1,5 @@
-// The contract library: new versions, and bundles taken apart into it. A new version goes on to the compositions that follow it.
+// The contract library: new versions, and bundles taken apart into it. A new version goes on to the compositions that
+// follow it.
 import type { Announcement } from '../domain/announcement.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import type { Composition, ContractType, ContractVersion, JsonObject } from '../domain/library.ts';
@@ -53,7 +54,10 @@ export interface Contracts {
   get(principal: Principal, contractId: string): Promise<ContractView>;
   /** @throws HubError not_found */
   version(principal: Principal, contractId: string, version: number): Promise<ContractView>;
-  /** Adds a version and rolls it out where compositions say so. @throws HubError forbidden, not_found, unprocessable (an empty patch) */
+  /**
+   * Adds a version and rolls it out where compositions say so.
+   * @throws HubError forbidden, not_found, unprocessable (an empty patch)
+   */
   update(principal: Principal, contractId: string, patch: ContractPatch): Promise<ContractView>;
   /** @throws HubError forbidden, not_found, conflict (compositions use it) */
   remove(principal: Principal, contractId: string): Promise<void>;

@@ -1,4 +1,5 @@
-// Coverage: which tools agents used, and which of them a contract governs. Counted from stored events, judged by what is deployed now.
+// Coverage: which tools agents used, and which of them a contract governs. Counted from stored events, judged by what
+// is deployed now.
 import { bytesPerTurn, turns } from '../concurrency/event-loop-budget.ts';
 import type { DriftStatus, RegistrationSummary } from '../domain/agent.ts';
 import {
@@ -90,7 +91,8 @@ export interface FleetCoverage {
 
 export interface Coverage {
   /**
-   * Coverage of these registered agents (at most 500) by id, as `ofFleet` says it; none of an agent without events since then.
+   * Coverage of these registered agents (at most 500) by id, as `ofFleet` says it; none of an agent without events
+   * since then.
    * @param env null: every environment
    * @throws HubError search_timeout
    */

@@ -1,4 +1,5 @@
-// Deployments: a bundle version put to work in an environment, and what runs there. Signing and pushing are the environment's.
+// Deployments: a bundle version put to work in an environment, and what runs there. Signing and pushing are the
+// environment's.
 import { environmentKey, type Rollout } from '../../actors/protocol.ts';
 import { type AuditActor, auditActor } from '../domain/audit.ts';
 import type { BundleVersion, Deployment } from '../domain/deployment.ts';
@@ -44,8 +45,8 @@ export type DeployOrder = Pick<Deployment, 'bundleName' | 'version' | 'deployedB
 
 export interface Deployments {
   /**
-   * Compiles and lints the stored document, then deploys it. A version that was deployed in the environment before is deployed whatever is found:
-   * it is a roll-back, which must not wait for a correction.
+   * Compiles and lints the stored document, then deploys it. A version that was deployed in the environment before is
+   * deployed whatever is found: it is a roll-back, which must not wait for a correction.
    * @param force deploys a document with errors all the same; admins only
    * @throws HubError forbidden, not_found, unprocessable (with everything found)
    */
@@ -56,9 +57,15 @@ export interface Deployments {
     version: number,
     force: boolean,
   ): Promise<Deployed>;
-  /** Deploys what its caller has inspected: no rights are asked for, and nothing is looked at. @throws HubError not_found */
+  /**
+   * Deploys what its caller has inspected: no rights are asked for, and nothing is looked at.
+   * @throws HubError not_found
+   */
   deployTo(tenantId: string, env: Env, order: DeployOrder): Promise<Deployment>;
-  /** Ends what the environment runs under the name; agents keep it until they get another. @throws HubError forbidden, not_found */
+  /**
+   * Ends what the environment runs under the name; agents keep it until they get another.
+   * @throws HubError forbidden, not_found
+   */
   undeploy(principal: Principal, env: Env, bundleName: string): Promise<void>;
   /**
    * How far a deployment has come among the agents that are connected now and follow its bundle.

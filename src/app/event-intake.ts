@@ -1,4 +1,5 @@
-// Audit events that agents send: counted, stored, then announced. How a batch is read is its API's business (handlers/common/ingest.ts).
+// Audit events that agents send: counted, stored, then announced. How a batch is read is its API's business
+// (handlers/common/ingest.ts).
 import { environmentKey } from '../../actors/protocol.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
 import { scopeTest } from '../domain/agent-scope.ts';
@@ -14,7 +15,10 @@ import { enforceLimit } from './rate-limit.ts';
 
 /** Events that can be stored. */
 export interface EventBatch {
-  /** Handed over: empty once the batch was accepted, so that its events do not stay in memory until the disk has answered. */
+  /**
+   * Handed over: empty once the batch was accepted, so that its events do not stay in memory until the disk has
+   * answered.
+   */
   events: readonly EventInput[];
   /** The place of each event in the list that was sent. */
   places: readonly number[];
@@ -37,9 +41,10 @@ export interface Taken extends Ingested {
 
 export interface EventIntake {
   /**
-   * Stores a batch, then tells who must know: the environment which versions run, the registrations who was seen, the dashboards how many
-   * events were new. When telling fails the caller gets the error and may repeat the batch: every event is then a duplicate, and what the
-   * dashboards were not told is told by the tenant's next batch, the repeat included.
+   * Stores a batch, then tells who must know: the environment which versions run, the registrations who was seen, the
+   * dashboards how many events were new. When telling fails the caller gets the error and may repeat the batch: every
+   * event is then a duplicate, and what the dashboards were not told is told by the tenant's next batch, the repeat
+   * included.
    * @throws HubError rate_limited, overloaded, unavailable
    */
   accept(principal: KeyPrincipal, batch: EventBatch): Promise<Taken>;
@@ -59,7 +64,10 @@ type Ports = Pick<
 
 export function createEventIntake(ports: Ports): EventIntake {
   const { store, actors, announcer, limits, requestLimits, clock, settings, lastSeen } = ports;
-  /** By tenant, how many stored events the dashboards were not told of. Their streams do not outlive the hub, so memory will do. */
+  /**
+   * By tenant, how many stored events the dashboards were not told of. Their streams do not outlive the hub, so memory
+   * will do.
+   */
   const owed = new Map<string, number>();
 
   function owe(tenantId: string, accepted: number): void {
@@ -101,7 +109,10 @@ export function createEventIntake(ports: Ports): EventIntake {
     });
   }
 
-  /** Stores the events of a batch, a thousand at a time. When it throws, part of them may be stored: the repeat finds them as duplicates. */
+  /**
+   * Stores the events of a batch, a thousand at a time. When it throws, part of them may be stored: the repeat finds
+   * them as duplicates.
+   */
   async function storeAll(principal: KeyPrincipal, batch: EventBatch, receivedAt: number): Promise<Ingested> {
     const { tenantId, env } = principal;
     const events = sentBy(agentOf(principal), batch.events);
@@ -191,7 +202,10 @@ interface VersionRun {
   at: number;
 }
 
-/** The distinct versions that the events say their agents ran, each with its newest time, none later than now (agents' clocks differ). */
+/**
+ * The distinct versions that the events say their agents ran, each with its newest time, none later than now (agents'
+ * clocks differ).
+ */
 function versionsRun(events: readonly EventInput[], now: number): VersionRun[] {
   const newest = new Map<string, VersionRun>();
   let last: VersionRun | null = null;

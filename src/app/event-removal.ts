@@ -1,4 +1,5 @@
-// Removal of old events, in slices that let ingest through: the first ones within a request, the rest as a job (jobs/purge.ts).
+// Removal of old events, in slices that let ingest through: the first ones within a request, the rest as a job
+// (jobs/purge.ts).
 import { auditActor } from '../domain/audit.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -31,7 +32,8 @@ export interface RemovalLimits {
 }
 
 /**
- * Removes events received before `before` (epoch ms), resting after each slice for as long as it took: at most half of the store's time.
+ * Removes events received before `before` (epoch ms), resting after each slice for as long as it took: at most half of
+ * the store's time.
  * @returns how many, and whether none is left
  */
 export async function removeInSlices(

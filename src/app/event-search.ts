@@ -1,4 +1,5 @@
-// Stored events: searched, counted and looked at. A key sees those of its environment and agents, a person all of the tenant's.
+// Stored events: searched, counted and looked at. A key sees those of its environment and agents, a person all of the
+// tenant's.
 import { scopeTest } from '../domain/agent-scope.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import type { StoredEvent } from '../domain/event.ts';
@@ -20,7 +21,10 @@ export interface EventSearches {
   get(principal: Principal, id: string): Promise<StoredEvent>;
   /** The 50 most frequent values of each facet. @throws HubError forbidden, search_timeout */
   facets(principal: Principal, filter: EventFilter): Promise<Facets>;
-  /** Counts per bucket, in order; those without events are left out. @throws HubError forbidden, unprocessable (too many buckets), search_timeout */
+  /**
+   * Counts per bucket, in order; those without events are left out.
+   * @throws HubError forbidden, unprocessable (too many buckets), search_timeout
+   */
   histogram(
     principal: Principal,
     filter: EventFilter & { readonly since: number; readonly until: number },
@@ -37,7 +41,10 @@ const maxBuckets = 11_000;
 const narrow = 60;
 const narrowRange = 2 * 3600;
 
-/** The filter within what the principal sees. @throws HubError forbidden when a key that is bound to agents asks for others */
+/**
+ * The filter within what the principal sees.
+ * @throws HubError forbidden when a key that is bound to agents asks for others
+ */
 export function eventsSeenBy<F extends EventFilter>(principal: Principal, filter: F): F {
   const env = principal.env ?? filter.env;
   if (principal.agentPattern === null) return { ...filter, env };

@@ -1,5 +1,6 @@
-// Decision events as they are stored: one reader for each tenant on a node, whose events all listeners share, and what a listener missed.
-// Nodes are told over the bus that there is something to read; a look now and then finds what nobody told of.
+// Decision events as they are stored: one reader for each tenant on a node, whose events all listeners share, and what
+// a listener missed. Nodes are told over the bus that there is something to read; a look now and then finds what nobody
+// told of.
 import { singleFlight } from '../concurrency/single-flight.ts';
 import { isWanted, parentSessionOf, sessionOf } from '../domain/decision-event.ts';
 import type { StoredEvent } from '../domain/event.ts';
@@ -22,7 +23,10 @@ const idleLookMs = 30_000;
 const maxBehindMs = 30_000;
 /** Places that are remembered while a look goes on. */
 const maxGiven = 10_000;
-/** So many events that were given out are read again with every look, where events may appear among them; more only every `lookMs`. */
+/**
+ * So many events that were given out are read again with every look, where events may appear among them; more only
+ * every `lookMs`.
+ */
 const maxReread = 500;
 
 /** What a listener that comes back may have missed. */
@@ -38,18 +42,24 @@ export interface TailListener {
 
 /** What one listener missed. */
 export interface Missed {
-  /** The next events, oldest first; `gone` when they are too many, too old, or the place is unknown: nothing more comes then. */
+  /**
+   * The next events, oldest first; `gone` when they are too many, too old, or the place is unknown: nothing more comes
+   * then.
+   */
   next(): Promise<{ readonly events: readonly StoredEvent[]; readonly more: boolean } | 'gone'>;
   /** Goes back to where events may have appeared meanwhile: `next` gives those that it has not given. */
   again(): Promise<void>;
 }
 
 export interface EventTail {
-  /** Listens from now on. Resolves when every event stored later will be given. @throws what the store or the bus throws */
+  /**
+   * Listens from now on. Resolves when every event stored later will be given.
+   * @throws what the store or the bus throws
+   */
   follow(tenantId: string, listener: TailListener): Promise<{ readonly seq: number; stop(): void }>;
   /**
-   * What was stored after the place of an event, each event once. Where nodes share the store, the last seconds before the place come again: an
-   * event may have appeared there since.
+   * What was stored after the place of an event, each event once. Where nodes share the store, the last seconds before
+   * the place come again: an event may have appeared there since.
    */
   missed(tenantId: string, seq: number): Missed;
 }

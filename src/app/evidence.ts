@@ -1,4 +1,5 @@
-// Evidence of a run: its events, approvals and documents, read for a bundle that is signed with the workspace's active key.
+// Evidence of a run: its events, approvals and documents, read for a bundle that is signed with the workspace's active
+// key.
 import { createSemaphore, createSemaphores } from '../concurrency/semaphore.ts';
 import type { Approval } from '../domain/approval.ts';
 import { maxBundleBytes, maxBundleEvents } from '../domain/decision-bundle.ts';

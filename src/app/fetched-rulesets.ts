@@ -1,4 +1,5 @@
-// Which document an agent of the hosted API runs, as far as its fetches tell: agents whose streams name none are sent updates of that one alone.
+// Which document an agent of the hosted API runs, as far as its fetches tell: agents whose streams name none are sent
+// updates of that one alone.
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { AppPorts } from './ports.ts';
 

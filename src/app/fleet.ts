@@ -1,5 +1,5 @@
-// The fleet as a list: who is registered, what each agent should run and runs, and whether it is connected. Registrations come from the store, the
-// rest from the environments' actors, some hundred agents at a time.
+// The fleet as a list: who is registered, what each agent should run and runs, and whether it is connected.
+// Registrations come from the store, the rest from the environments' actors, some hundred agents at a time.
 import { type AgentState, environmentKey } from '../../actors/protocol.ts';
 import type { AgentOrder, DriftStatus, RegistrationSummary } from '../domain/agent.ts';
 import type { Resolution } from '../domain/assignment.ts';
@@ -42,7 +42,10 @@ export interface FleetAgent {
 
 export interface FleetPage {
   readonly agents: readonly FleetAgent[];
-  /** Where the next page begins after the first `sent` of these agents; null when nothing is left. A page may be short, or empty, before the end. */
+  /**
+   * Where the next page begins after the first `sent` of these agents; null when nothing is left. A page may be short,
+   * or empty, before the end.
+   */
   next(sent: number): AgentPlace | null;
 }
 

@@ -1,4 +1,5 @@
-// The history of an agent: what was deployed for it, and how long it ran something else. Told from deployments and stored events.
+// The history of an agent: what was deployed for it, and how long it ran something else. Told from deployments and
+// stored events.
 import type { Deployment } from '../domain/deployment.ts';
 import { notFound } from '../domain/error.ts';
 import type { Env } from '../domain/ids.ts';
@@ -35,7 +36,10 @@ export interface AgentHistory {
 }
 
 export interface Histories {
-  /** @param limit deployments looked at, the newest. @throws HubError not_found when no event of the agent is stored; search_timeout */
+  /**
+   * @param limit deployments looked at, the newest.
+   * @throws HubError not_found when no event of the agent is stored; search_timeout
+   */
   ofAgent(principal: Principal, agentId: string, limit: number): Promise<AgentHistory>;
 }
 
@@ -62,7 +66,8 @@ export function createHistories({
         env,
         deployments.map(({ revisionHash, createdAt }) => ({ version: revisionHash, since: createdAt })),
       );
-      // An agent that never ran anything of a bundle has not drifted from it: it may have rules of its own, or another bundle.
+      // An agent that never ran anything of a bundle has not drifted from it: it may have rules of its own, or another
+      // bundle.
       const hashes = [...new Set(deployments.map(({ revisionHash }) => revisionHash))];
       const ever = await store.usage.versionsAt(
         tenantId,

@@ -1,5 +1,5 @@
-// Tokens of the installation's identity provider. Its keys are fetched when they are needed and kept as long as it says; while it is away those
-// of the last 24 hours go on being good.
+// Tokens of the installation's identity provider. Its keys are fetched when they are needed and kept as long as it
+// says; while it is away those of the last 24 hours go on being good.
 import { HubError, refused } from '../domain/error.ts';
 import { displayIn, type OidcSettings, roleIn, textAt } from '../domain/oidc.ts';
 import type { OperatorRole } from '../domain/principal.ts';
@@ -112,7 +112,9 @@ export function createIdentityProvider(ports: IdentityProviderPorts): IdentityPr
     throw away();
   }
 
-  /** The keys that a token can be checked with: fetched anew for one that names a key nobody knows, every 30 s at most. */
+  /**
+   * The keys that a token can be checked with: fetched anew for one that names a key nobody knows, every 30 s at most.
+   */
   async function keysFor(token: string): Promise<JwkSet> {
     const { keys } = await currentKeys();
     if (jwts.hasKeyOf(token, keys) || (clock.now() - triedAt < againMs && fetching === null)) return keys;

@@ -1,4 +1,5 @@
-// What a deploy would change, before anybody deploys: the document against what the environment runs under its name, and who runs what there now.
+// What a deploy would change, before anybody deploys: the document against what the environment runs under its name,
+// and who runs what there now.
 import { environmentKey, type Rollout } from '../../actors/protocol.ts';
 import { HubError } from '../domain/error.ts';
 import type { Env } from '../domain/ids.ts';
@@ -19,14 +20,20 @@ export interface ProposedImpact {
   readonly revisionHash: string;
   /** Null when what runs now cannot be taken apart into contracts. */
   readonly impact: Impact | null;
-  /** Connected agents that follow the bundle, by what they run; `running` counts those that run the proposed document already. */
+  /**
+   * Connected agents that follow the bundle, by what they run; `running` counts those that run the proposed document
+   * already.
+   */
   readonly rollout: Rollout;
   /** Of one of the newest deployments of the bundle there; else null. */
   versionOf(policyVersion: string): number | null;
 }
 
 export interface Impacts {
-  /** Changes nothing. @throws HubError not_found, unprocessable (with what is wrong with the document), overloaded, unavailable */
+  /**
+   * Changes nothing.
+   * @throws HubError not_found, unprocessable (with what is wrong with the document), overloaded, unavailable
+   */
   of(principal: Principal, env: Env, proposed: Proposed): Promise<ProposedImpact>;
 }
 

@@ -1,4 +1,5 @@
-// API keys, for both APIs: made, listed, revoked. Those of the console are for one environment; the hosted API also makes keys for all.
+// API keys, for both APIs: made, listed, revoked. Those of the console are for one environment; the hosted API also
+// makes keys for all.
 import { environmentKey } from '../../actors/protocol.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import { type Env, environments } from '../domain/ids.ts';
@@ -37,7 +38,9 @@ type Ports = Pick<
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** 32 bytes as 43 digits and letters: no underscore, so that such a key cannot be read as one that names an environment. */
+/**
+ * 32 bytes as 43 digits and letters: no underscore, so that such a key cannot be read as one that names an environment.
+ */
 function base62(bytes: Uint8Array): string {
   let rest = BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
   let text = '';

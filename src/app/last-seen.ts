@@ -1,4 +1,5 @@
-// Registrations learn from requests that an agent was seen: at most one write per agent in 30 s, so last_seen_at is up to 30 s late.
+// Registrations learn from requests that an agent was seen: at most one write per agent in 30 s, so last_seen_at is up
+// to 30 s late.
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { KeyPrincipal } from '../domain/principal.ts';
 import type { AppPorts } from './ports.ts';
@@ -7,7 +8,9 @@ const everyMs = 30_000;
 const maxRemembered = 50_000;
 
 export interface LastSeen {
-  /** Makes registrations that are missing, within the caps of the API key, and moves the time when each was last seen. */
+  /**
+   * Makes registrations that are missing, within the caps of the API key, and moves the time when each was last seen.
+   */
   touch(principal: KeyPrincipal, agentIds: ReadonlySet<string>): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// Who may try a password: attempts are limited per client address and per e-mail. What anybody can see is the same for an e-mail that is known
-// and one that is not. No attempt is held back in time: it is tried, or refused at once.
+// Who may try a password: attempts are limited per client address and per e-mail. What anybody can see is the same for
+// an e-mail that is known and one that is not. No attempt is held back in time: it is tried, or refused at once.
 import { HubError } from '../domain/error.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import { familiarMs, type User } from '../domain/tenant.ts';
@@ -33,8 +33,9 @@ interface Admitted {
 }
 
 /**
- * Counts the attempt and decides whether the password is looked at. After 20 failures in 15 minutes for one e-mail, whether or not it is known,
- * only addresses that signed in to it within 30 days and browsers with its device cookie are tried: 20 attempts in 15 minutes each.
+ * Counts the attempt and decides whether the password is looked at. After 20 failures in 15 minutes for one e-mail,
+ * whether or not it is known, only addresses that signed in to it within 30 days and browsers with its device cookie
+ * are tried: 20 attempts in 15 minutes each.
  * @throws HubError rate_limited; bad_request when the address is unknown
  */
 export async function admitAttempt(
@@ -50,7 +51,8 @@ export async function admitAttempt(
   if (network === '') throw new HubError('bad_request', 'The client address is unknown.');
   // Of an address every attempt counts, also one that succeeds.
   refuse(await limits.hit(limitNames.login(network), settings.loginAttempts, settings.loginWindowMs));
-  // Counted before the password is looked at, so that attempts at the same moment count each other; taken back when it was right.
+  // Counted before the password is looked at, so that attempts at the same moment count each other; taken back when it
+  // was right.
   const ofEmail = limitNames.loginOfEmail(secrets.sha256(email));
   const counted = await limits.hit(ofEmail, maxFailures, failuresMs);
   const user = await store.tenants.userByEmail(email);

@@ -1,5 +1,5 @@
-// Signing in by a link that somebody made who can write to the hub's data folder. The token is in the link's fragment, which browsers send
-// to nobody; the page hands it over.
+// Signing in by a link that somebody made who can write to the hub's data folder. The token is in the link's fragment,
+// which browsers send to nobody; the page hands it over.
 import { HubError } from '../domain/error.ts';
 import type { User } from '../domain/tenant.ts';
 import type { AppPorts } from './ports.ts';

@@ -1,5 +1,5 @@
-// Signing in and out with a password. The token is known to the browser alone; the store holds its SHA-256. Who may try is decided in
-// login-attempts.ts. Each login, and each minute of failed ones of an account, is recorded.
+// Signing in and out with a password. The token is known to the browser alone; the store holds its SHA-256. Who may try
+// is decided in login-attempts.ts. Each login, and each minute of failed ones of an account, is recorded.
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { HubError } from '../domain/error.ts';
 import { type Principal, systemPrincipal } from '../domain/principal.ts';
@@ -104,7 +104,8 @@ export function createLogins(ports: Ports): Logins {
       createdAt: now,
       expiresAt: now + settings.sessionTtlMs,
     });
-    // Whoever changes the password or removes the user ends the logins that are there: this one may have come a moment later.
+    // Whoever changes the password or removes the user ends the logins that are there: this one may have come a moment
+    // later.
     if ((await store.tenants.userById(user.id))?.passwordHash !== user.passwordHash) {
       await store.logins.remove(tokenHash);
       throw wrong();

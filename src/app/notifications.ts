@@ -1,5 +1,5 @@
-// What follows an approval: which channels hear of it, one attempt after another, and the log of it. The store knows what is on its way; the
-// jobs only say when to look. Every step may be repeated: a process may die between any two.
+// What follows an approval: which channels hear of it, one attempt after another, and the log of it. The store knows
+// what is on its way; the jobs only say when to look. Every step may be repeated: a process may die between any two.
 import { Lanes } from '../concurrency/lanes.ts';
 import { type Approval, isDue } from '../domain/approval.ts';
 import { type Channel, isInteractive, wants } from '../domain/channel.ts';
@@ -26,7 +26,10 @@ import type { AppPorts } from './ports.ts';
 export interface Notifications {
   /** Puts on its way what an approval in this status is told by. Safe to repeat. */
   fanOut(job: FanOut): Promise<void>;
-  /** Makes an attempt, unless it was made. Safe to repeat; a receiver may then hear twice. @throws when the signal ended it */
+  /**
+   * Makes an attempt, unless it was made. Safe to repeat; a receiver may then hear twice.
+   * @throws when the signal ended it
+   */
   attempt(job: DeliveryAttempt, signal: AbortSignal): Promise<void>;
   /** Newest first. @throws HubError not_found (no such channel) */
   deliveries(
@@ -48,7 +51,10 @@ const maxOfApproval = 1000;
 /** An attempt that took longer makes its channel a slow one. */
 const slowMs = 2000;
 
-/** Attempts of a channel on this node. What a slow one keeps waiting is little, so that many slow ones leave room for others. */
+/**
+ * Attempts of a channel on this node. What a slow one keeps waiting is little, so that many slow ones leave room for
+ * others.
+ */
 const laneLimits = { running: 4, waiting: 250, waitingWhenSlow: 4 };
 
 const linkOf = (baseUrl: string, { id }: Approval): string => `${baseUrl}/dashboard/approvals?id=${id}`;

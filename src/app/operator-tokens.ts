@@ -1,5 +1,5 @@
-// Tokens with which people use the hosted API: those that the hub gives, and, where one is configured, those of an identity provider. One key
-// signs the hub's own, sealed in the store and shared by all nodes.
+// Tokens with which people use the hosted API: those that the hub gives, and, where one is configured, those of an
+// identity provider. One key signs the hub's own, sealed in the store and shared by all nodes.
 import { HubError, refused } from '../domain/error.ts';
 import { actorName, isOperatorRole, type OperatorRole, type Principal } from '../domain/principal.ts';
 import type { Claims, JwkSet } from '../ports/jwt.ts';
@@ -13,7 +13,10 @@ export interface GivenToken {
 }
 
 export interface OwnTokens extends OperatorTokens {
-  /** A token of an admin's choosing, for a program or a person without a login. @throws HubError forbidden, not_found when switched off */
+  /**
+   * A token of an admin's choosing, for a program or a person without a login.
+   * @throws HubError forbidden, not_found when switched off
+   */
   give(
     principal: Principal,
     wanted: { readonly role: OperatorRole; readonly ttlMs: number },

@@ -1,4 +1,5 @@
-// The people of a tenant: who may sign in, who is an admin, and their passwords. What is changed here ends the logins that it should end.
+// The people of a tenant: who may sign in, who is an admin, and their passwords. What is changed here ends the logins
+// that it should end.
 import { HubError, notFound } from '../domain/error.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import type { Principal } from '../domain/principal.ts';
@@ -114,7 +115,8 @@ export function createPeople(ports: Ports): People {
       const { actor } = principal;
       const user = actor.kind === 'user' ? await tenants.userById(actor.id) : null;
       if (!user) throw new HubError('forbidden', 'Only a signed-in user has a password.');
-      // Counted before the password is looked at, so that guesses at the same moment count each other; taken back when it was right.
+      // Counted before the password is looked at, so that guesses at the same moment count each other; taken back when
+      // it was right.
       const name = limitNames.passwordOfUser(user.id);
       requireRoom(
         await limits.hit(name, maxFailures, failuresMs),

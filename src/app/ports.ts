@@ -58,7 +58,10 @@ export interface Settings {
 
 export interface SetupToken {
   readonly value: string;
-  /** True when callers on this machine need none: the hub made the token itself, because it listens to others before anybody set it up. */
+  /**
+   * True when callers on this machine need none: the hub made the token itself, because it listens to others before
+   * anybody set it up.
+   */
   readonly made: boolean;
 }
 

@@ -1,5 +1,5 @@
-// Which agents become registered: whoever was seen, within two caps that one API key, or one tenant, cannot get over by inventing agents. Above
-// them nothing is refused: the agent is served, it is only not registered.
+// Which agents become registered: whoever was seen, within two caps that one API key, or one tenant, cannot get over by
+// inventing agents. Above them nothing is refused: the agent is served, it is only not registered.
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Registration } from '../domain/agent.ts';
 import { type Env, hash32 } from '../domain/ids.ts';
@@ -30,7 +30,10 @@ export interface Source {
   readonly keyId: string;
 }
 
-/** What a key may still bring, taken from its limit in portions, so that a fleet does not ask the limiter for each agent. */
+/**
+ * What a key may still bring, taken from its limit in portions, so that a fleet does not ask the limiter for each
+ * agent.
+ */
 interface Portion {
   left: number;
   until: number;

@@ -1,4 +1,5 @@
-// Agents as they are registered: which bundle each is assigned, what it reports to run, and who of the connected drifts.
+// Agents as they are registered: which bundle each is assigned, what it reports to run, and who of the connected
+// drifts.
 import { agentKey, environmentKey, type StatusEntry, type StatusPlace } from '../../actors/protocol.ts';
 import { bytesPerTurn, turns } from '../concurrency/event-loop-budget.ts';
 import type { Registration, Tags } from '../domain/agent.ts';
@@ -67,7 +68,10 @@ export interface Registrations {
       readonly start: StatusStart | null;
     },
   ): Promise<StatusPage>;
-  /** Takes an agent's word for the version it runs now; returns which agent's. @throws HubError forbidden, overloaded, unavailable */
+  /**
+   * Takes an agent's word for the version it runs now; returns which agent's.
+   * @throws HubError forbidden, overloaded, unavailable
+   */
   report(
     principal: KeyPrincipal,
     version: { readonly bundleName: string | null; readonly policyVersion: string },
@@ -163,7 +167,10 @@ export function createRegistrations(ports: Ports): Registrations {
 const resolve = (rules: RuleSet, { agentId, lastEnv, bundleName, tags }: Registration): Resolution =>
   rules.resolve({ agentId, env: lastEnv, explicit: bundleName, tags });
 
-/** Matches of an agent with a rule that are worked out in one turn of the event loop: a hundred thousand rules may have to be tried for one list. */
+/**
+ * Matches of an agent with a rule that are worked out in one turn of the event loop: a hundred thousand rules may have
+ * to be tried for one list.
+ */
 const matchesPerTurn = 2_000;
 
 async function resolveAll(

@@ -18,8 +18,9 @@ export interface Release {
 
 export interface Releases {
   /**
-   * Saves the assembly as the next version of the composition's name and deploys it to each environment in turn. When a deploy fails the
-   * version stays saved, undeployed: deploying it by its number, or the composition again, completes the work.
+   * Saves the assembly as the next version of the composition's name and deploys it to each environment in turn. When a
+   * deploy fails the version stays saved, undeployed: deploying it by its number, or the composition again, completes
+   * the work.
    * @param force deploys a document with errors all the same
    * @throws HubError unprocessable (with everything found; nothing is saved then), and as the environment's deploy does
    */

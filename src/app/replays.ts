@@ -1,5 +1,6 @@
-// Replays: what a document would have decided on the calls that agents reported, against another. Reads calls in portions, newest first, and has
-// each portion judged in a thread; ends honestly when its time is over. Changes nothing.
+// Replays: what a document would have decided on the calls that agents reported, against another. Reads calls in
+// portions, newest first, and has each portion judged in a thread; ends honestly when its time is over. Changes
+// nothing.
 import { createSemaphore, createSemaphores } from '../concurrency/semaphore.ts';
 import type { BundleVersion } from '../domain/deployment.ts';
 import { HubError, notFound, refused } from '../domain/error.ts';
@@ -27,7 +28,10 @@ export interface ReplayRequest {
   readonly candidate: ReplayCandidate;
   /** The version that it is compared with; null: what is deployed. */
   readonly base: number | null;
-  /** The version before the candidate's stands for a base that is not deployed, and there must be one. Else nothing does, which allows all. */
+  /**
+   * The version before the candidate's stands for a base that is not deployed, and there must be one. Else nothing
+   * does, which allows all.
+   */
   readonly baseRequired: boolean;
   /** What the candidate must be called; null: anything. */
   readonly name: string | null;
@@ -60,8 +64,8 @@ export interface Replay extends ReplayReport {
   readonly window: { readonly since: number; readonly until: number; readonly env: Env | null };
   readonly callsSeen: number;
   /**
-   * All that there are. Where not all were seen they are counted by their events: a call counts once for each event that decided it, which is
-   * once but for rules that observe.
+   * All that there are. Where not all were seen they are counted by their events: a call counts once for each event
+   * that decided it, which is once but for rules that observe.
    */
   readonly callsInWindow: number;
   readonly skippedRules: ReplayOutline['skipped'];
@@ -71,7 +75,8 @@ export interface Replay extends ReplayReport {
 
 export interface Replays {
   /**
-   * @throws HubError forbidden, not_found, unprocessable (what is wrong with which document; the window; a base that is missing; another name),
+   * @throws HubError forbidden, not_found, unprocessable (what is wrong with which document; the window; a base that is
+   *   missing; another name),
    *   rate_limited (replay_busy when too many run), overloaded, search_timeout
    */
   run(principal: Principal, request: ReplayRequest): Promise<Replay>;

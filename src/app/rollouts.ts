@@ -7,13 +7,17 @@ import { type Inspector, requireDeployable } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
 import type { Releases } from './releases.ts';
 
-/** Compositions that one new version rolls out to while its caller waits; further ones stay pinned and are announced as changed. */
+/**
+ * Compositions that one new version rolls out to while its caller waits; further ones stay pinned and are announced as
+ * changed.
+ */
 export const maxRollouts = 20;
 
 export interface Rollouts {
   /**
-   * Re-pins, assembles, validates and deploys each `auto_deploy` composition that names the contract, to the environments it runs in.
-   * The new version is stored already, so a failure is not the caller's: the composition stays as it was and is announced as changed.
+   * Re-pins, assembles, validates and deploys each `auto_deploy` composition that names the contract, to the
+   * environments it runs in. The new version is stored already, so a failure is not the caller's: the composition stays
+   * as it was and is announced as changed.
    */
   rollOut(tenantId: string, contractId: string): Promise<void>;
 }

@@ -10,8 +10,8 @@ export interface RulesetVersion {
 
 export interface RulesetNames {
   /**
-   * The version with this hash; null when the tenant has none. Of several names the one that is deployed in the environment, else the newest
-   * upload. Up to 5 seconds old.
+   * The version with this hash; null when the tenant has none. Of several names the one that is deployed in the
+   * environment, else the newest upload. Up to 5 seconds old.
    */
   resolve(tenantId: string, env: Env, policyVersion: string | null): Promise<RulesetVersion | null>;
 }

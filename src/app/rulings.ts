@@ -1,4 +1,5 @@
-// The contracts that count for agents: those of the bundle that an agent follows, as it is deployed now. Documents are read once.
+// The contracts that count for agents: those of the bundle that an agent follows, as it is deployed now. Documents are
+// read once.
 import { environmentKey } from '../../actors/protocol.ts';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { DriftStatus, RegistrationSummary } from '../domain/agent.ts';
@@ -43,8 +44,8 @@ export interface EnvironmentRulings {
 export interface Rulings {
   inEnvironment(tenantId: string, env: Env): Promise<EnvironmentRulings>;
   /**
-   * Entries that stand for contracts of the library: of what is deployed now, and of the newest 50 deployments, which agents that are behind
-   * still run. @throws HubError overloaded, unavailable
+   * Entries that stand for contracts of the library: of what is deployed now, and of the newest 50 deployments, which
+   * agents that are behind still run. @throws HubError overloaded, unavailable
    */
   entryNames(tenantId: string): Promise<ContractNames>;
   /** How these agents stand, in their order. Agents that are not registered are known by their id alone. */

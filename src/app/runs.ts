@@ -1,4 +1,5 @@
-// Runs and agents as operators look at them: which run needs a person, which agent is well, and which document each runs.
+// Runs and agents as operators look at them: which run needs a person, which agent is well, and which document each
+// runs.
 import { type AgentHealth, agentHealth, healthWindowMs, type RecentRun } from '../domain/agent-health.ts';
 import type { Principal } from '../domain/principal.ts';
 import { type RunKey, type RunStatus, runStatus, type StatusTime } from '../domain/run.ts';
@@ -33,7 +34,9 @@ export interface Runs {
   get(principal: Principal, key: RunKey): Promise<RunView | null>;
   /** Registered agents that were seen, last seen first. */
   agents(principal: Principal, page: PageRequest): Promise<Page<AgentView>>;
-  /** With its newest runs. Null when it is not registered, or was last seen in another environment than the principal's. */
+  /**
+   * With its newest runs. Null when it is not registered, or was last seen in another environment than the principal's.
+   */
   agent(
     principal: Principal,
     agentId: string,

@@ -1,5 +1,6 @@
-// The sample run of a workspace: made once, whoever asks and however often. Everything of it has an id that follows from the workspace, and its
-// approval, whose first insert wins, says when it was made: so that two that make it at once write the same.
+// The sample run of a workspace: made once, whoever asks and however often. Everything of it has an id that follows
+// from the workspace, and its approval, whose first insert wins, says when it was made: so that two that make it at
+// once write the same.
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Approval } from '../domain/approval.ts';
 import { contentId } from '../domain/decision-event.ts';
@@ -22,7 +23,10 @@ export interface SampleRun {
 }
 
 export interface SampleRuns {
-  /** `created`: it was not there. Safe to repeat, also at once. @throws HubError unavailable (signing_unavailable), rate_limited and others */
+  /**
+   * `created`: it was not there. Safe to repeat, also at once.
+   * @throws HubError unavailable (signing_unavailable), rate_limited and others
+   */
   ensure(principal: Principal): Promise<SampleRun & { readonly created: boolean }>;
   /** Removes its run, events and approval; its ruleset stays. Safe to repeat. @throws HubError rate_limited */
   remove(principal: Principal): Promise<void>;
@@ -34,7 +38,10 @@ const minuteMs = 60_000;
 const maxUnderWay = 1_000;
 /** Of a workspace. */
 const perMinute = 10;
-/** Milliseconds after it was made in which asking for it again is not counted: many asked at once, and some come a little later. */
+/**
+ * Milliseconds after it was made in which asking for it again is not counted: many asked at once, and some come a
+ * little later.
+ */
 const burstMs = 5_000;
 
 type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'clock' | 'secrets' | 'settings' | 'limits'> & {

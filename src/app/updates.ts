@@ -1,5 +1,5 @@
-// Deployments that are due to streams which catch up, with the bytes of their bundles: read once per deployment and signature, and the same
-// object for every stream, so that its frame is made once too. Holds at most 32 MiB.
+// Deployments that are due to streams which catch up, with the bytes of their bundles: read once per deployment and
+// signature, and the same object for every stream, so that its frame is made once too. Holds at most 32 MiB.
 import type { AnnouncementOf } from '../domain/announcement.ts';
 import type { Deployment } from '../domain/deployment.ts';
 import type { Store } from '../ports/store.ts';

@@ -7,8 +7,8 @@ import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
 
 /**
- * Creates the tenant `default` and its admin from ADMIN_EMAIL and ADMIN_PASSWORD, unless any user exists. Safe on every start and on
- * many nodes at once.
+ * Creates the tenant `default` and its admin from ADMIN_EMAIL and ADMIN_PASSWORD, unless any user exists. Safe on every
+ * start and on many nodes at once.
  * @returns `refused` (logged) when the e-mail is not one or the password is shorter than 12 characters
  */
 export async function bootstrapFromEnvironment(
@@ -29,8 +29,8 @@ export async function bootstrapFromEnvironment(
 }
 
 /**
- * The token that strangers must present to set up a hub that listens to them and has no SETUP_TOKEN. The first start makes it; every node, and
- * every start until the hub is set up, has the same.
+ * The token that strangers must present to set up a hub that listens to them and has no SETUP_TOKEN. The first start
+ * makes it; every node, and every start until the hub is set up, has the same.
  */
 export async function printedSetupToken(
   keyCheck: Pick<KeyCheckStore, 'first'>,

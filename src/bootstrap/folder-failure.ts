@@ -19,7 +19,10 @@ const words: { readonly [code: string]: Words } = {
   ENOTDIR: noFolder,
 };
 
-/** @param folder its path, with what it is for in front where that helps. Errors of other kinds are returned as they are. */
+/**
+ * @param folder its path, with what it is for in front where that helps. Errors of other kinds are returned as they
+ *   are.
+ */
 export function folderFailure(error: unknown, folder: string): unknown {
   if (!(error instanceof Error) || !('code' in error) || error instanceof HubError) return error;
   const said = words[String(error.code)];

@@ -1,4 +1,5 @@
-// The composition root: joins the parts (wire/) to handlers and the edge, and starts and stops them in order. Decides nothing.
+// The composition root: joins the parts (wire/) to handlers and the edge, and starts and stops them in order. Decides
+// nothing.
 import { fileURLToPath } from 'node:url';
 import { dueApprovals } from '../../actors/kinds.ts';
 import { startSweep } from '../../actors/runtime/deadlines.ts';
@@ -64,7 +65,10 @@ export interface RunningHub {
   isSetUp(): Promise<boolean>;
   /** An address that signs the first admin in, once, within 5 minutes. Embedded mode only. */
   loginLink(): string;
-  /** What callers on other machines need to set it up, made because no SETUP_TOKEN is set; null when there is nothing to print. */
+  /**
+   * What callers on other machines need to set it up, made because no SETUP_TOKEN is set; null when there is nothing to
+   * print.
+   */
   readonly printedSetupToken: string | null;
   /** What whoever started it should know of its HTTP server; null when it is the native one, or was chosen. */
   readonly serverNote: string | null;
@@ -83,7 +87,10 @@ const consoleFolder = fileURLToPath(new URL('../../dashboard', import.meta.url))
 const sweepMs = 8_000;
 const pushMs = 5_000;
 
-/** The token of the first set-up: SETUP_TOKEN, or one of the hub's own while it is not set up and listens to other machines. */
+/**
+ * The token of the first set-up: SETUP_TOKEN, or one of the hub's own while it is not set up and listens to other
+ * machines.
+ */
 async function setupTokenOf(
   { setupToken, host }: Config,
   { tenants, keyCheck }: Store,

@@ -1,10 +1,14 @@
-// The loops of this node and whether they turn: a loop that has not turned within its limit is crashed, whatever the reason.
+// The loops of this node and whether they turn: a loop that has not turned within its limit is crashed, whatever the
+// reason.
 import type { Clock } from '../ports/clock.ts';
 
 export type WorkerState = 'running' | 'stopped' | 'crashed';
 
 export interface Workers {
-  /** Registers a loop; the function is to be called after each turn that did its work. @param limitMs without a turn for longer it is crashed */
+  /**
+   * Registers a loop; the function is to be called after each turn that did its work.
+   * @param limitMs without a turn for longer it is crashed
+   */
   add(name: string, limitMs: number): () => void;
   states(): { readonly [name: string]: WorkerState };
   /** They end because the node does. */

@@ -1,4 +1,5 @@
-// Commands that work without a hub: handed on to the agent library's program, `reeve-agent`, in this process. Knows none of them.
+// Commands that work without a hub: handed on to the agent library's program, `reeve-agent`, in this process. Knows
+// none of them.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,5 @@
-// `reeve login-link`: a link that signs a person in once, made through the data folder of an embedded hub, which may be running.
+// `reeve login-link`: a link that signs a person in once, made through the data folder of an embedded hub, which may be
+// running.
 import { existsSync } from 'node:fs';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { keepLoginLink } from '../../adapters/node/login-links.ts';

@@ -155,7 +155,10 @@ async function write(
   }
 }
 
-/** Puts the checked database in place. Killed anywhere in here, it leaves the old hub, the new one, or a folder that no hub starts on. */
+/**
+ * Puts the checked database in place. Killed anywhere in here, it leaves the old hub, the new one, or a folder that no
+ * hub starts on.
+ */
 function replace(dataDir: string, draft: string, { manifest }: Archive, isSetUp: boolean): void {
   const at = (name: string): string => join(dataDir, name);
   const { hubId, masterSecret } = manifest;

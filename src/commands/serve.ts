@@ -1,4 +1,5 @@
-// `reeve serve`: the hub itself. Settings, start, first-run instructions, signals; bootstrap/hub.ts puts the parts together.
+// `reeve serve`: the hub itself. Settings, start, first-run instructions, signals; bootstrap/hub.ts puts the parts
+// together.
 import { folderFailure } from '../bootstrap/folder-failure.ts';
 import { openApiFor, startHub } from '../bootstrap/hub.ts';
 

@@ -1,7 +1,9 @@
-// Gathers the calls that arrive while a batch is under way into the next batch: fewer commands, in the order of the calls.
+// Gathers the calls that arrive while a batch is under way into the next batch: fewer commands, in the order of the
+// calls.
 
 /**
- * @param flush carries a batch out; answers one result for each item, in order. An Error among the results rejects its item alone.
+ * @param flush carries a batch out; answers one result for each item, in order. An Error among the results rejects its
+ *   item alone.
  * @param gather waited for before each batch that is not full, when more may come that is not urgent
  */
 export function createBatcher<T, R>(

@@ -21,7 +21,10 @@ export class ByteBudget {
     return this.#held;
   }
 
-  /** Which bound so many more bytes would break; null when they fit. Of both, `share`: that one is the holder's own doing. */
+  /**
+   * Which bound so many more bytes would break; null when they fit. Of both, `share`: that one is the holder's own
+   * doing.
+   */
   exceeded(holder: string, bytes: number): 'share' | 'total' | null {
     if ((this.#byHolder.get(holder) ?? 0) + bytes > this.#limits.share) return 'share';
     return this.#held + bytes > this.#limits.total ? 'total' : null;

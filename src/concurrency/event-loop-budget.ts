@@ -1,4 +1,5 @@
-// Spreads heavy work over turns of the event loop: requests that arrive together are not parsed in one turn, so that others are served between.
+// Spreads heavy work over turns of the event loop: requests that arrive together are not parsed in one turn, so that
+// others are served between.
 
 /** Bytes whose work is done in one turn; at least one piece of work, however large. */
 export const bytesPerTurn = 64 * 1024;

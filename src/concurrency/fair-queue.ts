@@ -1,4 +1,5 @@
-// A queue that many owners share: their turns go round, and none has more than its share running or waiting. Starts nothing itself.
+// A queue that many owners share: their turns go round, and none has more than its share running or waiting. Starts
+// nothing itself.
 
 export interface Shares {
   /** Items of one owner that run at once. */
@@ -33,7 +34,10 @@ export class FairQueue<T> {
     return this.#size > allWaiting || (this.#waiting.get(owner)?.length ?? 0) > waiting;
   }
 
-  /** The next item of an owner whose share is not all running; from then on it runs, until `done`. Null when there is none. */
+  /**
+   * The next item of an owner whose share is not all running; from then on it runs, until `done`. Null when there is
+   * none.
+   */
   take(): { readonly owner: string; readonly item: T } | null {
     for (const [owner, [item, ...rest]] of this.#waiting) {
       const running = this.#running.get(owner) ?? 0;

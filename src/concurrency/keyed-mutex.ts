@@ -9,7 +9,10 @@ export interface KeyedMutexOptions {
   readonly refusal: () => Error;
 }
 
-/** Runs `task` after those that were asked for before under the same key. @throws the refusal, or what the task throws */
+/**
+ * Runs `task` after those that were asked for before under the same key.
+ * @throws the refusal, or what the task throws
+ */
 export type KeyedMutex = <T>(key: string, task: () => Promise<T>) => Promise<T>;
 
 export function createKeyedMutex({ now, maxWaitMs, refusal }: KeyedMutexOptions): KeyedMutex {

@@ -24,7 +24,10 @@ export class Lanes {
     this.#limits = limits;
   }
 
-  /** A place in the lane, which resolves when it is this task's turn; null when the lane is full. Call `leave` after each that resolved. */
+  /**
+   * A place in the lane, which resolves when it is this task's turn; null when the lane is full. Call `leave` after
+   * each that resolved.
+   */
   enter(name: string): Promise<void> | null {
     const lane = this.#lanes.get(name) ?? { running: 0, waiting: [] };
     const { running, waiting, waitingWhenSlow } = this.#limits;

@@ -6,7 +6,8 @@ export interface Timers {
 }
 
 /**
- * The result of `work`, or the error that `late` makes when there is none after `ms` milliseconds. What `work` does later is ignored.
+ * The result of `work`, or the error that `late` makes when there is none after `ms` milliseconds. What `work` does
+ * later is ignored.
  * @throws what `work` throws, or the error of `late`
  */
 export async function withTimeout<T>(

@@ -1,4 +1,5 @@
-// The web console's entry: asks who is here while React starts, then shows the frame with the page that the address names.
+// The web console's entry: asks who is here while React starts, then shows the frame with the page that the address
+// names.
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/frame.css';

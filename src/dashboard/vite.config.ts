@@ -1,5 +1,5 @@
-// How the web console is bundled: one entry, every page a chunk of its own, nothing inlined, because the Content-Security-Policy allows
-// scripts and styles from files alone.
+// How the web console is bundled: one entry, every page a chunk of its own, nothing inlined, because the
+// Content-Security-Policy allows scripts and styles from files alone.
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 

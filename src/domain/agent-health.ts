@@ -1,4 +1,5 @@
-// The health of an agent: one word for whether a person must look at it, from its newest runs and when it was last seen. Pure.
+// The health of an agent: one word for whether a person must look at it, from its newest runs and when it was last
+// seen. Pure.
 import { type RunStatus, runStatus, type Standing, type StatusTime } from './run.ts';
 
 export const healthStatuses = ['healthy', 'stale', 'blocked', 'approval_pending'] as const;
@@ -36,8 +37,10 @@ export interface AgentHealth {
 export const healthWindowMs = 86_400_000;
 
 /**
- * The first that holds: an approval waits; the newest run is blocked, or one is and none is active; nothing was heard for long; healthy.
- * @param agent `runs` newest first; `lastSeenAt` and `lastEventAt` null when there was none; `pendingApprovals` of all its runs and of none
+ * The first that holds: an approval waits; the newest run is blocked, or one is and none is active; nothing was heard
+ * for long; healthy.
+ * @param agent `runs` newest first; `lastSeenAt` and `lastEventAt` null when there was none; `pendingApprovals` of all
+ *   its runs and of none
  */
 export function agentHealth(
   agent: {

@@ -17,8 +17,8 @@ export interface Registration {
   readonly lastSeenAt: number | null;
   readonly createdAt: number;
   /**
-   * Since when it is retired: it had no assignment and was not seen for long. It keeps its id, names and tags, but no list shows it, and it
-   * counts as new when it is seen again. Null while it lives.
+   * Since when it is retired: it had no assignment and was not seen for long. It keeps its id, names and tags, but no
+   * list shows it, and it counts as new when it is seen again. Null while it lives.
    */
   readonly retiredAt: number | null;
 }

@@ -1,6 +1,9 @@
 // AI assistance: who provides it, what it is set to, and what its use cost. Pure.
 
-/** `hosted_a` speaks the messages format; the others speak chat completions. `local` runs on the operator's own machines and gets no tools. */
+/**
+ * `hosted_a` speaks the messages format; the others speak chat completions. `local` runs on the operator's own machines
+ * and gets no tools.
+ */
 export const aiProviders = ['hosted_a', 'hosted_b', 'router', 'local'] as const;
 export type AiProvider = (typeof aiProviders)[number];
 
@@ -47,7 +50,10 @@ export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0,
 export const maskedKey = (key: string): string =>
   key.length <= 12 ? '***' : `${key.slice(0, 8)}...${key.slice(-4)}`;
 
-/** What the tokens cost: as the provider reports it, else by the operator's prices, else unknown. Local models cost nothing that anybody knows. */
+/**
+ * What the tokens cost: as the provider reports it, else by the operator's prices, else unknown. Local models cost
+ * nothing that anybody knows.
+ */
 export function costOf(
   { provider, model }: Pick<AiConfig, 'provider' | 'model'>,
   { inputTokens, outputTokens, cost }: Pick<AiUse, 'inputTokens' | 'outputTokens' | 'cost'>,

@@ -1,5 +1,5 @@
-// What happened that connected clients may want to hear of, in the domain's words. Each API says for itself which of it it tells, to whom
-// and in which words (src/http/live). Pure.
+// What happened that connected clients may want to hear of, in the domain's words. Each API says for itself which of it
+// it tells, to whom and in which words (src/http/live). Pure.
 
 import type { FleetNumbers } from './agent.ts';
 import type { Approval } from './approval.ts';
@@ -32,7 +32,10 @@ export interface Announcements {
   bundleUndeployed: { readonly deployment: Deployment; readonly undeployedBy: string };
   /** A current deployment has a new signature. */
   deploymentResigned: DeployedBytes;
-  /** A deployment that was announced before is due to this agent, because it was assigned the bundle; null: to the stream that connects. */
+  /**
+   * A deployment that was announced before is due to this agent, because it was assigned the bundle; null: to the
+   * stream that connects.
+   */
   deploymentDue: DeployedBytes & { readonly agentId: string | null };
 
   /** What an agent runs in an environment changed, by an explicit assignment or a rule. */
@@ -45,7 +48,9 @@ export interface Announcements {
   };
   /** The numbers of an environment's connected agents changed, or somebody begins to watch them. */
   fleetChanged: { readonly tenantId: string; readonly env: Env; readonly numbers: FleetNumbers };
-  /** Somebody assigned a bundle to registered agents (null: took it away); `bulk` when it was done for a list of them. */
+  /**
+   * Somebody assigned a bundle to registered agents (null: took it away); `bulk` when it was done for a list of them.
+   */
   agentsAssigned: {
     readonly tenantId: string;
     readonly agentIds: readonly string[];

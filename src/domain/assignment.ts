@@ -1,4 +1,5 @@
-// Which bundle an agent should run: rules of a tenant as one compiled set, whose answers are remembered. Pure but for its memory.
+// Which bundle an agent should run: rules of a tenant as one compiled set, whose answers are remembered. Pure but for
+// its memory.
 import { compileGlob } from 'reeve-agent/rules';
 import type { AssignmentRule, Tags } from './agent.ts';
 import type { Env } from './ids.ts';
@@ -27,7 +28,9 @@ export const maxRules = 200;
 const maxTenants = 64;
 /** Answers that are remembered, over all tenants. */
 const maxAnswers = 50_000;
-/** Characters of an assignee's name and tags beyond which the answer is not worth the memory: the longest agent id fits. */
+/**
+ * Characters of an assignee's name and tags beyond which the answer is not worth the memory: the longest agent id fits.
+ */
 const maxName = 320;
 
 /** One for all, because most agents have no assignment. */

@@ -1,5 +1,6 @@
 // The texts that signing keys sign besides the YAML itself: what a deployment is, and which key follows which. Pure.
-// Their first line is no YAML mapping, so that no uploaded bundle can have the bytes of one. docs/signatures.md describes both.
+// Their first line is no YAML mapping, so that no uploaded bundle can have the bytes of one. docs/signatures.md
+// describes both.
 import type { Deployment } from './deployment.ts';
 import type { KeySuccession } from './tenant.ts';
 

@@ -1,5 +1,6 @@
-// The audit chain: what people, keys, agents and the hub did, one entry after the other for each tenant, each link bound to the one before by a
-// digest. Here: what an entry says, the texts that are hashed and signed, and which answers of a store mean that nothing was changed. Pure.
+// The audit chain: what people, keys, agents and the hub did, one entry after the other for each tenant, each link
+// bound to the one before by a digest. Here: what an entry says, the texts that are hashed and signed, and which
+// answers of a store mean that nothing was changed. Pure.
 import type { Approval, Decision } from './approval.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { JsonObject } from './library.ts';
@@ -35,7 +36,10 @@ export interface AuditActor {
 
 /** What is to be recorded. Never arguments of tools, key material or tokens. */
 export interface AuditNote {
-  /** A UUID. One that the tenant's chain has already is not recorded again: what may be repeated derives it from what it is about. */
+  /**
+   * A UUID. One that the tenant's chain has already is not recorded again: what may be repeated derives it from what it
+   * is about.
+   */
   readonly id: string;
   readonly tenantId: string;
   readonly at: number;
@@ -175,8 +179,8 @@ const changes: ReadonlySet<string> = new Set(['created', 'removed', 'rotated']);
 const refusals = ['usedBy', 'unknownContract', 'typeChanged'];
 
 /**
- * Whether a store's answer says that something was changed. Null, false, an empty list, a word other than created, removed and rotated, and
- * a record that says by whom its subject is used or what it lacks, mean that nothing was.
+ * Whether a store's answer says that something was changed. Null, false, an empty list, a word other than created,
+ * removed and rotated, and a record that says by whom its subject is used or what it lacks, mean that nothing was.
  */
 export function didChange(answer: unknown): boolean {
   if (answer === null || answer === false) return false;

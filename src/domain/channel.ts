@@ -1,4 +1,5 @@
-// Notification channels: where people are told of approvals. The record, what each kind needs, and which approvals it wants. Sends nothing.
+// Notification channels: where people are told of approvals. The record, what each kind needs, and which approvals it
+// wants. Sends nothing.
 import { globMatch } from 'reeve-agent/rules';
 import type { Env } from './ids.ts';
 

@@ -1,4 +1,5 @@
-// Decision bundles: what happened in a run, as bytes that can be signed. Its events are a chain, each with the digest of the one before. Pure.
+// Decision bundles: what happened in a run, as bytes that can be signed. Its events are a chain, each with the digest
+// of the one before. Pure.
 import { canonicalJson } from './canonical-json.ts';
 
 export const bundleSchema = 'service.decision-bundle/v1' as const;

@@ -1,4 +1,5 @@
-// Decision events: one vocabulary for what became of a call, whichever API reported it, and the flat form of the hosted API. Pure.
+// Decision events: one vocabulary for what became of a call, whichever API reported it, and the flat form of the hosted
+// API. Pure.
 import { canonicalJson } from './canonical-json.ts';
 import type { EventInput } from './event.ts';
 import { depthOf, type RepairContext, type Repaired, repairEvent } from './event-repair.ts';
@@ -96,7 +97,10 @@ const wordsWhere = (wanted: (action: DecisionAction) => boolean): readonly strin
   }),
 ];
 
-/** What a filter asks for: events whose stored word is among `any`, or, where `others` is true, among none that the hub knows. */
+/**
+ * What a filter asks for: events whose stored word is among `any`, or, where `others` is true, among none that the hub
+ * knows.
+ */
 export interface VerdictFilter {
   readonly any: readonly string[];
   readonly others: boolean;
@@ -127,14 +131,17 @@ export function verdictFilter(words: readonly string[]): VerdictFilter | null {
 }
 
 const dayMs = 86_400_000;
-/** An event from further in the future than this is refused: the agent's clock is wrong, and it would be the newest for long. */
+/**
+ * An event from further in the future than this is refused: the agent's clock is wrong, and it would be the newest for
+ * long.
+ */
 export const maxAheadMs = dayMs;
 
 export type FlatRepaired = Repaired | { readonly code: 'timestamp_in_future'; readonly detail: string };
 
 /**
- * An event in the flat form of the hosted API, made fit to be stored. One with a nested `payload` is taken, too. It is told apart by its
- * content, because several events report one call; the call id that it came with is kept beside that.
+ * An event in the flat form of the hosted API, made fit to be stored. One with a nested `payload` is taken, too. It is
+ * told apart by its content, because several events report one call; the call id that it came with is kept beside that.
  * @param depth the event's nesting, where it is known before; else it is measured
  */
 export function repairFlatEvent(

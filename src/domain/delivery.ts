@@ -1,4 +1,5 @@
-// Deliveries: one notification on its way to one channel, attempt by attempt. The record and its state machine. Pure: time is an argument.
+// Deliveries: one notification on its way to one channel, attempt by attempt. The record and its state machine. Pure:
+// time is an argument.
 
 /** `expired` takes the buttons off a message whose approval timed out. */
 export const deliveryEvents = ['requested', 'decided', 'expired'] as const;
@@ -85,7 +86,9 @@ const longestWaitMs = 6 * 3_600_000;
 /** A receiver may ask for a longer wait than ours, up to this. */
 const longestAskedMs = 24 * 3_600_000;
 
-/** 5 s, then three times as long each time up to six hours, and up to a quarter more so that many do not come at once. */
+/**
+ * 5 s, then three times as long each time up to six hours, and up to a quarter more so that many do not come at once.
+ */
 export function waitAfter(attempts: number, random: number): number {
   const wait = Math.min(longestWaitMs, firstWaitMs * 3 ** Math.min(attempts - 1, 20));
   return Math.round(wait * (1 + random / 4));

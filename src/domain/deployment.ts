@@ -28,7 +28,9 @@ export interface AssembledContract {
   readonly version: number;
   readonly mode: string;
   readonly observe: boolean;
-  /** Ids of its entries, when they are not the contract's alone; what happens to any of them counts as the contract's. */
+  /**
+   * Ids of its entries, when they are not the contract's alone; what happens to any of them counts as the contract's.
+   */
   readonly entries?: readonly string[];
 }
 
@@ -41,15 +43,19 @@ export interface Deployment {
   readonly version: number;
   readonly revisionHash: string;
   /**
-   * The order of deployments per (tenant, env, bundle): one more than the last, and not less than the time of the deployment in epoch
-   * milliseconds, so that it grows also past a store that was restored from an older copy. A new signature keeps it.
+   * The order of deployments per (tenant, env, bundle): one more than the last, and not less than the time of the
+   * deployment in epoch milliseconds, so that it grows also past a store that was restored from an older copy. A new
+   * signature keeps it.
    */
   readonly sequence: number;
   /** Ed25519 over the YAML bytes, 128 hex characters, by the key named here. */
   readonly signature: string;
   readonly publicKey: string;
   readonly signingKeyId: string;
-  /** Ed25519 by the same key over `attestationText` (domain/attestation), 128 hex characters; null only from older versions of the hub. */
+  /**
+   * Ed25519 by the same key over `attestationText` (domain/attestation), 128 hex characters; null only from older
+   * versions of the hub.
+   */
   readonly attestation: string | null;
   readonly deployedBy: string;
   readonly createdAt: number;

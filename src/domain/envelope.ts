@@ -1,5 +1,5 @@
-// What a signature covers of a payload with a type (DSSE, version 1): the type is signed with the bytes, so that a signature of one kind of
-// statement can never stand for another, nor for a document's. Pure.
+// What a signature covers of a payload with a type (DSSE, version 1): the type is signed with the bytes, so that a
+// signature of one kind of statement can never stand for another, nor for a document's. Pure.
 
 const utf8 = new TextEncoder();
 

@@ -1,4 +1,5 @@
-// The closed list of errors. Every failure a caller can see is one of these codes; only the transport turns a code into a status.
+// The closed list of errors. Every failure a caller can see is one of these codes; only the transport turns a code into
+// a status.
 import type { Finding } from './finding.ts';
 
 /** Error codes, in the order of their status. Documented with cause and fix in docs/errors.md. */
@@ -34,7 +35,10 @@ export const errorCodes = [
 
 export type ErrorCode = (typeof errorCodes)[number];
 
-/** What some errors say beyond their code, to callers of an API that has words for it: reason → the code that it refines. */
+/**
+ * What some errors say beyond their code, to callers of an API that has words for it: reason → the code that it
+ * refines.
+ */
 export const reasonCodes = {
   invalid_cursor: 'bad_request',
   token_expired: 'unauthenticated',

@@ -1,5 +1,5 @@
-// An event as an agent sent it, made fit to be stored: what can be kept is kept as it is, what cannot is cut or defaulted and said so, and
-// nothing about one event can refuse the others of its batch. Pure.
+// An event as an agent sent it, made fit to be stored: what can be kept is kept as it is, what cannot is cut or
+// defaulted and said so, and nothing about one event can refuse the others of its batch. Pure.
 import { canonicalJson } from './canonical-json.ts';
 import type { EventInput } from './event.ts';
 import { parseInstant } from './instant.ts';
@@ -89,7 +89,10 @@ function payloadOf(value: unknown, truncated: string[]): JsonObject | null {
 /** What a text over this many units is cut to, when its payload is too large. */
 const keptOfText = [8192, 1024, 128];
 
-/** A payload that fits: its texts cut, the longest first; if that is not enough, its largest fields give way to their size. */
+/**
+ * A payload that fits: its texts cut, the longest first; if that is not enough, its largest fields give way to their
+ * size.
+ */
 function shrink(payload: JsonObject, truncated: string[]): JsonObject {
   let bytes = bytesOf(payload);
   if (bytes <= maxPayload) return payload;

@@ -13,7 +13,10 @@ export interface EventInput {
   readonly payload: JsonObject | null;
   /** The event came without a call id: `call_id` is made of its content, and readers get null. */
   readonly unnamed?: true;
-  /** It came in the flat form of the hosted API: `call_id` is made of its content, because several events report one call. */
+  /**
+   * It came in the flat form of the hosted API: `call_id` is made of its content, because several events report one
+   * call.
+   */
   readonly flat?: true;
   /** With `flat`: the call id that its sender gave it. */
   readonly given_call_id?: string;
@@ -109,8 +112,8 @@ export interface ContractMark {
 }
 
 /**
- * The contracts that a call names, each once however often it is named: by the stored event, and by what repeats said of it. The mode is the
- * stored event's.
+ * The contracts that a call names, each once however often it is named: by the stored event, and by what repeats said
+ * of it. The mode is the stored event's.
  * @param names what else a contract may be called, and its name: what happens under several of its names happens once
  */
 export function contractMarks(
@@ -154,7 +157,8 @@ export function outcomeOf(event: EventInput): Outcome {
 }
 
 /**
- * What a repeat of a call is told apart by: two contracts that only observe report the same verdict for one call, each with its own name.
+ * What a repeat of a call is told apart by: two contracts that only observe report the same verdict for one call, each
+ * with its own name.
  */
 export const outcomeKey = (verdict: string, decisionName: string | null): string =>
   JSON.stringify([verdict, decisionName]);

@@ -3,8 +3,8 @@ import type { StoredEvent } from './event.ts';
 import type { Env } from './ids.ts';
 
 /**
- * Who a frame is for: the agents of a tenant's environment on the console API or on the hosted one, a tenant's dashboards, those who follow a
- * tenant's decision events, or every node (control).
+ * Who a frame is for: the agents of a tenant's environment on the console API or on the hosted one, a tenant's
+ * dashboards, those who follow a tenant's decision events, or every node (control).
  */
 export type Audience =
   | `agents:${string}/${Env}`
@@ -38,13 +38,25 @@ export interface FrameHeader {
   readonly type: string;
   /** Only the streams of this agent get it. */
   readonly agent?: string;
-  /** Only streams that follow this bundle, or all bundles, get it; a newer frame of the same bundle replaces an undelivered one. */
+  /**
+   * Only streams that follow this bundle, or all bundles, get it; a newer frame of the same bundle replaces an
+   * undelivered one.
+   */
   readonly bundle?: string;
-  /** With `agent`: the bundle that its streams follow from here on, those aside that asked for one by name. Null: all bundles. */
+  /**
+   * With `agent`: the bundle that its streams follow from here on, those aside that asked for one by name. Null: all
+   * bundles.
+   */
   readonly assigned?: string | null;
-  /** Only streams that asked for the fleet's numbers get it; newer numbers of the same environment replace undelivered ones. */
+  /**
+   * Only streams that asked for the fleet's numbers get it; newer numbers of the same environment replace undelivered
+   * ones.
+   */
   readonly fleet?: Env;
-  /** Names what is announced: of frames with one key an audience gets the first, and no other within the hour. Not sent to clients. */
+  /**
+   * Names what is announced: of frames with one key an audience gets the first, and no other within the hour. Not sent
+   * to clients.
+   */
   readonly idempotencyKey?: string;
   /** The decision event that it tells of: streams choose by it. Stays on its node. */
   readonly event?: StoredEvent;

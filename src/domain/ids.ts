@@ -1,4 +1,5 @@
-// Names and identifiers: the patterns of the specification and the environments. No generation (ports/secrets makes ids).
+// Names and identifiers: the patterns of the specification and the environments. No generation (ports/secrets makes
+// ids).
 
 export {
   bundleNamePattern,

@@ -1,5 +1,5 @@
-// What a document changes in the one before it, contract by contract: stricter, more lenient, or otherwise. Pure. It compares what is written, not
-// what it decides: a change that cannot be told for certain counts as neither.
+// What a document changes in the one before it, contract by contract: stricter, more lenient, or otherwise. Pure. It
+// compares what is written, not what it decides: a change that cannot be told for certain counts as neither.
 import type { ContractType, JsonObject, Mode } from './library.ts';
 
 export interface ComparedContract {
@@ -86,7 +86,9 @@ const numbers = (before: unknown, after: unknown): Direction =>
 const amount = (before: unknown, after: unknown): Direction =>
   typeof before === 'number' ? numbers(before, after) : lists(before, after);
 
-/** Of a condition: `tightened` when it fits all calls that it fitted, and more, so that its contract acts more often. */
+/**
+ * Of a condition: `tightened` when it fits all calls that it fitted, and more, so that its contract acts more often.
+ */
 function conditions(before: unknown, after: unknown): Direction {
   if (same(before, after)) return 'same';
   if (!isMap(before) || !isMap(after)) return 'changed';

@@ -1,6 +1,10 @@
-// Instants as texts: ISO 8601 in, with any offset and up to microseconds kept, and ISO 8601 UTC out. Pure; knows no clock.
+// Instants as texts: ISO 8601 in, with any offset and up to microseconds kept, and ISO 8601 UTC out. Pure; knows no
+// clock.
 
-/** An ISO 8601 date, or date and time: `T` or a space between, fraction up to 9 digits, offset `Z`, `+hh:mm`, `+hhmm` or none (UTC). */
+/**
+ * An ISO 8601 date, or date and time: `T` or a space between, fraction up to 9 digits, offset `Z`, `+hh:mm`, `+hhmm` or
+ * none (UTC).
+ */
 export const instantPattern =
   /^\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:[Zz]|[+\- ]\d{2}:?\d{2})?)?$/u;
 
@@ -17,8 +21,8 @@ function offsetOf(text: string | undefined): number | null {
 }
 
 /**
- * Epoch milliseconds of an ISO 8601 text; microseconds survive as a fraction. Null when it is not one or names no real instant
- * (13th month, 31st of June).
+ * Epoch milliseconds of an ISO 8601 text; microseconds survive as a fraction. Null when it is not one or names no real
+ * instant (13th month, 31st of June).
  */
 export function parseInstant(text: string): number | null {
   const match = parts.exec(text);

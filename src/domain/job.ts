@@ -1,4 +1,5 @@
-// What a background job is: its bounds, its waits after failures, and the way to give up. Keeps and runs none (ports/jobs.ts).
+// What a background job is: its bounds, its waits after failures, and the way to give up. Keeps and runs none
+// (ports/jobs.ts).
 import { HubError } from './error.ts';
 import { isWellFormed } from './ids.ts';
 
@@ -35,8 +36,8 @@ export const maxLosses = 10;
 export const keptDeadJobs = 10_000;
 
 /**
- * The wait after a failed run, in milliseconds: doubled each time up to the longest, and up to a quarter more, so that jobs which failed
- * together do not come again together.
+ * The wait after a failed run, in milliseconds: doubled each time up to the longest, and up to a quarter more, so that
+ * jobs which failed together do not come again together.
  * @param failures failed runs so far, 1 or more
  * @param random in [0, 1)
  */
@@ -68,7 +69,10 @@ function textOf(value: unknown, what: string, max: number): string {
 /** As a kept value is read again. @throws HubError('internal') when it is too large or no JSON value */
 export const jobProgress = (value: unknown): unknown => JSON.parse(textOf(value, 'progress', maxProgress));
 
-/** The job with every setting, its payload as it will be read. @throws HubError('internal') for one outside the bounds */
+/**
+ * The job with every setting, its payload as it will be read.
+ * @throws HubError('internal') for one outside the bounds
+ */
 export function checkedJob(job: Job): Required<Job> {
   const { id, queue, runAt, maxAttempts, backoffMs = 1000, longestBackoffMs = 3_600_000 } = job;
   if (id.length < 1 || id.length > 200 || !isWellFormed(id))

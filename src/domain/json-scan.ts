@@ -1,5 +1,6 @@
-// Finds the elements of a list inside a large JSON object without parsing it, so that they can be parsed a few at a time and one that is too
-// deep costs nothing. Knows brackets, texts and commas; what stands between them is checked by whoever parses it.
+// Finds the elements of a list inside a large JSON object without parsing it, so that they can be parsed a few at a
+// time and one that is too deep costs nothing. Knows brackets, texts and commas; what stands between them is checked by
+// whoever parses it.
 import { HubError } from './error.ts';
 
 /** Where one value stands: its first byte, and the one after its last. */
@@ -160,8 +161,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const nonNumbers = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g;
 
 /**
- * Parses the values of spans that follow each other in one list. `NaN` and `Infinity` outside of texts are read as null: some clients' JSON
- * has them.
+ * Parses the values of spans that follow each other in one list. `NaN` and `Infinity` outside of texts are read as
+ * null: some clients' JSON has them.
  * @throws HubError invalid_json
  */
 export function parseSpans(bytes: Uint8Array, spans: readonly Span[]): readonly unknown[] {

@@ -1,5 +1,5 @@
-// JSON from outside as plain values, with its bounds: UTF-8, depth, keys that reach into prototypes, surrogates, finite numbers.
-// Knows no schema.
+// JSON from outside as plain values, with its bounds: UTF-8, depth, keys that reach into prototypes, surrogates, finite
+// numbers. Knows no schema.
 import { HubError } from './error.ts';
 import { isWellFormed } from './ids.ts';
 
@@ -47,7 +47,8 @@ export function readJson(bytes: Uint8Array): unknown {
 }
 
 /**
- * Parses a body whose number of values is bounded before it is parsed, and looks no further: texts, keys and nesting may be anything.
+ * Parses a body whose number of values is bounded before it is parsed, and looks no further: texts, keys and nesting
+ * may be anything.
  * @throws HubError invalid_json
  */
 export function readLooseJson(bytes: Uint8Array): unknown {

@@ -1,5 +1,6 @@
-// What each limit counts together. A limit of an agent or a key never reaches into another environment: one key belongs to one environment, so
-// its id stands for both; where no key is named, the environment is. What callers choose themselves stands last, so that no two names are alike.
+// What each limit counts together. A limit of an agent or a key never reaches into another environment: one key belongs
+// to one environment, so its id stands for both; where no key is named, the environment is. What callers choose
+// themselves stands last, so that no two names are alike.
 import type { Env } from './ids.ts';
 
 /** A caller with an API key. A whole fleet may share a key, and replicas an agent id, so neither is limited alone. */

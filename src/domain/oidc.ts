@@ -1,4 +1,5 @@
-// What the hub asks of an identity provider's tokens: where workspace and role stand in the claims, and what the words of roles mean. Pure.
+// What the hub asks of an identity provider's tokens: where workspace and role stand in the claims, and what the words
+// of roles mean. Pure.
 import { isOperatorRole, type OperatorRole, operatorRoles } from './principal.ts';
 
 /** The installation's identity provider. */

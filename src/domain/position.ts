@@ -1,8 +1,8 @@
 // Positions in an audience's log: their form and their order, said nowhere else. Pure.
 
 /**
- * `<ms>-<n>`, both decimal, ordered by ms and then by n (the form of a Redis stream id), with `.<k>` after it for a frame that was made for
- * one stream alone: such frames sort between two that all streams get.
+ * `<ms>-<n>`, both decimal, ordered by ms and then by n (the form of a Redis stream id), with `.<k>` after it for a
+ * frame that was made for one stream alone: such frames sort between two that all streams get.
  */
 export type Position = string;
 
@@ -11,7 +11,10 @@ const pattern = /^(\d{1,15})-(\d{1,15})(?:\.(\d{1,6}))?$/;
 /** False for what no log ever gave: a client may send anything as its last event id. */
 export const isPosition = (text: string): boolean => pattern.test(text);
 
-/** Below 0 when `a` comes before `b`, 0 when both are the same place. A text that is no position comes before all that are. */
+/**
+ * Below 0 when `a` comes before `b`, 0 when both are the same place. A text that is no position comes before all that
+ * are.
+ */
 export function comparePositions(a: Position, b: Position): number {
   const [left, right] = [pattern.exec(a), pattern.exec(b)];
   if (!left || !right) return Number(left !== null) - Number(right !== null);

@@ -1,4 +1,5 @@
-// Who acts, as use cases see it: whose data, which environment, which rights, which name in records. Not how it was proved.
+// Who acts, as use cases see it: whose data, which environment, which rights, which name in records. Not how it was
+// proved.
 import type { AgentScope } from './agent-scope.ts';
 import type { Env } from './ids.ts';
 import type { KeyHolder } from './limit-names.ts';

@@ -1,5 +1,5 @@
-// The calls that a replay looks at, out of the events that reported them, and the counters of their sessions. Pure. Holds what names a call,
-// never its arguments.
+// The calls that a replay looks at, out of the events that reported them, and the counters of their sessions. Pure.
+// Holds what names a call, never its arguments.
 import { actionOf, callIdOf, callIndexOf, sessionOf, verdictFilter } from './decision-event.ts';
 import type { StoredEvent } from './event.ts';
 import type { JsonObject } from './library.ts';
@@ -105,7 +105,10 @@ interface Entry extends SeenCall {
   readonly words: Set<string>;
 }
 
-/** Collects calls from events that come newest first. Several events may decide one call: the first of them, in time, stands for it. */
+/**
+ * Collects calls from events that come newest first. Several events may decide one call: the first of them, in time,
+ * stands for it.
+ */
 export class ReplayCalls {
   readonly #entries: Entry[] = [];
   readonly #places = new Map<string, number>();

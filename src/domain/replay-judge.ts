@@ -1,5 +1,5 @@
-// One document of a replay at work: what it decides on a stored call, by the engine, and what about that is not certain because the event does
-// not hold everything that a rule looks at. Pure.
+// One document of a replay at work: what it decides on a stored call, by the engine, and what about that is not certain
+// because the event does not hold everything that a rule looks at. Pure.
 import {
   type CompiledBundle,
   type Decision,
@@ -15,9 +15,9 @@ export const replayDecisions = ['allow', 'block', 'ask', 'would_block'] as const
 export type ReplayDecision = (typeof replayDecisions)[number];
 
 /**
- * Why a result is not certain. `tool`, `arguments`, `principal`: what a rule looks at was redacted, cut or never sent. `metadata`, `env`: only
- * the agent has it. `custom`: selectors and operators of the agents' own. `session`: the session's counters are not known. `approval`: a person
- * would be asked in one of the two.
+ * Why a result is not certain. `tool`, `arguments`, `principal`: what a rule looks at was redacted, cut or never sent.
+ * `metadata`, `env`: only the agent has it. `custom`: selectors and operators of the agents' own. `session`: the
+ * session's counters are not known. `approval`: a person would be asked in one of the two.
  */
 export const doubts = [
   'tool',

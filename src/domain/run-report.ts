@@ -1,5 +1,5 @@
-// What one report of a call says: an event, or a repeat that adds an outcome to one. Both count alike in their run, and both may be decisions
-// that the audit chain records. Pure.
+// What one report of a call says: an event, or a repeat that adds an outcome to one. Both count alike in their run, and
+// both may be decisions that the audit chain records. Pure.
 import type { AuditNote } from './audit.ts';
 import {
   actionOf,
@@ -33,8 +33,8 @@ interface Batch {
 }
 
 /**
- * The entry of a decision in a run; null for what is none, and for an event of no run. Its id follows from the report: a repeat is recorded
- * once. Of the arguments nothing is kept.
+ * The entry of a decision in a run; null for what is none, and for an event of no run. Its id follows from the report:
+ * a repeat is recorded once. Of the arguments nothing is kept.
  * @param sha256 hex
  */
 export function runNote(
@@ -70,7 +70,10 @@ export function runNote(
   };
 }
 
-/** What a report adds to its run; null for one of no run. Its place in the order of arrival counts from that of its event. */
+/**
+ * What a report adds to its run; null for one of no run. Its place in the order of arrival counts from that of its
+ * event.
+ */
 export function reportFacts(
   event: EventInput,
   batch: Pick<Batch, 'env' | 'receivedAt'>,

@@ -1,5 +1,5 @@
-// Runs: what the events of one session of an agent say together. A run is never written by anybody; it follows from its events, in whatever
-// order and however often they come. Pure.
+// Runs: what the events of one session of an agent say together. A run is never written by anybody; it follows from its
+// events, in whatever order and however often they come. Pure.
 import {
   actionOf,
   callIndexOf,
@@ -183,7 +183,9 @@ export type RunStatus = (typeof runStatuses)[number];
 
 const refusals = new Set(['call_blocked', 'call_approval_blocked', 'call_approval_timeout']);
 
-/** The first that holds: the workflow asks, it is over, the newest decision refuses or the workflow is blocked, open. */
+/**
+ * The first that holds: the workflow asks, it is over, the newest decision refuses or the workflow is blocked, open.
+ */
 export function standingOf({ lastDecision, lastWorkflow, snapshot }: RunFacts): Standing {
   const workflow = snapshot && readSnapshot(snapshot.value);
   if (snapshot && workflow) {

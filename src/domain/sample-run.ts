@@ -1,4 +1,5 @@
-// The sample run: what a new workspace is shown before it has agents of its own. Calls that the engine judges for real. Pure.
+// The sample run: what a new workspace is shown before it has agents of its own. Calls that the engine judges for real.
+// Pure.
 import type { JsonObject } from './library.ts';
 
 export const sample = {

@@ -13,7 +13,9 @@ export interface ToolWords {
 
 /** Every setting and its value. */
 export interface SettingValues {
-  /** What the documents themselves cannot say of the agents that load them: for the linter, deploys and the playground. */
+  /**
+   * What the documents themselves cannot say of the agents that load them: for the linter, deploys and the playground.
+   */
   readonly tools: ToolWords;
   /** Who assists people, and with which model. */
   readonly ai: AiConfig;

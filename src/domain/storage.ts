@@ -1,9 +1,10 @@
 // How much room the store has for what is written, and what that means.
 
 /**
- * How writes fare, from best to worst. `low`: less than twice the reserve is left; everything works. `reserved`: only the reserve is left;
- * events and session values that grow are refused, everything else works. `full`: the disk has no room, or the last commit failed for want of
- * it. `failing`: the last commit failed for another reason. `damaged`: the database was found damaged; stays so until the next start.
+ * How writes fare, from best to worst. `low`: less than twice the reserve is left; everything works. `reserved`: only
+ * the reserve is left; events and session values that grow are refused, everything else works. `full`: the disk has no
+ * room, or the last commit failed for want of it. `failing`: the last commit failed for another reason. `damaged`: the
+ * database was found damaged; stays so until the next start.
  */
 export const storageStates = ['ok', 'low', 'reserved', 'full', 'failing', 'damaged'] as const;
 

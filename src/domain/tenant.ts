@@ -1,4 +1,5 @@
-// Tenants, their users, login sessions, API keys and signing keys: the records, as the store keeps them. Times are epoch milliseconds.
+// Tenants, their users, login sessions, API keys and signing keys: the records, as the store keeps them. Times are
+// epoch milliseconds.
 import type { Env } from './ids.ts';
 
 export interface Tenant {
@@ -65,7 +66,10 @@ export interface SigningKey {
   readonly createdAt: number;
 }
 
-/** A retiring signing key's statement that another one follows it: agents that pinned the old key take the new one by it. */
+/**
+ * A retiring signing key's statement that another one follows it: agents that pinned the old key take the new one by
+ * it.
+ */
 export interface KeySuccession {
   readonly previousKey: string;
   readonly publicKey: string;

@@ -1,4 +1,5 @@
-// Workflow snapshots: how far an agent's workflow has come, as the agent says it. The hub holds no workflow definitions. Pure.
+// Workflow snapshots: how far an agent's workflow has come, as the agent says it. The hub holds no workflow
+// definitions. Pure.
 import type { JsonObject } from './library.ts';
 
 /** What clients send, with the fields that the hub reads of it. */
@@ -21,7 +22,8 @@ const isMapping = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Reads a snapshot; null when it has not the four keys that make one (a client that failed to build one sends what it has).
+ * Reads a snapshot; null when it has not the four keys that make one (a client that failed to build one sends what it
+ * has).
  */
 export function readSnapshot(value: unknown): WorkflowSnapshot | null {
   if (!isMapping(value)) return null;

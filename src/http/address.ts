@@ -21,7 +21,8 @@ export function canonicalAddress(text: string): string | null {
 }
 
 /**
- * What limits count together: an IPv4 address, or the /64 of an IPv6 one, because a single customer has at least so many addresses.
+ * What limits count together: an IPv4 address, or the /64 of an IPv6 one, because a single customer has at least so
+ * many addresses.
  * @param address as `canonicalAddress` writes it; any other text is given back as it is
  */
 export function networkOf(address: string): string {
@@ -48,8 +49,8 @@ const forwarding = [
 const loopback = /^(127(\.\d{1,3}){3}|::1)$/;
 
 /**
- * True when a request was sent on this machine itself. The name that it was sent to counts, because a web page can make its visitor's
- * browser send requests to loopback under a name of its own.
+ * True when a request was sent on this machine itself. The name that it was sent to counts, because a web page can make
+ * its visitor's browser send requests to loopback under a name of its own.
  */
 export function isLocal(remote: string, headers: ReadonlyMap<string, string>): boolean {
   if (!isLoopback(remote) || forwarding.some((name) => headers.has(name))) return false;

@@ -1,4 +1,5 @@
-// How many bytes of requests and answers a node holds at once, and what callers are told above that. Live streams have bounds of their own.
+// How many bytes of requests and answers a node holds at once, and what callers are told above that. Live streams have
+// bounds of their own.
 import { ByteBudget } from '../concurrency/byte-budget.ts';
 import { HubError } from '../domain/error.ts';
 
@@ -8,7 +9,10 @@ const mib = 1024 * 1024;
 const alwaysSent = 64 * 1024;
 
 export interface Budgets {
-  /** Answers that their clients have not taken whole, by caller: a key with its agent id and network, a user, or a network. */
+  /**
+   * Answers that their clients have not taken whole, by caller: a key with its agent id and network, a user, or a
+   * network.
+   */
   readonly unsent: ByteBudget;
   /** Bodies and WebSocket messages, from their first byte until they are dealt with, by the client's network. */
   readonly received: ByteBudget;
@@ -22,7 +26,10 @@ export const createBudgets = (): Budgets => ({
   partial: new ByteBudget({ total: 512 * mib, share: 64 * mib }),
 });
 
-/** Before an answer is made. @throws HubError rate_limited, overloaded when answers that wait leave no room for one more */
+/**
+ * Before an answer is made.
+ * @throws HubError rate_limited, overloaded when answers that wait leave no room for one more
+ */
 export function checkRoom({ unsent }: Pick<Budgets, 'unsent'>, caller: () => string): void {
   if (unsent.held > 0) refuse(unsent.exceeded(caller(), alwaysSent));
 }

@@ -1,5 +1,5 @@
-// Who calls: one strategy per authentication scheme, of which a route's declaration names those it takes. Also the check that a browser's page
-// may call.
+// Who calls: one strategy per authentication scheme, of which a route's declaration names those it takes. Also the
+// check that a browser's page may call.
 import type { Caller } from '../api/call.ts';
 import { cookieOf } from '../api/cookie.ts';
 import type { AuthScheme, RouteDeclaration } from '../api/route.ts';
@@ -64,7 +64,10 @@ export interface Callers {
   ): void;
   /** True when the request carries a login cookie. */
   hasCookie(headers: Headers): boolean;
-  /** Whether the key or login that a stream was opened with is still good, from the store itself. @throws HubError unavailable */
+  /**
+   * Whether the key or login that a stream was opened with is still good, from the store itself.
+   * @throws HubError unavailable
+   */
   isStillValid(caller: StreamCaller): Promise<boolean>;
   /** Takes revocations and sign-outs of any node. */
   control(message: Control): void;
@@ -218,7 +221,10 @@ export function createCallers(options: CallersOptions): Callers {
   };
 }
 
-/** @throws HubError forbidden when the caller has not the role; a key of the hosted API needs none where its scheme is taken */
+/**
+ * @throws HubError forbidden when the caller has not the role; a key of the hosted API needs none where its scheme is
+ *   taken
+ */
 function requireRole(caller: Caller, role: OperatorRole): void {
   if (caller.kind === 'hostedKey') return;
   if (caller.kind === 'hostedOperator') {

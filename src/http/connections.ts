@@ -1,9 +1,13 @@
-// How many connections the server holds. A process without a free descriptor cannot even refuse: its event loop asks the system again and
-// again and does little else. So the number ends below that, and before it the networks that open most are refused first.
+// How many connections the server holds. A process without a free descriptor cannot even refuse: its event loop asks
+// the system again and again and does little else. So the number ends below that, and before it the networks that open
+// most are refused first.
 
 /** From this part of the most on, networks are told apart. */
 const scarce = 0.9;
-/** What one network may open within 5 to 10 s while connections are scarce: this part of the most. An idle one lives for 12 s. */
+/**
+ * What one network may open within 5 to 10 s while connections are scarce: this part of the most. An idle one lives for
+ * 12 s.
+ */
 const share = 0.1;
 /** A network may always open so many in that time. */
 const few = 16;

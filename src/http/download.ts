@@ -1,4 +1,5 @@
-// A body that is made while it is sent: the next piece is asked for when the connection has taken the one before. Knows no socket.
+// A body that is made while it is sent: the next piece is asked for when the connection has taken the one before. Knows
+// no socket.
 import type { Streamed } from '../api/call.ts';
 import { HubError } from '../domain/error.ts';
 import type { Clock, Timer } from '../ports/clock.ts';

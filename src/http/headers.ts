@@ -19,7 +19,10 @@ export const securityHeaders: HeaderList = [
 export interface Cors {
   /** True when a page of this origin may use the API with credentials. */
   allows(origin: string): boolean;
-  /** True when a page of this origin came from the very host that a request names (its Host header), whatever name the hub has else. */
+  /**
+   * True when a page of this origin came from the very host that a request names (its Host header), whatever name the
+   * hub has else.
+   */
   isOwn(origin: string, host: string | undefined): boolean;
   /** CORS headers of an actual reply. */
   reply(origin: string | undefined): HeaderList;

@@ -1,5 +1,6 @@
-// Who calls the hosted API: API keys of one environment or of all, and operators' tokens. A bearer token that begins as keys do is a key,
-// anything else is read as a JWT. Wrong credentials are counted by address; good ones are never held up by others' guesses.
+// Who calls the hosted API: API keys of one environment or of all, and operators' tokens. A bearer token that begins as
+// keys do is a key, anything else is read as a JWT. Wrong credentials are counted by address; good ones are never held
+// up by others' guesses.
 import type { Caller } from '../api/call.ts';
 import type { AuthScheme } from '../api/route.ts';
 import { requireAgent } from '../app/acting-agent.ts';

@@ -1,4 +1,5 @@
-// The body of one request as it comes in from either server: copied chunk by chunk, with a bound on its bytes, and counted among those of all requests.
+// The body of one request as it comes in from either server: copied chunk by chunk, with a bound on its bytes, and
+// counted among those of all requests.
 import type { ByteBudget } from '../concurrency/byte-budget.ts';
 import type { HubError } from '../domain/error.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -7,7 +8,10 @@ import { noRoom } from './budgets.ts';
 import { TransportGone } from './raw.ts';
 
 const empty = new Uint8Array(0);
-/** Bytes below which a chunk is gathered with its neighbours: an array of its own takes some 200 bytes beside what it holds. */
+/**
+ * Bytes below which a chunk is gathered with its neighbours: an array of its own takes some 200 bytes beside what it
+ * holds.
+ */
 const smallChunk = 4_096;
 
 export interface BodyOptions {
@@ -97,8 +101,8 @@ export class IncomingBody {
   }
 
   /**
-   * Waits for the rest of a body that nobody reads: until it is whole, none of it comes for `quietMs`, more than `maxBytes` of it came
-   * (or are said to come), or the client is gone. To be asked once the request is dealt with.
+   * Waits for the rest of a body that nobody reads: until it is whole, none of it comes for `quietMs`, more than
+   * `maxBytes` of it came (or are said to come), or the client is gone. To be asked once the request is dealt with.
    */
   async pass(clock: Clock, quietMs: number, maxBytes: number): Promise<void> {
     this.release();

@@ -1,4 +1,5 @@
-// The OpenAPI 3.1 document, made from the declarations of all APIs alone. Deterministic: the same tables give the same text.
+// The OpenAPI 3.1 document, made from the declarations of all APIs alone. Deterministic: the same tables give the same
+// text.
 import type { ApiFamily, AuthScheme, ErrorFormat, RouteDeclaration } from '../api/route.ts';
 import { errorCodes, reasonCodes } from '../domain/error.ts';
 import type { WireNames } from './credentials.ts';

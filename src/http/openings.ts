@@ -1,5 +1,5 @@
-// How many streams are opened at once. A fleet that comes back asks for thousands in one moment: each waits its turn here, without a timer in
-// an actor that would refuse it.
+// How many streams are opened at once. A fleet that comes back asks for thousands in one moment: each waits its turn
+// here, without a timer in an actor that would refuse it.
 import type { Caller } from '../api/call.ts';
 import { createSemaphores } from '../concurrency/semaphore.ts';
 import { HubError } from '../domain/error.ts';

@@ -1,4 +1,5 @@
-// The unvalidated parts of a request: params as matched, query and body as plain values. Validates nothing but form and size.
+// The unvalidated parts of a request: params as matched, query and body as plain values. Validates nothing but form and
+// size.
 import { HubError } from '../domain/error.ts';
 import { readJson } from '../domain/json.ts';
 import { readQuery } from './body.ts';

@@ -1,4 +1,5 @@
-// From a raw request to a raw response: match → caller → limit → parse → handle → encode. The only catch. Knows no socket and no noun.
+// From a raw request to a raw response: match → caller → limit → parse → handle → encode. The only catch. Knows no
+// socket and no noun.
 import { type Caller, Reply, type Request, Streamed } from '../api/call.ts';
 import { type ApiFamily, defaultBody, type RouteDeclaration } from '../api/route.ts';
 import type { StreamHandlers } from '../api/stream.ts';
@@ -53,7 +54,8 @@ export function bind<Hub>(
   return Object.fromEntries(
     Object.entries(handlers).map(([name, handler]) => [
       name,
-      // The declaration's schemas made the input and its auth chose the caller, so both are what the handler's type says.
+      // The declaration's schemas made the input and its auth chose the caller, so both are what the handler's type
+      // says.
       (input, caller, request) => handler(hub, input as never, caller as never, request),
     ]),
   );
@@ -248,8 +250,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 
   function checkOrigin(caller: Caller, origin: string | undefined, host: string | undefined): void {
-    // A browser sends cookies with any page's WebSocket, and always names the page. Between pages of one host there is nothing cross-origin
-    // for CORS_ORIGINS to allow: the cookie itself is this host's.
+    // A browser sends cookies with any page's WebSocket, and always names the page. Between pages of one host there is
+    // nothing cross-origin for CORS_ORIGINS to allow: the cookie itself is this host's.
     if (caller.kind !== 'user' || origin === undefined) return;
     if (cors.allows(origin) || cors.isOwn(origin, host)) return;
     throw new HubError('origin_refused', 'This origin is not among CORS_ORIGINS.');

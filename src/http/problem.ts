@@ -1,4 +1,5 @@
-// Errors as replies: the one table from error code to HTTP status, and the two forms that the hub's APIs write errors in. Logs nothing.
+// Errors as replies: the one table from error code to HTTP status, and the two forms that the hub's APIs write errors
+// in. Logs nothing.
 import type { ErrorFormat } from '../api/route.ts';
 import { maxProblems } from '../api/validation.ts';
 import { type ErrorCode, type ErrorReason, HubError } from '../domain/error.ts';
@@ -47,7 +48,10 @@ export interface Problem {
   };
 }
 
-/** A problem document (RFC 9457). Its `type` is about:blank: `title` says what the status means, `code` tells problems apart. */
+/**
+ * A problem document (RFC 9457). Its `type` is about:blank: `title` says what the status means, `code` tells problems
+ * apart.
+ */
 export interface ProblemDocument {
   readonly type: 'about:blank';
   readonly title: string;
@@ -104,7 +108,10 @@ function documentOf(error: unknown, requestId: string): ProblemDocument {
   };
 }
 
-/** What the hosted API says of a limit: how many fit into a minute, how many are left, and in how many seconds all of it is free again. */
+/**
+ * What the hosted API says of a limit: how many fit into a minute, how many are left, and in how many seconds all of it
+ * is free again.
+ */
 export const rateLimitHeaders = (limit: {
   readonly max: number;
   readonly left: number;

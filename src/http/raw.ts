@@ -15,7 +15,10 @@ export interface RawRequest {
   readonly remote: string;
   /** True for a WebSocket handshake. */
   readonly upgrade: boolean;
-  /** Why the transport will not have this request (its framing is ambiguous, its headers too large); null when all is well. */
+  /**
+   * Why the transport will not have this request (its framing is ambiguous, its headers too large); null when all is
+   * well.
+   */
   readonly refused: HubError | null;
   /** The whole body. @throws HubError payload_too_large, bad_request; a TransportGone when the client left */
   body(): Promise<Uint8Array>;
@@ -33,7 +36,10 @@ export interface RawResponse {
   readonly caller: string;
   /** True when the connection must not be used again: nobody can say where the request ends. */
   readonly close: boolean;
-  /** A stream to attach once the headers are out (or the WebSocket is open). The transport must attach it or call `gone()`. */
+  /**
+   * A stream to attach once the headers are out (or the WebSocket is open). The transport must attach it or call
+   * `gone()`.
+   */
   readonly live: Session | null;
 }
 

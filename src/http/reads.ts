@@ -1,5 +1,5 @@
-// How many answers are made from what is stored at once. Each holds up to 4 MiB several times over while it is made, and a burst of them would
-// come back from the store in one turn of the event loop.
+// How many answers are made from what is stored at once. Each holds up to 4 MiB several times over while it is made,
+// and a burst of them would come back from the store in one turn of the event loop.
 import type { Caller } from '../api/call.ts';
 import { createSemaphores, type SemaphoreOptions } from '../concurrency/semaphore.ts';
 import { HubError } from '../domain/error.ts';
@@ -7,7 +7,10 @@ import type { Clock } from '../ports/clock.ts';
 
 const maxWaitMs = 10_000;
 
-/** Makes an answer to a caller when it is its turn. @throws HubError overloaded when too many wait, or after 10 s; or what `make` throws */
+/**
+ * Makes an answer to a caller when it is its turn.
+ * @throws HubError overloaded when too many wait, or after 10 s; or what `make` throws
+ */
 export type Reads = <T>(caller: Caller, make: () => Promise<T>) => Promise<T>;
 
 export function createReads(clock: Clock): Reads {

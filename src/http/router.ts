@@ -36,8 +36,9 @@ const parameterPattern = /^\{([a-z_]+)(\+?)\}$/;
 export interface Router {
   readonly routes: readonly Route[];
   /**
-   * The route of a path and method; the list of allowed methods when the path has routes but not this method; null when it has none.
-   * A fixed segment wins over a parameter, a parameter over a tail. Nothing is normalised: `..` is a name like any other.
+   * The route of a path and method; the list of allowed methods when the path has routes but not this method; null when
+   * it has none. A fixed segment wins over a parameter, a parameter over a tail. Nothing is normalised: `..` is a name
+   * like any other.
    * @throws HubError bad_request for a bad escape or `%00` in a parameter
    */
   match(method: string, path: string): Match | readonly Method[] | null;
@@ -118,7 +119,9 @@ function add(root: Place, name: string, declaration: RouteDeclaration): Route {
   return route;
 }
 
-/** Looks for the method along fixed segments first; on the way gathers the methods of every place that fits the path. */
+/**
+ * Looks for the method along fixed segments first; on the way gathers the methods of every place that fits the path.
+ */
 function find(
   at: Place,
   segments: readonly string[],

@@ -1,4 +1,5 @@
-// How many searches run at once. A search may read much of what a tenant has stored, and the store does little else meanwhile.
+// How many searches run at once. A search may read much of what a tenant has stored, and the store does little else
+// meanwhile.
 import type { Caller } from '../api/call.ts';
 import { createSemaphores, type SemaphoreOptions } from '../concurrency/semaphore.ts';
 import { HubError } from '../domain/error.ts';
@@ -7,7 +8,10 @@ import type { Clock } from '../ports/clock.ts';
 
 const maxWaitMs = 2000;
 
-/** Runs a search of a caller when it is its turn. @throws HubError rate_limited when too many wait, or after 2 s; or what the search throws */
+/**
+ * Runs a search of a caller when it is its turn.
+ * @throws HubError rate_limited when too many wait, or after 2 s; or what the search throws
+ */
 export type Searches = <T>(caller: Caller, search: () => Promise<T>) => Promise<T>;
 
 export function createSearches(clock: Clock): Searches {

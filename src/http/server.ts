@@ -1,4 +1,5 @@
-// The contract of the HTTP server: adapters/uws (native) and adapters/node-http (Node's own) both keep it. Holds no behaviour but its limits.
+// The contract of the HTTP server: adapters/uws (native) and adapters/node-http (Node's own) both keep it. Holds no
+// behaviour but its limits.
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { maxMessageBytes } from './live/inbox.ts';
@@ -41,8 +42,9 @@ export const maxHandlingMs = 120_000;
 export const minSendMs = 30_000;
 export const minSendRate = (32 * 1024) / 1000;
 /**
- * An answer that is ready before its request's body has come waits for it: closing at once would take the answer from a client that still
- * sends. A body that is longer, or of which nothing comes for a second, is not waited for: its connection ends with the answer.
+ * An answer that is ready before its request's body has come waits for it: closing at once would take the answer from a
+ * client that still sends. A body that is longer, or of which nothing comes for a second, is not waited for: its
+ * connection ends with the answer.
  */
 export const passedBytes = 16 * 1024 * 1024;
 export const quietBodyMs = 1_000;
@@ -51,8 +53,9 @@ export const portTaken = (host: string, port: number): string =>
   `Cannot listen on ${host} port ${port}: the port is taken, or the address is not one of this machine.`;
 
 /**
- * What a WebSocket message may have, in bytes. A server keeps what it has of a message until all of it is here, and tells nobody: so the sizes
- * of all sockets together bound what half messages take. A stream that takes no messages still takes pings.
+ * What a WebSocket message may have, in bytes. A server keeps what it has of a message until all of it is here, and
+ * tells nobody: so the sizes of all sockets together bound what half messages take. A stream that takes no messages
+ * still takes pings.
  */
 export const messageSizes = { none: 1024, small: 64 * 1024, large: maxMessageBytes } as const;
 export type MessageSize = keyof typeof messageSizes;
@@ -61,5 +64,8 @@ export type MessageSize = keyof typeof messageSizes;
 export const idleSeconds = 120;
 /** Asks that may go without an answer: a client in the middle of a frame cannot answer. */
 export const maxUnanswered = 2;
-/** Bytes that may wait for a WebSocket. A frame of any size must fit: the stream itself writes nothing while the socket is full. */
+/**
+ * Bytes that may wait for a WebSocket. A frame of any size must fit: the stream itself writes nothing while the socket
+ * is full.
+ */
 export const maxSocketBacklog = 64 * 1024 * 1024;

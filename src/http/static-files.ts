@@ -1,4 +1,5 @@
-// The web console's files: which of them a path means, in which encoding, and how long a browser may keep it. Reads no disk.
+// The web console's files: which of them a path means, in which encoding, and how long a browser may keep it. Reads no
+// disk.
 import { HubError } from '../domain/error.ts';
 import type { StaticFolder } from '../ports/static-folder.ts';
 import { plain } from './encode.ts';
@@ -6,7 +7,10 @@ import type { HeaderList } from './headers.ts';
 import type { RawRequest, RawResponse } from './raw.ts';
 
 export interface StaticFiles {
-  /** The answer for a path of the console; null for paths that are not the console's. @throws HubError not_found, method_not_allowed */
+  /**
+   * The answer for a path of the console; null for paths that are not the console's.
+   * @throws HubError not_found, method_not_allowed
+   */
   answer(request: Pick<RawRequest, 'method' | 'path' | 'headers'>): RawResponse | null;
 }
 

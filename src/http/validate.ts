@@ -1,4 +1,5 @@
-// Validation of params, query and body against a declaration, and the problems in the specification's form. Reads no bytes.
+// Validation of params, query and body against a declaration, and the problems in the specification's form. Reads no
+// bytes.
 import type { z } from 'zod';
 import type { Caller } from '../api/call.ts';
 import type { RouteDeclaration } from '../api/route.ts';
@@ -38,7 +39,10 @@ export function validate(declaration: RouteDeclaration, parts: Parts): Parts {
   return { params, query, body };
 }
 
-/** @throws HubError env_mismatch when a key names another environment than its own on a route that declares `ownEnvironment` */
+/**
+ * @throws HubError env_mismatch when a key names another environment than its own on a route that declares
+ *   `ownEnvironment`
+ */
 export function checkOwnEnvironment(
   { ownEnvironment }: RouteDeclaration,
   caller: Caller,

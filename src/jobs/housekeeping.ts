@@ -33,7 +33,9 @@ interface Duty {
   readonly steps: readonly ((now: number) => Promise<number>)[];
 }
 
-/** Registrations without an explicit assignment are retired, and later forgotten, when they were not seen for so long. */
+/**
+ * Registrations without an explicit assignment are retired, and later forgotten, when they were not seen for so long.
+ */
 export const idleMs = 7 * 24 * 3_600_000;
 export const unseenMs = 90 * 24 * 3_600_000;
 
@@ -92,8 +94,9 @@ const dutiesOf = (
 ];
 
 /**
- * Begins to work the queues and to plan: a duty's next turn is one job, whichever and however many nodes plan it. A turn that was missed while
- * no hub ran is made up for at the start. A turn that fails five times is left to the next one.
+ * Begins to work the queues and to plan: a duty's next turn is one job, whichever and however many nodes plan it. A
+ * turn that was missed while no hub ran is made up for at the start. A turn that fails five times is left to the next
+ * one.
  */
 export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(): void } {
   const { store, clock, log } = parts;

@@ -1,4 +1,5 @@
-// The queues of notifications, worked on this node. What each job does is the use cases' (app/notifications.ts, app/channels.ts).
+// The queues of notifications, worked on this node. What each job does is the use cases' (app/notifications.ts,
+// app/channels.ts).
 import type { Channels } from '../app/channels.ts';
 import type { Notifications } from '../app/notifications.ts';
 import {
@@ -9,7 +10,9 @@ import {
 } from '../domain/notification-jobs.ts';
 import type { Jobs } from '../ports/jobs.ts';
 
-/** Attempts at once on this node: they wait for receivers, not for this process. A channel has at most a few of them. */
+/**
+ * Attempts at once on this node: they wait for receivers, not for this process. A channel has at most a few of them.
+ */
 const attemptsAtOnce = 1024;
 const fanOutsAtOnce = 4;
 

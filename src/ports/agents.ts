@@ -27,7 +27,8 @@ export interface Seen {
 export interface AgentStore {
   /**
    * Sets last env and last seen (never backwards) of a registration that lives.
-   * @param newId the id of the registration that is made when there is none; a retired one comes back under its own. Null: neither happens
+   * @param newId the id of the registration that is made when there is none; a retired one comes back under its own.
+   *   Null: neither happens
    */
   seen(tenantId: string, agentId: string, env: Env, now: number, newId: string | null): Promise<Seen>;
   /** Retired ones, too. */
@@ -39,7 +40,8 @@ export interface AgentStore {
   update(tenantId: string, agentId: string, patch: RegistrationPatch): Promise<Registration | null>;
   /**
    * Assigns those that are registered; returns their ids. One that is assigned a bundle comes back from retirement.
-   * @param fence the writer's epoch; where nodes share the store, what a later epoch has written stays, and the call throws HubError unavailable
+   * @param fence the writer's epoch; where nodes share the store, what a later epoch has written stays, and the call
+   *   throws HubError unavailable
    */
   assign(
     tenantId: string,
@@ -52,15 +54,18 @@ export interface AgentStore {
   /** Replaces the manifest of an agent that is registered. */
   putManifest(tenantId: string, manifest: AgentManifest, now: number): Promise<void>;
   /**
-   * Keeps the newest report per (tenant, env, agent, bundle), of an agent that is registered, for its newest `maxReportedBundles` bundles; an
-   * older one changes nothing.
+   * Keeps the newest report per (tenant, env, agent, bundle), of an agent that is registered, for its newest
+   * `maxReportedBundles` bundles; an older one changes nothing.
    */
   report(tenantId: string, env: Env, reported: Reported): Promise<void>;
   /** The newest reports of an environment, for its actor, oldest first. */
   reports(tenantId: string, env: Env, limit: number): Promise<readonly Reported[]>;
   /** How many live. */
   count(tenantId: string): Promise<number>;
-  /** Retires those that were not seen since `before` and carry no explicit assignment, with their reports; returns how many. */
+  /**
+   * Retires those that were not seen since `before` and carry no explicit assignment, with their reports; returns how
+   * many.
+   */
   retire(before: number, now: number, limit: number): Promise<number>;
   /** Removes registrations not seen since `before`, unless they carry an explicit assignment; returns how many. */
   forget(before: number, limit: number): Promise<number>;
@@ -97,7 +102,10 @@ export interface AgentQuery {
   readonly after: AgentPlace | null;
 }
 
-/** `fence` is the writer's epoch: where nodes share the store, a rule that a later epoch has written throws HubError unavailable. */
+/**
+ * `fence` is the writer's epoch: where nodes share the store, a rule that a later epoch has written throws HubError
+ * unavailable.
+ */
 export interface RuleStore {
   /** By priority. */
   list(tenantId: string): Promise<readonly AssignmentRule[]>;

@@ -2,7 +2,10 @@
 import type { AiDay, AiUse } from '../domain/ai.ts';
 
 export interface AiUsageStore {
-  /** Adds one question to its day. A cost that is not known adds nothing, and a day is of unknown cost while no question's was known. */
+  /**
+   * Adds one question to its day. A cost that is not known adds nothing, and a day is of unknown cost while no
+   * question's was known.
+   */
   add(tenantId: string, day: string, use: AiUse): Promise<void>;
   /** The days with questions from `since` on, in order. */
   days(tenantId: string, since: string): Promise<readonly AiDay[]>;

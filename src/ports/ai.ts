@@ -61,8 +61,8 @@ export type AiEvent =
 
 export interface AiModels {
   /**
-   * One answer, piece by piece. Whoever stops reading closes the connection. It ends when the provider said that the answer is complete: one that
-   * is cut is an error.
+   * One answer, piece by piece. Whoever stops reading closes the connection. It ends when the provider said that the
+   * answer is complete: one that is cut is an error.
    * @throws AiError, also in the middle
    */
   ask(request: AiRequest): AsyncIterable<AiEvent>;

@@ -3,9 +3,9 @@ import type { Announcement } from '../domain/announcement.ts';
 
 export interface Announcer {
   /**
-   * Tells, in order, everybody who is connected or comes back within the hour. Resolves when all of it has its place in the logs: what is
-   * acknowledged after that was announced. What names a record (an approval's state, a deployment and its key) may be repeated, and is told
-   * once; of anything else a repeat is a second frame.
+   * Tells, in order, everybody who is connected or comes back within the hour. Resolves when all of it has its place in
+   * the logs: what is acknowledged after that was announced. What names a record (an approval's state, a deployment and
+   * its key) may be repeated, and is told once; of anything else a repeat is a second frame.
    * @throws HubError unavailable when the bus cannot be reached; some of it may have been told then
    */
   announce(announcements: readonly Announcement[]): Promise<void>;

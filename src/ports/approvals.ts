@@ -28,7 +28,10 @@ export interface ApprovalFilter {
   readonly since?: number;
   /** Made at this time or earlier. */
   readonly until?: number;
-  /** Part of the agent's id, the tool's or contract's name, the message, or who decided. ASCII letters count the same in either case. */
+  /**
+   * Part of the agent's id, the tool's or contract's name, the message, or who decided. ASCII letters count the same in
+   * either case.
+   */
   readonly search?: string;
 }
 
@@ -40,9 +43,9 @@ export interface ApprovalPageRequest extends PageRequest {
 /** Inserting, deciding and timing out leave a mark in the same write: not announced yet. It stays until `announced`. */
 export interface ApprovalStore {
   /**
-   * Keeps the arguments of an approval that will be inserted. `full` (nothing is kept) for large ones (over `largeArgs`) when those of the
-   * environment would hold more than `quota` bytes; where nodes share the store, parallel calls may exceed it by what they bring.
-   * Safe to repeat.
+   * Keeps the arguments of an approval that will be inserted. `full` (nothing is kept) for large ones (over
+   * `largeArgs`) when those of the environment would hold more than `quota` bytes; where nodes share the store,
+   * parallel calls may exceed it by what they bring. Safe to repeat.
    * @throws HubError('disk_full') for large ones, while the store has too little room
    */
   keepArgs(args: KeptArgs, quota: number): Promise<'kept' | 'full'>;
@@ -50,7 +53,9 @@ export interface ApprovalStore {
   dropArgs(tenantId: string, id: string): Promise<void>;
   /** Removes large arguments created before `before`, at most `limit`; returns how many. */
   dropLargeArgs(before: number, limit: number): Promise<number>;
-  /** Safe to repeat: an id that exists returns the stored one. Of arguments that were kept before it has the size alone. */
+  /**
+   * Safe to repeat: an id that exists returns the stored one. Of arguments that were kept before it has the size alone.
+   */
   insert(approval: Approval): Promise<Approval>;
   /** With all its arguments, unless they were dropped. */
   getWhole(tenantId: string, id: string): Promise<Approval | null>;
@@ -68,7 +73,10 @@ export interface ApprovalStore {
   ): Promise<Page<Approval>>;
   /** How many the list holds. @throws HubError search_timeout */
   count(tenantId: string, filter: ApprovalFilter, now: number): Promise<number>;
-  /** Decides if pending and before its deadline: exactly one decision ever succeeds. Safe to repeat: the one that did answers the approval again. */
+  /**
+   * Decides if pending and before its deadline: exactly one decision ever succeeds. Safe to repeat: the one that did
+   * answers the approval again.
+   */
   decide(
     tenantId: string,
     id: string,
@@ -79,13 +87,22 @@ export interface ApprovalStore {
   expire(tenantId: string, id: string, now: number): Promise<Approval | null>;
   /** All pending of an environment, for its actor's timers; earliest deadline first. */
   pending(tenantId: string, env: Env): Promise<readonly Pick<Approval, 'id' | 'deadline'>[]>;
-  /** Pending approvals whose deadline has come, over all tenants; earliest first, without the first `skip` of them (0 by default). */
+  /**
+   * Pending approvals whose deadline has come, over all tenants; earliest first, without the first `skip` of them (0 by
+   * default).
+   */
   due(now: number, limit: number, skip?: number): Promise<readonly ApprovalPlace[]>;
   /** The same of one tenant. */
   dueOf(tenantId: string, now: number, limit: number): Promise<readonly ApprovalPlace[]>;
-  /** Takes the mark off those that are still in this status: what happened to the others since is still to be announced. Safe to repeat. */
+  /**
+   * Takes the mark off those that are still in this status: what happened to the others since is still to be announced.
+   * Safe to repeat.
+   */
   announced(tenantId: string, status: ApprovalStatus, ids: readonly string[]): Promise<void>;
-  /** Those whose mark was left before `before`, over all tenants; oldest first, without the first `skip` of them (0 by default). */
+  /**
+   * Those whose mark was left before `before`, over all tenants; oldest first, without the first `skip` of them (0 by
+   * default).
+   */
   unannounced(before: number, limit: number, skip?: number): Promise<readonly ApprovalPlace[]>;
   /** Removes an approval, whatever its status: one that nobody asked for, as the sample run's. Safe to repeat. */
   remove(tenantId: string, id: string): Promise<void>;

@@ -1,5 +1,6 @@
-// Store port of the audit chain. For each tenant one chain without gap or fork: links are numbered from 1, each holds the digest of the one
-// before, and none is ever changed. Only the oldest may be taken away, those up to a signed head: the chain then starts behind that head.
+// Store port of the audit chain. For each tenant one chain without gap or fork: links are numbered from 1, each holds
+// the digest of the one before, and none is ever changed. Only the oldest may be taken away, those up to a signed head:
+// the chain then starts behind that head.
 import type { AuditLink, AuditNote, AuditSubject, ChainHead, SignedHead } from '../domain/audit.ts';
 import type { JsonObject } from '../domain/library.ts';
 
@@ -28,9 +29,9 @@ export interface PlacedAuditEntry extends AuditPlace {
 
 export interface AuditStore {
   /**
-   * Adds notes of one tenant to its chain, without those whose ids it has already. They are one link, which may hold those of other calls
-   * of the same moment. Safe to repeat. For what has no write of its own to go with; a write takes its note along (`Store.noting`), and a
-   * batch of events those of its decisions (`EventStore.ingest`).
+   * Adds notes of one tenant to its chain, without those whose ids it has already. They are one link, which may hold
+   * those of other calls of the same moment. Safe to repeat. For what has no write of its own to go with; a write takes
+   * its note along (`Store.noting`), and a batch of events those of its decisions (`EventStore.ingest`).
    */
   append(notes: readonly AuditNote[]): Promise<void>;
   /** Newest first, from the place before `before`; at most `limit`. */
@@ -42,7 +43,9 @@ export interface AuditStore {
   ): Promise<readonly PlacedAuditEntry[]>;
   /** Null: nothing was ever recorded. */
   head(tenantId: string): Promise<ChainHead | null>;
-  /** Links from one number to another that are kept, in order, until they hold `maxBytes`; at least one if there is one. */
+  /**
+   * Links from one number to another that are kept, in order, until they hold `maxBytes`; at least one if there is one.
+   */
   links(tenantId: string, from: number, to: number, maxBytes: number): Promise<readonly AuditLink[]>;
   /** Keeps a signed head; an older one than the newest is kept too. */
   keepHead(head: SignedHead): Promise<void>;
@@ -51,13 +54,14 @@ export interface AuditStore {
   /** The signed head that the kept chain starts behind; null when it starts with link 1. */
   start(tenantId: string): Promise<SignedHead | null>;
   /**
-   * Takes away links that occurred before `before`, up to the last one that a signed head covers; the chain starts behind that head from
-   * the first call on. The newest link and that head stay. Safe to repeat. @returns how many links went, at most `limit`; 0: none is left
+   * Takes away links that occurred before `before`, up to the last one that a signed head covers; the chain starts
+   * behind that head from the first call on. The newest link and that head stay. Safe to repeat. @returns how many
+   * links went, at most `limit`; 0: none is left
    */
   retain(tenantId: string, before: number, limit: number): Promise<number>;
   /**
-   * Records what writes of processes that died left to record, when they began before `before`. What is not known to have happened is
-   * recorded with `unconfirmed: true`. @returns how many, at most `limit`
+   * Records what writes of processes that died left to record, when they began before `before`. What is not known to
+   * have happened is recorded with `unconfirmed: true`. @returns how many, at most `limit`
    */
   recover(before: number, limit: number): Promise<number>;
 }

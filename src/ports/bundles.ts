@@ -6,11 +6,14 @@ import type { Page, PageRequest } from './page.ts';
 export type NewBundle = Omit<BundleVersion, 'version' | 'signature'> & { readonly yaml: Uint8Array };
 
 export interface BundleStore {
-  /** Saves the next version of the name; parallel calls get different versions. Safe to repeat: the same id returns the same version. */
+  /**
+   * Saves the next version of the name; parallel calls get different versions. Safe to repeat: the same id returns the
+   * same version.
+   */
   addVersion(bundle: NewBundle): Promise<BundleVersion>;
   /**
-   * The same, provided that the newest version that is there is `after` (0: that there is none); `changed` and nothing saved otherwise. Of
-   * parallel calls with the same `after` one is saved.
+   * The same, provided that the newest version that is there is `after` (0: that there is none); `changed` and nothing
+   * saved otherwise. Of parallel calls with the same `after` one is saved.
    */
   addVersionAfter(bundle: NewBundle, after: number): Promise<BundleVersion | 'changed'>;
   version(tenantId: string, name: string, version: number): Promise<BundleVersion | null>;
@@ -26,30 +29,38 @@ export interface BundleStore {
   /** With `env`: only bundles deployed there, computed over the versions ever deployed there. Newest upload first. */
   summaries(tenantId: string, env: Env | null, page: PageRequest): Promise<Page<BundleSummary>>;
   /**
-   * Takes every version of the name away, unless one is deployed anywhere; atomic with deployments. Names, versions and hashes are kept where
-   * nothing of the above finds them, so that the next upload goes on counting. A repeat is safe: it finishes what was interrupted.
+   * Takes every version of the name away, unless one is deployed anywhere; atomic with deployments. Names, versions and
+   * hashes are kept where nothing of the above finds them, so that the next upload goes on counting. A repeat is safe:
+   * it finishes what was interrupted.
    */
   remove(tenantId: string, name: string, at: number): Promise<'removed' | 'absent' | 'deployed'>;
 }
 
 export interface DeploymentStore {
-  /** The sequence of the bundle's last deployment in the environment, also when that is gone since; 0 when there was none. */
+  /**
+   * The sequence of the bundle's last deployment in the environment, also when that is gone since; 0 when there was
+   * none.
+   */
   lastSequence(tenantId: string, env: Env, bundleName: string): Promise<number>;
   /**
-   * Adds a deployment, provided the version exists, `signingKeyId` is still the active key and `sequence` is above the last one of
-   * (tenant, env, bundle). Safe to repeat: the same id returns the same deployment.
-   * @param fence the writer's epoch; where nodes share the store, one below that of an earlier deployment in the environment throws
+   * Adds a deployment, provided the version exists, `signingKeyId` is still the active key and `sequence` is above the
+   * last one of (tenant, env, bundle). Safe to repeat: the same id returns the same deployment.
+   * @param fence the writer's epoch; where nodes share the store, one below that of an earlier deployment in the
+   *   environment throws
    *   HubError unavailable (a stale owner) and writes nothing
    */
   add(
     deployment: Deployment,
     fence?: number,
   ): Promise<Deployment | 'no_version' | 'stale_key' | 'stale_sequence'>;
-  /** Gives a current deployment of an older version of the hub its attestation. Changes nothing when it has one or was signed by another key since. */
+  /**
+   * Gives a current deployment of an older version of the hub its attestation. Changes nothing when it has one or was
+   * signed by another key since.
+   */
   attest(deployment: Deployment): Promise<void>;
   /**
-   * Ends the current deployment of the bundle and returns it; null when there is none. The deployment stays in the history, and its sequence
-   * stays the last one.
+   * Ends the current deployment of the bundle and returns it; null when there is none. The deployment stays in the
+   * history, and its sequence stays the last one.
    * @param fence as for `add`
    */
   undeploy(tenantId: string, env: Env, bundleName: string, fence?: number): Promise<Deployment | null>;

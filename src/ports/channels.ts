@@ -5,7 +5,8 @@ import type { Page, PageRequest } from './page.ts';
 
 export interface ChannelStore {
   /**
-   * `full` when the tenant has `max` channels; where nodes share the store, parallel calls may exceed it by what they bring.
+   * `full` when the tenant has `max` channels; where nodes share the store, parallel calls may exceed it by what they
+   * bring.
    * @throws HubError conflict when its id is taken
    */
   insert(channel: Channel, max: number): Promise<'created' | 'full'>;
@@ -20,8 +21,8 @@ export interface ChannelStore {
   /** Enabled ones of a kind over all tenants, newest first. */
   enabledOfKind(kind: ChannelKind, limit: number): Promise<readonly Channel[]>;
   /**
-   * Writes what people set (name, enabled, filters, configuration) as `channel` has it, while the stored revision is one below its own.
-   * Answers the channel as it is stored then. A repeat after success is `stale`.
+   * Writes what people set (name, enabled, filters, configuration) as `channel` has it, while the stored revision is
+   * one below its own. Answers the channel as it is stored then. A repeat after success is `stale`.
    */
   update(channel: Channel): Promise<Channel | 'stale' | 'absent'>;
   /** Disables it and raises its revision, if that is still `revision`: true when this call did it. */
@@ -36,7 +37,10 @@ export interface DeliveryStore {
   /** Safe to repeat: an id that exists answers the stored one. */
   add(delivery: Delivery): Promise<Delivery>;
   get(tenantId: string, id: string): Promise<Delivery | null>;
-  /** Replaces it while the stored one still has the run, attempts and status of `before`: false otherwise. Of parallel calls one succeeds. */
+  /**
+   * Replaces it while the stored one still has the run, attempts and status of `before`: false otherwise. Of parallel
+   * calls one succeeds.
+   */
   replace(delivery: Delivery, before: Pick<Delivery, 'run' | 'attempts' | 'status'>): Promise<boolean>;
   /** All of an approval, over all tenants, at most `limit`. */
   ofApproval(approvalId: string, limit: number): Promise<readonly Delivery[]>;

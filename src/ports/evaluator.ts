@@ -58,7 +58,9 @@ export interface BundleParts {
   }[];
 }
 
-/** An entry of a bundle to assemble, in its final order. `shadow` runs beside the entry of the same contract, observing. */
+/**
+ * An entry of a bundle to assemble, in its final order. `shadow` runs beside the entry of the same contract, observing.
+ */
 export interface AssemblyItem extends Pick<CompositionItem, 'contractId' | 'version' | 'modeOverride'> {
   readonly type: ContractType;
   readonly definition: JsonObject;
@@ -98,22 +100,31 @@ export const tooLargeAssembly: Assembly = {
 /** Tenants take turns: what one of them asks for never takes all threads, nor all places of those that wait. */
 export interface Evaluator {
   /**
-   * Dry-runs a bundle against one call. Never sees this process's environment: `env.*` is missing. At most 4 of a tenant run at once; a
-   * further one waits up to 1 s. Changes nothing, so a repeat is safe. A thread that still remembers the text from the tenant does not compile it
-   * again. Custom operators cannot be run here: they are faults, which make their contract fire.
-   * @throws HubError too_busy; unprocessable (invalid YAML, over 5 s or over its memory); validation_failed (over 10 documents or 100 contracts)
+   * Dry-runs a bundle against one call. Never sees this process's environment: `env.*` is missing. At most 4 of a
+   * tenant run at once; a further one waits up to 1 s. Changes nothing, so a repeat is safe. A thread that still
+   * remembers the text from the tenant does not compile it again. Custom operators cannot be run here: they are faults,
+   * which make their contract fire.
+   * @throws HubError too_busy; unprocessable (invalid YAML, over 5 s or over its memory); validation_failed (over 10
+   *   documents or 100 contracts)
    */
   evaluate(tenantId: string, request: EvaluationRequest): Promise<Evaluation>;
   /** @throws HubError unprocessable (not a mapping with metadata.name, or out of bounds); overloaded */
   outline(tenantId: string, yaml: string): Promise<BundleOutline>;
   /** At most 100 contracts. @throws HubError unprocessable, with the first problem; overloaded */
   takeApart(tenantId: string, yaml: string): Promise<BundleParts>;
-  /** What a stored document says of its contracts, at most 200. @throws HubError unprocessable (it cannot be read); overloaded */
+  /**
+   * What a stored document says of its contracts, at most 200.
+   * @throws HubError unprocessable (it cannot be read); overloaded
+   */
   contractsOf(tenantId: string, yaml: string): Promise<readonly DeclaredContract[]>;
-  /** The YAML of a composition, and its problems. @throws HubError unprocessable (over 5 s or its memory); overloaded */
+  /**
+   * The YAML of a composition, and its problems.
+   * @throws HubError unprocessable (over 5 s or its memory); overloaded
+   */
   assemble(tenantId: string, request: AssemblyRequest): Promise<Assembly>;
   /**
-   * Compiles and lints a document. What does not compile comes alone, as errors `invalid`; at most 50 of these, at most 100 of the linter's.
+   * Compiles and lints a document. What does not compile comes alone, as errors `invalid`; at most 50 of these, at most
+   * 100 of the linter's.
    * @throws HubError unprocessable (over 5 s or its memory); overloaded
    */
   inspect(tenantId: string, yaml: string, words: CustomWords): Promise<readonly Finding[]>;

@@ -92,28 +92,30 @@ export const arrivalSlackMs = 5_000;
 
 export interface EventStore {
   /**
-   * Stores a batch, what it says of its runs (ports/runs), and its decisions of runs in the audit chain, as one link: durable when resolved;
-   * nothing is stored when it throws. Repeats of a call id count as duplicates and add an outcome when they say something new
-   * (domain/event); that counts in its run as an event does. Safe to repeat as a whole: all become duplicates.
-   * Throws `overloaded` when the queue of writes is full, `disk_full` when the store has only its reserve of room left.
+   * Stores a batch, what it says of its runs (ports/runs), and its decisions of runs in the audit chain, as one link:
+   * durable when resolved; nothing is stored when it throws. Repeats of a call id count as duplicates and add an
+   * outcome when they say something new (domain/event); that counts in its run as an event does. Safe to repeat as a
+   * whole: all become duplicates. Throws `overloaded` when the queue of writes is full, `disk_full` when the store has
+   * only its reserve of room left.
    */
   ingest(batch: EventBatch): Promise<Ingested>;
   /**
-   * @throws HubError bad_request for a cursor that is not one of ours; search_timeout, here and in the four below: the store ends what
+   * @throws HubError bad_request for a cursor that is not one of ours; search_timeout, here and in the four below: the
+   *   store ends what
    *   takes longer than `maxSearchMs`
    */
   search(tenantId: string, filter: EventFilter, limit: number, cursor: string | null): Promise<EventPage>;
   get(tenantId: string, id: string): Promise<StoredEvent | null>;
   /**
-   * Events with a `seq` above `after`, in its order. Where nodes share the store, one that another node is storing may appear below the
-   * highest seq that was given out, within `arrivalSlackMs` of its receipt.
+   * Events with a `seq` above `after`, in its order. Where nodes share the store, one that another node is storing may
+   * appear below the highest seq that was given out, within `arrivalSlackMs` of its receipt.
    */
   arrivals(tenantId: string, after: number, limit: number): Promise<Arrivals>;
   /** A `seq` that no event is above that was stored until now. */
   newestSeq(): Promise<number>;
   /**
-   * A `seq` at or below which no event appears any more once one of `seq` was given out: `seq` itself where nobody shares the store, else the
-   * place `arrivalSlackMs` before it.
+   * A `seq` at or below which no event appears any more once one of `seq` was given out: `seq` itself where nobody
+   * shares the store, else the place `arrivalSlackMs` before it.
    */
   settledBy(seq: number): Promise<number>;
   /** When each of these agents reported its newest event, by its own clock; those without events are left out. */
@@ -123,7 +125,10 @@ export interface EventStore {
   ): Promise<readonly (readonly [agentId: string, at: number])[]>;
   /** Removes the events of the sample run, and the run. Safe to repeat. */
   removeSample(tenantId: string): Promise<void>;
-  /** Here and below the sample run is left out. How often each value of the fields that lists are narrowed by occurs among the events that fit; at most `limit` values each. */
+  /**
+   * Here and below the sample run is left out. How often each value of the fields that lists are narrowed by occurs
+   * among the events that fit; at most `limit` values each.
+   */
   facets(tenantId: string, filter: EventFilter, limit: number): Promise<Facets>;
   /** How many events fit. */
   count(tenantId: string, filter: EventFilter): Promise<number>;
@@ -139,6 +144,9 @@ export interface EventStore {
   ): Promise<EventCounts>;
   /** How many events were received before `before`: what a purge would remove. */
   countReceived(tenantId: string, before: number): Promise<number>;
-  /** Removes up to `limit` events received before `before`, then the runs that had none since; returns how many events. Call until 0. */
+  /**
+   * Removes up to `limit` events received before `before`, then the runs that had none since; returns how many events.
+   * Call until 0.
+   */
   purge(tenantId: string, before: number, limit: number): Promise<number>;
 }

@@ -6,11 +6,16 @@ import type { Page, PageRequest } from './page.ts';
 export interface TenantStore {
   /** True when any user exists in any tenant. */
   anyUser(): Promise<boolean>;
-  /** Creates the first tenant, its admin and signing key in one step. Exactly one of any number of parallel calls is `created`, ever. */
+  /**
+   * Creates the first tenant, its admin and signing key in one step. Exactly one of any number of parallel calls is
+   * `created`, ever.
+   */
   bootstrap(tenant: Tenant, admin: User, key: SigningKey): Promise<'created' | 'taken'>;
   /** A further tenant with its admin and signing key, in one step. */
   create(tenant: Tenant, admin: User, key: SigningKey): Promise<'created' | 'email_taken'>;
-  /** A tenant without people, with its signing key. Of calls with one id one is `created`; the others change nothing. */
+  /**
+   * A tenant without people, with its signing key. Of calls with one id one is `created`; the others change nothing.
+   */
   provision(tenant: Tenant, key: SigningKey): Promise<'created' | 'exists'>;
   addUser(user: User): Promise<'created' | 'email_taken' | 'no_tenant'>;
   /** @param email lower-cased */
@@ -18,7 +23,10 @@ export interface TenantStore {
   userById(id: string): Promise<User | null>;
   /** Users of a tenant, by e-mail. */
   users(tenantId: string, page: PageRequest): Promise<Page<User>>;
-  /** Makes a user an admin, or one no more; `last_admin`: nothing changed, and a tenant never loses its last one, whatever is asked at once. */
+  /**
+   * Makes a user an admin, or one no more; `last_admin`: nothing changed, and a tenant never loses its last one,
+   * whatever is asked at once.
+   */
   setAdmin(tenantId: string, userId: string, isAdmin: boolean): Promise<User | 'absent' | 'last_admin'>;
   /** Removes a user, but never the last admin of the tenant. The user's logins stay: `LoginStore.removeOfUser`. */
   removeUser(tenantId: string, userId: string): Promise<User | 'absent' | 'last_admin'>;
@@ -39,7 +47,10 @@ export interface LoginStore {
   removeOfUser(userId: string, except?: string): Promise<void>;
   /** Removes expired ones; returns how many. */
   sweep(now: number): Promise<number>;
-  /** Remembers that the user signed in from a network (the newest `maxNetworks` of each user); never moves a time backwards. */
+  /**
+   * Remembers that the user signed in from a network (the newest `maxNetworks` of each user); never moves a time
+   * backwards.
+   */
   signedInFrom(userId: string, network: string, now: number): Promise<void>;
   /** Whether the user signed in from the network at `since` or later. */
   hasSignedInFrom(userId: string, network: string, since: number): Promise<boolean>;
@@ -77,9 +88,10 @@ export interface SigningStore {
   /** The statements that lead from earlier keys to the active one, oldest first, at most `maxSuccessions`. */
   successions(tenantId: string): Promise<readonly KeySuccession[]>;
   /**
-   * Makes `next` the active key in place of `expectedId` and puts the new signatures on the current deployments, in one step. The seed of
-   * the key that retires is not kept. `succession` joins the kept ones; null removes all of them: nothing leads to the new key.
-   * `changed` (nothing written) when the active key is another, or the current deployments are not exactly those of `signatures`.
+   * Makes `next` the active key in place of `expectedId` and puts the new signatures on the current deployments, in one
+   * step. The seed of the key that retires is not kept. `succession` joins the kept ones; null removes all of them:
+   * nothing leads to the new key. `changed` (nothing written) when the active key is another, or the current
+   * deployments are not exactly those of `signatures`.
    */
   rotate(
     tenantId: string,

@@ -1,4 +1,5 @@
-// Where the jobs of the embedded store are kept; the runner of adapters/local works on it. The sqlite adapter is the one implementation.
+// Where the jobs of the embedded store are kept; the runner of adapters/local works on it. The sqlite adapter is the
+// one implementation.
 import type { Job } from '../domain/job.ts';
 import type { DeadJob, JobStatus } from './jobs.ts';
 
@@ -19,15 +20,21 @@ export interface RunKey {
   readonly run: number;
 }
 
-/** Where the runner of adapters/local keeps jobs. Every write is durable when resolved and one step; a write under an old run changes nothing. */
+/**
+ * Where the runner of adapters/local keeps jobs. Every write is durable when resolved and one step; a write under an
+ * old run changes nothing.
+ */
 export interface JobTable {
   /** Nothing happens when the queue has the id. */
   add(job: Required<Job>): Promise<void>;
-  /** Takes due ones, the longest due first, under a lease until `until`. Those whose lease ended by `now` are due; one lost too often dies instead. */
+  /**
+   * Takes due ones, the longest due first, under a lease until `until`. Those whose lease ended by `now` are due; one
+   * lost too often dies instead.
+   */
   take(queue: string, limit: number, now: number, until: number): Promise<readonly TakenJob[]>;
   /**
-   * Ends every lease. For a process that alone works on the table, before it takes anything: what its predecessor ran when it died is due at
-   * once, and counts as lost.
+   * Ends every lease. For a process that alone works on the table, before it takes anything: what its predecessor ran
+   * when it died is due at once, and counts as lost.
    */
   release(): Promise<void>;
   /** Prolongs the leases that are held; answers the lost ones. */

@@ -1,5 +1,6 @@
-// Durable background jobs: unique id, payload, time to run, attempts with backoff, dead letters, progress. Two implementations: a table of the
-// embedded store with the runner of adapters/local, and adapters/bullmq. What both promise (test/contract/jobs.ts):
+// Durable background jobs: unique id, payload, time to run, attempts with backoff, dead letters, progress. Two
+// implementations: a table of the embedded store with the runner of adapters/local, and adapters/bullmq. What both
+// promise (test/contract/jobs.ts):
 //
 // - At least once. A job that was added runs until its handler resolves once. When the process dies in the middle, or loses the job's lease, the
 //   job runs again: handlers are idempotent. Such losses use up no attempt, but a job that was lost `maxLosses` times is dead, because what
@@ -19,7 +20,10 @@ export interface JobRun {
   /** 1 in the first run; counts failed runs, not lost ones. */
   readonly attempt: number;
   readonly maxAttempts: number;
-  /** Aborted when the jobs close or the lease is lost. A handler that throws after that has not failed: it runs again, with no attempt used up. */
+  /**
+   * Aborted when the jobs close or the lease is lost. A handler that throws after that has not failed: it runs again,
+   * with no attempt used up.
+   */
   readonly signal: AbortSignal;
   /** Keeps a small JSON value (4 KiB) for `find`; the last one stays across runs. Lost with a loss of the lease. */
   progress(value: unknown): Promise<void>;
@@ -63,12 +67,13 @@ export interface JobsHealth {
 export interface Jobs {
   /**
    * Durable when resolved. Safe to repeat: the id makes it one job.
-   * @throws HubError('internal') for a job outside its bounds, a mistake of the caller; 'unavailable' when it is not known to be kept
+   * @throws HubError('internal') for a job outside its bounds, a mistake of the caller; 'unavailable' when it is not
+   *   known to be kept
    */
   add(job: Job): Promise<void>;
   /**
-   * Runs `handler` for jobs of the queue, at most `concurrency` (1 by default) at a time on this node. Call once per queue. A job of a queue
-   * that nobody works waits.
+   * Runs `handler` for jobs of the queue, at most `concurrency` (1 by default) at a time on this node. Call once per
+   * queue. A job of a queue that nobody works waits.
    */
   work(queue: string, handler: JobHandler, options?: { readonly concurrency?: number }): void;
   /** Null when it is unknown or done. */
@@ -81,8 +86,8 @@ export interface Jobs {
   remove(queue: string, id: string): Promise<boolean>;
   health(): JobsHealth;
   /**
-   * No run begins any more; the signals of those at work are aborted; resolves when they have ended, or after `graceMs` (5 s). What has not
-   * ended by then runs again elsewhere when its lease ends. Added jobs stay.
+   * No run begins any more; the signals of those at work are aborted; resolves when they have ended, or after `graceMs`
+   * (5 s). What has not ended by then runs again elsewhere when its lease ends. Added jobs stay.
    */
   close(graceMs?: number): Promise<void>;
 }

@@ -25,8 +25,8 @@ export interface Jwts {
   /** What the token says of its issuer, before anything is checked; null when it is no JWT. */
   issuerOf(token: string): string | null;
   /**
-   * The claims, once the signature holds with a key of the set and issuer, audience and times fit: RS256, ES256 and EdDSA alone, a minute of
-   * leeway, a life of 24 hours at most.
+   * The claims, once the signature holds with a key of the set and issuer, audience and times fit: RS256, ES256 and
+   * EdDSA alone, a minute of leeway, a life of 24 hours at most.
    * @throws HubError unauthenticated, with the reason token_expired when that is all that is wrong
    */
   verify(token: string, keys: JwkSet, expected: Expected): Promise<Claims>;

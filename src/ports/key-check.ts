@@ -1,6 +1,10 @@
-// Store port of what the first node leaves for every later one: the check on the master secret, the token of the first set-up.
+// Store port of what the first node leaves for every later one: the check on the master secret, the token of the first
+// set-up.
 
 export interface KeyCheckStore {
-  /** Keeps `value` under the name unless there is one; answers the one that is kept. Of any number of parallel calls all answer the same. */
+  /**
+   * Keeps `value` under the name unless there is one; answers the one that is kept. Of any number of parallel calls all
+   * answer the same.
+   */
   first(name: string, value: string): Promise<string>;
 }

@@ -1,23 +1,27 @@
-// Leases: which node owns a thing for a few seconds. A lease is time-limited and its epoch rises, so that an owner who lost it without
-// noticing can be told apart.
+// Leases: which node owns a thing for a few seconds. A lease is time-limited and its epoch rises, so that an owner who
+// lost it without noticing can be told apart.
 
 export interface Lease {
   readonly name: string;
   /** Rises with every acquisition by whichever node: the fencing token. Compare it, never count on steps of one. */
   readonly epoch: number;
-  /** In milliseconds of the node's monotonic clock: from then on the owner must not act on the lease, unless renewed. Never later than the true end. */
+  /**
+   * In milliseconds of the node's monotonic clock: from then on the owner must not act on the lease, unless renewed.
+   * Never later than the true end.
+   */
   readonly until: number;
 }
 
 export interface Leases {
   /**
-   * Takes those that are free or ended; answers those that this node holds now, in the order asked for. Asking again for one that this
-   * node holds renews it under the same epoch: safe to repeat.
+   * Takes those that are free or ended; answers those that this node holds now, in the order asked for. Asking again
+   * for one that this node holds renews it under the same epoch: safe to repeat.
    * @throws HubError('unavailable') when the owners cannot be reached; none is sure to be held then
    */
   acquire(names: readonly string[]): Promise<readonly Lease[]>;
   /**
-   * Prolongs those that are still held under the same epoch; answers them with their new end. One that is missing is lost, for good.
+   * Prolongs those that are still held under the same epoch; answers them with their new end. One that is missing is
+   * lost, for good.
    * @throws HubError('unavailable') as above: the leases last until they end
    */
   renew(leases: readonly Lease[]): Promise<readonly Lease[]>;

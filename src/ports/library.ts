@@ -30,7 +30,10 @@ export const maxNamed = 20;
 export interface ContractStore {
   /** Version 1 of a new contract. */
   create(contract: ContractVersion): Promise<'created' | 'exists'>;
-  /** Adds version n+1, copying what the patch leaves out; one step, so parallel calls get different versions. Null when unknown. */
+  /**
+   * Adds version n+1, copying what the patch leaves out; one step, so parallel calls get different versions. Null when
+   * unknown.
+   */
   addVersion(
     tenantId: string,
     contractId: string,
@@ -44,7 +47,10 @@ export interface ContractStore {
     tenantId: string,
     contractId: string,
   ): Promise<readonly { readonly version: number; readonly createdAt: number; readonly createdBy: string }[]>;
-  /** Latest versions, newest first. `search`: case-insensitive substring of name, description or contract id; no wildcards. */
+  /**
+   * Latest versions, newest first. `search`: case-insensitive substring of name, description or contract id; no
+   * wildcards.
+   */
   list(
     tenantId: string,
     filter: { readonly type?: string; readonly tag?: string; readonly search?: string },
@@ -64,8 +70,9 @@ export interface ContractStore {
   /** How many compositions `usage` finds. */
   usageCount(tenantId: string, contractId: string): Promise<number>;
   /**
-   * Imports all in one step: creates or adds a version of each contract, and creates `composition` unless one of its name exists (its items
-   * are pinned to the versions made here). A contract of another type than the stored one: nothing is written and its id is returned.
+   * Imports all in one step: creates or adds a version of each contract, and creates `composition` unless one of its
+   * name exists (its items are pinned to the versions made here). A contract of another type than the stored one:
+   * nothing is written and its id is returned.
    */
   importAll(
     tenantId: string,
@@ -128,7 +135,10 @@ export interface CompositionStore {
   get(tenantId: string, name: string): Promise<Composition | null>;
   /** The items in order of position, then contract id, with the pinned version's words. */
   items(tenantId: string, name: string): Promise<readonly ItemSummary[]>;
-  /** Those that are enabled, with their definitions; `too_large`, and none is read, when these hold more than `maxDefinitions`. */
+  /**
+   * Those that are enabled, with their definitions; `too_large`, and none is read, when these hold more than
+   * `maxDefinitions`.
+   */
   enabledItems(tenantId: string, name: string): Promise<readonly ItemView[] | 'too_large'>;
   /** Newest change first. */
   list(tenantId: string, page: PageRequest): Promise<Page<CompositionSummary>>;

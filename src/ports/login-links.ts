@@ -1,4 +1,5 @@
-// One-time sign-in links, which are made through the data folder and never over HTTP: whoever can write there may sign in.
+// One-time sign-in links, which are made through the data folder and never over HTTP: whoever can write there may sign
+// in.
 
 export interface LoginLink {
   /** Lower-cased; null for the first admin of the hub. */
@@ -8,6 +9,9 @@ export interface LoginLink {
 }
 
 export interface LoginLinks {
-  /** The link whose token has this hash, given to one caller once, expired or not; null when there is none. The token itself is stored nowhere. */
+  /**
+   * The link whose token has this hash, given to one caller once, expired or not; null when there is none. The token
+   * itself is stored nowhere.
+   */
   take(tokenHash: string): Promise<LoginLink | null>;
 }

@@ -1,4 +1,5 @@
-// Who belongs to the cluster: every node says every 1.5 s that it lives, and what it holds. One that is not heard for 5 s is gone.
+// Who belongs to the cluster: every node says every 1.5 s that it lives, and what it holds. One that is not heard for 5
+// s is gone.
 
 export interface Member {
   readonly node: string;

@@ -1,4 +1,5 @@
-// The bus between nodes: envelopes to the actors of a shard, and replies to the node that asked. Knows no actor: an envelope is data.
+// The bus between nodes: envelopes to the actors of a shard, and replies to the node that asked. Knows no actor: an
+// envelope is data.
 import type { ErrorCode, ErrorDetail } from '../domain/error.ts';
 
 /** Place in a shard's stream, `<ms>-<n>`: rises within a shard. */
@@ -43,19 +44,24 @@ export interface ShardLag {
 
 export interface MessageBus {
   /**
-   * Appends an envelope to a shard's stream; envelopes of one node stand there in the order of these calls. Answers its position. It stays until
-   * it is acknowledged, whoever reads it meanwhile, for up to a day.
-   * @throws HubError overloaded (the stream holds all it may; the envelope is not in it), unavailable (it may be in it all the same)
+   * Appends an envelope to a shard's stream; envelopes of one node stand there in the order of these calls. Answers its
+   * position. It stays until it is acknowledged, whoever reads it meanwhile, for up to a day.
+   * @throws HubError overloaded (the stream holds all it may; the envelope is not in it), unavailable (it may be in it
+   *   all the same)
    */
   send(shard: number, envelope: Envelope): Promise<BusPosition>;
   /**
-   * Begins to read a shard: first what earlier readers took and did not acknowledge, oldest first, then what comes, each once and in order.
-   * Resolves when the earlier ones were delivered, with the position up to which all was delivered or acknowledged. Envelopes that another reader took meanwhile
-   * (it did not know yet that it had lost the shard) are taken over within a few seconds.
+   * Begins to read a shard: first what earlier readers took and did not acknowledge, oldest first, then what comes,
+   * each once and in order. Resolves when the earlier ones were delivered, with the position up to which all was
+   * delivered or acknowledged. Envelopes that another reader took meanwhile (it did not know yet that it had lost the
+   * shard) are taken over within a few seconds.
    * @throws HubError unavailable; nothing is read then
    */
   open(shard: number): Promise<BusPosition>;
-  /** Ends reading: nothing of these shards is delivered after the call; resolves when the bus hands out nothing of them to this node any more. */
+  /**
+   * Ends reading: nothing of these shards is delivered after the call; resolves when the bus hands out nothing of them
+   * to this node any more.
+   */
   shut(shards: readonly number[]): Promise<void>;
   /** Whom deliveries go to: called in order; must not throw. */
   onDelivery(take: (delivery: Delivery) => void): void;

@@ -1,4 +1,5 @@
-// The ways to people: each kind of channel in its platform's words. The adapters write and read what goes over the wire; they keep nothing.
+// The ways to people: each kind of channel in its platform's words. The adapters write and read what goes over the
+// wire; they keep nothing.
 import type { ChannelConfig } from '../domain/channel.ts';
 import type { AttemptOutcome } from '../domain/delivery.ts';
 import type { Notice } from '../domain/notice.ts';
@@ -35,7 +36,10 @@ export interface Messengers {
     callbackUrl: string,
     signal?: AbortSignal,
   ): Promise<AttemptOutcome>;
-  /** What the platform is answered when a button was pressed: the new message, or (null) that this person may not decide. JSON. */
+  /**
+   * What the platform is answered when a button was pressed: the new message, or (null) that this person may not
+   * decide. JSON.
+   */
   reply(kind: 'workspaceChatApp' | 'communityChat', notice: Notice | null): object;
   /** Shows a short text to who pressed a button. Failures are an outcome. */
   answer(answer: ButtonAnswer): Promise<AttemptOutcome>;

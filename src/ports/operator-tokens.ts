@@ -1,4 +1,5 @@
-// Who a bearer token of an operator is: the one question that the edge has for identity providers, and for tokens that the hub gave itself.
+// Who a bearer token of an operator is: the one question that the edge has for identity providers, and for tokens that
+// the hub gave itself.
 import type { OperatorRole } from '../domain/principal.ts';
 
 export interface OperatorIdentity {
@@ -18,8 +19,9 @@ export interface OperatorIdentity {
 export interface OperatorTokens {
   /**
    * Reads a token only after its signature, issuer, audience and times hold.
-   * @throws HubError unauthenticated (reason token_expired when that is all that is wrong), forbidden (reason workspace_required or
-   * role_required) for a good token that gives no rights here, unavailable when the issuer's keys cannot be had
+   * @throws HubError unauthenticated (reason token_expired when that is all that is wrong), forbidden (reason
+   *   workspace_required or role_required) for a good token that gives no rights here, unavailable when the issuer's
+   *   keys cannot be had
    */
   identify(token: string): Promise<OperatorIdentity>;
 }

@@ -1,5 +1,5 @@
-// Every call that the hub makes to a service somebody configured: webhooks, chats, AI providers, identity providers, mail servers.
-// One guard stands in front of all of them. What it promises (test/adapters/node/outbound):
+// Every call that the hub makes to a service somebody configured: webhooks, chats, AI providers, identity providers,
+// mail servers. One guard stands in front of all of them. What it promises (test/adapters/node/outbound):
 //
 // - https only, on port 443 or 1024 and above, without user or password in the URL. Loopback may be http with ALLOW_PRIVATE_OUTBOUND.
 // - A name is resolved once. Every address that it has must be public, and the connection goes to one of these very addresses.
@@ -18,7 +18,9 @@ export interface OutboundRequest {
   /** Without `host` and `content-length`, which are made. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** Milliseconds. `send`: until the answer is whole. `open`: until its head, and then between two pieces of the body. */
+  /**
+   * Milliseconds. `send`: until the answer is whole. `open`: until its head, and then between two pieces of the body.
+   */
   readonly timeoutMs: number;
   /** Bytes of the answer's body; more fail with `too_large`. */
   readonly maxBytes: number;
@@ -37,7 +39,10 @@ export interface OutboundAnswer extends OutboundHead {
 }
 
 export interface OutboundStream extends OutboundHead {
-  /** Read it once. Whoever stops reading (`break`, `return`) closes the connection. @throws OutboundError while it is read */
+  /**
+   * Read it once. Whoever stops reading (`break`, `return`) closes the connection.
+   * @throws OutboundError while it is read
+   */
   readonly body: AsyncIterable<Uint8Array>;
   /** Closes the connection when the body will not be read. Safe to repeat. */
   close(): void;

@@ -9,8 +9,8 @@ export interface PageRequest {
 }
 
 /**
- * Items in the order of the list. A page ends at its limit, or earlier, once its items hold `maxPageBytes`; a store reads little more than
- * it gives. One that is not empty gets further, however large its items are.
+ * Items in the order of the list. A page ends at its limit, or earlier, once its items hold `maxPageBytes`; a store
+ * reads little more than it gives. One that is not empty gets further, however large its items are.
  */
 export interface Page<T> {
   readonly items: readonly T[];
@@ -18,5 +18,8 @@ export interface Page<T> {
   readonly more: boolean;
 }
 
-/** Bytes of the records on a page, as the store keeps them. Less than the 4 MiB of an answer, which adds names of fields. */
+/**
+ * Bytes of the records on a page, as the store keeps them. Less than the 4 MiB of an answer, which adds names of
+ * fields.
+ */
 export const maxPageBytes = 3.5 * 1024 * 1024;

@@ -1,5 +1,6 @@
-// Store port of runs: what the events of a session of an agent say together. Nobody writes one: EventStore.ingest does, and the changes of an
-// approval that names a session, which make a run where there is none and move its activity, never back.
+// Store port of runs: what the events of a session of an agent say together. Nobody writes one: EventStore.ingest does,
+// and the changes of an approval that names a session, which make a run where there is none and move its activity,
+// never back.
 import type { Approval } from '../domain/approval.ts';
 import type { Env } from '../domain/ids.ts';
 import type { RunFacts, RunKey, RunStatus, Standing, StatusTime } from '../domain/run.ts';
@@ -59,7 +60,10 @@ export interface RunStore {
     time: StatusTime,
   ): Promise<Page<Run> & { readonly total: number }>;
   get(tenantId: string, key: RunKey, now: number): Promise<Run | null>;
-  /** Runs of these agents with activity since `since`, newest first, at most `limit` an agent. The sample run is none of them. */
+  /**
+   * Runs of these agents with activity since `since`, newest first, at most `limit` an agent. The sample run is none of
+   * them.
+   */
   recent(
     tenantId: string,
     agentIds: readonly string[],

@@ -24,7 +24,10 @@ export interface Secrets {
   equal(a: string, b: string): boolean;
   /** A password's hash, computed off the event loop. */
   hashPassword(password: string): Promise<string>;
-  /** True when the password fits. With `hash` null: does the same work and answers false. At most a few run at once; the rest wait. */
+  /**
+   * True when the password fits. With `hash` null: does the same work and answers false. At most a few run at once; the
+   * rest wait.
+   */
   checkPassword(password: string, hash: string | null): Promise<boolean>;
   /** Sealed text (authenticated encryption, random nonce), base64. */
   seal(purpose: Purpose, plain: Uint8Array): string;

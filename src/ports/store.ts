@@ -49,8 +49,8 @@ export interface Store {
   readonly audit: AuditStore;
   readonly workspaces: WorkspaceStore;
   /**
-   * The stores with a note for the next write: it is recorded exactly when the write's answer says that something changed
-   * (`didChange`), never without it and never twice. For one write; reads take no note along.
+   * The stores with a note for the next write: it is recorded exactly when the write's answer says that something
+   * changed (`didChange`), never without it and never twice. For one write; reads take no note along.
    */
   noting(noting: Noting): NotingStores;
   /** Round trip to the store in milliseconds. Throws `unavailable` when it does not answer within 2 s. */

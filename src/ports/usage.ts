@@ -1,5 +1,5 @@
-// Store port of what events say over time: the tools and versions of agents, and how contracts decided. Every figure is what a count over the
-// stored events would give, also after late events, repeats and removals.
+// Store port of what events say over time: the tools and versions of agents, and how contracts decided. Every figure is
+// what a count over the stored events would give, also after late events, repeats and removals.
 import type { Env } from '../domain/ids.ts';
 
 /** What an agent did with a tool in one environment. */
@@ -41,7 +41,9 @@ export interface FleetUse<A extends AgentTools = AgentUse> {
 export interface ContractNames {
   /** By the entry's id. */
   readonly entries: ReadonlyMap<string, string>;
-  /** False when no call can be decided by two entries of one contract, which saves a store the search for such calls. */
+  /**
+   * False when no call can be decided by two entries of one contract, which saves a store the search for such calls.
+   */
   readonly mayOverlap: boolean;
 }
 
@@ -86,7 +88,8 @@ export interface UsageStore {
    */
   fleet(tenantId: string, env: Env | null, since: number, countSince: number): Promise<FleetUse>;
   /**
-   * As `fleet`, of these agents alone (at most 500), without the number of their events: its cost grows with them, whatever the fleet.
+   * As `fleet`, of these agents alone (at most 500), without the number of their events: its cost grows with them,
+   * whatever the fleet.
    * @param env null: every environment
    */
   toolsOfAgents(
@@ -96,8 +99,8 @@ export interface UsageStore {
     agentIds: readonly string[],
   ): Promise<FleetUse<AgentTools>>;
   /**
-   * The contracts that calls in [since, until) name, and the number of these events. Most calls first, then by name. A call that several
-   * entries of one contract decided counts once for it.
+   * The contracts that calls in [since, until) name, and the number of these events. Most calls first, then by name. A
+   * call that several entries of one contract decided counts once for it.
    */
   contracts(
     tenantId: string,

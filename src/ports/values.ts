@@ -1,7 +1,8 @@
 // Session values: a tenant's key-value store with an expiry that every write renews (7 days).
 //
-// A value counts, key and value in bytes, in the quota of one environment: of the key that wrote it last, unless it got no larger then; so
-// nobody takes room from another environment by writing over its values. What was removed or has expired makes room again, within an hour.
+// A value counts, key and value in bytes, in the quota of one environment: of the key that wrote it last, unless it got
+// no larger then; so nobody takes room from another environment by writing over its values. What was removed or has
+// expired makes room again, within an hour.
 import type { Env } from '../domain/ids.ts';
 
 /** What the values of a tenant may take in one environment. */
@@ -22,7 +23,10 @@ export interface ValueWriter {
 
 export interface ValueStore {
   get(tenantId: string, key: string, now: number): Promise<string | null>;
-  /** Missing keys are absent from the map. `too_large`, and no value is read, when they hold more than `maxBytes` together. */
+  /**
+   * Missing keys are absent from the map. `too_large`, and no value is read, when they hold more than `maxBytes`
+   * together.
+   */
   getMany(
     tenantId: string,
     keys: readonly string[],
@@ -35,8 +39,9 @@ export interface ValueStore {
    */
   set(writer: ValueWriter, key: string, value: string, now: number): Promise<'set' | QuotaFull>;
   /**
-   * Adds atomically; a missing or expired key counts from 0. `not_a_number` when the value is not a finite number; nothing is written then.
-   * Counters go on when the quota is full, also new ones, until there are twice as many keys as it has.
+   * Adds atomically; a missing or expired key counts from 0. `not_a_number` when the value is not a finite number;
+   * nothing is written then. Counters go on when the quota is full, also new ones, until there are twice as many keys
+   * as it has.
    */
   increment(
     writer: ValueWriter,

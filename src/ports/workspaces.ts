@@ -7,7 +7,10 @@ export interface Workspace {
 }
 
 export interface WorkspaceStore {
-  /** `created` when the workspace is this tenant's now, or was before; `taken` when it is another's. Of parallel calls one tenant gets it. */
+  /**
+   * `created` when the workspace is this tenant's now, or was before; `taken` when it is another's. Of parallel calls
+   * one tenant gets it.
+   */
   link(workspace: Workspace, tenantId: string): Promise<'created' | 'taken'>;
   /** The tenant that it is; null when nobody said so. */
   tenantOf(workspace: Workspace): Promise<string | null>;

@@ -1,4 +1,5 @@
-// A hub of two nodes that loses Redis, then its store: what stays, what answers 503, what the health tells, and how it comes back by itself.
+// A hub of two nodes that loses Redis, then its store: what stays, what answers 503, what the health tells, and how it
+// comes back by itself.
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SseClient } from '../e2e/sse.ts';

@@ -1,4 +1,5 @@
-// What jobs on BullMQ do while Redis is away or killed: callers hear at once, nothing that was added is lost, and workers go on by themselves.
+// What jobs on BullMQ do while Redis is away or killed: callers hear at once, nothing that was added is lost, and
+// workers go on by themselves.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openBullJobs } from '../../adapters/bullmq/index.ts';
 import { systemClock } from '../../adapters/node/clock.ts';

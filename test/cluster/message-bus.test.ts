@@ -1,4 +1,5 @@
-// The bus on Redis keeps every promise of its port; and what a reader took after it lost the shard is taken over; members come and go.
+// The bus on Redis keeps every promise of its port; and what a reader took after it lost the shard is taken over;
+// members come and go.
 import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, it } from 'vitest';
 import { systemClock } from '../../adapters/node/clock.ts';

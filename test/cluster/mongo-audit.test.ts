@@ -1,4 +1,5 @@
-// What nodes that died in between leave of the audit chain in MongoDB: an intent without its link. Any node records it, once.
+// What nodes that died in between leave of the audit chain in MongoDB: an intent without its link. Any node records it,
+// once.
 import { MongoClient } from 'mongodb';
 import { expect, inject, it } from 'vitest';
 import { openMongo } from '../../adapters/mongo/index.ts';

@@ -1,5 +1,5 @@
-// Several nodes on one MongoDB database: what one document decides is decided once, whoever asks; and what a process that died left
-// half done is finished or invisible.
+// Several nodes on one MongoDB database: what one document decides is decided once, whoever asks; and what a process
+// that died left half done is finished or invisible.
 import { MongoClient } from 'mongodb';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { type ApprovalRow, type ArgsRow, mongoApprovals } from '../../adapters/mongo/approvals.ts';

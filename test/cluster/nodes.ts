@@ -1,5 +1,6 @@
-// A cluster of real hub processes for tests: N nodes of the compiled hub on free ports, over one store and one Redis, each of which may be
-// killed, stopped, paused and started again by its number. Starts no service of its own: test/services does.
+// A cluster of real hub processes for tests: N nodes of the compiled hub on free ports, over one store and one Redis,
+// each of which may be killed, stopped, paused and started again by its number. Starts no service of its own:
+// test/services does.
 import { randomUUID } from 'node:crypto';
 import { MongoClient } from 'mongodb';
 import { inject } from 'vitest';
@@ -118,7 +119,10 @@ export async function startNodes(wishes: ClusterWishes = {}): Promise<Nodes> {
   });
 }
 
-/** Calls `probe` until it gives something other than undefined, at most `ms`; what it gave, and after how many milliseconds. */
+/**
+ * Calls `probe` until it gives something other than undefined, at most `ms`; what it gave, and after how many
+ * milliseconds.
+ */
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | undefined> | T | undefined,

@@ -1,4 +1,5 @@
-// What every store promises of the audit chain (ports/audit): no gap, no fork, nothing twice, and a note goes with its write or not at all.
+// What every store promises of the audit chain (ports/audit): no gap, no fork, nothing twice, and a note goes with its
+// write or not at all.
 import { describe, expect, it } from 'vitest';
 import { type AuditNote, entriesOf, linkText } from '../../src/domain/audit.ts';
 import type { AuditFilter } from '../../src/ports/audit.ts';

@@ -1,4 +1,5 @@
-// What every store promises of audit events: storing, repeats, outcomes and removal (ports/events). Reading is in events-search.ts.
+// What every store promises of audit events: storing, repeats, outcomes and removal (ports/events). Reading is in
+// events-search.ts.
 import { describe, expect, it } from 'vitest';
 import { type EventInput, maxOutcomes } from '../../src/domain/event.ts';
 import { uuidPattern } from '../../src/domain/ids.ts';

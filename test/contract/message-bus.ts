@@ -1,4 +1,5 @@
-// What every bus promises: order, one stay until it is acknowledged, what a reader left goes to the next, replies find their node.
+// What every bus promises: order, one stay until it is acknowledged, what a reader left goes to the next, replies find
+// their node.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BusReply, Delivery, Envelope, MessageBus } from '../../src/ports/message-bus.ts';
 

@@ -1,5 +1,5 @@
-// What events say over time (ports/usage): for any batches, repeats, late events and removals, every figure is what a recount of the stored
-// events gives.
+// What events say over time (ports/usage): for any batches, repeats, late events and removals, every figure is what a
+// recount of the stored events gives.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { contractMarks, countedAs, type EventInput, type StoredEvent } from '../../src/domain/event.ts';

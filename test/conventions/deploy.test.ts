@@ -1,4 +1,5 @@
-// The files that put the hub into the world say what the code says: settings that exist, files that exist, a balancer that holds no event back.
+// The files that put the hub into the world say what the code says: settings that exist, files that exist, a balancer
+// that holds no event back.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
-// The house rules that a compiler does not check: import directions (a table), files with exclusive rights, and file sizes.
+// The house rules that a compiler does not check: import directions (a table), files with exclusive rights, and file
+// sizes.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -12,7 +13,10 @@ const files = ['src', 'actors', 'adapters', 'demo', 'packages/agent/src'].flatMa
     .map((name) => posix.join(folder, name.replaceAll('\\', '/'))),
 );
 
-/** folder → folders it may import from, besides itself and src/concurrency, which all may; the longest matching folder counts. */
+/**
+ * folder → folders it may import from, besides itself and src/concurrency, which all may; the longest matching folder
+ * counts.
+ */
 const allowed: { readonly [folder: string]: readonly string[] } = {
   'src/concurrency': [],
   'packages/agent/src/rules': [],

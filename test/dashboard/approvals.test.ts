@@ -1,4 +1,5 @@
-// Approvals in the console: the queue, deciding by keyboard and mouse, somebody who is faster, and a decision seen on another screen.
+// Approvals in the console: the queue, deciding by keyboard and mouse, somebody who is faster, and a decision seen on
+// another screen.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HubProcess } from '../e2e/process.ts';
 import { accessible, ask, noFaults, startedHub, view } from './browser.ts';

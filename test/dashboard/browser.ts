@@ -1,4 +1,5 @@
-// A real browser for the tests of the web console: Chromium of an npm package, with fonts of another, so that `npm ci` brings all it needs.
+// A real browser for the tests of the web console: Chromium of an npm package, with fonts of another, so that `npm ci`
+// brings all it needs.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -111,7 +112,10 @@ interface AxeResult {
   }[];
 }
 
-/** Fails on what axe-core finds, in both themes. The script is not the page's: it is run through the debugger, which no policy holds. */
+/**
+ * Fails on what axe-core finds, in both themes. The script is not the page's: it is run through the debugger, which no
+ * policy holds.
+ */
 export async function accessible(page: Page): Promise<void> {
   const { readFileSync } = await import('node:fs');
   for (const theme of ['light', 'dark']) {

@@ -1,4 +1,5 @@
-// Channels in the console: every type has its form; one is made, tested, told of an approval, and its delivery is sent again.
+// Channels in the console: every type has its form; one is made, tested, told of an approval, and its delivery is sent
+// again.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HubProcess } from '../e2e/process.ts';
 import { type Receiver, startReceiver } from '../receiver.ts';

@@ -1,4 +1,5 @@
-// Events in the console: filters in the address, one call in a panel with its run, what arrives meanwhile, and the download.
+// Events in the console: filters in the address, one call in a panel with its run, what arrives meanwhile, and the
+// download.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HubProcess } from '../e2e/process.ts';
 import { accessible, noFaults, startedHub, view } from './browser.ts';

@@ -1,4 +1,5 @@
-// The console's frame: set-up, sign-in, the live state through a restart of the hub, and a session that ends under an open page.
+// The console's frame: set-up, sign-in, the live state through a restart of the hub, and a session that ends under an
+// open page.
 import { afterAll, describe, expect, it } from 'vitest';
 import { HubProcess, lines, run } from '../e2e/process.ts';
 import { accessible, ask, noFaults, startedHub, view } from './browser.ts';

@@ -1,5 +1,5 @@
-// Texts of strangers: scripts, marks that turn text around, control characters and very long names, put into every field that takes them.
-// No page may make markup of one, be turned around by one, or grow wider than the screen.
+// Texts of strangers: scripts, marks that turn text around, control characters and very long names, put into every
+// field that takes them. No page may make markup of one, be turned around by one, or grow wider than the screen.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pages } from '../../src/dashboard/pages/registry.ts';
 import type { HubProcess } from '../e2e/process.ts';

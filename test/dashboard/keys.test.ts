@@ -1,4 +1,5 @@
-// Keys in the console: one is made and shown once, an agent connects with it, and it is revoked; who is no admin is told so.
+// Keys in the console: one is made and shown once, an agent connects with it, and it is revoked; who is no admin is
+// told so.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HubProcess } from '../e2e/process.ts';
 import { accessible, noFaults, startedHub, view } from './browser.ts';

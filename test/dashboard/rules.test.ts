@@ -1,4 +1,5 @@
-// From a contract to what agents run: the library and its editor, compositions, deploying with the difference, rolling back, the fleet.
+// From a contract to what agents run: the library and its editor, compositions, deploying with the difference, rolling
+// back, the fleet.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HubProcess } from '../e2e/process.ts';
 import { accessible, noFaults, startedHub, view } from './browser.ts';

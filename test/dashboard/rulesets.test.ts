@@ -1,4 +1,5 @@
-// Rulesets and the audit feed in the console: one is saved, deployed, compared and rolled back; every step is in the feed and in the chain.
+// Rulesets and the audit feed in the console: one is saved, deployed, compared and rolled back; every step is in the
+// feed and in the chain.
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-// Runs in the console: one as a timeline, and its signed evidence verified in the browser by keys that the reader pinned.
+// Runs in the console: one as a timeline, and its signed evidence verified in the browser by keys that the reader
+// pinned.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sha256 } from '../../src/dashboard/lib/sha256.ts';

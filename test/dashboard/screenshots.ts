@@ -1,5 +1,6 @@
-// Pictures of every page of the console, wide and narrow, light and dark: node --import tsx test/dashboard/screenshots.ts FOLDER [PAGE...]
-// Not a test: `npm run screenshots` runs it, and people look at what it made.
+// Pictures of every page of the console, wide and narrow, light and dark: node --import tsx
+// test/dashboard/screenshots.ts FOLDER [PAGE...] Not a test: `npm run screenshots` runs it, and people look at what it
+// made.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pages } from '../../src/dashboard/pages/registry.ts';

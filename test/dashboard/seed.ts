@@ -1,4 +1,5 @@
-// A hub with something to look at: contracts, a composition that is deployed, agents that connect, events, and calls that wait.
+// A hub with something to look at: contracts, a composition that is deployed, agents that connect, events, and calls
+// that wait.
 import type { HubProcess } from '../e2e/process.ts';
 import { ask } from './browser.ts';
 

@@ -1,4 +1,5 @@
-// The live tail of events: what comes is shown as it comes, held while somebody reads, and goes on after the hub was away.
+// The live tail of events: what comes is shown as it comes, held while somebody reads, and goes on after the hub was
+// away.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SseReader } from '../../src/dashboard/live/sse.ts';
 import type { HubProcess } from '../e2e/process.ts';

@@ -1,5 +1,5 @@
-// What the console says when it does not go well: a right that was taken away, an answer of something in between, a hub that is gone and comes
-// back; and a fleet of 10,000 agents.
+// What the console says when it does not go well: a right that was taken away, an answer of something in between, a hub
+// that is gone and comes back; and a fleet of 10,000 agents.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HubProcess } from '../e2e/process.ts';

@@ -1,4 +1,5 @@
-// The pure part of replays: which calls events report, what is known of their sessions, what two documents make of them, what is uncertain.
+// The pure part of replays: which calls events report, what is known of their sessions, what two documents make of
+// them, what is uncertain.
 import { compileBundle } from 'reeve-agent/rules';
 import { describe, expect, it } from 'vitest';
 import type { StoredEvent } from '../../src/domain/event.ts';

@@ -1,4 +1,5 @@
-// The size of answers of the real process: large things are stored, every list is read through, and no answer is over 4 MiB.
+// The size of answers of the real process: large things are stored, every list is read through, and no answer is over 4
+// MiB.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { HubProcess } from './process.ts';
 

@@ -1,4 +1,5 @@
-// Approvals against the real process: the deadline through a crash, many deciders at once, the deadline itself as a rival, the rate limit.
+// Approvals against the real process: the deadline through a crash, many deciders at once, the deadline itself as a
+// rival, the rate limit.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HubProcess } from './process.ts';
 import { SseClient } from './sse.ts';

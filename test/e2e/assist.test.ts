@@ -1,4 +1,5 @@
-// The assistant's stream over the real process: its frames on both paths, and what happens to the provider's call when the client goes away.
+// The assistant's stream over the real process: its frames on both paths, and what happens to the provider's call when
+// the client goes away.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type FakeProvider, startProvider } from '../ai-provider.ts';
 import { HubProcess } from './process.ts';

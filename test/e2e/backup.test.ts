@@ -1,4 +1,5 @@
-// `reeve backup` and `reeve restore` with real processes: under load, over other hubs, on full disks, and what they refuse.
+// `reeve backup` and `reeve restore` with real processes: under load, over other hubs, on full disks, and what they
+// refuse.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {

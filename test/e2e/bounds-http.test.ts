@@ -1,5 +1,5 @@
-// Bad input as HTTP, on raw sockets against the real process: framing, headers, slowness, methods, names. A clear 4xx or a closed
-// connection within a bound; never a 5xx, nothing handled that was not asked for, the process stays up.
+// Bad input as HTTP, on raw sockets against the real process: framing, headers, slowness, methods, names. A clear 4xx
+// or a closed connection within a bound; never a 5xx, nothing handled that was not asked for, the process stays up.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { api } from '../../src/api/index.ts';
 import type { RouteDeclaration } from '../../src/api/route.ts';

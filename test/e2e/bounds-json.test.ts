@@ -1,5 +1,5 @@
-// Bad input as JSON, as MessagePack and in queries, against the real process: a clear 4xx, nothing stored, the process stays up. Tables, so
-// that they can be read. Wrong types in every field of every route: matrix.test.ts.
+// Bad input as JSON, as MessagePack and in queries, against the real process: a clear 4xx, nothing stored, the process
+// stays up. Tables, so that they can be read. Wrong types in every field of every route: matrix.test.ts.
 import { encode } from '@msgpack/msgpack';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { HubProcess } from './process.ts';

@@ -1,5 +1,5 @@
-// Bad input as YAML, on every route that takes some, as JSON text and as plain YAML, against the real process: a clear 4xx, nothing stored,
-// the process stays up. One table, so that it can be read.
+// Bad input as YAML, on every route that takes some, as JSON text and as plain YAML, against the real process: a clear
+// 4xx, nothing stored, the process stays up. One table, so that it can be read.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HubProcess } from './process.ts';
 

@@ -1,5 +1,6 @@
-// Streams that come and go, against the real process: revocation and sign-out end them within a second on every transport; 2,000 that
-// connect and leave, politely or not, leave nothing: no agent online, no descriptor open, no memory kept.
+// Streams that come and go, against the real process: revocation and sign-out end them within a second on every
+// transport; 2,000 that connect and leave, politely or not, leave nothing: no agent online, no descriptor open, no
+// memory kept.
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { RawSocket } from '../adapters/uws/fixtures.ts';

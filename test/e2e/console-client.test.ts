@@ -1,4 +1,5 @@
-// The typed client of the console API against the real hub: people sign in, agents bring a key, streams are iterated, refusals are errors.
+// The typed client of the console API against the real hub: people sign in, agents bring a key, streams are iterated,
+// refusals are errors.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

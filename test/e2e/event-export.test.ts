@@ -1,4 +1,5 @@
-// Exports of events from the real process: whole, larger than any other answer, two at once of a tenant, and never another tenant's.
+// Exports of events from the real process: whole, larger than any other answer, two at once of a tenant, and never
+// another tenant's.
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { HubProcess } from './process.ts';

@@ -1,4 +1,5 @@
-// Audit events over HTTP against the real process: every filter and free text, pages by cursor, changed cursors, outcomes, histogram, manifest.
+// Audit events over HTTP against the real process: every filter and free text, pages by cursor, changed cursors,
+// outcomes, histogram, manifest.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HubProcess } from './process.ts';
 

@@ -1,4 +1,5 @@
-// A disk that fills up under a running hub: what is refused first, what goes on, what probes say, and that it recovers by itself.
+// A disk that fills up under a running hub: what is refused first, what goes on, what probes say, and that it recovers
+// by itself.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -215,7 +216,8 @@ describe.skipIf(!canMount)('a disk without any room', () => {
 
     disk.drain();
     await becomes(made, [200, 'ready', 'ok']);
-    // A batch is stored as a whole or not at all: all of a repeat is new, or (when only the agent's last contact had no room) nothing is.
+    // A batch is stored as a whole or not at all: all of a repeat is new, or (when only the agent's last contact had no
+    // room) nothing is.
     for (const events of refusedBatches.slice(0, 20)) {
       expect([0, 10]).toContain((await send(made, events)).body.accepted);
       acknowledged.push(...(events as { call_id: string }[]).map(({ call_id }) => call_id));

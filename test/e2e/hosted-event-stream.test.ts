@@ -1,4 +1,5 @@
-// The stream of decision events, against the real process: who may follow, what each is sent, byte for byte, and how it goes on after a break.
+// The stream of decision events, against the real process: who may follow, what each is sent, byte for byte, and how it
+// goes on after a break.
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { HubProcess } from './process.ts';

@@ -1,5 +1,5 @@
-// Generated from the hosted API's declarations, against the real process: another workspace's ids answer exactly as absent ones, hostile
-// bodies are refused in a problem document, and no credential is no answer.
+// Generated from the hosted API's declarations, against the real process: another workspace's ids answer exactly as
+// absent ones, hostile bodies are refused in a problem document, and no credential is no answer.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostedApi } from '../../src/api/hosted/index.ts';
 import type { RouteDeclaration } from '../../src/api/route.ts';

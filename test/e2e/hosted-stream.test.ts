@@ -1,4 +1,5 @@
-// The hosted API's stream for agents, against the real process: what an agent of that vocabulary hears, beside one of the console's.
+// The hosted API's stream for agents, against the real process: what an agent of that vocabulary hears, beside one of
+// the console's.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { HubProcess } from './process.ts';
 import { SseClient } from './sse.ts';

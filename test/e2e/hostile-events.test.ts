@@ -1,4 +1,5 @@
-// Events with hostile content, against the real process: each is stored, beside good ones of the same batch, over HTTP and over WebSocket.
+// Events with hostile content, against the real process: each is stored, beside good ones of the same batch, over HTTP
+// and over WebSocket.
 import { encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HubProcess } from './process.ts';

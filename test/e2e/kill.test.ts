@@ -1,4 +1,5 @@
-// kill -9 at any moment loses nothing acknowledged: one hub under load from agents, senders, deciders and a deployer, killed again and again.
+// kill -9 at any moment loses nothing acknowledged: one hub under load from agents, senders, deciders and a deployer,
+// killed again and again.
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { checkCounter } from '../cluster/chaos/check/counter.ts';

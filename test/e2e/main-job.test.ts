@@ -1,4 +1,5 @@
-// The main job, as a person and an agent do it, against the real process: set up, key, bundle, stream, deploy, events, approval; then kill -9.
+// The main job, as a person and an agent do it, against the real process: set up, key, bundle, stream, deploy, events,
+// approval; then kill -9.
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HubProcess } from './process.ts';

@@ -1,4 +1,5 @@
-// Generated from the route declarations: wrong types in every field, and another tenant's ids on every route, against the real process.
+// Generated from the route declarations: wrong types in every field, and another tenant's ids on every route, against
+// the real process.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { api } from '../../src/api/index.ts';

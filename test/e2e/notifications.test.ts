@@ -1,5 +1,5 @@
-// Notifications of the real process: no kill loses one, an idle hub tells a receiver at once, a dead receiver delays nobody, and buttons of
-// chats decide over HTTP.
+// Notifications of the real process: no kill loses one, an idle hub tells a receiver at once, a dead receiver delays
+// nobody, and buttons of chats decide over HTTP.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { botUpdate, communityApplication, workspaceInteraction } from '../platforms/chats.ts';
 import { type Receiver, startReceiver, status } from '../receiver.ts';

@@ -1,5 +1,6 @@
-// A client that is not ours, played byte by byte against the real process: what released clients of this protocol leave out, repeat and assume,
-// and what they are answered. Raw sockets, so that nothing adds a header or reads an answer kindly.
+// A client that is not ours, played byte by byte against the real process: what released clients of this protocol leave
+// out, repeat and assume, and what they are answered. Raw sockets, so that nothing adds a header or reads an answer
+// kindly.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleYaml } from '../handlers/library.ts';
 import { HubProcess } from './process.ts';

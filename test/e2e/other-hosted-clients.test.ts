@@ -1,5 +1,5 @@
-// A client of the hosted API that is not ours, played byte by byte against the real process: what released clients leave out, repeat and assume
-// under /v1, as other-clients.test.ts does under /api/v1.
+// A client of the hosted API that is not ours, played byte by byte against the real process: what released clients
+// leave out, repeat and assume under /v1, as other-clients.test.ts does under /api/v1.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HubProcess } from './process.ts';
 import { type Answer, RawClient, type RawStream, sendRaw } from './raw-client.ts';

@@ -1,4 +1,5 @@
-// The playground of the real process: what ends an evaluation, what waits, what is refused, and what nobody else notices of it.
+// The playground of the real process: what ends an evaluation, what waits, what is refused, and what nobody else
+// notices of it.
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostileBundles } from '../../packages/agent/test/rules/bundle/hostile.ts';
@@ -11,7 +12,10 @@ const head =
 const contract = (id: string, when: string, message = 'm'): string =>
   `  - {id: ${id}, type: pre, tool: "*", when: ${when}, then: {effect: deny, message: ${JSON.stringify(message)}}}\n`;
 
-/** Within every bound of the language, and more than ten seconds of work: 100 patterns that follow hundreds of ways at once. */
+/**
+ * Within every bound of the language, and more than ten seconds of work: 100 patterns that follow hundreds of ways at
+ * once.
+ */
 function exhausting(): { yaml_content: string; tool_name: string; tool_args: { x: string } } {
   const pattern = JSON.stringify('[ab]*a[ab]{990}[ab]{890}c');
   const when = `{args.x: {matches_any: [${Array(10).fill(pattern).join(', ')}]}}`;

@@ -1,4 +1,5 @@
-// A real hub process for end-to-end tests: started from the compiled files on a free port, stopped or killed, restarted on the same data.
+// A real hub process for end-to-end tests: started from the compiled files on a free port, stopped or killed, restarted
+// on the same data.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -68,7 +69,8 @@ export class HubProcess {
   /** Starts the process and waits for its listening line; a start after the first takes the same port. */
   async start(): Promise<void> {
     if (!existsSync(mainFile)) throw new Error('dist is missing: run npm run build first');
-    // A port of our own choice, so that it can be taken again after a kill (one that the system chose would rest for a minute).
+    // A port of our own choice, so that it can be taken again after a kill (one that the system chose would rest for a
+    // minute).
     if (this.port === 0) this.port = await freePort();
     const child = spawn(process.execPath, [mainFile], {
       env: {

@@ -1,4 +1,5 @@
-// A client that sends exactly the bytes it is given and reads answers as bytes: nothing adds a header, or reads an answer kindly.
+// A client that sends exactly the bytes it is given and reads answers as bytes: nothing adds a header, or reads an
+// answer kindly.
 import { RawSocket } from '../adapters/uws/fixtures.ts';
 import type { HubProcess } from './process.ts';
 

@@ -1,4 +1,5 @@
-// The main job and every way to fail at signing in, against the real process: then no secret of it stands in what the process printed.
+// The main job and every way to fail at signing in, against the real process: then no secret of it stands in what the
+// process printed.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-// A real WebSocket client of a stream for tests: messages in either subprotocol, read as frames, and what an agent sends.
+// A real WebSocket client of a stream for tests: messages in either subprotocol, read as frames, and what an agent
+// sends.
 import { decode, encode } from '@msgpack/msgpack';
 import { WebSocketClient } from '../adapters/uws/websocket.ts';
 import type { SseFrame } from './sse.ts';
@@ -31,7 +32,10 @@ export class SocketClient {
     return Number(this.head.slice(9, 12));
   }
 
-  /** Everything received, results of messages included. Text in the JSON subprotocol and binary in the other, or it fails. */
+  /**
+   * Everything received, results of messages included. Text in the JSON subprotocol and binary in the other, or it
+   * fails.
+   */
   get frames(): SseFrame[] {
     const isJson = this.protocol === 'reeve.v1.json';
     return this.#socket

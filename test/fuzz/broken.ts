@@ -1,4 +1,5 @@
-// Connections that do not keep to HTTP, or keep to it too slowly: what the hub must end by itself. Each ends by being closed.
+// Connections that do not keep to HTTP, or keep to it too slowly: what the hub must end by itself. Each ends by being
+// closed.
 import { connect, type Socket } from 'node:net';
 import type { Random } from '../random.ts';
 import { bytesOf, type OutgoingRequest } from './http.ts';

@@ -1,4 +1,5 @@
-// Readers of what a hub sends on a stream, as it comes in: the answer's head, then SSE blocks or WebSocket messages. Strict.
+// Readers of what a hub sends on a stream, as it comes in: the answer's head, then SSE blocks or WebSocket messages.
+// Strict.
 import { decode } from '@msgpack/msgpack';
 import { ChunkReader, type Head, readHead } from './http.ts';
 

@@ -1,4 +1,5 @@
-// A minute of the fuzz program with one seed: nothing of what it looks for is there. Longer runs: npm run fuzz -- --help.
+// A minute of the fuzz program with one seed: nothing of what it looks for is there. Longer runs: npm run fuzz --
+// --help.
 import { expect, it } from 'vitest';
 import { described } from './findings.ts';
 import { fuzz } from './fuzz.ts';

@@ -1,4 +1,5 @@
-// A run: starts a hub with the probe inside, sets tenants up, lets the players play for a time, and gathers what was found.
+// A run: starts a hub with the probe inside, sets tenants up, lets the players play for a time, and gathers what was
+// found.
 import { HubProcess } from '../e2e/process.ts';
 import { OpenSockets } from './broken.ts';
 import { type Finding, Findings } from './findings.ts';
@@ -49,9 +50,14 @@ export interface Report extends Progress {
   readonly peakRss: number;
 }
 
-/** Resident memory. The hub's own budgets of bytes on their way and of frames kept for replay make up half of it. MiB. */
+/**
+ * Resident memory. The hub's own budgets of bytes on their way and of frames kept for replay make up half of it. MiB.
+ */
 const maxRss = 1536;
-/** Heap in use after a garbage collection: frames kept for replay fill it for some minutes, up to 16 MiB an audience. MiB. */
+/**
+ * Heap in use after a garbage collection: frames kept for replay fill it for some minutes, up to 16 MiB an audience.
+ * MiB.
+ */
 const maxHeap = 400;
 /** How much more of it may be in use at the end than half-way. MiB. */
 const maxGrowth = 64;
@@ -217,8 +223,9 @@ function judgeHeap(findings: Findings, collected: readonly number[]): void {
 }
 
 /**
- * A stall belongs to the request that came last before it began. Time in which others had the processors is not the hub's doing; in which it
- * neither ran nor waited for one (a disk, a machine that shares its processors) counts from four times as much on.
+ * A stall belongs to the request that came last before it began. Time in which others had the processors is not the
+ * hub's doing; in which it neither ran nor waited for one (a disk, a machine that shares its processors) counts from
+ * four times as much on.
  */
 function stalled(findings: Findings, { at, lateMs, ranMs, waitedMs, functions }: Stall, max: number): void {
   if (ranMs < max && lateMs - ranMs - waitedMs < 4 * max) return;

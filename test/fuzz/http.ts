@@ -1,4 +1,5 @@
-// HTTP/1.1 as strict as a client can be: requests to bytes, answers read byte by byte, one connection for many requests.
+// HTTP/1.1 as strict as a client can be: requests to bytes, answers read byte by byte, one connection for many
+// requests.
 import { connect, type Socket } from 'node:net';
 
 export interface OutgoingRequest {

@@ -88,7 +88,8 @@ export class Judge {
       add('server error', `${operation.name}: ${head.status}`);
     if (this.#sockets.ended) return;
     if (isOwed && bytes === 0) add('no answer', operation.name);
-    // A request behind one that is still answered ends the connection: of a streamed answer a part of the head may be out by then.
+    // A request behind one that is still answered ends the connection: of a streamed answer a part of the head may be
+    // out by then.
     const isCut = operation.route.download === true && head === null;
     if (bytes > 0 && !isCut && (head === null || head.fault !== null))
       add('malformed', head?.fault ?? 'the head has no end');
@@ -114,7 +115,10 @@ export class Judge {
       this.#findings.add('no answer', `${place} message`, unanswered.slice(0, 5).join(', '), [step]);
   }
 
-  /** Whose text is in bytes that this credential got, when it is another tenant's or environment's. What the operator gets is everybody's. */
+  /**
+   * Whose text is in bytes that this credential got, when it is another tenant's or environment's. What the operator
+   * gets is everybody's.
+   */
   leak({ role, tenant, env }: Credential, operation: Operation | null, bytes: Buffer): string | null {
     if (role === 'operator') return null;
     const leak = this.#leaks.foreignText(tenant, bytes);

@@ -9,7 +9,10 @@ export function markerOf(seed: string, tenant: string): string {
   return `mk${createHash('sha256').update(`${seed}/${tenant}`).digest('hex').slice(0, 20)}`;
 }
 
-/** The marker in texts that a key of this environment sends. Names are the same in all environments, and have the marker alone. */
+/**
+ * The marker in texts that a key of this environment sends. Names are the same in all environments, and have the marker
+ * alone.
+ */
 export const markerIn = (marker: string, env: string | null): string => marker + (env ?? '');
 
 /** The marker, and what base64 (at any offset) and hex make of it. */

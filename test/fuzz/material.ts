@@ -1,4 +1,5 @@
-// What requests are made of: names, texts, JSON, YAML, patterns. Drawn from a seeded source; every text carries its tenant's marker.
+// What requests are made of: names, texts, JSON, YAML, patterns. Drawn from a seeded source; every text carries its
+// tenant's marker.
 import type { Random } from '../random.ts';
 import { markerIn } from './leaks.ts';
 

@@ -1,5 +1,5 @@
-// Loaded into the hub process by the fuzz program (node --import). Measures how late the event loop is and how much memory is used, and
-// tells it over a Unix socket. Nothing of the hub knows of it.
+// Loaded into the hub process by the fuzz program (node --import). Measures how late the event loop is and how much
+// memory is used, and tells it over a Unix socket. Nothing of the hub knows of it.
 import { openSync, readSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import { connect } from 'node:net';
@@ -42,7 +42,10 @@ function start(path, profiled) {
 
   const profiler = profiled ? startProfiler(reset) : null;
 
-  /** Of the time since: what the thread ran, and what it waited for a processor. All of it ran, where the system does not say. */
+  /**
+   * Of the time since: what the thread ran, and what it waited for a processor. All of it ran, where the system does
+   * not say.
+   */
   const since = (start, lateMs) => {
     const now = spent();
     if (!now || !start) return { ranMs: lateMs, waitedMs: 0 };
@@ -76,7 +79,10 @@ function start(path, profiled) {
   });
 }
 
-/** What the main thread has run, and has been ready to run without a processor, in all. Null where the system does not say. */
+/**
+ * What the main thread has run, and has been ready to run without a processor, in all. Null where the system does not
+ * say.
+ */
 function threadClock() {
   try {
     const file = openSync('/proc/self/schedstat', 'r');
@@ -91,7 +97,10 @@ function threadClock() {
   }
 }
 
-/** Samples what the main thread does, to name the functions of a stall. `restarted` hears when it held the thread up itself. */
+/**
+ * Samples what the main thread does, to name the functions of a stall. `restarted` hears when it held the thread up
+ * itself.
+ */
 function startProfiler(restarted) {
   const session = new Session();
   session.connect();

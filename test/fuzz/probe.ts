@@ -10,7 +10,10 @@ export interface Stall {
   readonly at: number;
   /** How late the event loop was. */
   readonly lateMs: number;
-  /** Of that: the main thread ran, or it was ready to run while others had the processors. The rest it waited for something else. */
+  /**
+   * Of that: the main thread ran, or it was ready to run while others had the processors. The rest it waited for
+   * something else.
+   */
   readonly ranMs: number;
   readonly waitedMs: number;
   /** What ran longest, when the hub is profiled. */

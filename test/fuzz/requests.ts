@@ -1,5 +1,5 @@
-// Requests of every declared route, valid and nearly valid, made from the declarations. Knows no route by name but a few whose use
-// must stay rare.
+// Requests of every declared route, valid and nearly valid, made from the declarations. Knows no route by name but a
+// few whose use must stay rare.
 import { z } from 'zod';
 import { hostedApi } from '../../src/api/hosted/index.ts';
 import { api } from '../../src/api/index.ts';
@@ -34,7 +34,10 @@ export const operations: readonly Operation[] = Object.entries({
 
 export const isStream = ({ route }: Operation): boolean => route.media === 'text/event-stream';
 
-/** How often an operation is chosen, against 1 for most: these cost a password hash, end credentials or touch everything. */
+/**
+ * How often an operation is chosen, against 1 for most: these cost a password hash, end credentials or touch
+ * everything.
+ */
 const weights: { readonly [operation: string]: number } = {
   createTenant: 0.02,
   createUser: 0.05,

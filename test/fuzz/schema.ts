@@ -1,4 +1,5 @@
-// Values that fit a JSON Schema (as zod writes it from a route's declaration), and values that nearly do. Knows no route.
+// Values that fit a JSON Schema (as zod writes it from a route's declaration), and values that nearly do. Knows no
+// route.
 import {
   agentId,
   definition,
@@ -34,7 +35,9 @@ export interface JsonSchema {
 }
 
 export interface Writer extends Pen {
-  /** A value that fits a field of this name: of things that exist, credentials and the like. Undefined: none is known. */
+  /**
+   * A value that fits a field of this name: of things that exist, credentials and the like. Undefined: none is known.
+   */
   known(field: string): unknown;
   /** Path parameters that fit together, of one thing of this noun that exists. */
   thing(tag: string): { readonly [param: string]: string };

@@ -1,4 +1,5 @@
-// What a player has seen in answers, to be used in later requests: ids, names, cursors, positions of streams; and ids of other tenants.
+// What a player has seen in answers, to be used in later requests: ids, names, cursors, positions of streams; and ids
+// of other tenants.
 import type { Random } from '../random.ts';
 import type { Answer, OutgoingRequest } from './http.ts';
 import { agentId, name, type Pen } from './material.ts';

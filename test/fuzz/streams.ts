@@ -1,4 +1,5 @@
-// Live streams as clients open them: SSE and WebSocket, with messages that fit and ones that do not, read well or badly.
+// Live streams as clients open them: SSE and WebSocket, with messages that fit and ones that do not, read well or
+// badly.
 import { encode } from '@msgpack/msgpack';
 import type { OpenSockets } from './broken.ts';
 import { type Codec, clientFrame, StreamReader } from './frames.ts';

@@ -1,5 +1,5 @@
-// Streams that come and go by the thousand leave nothing: no session, no place on the wheel, no followed audience, no entry in a roster, no
-// actor awake, no timer. Real stream handlers, actors and store; connections without sockets.
+// Streams that come and go by the thousand leave nothing: no session, no place on the wheel, no followed audience, no
+// entry in a roster, no actor awake, no timer. Real stream handlers, actors and store; connections without sockets.
 import { expect, it } from 'vitest';
 import { environmentKey } from '../../actors/protocol.ts';
 import { createAgentStreams } from '../../src/app/agent-streams.ts';

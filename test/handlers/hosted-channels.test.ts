@@ -1,4 +1,5 @@
-// Notification channels of the hosted API: its words for the console's channels, unsigned webhooks, and its own callback.
+// Notification channels of the hosted API: its words for the console's channels, unsigned webhooks, and its own
+// callback.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 import { botToken, botUpdate, type Platforms, startPlatforms } from '../platforms/chats.ts';

@@ -1,4 +1,5 @@
-// Cursors of the hosted API's lists of runs and approvals: what comes meanwhile shifts nothing, and none fits another list or workspace.
+// Cursors of the hosted API's lists of runs and approvals: what comes meanwhile shifts nothing, and none fits another
+// list or workspace.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type CallResult, makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 

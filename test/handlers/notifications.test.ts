@@ -1,4 +1,5 @@
-// Deliveries: which channels hear of an approval, retries, the log, replay, and that a slow receiver holds up nobody else.
+// Deliveries: which channels hear of an approval, retries, the log, replay, and that a slow receiver holds up nobody
+// else.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Delivery } from '../../src/domain/delivery.ts';
 import { HubError } from '../../src/domain/error.ts';

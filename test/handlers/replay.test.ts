@@ -1,4 +1,5 @@
-// Replays on both APIs: what a document would have decided on the calls that agents reported, bounded and honest about what was not seen.
+// Replays on both APIs: what a document would have decided on the calls that agents reported, bounded and honest about
+// what was not seen.
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Replayer } from '../../src/ports/replayer.ts';
 import {

@@ -84,7 +84,10 @@ it('counts nowhere, tells nobody, and is deployed to development alone', async (
   expect((await t.call('hostedListAgents', {}, operator)).body.agents).toEqual([]);
 });
 
-/** Lists that show it as what it is, and what its ruleset, stored and deployed to development, changes. Everything else stays as it was. */
+/**
+ * Lists that show it as what it is, and what its ruleset, stored and deployed to development, changes. Everything else
+ * stays as it was.
+ */
 const shows: ReadonlySet<string> = new Set([
   'searchEvents',
   'exportEvents',

@@ -1,4 +1,5 @@
-// The edge of the hosted API: problem documents on every path below /v1, keys and operator tokens, no cookies, no CSRF, counted guesses.
+// The edge of the hosted API: problem documents on every path below /v1, keys and operator tokens, no cookies, no CSRF,
+// counted guesses.
 import { describe, expect, it } from 'vitest';
 import { asKey, asUser, edge, raw } from './fixtures.ts';
 

@@ -1,5 +1,5 @@
-// The chat platforms' APIs as one server on loopback: their paths, credentials, answers and refusals, as their public documentation has them.
-// Messages live in memory, so that tests see what people would see.
+// The chat platforms' APIs as one server on loopback: their paths, credentials, answers and refusals, as their public
+// documentation has them. Messages live in memory, so that tests see what people would see.
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { type Received, type Receiver, startReceiver } from '../receiver.ts';

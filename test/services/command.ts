@@ -1,4 +1,5 @@
-// Programs of this machine: whether they are there, what they say, and the venv that pip fills. Installs nothing by itself.
+// Programs of this machine: whether they are there, what they say, and the venv that pip fills. Installs nothing by
+// itself.
 import { execFile } from 'node:child_process';
 import { access, constants, mkdir, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
@@ -41,7 +42,9 @@ export const dockerWorks = async (): Promise<boolean> =>
     () => false,
   );
 
-/** The folder of programs of a virtual environment that has `requirement`, made once and kept. Throws what to install. */
+/**
+ * The folder of programs of a virtual environment that has `requirement`, made once and kept. Throws what to install.
+ */
 export async function pipVenv(name: string, requirement: string): Promise<string> {
   const python = await onPath('python3');
   if (python === null) throw new Error('Install python3.');

@@ -10,7 +10,10 @@ export const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Installs the package unless `there` says that it is; false when this is no Debian, when the user may not, or when apt-get fails. */
+/**
+ * Installs the package unless `there` says that it is; false when this is no Debian, when the user may not, or when
+ * apt-get fails.
+ */
 export async function installed(name: string, there: () => Promise<boolean>): Promise<boolean> {
   if (process.getuid?.() !== 0 || !(await exists('/etc/debian_version'))) return false;
   return alone(cacheFolder, async () => {

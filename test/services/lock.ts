@@ -1,5 +1,5 @@
-// One installer at a time over all processes of this machine. Lock files are numbered: the highest one counts, it is free when
-// it says so or when its process is gone, and whoever creates the next number holds the lock.
+// One installer at a time over all processes of this machine. Lock files are numbered: the highest one counts, it is
+// free when it says so or when its process is gone, and whoever creates the next number holds the lock.
 import { link, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';

@@ -1,4 +1,5 @@
-// Runs the servers by hand: `node --import tsx test/services/main.ts` prints their addresses as shell assignments and runs until stopped.
+// Runs the servers by hand: `node --import tsx test/services/main.ts` prints their addresses as shell assignments and
+// runs until stopped.
 import { once } from 'node:events';
 import { startServices } from './start.ts';
 

@@ -9,7 +9,10 @@ import { given, run, type Service, say } from './service.ts';
 
 const url = (port: number): string => `mongodb://127.0.0.1:${port}/?directConnection=true`;
 
-/** Resolves when the server takes writes; makes it a replica set of one (whose member is `member`) when it is not yet in one. */
+/**
+ * Resolves when the server takes writes; makes it a replica set of one (whose member is `member`) when it is not yet in
+ * one.
+ */
 const answers =
   (member?: (url: string) => string) =>
   async (address: string): Promise<void> => {

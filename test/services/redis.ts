@@ -35,7 +35,10 @@ async function recent(binary: string): Promise<boolean> {
   return Number(major) > 6 || (Number(major) === 6 && Number(minor) >= 2);
 }
 
-/** Debian's package. Its own service must not run beside the tests' servers, so one that the installation began is stopped. */
+/**
+ * Debian's package. Its own service must not run beside the tests' servers, so one that the installation began is
+ * stopped.
+ */
 async function installPackage(): Promise<string | null> {
   if (!(await installed('redis-server', async () => (await onPath('redis-server')) !== null))) return null;
   if (await exists('/run/systemd/system')) {

@@ -1,4 +1,5 @@
-// A server that a test may kill, start again on the same data, pause and resume. Knows no product; mongo.ts and redis.ts say what to run.
+// A server that a test may kill, start again on the same data, pause and resume. Knows no product; mongo.ts and
+// redis.ts say what to run.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
@@ -31,7 +32,10 @@ export interface Program {
 
 const startMs = 30_000;
 
-/** True when every thread of the process has stopped; a signal takes its time to reach them. Where that cannot be told, true. */
+/**
+ * True when every thread of the process has stopped; a signal takes its time to reach them. Where that cannot be told,
+ * true.
+ */
 async function stopped(pid: number): Promise<boolean> {
   const tasks = `/proc/${pid}/task`;
   const threads = await readdir(tasks).catch(() => []);

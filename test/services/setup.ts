@@ -1,4 +1,5 @@
-// Vitest's global setup of the cluster suites: starts the servers once and gives their addresses to the test files (`inject`).
+// Vitest's global setup of the cluster suites: starts the servers once and gives their addresses to the test files
+// (`inject`).
 import type {} from 'vitest';
 import type { TestProject } from 'vitest/node';
 import { startServices } from './start.ts';

@@ -1,4 +1,5 @@
-// The real servers that the cluster's tests need, found or installed, started and stopped. Never skips: throws what to install.
+// The real servers that the cluster's tests need, found or installed, started and stopped. Never skips: throws what to
+// install.
 import { startMongo } from './mongo.ts';
 import { openReaper, type Reaper } from './reaper.ts';
 import { type RedisWishes, startRedis } from './redis.ts';

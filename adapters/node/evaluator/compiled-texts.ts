@@ -1,11 +1,14 @@
-// Documents that a thread has compiled before, so that trying one call after another does not compile the same text each time.
-// Bounded in bytes of text and by the thread's heap: a short text may compile to much. Knows nothing of rules.
+// Documents that a thread has compiled before, so that trying one call after another does not compile the same text
+// each time. Bounded in bytes of text and by the thread's heap: a short text may compile to much. Knows nothing of
+// rules.
 import { getHeapStatistics } from 'node:v8';
 
 export interface CompiledTextsOptions {
   /** Bytes of all remembered texts, as the engine holds them: two for each UTF-16 code unit. */
   readonly maxBytes?: number;
-  /** Bytes of heap in use above which everything is forgotten before the next text is compiled. A thread has 256 MiB. */
+  /**
+   * Bytes of heap in use above which everything is forgotten before the next text is compiled. A thread has 256 MiB.
+   */
   readonly maxHeapBytes?: number;
   /** Bytes of heap in use. */
   readonly heapBytes?: () => number;

@@ -1,4 +1,5 @@
-// A dry run in an evaluator's thread: compiles what the thread does not remember, judges by the engine, shows values through redaction.
+// A dry run in an evaluator's thread: compiles what the thread does not remember, judges by the engine, shows values
+// through redaction.
 import {
   type AcceptedKinds,
   type CompiledBundle,
@@ -38,7 +39,10 @@ const texts = new CompiledTexts<Compiled>();
 
 const bounds = /^Invalid contract YAML: ((?:more than|expected at most) \d+ (?:documents|contracts)[^()]*)/;
 
-/** @throws HubError validation_failed (too many documents or contracts) @throws RuleError for whatever else is wrong with the text */
+/**
+ * @throws HubError validation_failed (too many documents or contracts)
+ * @throws RuleError for whatever else is wrong with the text
+ */
 export function evaluate(task: EvaluateTask): Evaluation {
   const { call, words, output, session } = task.request;
   const start = systemClock.monotonic();

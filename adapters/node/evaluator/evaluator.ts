@@ -1,5 +1,5 @@
-// The evaluator port over two pools of worker threads: one for dry runs, one for reading and assembling bundles, so that
-// a busy playground never delays an upload. Decides nothing about bundles.
+// The evaluator port over two pools of worker threads: one for dry runs, one for reading and assembling bundles, so
+// that a busy playground never delays an upload. Decides nothing about bundles.
 import { HubError } from '../../../src/domain/error.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import type { Evaluator } from '../../../src/ports/evaluator.ts';
@@ -19,8 +19,8 @@ export interface EvaluatorOptions {
 }
 
 /**
- * Texts up to this many characters, without anchors, are read at once on the caller's thread: a few milliseconds of parsing at most.
- * Anchors make a short text expand to a long one.
+ * Texts up to this many characters, without anchors, are read at once on the caller's thread: a few milliseconds of
+ * parsing at most. Anchors make a short text expand to a long one.
  */
 const readAtOnce = 4096;
 const reading = {

@@ -1,4 +1,5 @@
-// A replay's work in its thread: compiles the two documents unless the thread remembers them, and judges a portion of calls.
+// A replay's work in its thread: compiles the two documents unless the thread remembers them, and judges a portion of
+// calls.
 import { type AcceptedKinds, compileBundle, createRedaction, maxContracts } from 'reeve-agent/rules';
 import { HubError } from '../../../src/domain/error.ts';
 import type { ReplayCall } from '../../../src/domain/replay-call.ts';

@@ -1,4 +1,5 @@
-// The replayer port over a pool of worker threads of its own: a replay never delays the playground or an upload. Decides nothing.
+// The replayer port over a pool of worker threads of its own: a replay never delays the playground or an upload.
+// Decides nothing.
 import { HubError, refused } from '../../../src/domain/error.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import { type ReplayDocuments, type Replayer, replaysAtOnce } from '../../../src/ports/replayer.ts';

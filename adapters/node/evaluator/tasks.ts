@@ -1,4 +1,5 @@
-// What the evaluator's threads do: each task as a call of the domain. Synchronous; remembers nothing but compiled texts.
+// What the evaluator's threads do: each task as a call of the domain. Synchronous; remembers nothing but compiled
+// texts.
 import {
   type AcceptedKinds,
   assembleBundle,

@@ -11,7 +11,9 @@ const privateRanges = [
   'fc00::/7',
 ] as const;
 
-/** IPv4: the special-purpose registry (RFC 6890 and its updates), multicast, and an address of one cloud's own services. */
+/**
+ * IPv4: the special-purpose registry (RFC 6890 and its updates), multicast, and an address of one cloud's own services.
+ */
 const special4 = [
   '0.0.0.0/8',
   '100.64.0.0/10',
@@ -30,7 +32,10 @@ const special4 = [
   '168.63.129.16/32',
 ] as const;
 
-/** IPv6: only global unicast is public. What carries an IPv4 address (mapped, NAT64, 6to4, Teredo) is outside of it, or listed here. */
+/**
+ * IPv6: only global unicast is public. What carries an IPv4 address (mapped, NAT64, 6to4, Teredo) is outside of it, or
+ * listed here.
+ */
 const global6 = '2000::/3';
 const special6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'] as const;
 

@@ -14,8 +14,8 @@ const tries = 2;
 const maxAddresses = 16;
 
 /**
- * Asks the name servers directly. The system's resolver waits in threads that files and passwords need too, so a name server that is slow on
- * purpose could stop them.
+ * Asks the name servers directly. The system's resolver waits in threads that files and passwords need too, so a name
+ * server that is slow on purpose could stop them.
  */
 export const askNameServers: Lookup = async (host) => {
   const resolver = new Resolver({ timeout: queryMs, tries });

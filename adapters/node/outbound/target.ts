@@ -31,7 +31,10 @@ export function targetOf(host: string, port: number, rules: OutboundRules): Targ
   return { host: bare, port, named: rules.allow.includes(written) };
 }
 
-/** Reads a URL as browsers do, so that every encoding of an address becomes the address. @throws OutboundError('refused') */
+/**
+ * Reads a URL as browsers do, so that every encoding of an address becomes the address.
+ * @throws OutboundError('refused')
+ */
 export function urlTarget(text: string, rules: OutboundRules): UrlTarget {
   if (text.length > maxUrl || !URL.canParse(text)) throw refused('The URL is not valid.');
   const url = new URL(text);

@@ -1,4 +1,5 @@
-// Approvals from the agent's side: what a guard asks for and waits for, the hub's approvals, and an approval by a local function.
+// Approvals from the agent's side: what a guard asks for and waits for, the hub's approvals, and an approval by a local
+// function.
 import { randomUUID } from 'node:crypto';
 import { type Clock, sleep, systemClock, type Timer } from './clock.ts';
 import { HubResponseError } from './failure.ts';
@@ -34,7 +35,9 @@ export interface AskingContract {
   readonly metadata?: { readonly [name: string]: unknown };
 }
 
-/** Whether a hub takes the text as a name: an agent's own session id may be anything, and must not cost the approval. */
+/**
+ * Whether a hub takes the text as a name: an agent's own session id may be anything, and must not cost the approval.
+ */
 const isName = (text: string | undefined): boolean =>
   text !== undefined && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(text);
 
@@ -66,7 +69,10 @@ export interface ApprovalOutcome {
 
 export interface PendingApproval {
   readonly id: string | null;
-  /** Resolves with a decision, or by the deadline with the timeout effect: never later. Rejects when it can never be known, or on abort. */
+  /**
+   * Resolves with a decision, or by the deadline with the timeout effect: never later. Rejects when it can never be
+   * known, or on abort.
+   */
   outcome(signal?: AbortSignal): Promise<ApprovalOutcome>;
 }
 
@@ -151,7 +157,10 @@ export class HubApprovals implements ApprovalBackend {
     this.#pollInterval = pollInterval;
   }
 
-  /** Sent again after a lost answer under the same key, by which the hub knows it. @throws HubResponseError, HubConnectionError */
+  /**
+   * Sent again after a lost answer under the same key, by which the hub knows it.
+   * @throws HubResponseError, HubConnectionError
+   */
   async create(request: ApprovalRequest, signal?: AbortSignal): Promise<HubApproval> {
     const body = bodyOf(this.#http.agentId, request);
     const headers = { 'Idempotency-Key': randomUUID() };

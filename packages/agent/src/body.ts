@@ -1,8 +1,8 @@
 // The bytes of an answer's body, ending when a signal says so. Knows nothing of what the bytes mean.
 
 /**
- * Yields the parts of a body until it ends.
- * fetch follows its signal only weakly once it has answered: without this, a body that falls silent could be waited for without end.
+ * Yields the parts of a body until it ends. fetch follows its signal only weakly once it has answered: without this, a
+ * body that falls silent could be waited for without end.
  * @throws the signal's reason once it aborts, also in the middle of a wait
  */
 export async function* bodyParts(

@@ -1,4 +1,5 @@
-// The environment variables that `env.NAME` selectors of an agent's contracts read; the only file of the agent library that does.
+// The environment variables that `env.NAME` selectors of an agent's contracts read; the only file of the agent library
+// that does.
 
 export type Variables = { readonly [name: string]: string | undefined };
 

@@ -1,6 +1,9 @@
-// The errors that callers of the agent library can catch, beside DeniedError (guard) and MarkEvictedError (collecting sink).
+// The errors that callers of the agent library can catch, beside DeniedError (guard) and MarkEvictedError (collecting
+// sink).
 
-/** The hub answered, but not with success. `text` is the answer's body, cut at 64 KB. Never retried when it is a 4xx. */
+/**
+ * The hub answered, but not with success. `text` is the answer's body, cut at 64 KB. Never retried when it is a 4xx.
+ */
 export class HubResponseError extends Error {
   readonly status: number;
   readonly text: string;

@@ -99,8 +99,8 @@ export class HttpConnection {
   }
 
   /**
-   * Sends a request and gives its JSON answer (null when it is empty). At most 3 attempts, with waits of 0.5 s and 1 s, after a 5xx or
-   * when no answer came: a request may so be carried out twice.
+   * Sends a request and gives its JSON answer (null when it is empty). At most 3 attempts, with waits of 0.5 s and 1 s,
+   * after a 5xx or when no answer came: a request may so be carried out twice.
    * @throws HubResponseError for a 4xx at once, or the last 5xx; HubConnectionError
    */
   async request(method: string, path: string, options: RequestOptions = {}): Promise<unknown> {

@@ -1,4 +1,5 @@
-// The hub as an agent sees it: one client for approvals, session values, events, the current bundle and reports. Streams are stream/.
+// The hub as an agent sees it: one client for approvals, session values, events, the current bundle and reports.
+// Streams are stream/.
 import { HubApprovals } from './approvals.ts';
 import type { Succession } from './bundle/signature.ts';
 import { HubResponseError } from './failure.ts';
@@ -33,7 +34,9 @@ export interface FetchedBundle {
   readonly provenance: Provenance;
 }
 
-/** What a hub tells about where a bundle stands in time and by which right its key signs. Null where it tells nothing. */
+/**
+ * What a hub tells about where a bundle stands in time and by which right its key signs. Null where it tells nothing.
+ */
 export interface Provenance {
   readonly tenantId: string | null;
   /** Grows with every deployment of the bundle in its environment. */

@@ -1,4 +1,5 @@
-// Checks of the options that callers give: every name is known and every value fits, else a TypeError names the option. Pure.
+// Checks of the options that callers give: every name is known and every value fits, else a TypeError names the option.
+// Pure.
 import { nearestWord } from './rules/bundle/distance.ts';
 
 /** What was expected, in words that follow "must be"; null when the value fits. Never asked about undefined. */

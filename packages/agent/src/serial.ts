@@ -1,4 +1,5 @@
-// Tasks one after the other, in the order in which they were asked for. A task that fails does not stop those behind it.
+// Tasks one after the other, in the order in which they were asked for. A task that fails does not stop those behind
+// it.
 
 export class Serial {
   #last: Promise<unknown> = Promise.resolve();

@@ -61,7 +61,10 @@ const pathOf = (key: string): string => {
 
 const valueIn = (body: unknown): unknown => (body as { readonly value?: unknown } | null)?.value;
 
-/** The hub's store: shared by all agents of a tenant, values survive the agent. An increment whose answer was lost may count twice. */
+/**
+ * The hub's store: shared by all agents of a tenant, values survive the agent. An increment whose answer was lost may
+ * count twice.
+ */
 export class HubSessionStore implements SessionStore {
   readonly #http: HttpConnection;
   #hasBatch = true;

@@ -1,4 +1,5 @@
-// Tools of the AI SDK's shape under a guard, and the spans of governed calls, with stand-ins; the real packages are in real/.
+// Tools of the AI SDK's shape under a guard, and the spans of governed calls, with stand-ins; the real packages are in
+// real/.
 import { describe, expect, it } from 'vitest';
 import { DeniedError, Guard, guardTools, isRefusal, type OpenTelemetryApi } from '../src/index.ts';
 

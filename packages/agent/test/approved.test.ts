@@ -1,4 +1,5 @@
-// Calls that a person is asked about: never when something refuses, judged again afterwards, and counted like any other call.
+// Calls that a person is asked about: never when something refuses, judged again afterwards, and counted like any other
+// call.
 import { describe, expect, it } from 'vitest';
 import { type ApprovalRequest, DeniedError, Guard, type GuardOptions, localApproval } from '../src/index.ts';
 

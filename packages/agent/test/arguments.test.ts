@@ -1,4 +1,5 @@
-// Arguments of any kind reach the tool as they are; what was judged of them is what runs; results keep their type or are thrown.
+// Arguments of any kind reach the tool as they are; what was judged of them is what runs; results keep their type or
+// are thrown.
 import { EventEmitter } from 'node:events';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';

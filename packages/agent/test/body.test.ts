@@ -1,4 +1,5 @@
-// Answers that fall silent after their headers, read through a fetch that forgets its signal: nothing of the library waits for them for ever.
+// Answers that fall silent after their headers, read through a fetch that forgets its signal: nothing of the library
+// waits for them for ever.
 import { describe, expect, it } from 'vitest';
 import { bodyParts } from '../src/body.ts';
 import { HubConnectionError } from '../src/failure.ts';

@@ -1,4 +1,5 @@
-// Contracts as code, custom operators and selectors, and vendor names: what a guard understands beyond the language's own words.
+// Contracts as code, custom operators and selectors, and vendor names: what a guard understands beyond the language's
+// own words.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// The processor time of a synchronous piece of work: unlike the wall's, it does not grow with what else the machine does.
+// The processor time of a synchronous piece of work: unlike the wall's, it does not grow with what else the machine
+// does.
 
 /** Milliseconds of this process. */
 export function cpuMs(work: () => void): number {

@@ -1,4 +1,5 @@
-// What a guard says of contracts that can never match, as it puts them in use: once, with their place, wherever they came from.
+// What a guard says of contracts that can never match, as it puts them in use: once, with their place, wherever they
+// came from.
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

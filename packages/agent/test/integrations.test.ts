@@ -1,5 +1,6 @@
-// Every snippet of docs/integrations.md, run as written: programs, MCP configurations with a real client and real servers, and hooks with what
-// each assistant sends. Only addresses and the key are those of the test, and packages are those that are installed here.
+// Every snippet of docs/integrations.md, run as written: programs, MCP configurations with a real client and real
+// servers, and hooks with what each assistant sends. Only addresses and the key are those of the test, and packages are
+// those that are installed here.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';

@@ -1,4 +1,5 @@
-// A hub that signs what it serves, honestly or not: documents with attestation, sequence and key succession, each of which a test can bend.
+// A hub that signs what it serves, honestly or not: documents with attestation, sequence and key succession, each of
+// which a test can bend.
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { sha256 } from '../src/bundle/signature.ts';
 

@@ -1,5 +1,5 @@
-// What a caller can get wrong: options that are not set, misspelt or of another kind, and files that are none. Each is a TypeError that
-// names what is wrong, before anything is done.
+// What a caller can get wrong: options that are not set, misspelt or of another kind, and files that are none. Each is
+// a TypeError that names what is wrong, before anything is done.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// A hub that lies, or that somebody else answers for: what an agent that has seen it before refuses, what it follows, and how to begin anew.
+// A hub that lies, or that somebody else answers for: what an agent that has seen it before refuses, what it follows,
+// and how to begin anew.
 import { mkdtemp, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// Every recipe of docs/recipes loads, is clean, and does what its cases say: each contract fires, each condition holds, and ordinary calls pass.
+// Every recipe of docs/recipes loads, is clean, and does what its cases say: each contract fires, each condition holds,
+// and ordinary calls pass.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

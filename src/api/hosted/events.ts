@@ -1,4 +1,5 @@
-// Routes of decision events. The schema of a batch is for readers and for the typed client: what is sent is judged event by event.
+// Routes of decision events. The schema of a batch is for readers and for the typed client: what is sent is judged
+// event by event.
 import { z } from 'zod';
 import { decisionActions, decisionClasses } from '../../domain/decision-event.ts';
 import { rejected } from '../events.ts';
@@ -11,8 +12,8 @@ const name = z.string();
 const object = z.record(z.string(), z.unknown());
 
 /**
- * A decision event as agents send it, flat; one with a nested `payload` is taken, too. Fields beyond these are kept. What does not fit is
- * repaired rather than refused; `truncated` says what was.
+ * A decision event as agents send it, flat; one with a nested `payload` is taken, too. Fields beyond these are kept.
+ * What does not fit is repaired rather than refused; `truncated` says what was.
  */
 export const decisionEventInput = z.object({
   call_id: name.nullish(),
@@ -23,7 +24,10 @@ export const decisionEventInput = z.object({
   /** What became of the call; the console API's words are taken, too. */
   action: z.union([z.enum(decisionActions), name]).nullish(),
   mode: name.nullish(),
-  /** RFC 3339, any offset; microseconds are kept. Missing or odd: the time of receipt. More than 24 hours ahead: rejected. */
+  /**
+   * RFC 3339, any offset; microseconds are kept. Missing or odd: the time of receipt. More than 24 hours ahead:
+   * rejected.
+   */
   timestamp: name.nullish(),
   /** Counts where the API key has no environment. */
   environment: name.nullish(),

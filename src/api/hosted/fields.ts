@@ -24,7 +24,10 @@ export const pageFields = {
   has_more: z.boolean(),
 };
 
-/** `next_cursor` of another page: instead of an offset, without its bound; what comes meanwhile neither repeats nor hides anything. */
+/**
+ * `next_cursor` of another page: instead of an offset, without its bound; what comes meanwhile neither repeats nor
+ * hides anything.
+ */
 export const cursorQuery = text(2000, 1).optional();
 
 /** Where the next page of a list with a cursor begins. */

@@ -1,4 +1,5 @@
-// Routes of replays on the hosted API: two saved versions of a ruleset, or a saved one and a text, over the calls that agents reported.
+// Routes of replays on the hosted API: two saved versions of a ruleset, or a saved one and a text, over the calls that
+// agents reported.
 import { z } from 'zod';
 import { env, instantInput, intQuery, yamlContent } from '../fields.ts';
 import {

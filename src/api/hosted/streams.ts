@@ -15,7 +15,10 @@ export const hostedStreamRoutes = routes({
     summary:
       'An agent follows the rulesets of its environment, its assignment and its decision events; an operator an environment',
     query: z.object({
-      /** The key's environment, also when absent: another answers 403. A key of all environments: production when absent. People name one. */
+      /**
+       * The key's environment, also when absent: another answers 403. A key of all environments: production when
+       * absent. People name one.
+       */
       env: z.string().max(255).optional(),
       bundle_name: z.string().max(255).optional(),
       policy_version: z.string().max(255).optional(),

@@ -1,4 +1,5 @@
-// What is seen while the console is in the background: the count in the tab's title, and a notification for each call that waits, on opt-in.
+// What is seen while the console is in the background: the count in the tab's title, and a notification for each call
+// that waits, on opt-in.
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { usePrefs } from '../lib/prefs.ts';

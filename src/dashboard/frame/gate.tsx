@@ -1,4 +1,5 @@
-// What stands before the pages: the set-up of a new hub, the sign-in, and what is said when the hub does not answer or a page fails.
+// What stands before the pages: the set-up of a new hub, the sign-in, and what is said when the hub does not answer or
+// a page fails.
 import { Outlet } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { ApiError, call } from '../lib/api.ts';

@@ -1,4 +1,5 @@
-// The palette: every page, agent, bundle, composition and contract, and what can be done from anywhere, by typing a part of its name.
+// The palette: every page, agent, bundle, composition and contract, and what can be done from anywhere, by typing a
+// part of its name.
 
 import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useEffect, useMemo, useState } from 'react';

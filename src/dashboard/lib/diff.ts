@@ -1,4 +1,5 @@
-// The difference of two texts, line by line: the longest common subsequence, with the same beginning and end cut off first.
+// The difference of two texts, line by line: the longest common subsequence, with the same beginning and end cut off
+// first.
 
 export interface DiffLine {
   readonly kind: 'same' | 'removed' | 'added';

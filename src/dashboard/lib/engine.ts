@@ -26,7 +26,10 @@ export function problemsOf(text: string): readonly EditorProblem[] {
 
 const indent = 4;
 
-/** A contract alone, as the head of the bundle that it would be in; its own lines follow. What it says itself is not said twice. */
+/**
+ * A contract alone, as the head of the bundle that it would be in; its own lines follow. What it says itself is not
+ * said twice.
+ */
 function headOf(id: string, type: string, text: string): readonly string[] {
   const says = (key: string): boolean => new RegExp(`^${key}\\s*:`, 'm').test(text);
   return [

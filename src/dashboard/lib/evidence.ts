@@ -1,4 +1,5 @@
-// Checks of signed decision bundles in the browser: by Web Crypto, and by tweetnacl where a browser hides that or knows no Ed25519.
+// Checks of signed decision bundles in the browser: by Web Crypto, and by tweetnacl where a browser hides that or knows
+// no Ed25519.
 import {
   type BundleVerdict,
   checkBundle,

@@ -1,4 +1,5 @@
-// Calls of the API under /v1: with a token of the signed-in person's own, which lives 15 minutes and is kept in memory alone.
+// Calls of the API under /v1: with a token of the signed-in person's own, which lives 15 minutes and is kept in memory
+// alone.
 import type { z } from 'zod';
 import type { HostedApi } from '../../api/hosted/index.ts';
 import { ApiError, answerOf, call, type Page, type Reply } from './api.ts';

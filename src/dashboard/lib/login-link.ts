@@ -1,4 +1,5 @@
-// The token of a one-time sign-in link: taken out of the address before anything else can see it, in history or in a request.
+// The token of a one-time sign-in link: taken out of the address before anything else can see it, in history or in a
+// request.
 
 const pattern = /^#login=([\w-]{20,128})$/;
 

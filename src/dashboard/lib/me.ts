@@ -1,4 +1,5 @@
-// Who is here: asked once, kept in the cache. A session that ends while a page is open asks for the password over the page.
+// Who is here: asked once, kept in the cache. A session that ends while a page is open asks for the password over the
+// page.
 import { useQuery } from '@tanstack/react-query';
 import { startLive, stopLive } from '../live/live.ts';
 import { type ApiError, call, type Reply, whenSignedOut } from './api.ts';

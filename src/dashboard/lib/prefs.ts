@@ -1,4 +1,5 @@
-// What a person chose, kept in this browser under their user id: theme, times, density, columns. Storage may be refused; then it lasts for the page.
+// What a person chose, kept in this browser under their user id: theme, times, density, columns. Storage may be
+// refused; then it lasts for the page.
 import { createStore, useStore } from './store.ts';
 
 export type Theme = 'system' | 'light' | 'dark';

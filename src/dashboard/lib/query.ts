@@ -1,4 +1,5 @@
-// Answers of the hub in memory: one cache, by operation and input. The live stream says when they are old, so nothing here polls.
+// Answers of the hub in memory: one cache, by operation and input. The live stream says when they are old, so nothing
+// here polls.
 import {
   QueryClient,
   type UseQueryResult,

@@ -17,7 +17,9 @@ export function writeSearch(search: { readonly [name: string]: unknown }): strin
   return text === '' ? '' : `?${text}`;
 }
 
-/** What the address says, and how to change it: absent keeps, undefined clears. `replace` leaves no step in the history. */
+/**
+ * What the address says, and how to change it: absent keeps, undefined clears. `replace` leaves no step in the history.
+ */
 export function useFilters(): [Search, (changed: Search, replace?: boolean) => void] {
   const search = useLocation({ select: (location) => location.search as Search });
   const navigate = useNavigate();

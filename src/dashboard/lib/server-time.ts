@@ -1,4 +1,5 @@
-// The hub's clock as this browser knows it: from the X-Server-Time of answers, the one that came quickest counting most.
+// The hub's clock as this browser knows it: from the X-Server-Time of answers, the one that came quickest counting
+// most.
 import { now } from './browser.ts';
 
 let offset = 0;

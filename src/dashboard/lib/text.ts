@@ -1,4 +1,5 @@
-// Words and numbers for people: counts, durations, relative and absolute times, and texts of strangers made harmless to read.
+// Words and numbers for people: counts, durations, relative and absolute times, and texts of strangers made harmless to
+// read.
 
 const numbers = new Intl.NumberFormat('en');
 export const count = (value: number): string => numbers.format(value);

@@ -1,5 +1,5 @@
-// One connection to the dashboard stream: WebSocket first, server-sent events second, back by itself after what it has seen. Runs in a
-// SharedWorker, or in the page where there is none.
+// One connection to the dashboard stream: WebSocket first, server-sent events second, back by itself after what it has
+// seen. Runs in a SharedWorker, or in the page where there is none.
 import { after, jittered, now, type Timer } from '../lib/browser.ts';
 import { SseReader } from './sse.ts';
 

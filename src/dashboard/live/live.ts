@@ -1,4 +1,5 @@
-// The live state of this tab: what the stream says goes into the cache, and how it is into a store that the frame shows.
+// The live state of this tab: what the stream says goes into the cache, and how it is into a store that the frame
+// shows.
 import { after } from '../lib/browser.ts';
 import { createStore } from '../lib/store.ts';
 import { type LiveFrame, refreshAll, take } from './cache.ts';

@@ -1,5 +1,5 @@
-// The live tail: decision events as the hub stores them, over one stream that the browser's session opens. It goes on after what it has seen; what
-// the hub can no longer send again is a gap, and stays one in the list.
+// The live tail: decision events as the hub stores them, over one stream that the browser's session opens. It goes on
+// after what it has seen; what the hub can no longer send again is a gap, and stays one in the list.
 import type { z } from 'zod';
 import type { decisionEvent } from '../../api/hosted/events.ts';
 import { after, jittered, now, type Timer } from '../lib/browser.ts';

@@ -1,4 +1,5 @@
-// The SharedWorker that keeps one connection for all tabs of a person. Its name carries the user's id, so another login is another worker.
+// The SharedWorker that keeps one connection for all tabs of a person. Its name carries the user's id, so another login
+// is another worker.
 import { LiveConnection, type LiveStatus } from './connection.ts';
 import { type FleetFrame, isFleet } from './fleet.ts';
 

@@ -1,4 +1,5 @@
-// Every page: its address, its name in the navigation, and the chunk that holds it. A new page is a folder beside this file and a row here.
+// Every page: its address, its name in the navigation, and the chunk that holds it. A new page is a folder beside this
+// file and a row here.
 import type { ComponentType } from 'react';
 import type { IconName } from '../ui/icons.tsx';
 

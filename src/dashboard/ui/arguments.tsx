@@ -1,4 +1,5 @@
-// The arguments of a call as a person reads them: commands as commands, edits as differences, paths and addresses named, the rest as it is.
+// The arguments of a call as a person reads them: commands as commands, edits as differences, paths and addresses
+// named, the rest as it is.
 import type { JSX } from 'react';
 import { plainJson } from '../lib/text.ts';
 import { Icon } from './icons.tsx';

@@ -1,5 +1,5 @@
-// Counts over time as stacked bars, one colour per verdict: the figures under the pointer in words, a range by dragging, the same numbers as a
-// table one key away.
+// Counts over time as stacked bars, one colour per verdict: the figures under the pointer in words, a range by
+// dragging, the same numbers as a table one key away.
 import { type JSX, useId, useRef, useState } from 'react';
 import { usePrefs } from '../lib/prefs.ts';
 import { absolute, clockTime, count, dayName } from '../lib/text.ts';

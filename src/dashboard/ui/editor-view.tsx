@@ -1,4 +1,5 @@
-// CodeMirror as the console uses it: YAML, the problems of the rule engine under the text, the words of the rule language offered.
+// CodeMirror as the console uses it: YAML, the problems of the rule engine under the text, the words of the rule
+// language offered.
 import { autocompletion, type CompletionContext, completionKeymap } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { yaml } from '@codemirror/lang-yaml';
@@ -91,8 +92,8 @@ const help = hoverTooltip((view, pos) => {
 });
 
 /**
- * Typing over a selection is done here: the browser would keep the look of what it replaces in a style attribute, which the
- * Content-Security-Policy refuses.
+ * Typing over a selection is done here: the browser would keep the look of what it replaces in a style attribute, which
+ * the Content-Security-Policy refuses.
  */
 const overSelection = EditorView.domEventHandlers({
   beforeinput(event, editor) {

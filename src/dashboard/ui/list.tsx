@@ -1,4 +1,5 @@
-// What pages that list something share: views beside each other, a search in the address, a table whose rows open in a panel.
+// What pages that list something share: views beside each other, a search in the address, a table whose rows open in a
+// panel.
 import { type JSX, type ReactNode, type RefObject, useEffect, useState } from 'react';
 import type { ApiError } from '../lib/api.ts';
 import { after } from '../lib/browser.ts';

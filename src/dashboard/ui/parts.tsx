@@ -1,4 +1,5 @@
-// The small parts that every page is made of: buttons, fields, times, texts of strangers, verdicts, empty and failed states.
+// The small parts that every page is made of: buttons, fields, times, texts of strangers, verdicts, empty and failed
+// states.
 import { type ComponentProps, type JSX, type ReactNode, useEffect, useId, useState } from 'react';
 import type { ApiError } from '../lib/api.ts';
 import { after } from '../lib/browser.ts';

@@ -1,4 +1,5 @@
-// A share over time as a line of steps: how many of a hundred calls were denied. Where there was no call there is no line.
+// A share over time as a line of steps: how many of a hundred calls were denied. Where there was no call there is no
+// line.
 import { type JSX, useId, useRef, useState } from 'react';
 import { usePrefs } from '../lib/prefs.ts';
 import { absolute, clockTime, count } from '../lib/text.ts';

@@ -1,4 +1,5 @@
-// Tables: sorted by a press on a head, columns to choose and remembered, rows by keyboard, only the visible ones drawn, CSV of what is shown.
+// Tables: sorted by a press on a head, columns to choose and remembered, rows by keyboard, only the visible ones drawn,
+// CSV of what is shown.
 import { Menu } from '@base-ui/react/menu';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type JSX, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';

@@ -1,5 +1,5 @@
-// Buttons pressed in a bot chat, whose callback comes to either API: the platform's proof and words. What a press does is
-// app/chat-decisions.ts. Beside it, what the other chat platforms' callbacks read alike.
+// Buttons pressed in a bot chat, whose callback comes to either API: the platform's proof and words. What a press does
+// is app/chat-decisions.ts. Beside it, what the other chat platforms' callbacks read alike.
 import type { Press, PressResult } from '../../app/chat-decisions.ts';
 import { enforceLimit } from '../../app/rate-limit.ts';
 import { uuidPattern } from '../../domain/ids.ts';

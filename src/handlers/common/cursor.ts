@@ -1,4 +1,5 @@
-// Cursors as clients hold them: sealed for their tenant and list, so that one that was changed, made up or taken from elsewhere is refused.
+// Cursors as clients hold them: sealed for their tenant and list, so that one that was changed, made up or taken from
+// elsewhere is refused.
 import { refused } from '../../domain/error.ts';
 import type { Hub } from './hub.ts';
 

@@ -7,7 +7,10 @@ import type { AppPorts } from '../../app/ports.ts';
 export type { Settings, SetupToken } from '../../app/ports.ts';
 export type { ClusterState, NodeHealth } from '../../ports/node-health.ts';
 
-/** What of the ports a translation needs. The store, the actors and the bus are not among them: what follows from a request is a use case. */
+/**
+ * What of the ports a translation needs. The store, the actors and the bus are not among them: what follows from a
+ * request is a use case.
+ */
 type Translating = Pick<
   AppPorts,
   'clock' | 'health' | 'limits' | 'log' | 'messengers' | 'requestLimits' | 'secrets' | 'settings'

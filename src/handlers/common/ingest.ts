@@ -1,5 +1,5 @@
-// Batches of events as the console API's clients send them: from bytes, or a value read before, to events that can be stored. One bad event
-// never costs the others. What becomes of them is app/event-intake.ts.
+// Batches of events as the console API's clients send them: from bytes, or a value read before, to events that can be
+// stored. One bad event never costs the others. What becomes of them is app/event-intake.ts.
 import { agentOf } from '../../app/acting-agent.ts';
 import type { EventBatch } from '../../app/event-intake.ts';
 import type { EventLoopBudget } from '../../concurrency/event-loop-budget.ts';
@@ -54,7 +54,10 @@ export const repairContext = (
   sha256: (text) => secrets.sha256(text),
 });
 
-/** Stores a batch and says what became of it, what could not be read included. @throws HubError as `accept` in app/event-intake.ts */
+/**
+ * Stores a batch and says what became of it, what could not be read included.
+ * @throws HubError as `accept` in app/event-intake.ts
+ */
 export async function acceptBatch(
   { app }: Pick<Hub, 'app'>,
   principal: KeyPrincipal,
@@ -204,7 +207,10 @@ class BatchReader {
 const isMapping = (value: unknown): value is { readonly [key: string]: unknown } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The contracts that an agent runs of its own. One that is of another agent than the events, or that cannot be read, is refused alone. */
+/**
+ * The contracts that an agent runs of its own. One that is of another agent than the events, or that cannot be read, is
+ * refused alone.
+ */
 function manifestOf(
   value: unknown,
   events: readonly EventInput[],

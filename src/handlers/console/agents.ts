@@ -143,7 +143,10 @@ const renderFleetAgent = ({ registration, env, resolution, state, version }: Fle
   created_at: iso(registration.createdAt),
 });
 
-/** A cursor was sealed by this hub: what it holds is what was written. @throws HubError bad_request for one of another order */
+/**
+ * A cursor was sealed by this hub: what it holds is what was written.
+ * @throws HubError bad_request for one of another order
+ */
 function readAgentPlace(text: string, sort: string): AgentPlace {
   const [sorted, at, agentId] = JSON.parse(text) as [string, number, string];
   if (sorted === sort) return { at, agentId };

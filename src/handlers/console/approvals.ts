@@ -52,7 +52,10 @@ export const approvals: Handlers<typeof approvalRoutes> = {
 
 /** A cursor was sealed by this hub: what it holds is what was written. */
 
-/** Asks for an approval over a route or a socket. @throws HubError validation_failed when neither header nor body names the agent */
+/**
+ * Asks for an approval over a route or a socket.
+ * @throws HubError validation_failed when neither header nor body names the agent
+ */
 export async function requestApproval(
   { app }: Pick<Hub, 'app'>,
   caller: KeyCaller,

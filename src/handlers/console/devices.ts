@@ -1,5 +1,5 @@
-// The device cookie: a browser that signed in to an account before brings it, so that strangers who guess at the account's password do not
-// lock its owner out. It gives no access to anything.
+// The device cookie: a browser that signed in to an account before brings it, so that strangers who guess at the
+// account's password do not lock its owner out. It gives no access to anything.
 import { cookieOf } from '../../api/cookie.ts';
 import type { Device } from '../../app/login-attempts.ts';
 import type { Hub } from '../common/hub.ts';
@@ -20,7 +20,9 @@ export function deviceCookie(hub: Hub, userId: string, before: Device | null): s
   return `${nameOf(hub)}=${sealed}; Path=${path}; HttpOnly; SameSite=Lax; Max-Age=${deviceMs / 1000}${secure}`;
 }
 
-/** The device that the request's cookie names; null when there is none, it was not made by this hub, or it is too old. */
+/**
+ * The device that the request's cookie names; null when there is none, it was not made by this hub, or it is too old.
+ */
 export function deviceIn(hub: Hub, header: string | null): Device | null {
   const sealed = cookieOf(header, nameOf(hub));
   if (sealed === null) return null;

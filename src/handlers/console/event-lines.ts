@@ -33,8 +33,8 @@ const columns = [
 ] as const;
 
 /**
- * A cell as RFC 4180 writes it. A spreadsheet would run what begins like a formula, also after its own trimming, so such texts get an
- * apostrophe in front.
+ * A cell as RFC 4180 writes it. A spreadsheet would run what begins like a formula, also after its own trimming, so
+ * such texts get an apostrophe in front.
  */
 export function csvCell(value: unknown): string {
   if (value === null || value === undefined) return '';

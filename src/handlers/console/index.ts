@@ -1,4 +1,5 @@
-// Every handler by operation name; a route of src/api/index.ts that lacks one does not compile. Stream routes are in streams.ts.
+// Every handler by operation name; a route of src/api/index.ts that lacks one does not compile. Stream routes are in
+// streams.ts.
 import type { api } from '../../api/index.ts';
 import type { Handlers } from '../common/hub.ts';
 import { agents } from './agents.ts';

@@ -1,4 +1,5 @@
-// Live streams: who may open one, what it follows, what it must get at once, and what agents send on it. Owns no socket.
+// Live streams: who may open one, what it follows, what it must get at once, and what agents send on it. Owns no
+// socket.
 import { agentRoutes } from '../../api/agents.ts';
 import { approvalRoutes } from '../../api/approvals.ts';
 import type { Caller } from '../../api/call.ts';
@@ -33,8 +34,9 @@ const maxTagText = 32_768;
 const noTags: Tags = {};
 
 /**
- * What a stream of the hosted API leaves out: events of another environment or session, and the document itself unless the stream follows one
- * bundle, or its agent fetched that one alone, because clients never compare its name with their own.
+ * What a stream of the hosted API leaves out: events of another environment or session, and the document itself unless
+ * the stream follows one bundle, or its agent fetched that one alone, because clients never compare its name with their
+ * own.
  */
 const skipsOf =
   (hub: Hub, env: Env, sessionId: string | null, by: Fetcher) =>
@@ -128,7 +130,10 @@ async function admitAgent(
 const sessionAsked = ({ session_id }: StreamQuery): string | null =>
   session_id ? checkedAt(sessionField, session_id, 'session_id') : null;
 
-/** What a person follows of an environment: deployments, and what every agent there did. @throws HubError validation_failed */
+/**
+ * What a person follows of an environment: deployments, and what every agent there did.
+ * @throws HubError validation_failed
+ */
 function admitOperator({ tenantId }: Pick<KeyCaller, 'tenantId'>, query: StreamQuery): AdmittedStream {
   const env = environments.find((one) => one === query.env);
   if (env === undefined) {
@@ -151,7 +156,10 @@ function admitOperator({ tenantId }: Pick<KeyCaller, 'tenantId'>, query: StreamQ
   };
 }
 
-/** The same window as the HTTP routes of the same purpose: a WebSocket is no way around it. @throws HubError rate_limited */
+/**
+ * The same window as the HTTP routes of the same purpose: a WebSocket is no way around it.
+ * @throws HubError rate_limited
+ */
 async function withinLimit(hub: Hub, caller: KeyCaller): Promise<void> {
   const name = limitNames.requestsOfKey(caller);
   await enforceLimit(hub.requestLimits, { name, max: maxPerMinute, windowMs: 60_000 });

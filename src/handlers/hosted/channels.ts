@@ -1,4 +1,5 @@
-// Notification channels in the hosted API's words: four types, secrets as `****` and their end, webhooks without a secret.
+// Notification channels in the hosted API's words: four types, secrets as `****` and their end, webhooks without a
+// secret.
 import type { z } from 'zod';
 import { Reply } from '../../api/call.ts';
 import { type hostedChannelRoutes, hostedChannelTypes } from '../../api/hosted/channels.ts';

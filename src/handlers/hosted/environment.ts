@@ -7,8 +7,8 @@ import type { HostedCaller } from './principal.ts';
 export const usualEnv: Env = 'production';
 
 /**
- * The environment that is read: the key's own, else the one asked for, else production. Null when what was asked for is no environment of
- * this hub: nothing is there.
+ * The environment that is read: the key's own, else the one asked for, else production. Null when what was asked for is
+ * no environment of this hub: nothing is there.
  * @throws HubError env_mismatch when a key of one environment asks for another
  */
 export function envRead(caller: HostedCaller, asked: string | undefined): Env | null {

@@ -86,7 +86,9 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
   },
 };
 
-/** A batch by the environments that its events belong to: the key's, else the one that the event names, else production. */
+/**
+ * A batch by the environments that its events belong to: the key's, else the one that the event names, else production.
+ */
 function byEnvironment(caller: HostedKey, batch: Batch): ReadonlyMap<Env, Batch> {
   const parts = new Map<Env, { events: EventInput[]; places: number[] }>();
   for (const [i, event] of batch.events.entries()) {
@@ -118,7 +120,8 @@ interface Query {
 
 /**
  * What a query asks for, within what the caller sees; null when nothing can fit.
- * @throws HubError validation_failed for a word that is neither a class nor an action; forbidden for agents that the key is not bound to
+ * @throws HubError validation_failed for a word that is neither a class nor an action; forbidden for agents that the
+ *   key is not bound to
  */
 export function filterOf(query: Query, caller: Reader): EventFilter | null {
   const verdicts = query.decision && verdictFilter(query.decision);

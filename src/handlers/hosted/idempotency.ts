@@ -1,5 +1,5 @@
-// Idempotency-Key of the requests that make something: what is made gets an id that follows from the key and the body, so that the store itself
-// makes it once, on any node and for ever.
+// Idempotency-Key of the requests that make something: what is made gets an id that follows from the key and the body,
+// so that the store itself makes it once, on any node and for ever.
 import type { Request } from '../../api/call.ts';
 import { validationFailed } from '../../api/validation.ts';
 import { type HubError, refused } from '../../domain/error.ts';
@@ -20,7 +20,10 @@ export function idempotencyKeyOf(request: Request): string | null {
   ]);
 }
 
-/** The id of what a request makes: a UUID of version 8 (RFC 9562), the first half of the key, the second of the body. Null without a key. */
+/**
+ * The id of what a request makes: a UUID of version 8 (RFC 9562), the first half of the key, the second of the body.
+ * Null without a key.
+ */
 export function idFor(
   { secrets }: Pick<Hub, 'secrets'>,
   caller: HostedCaller,

@@ -1,4 +1,5 @@
-// Every handler of the hosted API by operation name; a route of src/api/hosted/index.ts that lacks one does not compile.
+// Every handler of the hosted API by operation name; a route of src/api/hosted/index.ts that lacks one does not
+// compile.
 import type { hostedApi } from '../../api/hosted/index.ts';
 import type { Handlers } from '../common/hub.ts';
 import { hostedApprovals } from './approvals.ts';

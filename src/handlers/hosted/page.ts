@@ -1,4 +1,5 @@
-// Pages of the hosted API's lists: an object with the items and what stands beside them, never larger than an answer may be.
+// Pages of the hosted API's lists: an object with the items and what stands beside them, never larger than an answer
+// may be.
 
 /** Bytes of a page's items; with what stands around them an answer holds 4 MiB. */
 const maxItems = 4 * 1024 * 1024 - 65_536;

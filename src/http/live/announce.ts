@@ -1,5 +1,5 @@
-// Announcing the open streams of an audience again, in slices, when an environment actor was activated and asks for its roster,
-// or may have asked while this node did not hear.
+// Announcing the open streams of an audience again, in slices, when an environment actor was activated and asks for its
+// roster, or may have asked while this node did not hear.
 import { type Clock, pause } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Feed } from './feed.ts';
@@ -7,7 +7,10 @@ import type { Stream } from './stream.ts';
 
 type StreamFeed = Feed<Stream>;
 
-/** Under way at once, per audience and node: each costs the owner a write and a read of the store, which others need as well. */
+/**
+ * Under way at once, per audience and node: each costs the owner a write and a read of the store, which others need as
+ * well.
+ */
 const sliceSize = 32;
 const attempts = 12;
 const firstWaitMs = 250;
@@ -18,7 +21,10 @@ const longestWaitMs = 5000;
 const feedsAtOnce = 4;
 
 export interface Reannouncer {
-  /** Announces every stream of the feed that is open; those that fail are tried again, 12 times in all. A request meanwhile repeats it once. */
+  /**
+   * Announces every stream of the feed that is open; those that fail are tried again, 12 times in all. A request
+   * meanwhile repeats it once.
+   */
   all(feed: StreamFeed): Promise<void>;
   /** The same for many feeds: a few at a time. */
   each(feeds: readonly StreamFeed[]): Promise<void>;

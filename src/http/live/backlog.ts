@@ -1,4 +1,5 @@
-// What a connection that is full (or still joining) has not been sent: the latest frame per bundle, and a bounded number of bytes of others.
+// What a connection that is full (or still joining) has not been sent: the latest frame per bundle, and a bounded
+// number of bytes of others.
 import type { Piece } from './encoded.ts';
 import type { Codec } from './session.ts';
 
@@ -12,7 +13,10 @@ export class Backlog {
   #count = 0;
   #bytes = 0;
 
-  /** Adds a piece in its place in the order. False: it would go over the bound, and was not added. One piece alone always fits. */
+  /**
+   * Adds a piece in its place in the order. False: it would go over the bound, and was not added. One piece alone
+   * always fits.
+   */
   add(piece: Piece, codec: Codec, max: number = maxWaitingBytes): boolean {
     if (piece.key !== null) {
       // Deleted first, so that it moves to the end: ids must rise.

@@ -60,7 +60,10 @@ export class Feed<S extends Follower<S>> {
     if (this.received === 0) this.head = position;
   }
 
-  /** Has frames of another source come between its own, at no position: those of events, to the streams of their agent and of nobody. */
+  /**
+   * Has frames of another source come between its own, at no position: those of events, to the streams of their agent
+   * and of nobody.
+   */
   async followAside(source: EventSource, audience: Audience, made: (frame: Frame) => Frame): Promise<void> {
     this.#aside ??= source.follow(audience, ({ frame }) => {
       this.#receive(this.head, made(frame));
@@ -159,7 +162,8 @@ export class Feed<S extends Follower<S>> {
         this.#current = null;
         continue;
       }
-      // From the end: a removal meanwhile moves only streams that were served, and `seen` keeps those from being served twice.
+      // From the end: a removal meanwhile moves only streams that were served, and `seen` keeps those from being served
+      // twice.
       for (; this.#cursor >= 0; this.#cursor--) {
         if (this.#cursor >= this.streams.length) this.#cursor = this.streams.length - 1;
         if (left-- === 0) {

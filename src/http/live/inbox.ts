@@ -1,5 +1,5 @@
-// Messages that agents send on their WebSockets: counted, read a few in a turn of the event loop, handed over, answered with their `ref`. Who
-// sends too many, or many that are wrong, loses the socket.
+// Messages that agents send on their WebSockets: counted, read a few in a turn of the event loop, handed over, answered
+// with their `ref`. Who sends too many, or many that are wrong, loses the socket.
 import type { AgentMessage, StreamHandlers } from '../../api/stream.ts';
 import type { ByteBudget } from '../../concurrency/byte-budget.ts';
 import type { EventLoopBudget } from '../../concurrency/event-loop-budget.ts';

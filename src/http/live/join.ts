@@ -1,4 +1,5 @@
-// How a stream joins its feed: what it missed, what it must get at once, then what arrived meanwhile. Nothing lost, nothing twice, ids rising.
+// How a stream joins its feed: what it missed, what it must get at once, then what arrived meanwhile. Nothing lost,
+// nothing twice, ids rising.
 import type { ResyncReason } from '../../api/frames.ts';
 import type { History } from '../../api/stream.ts';
 import type { Announcement } from '../../domain/announcement.ts';
@@ -15,8 +16,8 @@ interface JoinPorts {
 }
 
 /**
- * Joins registered streams. Frames that arrive while that goes on gather in the stream's backlog. A frame of the same bundle and content that
- * was replayed, or made for it at connect, is not sent a second time.
+ * Joins registered streams. Frames that arrive while that goes on gather in the stream's backlog. A frame of the same
+ * bundle and content that was replayed, or made for it at connect, is not sent a second time.
  * @throws whatever the log or the actors throw; the stream is to be ended then
  */
 export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => Promise<void> {
@@ -83,8 +84,8 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
 const pourBytes = 64 * 1024;
 
 /**
- * Joins a stream whose frames are stored: what it missed is read piece by piece, as fast as the client takes it, and only then does it get what
- * is new. Nothing is lost between the two, and nothing that was sent is sent again.
+ * Joins a stream whose frames are stored: what it missed is read piece by piece, as fast as the client takes it, and
+ * only then does it get what is new. Nothing is lost between the two, and nothing that was sent is sent again.
  * @param alive is called while it goes on
  */
 export async function joinByHistory(

@@ -1,4 +1,5 @@
-// The registry of live streams on this node: opens, finds, ends and counts them. Owns the feeds and the wheel; knows no socket.
+// The registry of live streams on this node: opens, finds, ends and counts them. Owns the feeds and the wheel; knows no
+// socket.
 import type { AdmittedStream, EventSource, StreamHandlers } from '../../api/stream.ts';
 import { turns } from '../../concurrency/event-loop-budget.ts';
 import { HubError } from '../../domain/error.ts';
@@ -74,7 +75,10 @@ export interface Live {
   /** @throws HubError rate_limited for an agent that opens streams and loses them at once */
   checkReopening(caller: LimitedCaller): void;
   open(opening: Opening): Promise<Session>;
-  /** Takes revocations, sign-outs and requests for the roster, of any node; when some may have been missed, asks the store about every caller and announces every agent stream. */
+  /**
+   * Takes revocations, sign-outs and requests for the roster, of any node; when some may have been missed, asks the
+   * store about every caller and announces every agent stream.
+   */
   control(message: Control): void;
   /** The audiences that have a stream on this node. */
   audiences(): readonly Audience[];
@@ -275,8 +279,8 @@ export function createLive(options: LiveOptions): Live {
           const { audience, made } = admitted.decisions;
           await feed.followAside(options.events, audience, made);
         }
-        // What it is sent first leaves with the head of its answer, in one call of the system. What is replayed may be much, and is written
-        // as the client takes it; a WebSocket has no answer to leave with.
+        // What it is sent first leaves with the head of its answer, in one call of the system. What is replayed may be
+        // much, and is written as the client takes it; a WebSocket has no answer to leave with.
         if (stream.codec === 'sse' && stream.lastEventId === null && !admitted.history) await prepare(stream);
         return stream;
       } catch (error) {

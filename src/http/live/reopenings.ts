@@ -1,5 +1,5 @@
-// Clients that open a stream, lose it at once and open it again without a wait, as some released ones do after a clean end.
-// Counts only streams that ended soon after they began: any number of replicas may share an id and stay.
+// Clients that open a stream, lose it at once and open it again without a wait, as some released ones do after a clean
+// end. Counts only streams that ended soon after they began: any number of replicas may share an id and stay.
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { HubError } from '../../domain/error.ts';
 
@@ -13,7 +13,10 @@ export class Reopenings {
   /** When those streams were opened, oldest first; at most one more than may be. */
   readonly #ended = new BoundedMap<readonly number[]>(maxCallers);
 
-  /** @param caller a name for API key, agent id and client address together @param now monotonic milliseconds, as `openedAt` */
+  /**
+   * @param caller a name for API key, agent id and client address together
+   * @param now monotonic milliseconds, as `openedAt`
+   */
   ended(caller: string, openedAt: number, now: number): void {
     if (now - openedAt >= windowMs) return;
     const opened = [...this.#recent(caller, now), openedAt].sort((a, b) => a - b).slice(-(max + 1));

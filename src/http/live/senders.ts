@@ -1,5 +1,5 @@
-// What WebSocket clients may send: messages, bytes and mistakes, counted per socket and per caller (an API key with its agent id and network),
-// because a socket is soon opened again.
+// What WebSocket clients may send: messages, bytes and mistakes, counted per socket and per caller (an API key with its
+// agent id and network), because a socket is soon opened again.
 import { type Rate, TokenBucket } from '../../concurrency/token-bucket.ts';
 
 interface Rates {
@@ -95,7 +95,10 @@ export class Senders {
     return (this.#callers.get(caller)?.mistakes.left(now) ?? 1) >= 1;
   }
 
-  /** A caller whose buckets are full again is as one that is not known. A socket that is open still counts with the object it has. */
+  /**
+   * A caller whose buckets are full again is as one that is not known. A socket that is open still counts with the
+   * object it has.
+   */
   #forgetIdle(now: number): void {
     if (this.#callers.size < this.#lookThroughAt) return;
     for (const [name, counts] of this.#callers) if (counts.isFull(now)) this.#callers.delete(name);

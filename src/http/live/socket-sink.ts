@@ -1,4 +1,5 @@
-// A WebSocket as a session's sink, whichever server it is of: pings that are not answered are counted, and once it has ended nothing is sent.
+// A WebSocket as a session's sink, whichever server it is of: pings that are not answered are counted, and once it has
+// ended nothing is sent.
 import type { ByteBudget } from '../../concurrency/byte-budget.ts';
 import { type MessageSize, maxUnanswered, messageSizes } from '../server.ts';
 import type { Session, Sink } from './session.ts';
@@ -56,7 +57,9 @@ export abstract class SocketSink<W extends { ping(): unknown }> implements Sink 
   protected abstract terminate(ws: W): void;
 }
 
-/** The messages that a new socket takes: small ones only when its sender has no room for another half of a large one. */
+/**
+ * The messages that a new socket takes: small ones only when its sender has no room for another half of a large one.
+ */
 export function messageSizeOf({ sender }: Session, partial: ByteBudget): MessageSize {
   if (sender === null) return 'none';
   return partial.exceeded(sender, messageSizes.large) === null ? 'large' : 'small';

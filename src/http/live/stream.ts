@@ -1,4 +1,5 @@
-// One live stream: what it follows, whether its connection can take more, and its end. Owns no timer and no queue while all is well.
+// One live stream: what it follows, whether its connection can take more, and its end. Owns no timer and no queue while
+// all is well.
 import type { AdmittedStream, StreamCaller } from '../../api/stream.ts';
 import { isAfter, type Position } from '../../domain/position.ts';
 import { Backlog } from './backlog.ts';

@@ -4,7 +4,10 @@ import { readMessagePack } from 'reeve-agent/rules';
 import { HubError } from '../../domain/error.ts';
 import { maxValues, measureJson } from '../../domain/json.ts';
 
-/** @throws HubError invalid_json for anything that JSON could not hold: binaries, extensions, keys that are no texts, NaN */
+/**
+ * @throws HubError invalid_json for anything that JSON could not hold: binaries, extensions, keys that are no texts,
+ *   NaN
+ */
 export function unpack(bytes: Uint8Array): unknown {
   const value = unpackLoosely(bytes);
   // A `__proto__` is refused here.
@@ -12,7 +15,10 @@ export function unpack(bytes: Uint8Array): unknown {
   return value;
 }
 
-/** The same without a look inside: texts and keys may be anything, numbers may be none. @throws HubError invalid_json */
+/**
+ * The same without a look inside: texts and keys may be anything, numbers may be none.
+ * @throws HubError invalid_json
+ */
 export function unpackLoosely(bytes: Uint8Array): unknown {
   try {
     return readMessagePack(bytes, { maxValues });

@@ -1,4 +1,5 @@
-// What calls notice of nodes that join and leave: nothing. And what a node may answer in the seconds after it lost the bus.
+// What calls notice of nodes that join and leave: nothing. And what a node may answer in the seconds after it lost the
+// bus.
 import { describe, expect, it } from 'vitest';
 import { shardOfKey } from '../../../actors/runtime/remote.ts';
 import { settled } from '../../clock.ts';

@@ -1,4 +1,5 @@
-// The bus, the leases and the members of several nodes in memory, in the time of one manual clock: for tests of what runs between nodes.
+// The bus, the leases and the members of several nodes in memory, in the time of one manual clock: for tests of what
+// runs between nodes.
 import { HubError } from '../../../src/domain/error.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import { type Lease, type Leases, leaseMs } from '../../../src/ports/leases.ts';

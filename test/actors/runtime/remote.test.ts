@@ -1,4 +1,5 @@
-// Actors between nodes: order, one handling of each envelope, the new owner's claim, even shares, and the role that a late waker drops.
+// Actors between nodes: order, one handling of each envelope, the new owner's claim, even shares, and the role that a
+// late waker drops.
 import { describe, expect, it } from 'vitest';
 import type { Tell } from '../../../actors/runtime/define.ts';
 import { shardOfKey } from '../../../actors/runtime/remote.ts';

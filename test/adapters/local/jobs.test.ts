@@ -1,4 +1,5 @@
-// Jobs on the table of the embedded store keep every promise of their port; what the runner does when clocks and stores misbehave.
+// Jobs on the table of the embedded store keep every promise of their port; what the runner does when clocks and stores
+// misbehave.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// E-mail: encrypted by STARTTLS, escaped, with a link to the approval; what servers refuse, and at which address they are called.
+// E-mail: encrypted by STARTTLS, escaped, with a link to the approval; what servers refuse, and at which address they
+// are called.
 import { afterEach, describe, expect, it } from 'vitest';
 import { encryptionOf, sendEmail } from '../../../adapters/messengers/email.ts';
 import { systemClock } from '../../../adapters/node/clock.ts';

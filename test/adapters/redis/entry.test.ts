@@ -1,4 +1,5 @@
-// Entries of the logs: what is written is read, also by and from nodes of the version before, and bytes that are no entry are no frame.
+// Entries of the logs: what is written is read, also by and from nodes of the version before, and bytes that are no
+// entry are no frame.
 import { decode, encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

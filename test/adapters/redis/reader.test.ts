@@ -1,4 +1,5 @@
-// What the reader of frames says of a log that is not what it was: before an outage, or before it was late. And how much it asks for at a time.
+// What the reader of frames says of a log that is not what it was: before an outage, or before it was late. And how
+// much it asks for at a time.
 import { describe, expect, it } from 'vitest';
 import type { Answer, Argument, Link } from '../../../adapters/redis/link.ts';
 import type { Logs } from '../../../adapters/redis/log.ts';

@@ -1,4 +1,5 @@
-// The store's threads as tests start them: compiled when the build is fresh, because each thread would otherwise load a compiler.
+// The store's threads as tests start them: compiled when the build is fresh, because each thread would otherwise load a
+// compiler.
 import { Worker } from 'node:worker_threads';
 import { startThread } from '../../../adapters/sqlite/threads.ts';
 import type { ThreadStart } from '../../../adapters/sqlite/wire.ts';

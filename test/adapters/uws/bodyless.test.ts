@@ -1,4 +1,5 @@
-// Answers without a body, byte by byte and through clients in common use: each is followed by a second request on the same connection.
+// Answers without a body, byte by byte and through clients in common use: each is followed by a second request on the
+// same connection.
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import http from 'node:http';
@@ -119,7 +120,10 @@ describe('an answer that ends its connection', () => {
   });
 });
 
-/** What each client is told to do, in turn, on one connection. Its output: the statuses, one a line, and `same` or `other` for the connection. */
+/**
+ * What each client is told to do, in turn, on one connection. Its output: the statuses, one a line, and `same` or
+ * `other` for the connection.
+ */
 const steps = [
   'OPTIONS /api/v1/keys',
   'HEAD /api/v1/sessions/a',

@@ -98,7 +98,8 @@ describe('an SSE stream', () => {
       keyId: 'key-1',
       keyHash: hashOf(keyText),
     });
-    // The last chunk of a chunked body, and nothing else: the response was ended, not torn off. Its client is to close the connection.
+    // The last chunk of a chunked body, and nothing else: the response was ended, not torn off. Its client is to close
+    // the connection.
     for (const socket of [halfClosed, kept]) {
       expect(socket.text).toMatch(/\r\nconnection: close\r\n/i);
       await socket.until((t) => t.endsWith('\n\n\r\n0\r\n\r\n'));

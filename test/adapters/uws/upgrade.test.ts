@@ -1,4 +1,5 @@
-// The upgrade itself, without the hub: a pipeline that admits everything after a turn of the event loop, and sessions that speak at once.
+// The upgrade itself, without the hub: a pipeline that admits everything after a turn of the event loop, and sessions
+// that speak at once.
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import { createBudgets } from '../../../src/http/budgets.ts';
@@ -37,8 +38,9 @@ async function greeting(text: string) {
 }
 
 describe('a WebSocket that is opened after a wait', () => {
-  // A text of this length goes where the HTTP connection's state was, and its letters read as "close after the response". Tried again, because
-  // the native server's misreading remains: whatever takes that memory within microseconds, such as the collector, may still cut one.
+  // A text of this length goes where the HTTP connection's state was, and its letters read as "close after the
+  // response". Tried again, because the native server's misreading remains: whatever takes that memory within
+  // microseconds, such as the collector, may still cut one.
   it('lives, whatever its session says first', { retry: 2 }, async () => {
     await using hub = await greeting('t'.repeat(64));
     const sockets: WebSocketClient[] = [];

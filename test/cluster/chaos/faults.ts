@@ -1,4 +1,5 @@
-// The schedule of faults: drawn whole from the seed before the run, so that a seed can be run again. Does it through the fleet.
+// The schedule of faults: drawn whole from the seed before the run, so that a seed can be run again. Does it through
+// the fleet.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Random } from '../../random.ts';
 import type { Fleet } from './fleet.ts';
@@ -32,7 +33,10 @@ export function kills(
   return plan;
 }
 
-/** Does the plan; where a node is not up when its turn comes, another that is dies in its place. Resolves with how many were killed, when all are started again. */
+/**
+ * Does the plan; where a node is not up when its turn comes, another that is dies in its place. Resolves with how many
+ * were killed, when all are started again.
+ */
 export async function perform(fleet: Fleet, plan: readonly PlannedKill[]): Promise<number> {
   const begun = performance.now();
   const starting: Promise<void>[] = [];

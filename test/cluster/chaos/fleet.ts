@@ -1,4 +1,5 @@
-// What is broken on purpose and must go on: the hub's processes, Redis and the store. Every fault goes through here and is noted. Chooses none.
+// What is broken on purpose and must go on: the hub's processes, Redis and the store. Every fault goes through here and
+// is noted. Chooses none.
 
 import { HubProcess } from '../../e2e/process.ts';
 import type { Random } from '../../random.ts';
@@ -151,7 +152,10 @@ export class Fleet {
     return (await this.caller.send(node, 'GET', '/api/v1/health/ready', { timeoutMs: 3000 })).status === 200;
   }
 
-  /** A call that must succeed, for preparing and checking: tried on one node after another for a while. @throws Error with the last answer */
+  /**
+   * A call that must succeed, for preparing and checking: tried on one node after another for a while.
+   * @throws Error with the last answer
+   */
   async must(method: string, path: string, request: Request = {}, ms = 20_000) {
     let last: unknown = null;
     const { value } = await eventually(
@@ -215,9 +219,9 @@ export class Fleet {
 }
 
 /**
- * Three nodes with a Redis and a store of their own, which may be killed. Redis forces its log to disk at every write (`appendfsync
- * always`): with `everysec` it may hold writes back for two seconds while its disk is busy, and an acknowledged increment would go with it.
- * Events, approvals and deployments live in the store.
+ * Three nodes with a Redis and a store of their own, which may be killed. Redis forces its log to disk at every write
+ * (`appendfsync always`): with `everysec` it may hold writes back for two seconds while its disk is busy, and an
+ * acknowledged increment would go with it. Events, approvals and deployments live in the store.
  * @throws Error that says what to install
  */
 export async function startFleet(wishes: FleetWishes = {}): Promise<Fleet> {

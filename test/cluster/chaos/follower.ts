@@ -1,5 +1,5 @@
-// One agent or dashboard on a stream: notes every connection and frame, comes back after every end as the hub asked it to, with the last id it
-// has. Judges nothing: check/streams.ts does.
+// One agent or dashboard on a stream: notes every connection and frame, comes back after every end as the hub asked it
+// to, with the last id it has. Judges nothing: check/streams.ts does.
 import http from 'node:http';
 import type { Random } from '../../random.ts';
 

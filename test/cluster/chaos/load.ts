@@ -1,4 +1,5 @@
-// Ingest as a fleet does it: senders with batches under fresh call ids, each repeated on another node until it is acknowledged or given up.
+// Ingest as a fleet does it: senders with batches under fresh call ids, each repeated on another node until it is
+// acknowledged or given up.
 import { setMaxListeners } from 'node:events';
 import type { Random } from '../../random.ts';
 import type { Caller, Node } from './caller.ts';

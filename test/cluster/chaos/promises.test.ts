@@ -1,4 +1,5 @@
-// The short form: each promise once, on one fleet of three nodes that every promise leaves whole. SEED chooses another schedule.
+// The short form: each promise once, on one fleet of three nodes that every promise leaves whole. SEED chooses another
+// schedule.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Report, told } from './figures.ts';
 import { type Fleet, startFleet } from './fleet.ts';

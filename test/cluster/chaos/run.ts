@@ -1,4 +1,5 @@
-// The long form: every promise under many seeds, with progress, a table at the end, and exit code 1 when one was broken.
+// The long form: every promise under many seeds, with progress, a table at the end, and exit code 1 when one was
+// broken.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -103,7 +104,8 @@ async function run(): Promise<void> {
         say(told(report));
         if (values.logs && report.violations.length > 0) await keepLogs(values.logs, fleet, report);
         if (values.json) process.stdout.write(`${JSON.stringify(report)}\n`);
-        // A fleet that cannot be mended must not spoil the runs that follow, nor what one seed has stored those of another.
+        // A fleet that cannot be mended must not spoil the runs that follow, nor what one seed has stored those of
+        // another.
         const lost = report.violations.some((line) => line.startsWith('the fleet did not come back'));
         if (!lost && suite !== suites.at(-1)) continue;
         await fleet.close();

@@ -1,4 +1,5 @@
-// The library while the real hub is killed, away and back: it decides by the last good bundle, catches up, and loses no event.
+// The library while the real hub is killed, away and back: it decides by the last good bundle, catches up, and loses no
+// event.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';

@@ -1,4 +1,5 @@
-// Agents that pin what they see, against the real hub: deploys and key rotations at once, a rotation after a compromise, an undone deploy.
+// Agents that pin what they see, against the real hub: deploys and key rotations at once, a rotation after a
+// compromise, an undone deploy.
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { BundleRejectedError, type Guard } from 'reeve-agent';

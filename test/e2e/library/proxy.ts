@@ -1,4 +1,5 @@
-// A loopback proxy before a hub that behaves as badly as a test asks: refuses, holds, cuts, and changes what streams say.
+// A loopback proxy before a hub that behaves as badly as a test asks: refuses, holds, cuts, and changes what streams
+// say.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';

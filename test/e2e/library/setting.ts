@@ -1,4 +1,5 @@
-// What every test of the library against the real hub process needs: a hub, a key, contracts to deploy, guards, and what the hub has stored.
+// What every test of the library against the real hub process needs: a hub, a key, contracts to deploy, guards, and
+// what the hub has stored.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

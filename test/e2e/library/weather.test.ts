@@ -1,4 +1,5 @@
-// The library behind a hub that storms, holds its answers, lies about bundles or forgets its streams. The hub is real, the proxy before it is not kind.
+// The library behind a hub that storms, holds its answers, lies about bundles or forgets its streams. The hub is real,
+// the proxy before it is not kind.
 import { createHash } from 'node:crypto';
 import { BundleRejectedError, ConfigurationError, DeniedError, type Guard } from 'reeve-agent';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';

@@ -14,8 +14,8 @@ export interface AiGuardOptions {
   /** For every call, made from the input and the SDK's own options. */
   readonly call?: (input: unknown, options: unknown) => RunOptions<unknown>;
   /**
-   * `return` (default): a refused call ends with a `Refusal` instead of the tool's result, and the model reads why. `throw`: it throws
-   * DeniedError or ResultReplacedError, which the SDK makes a tool error of.
+   * `return` (default): a refused call ends with a `Refusal` instead of the tool's result, and the model reads why.
+   * `throw`: it throws DeniedError or ResultReplacedError, which the SDK makes a tool error of.
    */
   readonly onDeny?: 'return' | 'throw';
 }
@@ -42,8 +42,8 @@ type Execute = (input: unknown, options: unknown) => unknown;
 type ToModelOutput = (given: unknown) => unknown;
 
 /**
- * The same tools, each call governed; the tools given stay ungoverned themselves. A tool that yields preliminary results gives its last one
- * only, because post contracts see whole results.
+ * The same tools, each call governed; the tools given stay ungoverned themselves. A tool that yields preliminary
+ * results gives its last one only, because post contracts see whole results.
  * @throws TypeError naming an option that cannot be
  */
 export function guardTools<T extends { readonly [name: string]: AiTool }>(

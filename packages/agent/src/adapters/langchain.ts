@@ -12,7 +12,10 @@ export interface LangChainTool {
 export interface LangChainGuardOptions {
   /** For every call, made from the arguments and LangChain's config. */
   readonly call?: (args: object, config: unknown) => RunOptions<unknown>;
-  /** `return` (default): the model reads the reason of a denial as the tool's answer. `throw`: DeniedError or ResultReplacedError. */
+  /**
+   * `return` (default): the model reads the reason of a denial as the tool's answer. `throw`: DeniedError or
+   * ResultReplacedError.
+   */
   readonly onDeny?: 'return' | 'throw';
 }
 
@@ -29,8 +32,9 @@ interface OwnTool {
 const guards = new WeakMap<object, Governs>();
 
 /**
- * Puts tools under the guard, in place: `invoke`, `call`, `batch`, `stream` and a ToolNode all run them governed. The rules see the arguments
- * as the tool's schema has read them. A tool that streams events gives its result only, because post contracts see whole results.
+ * Puts tools under the guard, in place: `invoke`, `call`, `batch`, `stream` and a ToolNode all run them governed. The
+ * rules see the arguments as the tool's schema has read them. A tool that streams events gives its result only, because
+ * post contracts see whole results.
  * @returns the same tools
  * @throws TypeError for a tool that cannot be governed: one that is no LangChain tool, or is under another guard
  */

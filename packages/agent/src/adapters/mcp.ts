@@ -1,5 +1,5 @@
-// Tools of an MCP server under a guard: one gate where the server looks up who answers `tools/call`. Typed by shape: the SDK's package is not
-// needed here. What the gate cannot govern, it refuses.
+// Tools of an MCP server under a guard: one gate where the server looks up who answers `tools/call`. Typed by shape:
+// the SDK's package is not needed here. What the gate cannot govern, it refuses.
 import { DeniedError, type Governs, type RunOptions } from '../guard/call.ts';
 import { aFunction, type Checks, checkOptions } from '../options.ts';
 import { denialResult, type McpResult, mcpRunOptions } from './mcp-result.ts';
@@ -28,12 +28,13 @@ interface ToolRequest {
 const guarded = new WeakSet<object>();
 
 /**
- * Puts every tool of the server under the guard, however it is registered, now or later: by `tool`, `registerTool`, `update` or
- * `setRequestHandler`. Tools of `McpServer` are judged by the arguments that their input schema has read, handlers of the low-level
- * server by those that the client sent. A denial is a result with `isError`. Tools that run as tasks are refused.
+ * Puts every tool of the server under the guard, however it is registered, now or later: by `tool`, `registerTool`,
+ * `update` or `setRequestHandler`. Tools of `McpServer` are judged by the arguments that their input schema has read,
+ * handlers of the low-level server by those that the client sent. A denial is a result with `isError`. Tools that run
+ * as tasks are refused.
  * @returns the same server
- * @throws TypeError for what is no server of the MCP SDK 1, for a server that is guarded already, and for an `McpServer` that answers
- * `tools/call` already: guard it before its first tool is registered
+ * @throws TypeError for what is no server of the MCP SDK 1, for a server that is guarded already, and for an
+ *   `McpServer` that answers `tools/call` already: guard it before its first tool is registered
  */
 export function guardServer<S extends McpServerLike>(
   guard: Governs,
@@ -83,7 +84,8 @@ class Gate {
       server[method] = (name: string, ...rest: unknown[]): unknown => {
         const before = handlers.has('tools/call');
         const tool: unknown = register.call(server, name, ...rest);
-        // The first tool makes McpServer install its handler; one that somebody else installed is judged like any other.
+        // The first tool makes McpServer install its handler; one that somebody else installed is judged like any
+        // other.
         if (!before) this.#own = Map.prototype.get.call(handlers, 'tools/call');
         this.#overTool(name, tool);
         return tool;

@@ -34,10 +34,12 @@ interface FunctionTool {
 const guards = new WeakMap<object, Governs>();
 
 /**
- * Puts function tools under the guard, in place: whoever holds such a tool calls it governed. The rules see the arguments as the model sent
- * them. A refused call answers with its reason as text; one of a tool with an output schema goes to the tool's error function, or throws.
+ * Puts function tools under the guard, in place: whoever holds such a tool calls it governed. The rules see the
+ * arguments as the model sent them. A refused call answers with its reason as text; one of a tool with an output schema
+ * goes to the tool's error function, or throws.
  * @returns the same tools
- * @throws TypeError for a tool that runs in this process and is no function tool (a computer, a shell, an editor), and for one under another guard
+ * @throws TypeError for a tool that runs in this process and is no function tool (a computer, a shell, an editor), and
+ *   for one under another guard
  */
 export function guardOpenAiTools<T extends readonly OpenAiTool[]>(
   guard: Governs,
@@ -50,8 +52,8 @@ export function guardOpenAiTools<T extends readonly OpenAiTool[]>(
 }
 
 /**
- * Puts all tools of an agent under the guard, in place: its function tools, other agents as tools, and those of its MCP servers. Agents
- * that it hands over to have guards of their own, or none.
+ * Puts all tools of an agent under the guard, in place: its function tools, other agents as tools, and those of its MCP
+ * servers. Agents that it hands over to have guards of their own, or none.
  * @returns the same agent
  * @throws TypeError as `guardOpenAiTools`, when a run looks the tools up
  */

@@ -1,4 +1,5 @@
-// What a tool answers instead of its result when contracts refused the call, or took so much out of the result that only text is left.
+// What a tool answers instead of its result when contracts refused the call, or took so much out of the result that
+// only text is left.
 import { DeniedError } from '../guard/call.ts';
 import { ResultReplacedError } from '../guard/output.ts';
 

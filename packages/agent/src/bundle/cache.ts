@@ -1,4 +1,5 @@
-// The last good bundle on disk, for a start while the hub is away. Written whole or not at all; read back with suspicion.
+// The last good bundle on disk, for a start while the hub is away. Written whole or not at all; read back with
+// suspicion.
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type FetchedBundle, noProvenance } from '../hub.ts';

@@ -1,5 +1,5 @@
-// The bundle an agent runs, kept up to date by the hub: checked, compiled, swapped in one step, remembered on disk and reported.
-// A bundle that fails any check never replaces a good one.
+// The bundle an agent runs, kept up to date by the hub: checked, compiled, swapped in one step, remembered on disk and
+// reported. A bundle that fails any check never replaces a good one.
 import type { Clock, Timer } from '../clock.ts';
 import { ConfigurationError, HubResponseError, type OnError } from '../failure.ts';
 import { identifierPattern } from '../http.ts';
@@ -89,7 +89,10 @@ export class LiveBundle<T> {
     return this.#follower.connected;
   }
 
-  /** Resolves once a bundle is in use: the hub's, or the one on disk when the hub is away. @throws ConfigurationError */
+  /**
+   * Resolves once a bundle is in use: the hub's, or the one on disk when the hub is away.
+   * @throws ConfigurationError
+   */
   async start(): Promise<void> {
     const cached = await this.#loadCached();
     if (this.#options.bundleName === null) await this.#startAssigned(cached);

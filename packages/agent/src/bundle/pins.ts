@@ -1,5 +1,6 @@
-// What an agent remembers of the documents and keys it has trusted, so that a hub that lies later is found out: one pin per hub, tenant,
-// environment and bundle. In the folder of the cache file, else for the life of the process. Decides nothing (verifier.ts).
+// What an agent remembers of the documents and keys it has trusted, so that a hub that lies later is found out: one pin
+// per hub, tenant, environment and bundle. In the folder of the cache file, else for the life of the process. Decides
+// nothing (verifier.ts).
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -73,7 +74,9 @@ export class Pins {
     };
   }
 
-  /** @throws BundleRejectedError when there is a file that cannot be read: what it stands against must not pass for that */
+  /**
+   * @throws BundleRejectedError when there is a file that cannot be read: what it stands against must not pass for that
+   */
   async load(place: PinPlace): Promise<Pin | null> {
     const id = this.#idOf(place);
     const record = await this.#read(id);

@@ -1,14 +1,14 @@
-// Whether a bundle from the hub, or from disk, may be put in use: its hash, who signed it, what is attested of it, and whether it is older
-// than what was in use before. Remembers by pins (pins.ts).
+// Whether a bundle from the hub, or from disk, may be put in use: its hash, who signed it, what is attested of it, and
+// whether it is older than what was in use before. Remembers by pins (pins.ts).
 import { timingSafeEqual } from 'node:crypto';
 import type { FetchedBundle } from '../hub.ts';
 import type { Pin, PinPlace, Pins } from './pins.ts';
 import { attests, BundleRejectedError, isPublicKey, sha256, verifies, withSuccessors } from './signature.ts';
 
 /**
- * Whose signatures are accepted. `off`: nothing is checked but the hash. `first-seen`: the key that came with the first document, and keys
- * that it leads to. `if-signed`: the same, but a hub that never signed anything is taken as it is. A list: these keys (64 hex characters
- * each), and keys that they lead to.
+ * Whose signatures are accepted. `off`: nothing is checked but the hash. `first-seen`: the key that came with the first
+ * document, and keys that it leads to. `if-signed`: the same, but a hub that never signed anything is taken as it is. A
+ * list: these keys (64 hex characters each), and keys that they lead to.
  */
 export type Signing = 'off' | 'if-signed' | 'first-seen' | readonly string[];
 
@@ -58,8 +58,9 @@ export class BundleVerifier {
   }
 
   /**
-   * Checks a bundle that this agent, or another one of the folder, has put on disk. It may be older than what the pin knows: starting with it
-   * while the hub is away is what it is kept for. @returns its SHA-256 @throws BundleRejectedError
+   * Checks a bundle that this agent, or another one of the folder, has put on disk. It may be older than what the pin
+   * knows: starting with it while the hub is away is what it is kept for. @returns its SHA-256 @throws
+   * BundleRejectedError
    */
   async checkCached(bundle: FetchedBundle): Promise<string> {
     const policyVersion = hashOf(bundle);
@@ -94,8 +95,8 @@ export class BundleVerifier {
   }
 
   /**
-   * Where the bundle's pin is, and the pin if there is one. An API key belongs to one tenant for ever: a hub that could name another one
-   * would begin with no pins at all.
+   * Where the bundle's pin is, and the pin if there is one. An API key belongs to one tenant for ever: a hub that could
+   * name another one would begin with no pins at all.
    */
   async #pinned({ bundleName, provenance }: FetchedBundle): Promise<{ place: PinPlace; pin: Pin | null }> {
     const known = await this.#pins.tenant();
@@ -114,7 +115,10 @@ export class BundleVerifier {
     return { place, pin: await this.#pins.load({ ...place, tenant: this.#unknownTenant }) };
   }
 
-  /** The keys of a pin that still count: other keys given to the agent since have taken the place of those that were followed from. */
+  /**
+   * The keys of a pin that still count: other keys given to the agent since have taken the place of those that were
+   * followed from.
+   */
   #keysOf(pin: Pin | null): readonly string[] {
     const counts = this.#configured === null || sameKeys(pin?.configured ?? null, this.#configured);
     return pin && counts ? pin.keys : [];

@@ -57,7 +57,10 @@ export function formatOf(format: string | undefined, json: boolean | undefined):
   return found;
 }
 
-/** The text of a file, `-` for standard input. @throws Error in plain words when it cannot be read, is no UTF-8, or is over 1 MiB */
+/**
+ * The text of a file, `-` for standard input.
+ * @throws Error in plain words when it cannot be read, is no UTF-8, or is over 1 MiB
+ */
 export async function readText(file: string): Promise<string> {
   const bytes = file === '-' ? await readAll(process.stdin) : await readFile(file).catch(failed);
   if (bytes.length > maxYamlBytes) throw new Error(`is larger than ${maxYamlBytes} bytes`);

@@ -1,5 +1,5 @@
-// How commands that govern calls find their contracts: from a hub, whose last good document they keep, or from files. Options, files and the
-// guard made of them.
+// How commands that govern calls find their contracts: from a hub, whose last good document they keep, or from files.
+// Options, files and the guard made of them.
 import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';

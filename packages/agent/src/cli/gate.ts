@@ -1,5 +1,5 @@
-// `reeve-agent gate`: a verdict for a coding assistant that calls a hook before each of its tools. Everything it does not need for the verdict
-// is loaded later or runs in a process of its own, because the assistant waits.
+// `reeve-agent gate`: a verdict for a coding assistant that calls a hook before each of its tools. Everything it does
+// not need for the verdict is loaded later or runs in a process of its own, because the assistant waits.
 import { readSync } from 'node:fs';
 import { sleep, systemClock } from '../clock.ts';
 import { type Command, parseOptions, UsageError } from './command.ts';

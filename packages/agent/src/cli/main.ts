@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The program `reeve-agent`: chooses the command and reports a usage error. Each command is a file of its own, loaded when it is called.
+// The program `reeve-agent`: chooses the command and reports a usage error. Each command is a file of its own, loaded
+// when it is called.
 import type { Command } from './command.ts';
 
 interface Entry {

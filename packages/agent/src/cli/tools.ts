@@ -1,4 +1,5 @@
-// `--tools FILE`: what the arguments of tools hold, in YAML or JSON, the same mapping as the guard's option `toolArguments`.
+// `--tools FILE`: what the arguments of tools hold, in YAML or JSON, the same mapping as the guard's option
+// `toolArguments`.
 import { isMapping } from '../rules/bundle/reader.ts';
 import { RuleError } from '../rules/error.ts';
 import { argumentKinds, type ToolArguments } from '../rules/sandbox/names.ts';

@@ -1,5 +1,5 @@
-// `reeve-agent verify`: checks what the hub signed, offline: exports of the audit chain, line by line, and their signed heads; decision bundles
-// of runs (verify-bundle.ts).
+// `reeve-agent verify`: checks what the hub signed, offline: exports of the audit chain, line by line, and their signed
+// heads; decision bundles of runs (verify-bundle.ts).
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { type Command, parseCommand, UsageError } from './command.ts';

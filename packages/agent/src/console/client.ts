@@ -1,5 +1,5 @@
-// A client of the console API, typed by the hub's own declarations (generated/): one function per route, one async iteration per stream.
-// Keeps the session of who signs in. Repeats nothing by itself.
+// A client of the console API, typed by the hub's own declarations (generated/): one function per route, one async
+// iteration per stream. Keeps the session of who signs in. Repeats nothing by itself.
 import { bodyParts } from '../body.ts';
 import { HubConnectionError } from '../failure.ts';
 import { addressOf, rootOf } from '../http.ts';
@@ -119,7 +119,8 @@ const streamType = 'text/event-stream';
 const maxAnswer = 64 * 1024 * 1024;
 
 /**
- * A client of the whole console API. Who signs in with `login` stays signed in until `logout`; in browsers the browser keeps the session.
+ * A client of the whole console API. Who signs in with `login` stays signed in until `logout`; in browsers the browser
+ * keeps the session.
  * @throws TypeError naming an option that cannot be
  */
 export function consoleClient(options: ConsoleOptions): ConsoleClient {

@@ -1,5 +1,5 @@
-// Decision bundles, checked without the hub: the signature over the exact bytes by a key that is trusted, then the chain of the events inside.
-// Runs in Node and in browsers: hashes and signatures are the caller's.
+// Decision bundles, checked without the hub: the signature over the exact bytes by a key that is trusted, then the
+// chain of the events inside. Runs in Node and in browsers: hashes and signatures are the caller's.
 import { canonicalJson, type EvidenceCrypto, envelopeBytes, hexBytes, hexOf, textBytes } from './signed.ts';
 
 const schema = 'service.decision-bundle/v1';
@@ -39,7 +39,10 @@ const bad = (wrong: string): BundleVerdict => ({ wrong, summary: '', signedBy: n
 export const keyIdOf = async (key: string, crypto: EvidenceCrypto): Promise<string> =>
   hexOf(await crypto.sha256(hexBytes(key))).slice(0, 16);
 
-/** Never throws. @param keys public keys that are trusted, as 64 hex characters each; none: the signature is not checked */
+/**
+ * Never throws.
+ * @param keys public keys that are trusted, as 64 hex characters each; none: the signature is not checked
+ */
 export async function checkBundle(
   value: unknown,
   keys: readonly string[],

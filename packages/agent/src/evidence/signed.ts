@@ -1,4 +1,5 @@
-// What the hub signs and chains, as checks without the hub read it: canonical JSON and typed envelopes. Runs in Node and in browsers.
+// What the hub signs and chains, as checks without the hub read it: canonical JSON and typed envelopes. Runs in Node
+// and in browsers.
 
 /** Hashes and signatures of where the check runs. */
 export interface EvidenceCrypto {

@@ -1,5 +1,5 @@
-// The arguments of a call as contracts judge them: a frozen copy of what they say, beside the originals that the tool gets. Tells whether
-// the originals still say the same.
+// The arguments of a call as contracts judge them: a frozen copy of what they say, beside the originals that the tool
+// gets. Tells whether the originals still say the same.
 
 /** Values that are looked at, and how deep they may be nested: far more than a tool's arguments need. */
 const maxValues = 1_000_000;
@@ -8,8 +8,9 @@ const maxDepth = 200;
 type Plain = { readonly [name: string]: unknown };
 
 /**
- * A copy of what the arguments say. Maps of texts become objects, other maps and sets lists, addresses texts; an object with fields becomes those fields, bytes are
- * copied. What has no data of its own to show (functions, signals, streams, promises) stands in the copy as itself.
+ * A copy of what the arguments say. Maps of texts become objects, other maps and sets lists, addresses texts; an object
+ * with fields becomes those fields, bytes are copied. What has no data of its own to show (functions, signals, streams,
+ * promises) stands in the copy as itself.
  * @throws TypeError for arguments that no rule can judge
  */
 export function judgedCopy(args: object): Plain {
@@ -75,7 +76,9 @@ const bytesOf = (view: ArrayBufferView): Uint8Array =>
 
 const signs = ['then', 'emit', 'addEventListener', 'getReader', 'pipe'] as const;
 
-/** True for what changes by its own working: a promise, an emitter, a signal, a stream. Its fields are not arguments. */
+/**
+ * True for what changes by its own working: a promise, an emitter, a signal, a stream. Its fields are not arguments.
+ */
 function isAlive(value: object): boolean {
   const kind: unknown = Object.getPrototypeOf(value);
   if (kind === Object.prototype || kind === null) return false;
@@ -112,7 +115,10 @@ function same(a: unknown, b: unknown, pairs: Map<unknown, unknown>): boolean {
   );
 }
 
-/** The judged copy as JSON for people who decide about it: bytes and what cannot be written are named, nothing is left out silently. */
+/**
+ * The judged copy as JSON for people who decide about it: bytes and what cannot be written are named, nothing is left
+ * out silently.
+ */
 export function shownToPeople(judged: Plain): Plain {
   const open: object[] = [];
   const shown = (value: unknown): unknown => {

@@ -40,13 +40,16 @@ export interface RunOptions<R> {
   readonly signal?: AbortSignal;
   /** Where this call asks, made from where the guard asks (null: nowhere). Default: there. */
   readonly approvals?: (own: ApprovalBackend | null) => ApprovalBackend | null;
-  /** Whether the tool succeeded. Default: not when the result has a truthy `is_error` or `isError`, or is text starting `error:` or `fatal:`. */
+  /**
+   * Whether the tool succeeded. Default: not when the result has a truthy `is_error` or `isError`, or is text starting
+   * `error:` or `fatal:`.
+   */
   readonly success?: (result: R) => boolean;
   /** The result as `output.text`. Default: text as it is, anything else as JSON. */
   readonly outputText?: (result: R) => string | null;
   /**
-   * The result with its text replaced. Default: the text itself, read as JSON again when the result was no text; one that does not have the
-   * result's form any more is thrown as ResultReplacedError.
+   * The result with its text replaced. Default: the text itself, read as JSON again when the result was no text; one
+   * that does not have the result's form any more is thrown as ResultReplacedError.
    */
   readonly replaceText?: (result: R, text: string) => R;
   /** Told of every post contract that fired, after the call. */

@@ -1,4 +1,5 @@
-// What each option of a guard must be. Says so in a TypeError that names the option; what contracts say is checked elsewhere.
+// What each option of a guard must be. Says so in a TypeError that names the option; what contracts say is checked
+// elsewhere.
 import { statSync } from 'node:fs';
 import { isPublicKey } from '../bundle/signature.ts';
 import { identifierPattern } from '../http.ts';

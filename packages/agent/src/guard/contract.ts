@@ -1,4 +1,5 @@
-// Contracts written as code of the agent's own, beside those of the document: what they are given, and how they are asked.
+// Contracts written as code of the agent's own, beside those of the document: what they are given, and how they are
+// asked.
 
 import type { GuardMode } from '../record.ts';
 import type { EvaluatedRecord, RecordType } from '../rules/evaluate/record.ts';
@@ -20,7 +21,10 @@ interface CommonContract {
   readonly mode?: GuardMode;
 }
 
-/** A contract as code. `check` answers as a hook does: nothing or true passes; false or a reason fails. One that throws fails. */
+/**
+ * A contract as code. `check` answers as a hook does: nothing or true passes; false or a reason fails. One that throws
+ * fails.
+ */
 export type CodeContract =
   | (CommonContract & {
       readonly type: 'pre';

@@ -1,4 +1,5 @@
-// How documents are read beyond what every guard understands, and the engine's options of that: the agent's variables, files and shell.
+// How documents are read beyond what every guard understands, and the engine's options of that: the agent's variables,
+// files and shell.
 import { platform } from 'node:process';
 import { processVariables, type Variables } from '../environment.ts';
 import type { AcceptedKinds } from '../rules/bundle/vocabulary.ts';
@@ -19,13 +20,17 @@ export interface Dialect extends AcceptedKinds {
 
 /** How documents are read, beyond what every guard understands. */
 export interface Language extends Dialect {
-  /** Operators beyond the built-in ones, by name: `(field, operand) => truthy`. One that throws makes its contract fire. */
+  /**
+   * Operators beyond the built-in ones, by name: `(field, operand) => truthy`. One that throws makes its contract fire.
+   */
   readonly operators?: { readonly [name: string]: CustomOperator };
   /** Selectors beyond the built-in ones, by prefix: `<prefix>.x.y` walks what the function gives for a call. */
   readonly selectors?: { readonly [prefix: string]: CustomSelector };
   /** What `env.NAME` selectors read; default: this process's environment. */
   readonly variables?: Variables;
-  /** What the arguments of tools hold, for sandboxes: `{search: {where: 'path'}}`. Default: their names and looks tell. */
+  /**
+   * What the arguments of tools hold, for sandboxes: `{search: {where: 'path'}}`. Default: their names and looks tell.
+   */
   readonly toolArguments?: ToolArguments;
   /** The folder from which sandboxes take relative paths. Default: this process's. */
   readonly cwd?: string;

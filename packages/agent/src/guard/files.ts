@@ -19,9 +19,9 @@ export const agentFiles = (cwd?: string): Files => ({
 });
 
 /**
- * The canonical form of a path a tool names, also of one that does not exist yet: a link that leads to nothing is followed, because
- * writing through it makes what it leads to. A path whose meaning only a shell knows (`$NAME`, `~user`) is kept by text, and so lies
- * within nothing.
+ * The canonical form of a path a tool names, also of one that does not exist yet: a link that leads to nothing is
+ * followed, because writing through it makes what it leads to. A path whose meaning only a shell knows (`$NAME`,
+ * `~user`) is kept by text, and so lies within nothing.
  */
 export function canonicalPath(path: string, cwd: string): string {
   if (path.startsWith('$') || (path.startsWith('~') && path !== '~' && !path.startsWith('~/')))

@@ -11,7 +11,10 @@ export interface ContractFinding extends LintFinding {
   readonly document: number;
 }
 
-/** Told of all findings of the contracts that are put in use, in their order; not called when there are none. Must not throw. */
+/**
+ * Told of all findings of the contracts that are put in use, in their order; not called when there are none. Must not
+ * throw.
+ */
 export type OnFindings = (
   findings: readonly ContractFinding[],
   bundle: { readonly bundleName: string; readonly policyVersion: string },

@@ -1,4 +1,5 @@
-// The guard: an agent's one object. Holds the contracts in use, the run's counters and the sinks, and puts every call through them.
+// The guard: an agent's one object. Holds the contracts in use, the run's counters and the sinks, and puts every call
+// through them.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -81,7 +82,8 @@ export class Guard implements Governs {
 
   /**
    * A guard over a YAML file, or over several in layers, read once.
-   * @throws TypeError naming a file that cannot be read, or an option that cannot be; ConfigurationError naming every problem of the contracts
+   * @throws TypeError naming a file that cannot be read, or an option that cannot be; ConfigurationError naming every
+   *   problem of the contracts
    */
   static async fromFile(path: string | readonly string[], options: GuardOptions = {}): Promise<Guard> {
     checkGuardOptions(options);
@@ -128,18 +130,23 @@ export class Guard implements Governs {
     return this.#options.mode ?? this.#policy.bundle.mode;
   }
 
-  /** Puts other contracts in use; calls under way end by the old ones. @throws ConfigurationError, and the old ones stay */
+  /**
+   * Puts other contracts in use; calls under way end by the old ones.
+   * @throws ConfigurationError, and the old ones stay
+   */
   reload(yaml: YamlSource | readonly YamlSource[]): void {
     this.#policy = compilePolicy(yaml, this.#options, this.#options.onFindings !== null);
     tellFindings(this.#policy, this.#options);
   }
 
   /**
-   * Puts one call of a tool through the contracts and, when they allow it, calls `fn` with the arguments. They may hold anything: bytes,
-   * signals and functions reach `fn` as they are. A call whose arguments do not say what was judged any more is denied (`arguments_changed`).
+   * Puts one call of a tool through the contracts and, when they allow it, calls `fn` with the arguments. They may hold
+   * anything: bytes, signals and functions reach `fn` as they are. A call whose arguments do not say what was judged
+   * any more is denied (`arguments_changed`).
    * @returns what `fn` returned, as post contracts left it
-   * @throws DeniedError when the call is denied; whatever `fn` throws; ResultReplacedError when post contracts left only text of a result that
-   * was none; TypeError for a tool name, arguments or options that cannot be; storage failures of the counters
+   * @throws DeniedError when the call is denied; whatever `fn` throws; ResultReplacedError when post contracts left
+   *   only text of a result that was none; TypeError for a tool name, arguments or options that cannot be; storage
+   *   failures of the counters
    */
   async run<A extends object, R>(
     tool: string,
@@ -202,8 +209,8 @@ export class Guard implements Governs {
   }
 
   /**
-   * Whether the document refuses every call of the tool, whatever its arguments: such a tool need not be offered. False as well where only
-   * arguments, counters or code can tell. @throws TypeError for a name that no tool can have
+   * Whether the document refuses every call of the tool, whatever its arguments: such a tool need not be offered. False
+   * as well where only arguments, counters or code can tell. @throws TypeError for a name that no tool can have
    */
   refusesAlways(tool: string, options: EvaluateOptions = {}): boolean {
     checkTool(tool);

@@ -1,4 +1,5 @@
-// How a guard reads contracts: one document, or several in layers, in the language's own words or a vendor's. Judges nothing (policy.ts).
+// How a guard reads contracts: one document, or several in layers, in the language's own words or a vendor's. Judges
+// nothing (policy.ts).
 
 import { sha256 } from '../bundle/signature.ts';
 import { ConfigurationError } from '../failure.ts';
@@ -16,8 +17,9 @@ export type YamlSource = string | Uint8Array;
 const maxLayers = 50;
 
 /**
- * Compiles one document, or several: later ones replace contracts of earlier ones by id, and those with `observe_alongside` become
- * shadow copies that only record. The version is the hash of the bytes; of several, of their hashes.
+ * Compiles one document, or several: later ones replace contracts of earlier ones by id, and those with
+ * `observe_alongside` become shadow copies that only record. The version is the hash of the bytes; of several, of their
+ * hashes.
  * @param lint whether the linter looks at them as well
  * @throws ConfigurationError that names every problem of every document; TypeError for what is no document
  */

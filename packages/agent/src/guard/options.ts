@@ -47,8 +47,8 @@ export interface GuardOptions extends Language {
   /** Told once per session when half of a built-in limit is used up. Default: a warning of the Node process. */
   readonly onNotice?: (message: string) => void;
   /**
-   * Told of what the linter finds in contracts as they are put in use. Default: a warning of the Node process that names what can never
-   * match. Null: nobody, and the linter does not run.
+   * Told of what the linter finds in contracts as they are put in use. Default: a warning of the Node process that
+   * names what can never match. Null: nobody, and the linter does not run.
    */
   readonly onFindings?: OnFindings | null;
   /** Told of what goes wrong in the background. Default: nobody. */
@@ -61,8 +61,8 @@ export interface ConnectOptions extends Omit<GuardOptions, 'hub' | 'environment'
   /** Told to the hub for its assignment rules. */
   readonly tags?: { readonly [name: string]: string };
   /**
-   * Whose signatures of bundles are accepted; default `if-signed`: the first key that is seen and those it leads to. Pins are kept in the
-   * folder `reeve-pins` beside `cacheFile`, or for the life of the process.
+   * Whose signatures of bundles are accepted; default `if-signed`: the first key that is seen and those it leads to.
+   * Pins are kept in the folder `reeve-pins` beside `cacheFile`, or for the life of the process.
    */
   readonly signing?: Signing;
   /** Keeps the last good bundle, for a start while the hub is away. */

@@ -1,6 +1,10 @@
-// A tool's result as a guard reads it: success, and the result with its text replaced. Its text is made by rules/evaluate.
+// A tool's result as a guard reads it: success, and the result with its text replaced. Its text is made by
+// rules/evaluate.
 
-/** False for a result with a truthy `is_error` or `isError`, and for text starting with `error:` or `fatal:` in any case. */
+/**
+ * False for a result with a truthy `is_error` or `isError`, and for text starting with `error:` or `fatal:` in any
+ * case.
+ */
 export function looksSuccessful(result: unknown): boolean {
   if (typeof result === 'string') return !/^(?:error|fatal):/i.test(result);
   if (typeof result !== 'object' || result === null) return true;
@@ -8,7 +12,10 @@ export function looksSuccessful(result: unknown): boolean {
   return !is_error && !isError;
 }
 
-/** The tool ran, but contracts took something out of its result, and what is left does not have the result's form any more. */
+/**
+ * The tool ran, but contracts took something out of its result, and what is left does not have the result's form any
+ * more.
+ */
 export class ResultReplacedError extends Error {
   /** What may be shown instead of the result. */
   readonly text: string;

@@ -37,7 +37,10 @@ interface Asked<A> {
   readonly judged: ToolArgs;
 }
 
-/** Everything one call needs while it runs. It is judged by the policy it began with; after an approval by the one in force then. */
+/**
+ * Everything one call needs while it runs. It is judged by the policy it began with; after an approval by the one in
+ * force then.
+ */
 export class GovernedCall<A extends object, R> {
   readonly #parts: RunParts;
   readonly #args: A;
@@ -98,7 +101,10 @@ export class GovernedCall<A extends object, R> {
     return this.#execute(fn);
   }
 
-  /** All that comes before the tool, which somebody else may run. @throws DeniedError; HandedOverError; storage failures */
+  /**
+   * All that comes before the tool, which somebody else may run.
+   * @throws DeniedError; HandedOverError; storage failures
+   */
   async decide(): Promise<void> {
     try {
       await this.#decide();
@@ -226,8 +232,8 @@ export class GovernedCall<A extends object, R> {
   }
 
   /**
-   * Judges an approved call once more, by the contracts and counters as they are now: waiting for a person may have taken an hour.
-   * What asks is not asked again; the attempt is not counted again.
+   * Judges an approved call once more, by the contracts and counters as they are now: waiting for a person may have
+   * taken an hour. What asks is not asked again; the attempt is not counted again.
    */
   async #judgeAgain(): Promise<Denial | null> {
     this.#policy = this.#parts.currentPolicy();
@@ -254,7 +260,10 @@ export class GovernedCall<A extends object, R> {
     );
   }
 
-  /** Counts the execution. False: calls side by side have used up a limit since it was checked, and that was observed only. */
+  /**
+   * Counts the execution. False: calls side by side have used up a limit since it was checked, and that was observed
+   * only.
+   */
   async #reserve(): Promise<boolean> {
     const { toolCalls, perTool: perToolOf } = this.#policy.bundle.limits;
     const { tool } = this.#input;

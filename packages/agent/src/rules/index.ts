@@ -1,4 +1,5 @@
-// The rule engine's public face: what the hub, the agent library and a browser may import of it. Pure: no clock, no I/O, no promise.
+// The rule engine's public face: what the hub, the agent library and a browser may import of it. Pure: no clock, no
+// I/O, no promise.
 
 export { assembleBundle } from './bundle/assembly.ts';
 export {

@@ -1,5 +1,6 @@
-// Reads MessagePack into plain data: JSON's types, and byte strings where they are wanted. No extension types. Written out because a decoder
-// that allocates by declared lengths can be made to allocate without bound: here nothing is allocated before its bytes are there.
+// Reads MessagePack into plain data: JSON's types, and byte strings where they are wanted. No extension types. Written
+// out because a decoder that allocates by declared lengths can be made to allocate without bound: here nothing is
+// allocated before its bytes are there.
 /** Levels of nesting: as many as the hub takes of JSON. */
 export const maxDepth = 64;
 
@@ -14,8 +15,8 @@ export interface MessagePackBounds {
 
 /**
  * The one value these bytes hold. Whole numbers beyond 2^53 lose precision; a `__proto__` becomes a key of its own.
- * @throws RangeError that says why: bytes that end too soon or go on too long, nesting deeper than JSON may, keys that are no texts, texts
- * that are not UTF-8, a type that JSON has not
+ * @throws RangeError that says why: bytes that end too soon or go on too long, nesting deeper than JSON may, keys that
+ *   are no texts, texts that are not UTF-8, a type that JSON has not
  */
 export function readMessagePack(bytes: Uint8Array, bounds: MessagePackBounds = {}): unknown {
   const reader = new Reader(bytes, bounds);

@@ -7,7 +7,10 @@ export const sessionKeyPattern = /^[a-zA-Z0-9_.:/-]+$/;
 /** Names a bundle may not have, because routes use them as fixed words. */
 export const reservedBundleNames: ReadonlySet<string> = new Set(['evaluate', 'current']);
 
-/** True when the text holds a control character (C0, DEL, C1, U+2028/9): such names could forge a stream frame or a log line. */
+/**
+ * True when the text holds a control character (C0, DEL, C1, U+2028/9): such names could forge a stream frame or a log
+ * line.
+ */
 export function hasControl(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);

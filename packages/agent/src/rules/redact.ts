@@ -8,7 +8,10 @@ import type { JsonObject } from './yaml.ts';
 
 export { looksSecret, redacted } from './redact/secret.ts';
 
-/** A pattern and what replaces it; `$1` in the replacement is the first group. A string is compiled as a regular expression. */
+/**
+ * A pattern and what replaces it; `$1` in the replacement is the first group. A string is compiled as a regular
+ * expression.
+ */
 export type CustomPattern = readonly [pattern: string | RegExp, replacement: string];
 
 /** What is redacted besides, or instead of, what the built-in rules find. */
@@ -17,7 +20,9 @@ export interface RedactionPolicy {
   readonly sensitiveKeys?: Iterable<string>;
   /** Keys to keep besides the built-in safe ones. */
   readonly safeCompoundKeys?: Iterable<string>;
-  /** Applied to every string before the built-in patterns, on its first 10,000 characters: their cost is the author's. */
+  /**
+   * Applied to every string before the built-in patterns, on its first 10,000 characters: their cost is the author's.
+   */
   readonly customPatterns?: readonly CustomPattern[];
   /** False: keys alone decide, no value is looked at. Default true. */
   readonly detectSecretValues?: boolean;
@@ -31,7 +36,10 @@ export interface Redaction {
   isSensitiveKey(key: string, value?: unknown): boolean;
   /** True when a text starts like a known kind of secret. */
   looksSecret(text: string): boolean;
-  /** Arguments (or any JSON value) with secrets replaced; strings over 1,000 characters are cut. The copy is plain JSON data. */
+  /**
+   * Arguments (or any JSON value) with secrets replaced; strings over 1,000 characters are cut. The copy is plain JSON
+   * data.
+   */
   redactArgs(value: unknown): unknown;
   /** Text with every secret in it replaced; nothing is cut. */
   redactText(text: string): string;
@@ -82,7 +90,10 @@ export function createRedaction(policy: RedactionPolicy = {}): Redaction {
   };
 }
 
-/** Walks maps and lists; what lies too deep, or comes after too many nodes, is replaced by a marker (a cycle ends there too). */
+/**
+ * Walks maps and lists; what lies too deep, or comes after too many nodes, is replaced by a marker (a cycle ends there
+ * too).
+ */
 function copy(root: unknown, names: NameTest, text: (value: string) => string, detect: boolean): unknown {
   let nodes = 0;
   const walk = (value: unknown, depth: number): unknown => {
@@ -157,8 +168,8 @@ export const redactResult = (text: string, redaction: Redaction = defaultRedacti
   redaction.redactResult(text);
 
 /**
- * Rule 6: a record whose JSON is longer than 32,768 characters loses its result summary and its arguments; the rest is not
- * checked again. Smaller records come back as they are.
+ * Rule 6: a record whose JSON is longer than 32,768 characters loses its result summary and its arguments; the rest is
+ * not checked again. Smaller records come back as they are.
  */
 export function capPayload<T extends object>(record: T): T | JsonObject {
   if (JSON.stringify(record).length <= maxPayload) return record;

@@ -71,8 +71,8 @@ export function parseYaml(text: string, bounds: YamlBounds = {}): YamlDocument[]
     uniqueKeys: false,
     merge: false,
   });
-  // Stop at the first error or warning: a hostile text could otherwise collect a million of them. The composer reports what
-  // is thrown inside a collection once more for each one around it; the first report is the precise one.
+  // Stop at the first error or warning: a hostile text could otherwise collect a million of them. The composer reports
+  // what is thrown inside a collection once more for each one around it; the first report is the precise one.
   let first: RuleError | undefined;
   Reflect.set(composer, 'onError', (at: unknown, _code: unknown, message: string) => {
     first ??= lines.problem(message, offsetOf(at));
@@ -111,7 +111,10 @@ export function parseYaml(text: string, bounds: YamlBounds = {}): YamlDocument[]
   return documents;
 }
 
-/** Writes a JSON value as YAML that 1.1 and 1.2 loaders read the same (words such as `on` are quoted); keys keep their order. */
+/**
+ * Writes a JSON value as YAML that 1.1 and 1.2 loaders read the same (words such as `on` are quoted); keys keep their
+ * order.
+ */
 export const stringifyYaml = (value: unknown): string =>
   stringify(value, { compat: 'yaml-1.1', aliasDuplicateObjects: false, lineWidth: 0 });
 

@@ -21,7 +21,9 @@ export class StdoutSink implements Sink {
   }
 }
 
-/** Appends one JSON line per record; the file is made by the first one, its folder must exist. Lines never interleave. */
+/**
+ * Appends one JSON line per record; the file is made by the first one, its folder must exist. Lines never interleave.
+ */
 export class FileSink implements Sink {
   readonly path: string;
   #file: Promise<FileHandle> | null = null;

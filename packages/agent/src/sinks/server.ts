@@ -1,4 +1,5 @@
-// Delivers records to the hub in batches, in order: held while the hub is away, counted when there is no room. Optionally kept on disk (spool).
+// Delivers records to the hub in batches, in order: held while the hub is away, counted when there is no room.
+// Optionally kept on disk (spool).
 
 import { type Clock, systemClock, type Timer } from '../clock.ts';
 import { HubResponseError, type OnError } from '../failure.ts';
@@ -84,7 +85,10 @@ export class ServerSink implements Sink {
     return this.#held.length + this.#arriving;
   }
 
-  /** Takes the record; sending happens behind it. Rejects when the spool could not keep it: it is then held in memory only. */
+  /**
+   * Takes the record; sending happens behind it. Rejects when the spool could not keep it: it is then held in memory
+   * only.
+   */
   async emit(record: AuditRecord): Promise<void> {
     if (this.#closed) throw new Error('the server sink is closed');
     const { agentId, bundleName, maxBufferSize = 10_000 } = this.#options;
@@ -119,7 +123,10 @@ export class ServerSink implements Sink {
     await this.#flushing;
   }
 
-  /** Flushes, then releases the file and the timer. Throws when events are left (they stay in the spool, if there is one). */
+  /**
+   * Flushes, then releases the file and the timer. Throws when events are left (they stay in the spool, if there is
+   * one).
+   */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;

@@ -2,7 +2,10 @@
 import type { AuditRecord } from '../record.ts';
 
 export interface Sink {
-  /** Takes the record. Resolves when the sink has done what it promises; a rejection never loses the record for other sinks. */
+  /**
+   * Takes the record. Resolves when the sink has done what it promises; a rejection never loses the record for other
+   * sinks.
+   */
   emit(record: AuditRecord): Promise<void>;
   /** Delivers what is held and releases files and timers. A repeat is harmless. */
   close?(): Promise<void>;

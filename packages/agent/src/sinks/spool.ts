@@ -1,5 +1,6 @@
-// Unsent events on disk, so that a crashed agent loses none: lines appended and synced, dropped once acknowledged, read again on start.
-// At least once: a crash between an answer and its acknowledgement sends again; the hub knows the call ids. One process per file.
+// Unsent events on disk, so that a crashed agent loses none: lines appended and synced, dropped once acknowledged, read
+// again on start. At least once: a crash between an answer and its acknowledgement sends again; the hub knows the call
+// ids. One process per file.
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Serial } from '../serial.ts';
@@ -52,7 +53,10 @@ export class Spool {
     });
   }
 
-  /** The oldest `count` lines need not be kept. They leave the file when all are acknowledged, or when they have grown large. */
+  /**
+   * The oldest `count` lines need not be kept. They leave the file when all are acknowledged, or when they have grown
+   * large.
+   */
   acknowledge(count: number): Promise<void> {
     return this.#serial.run(async () => {
       for (const length of this.#lengths.splice(0, count)) this.#acknowledged += length;

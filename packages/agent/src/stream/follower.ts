@@ -1,5 +1,5 @@
-// Follows the agent stream for as long as it is open: connects, notices silence, waits and connects again from where it was.
-// Does not know what frames mean (bundle/ and approvals do).
+// Follows the agent stream for as long as it is open: connects, notices silence, waits and connects again from where it
+// was. Does not know what frames mean (bundle/ and approvals do).
 import type { Clock, Timer } from '../clock.ts';
 import { HubResponseError, type OnError } from '../failure.ts';
 import type { ReceivedFrame, StreamTransport } from './transport.ts';

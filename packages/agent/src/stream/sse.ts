@@ -1,4 +1,5 @@
-// Reads server-sent events out of bytes, however they are cut. Bounded: a frame above the limit is an error, not memory.
+// Reads server-sent events out of bytes, however they are cut. Bounded: a frame above the limit is an error, not
+// memory.
 
 export interface StreamFrame {
   /** The position to name when the stream is taken up again; null when the frame has none. */

@@ -1,4 +1,5 @@
-// One connection of the agent stream: what every transport is given, and the one over server-sent events. Does not reconnect (follower.ts does).
+// One connection of the agent stream: what every transport is given, and the one over server-sent events. Does not
+// reconnect (follower.ts does).
 import { bodyParts } from '../body.ts';
 import { HubConnectionError, HubResponseError } from '../failure.ts';
 import { retryAfterOf, rootOf } from '../http.ts';

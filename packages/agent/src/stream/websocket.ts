@@ -1,5 +1,5 @@
-// The agent stream over a WebSocket, by the package `ws`, which an agent installs beside this one when it wants it. Does not reconnect
-// (follower.ts does).
+// The agent stream over a WebSocket, by the package `ws`, which an agent installs beside this one when it wants it.
+// Does not reconnect (follower.ts does).
 import type { IncomingMessage } from 'node:http';
 import { HubConnectionError, HubResponseError } from '../failure.ts';
 import { readMessagePack } from '../rules/msgpack.ts';
@@ -63,7 +63,10 @@ export async function loadWebSocket(): Promise<SocketClass> {
   }
 }
 
-/** Resolves when the hub closes. @throws the signal's reason; what the hub refuses; what breaks the connection or its protocol */
+/**
+ * Resolves when the hub closes.
+ * @throws the signal's reason; what the hub refuses; what breaks the connection or its protocol
+ */
 function converse(WebSocket: SocketClass, request: StreamRequest, subprotocol: string): Promise<void> {
   const { url, headers, lastEventId, signal } = request;
   const target = new URL(url.replace(/^http/, 'ws'));

@@ -1,4 +1,5 @@
-// The hook command as a coding assistant runs it: a process for each call, a folder of state between them, and a hub that may be away.
+// The hook command as a coding assistant runs it: a process for each call, a folder of state between them, and a hub
+// that may be away.
 import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

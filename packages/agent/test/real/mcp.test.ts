@@ -1,4 +1,5 @@
-// Guarded tools of the real MCP SDK: every way in that its API offers, called by its client over its own in-memory transport.
+// Guarded tools of the real MCP SDK: every way in that its API offers, called by its client over its own in-memory
+// transport.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';

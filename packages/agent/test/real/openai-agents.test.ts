@@ -1,4 +1,5 @@
-// Guarded tools inside the real OpenAI Agents SDK: its own runner calls them. The model is a script; no request leaves the process.
+// Guarded tools inside the real OpenAI Agents SDK: its own runner calls them. The model is a script; no request leaves
+// the process.
 import {
   Agent,
   computerTool,

@@ -1,5 +1,5 @@
-// The reference's decisions: order, limits, sandboxes, messages and the post phase, straight from the language's tables.
-// It shares no code with the product and asks the platform where it can (posix paths, native patterns).
+// The reference's decisions: order, limits, sandboxes, messages and the post phase, straight from the language's
+// tables. It shares no code with the product and asks the platform where it can (posix paths, native patterns).
 import { posix } from 'node:path';
 import {
   fnmatch,
@@ -61,7 +61,10 @@ const wordsOf = (command: string): string[] =>
 
 const looksLikePath = (text: string): boolean => /^(\/|\.\.\/|~\/)/.test(text);
 
-/** Hosts of a text: of what follows `://` in each of its words; of the words themselves in one that is known to be a URL. */
+/**
+ * Hosts of a text: of what follows `://` in each of its words; of the words themselves in one that is known to be a
+ * URL.
+ */
 function hostsOf(text: string, isUrl: boolean): string[] {
   const words = text.split(' ');
   const urls = words.filter((word) => word.includes('://'));

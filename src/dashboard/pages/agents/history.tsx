@@ -1,4 +1,5 @@
-// What happened to one agent over time, and the runs that it has: deployments, drift, and sessions with where they stand.
+// What happened to one agent over time, and the runs that it has: deployments, drift, and sessions with where they
+// stand.
 import { Link } from '@tanstack/react-router';
 import type { JSX } from 'react';
 import { useHosted } from '../../lib/hosted-query.ts';

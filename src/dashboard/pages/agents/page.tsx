@@ -1,4 +1,5 @@
-// Agents: who runs what? The fleet with status and drift, one agent in a panel, assignment of many at once, and the rules that assign.
+// Agents: who runs what? The fleet with status and drift, one agent in a panel, assignment of many at once, and the
+// rules that assign.
 import { type JSX, useMemo, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall, usePages } from '../../lib/query.ts';

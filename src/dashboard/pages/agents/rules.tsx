@@ -1,4 +1,5 @@
-// Assignment rules: which agents get which bundle, by pattern and tags, the lowest priority number first; and what a rule would do to an agent.
+// Assignment rules: which agents get which bundle, by pattern and tags, the lowest priority number first; and what a
+// rule would do to an agent.
 import { type JSX, useState } from 'react';
 import { globMatch } from '../../../../packages/agent/src/rules/evaluate/glob.ts';
 import type { Input, Reply } from '../../lib/api.ts';

@@ -1,4 +1,5 @@
-// One approval, as the person needs it who decides: who asks, what for, why, how long still, what happens without an answer.
+// One approval, as the person needs it who decides: who asks, what for, why, how long still, what happens without an
+// answer.
 import { type JSX, useId } from 'react';
 import { useCannotAct } from '../../frame/connection.tsx';
 import { useCall } from '../../lib/query.ts';

@@ -20,7 +20,10 @@ export const decisions = createStore<{ readonly [id: string]: Decision }>({});
 const know = (id: string, decision: Decision): void =>
   decisions.set((before) => ({ ...before, [id]: decision }));
 
-/** Decides, and tells the truth about it: a 409 means that somebody was faster, and the approval is read again to say who. */
+/**
+ * Decides, and tells the truth about it: a 409 means that somebody was faster, and the approval is read again to say
+ * who.
+ */
 export async function decide(id: string, approved: boolean, reason: string): Promise<Decision> {
   const now = decisions.get()[id];
   if (now && now.state !== 'failed') return now;

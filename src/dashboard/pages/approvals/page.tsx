@@ -49,8 +49,8 @@ export default function Approvals(): JSX.Element {
 }
 
 /**
- * The queue in its order, with what was decided while it was looked at: those stay in their place until another is chosen, because nothing may
- * move under a hand.
+ * The queue in its order, with what was decided while it was looked at: those stay in their place until another is
+ * chosen, because nothing may move under a hand.
  */
 function useQueue(list: readonly Approval[], id: string | undefined): readonly Approval[] {
   const kept = useRef(new Map<string, Approval>());

@@ -1,4 +1,5 @@
-// Audit: who did what? The feed of the audit chain, filtered in the address, and the chain itself as a file that can be checked offline.
+// Audit: who did what? The feed of the audit chain, filtered in the address, and the chain itself as a file that can be
+// checked offline.
 import { type JSX, useMemo, useState } from 'react';
 import type { ApiError } from '../../lib/api.ts';
 import { callHostedPage, type HostedReply } from '../../lib/hosted.ts';

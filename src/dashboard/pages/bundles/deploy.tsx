@@ -1,4 +1,5 @@
-// Deploying, from a composition or a version: first the difference to what the environment runs and who is touched, then how many run it.
+// Deploying, from a composition or a version: first the difference to what the environment runs and who is touched,
+// then how many run it.
 import { type JSX, useState } from 'react';
 import { useCannotAct } from '../../frame/connection.tsx';
 import type { ApiError, Input, Reply } from '../../lib/api.ts';
@@ -207,7 +208,10 @@ function Plan(props: {
   );
 }
 
-/** After a refusal: agents that cannot load the document keep the one they have, so an admin says twice that it is meant. */
+/**
+ * After a refusal: agents that cannot load the document keep the one they have, so an admin says twice that it is
+ * meant.
+ */
 function Force({
   env,
   busy,

@@ -1,5 +1,5 @@
-// What a document would have decided on past calls, against what is deployed or against another version. Asked for by a press: it keeps the hub
-// busy for some seconds.
+// What a document would have decided on past calls, against what is deployed or against another version. Asked for by a
+// press: it keeps the hub busy for some seconds.
 import type { JSX } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction } from '../../lib/query.ts';

@@ -1,4 +1,5 @@
-// Channels: where are people told of approvals, and did it arrive? The list with the last test, one channel with its deliveries in a panel.
+// Channels: where are people told of approvals, and did it arrive? The list with the last test, one channel with its
+// deliveries in a panel.
 import { type JSX, useState } from 'react';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';

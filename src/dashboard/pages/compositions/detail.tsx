@@ -1,4 +1,5 @@
-// One composition: its contracts are put in order by drag or by keys, switched on and off, given a mode; then saved, looked at, deployed.
+// One composition: its contracts are put in order by drag or by keys, switched on and off, given a mode; then saved,
+// looked at, deployed.
 import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';

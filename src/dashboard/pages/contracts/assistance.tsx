@@ -1,4 +1,5 @@
-// What a model helps with where one is configured: a description of the contract, and answers about its YAML. What it writes is text, never markup.
+// What a model helps with where one is configured: a description of the contract, and answers about its YAML. What it
+// writes is text, never markup.
 import { type JSX, useRef, useState } from 'react';
 import { ApiError, addressOf, errorOf, type Input, type Reply, unreachable } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';

@@ -1,4 +1,5 @@
-// One contract: its definition, changed in place as a new version; what each version changed; where it is used; and its end.
+// One contract: its definition, changed in place as a new version; what each version changed; where it is used; and its
+// end.
 import { Link } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import { definitionText } from '../../lib/engine.ts';

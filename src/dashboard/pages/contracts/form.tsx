@@ -1,4 +1,5 @@
-// The form of a contract, new or changed: its definition as YAML, with the problems that the hub would find, found while it is typed.
+// The form of a contract, new or changed: its definition as YAML, with the problems that the hub would find, found
+// while it is typed.
 import { type JSX, useMemo, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { definitionOf, definitionText, problemsOfContract } from '../../lib/engine.ts';

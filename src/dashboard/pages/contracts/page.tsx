@@ -1,4 +1,5 @@
-// Contracts: the library. Search by text, type and tag; one contract in a panel with its editor, its versions and where it is used.
+// Contracts: the library. Search by text, type and tag; one contract in a panel with its editor, its versions and where
+// it is used.
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';

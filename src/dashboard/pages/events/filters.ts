@@ -1,4 +1,5 @@
-// The filter of the events page: what the address says, as the hub's query. Times are whole minutes, so that an answer can be kept.
+// The filter of the events page: what the address says, as the hub's query. Times are whole minutes, so that an answer
+// can be kept.
 import type { Input } from '../../lib/api.ts';
 import type { Search } from '../../lib/search.ts';
 import { envs } from '../../lib/search.ts';

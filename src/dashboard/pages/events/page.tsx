@@ -1,4 +1,5 @@
-// Events: what happened? Counts over time, facets beside the list, the newest calls first, one call in a panel. The filter is in the address.
+// Events: what happened? Counts over time, facets beside the list, the newest calls first, one call in a panel. The
+// filter is in the address.
 import './events.css';
 import { type JSX, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { addressOf, type Reply } from '../../lib/api.ts';

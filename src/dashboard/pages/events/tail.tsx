@@ -1,4 +1,5 @@
-// The live tail: each event as the hub stores it, the newest first, up to 5,000. It can be paused, and holds still while one is read.
+// The live tail: each event as the hub stores it, the newest first, up to 5,000. It can be paused, and holds still
+// while one is read.
 import { type JSX, useEffect, useRef, useState } from 'react';
 import { type Search, useFilters } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';

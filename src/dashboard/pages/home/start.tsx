@@ -1,4 +1,5 @@
-// The first steps on a hub that has no agent yet: a key, a bundle, an agent with that key. Each is ticked when the hub hears of it.
+// The first steps on a hub that has no agent yet: a key, a bundle, an agent with that key. Each is ticked when the hub
+// hears of it.
 import { Link } from '@tanstack/react-router';
 import { type JSX, type ReactNode, useState } from 'react';
 import { sample } from '../../../domain/sample-run.ts';

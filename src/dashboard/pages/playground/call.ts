@@ -1,4 +1,5 @@
-// A call as the playground's form holds it, and the cases that are kept of it: in and out as the YAML that `reeve-agent test` reads.
+// A call as the playground's form holds it, and the cases that are kept of it: in and out as the YAML that `reeve-agent
+// test` reads.
 import type { CompiledBundle } from '../../../../packages/agent/src/rules/evaluate/compile.ts';
 import {
   type Case,

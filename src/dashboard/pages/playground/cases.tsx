@@ -1,4 +1,5 @@
-// Calls that a person keeps with what should come of them: run by the document as it is typed, in and out as files of `reeve-agent test`.
+// Calls that a person keeps with what should come of them: run by the document as it is typed, in and out as files of
+// `reeve-agent test`.
 import { type JSX, useId, useMemo, useState } from 'react';
 import { compileBundle } from '../../../../packages/agent/src/rules/evaluate/compile.ts';
 import type { DryRun } from '../../../../packages/agent/src/rules/evaluate/playground.ts';

@@ -1,4 +1,5 @@
-// Playground: a document left, a call right, what every contract and condition makes of it below; at once in the browser, then by the hub.
+// Playground: a document left, a call right, what every contract and condition makes of it below; at once in the
+// browser, then by the hub.
 import { type JSX, useEffect, useMemo, useState } from 'react';
 import { type DryRun, evaluateYaml } from '../../../../packages/agent/src/rules/evaluate/playground.ts';
 import { type ConditionTrace, traceCondition } from '../../../../packages/agent/src/rules/evaluate/trace.ts';

@@ -1,4 +1,5 @@
-// Rulesets: which documents of rules are there, and where does which version run? One of them in a panel, with its versions.
+// Rulesets: which documents of rules are there, and where does which version run? One of them in a panel, with its
+// versions.
 import { type JSX, useMemo, useState } from 'react';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { byOffset, useHostedPages } from '../../lib/hosted-query.ts';

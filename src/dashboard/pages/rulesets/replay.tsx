@@ -1,4 +1,5 @@
-// What two versions of a ruleset would have decided on past calls, compared. Asked for by a press: it keeps the hub busy for some seconds.
+// What two versions of a ruleset would have decided on past calls, compared. Asked for by a press: it keeps the hub
+// busy for some seconds.
 import type { JSX } from 'react';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHostedAction } from '../../lib/hosted-query.ts';

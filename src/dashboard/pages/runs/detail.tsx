@@ -1,4 +1,5 @@
-// One run: where its workflow stands, what happened in it as a timeline, the runs that it began, and its signed evidence.
+// One run: where its workflow stands, what happened in it as a timeline, the runs that it began, and its signed
+// evidence.
 import { Link } from '@tanstack/react-router';
 import { type JSX, useMemo } from 'react';
 import type { HostedReply } from '../../lib/hosted.ts';

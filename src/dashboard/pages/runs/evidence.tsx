@@ -1,4 +1,5 @@
-// A run's signed decision bundle: downloaded, and verified here by keys that the reader pinned. It never trusts the key that came with it.
+// A run's signed decision bundle: downloaded, and verified here by keys that the reader pinned. It never trusts the key
+// that came with it.
 import { type JSX, useEffect, useState } from 'react';
 import { type Checked, isKey, keyIdOf, pinKeys, pinnedKeys, verifyBundle } from '../../lib/evidence.ts';
 import type { HostedReply } from '../../lib/hosted.ts';

@@ -1,4 +1,5 @@
-// Runs: what is an agent doing, and where does it stand? Sessions by their last activity, one of them in a panel as a timeline.
+// Runs: what is an agent doing, and where does it stand? Sessions by their last activity, one of them in a panel as a
+// timeline.
 import { type JSX, useMemo, useState } from 'react';
 import { byOffset, useHostedAction, useHostedPages } from '../../lib/hosted-query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';

@@ -1,4 +1,5 @@
-// Settings: one's own password and view, the users of the hub, the signing key, the purge of old events. What cannot be undone is typed first.
+// Settings: one's own password and view, the users of the hub, the signing key, the purge of old events. What cannot be
+// undone is typed first.
 import { type JSX, type ReactNode, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';

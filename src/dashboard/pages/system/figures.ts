@@ -15,7 +15,8 @@ export const bytes = (value: number): string => {
 };
 
 /**
- * The time within which a share of requests was answered, in milliseconds; Infinity beyond the last bound, null without requests.
+ * The time within which a share of requests was answered, in milliseconds; Infinity beyond the last bound, null without
+ * requests.
  * @param bounds upper ones, ascending
  * @param counts of each bound alone, and one more for what took longer
  */

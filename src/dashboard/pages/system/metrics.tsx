@@ -1,4 +1,5 @@
-// What the answering node has done since its start: requests and their times by route, streams and why they ended, queues, event loop.
+// What the answering node has done since its start: requests and their times by route, streams and why they ended,
+// queues, event loop.
 import type { JSX } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';

@@ -1,4 +1,5 @@
-// What a thread remembers of the texts that it compiled: bounded in bytes and by its heap, least recently used first out.
+// What a thread remembers of the texts that it compiled: bounded in bytes and by its heap, least recently used first
+// out.
 import { expect, it } from 'vitest';
 import { CompiledTexts } from '../../../../adapters/node/evaluator/compiled-texts.ts';
 

@@ -1,5 +1,5 @@
-// The replayer's threads: a portion ends when its time is over, a document that takes too long ends its thread alone, and nothing of this
-// process is seen.
+// The replayer's threads: a portion ends when its time is over, a document that takes too long ends its thread alone,
+// and nothing of this process is seen.
 import { afterAll, expect, it } from 'vitest';
 import { systemClock } from '../../../../adapters/node/clock.ts';
 import { createReplayer, type ReplayerOptions } from '../../../../adapters/node/evaluator/replayer.ts';

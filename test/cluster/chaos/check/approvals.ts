@@ -62,7 +62,8 @@ export function latest(
   { normalMs, afterDeathMs, deaths }: Lateness,
 ): number {
   let allowed = deadline + normalMs;
-  // The death of its owner shortly before the deadline, or after it while the timeout was still to come, delays it until the next has the shard.
+  // The death of its owner shortly before the deadline, or after it while the timeout was still to come, delays it
+  // until the next has the shard.
   for (const { at, shards } of [...deaths].sort((a, b) => a.at - b.at)) {
     if (!shards.has(shard) || at + afterDeathMs <= deadline || at > allowed) continue;
     allowed = Math.max(allowed, at + afterDeathMs);

@@ -41,8 +41,8 @@ interface Step {
 }
 
 /**
- * Versions of the bundle, each deployed once and in rising order: never back; and none left out while connected, which only a connection that
- * begins (it gets the newest) and a resync may do.
+ * Versions of the bundle, each deployed once and in rising order: never back; and none left out while connected, which
+ * only a connection that begins (it gets the newest) and a resync may do.
  */
 export function checkVersions({ name, frames }: Followed, deployed: readonly number[]): string[] {
   const violations: string[] = [];
@@ -79,8 +79,9 @@ interface DeployedAt {
 const deafMs = 5000;
 
 /**
- * An agent that comes back is brought to the newest version that was deployed before it asked, or a newer one: by the first frame of the
- * connection, or because it has it. What lies between is left out on purpose: a newer frame of a bundle replaces an older one.
+ * An agent that comes back is brought to the newest version that was deployed before it asked, or a newer one: by the
+ * first frame of the connection, or because it has it. What lies between is left out on purpose: a newer frame of a
+ * bundle replaces an older one.
  */
 export function checkCatchUp(
   { name, connections, frames }: Followed,
@@ -123,8 +124,8 @@ export const arrivals = (followers: readonly Followed[], version: number): numbe
   );
 
 /**
- * Followers of one audience, none of which is sent less than another: between the first and the last frame that a follower saw without a
- * resync it saw every frame that any other saw there.
+ * Followers of one audience, none of which is sent less than another: between the first and the last frame that a
+ * follower saw without a resync it saw every frame that any other saw there.
  */
 export function checkReplay(followers: readonly Followed[]): string[] {
   const all = new Map<string, string>();

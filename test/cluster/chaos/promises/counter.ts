@@ -1,4 +1,5 @@
-// Promise 8: increments of one session value over all nodes, with kills. The sum equals the acknowledged ones, unknowns bounded.
+// Promise 8: increments of one session value over all nodes, with kills. The sum equals the acknowledged ones, unknowns
+// bounded.
 import { setTimeout as wait } from 'node:timers/promises';
 import { checkCounter } from '../check/counter.ts';
 import { kills, perform } from '../faults.ts';

@@ -1,5 +1,5 @@
-// Promise 7: deploys while connections are cut at random. Every agent ends on the last revision, ids rise on every stream, and what was missed
-// is replayed exactly by whichever node, or flagged.
+// Promise 7: deploys while connections are cut at random. Every agent ends on the last revision, ids rise on every
+// stream, and what was missed is replayed exactly by whichever node, or flagged.
 import { setTimeout as wait } from 'node:timers/promises';
 import { checkAllTold, checkCatchUp, checkOrder, checkReplay, checkVersions } from '../check/streams.ts';
 import { agents, allOn, allOpen, close, dashboards, open } from '../crowd.ts';

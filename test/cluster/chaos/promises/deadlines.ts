@@ -1,5 +1,5 @@
-// Promise 3: approvals whose owners are killed before the deadline. One terminal state each, never early, at most 2 s late and at most 10 s
-// after the owner's death; each dashboard is told of a timeout once.
+// Promise 3: approvals whose owners are killed before the deadline. One terminal state each, never early, at most 2 s
+// late and at most 10 s after the owner's death; each dashboard is told of a timeout once.
 import { setTimeout as wait } from 'node:timers/promises';
 import { shardOf } from '../../../../src/domain/ids.ts';
 import { eventually } from '../../nodes.ts';
@@ -105,7 +105,10 @@ async function askMany(
   return asked;
 }
 
-/** One node after another, until every environment has lost its owner: shards move when nodes come back, so that each node once would not do. */
+/**
+ * One node after another, until every environment has lost its owner: shards move when nodes come back, so that each
+ * node once would not do.
+ */
 async function killAll(
   { fleet, random, of }: Trial,
   places: readonly Place[],

@@ -1,4 +1,5 @@
-// Promise 4: fifty decisions side by side on different nodes, and the deadline at the same moment. One winner; agent, dashboards and store agree.
+// Promise 4: fifty decisions side by side on different nodes, and the deadline at the same moment. One winner; agent,
+// dashboards and store agree.
 import { setTimeout as wait } from 'node:timers/promises';
 import { eventually } from '../../nodes.ts';
 import { type Asked, ask, decide, final, read, readAsAgent, seen } from '../approvals.ts';
@@ -34,7 +35,8 @@ export const decisions: Suite = {
       const asked = await ask(fleet, tenant, key, name, 1, random.shuffle(fleet.nodes));
       if (!asked) throw new Error('no approval could be asked for');
       rounds.push(asked);
-      // Every second one aims at the deadline, the others before it by what a round trip of this crowd takes, so that each outcome comes up.
+      // Every second one aims at the deadline, the others before it by what a round trip of this crowd takes, so that
+      // each outcome comes up.
       const aim = n % 2 === 0 ? 0 : random.pick([-400, -150, -80, -40]);
       violations.push(...(await race(trial, asked, aim)));
     }

@@ -1,5 +1,6 @@
-// Promise 2: Redis and the store are killed mid-batch. Nothing acknowledged is lost; while one is down the answer is 503 with Retry-After;
-// every node recovers by itself within 10 s of its return; agents' streams stay open through an outage of Redis.
+// Promise 2: Redis and the store are killed mid-batch. Nothing acknowledged is lost; while one is down the answer is
+// 503 with Retry-After; every node recovers by itself within 10 s of its return; agents' streams stay open through an
+// outage of Redis.
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { eventually } from '../../nodes.ts';
 import { checkEvents } from '../check/events.ts';

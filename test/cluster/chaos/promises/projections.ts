@@ -1,5 +1,5 @@
-// Promise 11: nodes are killed while runs are reported. Runs equal a recount of the events, the audit chain has no gap, no fork and each
-// decision once, and of all who ask for the sample run at once there is one.
+// Promise 11: nodes are killed while runs are reported. Runs equal a recount of the events, the audit chain has no gap,
+// no fork and each decision once, and of all who ask for the sample run at once there is one.
 import { ChainCheck } from '../../../../packages/agent/src/cli/verify.ts';
 import { eventually } from '../../nodes.ts';
 import type { Request } from '../caller.ts';

@@ -1,4 +1,5 @@
-// Promise 9: a key revoked on one node. Its streams on all nodes end within 1 s, and no node takes it any more; other keys do not notice.
+// Promise 9: a key revoked on one node. Its streams on all nodes end within 1 s, and no node takes it any more; other
+// keys do not notice.
 import { eventually } from '../../nodes.ts';
 import { agents, close, open } from '../crowd.ts';
 import { spread } from '../figures.ts';

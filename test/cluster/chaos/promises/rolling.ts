@@ -1,5 +1,5 @@
-// Promise 6: a rolling restart under load. No acknowledged write fails, every agent is on the newest bundle 5 s after the last restart, none
-// skipped a revision silently, and reconnections are spread.
+// Promise 6: a rolling restart under load. No acknowledged write fails, every agent is on the newest bundle 5 s after
+// the last restart, none skipped a revision silently, and reconnections are spread.
 import { checkEvents } from '../check/events.ts';
 import { arrivals, checkCatchUp, checkOrder, checkVersions } from '../check/streams.ts';
 import { agents, allOn, close, open } from '../crowd.ts';

@@ -1,5 +1,5 @@
-// The words of coding assistants: what each sends to a hook before a tool, and how each reads a verdict. Tools that most assistants have are
-// judged under one name (Bash, Read, Write, Edit), so that one contract fits them all.
+// The words of coding assistants: what each sends to a hook before a tool, and how each reads a verdict. Tools that
+// most assistants have are judged under one name (Bash, Read, Write, Edit), so that one contract fits them all.
 
 /** The call that an assistant is about to make. */
 export interface HookInput {
@@ -68,7 +68,10 @@ const preToolUse = (permissionDecision: 'deny' | 'ask', permissionDecisionReason
   hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision, permissionDecisionReason },
 });
 
-/** Claude Code, and those that took its hooks over. An allow says nothing: it would go past the assistant's own permissions. */
+/**
+ * Claude Code, and those that took its hooks over. An allow says nothing: it would go past the assistant's own
+ * permissions.
+ */
 const claude = (asks: boolean): HookFormat => ({
   asks,
   read(input) {

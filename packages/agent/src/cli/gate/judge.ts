@@ -1,4 +1,5 @@
-// The verdict on one call of a coding assistant: the same path as a guard's call up to the tool, which the assistant runs itself.
+// The verdict on one call of a coding assistant: the same path as a guard's call up to the tool, which the assistant
+// runs itself.
 import { join } from 'node:path';
 import { type ApprovalBackend, type ApprovalRequest, HandedOverError } from '../../approvals.ts';
 import { systemClock } from '../../clock.ts';

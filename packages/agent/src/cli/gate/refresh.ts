@@ -1,5 +1,5 @@
-// What a gate does beside its verdict, with the whole library: reads contracts, asks the hub whether they are the last ones, and delivers the
-// events that gates have left on disk. Loaded only when there is something to do.
+// What a gate does beside its verdict, with the whole library: reads contracts, asks the hub whether they are the last
+// ones, and delivers the events that gates have left on disk. Loaded only when there is something to do.
 import { appendFileSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256 } from '../../bundle/signature.ts';
@@ -20,7 +20,10 @@ export async function readContracts(plan: ConnectionPlan, state: GateState): Pro
   return keep(state, { sources, policyVersion: guard.policyVersion, name: guard.bundleName }, texts);
 }
 
-/** Asks the hub for its contracts; those on disk stand in while it is away. @throws ConfigurationError when there are none to use */
+/**
+ * Asks the hub for its contracts; those on disk stand in while it is away.
+ * @throws ConfigurationError when there are none to use
+ */
 export async function fetchContracts(
   plan: ConnectionPlan,
   hub: HubOptions,

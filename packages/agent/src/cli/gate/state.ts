@@ -1,5 +1,5 @@
-// What a gate keeps on disk between its short lives, readable by its owner alone: contracts ready to be compiled, when the hub was last asked,
-// counters, and events that the hub has not got yet.
+// What a gate keeps on disk between its short lives, readable by its owner alone: contracts ready to be compiled, when
+// the hub was last asked, counters, and events that the hub has not got yet.
 import { createHash } from 'node:crypto';
 import {
   appendFileSync,
@@ -144,8 +144,8 @@ function build(): string {
 }
 
 /**
- * Counters of an assistant's session, shared by gates that run side by side: a counter is the size of a file, less that of another, and
- * appending a byte is what the system does in one step.
+ * Counters of an assistant's session, shared by gates that run side by side: a counter is the size of a file, less that
+ * of another, and appending a byte is what the system does in one step.
  */
 export class FileCounters implements SessionStore {
   readonly #folder: string;

@@ -1,5 +1,5 @@
-// Approvals of calls that an MCP client waits for: progress while a person decides, and the question put to the client's own user where the
-// contracts allow that and the client can ask.
+// Approvals of calls that an MCP client waits for: progress while a person decides, and the question put to the
+// client's own user where the contracts allow that and the client can ask.
 import { randomUUID } from 'node:crypto';
 import {
   type ApprovalBackend,

@@ -1,5 +1,5 @@
-// One connection to an MCP server, whatever carries it, and the server behind connections that may end: taken up again with the client's own
-// handshake, so that the client notices only that the requests under way failed.
+// One connection to an MCP server, whatever carries it, and the server behind connections that may end: taken up again
+// with the client's own handshake, so that the client notices only that the requests under way failed.
 import type { Readable } from 'node:stream';
 import type { Clock, Timer } from '../../clock.ts';
 import { codes, failureOf, type Id, type Message, type Request, type Response } from './message.ts';

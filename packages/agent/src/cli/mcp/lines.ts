@@ -1,4 +1,5 @@
-// Lines of text over streams of bytes, as MCP's stdio transport has them: bounded when read, and written no faster than they are taken.
+// Lines of text over streams of bytes, as MCP's stdio transport has them: bounded when read, and written no faster than
+// they are taken.
 import type { Readable, Writable } from 'node:stream';
 import { maxMessage } from './message.ts';
 

@@ -1,4 +1,5 @@
-// The proxy for agents that speak streamable HTTP: one address, a session for each agent that introduces itself, each with its own server.
+// The proxy for agents that speak streamable HTTP: one address, a session for each agent that introduces itself, each
+// with its own server.
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -91,7 +92,9 @@ export class McpListener {
     response.writeHead(200).end();
   }
 
-  /** A page in a browser must not reach a proxy on the same machine under another name, and strangers need the token. */
+  /**
+   * A page in a browser must not reach a proxy on the same machine under another name, and strangers need the token.
+   */
   #admit({ headers }: IncomingMessage): void {
     const { host, token } = this.#address;
     const hostOf = (address: string): string => new URL(address).hostname.replace(/^\[|\]$/g, '');

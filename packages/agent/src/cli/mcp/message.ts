@@ -1,5 +1,5 @@
-// JSON-RPC 2.0 messages of the Model Context Protocol: read from text, and rebuilt from the members that the protocol knows, so that what is
-// judged is what is sent: no second `method` or `Params` that another parser would read instead.
+// JSON-RPC 2.0 messages of the Model Context Protocol: read from text, and rebuilt from the members that the protocol
+// knows, so that what is judged is what is sent: no second `method` or `Params` that another parser would read instead.
 
 export type Id = string | number;
 

@@ -1,5 +1,5 @@
-// An MCP server over streamable HTTP (Model Context Protocol, "Transports"): a POST for each message, answered with JSON or a stream of events,
-// and a stream of what the server says by itself.
+// An MCP server over streamable HTTP (Model Context Protocol, "Transports"): a POST for each message, answered with
+// JSON or a stream of events, and a stream of what the server says by itself.
 import { bodyParts } from '../../body.ts';
 import { type Clock, sleep } from '../../clock.ts';
 import { rootOf } from '../../http.ts';

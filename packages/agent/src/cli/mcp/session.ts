@@ -1,4 +1,5 @@
-// One client's session with an MCP server under a guard: judges the calls of tools, hides what is refused anyway, hands everything else on.
+// One client's session with an MCP server under a guard: judges the calls of tools, hides what is refused anyway, hands
+// everything else on.
 
 import { denialResult, type McpResult, mcpRunOptions } from '../../adapters/mcp-result.ts';
 import type { Clock } from '../../clock.ts';

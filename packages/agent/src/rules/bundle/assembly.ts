@@ -43,7 +43,9 @@ export interface AssembledContract {
   readonly version: number;
   readonly mode: Mode;
   readonly observe: boolean;
-  /** Ids of its entries, when they are not the contract's alone: what happens to any of them counts as the contract's. */
+  /**
+   * Ids of its entries, when they are not the contract's alone: what happens to any of them counts as the contract's.
+   */
   readonly entries?: readonly string[];
 }
 
@@ -60,8 +62,8 @@ export const noEnabledContracts = 'Composition has no enabled contracts';
  * Builds the bundle: enabled items by position, then contract id; `mode` is the item's override, else the definition's,
  * else the composition's. A repeated contract gets the id `<contract_id>-obs`. The same input gives the same bytes.
  *
- * Released clients know one `tool` in a `pre` or `post` contract: one with `tools` becomes an entry for each, the first under its own id, the
- * others under `<id>-2` and so on, and `entries` of its record names them.
+ * Released clients know one `tool` in a `pre` or `post` contract: one with `tools` becomes an entry for each, the first
+ * under its own id, the others under `<id>-2` and so on, and `entries` of its record names them.
  */
 export function assembleBundle(composition: Composition): AssembledBundle {
   const kind = composition.kind ?? defaultBundleKind;

@@ -1,4 +1,5 @@
-// What an upload must tell about a bundle: its name and how many rules it lists. Everything else may still be unfinished.
+// What an upload must tell about a bundle: its name and how many rules it lists. Everything else may still be
+// unfinished.
 
 import { RuleError } from '../error.ts';
 import { bundleNamePattern, reservedBundleNames } from '../names.ts';
@@ -18,8 +19,8 @@ export const maxStoredRules = 500;
 
 /**
  * Reads the name of an uploaded bundle and counts its contracts.
- * @throws RuleError with the sentences of the console API: "Invalid YAML: …",
- * "Invalid YAML: expected a mapping at the top level", "Missing required field: metadata.name", or why the name cannot be used.
+ * @throws RuleError with the sentences of the console API: "Invalid YAML: …", "Invalid YAML: expected a mapping at the
+ *   top level", "Missing required field: metadata.name", or why the name cannot be used.
  */
 export function readBundleHeader(yamlText: string): BundleHeader {
   const { value } = readSingleMapping(yamlText);

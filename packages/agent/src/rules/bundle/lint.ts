@@ -1,5 +1,5 @@
-// What is valid and still not what its author meant: contracts that can never match, and words that other agents read otherwise.
-// Finds; refuses nothing.
+// What is valid and still not what its author meant: contracts that can never match, and words that other agents read
+// otherwise. Finds; refuses nothing.
 import { compileGlob } from '../evaluate/glob.ts';
 import { defaultMaxAttempts, defaultMaxToolCalls } from '../evaluate/limits.ts';
 import { builtInPrefixes, principalFields } from '../evaluate/selector.ts';
@@ -274,7 +274,9 @@ class Linter {
     this.#add(entry, 'warning', 'undeclared-tool', at, message);
   }
 
-  /** Released clients ask at the first contract that wants to, and run an approved call without looking at what follows. */
+  /**
+   * Released clients ask at the first contract that wants to, and run an approved call without looking at what follows.
+   */
   #order(): void {
     const asking = this.#entries.filter((entry) => effectOf(entry, this.#words) === 'approve');
     for (const entry of asking) {

@@ -3,8 +3,8 @@
 import { type LanguageOptions, readBundle } from './document.ts';
 
 /**
- * Every problem of a bundle or ruleset at once, in the order of the text, at most 50; empty when it can be evaluated. Each names
- * the contract, the path, what was expected there, and line and column.
+ * Every problem of a bundle or ruleset at once, in the order of the text, at most 50; empty when it can be evaluated.
+ * Each names the contract, the path, what was expected there, and line and column.
  */
 export function validateBundle(yamlText: string, options: LanguageOptions = {}): string[] {
   const read = readBundle(yamlText, options);

@@ -1,8 +1,11 @@
-// The two spellings of one rule language (bundles of contracts, rulesets) and the translation between them. No validation.
+// The two spellings of one rule language (bundles of contracts, rulesets) and the translation between them. No
+// validation.
 
 import type { Json, JsonObject } from '../yaml.ts';
 
-/** Which words of `kind` say that a document is written in which vocabulary (the `wire` section of the configuration). */
+/**
+ * Which words of `kind` say that a document is written in which vocabulary (the `wire` section of the configuration).
+ */
 export interface AcceptedKinds {
   /** Default `ContractBundle`. */
   readonly bundleKinds?: readonly string[];

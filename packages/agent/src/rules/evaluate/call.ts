@@ -20,7 +20,10 @@ export interface ToolCall {
   readonly environment?: string | null;
   readonly principal?: Principal | null;
   readonly metadata?: Readonly<Record<string, unknown>> | null;
-  /** The folder the tool runs in, for sandboxes. Default: the agent's own, or the first folder of the sandbox where there are no files. */
+  /**
+   * The folder the tool runs in, for sandboxes. Default: the agent's own, or the first folder of the sandbox where
+   * there are no files.
+   */
   readonly cwd?: string | null;
 }
 
@@ -49,7 +52,9 @@ export function toolNameProblem(tool: unknown): string | null {
   return null;
 }
 
-/** A tool result as text: texts as they are, everything else as JSON; undefined for null. Cycles give "[unreadable]". */
+/**
+ * A tool result as text: texts as they are, everything else as JSON; undefined for null. Cycles give "[unreadable]".
+ */
 export function textOf(output: unknown): string | undefined {
   if (output === null || output === undefined) return undefined;
   if (typeof output === 'string') return output;

@@ -73,8 +73,8 @@ export type CompileResult =
   | { readonly ok: false; readonly problems: readonly BundleProblem[] };
 
 /**
- * Compiles bundle YAML, or documents that were read before (several are layered, first to last). Never throws for bad input:
- * all problems come back at once. Nothing is half compiled.
+ * Compiles bundle YAML, or documents that were read before (several are layered, first to last). Never throws for bad
+ * input: all problems come back at once. Nothing is half compiled.
  * @throws TypeError when an option is wrong (a custom selector takes a built-in prefix)
  */
 export function compileBundle(

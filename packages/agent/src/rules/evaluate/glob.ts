@@ -1,4 +1,5 @@
-// Shell-style name patterns, as Python's fnmatch reads them, case-sensitive. Used for tools, domains, agents and contract names.
+// Shell-style name patterns, as Python's fnmatch reads them, case-sensitive. Used for tools, domains, agents and
+// contract names.
 
 /** What one character of the text must be: one of these ranges of code points, or none of them. */
 interface Part {
@@ -13,9 +14,9 @@ interface Pattern {
 }
 
 /**
- * Compiles a glob: `*` any text, `?` one character, `[seq]` and `[!seq]` one character of (not of) a set; all else is literal, an
- * unclosed `[` too. The whole text must match. A match takes one step for each character of the text and each 31 of the pattern, whatever
- * they hold.
+ * Compiles a glob: `*` any text, `?` one character, `[seq]` and `[!seq]` one character of (not of) a set; all else is
+ * literal, an unclosed `[` too. The whole text must match. A match takes one step for each character of the text and
+ * each 31 of the pattern, whatever they hold.
  */
 export function compileGlob(pattern: string): (text: string) => boolean {
   if (pattern === '*') return () => true;
@@ -79,15 +80,18 @@ const wordBits = 31;
 const wordMask = 0x7fffffff;
 
 /**
- * All ways to match at once, as bits: bit `n` is set while the text so far can be read as the first `n` parts. Each character moves every bit
- * up by one where its part fits; a bit in front of which a gap stands stays as well.
+ * All ways to match at once, as bits: bit `n` is set while the text so far can be read as the first `n` parts. Each
+ * character moves every bit up by one where its part fits; a bit in front of which a gap stands stays as well.
  */
 class Automaton {
   readonly #words: number;
   readonly #gaps: Int32Array;
   /** The bit of the whole pattern. */
   readonly #whole: number;
-  /** Characters between two bounds fit the same parts: the first of each such range, ascending, and the bits of its parts. */
+  /**
+   * Characters between two bounds fit the same parts: the first of each such range, ascending, and the bits of its
+   * parts.
+   */
   readonly #bounds: readonly number[];
   readonly #fitting: Int32Array;
 

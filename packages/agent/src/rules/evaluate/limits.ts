@@ -13,7 +13,9 @@ export interface Limit {
 export interface MergedLimits {
   readonly attempts: Limit;
   readonly toolCalls: Limit;
-  /** The smallest limit among the keys of `max_calls_per_tool` that name or match the tool; undefined when none does. */
+  /**
+   * The smallest limit among the keys of `max_calls_per_tool` that name or match the tool; undefined when none does.
+   */
   perTool(tool: string): number | undefined;
 }
 
@@ -29,8 +31,9 @@ export const defaultMaxAttempts = 500;
 export const defaultMaxToolCalls = 200;
 
 /**
- * The limits of a session. A limit that session rules declare replaces the built-in one, up or down; of several the smallest holds.
- * Where only `max_tool_calls` is declared, attempts end at the larger of 500 and twice that number. Observing rules count, shadows do not.
+ * The limits of a session. A limit that session rules declare replaces the built-in one, up or down; of several the
+ * smallest holds. Where only `max_tool_calls` is declared, attempts end at the larger of 500 and twice that number.
+ * Observing rules count, shadows do not.
  */
 export function mergeLimits(rules: readonly Rule[]): MergedLimits {
   let maxAttempts: number | undefined;

@@ -1,5 +1,6 @@
-// The decision on a live call, before it runs. Everything that may refuse is looked at before a person is asked, whatever the order of the
-// document: an approval never overrides a refusal. Hooks, the approval itself and the counters belong to the caller.
+// The decision on a live call, before it runs. Everything that may refuse is looked at before a person is asked,
+// whatever the order of the document: an approval never overrides a refusal. Hooks, the approval itself and the
+// counters belong to the caller.
 
 import type { ApprovalTerms, Mode, PreRule, SandboxRule, SideEffect } from '../bundle/rule.ts';
 import type { Budget } from '../regex/regex.ts';
@@ -69,8 +70,8 @@ export function attemptDecision(bundle: CompiledBundle, call: ToolCall, counters
 }
 
 /**
- * What the limits and session rules alone say of a call: a denial, or null. `evaluateCall` puts the attempt limit before every other rule, and
- * the rest behind them.
+ * What the limits and session rules alone say of a call: a denial, or null. `evaluateCall` puts the attempt limit
+ * before every other rule, and the rest behind them.
  */
 export const limitDecision = (bundle: CompiledBundle, call: ToolCall, counters: Counters): Decision | null =>
   attemptDecision(bundle, call, counters) ?? sessionDecision(bundle, call, counters, []);

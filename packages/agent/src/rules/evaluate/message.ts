@@ -12,7 +12,9 @@ export interface MessageOptions {
   readonly looksSecret: (value: string) => boolean;
 }
 
-/** Compiles a message. Missing values leave their placeholder as it is written; the result has at most 500 characters. */
+/**
+ * Compiles a message. Missing values leave their placeholder as it is written; the result has at most 500 characters.
+ */
 export function compileMessage(
   message: string,
   { selectors, looksSecret }: MessageOptions,

@@ -23,7 +23,10 @@ export interface EvaluatedContract {
   /** It fired, but only observes. */
   readonly observed: boolean;
   readonly tags: readonly string[];
-  /** Each condition with the value it saw, secrets replaced; only where a trace was asked for, null for contracts without conditions. */
+  /**
+   * Each condition with the value it saw, secrets replaced; only where a trace was asked for, null for contracts
+   * without conditions.
+   */
   readonly trace?: ConditionTrace | null;
 }
 
@@ -44,21 +47,26 @@ export interface DryRunOptions {
   readonly output?: unknown;
   /** Counters before the call; session contracts and limits are evaluated only with them. */
   readonly session?: Counters;
-  /** `traceCondition` or a tracer, for entries with a trace of their conditions. Handed in, so that programs that do not trace need not carry it. */
+  /**
+   * `traceCondition` or a tracer, for entries with a trace of their conditions. Handed in, so that programs that do not
+   * trace need not carry it.
+   */
   readonly trace?: Tracer;
   /** Work allowed; below zero afterwards when it was too little, and then contracts fired for that reason. */
   readonly budget?: Budget;
 }
 
-/** Work of one run, far more than its five seconds allow: the caller's clock ends it, and this only what no clock ends. */
+/**
+ * Work of one run, far more than its five seconds allow: the caller's clock ends it, and this only what no clock ends.
+ */
 const workOfRun = 10_000_000_000;
 
 /** Documents in one evaluate request. */
 export const maxEvaluateDocuments = 10;
 
 /**
- * Evaluates a call against every matching contract: all pre and sandbox, all session contracts and limits if there are counters, and all
- * post contracts if there is an output. Never throws.
+ * Evaluates a call against every matching contract: all pre and sandbox, all session contracts and limits if there are
+ * counters, and all post contracts if there is an output. Never throws.
  */
 export function dryRun(bundle: CompiledBundle, call: ToolCall, options: DryRunOptions = {}): DryRun {
   const budget = options.budget ?? newBudget();
@@ -145,14 +153,18 @@ function entryOf({ rule }: CompiledRule, record: EvaluatedRecord): EvaluatedCont
   };
 }
 
-/** Adds the session contracts; answers the name of a built-in or per-tool limit that refuses the call, null when none does. */
+/**
+ * Adds the session contracts; answers the name of a built-in or per-tool limit that refuses the call, null when none
+ * does.
+ */
 function sessionEntries(
   bundle: CompiledBundle,
   call: ToolCall,
   counters: Counters,
   entries: EvaluatedContract[],
 ): string | null {
-  // With what asks passed over, a refusal that is left comes from a contract above, from a session contract, or from a limit.
+  // With what asks passed over, a refusal that is left comes from a contract above, from a session contract, or from a
+  // limit.
   const decision = evaluateCall(bundle, call, { counters, approved: true });
   const isLimit = decision.source === 'operation_limit' || decision.source === 'attempt_limit';
   for (const rule of bundle.sessions) {

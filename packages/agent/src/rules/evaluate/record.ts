@@ -24,7 +24,9 @@ export interface EvaluatedRecord {
 
 const typeNames = { pre: 'precondition', sandbox: 'sandbox', post: 'postcondition' } as const;
 
-/** Evaluates one rule. Never throws: a fault, an exception or a spent budget makes the rule fire with `policy_error`. */
+/**
+ * Evaluates one rule. Never throws: a fault, an exception or a spent budget makes the rule fire with `policy_error`.
+ */
 export function recordOf(compiled: CompiledRule, view: View): EvaluatedRecord {
   const { rule } = compiled;
   const type = typeNames[rule.type];

@@ -3,7 +3,10 @@
 import type { SideEffect, ToolTraits } from '../bundle/rule.ts';
 import type { ToolCall } from './call.ts';
 
-/** Commands that only read, whatever their arguments. Those with a flag that writes or runs (sort, find, date) are left out. */
+/**
+ * Commands that only read, whatever their arguments. Those with a flag that writes or runs (sort, find, date) are left
+ * out.
+ */
 const readingCommands: ReadonlySet<string> = new Set([
   ...[
     'ls',
@@ -34,8 +37,8 @@ export function sideEffectOf(call: ToolCall, tools: ReadonlyMap<string, ToolTrai
 }
 
 /**
- * Whether a result must be shown although a post contract would hide it: the bundle says that the tool changes something, so the agent must
- * learn what it did. A tool that nobody declared is not known to change anything.
+ * Whether a result must be shown although a post contract would hide it: the bundle says that the tool changes
+ * something, so the agent must learn what it did. A tool that nobody declared is not known to change anything.
  */
 export const mustBeSeen = (call: ToolCall, tools: ReadonlyMap<string, ToolTraits>): boolean => {
   if (!tools.has(call.tool)) return false;

@@ -22,7 +22,10 @@ export type ConditionTrace =
       readonly selector: string;
       readonly operator: string;
       readonly operand: Json;
-      /** The value that the selector found, secrets replaced, texts cut at 1,000 characters; absent when there was none or it was not read. */
+      /**
+       * The value that the selector found, secrets replaced, texts cut at 1,000 characters; absent when there was none
+       * or it was not read.
+       */
       readonly value?: unknown;
       readonly outcome: TraceOutcome;
     };

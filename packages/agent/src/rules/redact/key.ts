@@ -1,5 +1,5 @@
-// Which names stand for a secret: keys of arguments, and names in text before `=`, `:` or after `--`. Looks at values only to tell a
-// working directory (`pwd`) from a password.
+// Which names stand for a secret: keys of arguments, and names in text before `=`, `:` or after `--`. Looks at values
+// only to tell a working directory (`pwd`) from a password.
 
 const sensitiveNames = `password secret token api_key apikey api-key authorization auth credentials private_key privatekey
   access_token refresh_token client_secret connection_string database_url db_password ssh_key passphrase

@@ -53,5 +53,7 @@ export function secretTest(keyPrefixes: Iterable<string> = []): SecretTest {
 
 const byDefault = secretTest();
 
-/** True when the text starts like a known kind of secret: an API key, a cloud key, a JWT, a chat token, a private key. */
+/**
+ * True when the text starts like a known kind of secret: an API key, a cloud key, a JWT, a chat token, a private key.
+ */
 export const looksSecret = (value: string): boolean => byDefault.looksSecret(value);

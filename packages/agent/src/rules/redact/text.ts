@@ -1,4 +1,5 @@
-// Secrets inside commands, headers, connection strings and other text: what follows a name that says so. Linear in the text's length.
+// Secrets inside commands, headers, connection strings and other text: what follows a name that says so. Linear in the
+// text's length.
 import type { NameTest } from './key.ts';
 import { redacted } from './secret.ts';
 
@@ -150,7 +151,10 @@ const run = /\S+/y;
 const line = /[^\n\r]+/y;
 const nextAssignment = /[;&,](?=[A-Za-z_][\w.-]{0,127}=)/;
 
-/** The value that begins here. One without quotes ends at a blank, at a quote that was open before, or where another assignment begins. */
+/**
+ * The value that begins here. One without quotes ends at a blank, at a quote that was open before, or where another
+ * assignment begins.
+ */
 function valueAt(
   text: string,
   at: number,

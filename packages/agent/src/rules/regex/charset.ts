@@ -53,7 +53,10 @@ function inClass(name: ClassName, cp: number, ascii: boolean): boolean {
 
 const caseCache = new Map<number, readonly number[]>();
 
-/** The other cases of a character: upper, lower, and the few letters that share one (K and the Kelvin sign, s and ſ, i and its dotted and dotless forms). */
+/**
+ * The other cases of a character: upper, lower, and the few letters that share one (K and the Kelvin sign, s and ſ, i
+ * and its dotted and dotless forms).
+ */
 function casesOf(cp: number): readonly number[] {
   const known = caseCache.get(cp);
   if (known) return known;

@@ -21,7 +21,9 @@ export interface Replaced {
   readonly complete: boolean;
 }
 
-/** A compiled pattern in the dialect of Python's `re`, without what needs backtracking. Holds no state a caller can see. */
+/**
+ * A compiled pattern in the dialect of Python's `re`, without what needs backtracking. Holds no state a caller can see.
+ */
 export class Regex {
   readonly source: string;
   readonly #program: Program;
@@ -56,8 +58,8 @@ export class Regex {
   }
 
   /**
-   * Replaces every match in the whole text, leftmost first. The replacement is literal. Never throws: when the budget ends,
-   * the rest of the text is replaced, so that nothing unsearched is shown.
+   * Replaces every match in the whole text, leftmost first. The replacement is literal. Never throws: when the budget
+   * ends, the rest of the text is replaced, so that nothing unsearched is shown.
    */
   replaceAll(text: string, replacement: string, budget: Budget = newBudget()): Replaced {
     const parts: string[] = [];

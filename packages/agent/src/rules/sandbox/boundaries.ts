@@ -51,8 +51,8 @@ export class Boundaries {
   }
 
   /**
-   * Whether a word of a command leaves. A word that says where it starts, or that climbs, is a path; another one only when it is a
-   * name of something, leads through a link, or lies by its text in a folder that is excluded.
+   * Whether a word of a command leaves. A word that says where it starts, or that climbs, is a path; another one only
+   * when it is a name of something, leads through a link, or lies by its text in a folder that is excluded.
    */
   wordLeaves(word: string, cwd: string, tilde: boolean): boolean {
     if (isHarmless(word)) return false;
@@ -168,7 +168,10 @@ interface GlobStep {
   matches(name: string): boolean;
 }
 
-/** The components of a glob. A set `[…]` is taken for anything up to the end of its component: too much, never too little. */
+/**
+ * The components of a glob. A set `[…]` is taken for anything up to the end of its component: too much, never too
+ * little.
+ */
 function stepsOf({ text, live }: ShellWord): GlobStep[] {
   const steps: GlobStep[] = [];
   let from = 0;

@@ -5,7 +5,9 @@ import type { ShellWord } from './shell.ts';
 /** Words that one word may expand to. */
 export const maxExpansions = 100;
 
-/** All words a word stands for, itself when it holds no brace that the shell expands; null when there are more than 100. */
+/**
+ * All words a word stands for, itself when it holds no brace that the shell expands; null when there are more than 100.
+ */
 export function expandBraces(word: ShellWord): readonly ShellWord[] | null {
   if (!word.live.includes('{')) return [word];
   const expanded = new Expander(word).expand(0, word.text.length);
@@ -64,7 +66,10 @@ class Expander {
     return results.map((left) => join(left, rest));
   }
 
-  /** What stands between two braces: alternatives or a sequence; undefined when the shell leaves the braces alone; null: too many. */
+  /**
+   * What stands between two braces: alternatives or a sequence; undefined when the shell leaves the braces alone; null:
+   * too many.
+   */
   #choices(open: number, close: number): readonly ShellWord[] | null | undefined {
     const commas = this.#commas.get(open) ?? [];
     if (commas.length === 0) return sequence(slice(this.#word, open + 1, close));

@@ -143,7 +143,9 @@ function addGit(hosts: Set<string>, words: readonly string[]): void {
   addOperands(hosts, gitRemotes, words.slice(at + 1), refs);
 }
 
-/** @param refs all operands behind the first name branches (`from:to`), unless they look like nothing else than a host */
+/**
+ * @param refs all operands behind the first name branches (`from:to`), unless they look like nothing else than a host
+ */
 function addOperands(
   hosts: Set<string>,
   program: NetworkProgram,

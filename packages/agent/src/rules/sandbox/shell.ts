@@ -1,5 +1,5 @@
-// Reads a command line as a POSIX shell does, without running it: its words, which of their characters keep a meaning for the shell,
-// and its redirections. Knows nothing of sandboxes.
+// Reads a command line as a POSIX shell does, without running it: its words, which of their characters keep a meaning
+// for the shell, and its redirections. Knows nothing of sandboxes.
 
 /** One word after quotes are taken away. */
 export interface ShellWord {
@@ -33,15 +33,18 @@ export function hasWildcard({ live }: Pick<ShellWord, 'live'>): boolean {
 }
 
 /**
- * Reads a command line. Null when it is more, or other, than one simple command whose words are known without running it: it chains,
- * groups or substitutes, expands a variable, holds a here-document or a NUL, or is no valid syntax.
+ * Reads a command line. Null when it is more, or other, than one simple command whose words are known without running
+ * it: it chains, groups or substitutes, expands a variable, holds a here-document or a NUL, or is no valid syntax.
  */
 export function readCommand(text: string): ShellCommand | null {
   return new Reader(text).read();
 }
 
 const chaining = new Set([';', '|', '(', ')', '`', '\0']);
-/** What may follow a `$` that the shell expands; `$"` and `$'` count outside double quotes only. The second form is zsh's. */
+/**
+ * What may follow a `$` that the shell expands; `$"` and `$'` count outside double quotes only. The second form is
+ * zsh's.
+ */
 const expansion = /^(?:[A-Za-z0-9_@*#?$!({[-]|[=~^+]+[A-Za-z0-9_({])/;
 /** Characters that a backslash makes literal inside double quotes. */
 const escapable = new Set(['$', '`', '"', '\\']);

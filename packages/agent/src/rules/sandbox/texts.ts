@@ -1,9 +1,12 @@
-// Words of well-known programs that are text and never a file: patterns, scripts, messages. In doubt a word is not among them.
+// Words of well-known programs that are text and never a file: patterns, scripts, messages. In doubt a word is not
+// among them.
 
 interface TextProgram {
   /** Short options that take no value. */
   readonly flags: string;
-  /** Short options that take a value which is no file either; with one of them last in a cluster it is the next word. */
+  /**
+   * Short options that take a value which is no file either; with one of them last in a cluster it is the next word.
+   */
   readonly valued: string;
   /** Long options that change nothing about which word is the text; `=…` may follow. */
   readonly longs: ReadonlySet<string>;
@@ -94,7 +97,9 @@ function firstOperand(words: readonly string[], program: TextProgram): ReadonlyS
   return text < 0 ? none : new Set([text]);
 }
 
-/** How many words after a cluster of short options are values of it: 0 or 1; -1 when one of the options is not known. */
+/**
+ * How many words after a cluster of short options are values of it: 0 or 1; -1 when one of the options is not known.
+ */
 function valuesOf(cluster: string, { flags, valued }: TextProgram): number {
   for (let i = 1; i < cluster.length; i++) {
     const letter = cluster[i] as string;

@@ -32,8 +32,8 @@ export function filePathOf(url: string): string {
 }
 
 /**
- * The hosts of the URLs in a text, in lower case, without a trailing dot: of the text parsed as a whole, and of its words.
- * "" stands for a URL from which no parser gets a host, or parsers that disagree about what a host may hold.
+ * The hosts of the URLs in a text, in lower case, without a trailing dot: of the text parsed as a whole, and of its
+ * words. "" stands for a URL from which no parser gets a host, or parsers that disagree about what a host may hold.
  */
 export function hostsInText(text: string): ReadonlySet<string> {
   const hosts = new Set<string>();
@@ -122,7 +122,10 @@ function addHosts(hosts: Set<string>, url: string): void {
   else if (browser !== null) hosts.add('');
 }
 
-/** The host of an absolute URL in lower case without a trailing dot; "" when it holds what no name may; null when there is none. */
+/**
+ * The host of an absolute URL in lower case without a trailing dot; "" when it holds what no name may; null when there
+ * is none.
+ */
 function hostOf(url: string): string | null {
   try {
     const host = new URL(url).hostname.toLowerCase().replace(/\.$/, '');

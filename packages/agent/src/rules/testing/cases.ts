@@ -1,4 +1,5 @@
-// Unit tests for contracts: a YAML file of cases, each a call and what should come of it. Reads and runs; prints nothing.
+// Unit tests for contracts: a YAML file of cases, each a call and what should come of it. Reads and runs; prints
+// nothing.
 import { isMapping } from '../bundle/reader.ts';
 import { RuleError } from '../error.ts';
 import type { Principal, ToolCall } from '../evaluate/call.ts';

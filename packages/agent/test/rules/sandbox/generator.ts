@@ -1,4 +1,5 @@
-// Command lines that try to get at files outside of a folder, by every means a shell's syntax has, and honest ones beside them.
+// Command lines that try to get at files outside of a folder, by every means a shell's syntax has, and honest ones
+// beside them.
 import fc from 'fast-check';
 import type { World } from './world.ts';
 

@@ -1,4 +1,5 @@
-// Random sandboxes and arguments against a slow reference that asks the platform: node:path for paths, WHATWG URL for hosts.
+// Random sandboxes and arguments against a slow reference that asks the platform: node:path for paths, WHATWG URL for
+// hosts.
 import { posix } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

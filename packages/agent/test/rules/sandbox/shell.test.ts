@@ -1,5 +1,5 @@
-// The sandbox beside real shells: what it lets pass reads and writes nothing outside, whatever the syntax. SANDBOX_RUNS and
-// SANDBOX_SEED search longer, or elsewhere.
+// The sandbox beside real shells: what it lets pass reads and writes nothing outside, whatever the syntax. SANDBOX_RUNS
+// and SANDBOX_SEED search longer, or elsewhere.
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { agentFiles } from '../../../src/guard/files.ts';

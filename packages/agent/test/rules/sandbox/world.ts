@@ -89,8 +89,8 @@ export function createWorld(links: boolean): World {
 }
 
 /**
- * For each command: a fresh shell in `work`, then one line: what of its output was read outside, and what changed there. Whatever
- * changed is put back.
+ * For each command: a fresh shell in `work`, then one line: what of its output was read outside, and what changed
+ * there. Whatever changed is put back.
  */
 const driver = `
 shell=$1 base=$2 pristine=$3 input=$4
