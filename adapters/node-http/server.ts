@@ -7,19 +7,10 @@ import { HubError } from '../../src/domain/error.ts';
 import { canonicalAddress, networkOf } from '../../src/http/address.ts';
 import { Connections } from '../../src/http/connections.ts';
 import { HeaderReader, type ReadHeaders, refuseHandshake } from '../../src/http/framing.ts';
-import { IncomingBody } from '../../src/http/incoming-body.ts';
+import type { IncomingBody } from '../../src/http/incoming-body.ts';
 import { type RawRequest, TransportGone } from '../../src/http/raw.ts';
-import {
-  maxBodyMs,
-  maxHandlingMs,
-  minSendMs,
-  minSendRate,
-  passedBytes,
-  portTaken,
-  quietBodyMs,
-  type StartServer,
-  sweepMs,
-} from '../../src/http/server.ts';
+import { maxBodyMs, portTaken, type StartServer, sweepMs } from '../../src/http/server.ts';
+import { incomingBody, Unfinished } from '../../src/http/unfinished.ts';
 import { Exchange } from './exchange.ts';
 import { createSockets, type Handshake, refuse } from './sockets.ts';
 
@@ -65,8 +56,7 @@ function copyRequest(req: IncomingMessage): CopiedRequest {
 /** @throws HubError unavailable when the port is taken */
 export const startNodeServer: StartServer = async (options) => {
   const { host, port, pipeline, clock, log } = options;
-  /** Requests that are not answered whole, and when they must be (monotonic ms). */
-  const unfinished = new Map<Exchange, number>();
+  const unfinished = new Unfinished<Exchange>({ clock, log });
   const sockets = createSockets(pipeline.budgets.partial);
   const open = new Set<Socket>();
   /** Connections that end with the answer under way: what was parsed behind its request may be a part of it. */
@@ -78,23 +68,11 @@ export const startNodeServer: StartServer = async (options) => {
   );
 
   async function serve(exchange: Exchange, raw: RawRequest, body: IncomingBody | null): Promise<void> {
-    try {
-      const response = await pipeline.handle(raw);
-      if (body && !response.live && !response.close) await body.pass(clock, quietBodyMs, passedBytes);
+    const handle = () => pipeline.handle(raw);
+    await unfinished.serve(exchange, { raw, body, handle }, (response) => {
       const close = response.close || stopping || (body !== null && !body.whole);
       exchange.send(response, { close, unsent: pipeline.budgets.unsent });
-      if (exchange.isSending && !response.live) {
-        const bytes = response.body?.length ?? 0;
-        unfinished.set(exchange, clock.monotonic() + minSendMs + bytes / minSendRate);
-      } else unfinished.delete(exchange);
-    } catch (error) {
-      if (!(error instanceof TransportGone))
-        log.error({ err: error, path: raw.path }, 'a response could not be sent');
-      exchange.cut();
-    } finally {
-      body?.release();
-      if (!exchange.open) unfinished.delete(exchange);
-    }
+    });
   }
 
   function receive(req: IncomingMessage, res: ServerResponse): void {
@@ -103,28 +81,19 @@ export const startNodeServer: StartServer = async (options) => {
     const exchange = new Exchange(res);
     const copied = copyRequest(req);
     if (copied.refused) doubtful.add(req.socket);
-    const length = copied.headers.get('content-length');
-    const hasBody = (length !== undefined && Number(length) !== 0) || copied.headers.has('transfer-encoding');
-    let body: IncomingBody | null = null;
-    if (hasBody) {
-      const incoming = new IncomingBody({
-        limit: pipeline.bodyLimit(copied.method, copied.path),
-        declared: length === undefined ? null : Number(length),
-        received: pipeline.budgets.received,
-        network: pipeline.networkOf(copied),
-      });
-      body = incoming;
-      exchange.reading(incoming);
+    const body = incomingBody(pipeline, copied);
+    if (body) {
+      exchange.reading(body);
       let readUntil = clock.monotonic() + slowBodyMs;
       exchange.isSlow = (now) => now >= readUntil;
       req.on('data', (chunk: Buffer) => {
         readUntil += chunk.length / minBodyRate;
-        incoming.push(chunk, false);
+        body.push(chunk, false);
       });
-      req.on('end', () => incoming.push(new Uint8Array(0), true));
-      req.on('error', () => incoming.abort());
+      req.on('end', () => body.push(new Uint8Array(0), true));
+      req.on('error', () => body.abort());
     } else req.resume();
-    unfinished.set(exchange, clock.monotonic() + (body ? maxBodyMs : 0) + maxHandlingMs);
+    unfinished.began(exchange, body);
     const oldVersion = req.httpVersion === '1.1' ? null : new HubError('bad_request', 'Use HTTP/1.1.');
     const raw: RawRequest = {
       ...copied,
@@ -197,19 +166,7 @@ export const startNodeServer: StartServer = async (options) => {
     server.listen({ host, port, exclusive: true }, resolve);
   });
 
-  const sweep = clock.every(sweepMs, () => {
-    const refused = connections.turn();
-    if (refused > 0)
-      log.warn({ refused, open: connections.count }, 'connections were refused: too many are open');
-    const now = clock.monotonic();
-    for (const [exchange, due] of unfinished) {
-      const late = exchange.isReading ? due - maxHandlingMs <= now || exchange.isSlow(now) : due <= now;
-      if (late && !exchange.isReading && !exchange.isSending)
-        log.warn({}, 'a request was not answered in time');
-      if (late) exchange.cut();
-      if (!exchange.open) unfinished.delete(exchange);
-    }
-  });
+  const sweep = clock.every(sweepMs, () => unfinished.sweep(connections));
 
   const stopListening = (): void => {
     if (stopping) return;

@@ -7,20 +7,10 @@ import { HubError } from '../../src/domain/error.ts';
 import { canonicalAddress, networkOf } from '../../src/http/address.ts';
 import { Connections } from '../../src/http/connections.ts';
 import { refuseHandshake } from '../../src/http/framing.ts';
-import { IncomingBody } from '../../src/http/incoming-body.ts';
-import { type RawRequest, TransportGone } from '../../src/http/raw.ts';
-import {
-  maxBodyMs,
-  maxHandlingMs,
-  minSendMs,
-  minSendRate,
-  passedBytes,
-  portTaken,
-  quietBodyMs,
-  type Server,
-  type ServerOptions,
-  sweepMs,
-} from '../../src/http/server.ts';
+import type { IncomingBody } from '../../src/http/incoming-body.ts';
+import type { RawRequest, RawResponse } from '../../src/http/raw.ts';
+import { portTaken, type Server, type ServerOptions, sweepMs } from '../../src/http/server.ts';
+import { incomingBody, Unfinished } from '../../src/http/unfinished.ts';
 import { Exchange, isBlind, type Sending, watchAborted } from './exchange.ts';
 import { loadUws } from './load.ts';
 import { type CopiedRequest, copyRequest } from './request.ts';
@@ -37,8 +27,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const { host, port, pipeline, clock, log } = options;
   const uws = await loadUws();
   const app = uws.App();
-  /** Requests that are not answered whole, and when they must be (monotonic ms). */
-  const unfinished = new Map<Exchange, number>();
+  const unfinished = new Unfinished<Exchange>({ clock, log });
   /** Blind answers since the last sweep, by network. */
   const blind = new Map<string, number>();
   let stopping = false;
@@ -62,41 +51,27 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     body: IncomingBody | null,
     handshake: Handshake | null,
   ): Promise<void> {
-    try {
+    const handle = async (): Promise<RawResponse | null> => {
       // The parser goes on with what follows in the same read unless an answer is still owed: then it drops the
       // connection instead. So a request whose end is in doubt is answered a turn later, and nothing smuggled behind it
       // is ever handled.
       if (raw.refused) await new Promise<void>((resolve) => setImmediate(resolve));
       const response = await pipeline.handle(raw);
-      if (handshake && response.live && exchange.open) {
-        unfinished.delete(exchange);
-        completeUpgrade(res, response, response.live, handshake, pipeline.budgets.partial);
-        return;
-      }
-      if (body && !response.live && !response.close) await body.pass(clock, quietBodyMs, passedBytes);
+      if (!handshake || !response.live || !exchange.open) return response;
+      unfinished.forget(exchange);
+      completeUpgrade(res, response, response.live, handshake, pipeline.budgets.partial);
+      return null;
+    };
+    await unfinished.serve(exchange, { raw, body, handle }, (response) => {
       const how: Sending = {
         head: raw.method === 'HEAD',
         close: response.close || (body !== null && !body.whole),
         last: stopping,
         unsent: pipeline.budgets.unsent,
       };
-      if (isBlind(response, how) && !maySendBlind(pipeline.networkOf(raw))) {
-        exchange.cut();
-        return;
-      }
-      exchange.send(response, how);
-      if (exchange.isSending && !response.live) {
-        const bytes = response.body?.length ?? 0;
-        unfinished.set(exchange, clock.monotonic() + minSendMs + bytes / minSendRate);
-      } else unfinished.delete(exchange);
-    } catch (error) {
-      if (!(error instanceof TransportGone))
-        log.error({ err: error, path: raw.path }, 'a response could not be sent');
-      exchange.cut();
-    } finally {
-      body?.release();
-      if (!exchange.open) unfinished.delete(exchange);
-    }
+      if (isBlind(response, how) && !maySendBlind(pipeline.networkOf(raw))) exchange.cut();
+      else exchange.send(response, how);
+    });
   }
 
   function start(
@@ -105,21 +80,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     exchange: Exchange,
     handshake: Handshake | null,
   ): void {
-    const length = copied.headers.get('content-length');
-    // The native server does not tell the end of a body of no bytes when the headers came in two pieces.
-    const hasBody = (length !== undefined && Number(length) !== 0) || copied.headers.has('transfer-encoding');
-    let body: IncomingBody | null = null;
-    if (hasBody) {
-      body = new IncomingBody({
-        limit: pipeline.bodyLimit(copied.method, copied.path),
-        declared: length === undefined ? null : Number(length),
-        received: pipeline.budgets.received,
-        network: pipeline.networkOf(copied),
-      });
+    const body = incomingBody(pipeline, copied);
+    if (body) {
       exchange.reading(body);
       watchBody(res, body);
     }
-    unfinished.set(exchange, clock.monotonic() + (body ? maxBodyMs : 0) + maxHandlingMs);
+    unfinished.began(exchange, body);
     const raw: RawRequest = {
       ...copied,
       refused: copied.refused ?? (handshake && refuseHandshake(copied.headers)),
@@ -149,17 +115,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
   const sweep = clock.every(sweepMs, () => {
     blind.clear();
-    const refused = connections.turn();
-    if (refused > 0)
-      log.warn({ refused, open: connections.count }, 'connections were refused: too many are open');
-    const now = clock.monotonic();
-    for (const [exchange, due] of unfinished) {
-      const late = exchange.isReading ? due - maxHandlingMs <= now : due <= now;
-      if (late && !exchange.isReading && !exchange.isSending)
-        log.warn({}, 'a request was not answered in time');
-      if (late) exchange.cut();
-      if (!exchange.open) unfinished.delete(exchange);
-    }
+    unfinished.sweep(connections);
   });
 
   app.any('/*', (res, req) => receive(res, req, null));

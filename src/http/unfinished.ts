@@ -1,0 +1,114 @@
+// What a server owes: requests that are not answered whole, with the time by which each must be, and the end of those
+// that are late. Both servers keep one; owns no timer.
+import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import type { Connections } from './connections.ts';
+import { IncomingBody } from './incoming-body.ts';
+import type { Pipeline } from './pipeline.ts';
+import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
+import { maxBodyMs, maxHandlingMs, minSendMs, minSendRate, passedBytes, quietBodyMs } from './server.ts';
+
+/** A request and its answer, as this needs to know them. */
+export interface OwedExchange {
+  /** False once its answer is ended or its connection gone. */
+  readonly open: boolean;
+  /** Its body is awaited. */
+  readonly isReading: boolean;
+  /** Its answer is on the way. */
+  readonly isSending: boolean;
+  /** Whether its body comes too slowly, where the server itself does not end such. */
+  isSlow?(now: number): boolean;
+  cut(): void;
+}
+
+export class Unfinished<E extends OwedExchange> {
+  /** Monotonic milliseconds. */
+  readonly #due = new Map<E, number>();
+  readonly #clock: Clock;
+  readonly #log: Log;
+
+  constructor({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  began(exchange: E, body: IncomingBody | null): void {
+    this.#due.set(exchange, this.#clock.monotonic() + (body ? maxBodyMs : 0) + maxHandlingMs);
+  }
+
+  /** It is no HTTP exchange any more. */
+  forget(exchange: E): void {
+    this.#due.delete(exchange);
+  }
+
+  /**
+   * Carries one request from its handling to the end of its answer's sending; nothing thrown leaves it.
+   * @param send writes the answer; what it did not write whole is owed from then on
+   */
+  async serve(
+    exchange: E,
+    {
+      raw,
+      body,
+      handle,
+    }: { readonly raw: RawRequest; readonly body: IncomingBody | null; readonly handle: Handle },
+    send: (response: RawResponse) => void,
+  ): Promise<void> {
+    try {
+      const response = await handle();
+      if (response === null) return;
+      if (body && !response.live && !response.close) {
+        await body.pass(this.#clock, quietBodyMs, passedBytes);
+      }
+      send(response);
+      if (exchange.isSending && !response.live) {
+        const bytes = response.body?.length ?? 0;
+        this.#due.set(exchange, this.#clock.monotonic() + minSendMs + bytes / minSendRate);
+      } else this.#due.delete(exchange);
+    } catch (error) {
+      if (!(error instanceof TransportGone))
+        this.#log.error({ err: error, path: raw.path }, 'a response could not be sent');
+      exchange.cut();
+    } finally {
+      body?.release();
+      if (!exchange.open) this.#due.delete(exchange);
+    }
+  }
+
+  /** Every `sweepMs`: ends what is late, and says how many connections were refused since. */
+  sweep(connections: Connections): void {
+    const refused = connections.turn();
+    if (refused > 0) {
+      this.#log.warn({ refused, open: connections.count }, 'connections were refused: too many are open');
+    }
+    const now = this.#clock.monotonic();
+    for (const [exchange, due] of this.#due) {
+      const isSlow = due - maxHandlingMs <= now || exchange.isSlow?.(now) === true;
+      const late = exchange.isReading ? isSlow : due <= now;
+      if (late && !exchange.isReading && !exchange.isSending)
+        this.#log.warn({}, 'a request was not answered in time');
+      if (late) exchange.cut();
+      if (!exchange.open) this.#due.delete(exchange);
+    }
+  }
+}
+
+/** What the pipeline answers; null when that went another way, as a WebSocket's does. */
+type Handle = () => Promise<RawResponse | null>;
+
+/** The body that a request says it has; null: none. */
+export function incomingBody(
+  pipeline: Pipeline,
+  request: Pick<RawRequest, 'method' | 'path' | 'headers' | 'remote'>,
+): IncomingBody | null {
+  const length = request.headers.get('content-length');
+  // The native server does not tell the end of a body of no bytes when the headers came in two pieces.
+  const hasBody = (length !== undefined && Number(length) !== 0) || request.headers.has('transfer-encoding');
+  if (!hasBody) return null;
+  return new IncomingBody({
+    limit: pipeline.bodyLimit(request.method, request.path),
+    declared: length === undefined ? null : Number(length),
+    received: pipeline.budgets.received,
+    network: pipeline.networkOf(request),
+  });
+}
