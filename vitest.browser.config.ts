@@ -7,9 +7,10 @@ export default defineConfig({
   resolve: { alias },
   test: {
     include: ['test/dashboard/**/*.test.ts'],
-    // One browser for all files.
+    globalSetup: ['test/dashboard/setup.ts'],
+    // A browser for each worker, for all of its files.
     isolate: false,
-    maxWorkers: 1,
+    maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

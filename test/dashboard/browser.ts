@@ -11,7 +11,7 @@ const require = createRequire(import.meta.url);
 const cache = new URL('../../node_modules/.cache/chromium', import.meta.url).pathname;
 
 /** Chromium unpacks itself into TMPDIR: a folder of the project, where nobody else's temporary files are. */
-async function binary(): Promise<string> {
+export async function binary(): Promise<string> {
   if (process.env.CHROMIUM_PATH) return process.env.CHROMIUM_PATH;
   mkdirSync(cache, { recursive: true });
   const before = process.env.TMPDIR;
