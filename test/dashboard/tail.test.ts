@@ -91,7 +91,6 @@ describe('the live tail', { timeout: 60_000 }, () => {
     expect(body.definition).toMatchObject({
       tool: 'read_file',
       when: { 'args.path': { equals: '/srv/.env' } },
-      // biome-ignore lint/suspicious/noThenProperty: a word of the language
       then: { effect: 'deny' },
     });
     noFaults(seen);

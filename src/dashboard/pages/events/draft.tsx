@@ -37,7 +37,6 @@ function draftOf({ tool_name: tool, payload }: Reply<'getEvent'>): FormContract 
           : conditions.length === 1
             ? conditions[0]
             : { all: conditions },
-      // biome-ignore lint/suspicious/noThenProperty: a word of the language
       then: { effect: 'deny', message: 'This call is refused.' },
     },
   };
