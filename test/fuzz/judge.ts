@@ -15,7 +15,7 @@ const maxDownloadBytes = 16 * 1024 * 1024;
 const maxParsed = 1_000_000;
 
 /** Texts that every environment of a tenant may read. */
-const tenantWide: ReadonlySet<string> = new Set(['sessions']);
+const tenantWide: ReadonlySet<string> = new Set(['sessions', 'hosted-sessions']);
 
 /** One request, as judged. */
 export interface Asked {
