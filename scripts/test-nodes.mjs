@@ -2,7 +2,7 @@
 // the hub uses where the native one does not load; and the latter on this version too: node test-nodes.mjs [MAJOR...]
 // Their binaries come from the npm package `node` and are kept in node_modules/.cache. A version that cannot be had is
 // said and left out.
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -31,20 +31,41 @@ function binaryOf(major) {
 
 /** The edge, and the hub's main job played against its process, on Node's own HTTP server. */
 const edge = ['--config', 'vitest.node-http.config.ts', 'test/adapters/uws', 'test/e2e/main-job.test.ts'];
-const vitest = (binary, suite) =>
-  spawnSync(binary, ['node_modules/vitest/vitest.mjs', 'run', ...suite], { stdio: 'inherit' }).status !== 0;
+const library = ['packages/agent/test', '--exclude', 'packages/agent/test/package/**'];
 
-let failed = false;
+const suites = [];
 if (asked.length === 0) {
-  console.log(`The edge on the HTTP server of Node ${own}:`);
-  failed = vitest(process.execPath, [...edge, 'test/e2e/bounds-http.test.ts', 'test/e2e/frames.test.ts']);
+  const more = ['test/e2e/bounds-http.test.ts', 'test/e2e/frames.test.ts'];
+  const title = `The edge on the HTTP server of Node ${own}:`;
+  suites.push({ title, binary: process.execPath, suite: [...edge, ...more] });
 }
 for (const major of majors) {
   const binary = binaryOf(major);
   if (binary === null) continue;
-  console.log(`The library's tests on Node ${major}:`);
-  failed = vitest(binary, ['packages/agent/test', '--exclude', 'packages/agent/test/package/**']) || failed;
-  console.log(`The edge on the HTTP server of Node ${major}:`);
-  failed = vitest(binary, edge) || failed;
+  suites.push({ title: `The edge on the HTTP server of Node ${major}:`, binary, suite: edge });
+  suites.push({ title: `The library's tests on Node ${major}:`, binary, suite: library });
 }
-process.exit(failed ? 1 : 0);
+
+/** Runs a suite; what it prints comes at its end, in one piece. Resolves with whether it passed. */
+function run({ title, binary, suite }) {
+  const child = spawn(binary, ['node_modules/vitest/vitest.mjs', 'run', ...suite], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const printed = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => printed.push(chunk));
+  return new Promise((resolve) => {
+    child.on('close', (code) => {
+      process.stdout.write(Buffer.concat([Buffer.from(`${title}\n`), ...printed]));
+      resolve(code === 0);
+    });
+  });
+}
+
+/** Two at a time: they mostly wait. */
+async function runInTurn(waiting) {
+  let passed = true;
+  for (let next = waiting.shift(); next; next = waiting.shift()) passed = (await run(next)) && passed;
+  return passed;
+}
+const passed = await Promise.all([runInTurn(suites), runInTurn(suites)]);
+process.exitCode = passed.includes(false) ? 1 : 0;
