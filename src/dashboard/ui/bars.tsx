@@ -3,7 +3,7 @@
 import { type JSX, useId, useRef, useState } from 'react';
 import { usePrefs } from '../lib/prefs.ts';
 import { absolute, clockTime, count, dayName } from '../lib/text.ts';
-import { Button } from './parts.tsx';
+import { ChartHead } from './chart-head.tsx';
 import './bars.css';
 
 export interface Bucket {
@@ -55,15 +55,7 @@ export function Bars({ title, buckets, from, until, bucketMs, onRange }: BarsPro
       : `${clockTime(timeOf(hover), utc)}–${clockTime(timeOf(hover + 1), utc)}: ${series.map((name) => `${count(shown?.[name] ?? 0)} ${words[name]}`).join(' · ')}`;
   return (
     <figure className="bars" aria-labelledby={id}>
-      <figcaption id={id} className="bars-head">
-        <span className="bars-says numbers">
-          <span className="heard">{title}: </span>
-          {says}
-        </span>
-        <Button kind="quiet" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
-          {asTable ? 'As chart' : 'As table'}
-        </Button>
-      </figcaption>
+      <ChartHead id={id} title={title} says={says} asTable={asTable} onTable={setAsTable} />
       {asTable ? (
         <Table buckets={buckets} utc={utc} />
       ) : (

@@ -4,7 +4,7 @@ import { type JSX, useId, useRef, useState } from 'react';
 import { usePrefs } from '../lib/prefs.ts';
 import { absolute, clockTime, count } from '../lib/text.ts';
 import { Axis, type Bucket } from './bars.tsx';
-import { Button } from './parts.tsx';
+import { ChartHead } from './chart-head.tsx';
 import './bars.css';
 
 const height = 120;
@@ -50,15 +50,7 @@ export function DeniedShare({ title, buckets, from, until, bucketMs }: ShareProp
       : `${span}${shown ? `${percent(shown.denied, sumOf(shown))} denied of ${count(sumOf(shown))}` : 'no calls'}`;
   return (
     <figure className="bars" aria-labelledby={id}>
-      <figcaption id={id} className="bars-head">
-        <span className="bars-says numbers">
-          <span className="heard">{title}: </span>
-          {says}
-        </span>
-        <Button kind="quiet" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
-          {asTable ? 'As chart' : 'As table'}
-        </Button>
-      </figcaption>
+      <ChartHead id={id} title={title} says={says} asTable={asTable} onTable={setAsTable} />
       {asTable ? (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
         <section className="bars-table scroll-x" aria-label={`${title} as a table`} tabIndex={0}>

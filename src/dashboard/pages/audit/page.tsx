@@ -1,6 +1,7 @@
 // Audit: who did what? The feed of the audit chain, filtered in the address, and the chain itself as a file that can be
 // checked offline.
 import { type JSX, useMemo, useState } from 'react';
+import { auditSubjects } from '../../../domain/audit.ts';
 import type { ApiError } from '../../lib/api.ts';
 import { callHostedPage, type HostedReply } from '../../lib/hosted.ts';
 import { useHostedPages } from '../../lib/hosted-query.ts';
@@ -65,21 +66,6 @@ const columns: readonly Column<Entry>[] = [
   },
 ];
 
-const kinds = [
-  'approval',
-  'key',
-  'ruleset',
-  'run',
-  'login',
-  'user',
-  'channel',
-  'setting',
-  'contract',
-  'composition',
-  'bundle',
-  'assignment_rule',
-] as const satisfies readonly Entry['subject_type'][];
-
 const spans = [
   ['', 'Last 30 days'],
   ['1', 'Last day'],
@@ -125,7 +111,10 @@ export default function Audit(): JSX.Element {
         <Select
           label="About"
           value={subject}
-          options={[['', 'Everything'], ...kinds.map((kind) => [kind, kind.replace('_', ' ')] as const)]}
+          options={[
+            ['', 'Everything'],
+            ...auditSubjects.map((kind) => [kind, kind.replace('_', ' ')] as const),
+          ]}
           onValue={(next) => change({ subject: next })}
         />
         <Select label="Since" value={days} options={spans} onValue={(next) => change({ days: next })} />

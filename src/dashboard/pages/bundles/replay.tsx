@@ -6,6 +6,7 @@ import { useAction } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Button, Data, Failed, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { ReplayChanges } from '../../ui/replay-changes.tsx';
 
 type Replay = Reply<'replayBundle'>;
 type Result = Replay['results'][number];
@@ -72,15 +73,7 @@ function Sums({ of }: { readonly of: Replay }): JSX.Element {
     <>
       <p className="numbers">
         {seen < all ? `The newest ${count(seen)} of ${count(all)} calls` : counted(seen, 'call')}:{' '}
-        {count(totals.unchanged)} as before
-        {changes
-          .filter(([change]) => totals[change] > 0)
-          .map(([change, tone, words]) => (
-            <span key={change}>
-              , <strong className={tone}>{count(totals[change])}</strong> {words}
-            </span>
-          ))}
-        .
+        <ReplayChanges changes={changes} totals={totals} />.
       </p>
       {totals.uncertain > 0 && (
         <p className="numbers">

@@ -6,6 +6,7 @@ import { useHostedAction } from '../../lib/hosted-query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Button, Data, Failed, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { ReplayChanges } from '../../ui/replay-changes.tsx';
 import { doubts } from '../bundles/replay.tsx';
 
 type Replay = HostedReply<'hostedReplayVersions'>;
@@ -64,14 +65,7 @@ function Sums({ of }: { readonly of: Replay }): JSX.Element {
     <>
       <p className="numbers">
         {seen < all ? `${count(seen)} of ${count(all)} calls` : counted(seen, 'call')}:{' '}
-        {count(totals.unchanged)} as before
-        {changes
-          .filter(([change]) => totals[change] > 0)
-          .map(([change, tone, says]) => (
-            <span key={change}>
-              , <strong className={tone}>{count(totals[change])}</strong> {says}
-            </span>
-          ))}
+        <ReplayChanges changes={changes} totals={totals} />
         {totals.uncertain > 0 && `; ${count(totals.uncertain)} uncertain`}.
       </p>
       {of.truncated && <p className="field-error">The time was over before all calls had been seen.</p>}

@@ -1,0 +1,27 @@
+// What a replay found changed, as the end of a sentence: how many calls would be decided otherwise, and how.
+import type { JSX } from 'react';
+import { count } from '../lib/text.ts';
+
+/** A change as the API counts it, its tone, and what it says of the calls. */
+export type ReplayChange<K extends string> = readonly [change: K, tone: string, words: string];
+
+export function ReplayChanges<K extends string>({
+  changes,
+  totals,
+}: {
+  readonly changes: readonly ReplayChange<K>[];
+  readonly totals: { readonly [change in K | 'unchanged']: number };
+}): JSX.Element {
+  return (
+    <>
+      {count(totals.unchanged)} as before
+      {changes
+        .filter(([change]) => totals[change] > 0)
+        .map(([change, tone, words]) => (
+          <span key={change}>
+            , <strong className={tone}>{count(totals[change])}</strong> {words}
+          </span>
+        ))}
+    </>
+  );
+}
