@@ -152,7 +152,11 @@ export const makeReplayer = (): Replayer =>
     ...(evaluatorThread ? { entry: evaluatorThread } : {}),
   });
 
-/** @param changed settings other than the defaults @param shared an evaluator that the hub uses and does not close @param replays likewise */
+/**
+ * @param changed settings other than the defaults
+ * @param shared an evaluator that the hub uses and does not close
+ * @param replays likewise
+ */
 export async function makeHub(
   changed: Partial<Settings> & { readonly newAgentsPerMinute?: number; readonly maxAgents?: number } = {},
   shared?: Evaluator,

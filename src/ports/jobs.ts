@@ -2,12 +2,13 @@
 // implementations: a table of the embedded store with the runner of adapters/local, and adapters/bullmq. What both
 // promise (test/contract/jobs.ts):
 //
-// - At least once. A job that was added runs until its handler resolves once. When the process dies in the middle, or loses the job's lease, the
-//   job runs again: handlers are idempotent. Such losses use up no attempt, but a job that was lost `maxLosses` times is dead, because what
-//   kills its process would kill the next one too.
-// - Never before `runAt`, and normally at most 1 s after it, in no promised order. A lost one runs again within about two leases; where one process
-//   runs all jobs, as soon as it is started again.
-// - No two runs of one job at a time while the lease holds; a run that lost it hears so by its `signal`, and what it says afterwards is ignored.
+// - At least once. A job that was added runs until its handler resolves once. When the process dies in the middle, or
+//   loses the job's lease, the job runs again: handlers are idempotent. Such losses use up no attempt, but a job that
+//   was lost `maxLosses` times is dead, because what kills its process would kill the next one too.
+// - Never before `runAt`, and normally at most 1 s after it, in no promised order. A lost one runs again within about
+//   two leases; where one process runs all jobs, as soon as it is started again.
+// - No two runs of one job at a time while the lease holds; a run that lost it hears so by its `signal`, and what it
+//   says afterwards is ignored.
 // - Nothing is once for ever: the id of a job that is done is forgotten, and adding it again makes a new job.
 import type { Job } from '../domain/job.ts';
 

@@ -1,10 +1,12 @@
 // Every call that the hub makes to a service somebody configured: webhooks, chats, AI providers, identity providers,
 // mail servers. One guard stands in front of all of them. What it promises (test/adapters/node/outbound):
 //
-// - https only, on port 443 or 1024 and above, without user or password in the URL. Loopback may be http with ALLOW_PRIVATE_OUTBOUND.
-// - A name is resolved once. Every address that it has must be public, and the connection goes to one of these very addresses.
-// - Private and special addresses of both families are refused, also IPv4 addresses inside IPv6 ones. ALLOW_PRIVATE_OUTBOUND lets private and
-//   loopback ones through, OUTBOUND_ALLOW single `host:port` targets.
+// - https only, on port 443 or 1024 and above, without user or password in the URL. Loopback may be http with
+//   ALLOW_PRIVATE_OUTBOUND.
+// - A name is resolved once. Every address that it has must be public, and the connection goes to one of these very
+//   addresses.
+// - Private and special addresses of both families are refused, also IPv4 addresses inside IPv6 ones.
+//   ALLOW_PRIVATE_OUTBOUND lets private and loopback ones through, OUTBOUND_ALLOW single `host:port` targets.
 // - Redirects are not followed: an answer with status 302 is an answer. Proxies are not used.
 // - Time and bytes are bounded, compressed answers are not asked for.
 

@@ -159,7 +159,8 @@ describe('an explicit assignment', () => {
     expect((await hub.status()).map((e) => e.bundleName)).toEqual(['mine', 'base']);
   });
 
-  // Every listed agent hears of a bulk assignment, also one whose stream named its bundle; that bundle wins, so the stream follows no other.
+  // Every listed agent hears of a bulk assignment, also one whose stream named its bundle; that bundle wins, so the
+  // stream follows no other.
   it('is heard by an agent that named the bundle of all its streams, every time, and moves none of them', async () => {
     const hub = await aHub();
     await hub.upload('base', yaml);
