@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { hostedApi } from '../../src/api/hosted/index.ts';
-import type { RouteDeclaration } from '../../src/api/route.ts';
+import type { ReplyBody, RouteDeclaration } from '../../src/api/route.ts';
 import { type HostedKeyCaller, makeHub, type OperatorCaller, type TestHub } from '../harness.ts';
 
 let t: TestHub;
@@ -92,6 +92,8 @@ const ingest = (i: number) =>
     key,
   );
 
+type AgentPage = ReplyBody<(typeof hostedApi)['hostedListAgents']>;
+type EventPage = ReplyBody<(typeof hostedApi)['hostedSearchEvents']>;
 type Body = { readonly [field: string]: unknown };
 
 const declared = Object.entries(hostedApi).filter(([, route]: [string, RouteDeclaration]) =>
@@ -132,15 +134,13 @@ it('of agents goes on behind those that a key does not see', async () => {
     t.clock.advance(1000);
   }
   const bound = { ...key, agentId: null, agentPattern: 'agent-[01]' };
+  const agentsFrom = async (offset: number): Promise<AgentPage> =>
+    (await t.call('hostedListAgents', { query: { limit: '1', offset: String(offset) } }, bound)).body;
   const seen: string[] = [];
   for (let offset: number | null = 0; offset !== null; ) {
-    const { body } = await t.call(
-      'hostedListAgents',
-      { query: { limit: '1', offset: String(offset) } },
-      bound,
-    );
-    seen.push(...body.agents.map(({ id }) => id));
-    offset = body.next_offset;
+    const page: AgentPage = await agentsFrom(offset);
+    seen.push(...page.agents.map(({ id }) => id));
+    offset = page.next_offset;
   }
   expect(seen).toEqual(['agent-1', 'agent-0']);
 });
@@ -165,7 +165,7 @@ it('of events ends an answer at 4 MiB, and goes on by its cursor as by its offse
   const offsets: (number | null)[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
     const query: { [name: string]: string } = { limit: '1000', ...(cursor === '' ? {} : { cursor }) };
-    const { body } = await t.call('hostedSearchEvents', { query }, operator);
+    const body: EventPage = (await t.call('hostedSearchEvents', { query }, operator)).body;
     expect(body.has_more).toBe(body.next_cursor !== null);
     ids.push(...body.events.map(({ id }) => id));
     offsets.push(body.next_offset);
