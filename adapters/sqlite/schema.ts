@@ -260,6 +260,11 @@ ALTER TABLE approvals ADD COLUMN session_id TEXT;
 ALTER TABLE approvals ADD COLUMN call_id TEXT;
 `;
 
+const bundleHeaders = `
+ALTER TABLE bundles ADD COLUMN mode TEXT;
+ALTER TABLE bundles ADD COLUMN description TEXT;
+`;
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -285,6 +290,7 @@ const migrations: readonly string[] = [
   channels,
   workspaceTable,
   auditStart,
+  bundleHeaders,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);
