@@ -109,14 +109,17 @@ const columns: readonly Column<EventRow>[] = [
 ];
 
 export default function Events(): JSX.Element {
-  const [{ view }] = useFilters();
+  const [{ view, since, range }] = useFilters();
   return (
     <div className="page events-page">
       {view === 'tail' ? (
         <>
-          <PageHead title="Events" says="Each call as the hub hears of it, the newest first." />
+          <PageHead
+            title="Events"
+            says={`Each call as the hub hears of it, the newest first.${since || range ? ' The time range does not narrow it.' : ''}`}
+          />
           <EventViews />
-          <Chips names={tailFilters} />
+          <SearchBar />
           <TailView />
         </>
       ) : (
@@ -192,15 +195,12 @@ function Searched(): JSX.Element {
 type Filter = ReturnType<typeof filterOf>;
 
 const searchFilters = [...facetNames.filter((name) => name !== 'env'), 'run_id', 'call_id'] as const;
-/** What the tail is narrowed by. */
-const tailFilters = ['agent_id', 'tool_name'] as const;
-
 /** What the page is narrowed to; a press takes it back. */
-function Chips({ names }: { readonly names: readonly (typeof searchFilters)[number][] }): JSX.Element {
+function Chips(): JSX.Element {
   const [search, change] = useFilters();
   return (
     <>
-      {names
+      {searchFilters
         .filter((name) => search[name])
         .map((name) => (
           <button key={name} type="button" className="chip" onClick={() => change({ [name]: undefined })}>
@@ -226,7 +226,7 @@ function SearchBar(): JSX.Element {
         field={field}
         className="search-field"
       />
-      <Chips names={searchFilters} />
+      <Chips />
     </search>
   );
 }
