@@ -262,6 +262,11 @@ ALTER TABLE approvals ADD COLUMN session_id TEXT;
 ALTER TABLE approvals ADD COLUMN call_id TEXT;
 `;
 
+const bundleHeaders = `
+ALTER TABLE bundles ADD COLUMN mode TEXT;
+ALTER TABLE bundles ADD COLUMN description TEXT;
+`;
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -287,6 +292,7 @@ const migrations: readonly string[] = [
   channels,
   workspaceTable,
   auditStart,
+  bundleHeaders,
   deploymentReason,
 ];
 

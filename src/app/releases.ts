@@ -60,6 +60,8 @@ export function createReleases(ports: Ports): Releases {
         name,
         revisionHash: secrets.sha256(yaml),
         contractCount: assembly.contracts.length,
+        mode: composition.defaultsMode,
+        description: composition.description || null,
         size: yaml.length,
         uploadedBy: deployedBy,
         createdAt: clock.now(),

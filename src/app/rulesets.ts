@@ -7,6 +7,7 @@ import { HubError, notFound, refused } from '../domain/error.ts';
 import { type Finding, findingText, isError } from '../domain/finding.ts';
 import type { Env } from '../domain/ids.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
+import type { BundleOutline } from '../ports/evaluator.ts';
 import { requireRole } from './access.ts';
 import { noted, uploaded } from './audit.ts';
 import type { Deployments } from './deployments.ts';
@@ -113,7 +114,7 @@ export function createRulesets(ports: Ports): Rulesets {
     name: string,
     text: string,
     force: boolean,
-  ): Promise<{ readonly warnings: readonly Finding[]; readonly contractCount: number | null }> {
+  ): Promise<{ readonly warnings: readonly Finding[]; readonly outline: BundleOutline }> {
     const findings = await inspector.inspect(tenantId, text);
     const errors = findings.filter((one) => isError(one) && !(force && one.code !== 'invalid'));
     if (errors.length > 0) throw invalid(errors.map((one) => [one.path, findingText(one)]));
@@ -128,7 +129,7 @@ export function createRulesets(ports: Ports): Rulesets {
         `The document's metadata.name is '${outline.name}', the path's '${name}'. Send it to its own name.`,
       );
     }
-    return { warnings: findings, contractCount: outline.contractCount };
+    return { warnings: findings, outline };
   }
 
   async function newestOf(tenantId: string, name: string): Promise<BundleVersion | null> {
@@ -139,7 +140,7 @@ export function createRulesets(ports: Ports): Rulesets {
   async function save(
     principal: Principal,
     { name, yaml, match, noneMatch }: Put,
-    contractCount: number | null,
+    { contractCount, mode, description }: BundleOutline,
   ): Promise<{ readonly bundle: BundleVersion; readonly created: boolean }> {
     const { tenantId } = principal;
     const revisionHash = secrets.sha256(yaml);
@@ -154,6 +155,8 @@ export function createRulesets(ports: Ports): Rulesets {
           name,
           revisionHash,
           contractCount,
+          mode,
+          description,
           size: yaml.length,
           uploadedBy: actorName(principal.actor),
           createdAt: clock.now(),
@@ -195,8 +198,8 @@ export function createRulesets(ports: Ports): Rulesets {
         throw refused('signing_unavailable', 'There is no active signing key: nothing was saved.');
       }
       const text = textOf(yaml);
-      const { warnings, contractCount } = await inspect(tenantId, name, text, force);
-      const { bundle, created } = await save(principal, wanted, contractCount);
+      const { warnings, outline } = await inspect(tenantId, name, text, force);
+      const { bundle, created } = await save(principal, wanted, outline);
       if (env !== null) {
         const current = await store.deployments.currentOf(tenantId, env, name);
         if (current?.revisionHash !== bundle.revisionHash) {

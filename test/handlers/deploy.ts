@@ -19,6 +19,8 @@ export async function deploy(
     name,
     revisionHash: hub.secrets.sha256(yaml),
     contractCount: 0,
+    mode: 'enforce',
+    description: null,
     size: yaml.length,
     uploadedBy: email,
     createdAt: hub.clock.now(),

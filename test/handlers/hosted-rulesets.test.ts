@@ -102,6 +102,24 @@ describe('a put', () => {
     expect([staging.status, staging.body.deployed_envs]).toEqual([200, ['production', 'staging']]);
   });
 
+  it('keeps what the document says of itself with the version and in the list', async () => {
+    await put(ruleset('one'));
+    const told = ruleset('two').replace('{name: team}', '{name: team, description: Files and secrets}');
+    const second = await put(`${told}defaults: {mode: observe}\n`);
+    expect(second.body).toMatchObject({ mode: 'observe', description: 'Files and secrets' });
+    const params = { name: 'team' };
+    const { versions } = (await t.call('hostedRulesetVersions', { params }, operator)).body;
+    expect(versions.map(({ mode, description }) => [mode, description])).toEqual([
+      ['observe', 'Files and secrets'],
+      ['enforce', null],
+    ]);
+    const first = await t.call('hostedRulesetVersion', { params: { ...params, version: '1' } }, operator);
+    expect(first.body).toMatchObject({ mode: 'enforce', description: null });
+    expect((await t.call('hostedListRulesets', {}, operator)).body.rulesets).toMatchObject([
+      { name: 'team', mode: 'observe' },
+    ]);
+  });
+
   it('only saves with deploy=false', async () => {
     expect((await put(ruleset('one'), { query: { deploy: 'false' } })).body).toMatchObject({
       version: 1,

@@ -10,6 +10,12 @@ import { hostedPaging, pageFields } from './fields.ts';
 /** Bytes of a document; the next one is refused by the transport already. */
 const rulesetBody = 512 * 1024;
 
+/**
+ * What rules do that do not say it themselves. Null beside it: the document says something else, or an older hub saved
+ * it.
+ */
+const rulesetMode = z.enum(['enforce', 'observe']);
+
 export const rulesetVersion = z.object({
   id: z.string(),
   name: z.string(),
@@ -18,6 +24,9 @@ export const rulesetVersion = z.object({
   revision_hash: z.string(),
   size_bytes: z.number().int(),
   rule_count: z.number().int().nullable(),
+  mode: rulesetMode.nullable(),
+  /** The first 2,000 characters of the document's `metadata.description`. */
+  description: z.string().nullable(),
   uploaded_by: z.string(),
   created_at: instant,
   deployed_envs: z.array(env),
@@ -38,6 +47,7 @@ const rulesetSummary = z.object({
   version_count: z.number().int(),
   revision_hash: z.string(),
   rule_count: z.number().int().nullable(),
+  mode: rulesetMode.nullable(),
   deployed: z.array(
     z.object({ env, version: z.number().int(), revision_hash: z.string(), deployed_at: instant }),
   ),

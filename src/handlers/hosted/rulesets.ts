@@ -24,6 +24,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
       version_count: versionCount,
       revision_hash: latest.revisionHash,
       rule_count: latest.contractCount,
+      mode: latest.mode,
       deployed: deployments.map(({ env, version, revisionHash, createdAt }) => ({
         env,
         version,
@@ -149,6 +150,8 @@ function record(hub: Pick<Hub, 'secrets'>, { bundle, deployments }: RulesetVersi
     revision_hash: bundle.revisionHash,
     size_bytes: bundle.size,
     rule_count: bundle.contractCount,
+    mode: bundle.mode,
+    description: bundle.description,
     uploaded_by: bundle.uploadedBy,
     created_at: iso(bundle.createdAt),
     deployed_envs: deployments.map(({ env }) => env).sort(),
