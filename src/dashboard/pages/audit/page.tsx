@@ -20,8 +20,8 @@ import {
   Name,
   PageHead,
   Select,
-  Skeleton,
   Time,
+  Waiting,
 } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 
@@ -138,7 +138,7 @@ export default function Audit(): JSX.Element {
       {found.error && rows.length === 0 ? (
         <Failed error={found.error} onRetry={() => void found.refetch()} />
       ) : found.data === undefined ? (
-        <Skeleton rows={10} />
+        <Waiting of={found} rows={10} />
       ) : rows.length === 0 ? (
         <Empty title="No entry fits">
           <p>Choose another time, person or subject.</p>

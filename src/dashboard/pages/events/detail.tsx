@@ -7,7 +7,7 @@ import { count, duration, plainJson } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { copyText } from '../../ui/download.ts';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Env, Failed, Name, Skeleton, Time, Verdict } from '../../ui/parts.tsx';
+import { Answer, Button, Data, Env, Failed, Name, Time, Verdict, Waiting } from '../../ui/parts.tsx';
 import { MakeContract } from './make.tsx';
 
 type Whole = Reply<'getEvent'>;
@@ -234,7 +234,7 @@ function Run({ id, of }: { readonly id: string; readonly of: string }): JSX.Elem
         </Link>
       </p>
       {found.error && <Failed error={found.error} onRetry={() => void found.refetch()} />}
-      {found.data === undefined && !found.error && <Skeleton rows={4} />}
+      {found.data === undefined && !found.error && <Waiting of={found} rows={4} />}
       {found.hasNextPage && (
         <p>
           <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>

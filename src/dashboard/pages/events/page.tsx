@@ -22,9 +22,9 @@ import {
   Name,
   PageHead,
   Select,
-  Skeleton,
   Time,
   Verdict,
+  Waiting,
 } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { EventPanel } from './detail.tsx';
@@ -329,7 +329,7 @@ function List({ filter, follow }: { readonly filter: Filter; readonly follow: bo
       {found.error && rows.length === 0 ? (
         <Failed error={found.error} onRetry={() => void found.refetch()} />
       ) : found.data === undefined ? (
-        <Skeleton rows={10} />
+        <Waiting of={found} rows={10} />
       ) : rows.length === 0 ? (
         <Empty title="No event fits">
           <p>Widen the time range or remove a filter. Agents report their calls here by themselves.</p>

@@ -7,7 +7,7 @@ import { useHosted, useHostedPages } from '../../lib/hosted-query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted, duration, plainJson } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
-import { Answer, Button, Data, Env, Failed, Name, Skeleton, Time, Verdict } from '../../ui/parts.tsx';
+import { Answer, Button, Data, Env, Failed, Name, Time, Verdict, Waiting } from '../../ui/parts.tsx';
 import { Evidence } from './evidence.tsx';
 import type { Run } from './run.ts';
 import { SessionValues } from './values.tsx';
@@ -162,7 +162,7 @@ function Timeline({ agent, session, startedAt }: RunPlace & { readonly startedAt
       {found.error && events.length === 0 && (
         <Failed error={found.error} onRetry={() => void found.refetch()} />
       )}
-      {found.data === undefined && !found.error && <Skeleton rows={6} />}
+      {found.data === undefined && !found.error && <Waiting of={found} rows={6} />}
       {found.hasNextPage && (
         <div>
           <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
