@@ -42,6 +42,10 @@ export interface BundleOutline {
   readonly kind: string | null;
   /** Null when there is no list of contracts. */
   readonly contractCount: number | null;
+  /** What rules do that do not say it themselves; null when the document says something else. */
+  readonly mode: Mode | null;
+  /** Its first 2,000 characters; null when there is none. */
+  readonly description: string | null;
 }
 
 /** A bundle taken apart for the library. */

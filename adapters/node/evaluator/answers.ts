@@ -6,7 +6,7 @@ import { type ErrorCode, type ErrorDetail, HubError } from '../../../src/domain/
 import { perform, type Task } from './tasks.ts';
 
 /** Why there is no result; posted as JSON text. */
-export interface Refusal {
+export interface TaskRefusal {
   readonly code: ErrorCode;
   readonly message: string;
   readonly detail: ErrorDetail;
@@ -14,7 +14,7 @@ export interface Refusal {
 
 const utf8 = new TextEncoder();
 
-function refusalOf(error: unknown): Refusal {
+function refusalOf(error: unknown): TaskRefusal {
   if (error instanceof HubError) return { code: error.code, message: error.message, detail: error.detail };
   if (error instanceof RangeError)
     return { code: 'unprocessable', message: 'The YAML is too complex.', detail: {} };

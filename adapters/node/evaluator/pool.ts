@@ -4,12 +4,12 @@ import { Worker } from 'node:worker_threads';
 import { FairQueue, type Shares } from '../../../src/concurrency/fair-queue.ts';
 import { HubError } from '../../../src/domain/error.ts';
 import type { Clock, Timer } from '../../../src/ports/clock.ts';
-import type { Refusal } from './answers.ts';
+import type { TaskRefusal } from './answers.ts';
 
 export interface PoolOptions {
   /**
    * The module that each worker runs: posts `ready`, then to each message its result as JSON text in UTF-8 bytes, or
-   * a Refusal as JSON in a text.
+   * a TaskRefusal as JSON in a text.
    */
   readonly entry: URL;
   /** Workers alive at once. */
@@ -210,7 +210,7 @@ class Thread {
     const job = this.#take();
     if (!job) return;
     if (typeof message === 'string') {
-      const { code, message: text, detail } = JSON.parse(message) as Refusal;
+      const { code, message: text, detail } = JSON.parse(message) as TaskRefusal;
       job.reject(new HubError(code, text, detail));
     } else job.resolve(message);
     job.done(true);
