@@ -6,6 +6,7 @@ import { Backlog } from './backlog.ts';
 import { isAside, type Piece, type PlacedFrame } from './encoded.ts';
 import type { Feed, Follower } from './feed.ts';
 import type { IncomingMessages } from './incoming.ts';
+import type { MissedEvents } from './missed-events.ts';
 import type { Codec, Session, Sink } from './session.ts';
 
 /** Why a stream ended. */
@@ -74,6 +75,8 @@ export class Stream implements Session, Follower<Stream> {
   resumed: Set<string> | null = null;
   /** Until when (monotonic ms). */
   resumedUntil = 0;
+  /** The events that it missed, while it is sent them between its other frames; null: it has what it can have. */
+  missed: MissedEvents | null = null;
   #drained: (() => void)[] = [];
   seen = 0;
   /** The last position replayed: the log may be ahead of what this node was sent of it. Null once that is passed. */
@@ -151,13 +154,25 @@ export class Stream implements Session, Follower<Stream> {
     }
     if (this.resumed?.has(placed.frame.event?.id ?? '')) return;
     if (!this.concerns(placed)) return;
-    this.follow(placed);
-    this.send(placed);
+    const now = this.missed ? this.missed.pass(placed) : placed;
+    if (!now) return;
+    this.follow(now);
+    this.send(now);
   }
 
   /** Writes while it is joining; resolves when the connection takes more, or has ended. */
   async pour(bytes: Uint8Array): Promise<void> {
+    this.write(bytes);
+    await this.room();
+  }
+
+  /** Writes at once, before what waits. */
+  write(bytes: Uint8Array): void {
     if (this.sink && !this.sink.write(bytes)) this.home.blocked(this);
+  }
+
+  /** Resolves when nothing waits and the connection takes more, or when it has ended. */
+  async room(): Promise<void> {
     if (this.isBlocked && !this.ended) await new Promise<void>((resolve) => this.#drained.push(resolve));
   }
 
