@@ -132,6 +132,8 @@ export type EnvironmentMessages = {
       readonly deployedBy: string;
       /** Absent from a node of an earlier version. */
       readonly forced?: boolean;
+      /** Why, in words; absent as above, and when nothing was said. */
+      readonly reason?: string | null;
       /** Who deploys, for the audit chain; absent: the hub itself, or whoever `deployedBy` names. */
       readonly actor?: AuditActor;
     };
