@@ -10,7 +10,7 @@ import type { Log } from '../../ports/log.ts';
 import type { StreamFrames } from './announcer.ts';
 import { Backlog } from './backlog.ts';
 import { EncodedFrame, isAside, PlacedFrame } from './encoded.ts';
-import type { Stream } from './stream.ts';
+import type { Missed, Stream } from './stream.ts';
 
 /** Events of the tenant that are looked through for one stream. */
 const maxMissed = 5_000;
@@ -71,10 +71,8 @@ export function createMissed({
 }
 
 /** One stream's. */
-export class MissedEvents {
-  /** The highest place of the events that the stream was sent. */
+class MissedEvents implements Missed {
   place: number;
-  /** The position of the last other frame that it was sent. */
   position: Position = '0-0';
   readonly #stream: Stream;
   readonly #ports: MissedPorts;
@@ -91,7 +89,6 @@ export class MissedEvents {
     this.#ports = ports;
   }
 
-  /** A frame that comes meanwhile, as the stream may be sent it now; null: not now. */
   pass(placed: PlacedFrame): PlacedFrame | null {
     if (!isAside(placed.frame)) {
       this.position = placed.position;

@@ -6,7 +6,6 @@ import { Backlog } from './backlog.ts';
 import { isAside, type Piece, type PlacedFrame } from './encoded.ts';
 import type { Feed, Follower } from './feed.ts';
 import type { IncomingMessages } from './incoming.ts';
-import type { MissedEvents } from './missed-events.ts';
 import type { Codec, Session, Sink } from './session.ts';
 
 /** Why a stream ended. */
@@ -21,6 +20,18 @@ export type EndReason =
   | 'flood' // it sent more than it may
   | 'mistakes' // it sent too many messages that were wrong
   | 'silent'; // a WebSocket that answers no pings, or is in the middle of a frame
+
+/** Stored events that a stream missed, while it is sent them between its other frames (missed-events.ts). */
+export interface Missed {
+  /** The highest place of the events that the stream was sent. */
+  readonly place: number;
+  /** The position of the last other frame that it was sent. */
+  position: Position;
+  /** A frame that comes meanwhile, as the stream may be sent it now; null: not now. */
+  pass(placed: PlacedFrame): PlacedFrame | null;
+  /** Sends the joined stream what it missed. @throws what the store throws */
+  send(): Promise<void>;
+}
 
 /** What a stream needs of the registry it belongs to. */
 export interface StreamHome {
@@ -75,8 +86,8 @@ export class Stream implements Session, Follower<Stream> {
   resumed: Set<string> | null = null;
   /** Until when (monotonic ms). */
   resumedUntil = 0;
-  /** The events that it missed, while it is sent them between its other frames; null: it has what it can have. */
-  missed: MissedEvents | null = null;
+  /** Null: it has what it can have. */
+  missed: Missed | null = null;
   #drained: (() => void)[] = [];
   seen = 0;
   /** The last position replayed: the log may be ahead of what this node was sent of it. Null once that is passed. */
