@@ -10,7 +10,7 @@ import type { Log } from '../../ports/log.ts';
 import type { StreamFrames } from './announcer.ts';
 import { Backlog } from './backlog.ts';
 import { EncodedFrame, isAside, PlacedFrame } from './encoded.ts';
-import type { Missed, Stream } from './stream.ts';
+import type { PendingEvents, Stream } from './stream.ts';
 
 /** Events of the tenant that are looked through for one stream. */
 const maxMissed = 5_000;
@@ -71,7 +71,7 @@ export function createMissed({
 }
 
 /** One stream's. */
-class MissedEvents implements Missed {
+class MissedEvents implements PendingEvents {
   place: number;
   position: Position = '0-0';
   readonly #stream: Stream;
@@ -112,11 +112,12 @@ class MissedEvents implements Missed {
     do {
       this.#overflowed = false;
       this.#held = new Backlog();
-      if (!isTold || stream.ended) break;
-      await history.again();
-      isTold = await this.#sendAll(history, decisions.made);
-    } while (this.#overflowed && isTold);
-    await stream.room();
+      if (isTold && !stream.ended) {
+        await history.again();
+        isTold = await this.#sendAll(history, decisions.made);
+      }
+      await stream.room();
+    } while (this.#overflowed && isTold && !stream.ended);
     if (stream.ended) return;
     if (!isTold) stream.send(new PlacedFrame(this.position, new EncodedFrame(gap())));
     stream.resumed = this.#sent;

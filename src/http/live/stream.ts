@@ -22,7 +22,7 @@ export type EndReason =
   | 'silent'; // a WebSocket that answers no pings, or is in the middle of a frame
 
 /** Stored events that a stream missed, while it is sent them between its other frames (missed-events.ts). */
-export interface Missed {
+export interface PendingEvents {
   /** The highest place of the events that the stream was sent. */
   readonly place: number;
   /** The position of the last other frame that it was sent. */
@@ -87,7 +87,7 @@ export class Stream implements Session, Follower<Stream> {
   /** Until when (monotonic ms). */
   resumedUntil = 0;
   /** Null: it has what it can have. */
-  missed: Missed | null = null;
+  missed: PendingEvents | null = null;
   #drained: (() => void)[] = [];
   seen = 0;
   /** The last position replayed: the log may be ahead of what this node was sent of it. Null once that is passed. */
