@@ -12,7 +12,7 @@ import { iso, isoOrNull } from '../common/render.ts';
 import { keyPrincipalOf, principalOf } from './principal.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
-type NewApproval = z.output<typeof approvalRoutes.createApproval.body>;
+export type NewApproval = z.output<typeof approvalRoutes.createApproval.body>;
 
 export const approvals: Handlers<typeof approvalRoutes> = {
   createApproval: (hub, { body }, caller, request) =>
