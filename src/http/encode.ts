@@ -3,7 +3,7 @@ import { List, Reply } from '../api/call.ts';
 import type { RouteDeclaration } from '../api/route.ts';
 import { HubError } from '../domain/error.ts';
 import type { HeaderList } from './headers.ts';
-import { encodeList, maxAnswer, type Target } from './list.ts';
+import { encodeList, maxAnswer, type RequestTarget } from './list.ts';
 import type { RawResponse } from './raw.ts';
 
 /** On every reply of the API that does not say otherwise. */
@@ -27,7 +27,7 @@ export function encode(
   declaration: RouteDeclaration,
   result: unknown,
   cookie: string | null,
-  target: Target,
+  target: RequestTarget,
 ): RawResponse {
   const reply = result instanceof Reply ? result : null;
   const value: unknown = reply ? reply.body : result;

@@ -3,11 +3,11 @@ import { parentPort } from 'node:worker_threads';
 import { type ErrorCode, type ErrorDetail, HubError } from '../../../src/domain/error.ts';
 import { perform, type Task } from './tasks.ts';
 
-export type Answer =
+export type TaskAnswer =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly code: ErrorCode; readonly message: string; readonly detail: ErrorDetail };
 
-function answer(task: Task): Answer {
+function answer(task: Task): TaskAnswer {
   try {
     return { ok: true, value: perform(task) };
   } catch (error) {

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { FairQueue, type Shares } from '../../../src/concurrency/fair-queue.ts';
 import { HubError } from '../../../src/domain/error.ts';
 import type { Clock, Timer } from '../../../src/ports/clock.ts';
-import type { Answer } from './answers.ts';
+import type { TaskAnswer } from './answers.ts';
 
 export interface PoolOptions {
   /** The module that each worker runs: posts `ready`, then an Answer as JSON to each message. */
@@ -199,7 +199,7 @@ class Thread {
     }
     const job = this.#take();
     if (!job) return;
-    const answer = JSON.parse(message) as Answer;
+    const answer = JSON.parse(message) as TaskAnswer;
     if (answer.ok) job.resolve(answer.value);
     else job.reject(new HubError(answer.code, answer.message, answer.detail));
     job.done(true);

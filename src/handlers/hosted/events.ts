@@ -4,7 +4,7 @@ import type { hostedEventRoutes } from '../../api/hosted/events.ts';
 import { shortened } from '../../api/listed.ts';
 import { validationFailed } from '../../api/validation.ts';
 import { agentOf, requireAgent } from '../../app/acting-agent.ts';
-import type { RulesetNames, RulesetVersion } from '../../app/ruleset-names.ts';
+import type { RulesetNames, RulesetVersionKey } from '../../app/ruleset-names.ts';
 import { turns } from '../../concurrency/event-loop-budget.ts';
 import {
   actionOf,
@@ -162,7 +162,7 @@ export const renderAll = (names: RulesetNames, tenantId: string, events: readonl
   );
 
 /** @param ruleset the version that the event's policy version is */
-export function renderEvent(event: StoredEvent, ruleset: RulesetVersion | null) {
+export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | null) {
   const { payload } = event;
   const action = actionOf(event.verdict);
   const sessionId = sessionOf(event);

@@ -5,7 +5,7 @@ import { createRedaction, type Redaction } from '../redact.ts';
 import type { Json } from '../yaml.ts';
 import type { View } from './call.ts';
 import { compileCondition, type Extensions, type Predicate } from './condition.ts';
-import { fault, no, type Outcome } from './operator.ts';
+import { fault, no, type OperatorResult } from './operator.ts';
 import { compileSelector, type Getter } from './selector.ts';
 
 /** `fault`: the value could not be tested, which makes the contract fire. `skipped`: the result was known before. */
@@ -104,7 +104,7 @@ export const traceCondition = (
   options: TraceOptions = {},
 ): ConditionTrace => createTracer(options)(condition, view);
 
-const wordOf = (outcome: Outcome): TraceOutcome =>
+const wordOf = (outcome: OperatorResult): TraceOutcome =>
   outcome === no ? 'no' : outcome === fault ? 'fault' : 'yes';
 
 function skipped(condition: Condition): ConditionTrace {
