@@ -69,7 +69,7 @@ export interface StatusRequest {
   readonly after: StatusPlace | null;
 }
 
-export interface StatusPage {
+export interface RosterPage {
   readonly entries: readonly StatusEntry[];
   /** What this page ends with; null when nothing is left. */
   readonly next: StatusPlace | null;
@@ -233,7 +233,7 @@ export type EnvironmentMessages = {
    */
   rulesChanged: { body: { readonly rest: true } | null; reply: null };
   /** A page of one entry per open stream, by agent id then time of connection. */
-  status: { body: StatusRequest; reply: StatusPage };
+  status: { body: StatusRequest; reply: RosterPage };
   rollout: { body: RolloutRequest; reply: Rollout };
   /** How the connected agents stand. Looks at each of them once. */
   fleet: { body: null; reply: FleetNumbers };

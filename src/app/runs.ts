@@ -9,18 +9,18 @@ import type { Page, PageRequest } from '../ports/page.ts';
 import type { Run, RunFilter, RunPageRequest } from '../ports/runs.ts';
 import type { Fleet, FleetAgent } from './fleet.ts';
 import type { AppPorts } from './ports.ts';
-import { createRulesetNames, type RulesetNames, type RulesetVersion } from './ruleset-names.ts';
+import { createRulesetNames, type RulesetNames, type RulesetVersionKey } from './ruleset-names.ts';
 
 export interface RunView {
   readonly run: Run;
   readonly status: RunStatus;
   /** The newest document that its events name; null when the tenant has none of that hash. */
-  readonly ruleset: RulesetVersion | null;
+  readonly ruleset: RulesetVersionKey | null;
 }
 
 export interface AgentView extends Omit<FleetAgent, 'version'> {
   readonly lastEventAt: number | null;
-  readonly ruleset: RulesetVersion | null;
+  readonly ruleset: RulesetVersionKey | null;
   readonly health: AgentHealth;
 }
 

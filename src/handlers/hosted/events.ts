@@ -4,7 +4,7 @@ import type { hostedEventRoutes } from '../../api/hosted/events.ts';
 import { shortened } from '../../api/listed.ts';
 import { validationFailed } from '../../api/validation.ts';
 import { agentOf, requireAgent } from '../../app/acting-agent.ts';
-import type { RulesetNames, RulesetVersion } from '../../app/ruleset-names.ts';
+import type { RulesetNames, RulesetVersionKey } from '../../app/ruleset-names.ts';
 import { turns } from '../../concurrency/event-loop-budget.ts';
 import {
   actionOf,
@@ -34,7 +34,7 @@ type HostedKey = Extract<Caller, { kind: 'hostedKey' }>;
 const leastMs = 0.001;
 
 export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
-  async hostedIngestEvents(hub, { body }, caller) {
+  async hostedIngestEvents(hub, { body }, caller, request) {
     await turns.next(body.byteLength);
     const batch = await readBatch(body, repairContext(hub, caller), turns, repairFlatEvent);
     const total = { accepted: 0, duplicates: 0, rejected: [...batch.rejected] };
@@ -43,7 +43,7 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
         accepted,
         duplicates,
         rejected = [],
-      } = await acceptBatch(hub, keyPrincipalOf(caller, env), part);
+      } = await acceptBatch(hub, keyPrincipalOf(caller, env), part, request.count);
       total.accepted += accepted;
       total.duplicates += duplicates;
       total.rejected.push(...rejected);
@@ -162,7 +162,7 @@ export const renderAll = (names: RulesetNames, tenantId: string, events: readonl
   );
 
 /** @param ruleset the version that the event's policy version is */
-export function renderEvent(event: StoredEvent, ruleset: RulesetVersion | null) {
+export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | null) {
   const { payload } = event;
   const action = actionOf(event.verdict);
   const sessionId = sessionOf(event);
