@@ -89,7 +89,7 @@ export function createEdge(options: EdgeOptions): Edge {
     serve: { ...bind(hub, handlers), ...bind(hub, hostedHandlers) },
     callers,
     limits: requestLimits,
-    sharedLimits: limits,
+    rateLimits: hub.app.rateLimits,
     live,
     streams,
     cors: createCors(config.baseUrl, config.corsOrigins, config.wire.agentIdHeaders),
