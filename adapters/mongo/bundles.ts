@@ -9,7 +9,7 @@ import { bundleField, currentOfTenant, type DeploymentCollections, overlay } fro
 import { unavailable, unlessTaken } from './failure.ts';
 import { fromText, type Row, toText } from './form.ts';
 import { pageOf } from './page.ts';
-import type { Placed, SigningHead } from './signing.ts';
+import type { OrderedDeployment, SigningHead } from './signing.ts';
 import { decide } from './versioned-document.ts';
 
 export type BundleRow = Omit<Row<BundleVersion>, 'signature' | 'snapshot' | 'mode' | 'description'> & {
@@ -55,7 +55,7 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
     tenantId: string,
     name: string,
     versions: readonly number[],
-  ): Promise<readonly Placed[]> {
+  ): Promise<readonly OrderedDeployment[]> {
     const current = (await currentOfTenant(c.signing, tenantId)).filter(
       (d) => d.bundleName === name && versions.includes(d.version),
     );
@@ -69,7 +69,7 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
     const rows = await c.deployments.find({ tenantId, order: { $in: orders } }).toArray();
     return overlay(current, rows);
   }
-  const signatureOf = (deployments: readonly Placed[], version: number): string | null =>
+  const signatureOf = (deployments: readonly OrderedDeployment[], version: number): string | null =>
     deployments.find((d) => d.version === version)?.signature ?? null;
 
   /** @param after the newest version that must be there; null: whichever is */
@@ -239,7 +239,7 @@ async function everDeployed(
   c: BundleCollections,
   tenantId: string,
   env: Env,
-  current: readonly Placed[],
+  current: readonly OrderedDeployment[],
 ): Promise<{ name: string; version: { $in: number[] } }[]> {
   const pairs = await c.deployments
     .aggregate<{ _id: { name: string; version: number } }>([

@@ -12,7 +12,7 @@ import {
   joinFacts,
   placedAt,
   type RunFacts,
-  type Standing,
+  type RunStanding,
   standingOf,
 } from '../../src/domain/run.ts';
 import { runNote } from '../../src/domain/run-report.ts';
@@ -41,7 +41,7 @@ export interface RunRow {
   readonly env?: Env;
   readonly startedAt?: number;
   readonly lastAt?: number;
-  readonly standing?: Standing;
+  readonly standing?: RunStanding;
   /** JSON. */
   readonly facts?: string;
 }

@@ -1,7 +1,7 @@
 // Histogram, facets and counts of events: from tallies and summaries where they suffice, else from the bodies. Runs on
 // the reader, in steps.
 import { isWanted } from '../../src/domain/decision-event.ts';
-import { type CountedAs, countedAs, type Outcome } from '../../src/domain/event.ts';
+import { type CountedAs, countedAs, type EventOutcome } from '../../src/domain/event.ts';
 import { facetOf } from '../../src/domain/facet.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import {
@@ -109,7 +109,7 @@ export function* facets(db: Database, tenantId: string, filter: EventFilter, lim
   function addAll(
     segment: Summary,
     event: Omit<Counted, 'ts' | 'version'>,
-    outcomes: readonly Outcome[],
+    outcomes: readonly EventOutcome[],
     count: number,
   ) {
     events += count;

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import type { AuditNote } from '../../src/domain/audit.ts';
-import { type EventInput, type Outcome, outcomeOf } from '../../src/domain/event.ts';
+import { type EventInput, type EventOutcome, eventOutcomeOf } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import { factsBySession, type RunFacts } from '../../src/domain/run.ts';
 import { reportFacts, runNote } from '../../src/domain/run-report.ts';
@@ -55,7 +55,7 @@ export interface EncodedBatch {
 
 /** What a repeat says, for its event, its run and the audit chain. */
 export interface Report {
-  readonly outcome: Outcome;
+  readonly outcome: EventOutcome;
   readonly agent: string;
   readonly run: SessionFacts[number] | null;
   readonly note: AuditNote | null;
@@ -67,7 +67,7 @@ type BatchOf = Pick<EncodedBatch, 'tenantId' | 'env' | 'receivedAt' | 'sample'>;
 
 /** @param event a repeat of one that is stored, or stood earlier in the batch */
 export const reportOf = (event: EventInput, batch: BatchOf): Report => ({
-  outcome: outcomeOf(event),
+  outcome: eventOutcomeOf(event),
   agent: event.agent_id,
   run: reportFacts(event, batch),
   note: batch.sample ? null : runNote(event, batch, sha256),

@@ -253,6 +253,8 @@ ALTER TABLE deployments ADD COLUMN forced INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE bundles ADD COLUMN deleted_at INTEGER;
 `;
 
+const deploymentReason = 'ALTER TABLE deployments ADD COLUMN reason TEXT;';
+
 const approvalContext = `
 ALTER TABLE approvals ADD COLUMN contracts TEXT;
 ALTER TABLE approvals ADD COLUMN principal TEXT;
@@ -291,6 +293,7 @@ const migrations: readonly string[] = [
   workspaceTable,
   auditStart,
   bundleHeaders,
+  deploymentReason,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

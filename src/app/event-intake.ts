@@ -14,7 +14,7 @@ import type { AppPorts } from './ports.ts';
 import { enforceLimit } from './rate-limit.ts';
 
 /** Events that can be stored. */
-export interface EventBatch {
+export interface IngestBatch {
   /**
    * Handed over: empty once the batch was accepted, so that its events do not stay in memory until the disk has
    * answered.
@@ -47,7 +47,7 @@ export interface EventIntake {
    * included.
    * @throws HubError rate_limited, overloaded, unavailable
    */
-  accept(principal: KeyPrincipal, batch: EventBatch): Promise<Taken>;
+  accept(principal: KeyPrincipal, batch: IngestBatch): Promise<Taken>;
 }
 
 /** Posts of few events that an agent may send in a minute: each costs as much as one of many. */
@@ -113,7 +113,11 @@ export function createEventIntake(ports: Ports): EventIntake {
    * Stores the events of a batch, a thousand at a time. When it throws, part of them may be stored: the repeat finds
    * them as duplicates.
    */
-  async function storeAll(principal: KeyPrincipal, batch: EventBatch, receivedAt: number): Promise<Ingested> {
+  async function storeAll(
+    principal: KeyPrincipal,
+    batch: IngestBatch,
+    receivedAt: number,
+  ): Promise<Ingested> {
     const { tenantId, env } = principal;
     const events = sentBy(agentOf(principal), batch.events);
     batch.events = [];
@@ -161,7 +165,7 @@ export function createEventIntake(ports: Ports): EventIntake {
 /** Takes out of the batch what is of agents that the key is not bound to, and says what is not stored. */
 function takeOutOfScope(
   principal: KeyPrincipal,
-  batch: EventBatch,
+  batch: IngestBatch,
 ): Pick<Taken, 'outOfScope' | 'manifestRefused'> {
   const isInScope = scopeTest(principal);
   const outOfScope: OutOfScope[] = [];

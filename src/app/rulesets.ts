@@ -42,6 +42,8 @@ export interface Put extends Precondition {
   readonly env: Env | null;
   /** Takes a document that the linter finds errors in; admins only. */
   readonly force: boolean;
+  /** Why it is deployed; null when nothing is said. */
+  readonly reason: string | null;
 }
 
 export interface PutRuleset extends RulesetVersion {
@@ -206,6 +208,7 @@ export function createRulesets(ports: Ports): Rulesets {
             version: bundle.version,
             deployedBy: actorName(principal.actor),
             forced: warnings.some(isError),
+            reason: wanted.reason,
             actor: auditActor(principal),
           });
         }

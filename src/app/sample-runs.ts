@@ -129,6 +129,7 @@ export function createSampleRuns({
         yaml: new TextEncoder().encode(text),
         env,
         force: false,
+        reason: null,
         match: null,
         noneMatch: null,
       });

@@ -68,6 +68,8 @@ export interface Deployment {
   readonly createdAt: number;
   /** True when an admin deployed it although no agent can load it, or the linter found an error. */
   readonly forced: boolean;
+  /** Why, as who deployed it said; null when nothing was said. */
+  readonly reason: string | null;
 }
 
 /** The sequence of a deployment made at `now` after one with sequence `last` (0: the first). */

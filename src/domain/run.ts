@@ -176,7 +176,7 @@ export function placedAt(facts: RunFacts, base: number, id?: string): RunFacts {
 }
 
 /** How a run stands by its events alone, whatever the time. `asking`: its workflow waits for a person. */
-export type Standing = 'asking' | 'completed' | 'blocked' | 'open';
+export type RunStanding = 'asking' | 'completed' | 'blocked' | 'open';
 
 export const runStatuses = ['active', 'approval_pending', 'blocked', 'completed', 'stale'] as const;
 export type RunStatus = (typeof runStatuses)[number];
@@ -186,7 +186,7 @@ const refusals = new Set(['call_blocked', 'call_approval_blocked', 'call_approva
 /**
  * The first that holds: the workflow asks, it is over, the newest decision refuses or the workflow is blocked, open.
  */
-export function standingOf({ lastDecision, lastWorkflow, snapshot }: RunFacts): Standing {
+export function standingOf({ lastDecision, lastWorkflow, snapshot }: RunFacts): RunStanding {
   const workflow = snapshot && readSnapshot(snapshot.value);
   if (snapshot && workflow) {
     const wentOn = lastDecision !== null && compareMoments(lastDecision, snapshot) > 0;
@@ -208,7 +208,7 @@ export interface StatusTime {
  * @param pendingApprovals approvals of the run that wait for a decision
  */
 export function runStatus(
-  run: { readonly standing: Standing; readonly lastActivityAt: number },
+  run: { readonly standing: RunStanding; readonly lastActivityAt: number },
   pendingApprovals: number,
   { now, staleAfterMs }: StatusTime,
 ): RunStatus {

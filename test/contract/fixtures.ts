@@ -220,6 +220,7 @@ export const aDeployment = (over: Partial<Deployment> = {}): Deployment => {
     deployedBy: 'ada@example.org',
     createdAt: t0,
     forced: false,
+    reason: null,
     ...over,
   };
 };

@@ -137,8 +137,11 @@ describe('contracts, compositions, bundles and agents', () => {
     const force = plan.getByRole('button', { name: 'Force it into production' });
     expect(await force.isDisabled()).toBe(true);
     await plan.getByLabel('Type production to force it').fill('production');
+    expect(await force.isDisabled()).toBe(true);
+    await plan.getByLabel('Reason').fill('the old client knows the word');
     await force.click();
     await plan.getByText('forced although the document has errors').waitFor();
+    await plan.getByText('Reason: the old client knows the word').waitFor();
     await plan.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('button', { name: 'Undeploy' }).click();
     await page.getByRole('button', { name: 'Undeploy from production' }).click();

@@ -1,4 +1,4 @@
-// Saves and deploys a bundle without the routes for it. For tests of other nouns.
+// Saves and deploys a bundle without the routes for it. For tests of other routes.
 import { environmentKey } from '../../actors/protocol.ts';
 import type { Deployment } from '../../src/domain/deployment.ts';
 import type { Env } from '../../src/domain/ids.ts';

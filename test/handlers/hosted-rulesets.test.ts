@@ -201,12 +201,13 @@ describe('a put', () => {
   it('takes what the linter finds errors in from an admin who says so, and says so too', async () => {
     const never = ruleset('no').replace('args.path', 'principal.rol');
     await expect(put(never)).rejects.toMatchObject({ detail: { reason: 'invalid_ruleset' } });
-    const force = { query: { force: 'true' } };
+    const reason = 'the claim comes with the next client';
+    const force = { query: { force: 'true', reason } };
     await expect(put(never, force)).rejects.toMatchObject({ code: 'forbidden' });
     const forced = await put(never, { ...force, as: t.operator(user) });
     expect(forced.body.warnings).toMatchObject([{ severity: 'error' }]);
     const { entries } = (await t.call('hostedListAudit', {}, operator)).body;
-    expect(entries[0]).toMatchObject({ action_type: 'ruleset.deployed', details: { forced: true } });
+    expect(entries[0]).toMatchObject({ action_type: 'ruleset.deployed', details: { forced: true, reason } });
     await expect(put(': [', { ...force, as: t.operator(user) })).rejects.toMatchObject({
       detail: { reason: 'invalid_ruleset' },
     });

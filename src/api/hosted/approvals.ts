@@ -59,7 +59,7 @@ export const hostedApprovalRoutes = routes({
     summary:
       'Ask people to approve a tool call; at most 10 per 60 seconds and agent. A repeat with the same Idempotency-Key is the same approval',
     body: z.object({
-      /** The agent-id header wins; this is used when the header is absent. */
+      /** The agent that asks, whatever the agent-id header says; default: the header's. */
       agent_id: line(255).nullish(),
       session_id: z.union([z.literal(''), line(255)]).nullish(),
       /** Of the governed call: two calls that differ in nothing else are two approvals. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { attemptFailure, channelConfig } from '../channels.ts';
 import { anyObject, env, instant, line, uuid } from '../fields.ts';
 import { routes } from '../route.ts';
+import { hostedPaging, pageFields } from './fields.ts';
 
 export const hostedChannelTypes = ['chat_bot', 'workspace_chat', 'community_chat', 'webhook'] as const;
 
@@ -53,9 +54,10 @@ export const hostedChannelRoutes = routes({
     role: 'operator',
     tag: 'hosted-channels',
     summary: 'Notification channels, newest first; those of types that this API does not know are left out',
+    query: z.object(hostedPaging(200, 100)),
     status: 200,
-    reply: z.object({ channels: z.array(hostedChannel) }),
-    errors: ['forbidden'],
+    reply: z.object({ channels: z.array(hostedChannel), ...pageFields }),
+    errors: ['forbidden', 'validation_failed'],
   },
   hostedCreateChannel: {
     method: 'POST',

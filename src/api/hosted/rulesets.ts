@@ -1,5 +1,6 @@
 // Routes of rulesets: versioned documents of rules, saved and deployed in one step.
 import { z } from 'zod';
+import { deployReason } from '../bundles.ts';
 import { lintFinding } from '../evaluate.ts';
 import { boolQuery, env, instant, versionNumber } from '../fields.ts';
 import { routes } from '../route.ts';
@@ -102,6 +103,8 @@ export const hostedRulesetRoutes = routes({
       deploy: z.enum(['true', 'false']).default('true'),
       /** Takes a document that the linter finds errors in; admins only. What does not compile is never taken. */
       force: boolQuery,
+      /** Why it is deployed: kept in the audit chain. */
+      reason: deployReason.optional(),
     }),
     parse: 'bytes',
     bodyMedia: 'application/x-yaml',
@@ -155,7 +158,7 @@ export const hostedRulesetRoutes = routes({
       'Deploy a saved version, for example to go back to it. A document with errors is refused with all of them, unless it ran there ' +
       'before, or an admin forces it',
     params: versionParams,
-    query: z.object({ env: env.optional(), force: boolQuery }),
+    query: z.object({ env: env.optional(), force: boolQuery, reason: deployReason.optional() }),
     status: 201,
     reply: z.object({
       name: z.string(),
@@ -167,6 +170,7 @@ export const hostedRulesetRoutes = routes({
       deployed_at: instant,
       deployed_by: z.string(),
       forced: z.boolean(),
+      reason: z.string().nullable(),
       warnings: z.array(lintFinding),
     }),
     errors: ['forbidden', 'not_found', 'unprocessable', 'validation_failed', 'overloaded', 'unavailable'],

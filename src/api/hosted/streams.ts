@@ -62,6 +62,6 @@ export const hostedStreamRoutes = routes({
 });
 
 /** The query of a stream, as its declaration reads it. */
-export type Query<N extends keyof typeof hostedStreamRoutes> = z.output<
+export type HostedStreamQuery<N extends keyof typeof hostedStreamRoutes> = z.output<
   (typeof hostedStreamRoutes)[N]['query']
 >;

@@ -11,7 +11,8 @@ import { ApiError, call, callPage, type Input, type Operation, type Page, type R
 import { after } from './browser.ts';
 import type { HostedOperation } from './hosted.ts';
 
-const maxWaitMs = 30_000;
+/** The longest wait before something is asked for again. */
+export const maxWaitMs = 30_000;
 
 /** Only what may be better in a moment is asked again. */
 const mayRepeat = (error: unknown): error is ApiError =>

@@ -1,7 +1,7 @@
 // Batches of events as the console API's clients send them: from bytes, or a value read before, to events that can be
 // stored. One bad event never costs the others. What becomes of them is app/event-intake.ts.
 import { agentOf } from '../../app/acting-agent.ts';
-import type { EventBatch } from '../../app/event-intake.ts';
+import type { IngestBatch } from '../../app/event-intake.ts';
 import type { EventLoopBudget } from '../../concurrency/event-loop-budget.ts';
 import { HubError } from '../../domain/error.ts';
 import type { AgentManifest, EventInput, Ingested } from '../../domain/event.ts';
@@ -34,7 +34,7 @@ export interface Rejection {
   readonly detail: string;
 }
 
-export interface Batch extends EventBatch {
+export interface Batch extends IngestBatch {
   readonly rejected: readonly Rejection[];
 }
 

@@ -12,6 +12,7 @@ import { chatBotCallback } from '../common/chat-bot.ts';
 import type { Handlers, Hub } from '../common/hub.ts';
 import { iso } from '../common/render.ts';
 import { idFor, madeBefore, replayed } from './idempotency.ts';
+import { pageOf } from './pages.ts';
 import { type HostedCaller, principalOf } from './principal.ts';
 
 type Body = z.output<typeof hostedChannelRoutes.hostedCreateChannel.body>;
@@ -22,10 +23,13 @@ const isHosted = (type: ChannelType): type is HostedType =>
   (hostedChannelTypes as readonly string[]).includes(type);
 
 export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
-  async hostedListChannels(hub, _input, caller) {
+  async hostedListChannels(hub, { query }, caller) {
     const { items } = await hub.app.channels.list(principalOf(caller), { limit: maxChannels, offset: 0 });
     const known = items.filter(({ channel }) => isHosted(typeOf[channel.kind]));
-    return { channels: await Promise.all(known.map((open) => render(hub, caller, open))) };
+    const asked = known.slice(query.offset, query.offset + query.limit);
+    const rows = await Promise.all(asked.map((open) => render(hub, caller, open)));
+    const { items: channels, ...page } = pageOf(rows, query, query.offset + asked.length < known.length);
+    return { channels, ...page };
   },
 
   async hostedCreateChannel(hub, { body }, caller, request) {

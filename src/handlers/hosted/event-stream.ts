@@ -1,9 +1,9 @@
 // The stream of decision events: what is stored, as it is stored, in the words of GET /v1/events. Owns no socket.
-import type { Query } from '../../api/hosted/streams.ts';
+import type { HostedStreamQuery } from '../../api/hosted/streams.ts';
 import { shortened } from '../../api/listed.ts';
 import type { EventSource, History, StreamHandlers } from '../../api/stream.ts';
 import { fits } from '../../app/event-tail.ts';
-import type { RulesetVersion } from '../../app/ruleset-names.ts';
+import type { RulesetVersionKey } from '../../app/ruleset-names.ts';
 import { policyVersionOf } from '../../domain/decision-event.ts';
 import type { StoredEvent } from '../../domain/event.ts';
 import { type Audience, eventsOf, type Frame, tenantOfEvents } from '../../domain/frame.ts';
@@ -46,7 +46,7 @@ export function eventStreams(
     async admitEvents(caller, query) {
       const { tenantId } = caller;
       const audience = eventsOf(tenantId);
-      const filter = filterOf(query as Query<'hostedEventStream'>, caller);
+      const filter = filterOf(query as HostedStreamQuery<'hostedEventStream'>, caller);
       return {
         caller:
           caller.kind === 'hostedKey' ? { ...caller, kind: 'key', env: caller.env ?? 'production' } : caller,
@@ -85,10 +85,10 @@ class EventFrame implements Frame {
   readonly audience: Audience;
   readonly type = '';
   readonly event: StoredEvent;
-  readonly #ruleset: RulesetVersion | null;
+  readonly #ruleset: RulesetVersionKey | null;
   #json: Buffer | null = null;
 
-  constructor(audience: Audience, event: StoredEvent, ruleset: RulesetVersion | null) {
+  constructor(audience: Audience, event: StoredEvent, ruleset: RulesetVersionKey | null) {
     this.audience = audience;
     this.event = event;
     this.#ruleset = ruleset;

@@ -52,6 +52,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
       yaml: body,
       env: query.deploy === 'true' ? query.env : null,
       force: query.force,
+      reason: query.reason || null,
       match: tagsOf(request.header('if-match')),
       noneMatch: tagsOf(request.header('if-none-match')),
     });
@@ -82,7 +83,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
       envChanged(query.env),
       params.name,
       params.version,
-      query.force,
+      { force: query.force, reason: query.reason || null },
     );
     return {
       name: deployment.bundleName,
@@ -93,6 +94,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
       deployed_at: iso(deployment.createdAt),
       deployed_by: deployment.deployedBy,
       forced: deployment.forced,
+      reason: deployment.reason,
       warnings: renderFindings(warnings),
     };
   },

@@ -20,11 +20,11 @@ import { type Budgets, createBudgets } from '../budgets.ts';
 import { createReannouncer } from './announce.ts';
 import type { StreamFrames } from './announcer.ts';
 import { Feed } from './feed.ts';
-import { createInbox } from './inbox.ts';
 import { createJoin, joinByHistory } from './join.ts';
 import { createRecheck } from './recheck.ts';
 import { Reopenings } from './reopenings.ts';
 import type { Codec, Session } from './session.ts';
+import { createSocketMessages } from './socket-messages.ts';
 import { type EndReason, type LiveCaller, Stream, type StreamHome } from './stream.ts';
 import { Wheel } from './wheel.ts';
 
@@ -116,7 +116,7 @@ export function createLive(options: LiveOptions): Live {
   const feeds = new Map<Audience, Feed<Stream>>();
   const join = createJoin({ broadcast, api });
   const reannounce = createReannouncer(clock, log);
-  const inbox = createInbox({ handlers, received, turns, clock, log });
+  const messages = createSocketMessages({ handlers, received, turns, clock, log });
   const wheel = new Wheel<Stream>(slots);
   const blocked = new Set<Stream>();
   const reopenings = new Reopenings();
@@ -152,7 +152,7 @@ export function createLive(options: LiveOptions): Live {
       stream.feed.remove(stream);
       wheel.remove(stream);
       blocked.delete(stream);
-      inbox.closed(stream);
+      messages.closed(stream);
       open--;
       const name = nameOf(stream.caller);
       if (name !== null) reopenings.ended(name, stream.openedAt, clock.monotonic());
@@ -166,8 +166,8 @@ export function createLive(options: LiveOptions): Live {
       }
       if (draining && open === 0) for (const done of draining.done.splice(0)) done();
     },
-    received: inbox.received,
-    pinged: inbox.pinged,
+    received: messages.received,
+    pinged: messages.pinged,
   };
 
   /** Joins it within its time; a failure ends it. Never rejects. */
@@ -263,7 +263,7 @@ export function createLive(options: LiveOptions): Live {
   const timer = clock.every(slotMs, tick);
   return {
     revocationSequence: () => endingCount,
-    admit: inbox.admit,
+    admit: messages.admit,
     checkReopening(caller) {
       const name = nameOf(caller);
       if (name !== null) reopenings.check(name, clock.monotonic());

@@ -5,7 +5,7 @@ import type { SandboxRule } from '../bundle/rule.ts';
 import type { View } from '../evaluate/call.ts';
 import type { Predicate } from '../evaluate/condition.ts';
 import { compileGlob } from '../evaluate/glob.ts';
-import { fault, no, type Outcome, yes } from '../evaluate/operator.ts';
+import { fault, no, type OperatorResult, yes } from '../evaluate/operator.ts';
 import { type Budget, spend } from '../regex/regex.ts';
 import { type Naming, readArguments } from './arguments.ts';
 import { Boundaries } from './boundaries.ts';
@@ -49,7 +49,7 @@ function compileSandbox(
   // Links change; text alone does not.
   const fixed = files === null ? boundariesOf() : null;
   const everyTool = rule.tools.every((tool) => tool === '*');
-  return (view): Outcome => {
+  return (view): OperatorResult => {
     const { budget, call } = view;
     const naming = namingOf(view);
     if (naming.tooMuch) return yes;
