@@ -79,10 +79,10 @@ it('says all figures of the moment under the pointer, and chooses a range by dra
   const figure = page.getByRole('figure', { name: 'Calls over time' });
   await figure.getByText('In all').waitFor();
   expect(await figure.locator('.chart-track').allTextContents()).toEqual([
-    '200 allowed',
-    '3 denied',
-    '0 asked',
-    '0 observed',
+    'allowed 200',
+    'denied 3',
+    'asked 0',
+    'observed 0',
   ]);
   const place = await page.locator('.plot .u-over').boundingBox();
   if (!place) throw new Error('nothing is drawn');
@@ -92,7 +92,7 @@ it('says all figures of the moment under the pointer, and chooses a range by dra
   ];
   await page.mouse.move(...at(0.5));
   await figure.getByText(/\d\d:\d\d–\d\d:\d\d/).waitFor();
-  expect((await figure.locator('.chart-track').allTextContents()).map((text) => text.split(' ')[1])).toEqual([
+  expect((await figure.locator('.chart-track').allTextContents()).map((text) => text.split(' ')[0])).toEqual([
     'allowed',
     'denied',
     'asked',

@@ -5,12 +5,9 @@ import {
   type KeyboardEvent,
   lazy,
   type PointerEvent,
-  type RefObject,
   Suspense,
-  useEffect,
   useId,
   useMemo,
-  useRef,
   useState,
 } from 'react';
 import { changePrefs, usePrefs } from '../lib/prefs.ts';
@@ -100,11 +97,10 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
             <span key={key} className="chart-track">
               {color && <span className="chart-swatch" style={{ background: `var(${color})` }} />}
               {icon && <Icon name={icon} />}
-              {/* As wide as the sum: nothing moves while the pointer goes through the moments. */}
+              {label} {/* As wide as the sum: nothing moves while the pointer goes through the moments. */}
               <strong style={{ minWidth: `${text(sums[track] ?? null).length}ch` }}>
                 {text(values[track] ?? null)}
-              </strong>{' '}
-              {label}
+              </strong>
             </span>
           ))}
         </span>
@@ -168,23 +164,6 @@ function useDrawing(
   }, [shape, unit, tracks, slots, absent, from, until, slotMs, utc]);
 }
 
-/** Whether it is or was on the screen, or nearly. */
-function useNear(place: RefObject<HTMLElement | null>): boolean {
-  const [near, setNear] = useState(false);
-  useEffect(() => {
-    if (!place.current) return;
-    const observer = new IntersectionObserver(
-      (entries) => {
-        if (entries.some(({ isIntersecting }) => isIntersecting)) setNear(true);
-      },
-      { rootMargin: '100px' },
-    );
-    observer.observe(place.current);
-    return () => observer.disconnect();
-  }, [place]);
-  return near;
-}
-
 interface MomentsProps {
   readonly title: string;
   readonly drawing: Drawing;
@@ -201,8 +180,6 @@ interface MomentsProps {
 function Moments(props: MomentsProps): JSX.Element {
   const { title, drawing, at, anchor, canChoose, says, onAt, onAnchor, onChoose } = props;
   const id = useId();
-  const place = useRef<HTMLDivElement>(null);
-  const near = useNear(place);
   const last = drawing.slots.length - 1;
   const range: SlotRange | null =
     at === null || anchor === null ? null : [Math.min(at, anchor), Math.max(at, anchor)];
@@ -240,7 +217,6 @@ function Moments(props: MomentsProps): JSX.Element {
   return (
     <>
       <div
-        ref={place}
         role="slider"
         tabIndex={0}
         className={`chart-place ${canChoose ? 'chart-choose' : ''}`}
@@ -268,11 +244,9 @@ function Moments(props: MomentsProps): JSX.Element {
           else onChoose(range);
         }}
       >
-        {near && (
-          <Suspense fallback={null}>
-            <Plot drawing={drawing} at={at} range={range} />
-          </Suspense>
-        )}
+        <Suspense fallback={null}>
+          <Plot drawing={drawing} at={at} range={range} />
+        </Suspense>
       </div>
       <p id={id} className="heard">
         Arrow keys go through the moments.
