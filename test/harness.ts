@@ -32,6 +32,7 @@ import type { Hub, Settings } from '../src/handlers/common/hub.ts';
 import { handlers as consoleHandlers } from '../src/handlers/console/index.ts';
 import { hostedHandlers } from '../src/handlers/hosted/index.ts';
 import { encodeList } from '../src/http/list.ts';
+import { createRouteLimits } from '../src/http/route-limits.ts';
 import { checkOwnEnvironment } from '../src/http/validate.ts';
 import { workNotifications } from '../src/jobs/notifications.ts';
 import type { Broadcast } from '../src/ports/broadcast.ts';
@@ -299,15 +300,19 @@ export async function makeHub(
     async call(operation, input = {}, caller = { kind: 'none' }, request = {}) {
       const declaration: RouteDeclaration = routes[operation];
       const headers = request.headers ?? {};
+      const network = request.network ?? ('network' in caller ? caller.network : '127.0.0.1');
+      const own = createRouteLimits(hub.app.rateLimits, declaration, caller, network);
       const full: Request = {
         id: 'request',
-        network: request.network ?? '127.0.0.1',
+        network,
+        count: own.count,
         local: request.local ?? true,
         header: (name) => headers[name] ?? null,
       };
       // The input was validated by the declaration itself, so it is what the handler's type says.
       const parts = validated(declaration, input);
       checkOwnEnvironment(declaration, caller, parts.query);
+      await own.before(parts);
       const result: unknown = await handlers[operation](hub, parts as never, caller as never, full);
       const reply =
         result instanceof Reply
@@ -383,9 +388,9 @@ function sent(list: List<object>, { path }: RouteDeclaration, { query }: CallInp
 }
 
 /** As the pipeline validates. @throws HubError validation_failed */
-function validated(declaration: RouteDeclaration, input: CallInput): { readonly query?: unknown } {
+function validated(declaration: RouteDeclaration, input: CallInput) {
   const problems = [];
-  const parts: { [part: string]: unknown } = { params: {}, query: {}, body: {} };
+  const parts: { params: unknown; query: unknown; body: unknown } = { params: {}, query: {}, body: {} };
   for (const [part, place] of [
     ['params', 'path'],
     ['query', 'query'],

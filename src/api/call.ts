@@ -1,5 +1,6 @@
 // A call as handlers see it: who calls, the request beside its validated parts, and a reply with more than a body.
 import type { Env } from '../domain/ids.ts';
+import type { CountLimit } from '../domain/limit.ts';
 import type { OperatorRole } from '../domain/principal.ts';
 import type { RouteDeclaration } from './route.ts';
 
@@ -79,6 +80,8 @@ export interface Request {
   readonly local: boolean;
   /** A request header, lower-case name. */
   header(name: string): string | null;
+  /** Counts one of the limits that the route declares as told by its handler. @throws HubError rate_limited */
+  readonly count: CountLimit;
 }
 
 /** A reply with more than a body. */

@@ -34,6 +34,7 @@ import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
 import { createPlayground, type Playground } from './playground.ts';
 import type { AppPorts } from './ports.ts';
+import { createRateLimits, type RateLimits } from './rate-limit.ts';
 import { createRegistrations, type Registrations } from './registrations.ts';
 import { createReleases } from './releases.ts';
 import { createReplays, type Replays } from './replays.ts';
@@ -53,6 +54,7 @@ export interface App {
   readonly assignmentRules: AssignmentRules;
   readonly logins: Logins;
   readonly approvals: Approvals;
+  readonly rateLimits: RateLimits;
   readonly rulesets: Rulesets;
   readonly auditLog: AuditLog;
   readonly bundles: Bundles;
@@ -111,6 +113,7 @@ export function createApp(ports: AppPorts): App {
     histories: createHistories({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns, rulings }),
     approvals: createApprovals(ports),
+    rateLimits: createRateLimits(ports),
     accounts,
     assignmentRules: createAssignmentRules(ports),
     logins: createLogins(ports),

@@ -1,5 +1,6 @@
 // Routes of approvals in the hosted API's words.
 import { z } from 'zod';
+import { limits } from '../../domain/limit.ts';
 import { anyObject, env, instant, line, text } from '../fields.ts';
 import { listed } from '../listed.ts';
 import { routes } from '../route.ts';
@@ -78,6 +79,8 @@ export const hostedApprovalRoutes = routes({
       environment: env.nullish(),
       principal: anyObject.nullish(),
     }),
+    agent: 'body',
+    limits: [limits.approvalsOfAgent, limits.approvalsOfKey],
     status: 201,
     reply: hostedApproval,
     errors: [
@@ -145,7 +148,7 @@ export const hostedApprovalRoutes = routes({
         .nullish(),
       reason: text(2000).nullish(),
     }),
-    perMinute: 60,
+    limits: [limits.decisions],
     status: 200,
     reply: hostedApproval,
     errors: [

@@ -1,5 +1,6 @@
 // Routes of notification channels in the hosted API's words, and the callback of chat bots that were made through it.
 import { z } from 'zod';
+import { limits } from '../../domain/limit.ts';
 import { attemptFailure, channelConfig } from '../channels.ts';
 import { anyObject, env, instant, line, uuid } from '../fields.ts';
 import { routes } from '../route.ts';
@@ -104,6 +105,7 @@ export const hostedChannelRoutes = routes({
     tag: 'hosted-channels',
     summary: 'Send a test message, at most 10 seconds; a failure is told by success: false',
     params,
+    limits: [limits.channelTests],
     status: 200,
     reply: z.object({
       success: z.boolean(),
@@ -124,6 +126,7 @@ export const hostedChannelRoutes = routes({
     params: z.object({ channel_id: z.string().max(200) }),
     parse: 'bytes',
     bodyLimit: 64 * 1024,
+    limits: [limits.callbacks],
     status: 200,
     reply: anyObject.nullable(),
     errors: ['payload_too_large', 'rate_limited'],

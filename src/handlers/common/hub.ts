@@ -13,7 +13,7 @@ export type { ClusterState, NodeHealth } from '../../ports/node-health.ts';
  */
 type Translating = Pick<
   AppPorts,
-  'clock' | 'health' | 'limits' | 'log' | 'messengers' | 'requestLimits' | 'secrets' | 'settings'
+  'clock' | 'health' | 'log' | 'messengers' | 'requestLimits' | 'secrets' | 'settings'
 >;
 
 export interface Hub extends Translating {

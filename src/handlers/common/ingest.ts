@@ -14,6 +14,7 @@ import {
 } from '../../domain/event-repair.ts';
 import { parseSpans, type Span, scanList } from '../../domain/json-scan.ts';
 import { contractTypes, modes } from '../../domain/library.ts';
+import type { CountLimit } from '../../domain/limit.ts';
 import type { KeyPrincipal } from '../../domain/principal.ts';
 import type { Hub } from './hub.ts';
 
@@ -62,8 +63,9 @@ export async function acceptBatch(
   { app }: Pick<Hub, 'app'>,
   principal: KeyPrincipal,
   batch: Batch,
+  count: CountLimit,
 ): Promise<Ingested & Refused> {
-  const { outOfScope, manifestRefused, ...ingested } = await app.eventIntake.accept(principal, batch);
+  const { outOfScope, manifestRefused, ...ingested } = await app.eventIntake.accept(principal, batch, count);
   const rejected = [
     ...batch.rejected,
     ...outOfScope.map(({ index, callId, reason }) => ({

@@ -7,6 +7,7 @@ import { validationFailed } from '../../api/validation.ts';
 import type { OpenChannel } from '../../app/channels.ts';
 import { type ChannelConfig, type ChannelFilters, maxChannels } from '../../domain/channel.ts';
 import { HubError } from '../../domain/error.ts';
+import { limits } from '../../domain/limit.ts';
 import { type ChannelType, readConfig, typeOf, written } from '../common/channel-config.ts';
 import { chatBotCallback } from '../common/chat-bot.ts';
 import type { Handlers, Hub } from '../common/hub.ts';
@@ -85,7 +86,7 @@ export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
   },
 
   async hostedChatBotCallback(hub, { params, body }, _caller, request) {
-    const outcome = await chatBotCallback(hub, params.channel_id, body, (name) => request.header(name));
+    const outcome = await chatBotCallback(hub, params.channel_id, body, request, limits.callbacks);
     // Who guesses at ids and secrets is not told which of the two was wrong.
     return outcome === 'taken' ? {} : new Reply(null, { status: 403 });
   },

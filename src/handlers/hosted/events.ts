@@ -34,7 +34,7 @@ type HostedKey = Extract<Caller, { kind: 'hostedKey' }>;
 const leastMs = 0.001;
 
 export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
-  async hostedIngestEvents(hub, { body }, caller) {
+  async hostedIngestEvents(hub, { body }, caller, request) {
     await turns.next(body.byteLength);
     const batch = await readBatch(body, repairContext(hub, caller), turns, repairFlatEvent);
     const total = { accepted: 0, duplicates: 0, rejected: [...batch.rejected] };
@@ -43,7 +43,7 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
         accepted,
         duplicates,
         rejected = [],
-      } = await acceptBatch(hub, keyPrincipalOf(caller, env), part);
+      } = await acceptBatch(hub, keyPrincipalOf(caller, env), part, request.count);
       total.accepted += accepted;
       total.duplicates += duplicates;
       total.rejected.push(...rejected);
