@@ -11,7 +11,7 @@ export default defineConfig({
     // A browser for each worker, for all of its files.
     isolate: false,
     maxWorkers: 2,
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
   },
 });

@@ -23,10 +23,11 @@ export const deployNote = (
     | 'createdAt'
     | 'deployedBy'
     | 'forced'
+    | 'reason'
   >,
   actor: AuditActor = namedActor(deployment.deployedBy),
 ): AuditNote => {
-  const { bundleName, version, env, forced, revisionHash } = deployment;
+  const { bundleName, version, env, forced, reason, revisionHash } = deployment;
   return {
     id: deployment.id,
     tenantId: deployment.tenantId,
@@ -35,7 +36,7 @@ export const deployNote = (
     action: 'ruleset.deployed',
     subject: { id: bundleName, name: bundleName },
     summary: `Version ${version} of ${bundleName} was deployed to ${env}${forced ? ' although it has errors' : ''}.`,
-    details: { env, version, revision_hash: revisionHash, forced },
+    details: { env, version, revision_hash: revisionHash, forced, ...(reason === null ? {} : { reason }) },
     agentId: null,
     sessionId: null,
   };

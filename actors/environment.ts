@@ -172,10 +172,14 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
   onActivate: ({ tenantId, env }) => ({ control: [{ kind: 'roster_wanted', tenantId, env }] }),
 
   handlers: {
-    async deploy(state, { id, bundleName, version, deployedBy, forced = false, actor }, context) {
+    async deploy(
+      state,
+      { id, bundleName, version, deployedBy, forced = false, reason = null, actor },
+      context,
+    ) {
       const { tenantId, env, current } = state;
       const createdAt = context.now();
-      const wanted = { id, tenantId, env, bundleName, version, deployedBy, createdAt, forced };
+      const wanted = { id, tenantId, env, bundleName, version, deployedBy, createdAt, forced, reason };
       const { deployment, yaml, repeated } = await signAndDeploy(context.ports, wanted, context.epoch, actor);
       // A late repeat of an older deployment must not look like a new one, nor bring back what was taken away since.
       if (repeated && (await isOver(context, deployment))) return { reply: deployment };

@@ -3,7 +3,7 @@
 import type { FleetNumbers } from '../src/domain/agent.ts';
 import type { Env } from '../src/domain/ids.ts';
 import type { ActorPorts } from './ports.ts';
-import type { Deployed, Roster } from './roster.ts';
+import type { CurrentVersions, Roster } from './roster.ts';
 import type { ActorContext, Effects } from './runtime/define.ts';
 
 export const fleetTimer = 'fleet';
@@ -18,7 +18,7 @@ const agentsPerMs = 10;
 interface Watched {
   readonly tenantId: string;
   readonly env: Env;
-  readonly current: Deployed;
+  readonly current: CurrentVersions;
   readonly roster: Roster;
 }
 

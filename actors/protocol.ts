@@ -69,7 +69,7 @@ export interface StatusRequest {
   readonly after: StatusPlace | null;
 }
 
-export interface StatusPage {
+export interface RosterPage {
   readonly entries: readonly StatusEntry[];
   /** What this page ends with; null when nothing is left. */
   readonly next: StatusPlace | null;
@@ -132,6 +132,8 @@ export type EnvironmentMessages = {
       readonly deployedBy: string;
       /** Absent from a node of an earlier version. */
       readonly forced?: boolean;
+      /** Why, in words; absent as above, and when nothing was said. */
+      readonly reason?: string | null;
       /** Who deploys, for the audit chain; absent: the hub itself, or whoever `deployedBy` names. */
       readonly actor?: AuditActor;
     };
@@ -231,7 +233,7 @@ export type EnvironmentMessages = {
    */
   rulesChanged: { body: { readonly rest: true } | null; reply: null };
   /** A page of one entry per open stream, by agent id then time of connection. */
-  status: { body: StatusRequest; reply: StatusPage };
+  status: { body: StatusRequest; reply: RosterPage };
   rollout: { body: RolloutRequest; reply: Rollout };
   /** How the connected agents stand. Looks at each of them once. */
   fleet: { body: null; reply: FleetNumbers };

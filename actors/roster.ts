@@ -17,8 +17,8 @@ import type {
   ResolvedAt,
   Rollout,
   RolloutRequest,
+  RosterPage,
   StatusEntry,
-  StatusPage,
   StatusPlace,
   StatusRequest,
   StreamNotice,
@@ -89,7 +89,7 @@ const isBefore = (one: ResolvedAt, other: ResolvedAt): boolean =>
 /** True for a node that died with its streams. */
 export type IsGone = (node: string) => boolean;
 
-export type Deployed = ReadonlyMap<string, Pick<Deployment, 'revisionHash' | 'version'>>;
+export type CurrentVersions = ReadonlyMap<string, Pick<Deployment, 'revisionHash' | 'version'>>;
 
 /** Joining, leaving and reporting cost the same whatever the number of agents. */
 export class Roster {
@@ -209,10 +209,10 @@ export class Roster {
    */
   status(
     env: Env,
-    deployed: Deployed,
+    deployed: CurrentVersions,
     { bundleName, limit, after }: StatusRequest,
     isGone: IsGone = () => false,
-  ): StatusPage {
+  ): RosterPage {
     const first = new FirstOf<StatusPlace>(limit + 1, comparePlaces);
     for (const [agentId, agent] of this.#connected) {
       if (after !== null && agentId < after.agentId) continue;
@@ -233,7 +233,7 @@ export class Roster {
   /** How an agent stands; `bundleName` counts when no stream of it is open. */
   stateOf(
     { agentId, bundleName }: { readonly agentId: string; readonly bundleName: string | null },
-    deployed: Deployed,
+    deployed: CurrentVersions,
     isGone: IsGone = () => false,
   ): AgentState {
     const agent = this.#connected.get(agentId) ?? this.#absent.get(agentId);
@@ -293,7 +293,7 @@ export class Roster {
   }
 
   /** Connected agents, each by the status of its newest stream. */
-  numbers(deployed: Deployed, isGone: IsGone = () => false): FleetNumbers {
+  numbers(deployed: CurrentVersions, isGone: IsGone = () => false): FleetNumbers {
     const counts = { connected: 0, current: 0, drift: 0, unknown: 0 };
     for (const { streams, versions } of this.#connected.values()) {
       const stream = newestOf(streams, isGone);
@@ -320,7 +320,7 @@ export class Roster {
     return Object.fromEntries(counts);
   }
 
-  #entry(env: Env, deployed: Deployed, { agentId, connectedAt, streamId }: StatusPlace): StatusEntry {
+  #entry(env: Env, deployed: CurrentVersions, { agentId, connectedAt, streamId }: StatusPlace): StatusEntry {
     const agent = this.#connected.get(agentId);
     const bundleName = agent?.streams.find(({ id }) => id === streamId)?.bundleName ?? null;
     const version = newest(agent?.versions ?? [], bundleName);
@@ -387,7 +387,7 @@ function newest(versions: readonly Version[], bundleName: string | null): string
 }
 
 /** Drift per bundle; a stream that follows all is current when any deployed bundle has its version. */
-function statusOf(version: string | null, bundleName: string | null, deployed: Deployed): DriftStatus {
+function statusOf(version: string | null, bundleName: string | null, deployed: CurrentVersions): DriftStatus {
   if (bundleName !== null) return driftOf(version, deployed.get(bundleName)?.revisionHash ?? null);
   let any: string | null = null;
   for (const { revisionHash } of deployed.values()) {

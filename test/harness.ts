@@ -16,7 +16,7 @@ import { createReplayer } from '../adapters/node/evaluator/replayer.ts';
 import { createOutbound } from '../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../adapters/node/secrets.ts';
 import { openSqliteInline } from '../adapters/sqlite/index.ts';
-import { type Caller, List, Reply, type Request } from '../src/api/call.ts';
+import { type Caller, List, Reply, type Request, WrittenJson } from '../src/api/call.ts';
 import { type HostedApi, hostedApi } from '../src/api/hosted/index.ts';
 import { type Api, api } from '../src/api/index.ts';
 import type { ReplyBody, RouteDeclaration } from '../src/api/route.ts';
@@ -32,6 +32,7 @@ import type { Hub, Settings } from '../src/handlers/common/hub.ts';
 import { handlers as consoleHandlers } from '../src/handlers/console/index.ts';
 import { hostedHandlers } from '../src/handlers/hosted/index.ts';
 import { encodeList } from '../src/http/list.ts';
+import { createRouteLimits } from '../src/http/route-limits.ts';
 import { checkOwnEnvironment } from '../src/http/validate.ts';
 import { workNotifications } from '../src/jobs/notifications.ts';
 import type { Broadcast } from '../src/ports/broadcast.ts';
@@ -299,22 +300,28 @@ export async function makeHub(
     async call(operation, input = {}, caller = { kind: 'none' }, request = {}) {
       const declaration: RouteDeclaration = routes[operation];
       const headers = request.headers ?? {};
+      const network = request.network ?? ('network' in caller ? caller.network : '127.0.0.1');
+      const own = createRouteLimits(hub.app.rateLimits, declaration, caller, network);
       const full: Request = {
         id: 'request',
-        network: request.network ?? '127.0.0.1',
+        network,
+        count: own.count,
         local: request.local ?? true,
         header: (name) => headers[name] ?? null,
       };
       // The input was validated by the declaration itself, so it is what the handler's type says.
       const parts = validated(declaration, input);
       checkOwnEnvironment(declaration, caller, parts.query);
+      await own.before(parts);
       const result: unknown = await handlers[operation](hub, parts as never, caller as never, full);
       const reply =
         result instanceof Reply
           ? result
           : result instanceof List
             ? sent(result, declaration, input)
-            : new Reply(result);
+            : new Reply(
+                result instanceof WrittenJson ? JSON.parse(new TextDecoder().decode(result.bytes)) : result,
+              );
       // What the declaration promises, the handler keeps: the typed client and the OpenAPI document rely on it.
       if (reply.status !== 304) declaration.reply?.parse(reply.body);
       return {
@@ -381,9 +388,9 @@ function sent(list: List<object>, { path }: RouteDeclaration, { query }: CallInp
 }
 
 /** As the pipeline validates. @throws HubError validation_failed */
-function validated(declaration: RouteDeclaration, input: CallInput): { readonly query?: unknown } {
+function validated(declaration: RouteDeclaration, input: CallInput) {
   const problems = [];
-  const parts: { [part: string]: unknown } = { params: {}, query: {}, body: {} };
+  const parts: { params: unknown; query: unknown; body: unknown } = { params: {}, query: {}, body: {} };
   for (const [part, place] of [
     ['params', 'path'],
     ['query', 'query'],

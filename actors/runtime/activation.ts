@@ -4,7 +4,7 @@ import { HubError } from '../../src/domain/error.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { type ActorEnvironment, type Alarm, Context, type TimerSink } from './context.ts';
 import type { Effects, Messages, Tell } from './define.ts';
-import type { ActorKind, Live } from './kind.ts';
+import type { ActorKind, LiveActor } from './kind.ts';
 import { Mailbox } from './mailbox.ts';
 
 /** A waiting asker. */
@@ -42,7 +42,7 @@ export interface ActorRuntime<Ports> extends ActorEnvironment<Ports> {
 }
 
 interface Incarnation<Ports> {
-  readonly live: Live;
+  readonly live: LiveActor;
   readonly context: Context<Ports>;
 }
 
@@ -143,7 +143,7 @@ export class Activation<Ports> implements TimerSink {
     }
     if (!this.#runtime.mayAct(this.key)) return this.#refuse(envelope, moved());
     if (envelope.type === rebuildMessage) this.#forget();
-    let live: Live;
+    let live: LiveActor;
     try {
       live = (this.#incarnation ?? (await this.#wake())).live;
     } catch (error) {

@@ -3,7 +3,7 @@
 import { HubError } from '../../src/domain/error.ts';
 import { type Clock, pause } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
-import type { BusPosition, BusReply, Delivery, MessageBus } from '../../src/ports/message-bus.ts';
+import type { BusDelivery, BusPosition, BusReply, MessageBus } from '../../src/ports/message-bus.ts';
 import type { Tell } from './define.ts';
 
 export interface InboxOptions {
@@ -54,7 +54,7 @@ export interface Inbox {
   /** Takes nothing of these any more; resolves when what was taken is acknowledged. They are to be dropped then. */
   rest(shards: readonly number[]): Promise<void>;
   drop(shards: readonly number[]): void;
-  take(delivery: Delivery): void;
+  take(delivery: BusDelivery): void;
   /** Takes no more: what comes is left for the next owner. */
   close(): void;
 }
@@ -64,7 +64,7 @@ export function createInbox(options: InboxOptions): Inbox {
   const shards = new Map<number, Shard>();
   let closed = false;
 
-  function acknowledge(delivery: Delivery, reply: BusReply | null): void {
+  function acknowledge(delivery: BusDelivery, reply: BusReply | null): void {
     const { envelope } = delivery;
     const back = reply && envelope.asks ? { to: envelope.from, reply } : undefined;
     const shard = shards.get(delivery.shard);
@@ -79,7 +79,7 @@ export function createInbox(options: InboxOptions): Inbox {
       });
   }
 
-  async function work(shard: Shard, delivery: Delivery): Promise<void> {
+  async function work(shard: Shard, delivery: BusDelivery): Promise<void> {
     const { envelope } = delivery;
     const until = clock.monotonic() + askTimeoutMs - delivery.ageMs;
     const ours = () => shards.get(delivery.shard) === shard && owns(delivery.shard);

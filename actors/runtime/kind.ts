@@ -2,7 +2,7 @@
 import type { ActorContext, ActorDefinition, Effects, Messages, Outcome } from './define.ts';
 
 /** One activation's state and what may be done with it. */
-export interface Live {
+export interface LiveActor {
   receive(type: string, body: unknown): Promise<Outcome<unknown>>;
   ring(timer: string): Promise<Effects>;
   idle(): boolean;
@@ -13,7 +13,7 @@ export interface Live {
 export interface ActorKind<M extends Messages, Ports> {
   readonly kind: string;
   knows(type: string): boolean;
-  wake(context: ActorContext<Ports>): Promise<Live>;
+  wake(context: ActorContext<Ports>): Promise<LiveActor>;
   /** Never set: carries the type of the messages. */
   readonly messages?: M;
 }
@@ -21,7 +21,7 @@ export interface ActorKind<M extends Messages, Ports> {
 const nothing: Effects = {};
 
 /** A class, because a large fleet keeps one per agent awake: its methods are shared. */
-class Awake<M extends Messages, State, Ports> implements Live {
+class Awake<M extends Messages, State, Ports> implements LiveActor {
   readonly #definition: ActorDefinition<M, State, Ports>;
   readonly #state: State;
   readonly #context: ActorContext<Ports>;

@@ -3,7 +3,12 @@
 import { HubError } from '../../src/domain/error.ts';
 import type { Audience, Control, Frame } from '../../src/domain/frame.ts';
 import { isPosition, type Position, sharedPosition } from '../../src/domain/position.ts';
-import { type Broadcast, type Following, idempotencyMs, type Placed } from '../../src/ports/broadcast.ts';
+import {
+  type Broadcast,
+  type BroadcastEntry,
+  type Following,
+  idempotencyMs,
+} from '../../src/ports/broadcast.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { Ring } from './ring.ts';
@@ -20,7 +25,7 @@ export interface LocalBroadcastOptions {
 }
 
 interface Follower {
-  readonly deliver: (placed: Placed) => void;
+  readonly deliver: (placed: BroadcastEntry) => void;
   /** Frames up to this count of publications came before it. */
   readonly from: number;
 }
@@ -44,7 +49,7 @@ export function createLocalBroadcast(options: LocalBroadcastOptions): Broadcast 
   /** Least recently published first. */
   const logs = new Map<Audience, AudienceLog>();
   const listeners = new Set<(message: Control) => void>();
-  const waiting: { readonly to: AudienceLog; readonly placed: Placed; readonly count: number }[] = [];
+  const waiting: { readonly to: AudienceLog; readonly placed: BroadcastEntry; readonly count: number }[] = [];
   /** Until when each idempotency key is known, oldest first. */
   const known = new Map<string, number>();
   let count = 0;

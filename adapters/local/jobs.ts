@@ -5,7 +5,7 @@ import { singleFlight } from '../../src/concurrency/single-flight.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { checkedJob, GiveUp, jobBackoff, jobLeaseMs, jobProgress, reasonOf } from '../../src/domain/job.ts';
 import { type Clock, upTo } from '../../src/ports/clock.ts';
-import type { JobTable, RunKey, TakenJob } from '../../src/ports/job-table.ts';
+import type { JobRunKey, JobTable, TakenJob } from '../../src/ports/job-table.ts';
 import type { JobHandler, Jobs } from '../../src/ports/jobs.ts';
 import type { Log } from '../../src/ports/log.ts';
 
@@ -20,7 +20,7 @@ export interface LocalJobsOptions {
 }
 
 interface Running {
-  readonly key: RunKey;
+  readonly key: JobRunKey;
   readonly abort: AbortController;
   ended: Promise<void>;
 }
@@ -118,7 +118,7 @@ export function createLocalJobs(options: LocalJobsOptions): Jobs {
 
   async function settleFailure(
     job: TakenJob,
-    key: RunKey,
+    key: JobRunKey,
     signal: AbortSignal,
     error: unknown,
   ): Promise<void> {

@@ -1,15 +1,15 @@
 // One audience's log in memory: the newest frames, bounded by count and bytes, and where the log begins.
 import { comparePositions, type Position } from '../../src/domain/position.ts';
-import type { Placed } from '../../src/ports/broadcast.ts';
+import type { BroadcastEntry } from '../../src/ports/broadcast.ts';
 
-export interface Entry {
-  readonly placed: Placed;
+export interface RingEntry {
+  readonly placed: BroadcastEntry;
   readonly bytes: number;
 }
 
 /** Entries in order of position. Dropping the oldest moves the floor up to it: the log is complete after the floor. */
 export class Ring {
-  #entries: Entry[] = [];
+  #entries: RingEntry[] = [];
   /** Index of the oldest entry kept; the array is cut when half of it is dead. */
   #head = 0;
   #floor: Position;
@@ -32,7 +32,7 @@ export class Ring {
     return this.#entries.at(-1)?.placed.position ?? this.#floor;
   }
 
-  push(entry: Entry): void {
+  push(entry: RingEntry): void {
     this.#entries.push(entry);
     this.#bytes += entry.bytes;
   }
@@ -52,7 +52,7 @@ export class Ring {
   }
 
   /** The entries after `position`, or `gone` when it is neither the floor nor an entry's. */
-  after(position: Position): readonly Placed[] | 'gone' {
+  after(position: Position): readonly BroadcastEntry[] | 'gone' {
     let low = this.#head;
     let high = this.#entries.length;
     while (low < high) {

@@ -9,11 +9,14 @@ import { bundleField, currentOfTenant, type DeploymentCollections, overlay } fro
 import { unavailable, unlessTaken } from './failure.ts';
 import { fromText, type Row, toText } from './form.ts';
 import { pageOf } from './page.ts';
-import type { Placed, SigningHead } from './signing.ts';
+import type { OrderedDeployment, SigningHead } from './signing.ts';
 import { decide } from './versioned-document.ts';
 
-export type BundleRow = Omit<Row<BundleVersion>, 'signature' | 'snapshot'> & {
+export type BundleRow = Omit<Row<BundleVersion>, 'signature' | 'snapshot' | 'mode' | 'description'> & {
   readonly snapshot: string | null;
+  /** Absent from versions that older hubs saved. */
+  readonly mode?: BundleVersion['mode'];
+  readonly description?: string | null;
   readonly yaml: Binary;
   /** Absent while it is there. */
   readonly deletedAt?: number;
@@ -32,9 +35,13 @@ const everOf = (tenantId: string, name: string) => ({ tenantId, name });
 const living = { deletedAt: { $exists: false } };
 const ofBundle = (tenantId: string, name: string) => ({ ...everOf(tenantId, name), ...living });
 
-function record({ _id, snapshot, ...rest }: WithoutYaml, signature: string | null): BundleVersion {
+function record(
+  { _id, snapshot, mode = null, description = null, ...rest }: WithoutYaml,
+  signature: string | null,
+): BundleVersion {
   const { yaml: _yaml, deletedAt: _deletedAt, ...fields } = { yaml: null, deletedAt: 0, ...rest };
-  return { id: _id, ...fields, snapshot: fromText<readonly AssembledContract[]>(snapshot), signature };
+  const assembled = fromText<readonly AssembledContract[]>(snapshot);
+  return { id: _id, ...fields, mode, description, snapshot: assembled, signature };
 }
 
 export const bundleHasVersion =
@@ -48,7 +55,7 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
     tenantId: string,
     name: string,
     versions: readonly number[],
-  ): Promise<readonly Placed[]> {
+  ): Promise<readonly OrderedDeployment[]> {
     const current = (await currentOfTenant(c.signing, tenantId)).filter(
       (d) => d.bundleName === name && versions.includes(d.version),
     );
@@ -62,7 +69,7 @@ export function mongoBundles(c: BundleCollections, turn: KeyedMutex): BundleStor
     const rows = await c.deployments.find({ tenantId, order: { $in: orders } }).toArray();
     return overlay(current, rows);
   }
-  const signatureOf = (deployments: readonly Placed[], version: number): string | null =>
+  const signatureOf = (deployments: readonly OrderedDeployment[], version: number): string | null =>
     deployments.find((d) => d.version === version)?.signature ?? null;
 
   /** @param after the newest version that must be there; null: whichever is */
@@ -232,7 +239,7 @@ async function everDeployed(
   c: BundleCollections,
   tenantId: string,
   env: Env,
-  current: readonly Placed[],
+  current: readonly OrderedDeployment[],
 ): Promise<{ name: string; version: { $in: number[] } }[]> {
   const pairs = await c.deployments
     .aggregate<{ _id: { name: string; version: number } }>([

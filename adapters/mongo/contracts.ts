@@ -6,7 +6,7 @@ import { type ContractStore, maxHistory, maxNamed } from '../../src/ports/librar
 import { literalPattern } from './form.ts';
 import { importAll } from './import.ts';
 import {
-  type ContractRow,
+  type ContractVersionRow,
   contractIn,
   contractPath,
   decideLibrary,
@@ -33,7 +33,7 @@ function usageCounts(head: LibraryHead | null): ReadonlyMap<string, number> {
 }
 
 export function mongoContracts(library: Library): ContractStore {
-  async function latestRow(tenantId: string, contractId: string): Promise<ContractRow | null> {
+  async function latestRow(tenantId: string, contractId: string): Promise<ContractVersionRow | null> {
     const entry = contractIn(await readLibrary(library, tenantId, [contractPath(contractId)]), contractId);
     return entry ? library.rows.findOne({ _id: entry.row }) : null;
   }
@@ -116,10 +116,10 @@ export function mongoContracts(library: Library): ContractStore {
       const latest = Object.values(head?.contracts ?? {}).map((entry) => entry.row);
       const pattern = search && { $regex: literalPattern(search), $options: 'i' };
       const found = library.rows
-        .find<Omit<ContractRow, 'definition'>>(
+        .find<Omit<ContractVersionRow, 'definition'>>(
           {
             _id: { $in: latest },
-            ...(type === undefined ? {} : { type: { $eq: type as ContractRow['type'] } }),
+            ...(type === undefined ? {} : { type: { $eq: type as ContractVersionRow['type'] } }),
             ...(tag === undefined ? {} : { tags: tag }),
             ...(pattern
               ? { $or: [{ name: pattern }, { description: pattern }, { contractId: pattern }] }

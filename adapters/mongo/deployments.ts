@@ -9,11 +9,11 @@ import type { DeploymentStore } from '../../src/ports/bundles.ts';
 import { stale, unlessTaken } from './failure.ts';
 import { fieldOf, type Row } from './form.ts';
 import { pageIn } from './page.ts';
-import type { Placed, SigningHead } from './signing.ts';
+import type { OrderedDeployment, SigningHead } from './signing.ts';
 import { decide, readHead } from './versioned-document.ts';
 
 /** `asOf` is the head's revision that the row was copied from: an older copy never replaces a newer one. */
-export type DeploymentRow = Row<Placed> & { readonly asOf: number };
+export type DeploymentRow = Row<OrderedDeployment> & { readonly asOf: number };
 
 export interface DeploymentCollections {
   readonly signing: Collection<SigningHead>;
@@ -23,22 +23,26 @@ export interface DeploymentCollections {
 export const bundleField = (bundleName: string): string => fieldOf(bundleName);
 export const currentField = (env: string, bundleName: string): string => fieldOf(`${env}:${bundleName}`);
 
-/** Rows of older versions of the hub have no attestation, and were never forced. */
-export const bare = ({ order: _order, ...deployment }: Placed): Deployment => ({
+/** Rows of older versions of the hub have no attestation and no reason, and were never forced. */
+export const bare = ({ order: _order, ...deployment }: OrderedDeployment): Deployment => ({
   ...deployment,
   attestation: deployment.attestation ?? null,
   forced: deployment.forced ?? false,
+  reason: deployment.reason ?? null,
 });
 
-const rowToPlaced = ({ _id, asOf: _asOf, ...rest }: DeploymentRow): Placed => ({ id: _id, ...rest });
+const rowToPlaced = ({ _id, asOf: _asOf, ...rest }: DeploymentRow): OrderedDeployment => ({
+  id: _id,
+  ...rest,
+});
 
 /** The tenant's current deployments, by bundle name, then environment. */
 export async function currentOfTenant(
   heads: Collection<SigningHead>,
   tenantId: string,
-): Promise<readonly Placed[]> {
+): Promise<readonly OrderedDeployment[]> {
   const head = await readHead(heads, tenantId, ['current']);
-  const byName = (a: Placed, b: Placed) =>
+  const byName = (a: OrderedDeployment, b: OrderedDeployment) =>
     a.bundleName < b.bundleName ? -1 : a.bundleName > b.bundleName ? 1 : a.env < b.env ? -1 : 1;
   return Object.values(head?.current ?? {}).sort(byName);
 }
@@ -47,7 +51,10 @@ export async function currentOfTenant(
  * History rows with the current ones, which may be newer than their rows or not be rows yet, laid over them; newest
  * first.
  */
-export function overlay(current: readonly Placed[], rows: readonly DeploymentRow[]): readonly Placed[] {
+export function overlay(
+  current: readonly OrderedDeployment[],
+  rows: readonly DeploymentRow[],
+): readonly OrderedDeployment[] {
   const byId = new Map(rows.map((row) => [row._id, rowToPlaced(row)]));
   for (const deployment of current) byId.set(deployment.id, deployment);
   return [...byId.values()].sort((a, b) => b.order - a.order);
@@ -62,13 +69,13 @@ export function mongoDeployments(
   turn: KeyedMutex,
   hasVersion: (tenantId: string, name: string, version: number) => Promise<boolean>,
 ): DeploymentStore {
-  async function keep({ id, ...rest }: Placed, asOf: number): Promise<void> {
+  async function keep({ id, ...rest }: OrderedDeployment, asOf: number): Promise<void> {
     const older = { _id: id, asOf: { $lt: asOf } };
     // Refused when what is there is as new.
     await unlessTaken(c.deployments.updateOne(older, { $set: { ...rest, asOf } }, { upsert: true }));
   }
   /** Those that a process did not write into the history before it died. */
-  async function withoutRow(current: readonly Placed[]): Promise<readonly Placed[]> {
+  async function withoutRow(current: readonly OrderedDeployment[]): Promise<readonly OrderedDeployment[]> {
     const ids = current.map(({ id }) => id);
     const rows = await c.deployments.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray();
     const known = new Set(rows.map((row) => row._id));
@@ -86,8 +93,8 @@ export function mongoDeployments(
       const path = `current.${field}`;
       const sequencePath = `sequences.${field}`;
       type Answer =
-        | { readonly added: Placed; readonly asOf: number }
-        | { readonly known: Placed }
+        | { readonly added: OrderedDeployment; readonly asOf: number }
+        | { readonly known: OrderedDeployment }
         | 'no_version'
         | 'stale_key'
         | 'stale_sequence';
@@ -107,7 +114,7 @@ export function mongoDeployments(
           if (wanted.sequence <= lastSequence(head, field)) return { answer: 'stale_sequence' };
           if (before) await keep(before, head.revision);
           const deployments = head.deployments + 1;
-          const added: Placed = { ...wanted, order: deployments };
+          const added: OrderedDeployment = { ...wanted, order: deployments };
           const set = {
             deployments,
             [path]: added,

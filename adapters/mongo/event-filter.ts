@@ -7,13 +7,18 @@ import {
   type VerdictFilter,
 } from '../../src/domain/decision-event.ts';
 import { HubError } from '../../src/domain/error.ts';
-import { type EventInput, type Outcome, policyVersionOf, type StoredEvent } from '../../src/domain/event.ts';
+import {
+  type EventInput,
+  type EventOutcome,
+  policyVersionOf,
+  type StoredEvent,
+} from '../../src/domain/event.ts';
 import type { EventFilter } from '../../src/ports/events.ts';
 import { fromBsonText, fromText, literalPattern, toBsonText, toText } from './form.ts';
 import { idAfter, seqOf } from './uuidv7.ts';
 
 /** An outcome, with what its run needs to be counted anew. */
-export interface OutcomeRow extends Outcome {
+export interface OutcomeRow extends EventOutcome {
   /** The batch that added it; absent, as the rest, in what earlier versions stored. */
   readonly by?: string;
   readonly receivedAt?: number;
@@ -132,13 +137,13 @@ export const toOutcome = ({
   session: _session,
   facts: _facts,
   ...outcome
-}: OutcomeRow): Outcome => mapTexts(outcome, fromBsonText);
+}: OutcomeRow): EventOutcome => mapTexts(outcome, fromBsonText);
 
 /** An outcome with its texts in the form of documents, or back. */
-export const mapTexts = (outcome: Outcome, map: (text: string) => string): Outcome =>
+export const mapTexts = (outcome: EventOutcome, map: (text: string) => string): EventOutcome =>
   Object.fromEntries(
     Object.entries(outcome).map(([key, value]) => [key, typeof value === 'string' ? map(value) : value]),
-  ) as unknown as Outcome;
+  ) as unknown as EventOutcome;
 
 /** @param untilExclusive whether an event at `until` is left out */
 export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive = false): Filter<EventRow> {

@@ -4,10 +4,10 @@ import type { Collection } from 'mongodb';
 import { sessionOf } from '../../src/domain/decision-event.ts';
 import {
   type EventInput,
+  eventOutcomeOf,
   keyAsOutcome,
   maxOutcomes,
   outcomeKey,
-  outcomeOf,
   outcomeText,
 } from '../../src/domain/event.ts';
 import { reportFacts } from '../../src/domain/run-report.ts';
@@ -36,7 +36,7 @@ const runIdIn = (tenantId: string, event: EventInput): string =>
 function outcomeRow(repeat: EventInput, batch: EventBatch, by: string): OutcomeRow {
   const run = reportFacts(repeat, batch);
   return {
-    ...mapTexts(outcomeOf(repeat), toBsonText),
+    ...mapTexts(eventOutcomeOf(repeat), toBsonText),
     by,
     receivedAt: batch.receivedAt,
     ...(run

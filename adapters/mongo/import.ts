@@ -5,7 +5,7 @@ import type { Composition, ContractVersion } from '../../src/domain/library.ts';
 import type { ContractStore } from '../../src/ports/library.ts';
 import {
   type ContractEntry,
-  type ContractRow,
+  type ContractVersionRow,
   compositionIn,
   compositionPath,
   contractIn,
@@ -25,7 +25,7 @@ type Answer = Awaited<ReturnType<ContractStore['importAll']>>;
 interface Plan {
   /** The latest version of each imported contract. */
   readonly entries: ReadonlyMap<string, ContractEntry>;
-  readonly rows: readonly ContractRow[];
+  readonly rows: readonly ContractVersionRow[];
   readonly created: readonly string[];
   readonly updated: readonly string[];
 }
@@ -33,7 +33,7 @@ interface Plan {
 /** What the import makes of the library, or the contract whose type would change. */
 function plan(library: Library, head: LibraryHead, contracts: readonly ContractVersion[]): Plan | string {
   const entries = new Map<string, ContractEntry>();
-  const rows: ContractRow[] = [];
+  const rows: ContractVersionRow[] = [];
   const created: string[] = [];
   const updated = new Set<string>();
   for (const contract of contracts) {

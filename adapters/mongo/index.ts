@@ -21,7 +21,7 @@ import { mongoDeployments } from './deployments.ts';
 import { mongoEvents } from './events.ts';
 import { asHubError, type GuardedStore, guardStore, unavailable } from './failure.ts';
 import { createIndexes } from './indexes.ts';
-import { mongoSeals } from './key-check.ts';
+import { mongoKeyCheck } from './key-check.ts';
 import { mongoKeys } from './keys.ts';
 import type { Library } from './library.ts';
 import { mongoLogins } from './logins.ts';
@@ -136,7 +136,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     aiUsage: guard.guarded(mongoAiUsage(db.collection('aiUsage'))),
     channels: guard.guarded(mongoChannels(db.collection('channels'))),
     deliveries: guard.guarded(mongoDeliveries(db.collection('deliveries'))),
-    keyCheck: guard.guarded(mongoSeals(db.collection('seals'))),
+    keyCheck: guard.guarded(mongoKeyCheck(db.collection('seals'))),
     workspaces: guard.guarded(mongoWorkspaces(db.collection('workspaces'))),
   };
   return {

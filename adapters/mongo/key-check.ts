@@ -3,12 +3,12 @@ import type { Collection } from 'mongodb';
 import type { KeyCheckStore } from '../../src/ports/key-check.ts';
 import { unlessTaken } from './failure.ts';
 
-export interface SealRow {
+export interface KeyCheckRow {
   readonly _id: string;
   readonly value: string;
 }
 
-export function mongoSeals(seals: Collection<SealRow>): KeyCheckStore {
+export function mongoKeyCheck(seals: Collection<KeyCheckRow>): KeyCheckStore {
   return {
     async first(name, value) {
       if (await unlessTaken(seals.insertOne({ _id: name, value }))) return value;

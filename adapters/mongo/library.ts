@@ -43,7 +43,7 @@ export interface LibraryHead extends Head {
   readonly compositions?: { readonly [field: string]: CompositionEntry };
 }
 
-export type ContractRow = Omit<Row<ContractVersion>, 'definition'> & {
+export type ContractVersionRow = Omit<Row<ContractVersion>, 'definition'> & {
   /** The version's own id; rows have another, so that a failed attempt never meets a stored version. */
   readonly id: string;
   readonly definition: string;
@@ -55,7 +55,7 @@ export type ContractRow = Omit<Row<ContractVersion>, 'definition'> & {
 
 export interface Library {
   readonly heads: Collection<LibraryHead>;
-  readonly rows: Collection<ContractRow>;
+  readonly rows: Collection<ContractVersionRow>;
   readonly turn: KeyedMutex;
   readonly newId: () => string;
 }
@@ -117,11 +117,11 @@ export const readLibrary = (
 export function toContractRow(
   contract: ContractVersion,
   place: { readonly _id: string; readonly lineage: string; readonly order: number },
-): ContractRow {
+): ContractVersionRow {
   return { ...contract, ...place, definition: JSON.stringify(contract.definition), kept: false };
 }
 
-export function toContract(row: ContractRow): ContractVersion {
+export function toContract(row: ContractVersionRow): ContractVersion {
   const { _id, lineage: _lineage, kept: _kept, order: _order, definition, ...rest } = row;
   return { ...rest, definition: fromText(definition) ?? {} };
 }

@@ -11,7 +11,7 @@ import { unlessTaken } from './failure.ts';
 import { decide, readHead } from './versioned-document.ts';
 
 /** A deployment and its place among all deployments of its tenant, from 1. */
-export type Placed = Deployment & { readonly order: number };
+export type OrderedDeployment = Deployment & { readonly order: number };
 
 export interface SigningHead {
   readonly _id: string;
@@ -20,7 +20,7 @@ export interface SigningHead {
   /** How many deployments the tenant has had. */
   readonly deployments: number;
   /** By `currentField`. */
-  readonly current: { readonly [field: string]: Placed };
+  readonly current: { readonly [field: string]: OrderedDeployment };
   /**
    * By `currentField`: the sequence of the last deployment, which outlives it. Absent before the first one that was
    * noted.

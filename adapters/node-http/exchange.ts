@@ -7,7 +7,7 @@ import type { Session, Sink } from '../../src/http/live/session.ts';
 import { type RawResponse, statusTexts } from '../../src/http/raw.ts';
 
 /** How an answer is sent. */
-export interface Sending {
+export interface SendOptions {
   /** The connection ends with it. */
   readonly close: boolean;
   /** Counts bytes that clients have not taken. */
@@ -66,7 +66,7 @@ export class Exchange implements Sink {
   }
 
   /** Sends the response; a live stream is attached in the same cork, so that its greeting leaves with the headers. */
-  send(response: RawResponse, { close, unsent }: Sending): void {
+  send(response: RawResponse, { close, unsent }: SendOptions): void {
     const res = this.#res;
     const { live, status } = response;
     if (!res) {

@@ -3,17 +3,17 @@
 import { createBatcher } from '../../src/concurrency/batcher.ts';
 import type { Audience, Control, Frame } from '../../src/domain/frame.ts';
 import { isAfter, isPosition, type Position, sharedPosition } from '../../src/domain/position.ts';
-import type { Broadcast, Placed } from '../../src/ports/broadcast.ts';
+import type { Broadcast, BroadcastEntry } from '../../src/ports/broadcast.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { readControl, readFrame, writeControl, writeFrame } from './entry.ts';
 import { unavailable } from './link.ts';
-import type { Entry, Logs } from './log.ts';
+import type { LogEntry, Logs } from './log.ts';
 import type { Followed, Reader } from './reader.ts';
 import { openReplay } from './replay.ts';
 
 interface Follower {
   readonly from: Position;
-  readonly deliver: (placed: Placed) => void;
+  readonly deliver: (placed: BroadcastEntry) => void;
   readonly lost: (position: Position) => void;
 }
 
@@ -87,7 +87,7 @@ export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promi
       audience,
       position,
       followers,
-      take: ({ position: at, body }: Entry) => {
+      take: ({ position: at, body }: LogEntry) => {
         const frame = body && readFrame(audience, body);
         if (frame) give(at, ({ deliver }) => deliver({ position: at, frame }));
       },
@@ -101,7 +101,7 @@ export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promi
     return shared;
   }
 
-  const hear = ({ body }: Entry) => {
+  const hear = ({ body }: LogEntry) => {
     const message = body && readControl(body);
     if (!message) return;
     for (const listener of listeners) listener(message);

@@ -3,7 +3,7 @@
 // data.
 import type { Clock } from '../../src/ports/clock.ts';
 import { type Lease, type Leases, leaseMs } from '../../src/ports/leases.ts';
-import { type Answer, type Link, script } from './link.ts';
+import { type Link, type RedisReply, script } from './link.ts';
 
 /**
  * KEYS: lease, last epoch, of each name. ARGV: owner, duration in ms. Answers the epoch of each, 0 when another holds
@@ -46,7 +46,7 @@ end
 return held
 `);
 
-const list = (answer: Answer): readonly Answer[] => (Array.isArray(answer) ? answer : []);
+const list = (answer: RedisReply): readonly RedisReply[] => (Array.isArray(answer) ? answer : []);
 
 /**
  * @param owner this node's name, of this process alone
@@ -60,7 +60,7 @@ export function redisLeases(
   durationMs = leaseMs,
 ): Leases {
   const keyOf = (name: string): string => `${prefix}lease:${name}`;
-  const keep = (leases: readonly Lease[], ms: number): Promise<Answer> => {
+  const keep = (leases: readonly Lease[], ms: number): Promise<RedisReply> => {
     const words = leases.map(({ epoch }) => `${epoch} ${owner}`);
     return link.run(
       keepScript,

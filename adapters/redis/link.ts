@@ -10,7 +10,7 @@ import type { Log } from '../../src/ports/log.ts';
 export type Argument = string | Buffer;
 
 /** What Redis answers: strings come as bytes. */
-export type Answer = Buffer | string | number | null | readonly Answer[];
+export type RedisReply = Buffer | string | number | null | readonly RedisReply[];
 
 export interface Script {
   readonly text: string;
@@ -28,8 +28,8 @@ export interface Link {
    * @throws HubError('unavailable') when Redis does not answer within the link's time; the command may have been
    *   carried out all the same
    */
-  send(args: readonly Argument[], timeoutMs?: number): Promise<Answer>;
-  run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<Answer>;
+  send(args: readonly Argument[], timeoutMs?: number): Promise<RedisReply>;
+  run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<RedisReply>;
   close(): Promise<void>;
 }
 
@@ -89,10 +89,10 @@ export async function openLink({ url, log, clock, timeoutMs, name }: LinkOptions
     old.destroy();
   }
 
-  async function send(args: readonly Argument[], ms = timeoutMs): Promise<Answer> {
+  async function send(args: readonly Argument[], ms = timeoutMs): Promise<RedisReply> {
     const used = client;
     if (closed || !used.isReady) throw unavailable();
-    const answered = used.sendCommand<Answer>([...args]);
+    const answered = used.sendCommand<RedisReply>([...args]);
     answered.catch(() => {});
     try {
       return await within(ms, answered);

@@ -5,7 +5,7 @@
 import type { Audience } from '../../src/domain/frame.ts';
 import type { Position } from '../../src/domain/position.ts';
 import { idempotencyMs } from '../../src/ports/broadcast.ts';
-import { type Answer, type Link, script } from './link.ts';
+import { type Link, type RedisReply, script } from './link.ts';
 
 export interface Retention {
   /** How long frames are kept, in milliseconds. */
@@ -148,7 +148,7 @@ until more == 0 or #found >= tonumber(ARGV[1]) or bytes >= tonumber(ARGV[2])
 return {known, found, more}
 `);
 
-export interface Entry {
+export interface LogEntry {
   readonly position: Position;
   /** The position of the entry before it in the log, or null when that is not known. */
   readonly before: Position | null;
@@ -156,12 +156,13 @@ export interface Entry {
   readonly body: Buffer | null;
 }
 
-export const isList = (answer: Answer | undefined): answer is readonly Answer[] => Array.isArray(answer);
+export const isList = (answer: RedisReply | undefined): answer is readonly RedisReply[] =>
+  Array.isArray(answer);
 
 /** The entries of a stream's answer, in order. */
-export function entriesOf(answer: Answer | undefined): readonly Entry[] {
+export function entriesOf(answer: RedisReply | undefined): readonly LogEntry[] {
   if (!isList(answer)) return [];
-  return answer.flatMap((entry): Entry[] => {
+  return answer.flatMap((entry): LogEntry[] => {
     if (!isList(entry)) return [];
     const [, bytes, , before] = isList(entry[1]) ? entry[1] : [];
     return [
@@ -192,7 +193,11 @@ export interface Logs {
   page(
     audience: Audience,
     positions: readonly Position[],
-  ): Promise<{ readonly from: Position; readonly entries: readonly Entry[]; readonly more: boolean } | null>;
+  ): Promise<{
+    readonly from: Position;
+    readonly entries: readonly LogEntry[];
+    readonly more: boolean;
+  } | null>;
 }
 
 /** @param replays for pages alone: they are large, and nothing that is due in time may wait behind them */

@@ -4,7 +4,7 @@
 import { comparePositions } from '../../src/domain/position.ts';
 import { type Clock, pause } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
-import { type Answer, type Link, unavailable } from './link.ts';
+import { type Link, type RedisReply, unavailable } from './link.ts';
 import { isList } from './log.ts';
 import { claimScript } from './message-bus-scripts.ts';
 
@@ -50,7 +50,7 @@ interface Followed {
   ready: boolean;
 }
 
-function entryOf(answer: Answer | undefined, now: number): RawEntry | null {
+function entryOf(answer: RedisReply | undefined, now: number): RawEntry | null {
   if (!isList(answer)) return null;
   const bytes = isList(answer[1]) ? answer[1][1] : undefined;
   const position = String(answer[0]);
@@ -70,7 +70,7 @@ export function openMessageBusReader(options: Options): MessageBusReader {
   let claimAt = 0;
   let turn: Promise<void> = Promise.resolve();
 
-  const guarded = (key: string, entries: readonly Answer[]): void => {
+  const guarded = (key: string, entries: readonly RedisReply[]): void => {
     const now = clock.monotonic() + ahead;
     for (const answer of entries) {
       const entry = entryOf(answer, now);

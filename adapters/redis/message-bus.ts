@@ -6,8 +6,8 @@ import { createBatcher } from '../../src/concurrency/batcher.ts';
 import { HubError } from '../../src/domain/error.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
-import type { BusReply, Delivery, Envelope, MessageBus } from '../../src/ports/message-bus.ts';
-import { type Answer, type Link, unavailable } from './link.ts';
+import type { BusDelivery, BusReply, Envelope, MessageBus } from '../../src/ports/message-bus.ts';
+import { type Link, type RedisReply, unavailable } from './link.ts';
 import { isList } from './log.ts';
 import { openMessageBusReader, type RawEntry } from './message-bus-reader.ts';
 import { acknowledgeScript, lagScript, sendScript } from './message-bus-scripts.ts';
@@ -66,7 +66,7 @@ export function openMessageBus(options: MessageBusOptions): MessageBus {
   const streamOf = (shard: number): string => `${prefix}bus:${shard}`;
   const repliesOf = (name: string): string => `${prefix}replies:${name}`;
   const shards = new Map<string, number>();
-  let deliver: (delivery: Delivery) => void = () => {};
+  let deliver: (delivery: BusDelivery) => void = () => {};
   let answer: (reply: BusReply) => void = () => {};
 
   const read = <T>(bytes: Buffer | null, as: (bytes: Buffer) => T | null): T | null => {
@@ -170,7 +170,7 @@ export function openMessageBus(options: MessageBusOptions): MessageBus {
     },
     async lag(list) {
       if (list.length === 0) return [];
-      const lags: Answer = await link.run(lagScript, list.map(streamOf), []);
+      const lags: RedisReply = await link.run(lagScript, list.map(streamOf), []);
       if (!isList(lags)) throw unavailable();
       return list.map((shard, i) => {
         const [waiting, oldest] = isList(lags[i]) ? lags[i] : [];

@@ -5,15 +5,15 @@ import type { Audience } from '../../src/domain/frame.ts';
 import { isAfter, ownPosition, type Position, sharedPosition } from '../../src/domain/position.ts';
 import { type Clock, pause } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
-import type { Answer, Link } from './link.ts';
-import { type Entry, entriesOf, isList, type Logs } from './log.ts';
+import type { Link, RedisReply } from './link.ts';
+import { entriesOf, isList, type LogEntry, type Logs } from './log.ts';
 
 export interface Followed {
   readonly audience: Audience;
   /** Where reading stands: what comes after is still to be handed on. */
   position: Position;
   /** Each entry once, in order. */
-  take(entry: Entry): void;
+  take(entry: LogEntry): void;
   /** Entries up to this position are lost: the log was trimmed or lost before this node read them. */
   missed(position: Position): void;
 }
@@ -89,7 +89,7 @@ export function openReader(
     }
   }
 
-  function hand(key: string, entries: readonly Entry[]): void {
+  function hand(key: string, entries: readonly LogEntry[]): void {
     const one = followed.get(key);
     if (!one) return;
     for (const entry of entries) {
@@ -107,7 +107,7 @@ export function openReader(
     const positions = [wakePosition, ...[...followed.values()].map((one) => one.position)];
     const command = ['XREAD', 'COUNT', String(count), 'BLOCK', String(blockMs), 'STREAMS'];
     const begun = clock.monotonic();
-    let answer: Answer;
+    let answer: RedisReply;
     try {
       answer = await blocking.send([...command, ...keys, ...positions], blockMs + slackMs);
     } catch (error) {

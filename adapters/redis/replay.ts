@@ -2,11 +2,11 @@
 // logs at once. A thousand agents that reconnect cost Redis and this node about what one does.
 import type { Audience } from '../../src/domain/frame.ts';
 import { comparePositions, type Position } from '../../src/domain/position.ts';
-import type { Placed } from '../../src/ports/broadcast.ts';
+import type { BroadcastEntry } from '../../src/ports/broadcast.ts';
 import { readFrame } from './entry.ts';
 import type { Logs } from './log.ts';
 
-type Missed = readonly Placed[] | 'gone';
+type Missed = readonly BroadcastEntry[] | 'gone';
 
 interface Ask {
   resolve(missed: Missed): void;
@@ -31,7 +31,7 @@ export async function readAll(
   for (;;) {
     const first = await logs.page(audience, sorted);
     if (!first) return answers;
-    const placed: Placed[] = [];
+    const placed: BroadcastEntry[] = [];
     /** Of each known position, how many of the frames are not after it. */
     const known = new Map<Position, number>([[first.from, 0]]);
     let page: typeof first | null = first;

@@ -3,7 +3,7 @@
 // values of an environment take is summed in a hash: in all, and by the hour in which they expire, so that the sums
 // lose what Redis removes without being told.
 import { type QuotaFull, type ValueStore, type ValueWriter, valueTtlMs } from '../../src/ports/values.ts';
-import { type Answer, type Link, script } from './link.ts';
+import { type Link, type RedisReply, script } from './link.ts';
 
 /** Redis's own expiry comes later than ours, for clocks that differ. */
 const graceMs = 3_600_000;
@@ -144,7 +144,7 @@ export function redisValues(link: Link, prefix: string): ValueStore {
     `${prefix}value-sums:${tenantId}/`,
     String(Buffer.byteLength(key)),
   ];
-  const read = (answer: Answer | undefined, now: number): string | null => {
+  const read = (answer: RedisReply | undefined, now: number): string | null => {
     if (!Buffer.isBuffer(answer)) return null;
     const space = answer.indexOf(0x20);
     const expiry = Number.parseFloat(answer.toString('latin1', 0, space));

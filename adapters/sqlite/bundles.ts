@@ -14,6 +14,8 @@ const bundles = table<BundleVersion>('bundles', {
   version: number('version'),
   revisionHash: text('revision_hash'),
   contractCount: number('contract_count'),
+  mode: text('mode'),
+  description: text('description'),
   size: number('size'),
   uploadedBy: text('uploaded_by'),
   createdAt: number('created_at'),

@@ -22,6 +22,7 @@ const deployments = table<Deployment>('deployments', {
   deployedBy: text('deployed_by'),
   createdAt: number('created_at'),
   forced: flag('forced'),
+  reason: text<string | null>('reason'),
 });
 
 const select = `SELECT ${deployments.columns} FROM deployments`;

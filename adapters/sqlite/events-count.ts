@@ -1,6 +1,6 @@
 // Histogram, facets and counts of events: from tallies and summaries where they suffice, else from the bodies. Runs on
 // the reader, in steps.
-import { type CountedAs, countedAs, type Outcome } from '../../src/domain/event.ts';
+import { type CountedAs, countedAs, type EventOutcome } from '../../src/domain/event.ts';
 import { facetOf } from '../../src/domain/facet.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import {
@@ -119,7 +119,7 @@ export function* facets(db: Database, tenantId: string, filter: EventFilter, lim
   function addAll(
     { env, agent }: { readonly env: string; readonly agent: string | null },
     event: Omit<Counted, 'ts' | 'version'>,
-    outcomes: readonly Outcome[],
+    outcomes: readonly EventOutcome[],
     events: number,
   ) {
     total += events;

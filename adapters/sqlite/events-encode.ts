@@ -1,9 +1,9 @@
 // Turns a batch into what the writer stores without parsing: JSON bytes and small summaries. Runs on the caller's
 // thread.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { AuditNote } from '../../src/domain/audit.ts';
-import { type EventInput, type Outcome, outcomeOf } from '../../src/domain/event.ts';
+import { type EventInput, type EventOutcome, eventOutcomeOf } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import { factsBySession, type RunFacts } from '../../src/domain/run.ts';
 import { reportFacts, runNote } from '../../src/domain/run-report.ts';
@@ -55,19 +55,19 @@ export interface EncodedBatch {
 
 /** What a repeat says, for its event, its run and the audit chain. */
 export interface Report {
-  readonly outcome: Outcome;
+  readonly outcome: EventOutcome;
   readonly agent: string;
   readonly run: SessionFacts[number] | null;
   readonly note: AuditNote | null;
 }
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
 type BatchOf = Pick<EncodedBatch, 'tenantId' | 'env' | 'receivedAt' | 'sample'>;
 
 /** @param event a repeat of one that is stored, or stood earlier in the batch */
 export const reportOf = (event: EventInput, batch: BatchOf): Report => ({
-  outcome: outcomeOf(event),
+  outcome: eventOutcomeOf(event),
   agent: event.agent_id,
   run: reportFacts(event, batch),
   note: batch.sample ? null : runNote(event, batch, sha256),

@@ -4,10 +4,10 @@
 import type { AuditNote } from '../../src/domain/audit.ts';
 import {
   type EventInput,
+  type EventOutcome,
   type Ingested,
   keyAsOutcome,
   maxOutcomes,
-  type Outcome,
   outcomeKey,
 } from '../../src/domain/event.ts';
 import { joinFacts, placedAt, type RunFacts } from '../../src/domain/run.ts';
@@ -108,7 +108,7 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
   }
 
   /** Counts a contract that a repeat names: once for its call. */
-  function countOutcome(segment: number, position: number, outcome: Outcome): void {
+  function countOutcome(segment: number, position: number, outcome: EventOutcome): void {
     if (outcome.decision_name === null) return;
     const { place, events } = countsOf(segment);
     const event = events[position];
@@ -118,7 +118,7 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
       position,
     ]);
     // The last one is the one that was added just now.
-    const before = said.slice(0, -1).map(([text]) => JSON.parse(String(text)) as Outcome);
+    const before = said.slice(0, -1).map(([text]) => JSON.parse(String(text)) as EventOutcome);
     usage.addOutcome(place, event, before, outcome);
   }
 

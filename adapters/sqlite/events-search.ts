@@ -1,7 +1,7 @@
 // Pages of events, newest first: merges segments that overlap in time. Runs on the reader, in steps.
 import { callIdOf, isWanted, parentSessionOf, sessionOf } from '../../src/domain/decision-event.ts';
 import { HubError } from '../../src/domain/error.ts';
-import { type EventInput, maxSearchMs, type Outcome, type StoredEvent } from '../../src/domain/event.ts';
+import { type EventInput, type EventOutcome, maxSearchMs, type StoredEvent } from '../../src/domain/event.ts';
 import type { EventFilter, EventPage } from '../../src/ports/events.ts';
 import { maxPageBytes } from '../../src/ports/page.ts';
 import type { Database } from './database.ts';
@@ -61,7 +61,7 @@ function readCursor(cursor: string): Key {
 }
 
 /** True when what is counted of an event, with its outcomes, fits. */
-function countsFit(event: Counted, outcomes: readonly Outcome[], filter: EventFilter): boolean {
+function countsFit(event: Counted, outcomes: readonly EventOutcome[], filter: EventFilter): boolean {
   const { toolName, verdict, verdicts, mode, since, until, decisionName: name } = filter;
   return (
     (toolName === undefined || event.tool === toolName) &&
@@ -87,7 +87,7 @@ export const needsBodies = (filter: EventFilter): boolean => {
 /** True when the event, with its outcomes, fits. @param seq its place in the order of arrival */
 export function fits(
   event: EventInput,
-  outcomes: readonly Outcome[],
+  outcomes: readonly EventOutcome[],
   filter: EventFilter,
   seq: number,
 ): boolean {
@@ -128,7 +128,7 @@ export function* fitting(
   db: Database,
   segment: Summary,
   filter: EventFilter,
-): Generator<{ event: EventInput; outcomes: readonly Outcome[]; position: number }, void, undefined> {
+): Generator<{ event: EventInput; outcomes: readonly EventOutcome[]; position: number }, void, undefined> {
   const text = bodyText(db, segment.id);
   if (text === null || !mayHold(text, filter)) return;
   const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
@@ -144,7 +144,7 @@ export function* fittingCounts(
   db: Database,
   segment: Summary,
   filter: EventFilter,
-): Generator<{ event: Counted; outcomes: readonly Outcome[] }, void, undefined> {
+): Generator<{ event: Counted; outcomes: readonly EventOutcome[] }, void, undefined> {
   if (needsBodies(filter)) {
     for (const { event, outcomes } of fitting(db, segment, filter)) {
       yield { event: countedOf(event), outcomes };

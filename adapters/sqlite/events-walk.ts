@@ -77,7 +77,7 @@ function* ofCall(
 }
 
 /** FROM and WHERE of a query, and the time of the window's oldest segment; null in the last window. */
-export interface Window extends Clause {
+export interface WalkWindow extends Clause {
   readonly from: number | null;
 }
 
@@ -91,7 +91,7 @@ export function* windows(
   filter: EventFilter,
   hi: number,
   { first, largest }: { readonly first: number; readonly largest: number },
-): Generator<Window, void, undefined> {
+): Generator<WalkWindow, void, undefined> {
   const agent: Clause =
     filter.agentId === undefined
       ? { sql: '', params: [] }

@@ -6,7 +6,7 @@ import { errorOf, type Failure } from './failure.ts';
 import type { StoreName } from './sync.ts';
 
 /** What became of one call among many. */
-export type Outcome = readonly [ok: true, value: unknown] | readonly [ok: false, failure: Failure];
+export type CallResult = readonly [ok: true, value: unknown] | readonly [ok: false, failure: Failure];
 
 type Args = readonly unknown[];
 
@@ -26,7 +26,7 @@ const gathered: { readonly [method: string]: 'each' | 'shared' } = {
 
 export interface GatherOptions {
   /** Makes all calls in the thread; answers one outcome for each, in order. */
-  readonly send: (store: StoreName, method: string, all: readonly Args[]) => Promise<readonly Outcome[]>;
+  readonly send: (store: StoreName, method: string, all: readonly Args[]) => Promise<readonly CallResult[]>;
   /** Told of each call that failed. */
   readonly onFailure: (failure: Failure) => void;
 }
@@ -35,7 +35,7 @@ export interface GatherOptions {
 export function gatherCalls({ send, onFailure }: GatherOptions) {
   const lanes = new Map<string, (args: Args) => Promise<unknown>>();
 
-  const settled = (outcome: Outcome | undefined): { readonly value: unknown } | Error => {
+  const settled = (outcome: CallResult | undefined): { readonly value: unknown } | Error => {
     if (outcome?.[0]) return { value: outcome[1] };
     if (!outcome) return new HubError('internal', 'A call to the store was not answered.');
     onFailure(outcome[1]);

@@ -1,7 +1,7 @@
 // Background jobs in SQLite: a row per job. `due` is when a job may be taken: its time while it waits, the end of its
 // lease while it runs.
 import { keptDeadJobs, maxLosses } from '../../src/domain/job.ts';
-import type { JobTable, RunKey } from '../../src/ports/job-table.ts';
+import type { JobRunKey, JobTable } from '../../src/ports/job-table.ts';
 import type { JobState } from '../../src/ports/jobs.ts';
 import { type Database, givenText } from './database.ts';
 import type { Sync } from './sync.ts';
@@ -12,7 +12,7 @@ const lostTooOften = 'The process that ran it died, too many times.';
 const parsed = (text: unknown): unknown => (text === null ? null : JSON.parse(String(text)));
 
 export function jobTable(db: Database): Sync<JobTable> {
-  const keyOf = ({ queue, id, run }: RunKey) => [queue, id, run] as const;
+  const keyOf = ({ queue, id, run }: JobRunKey) => [queue, id, run] as const;
 
   function die(queue: string, id: string, now: number, error: string): void {
     db.run(`UPDATE jobs SET state = 'dead', died_at = ?, error = ? WHERE queue = ? AND id = ?`, [

@@ -2,7 +2,7 @@
 // looked up, not kept.
 import { asSeen } from '../../src/domain/approval.ts';
 import type { Env } from '../../src/domain/ids.ts';
-import { joinFacts, placedAt, type RunFacts, type Standing, standingOf } from '../../src/domain/run.ts';
+import { joinFacts, placedAt, type RunFacts, type RunStanding, standingOf } from '../../src/domain/run.ts';
 import type { Run, RunFilter, RunStore } from '../../src/ports/runs.ts';
 import { approvals } from './approvals.ts';
 import { type Database, givenText, type Row, type SqlValue } from './database.ts';
@@ -98,7 +98,7 @@ export function runStore(db: Database): Sync<RunStore> {
       env: env as Env,
       startedAt: Number(startedAt),
       lastActivityAt: Number(lastAt),
-      standing: standing as Standing,
+      standing: standing as RunStanding,
       facts: said,
       lastEventId: idOf(said?.last.seq),
       snapshotEventId: idOf(said?.snapshot?.seq),
@@ -148,7 +148,7 @@ export function runStore(db: Database): Sync<RunStore> {
           .map(([session, standing, lastAt, pending]) => ({
             agentId,
             sessionId: givenText(String(session)),
-            standing: standing as Standing,
+            standing: standing as RunStanding,
             lastActivityAt: Number(lastAt),
             pendingApprovals: Number(pending),
           })),

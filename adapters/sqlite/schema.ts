@@ -253,11 +253,18 @@ ALTER TABLE deployments ADD COLUMN forced INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE bundles ADD COLUMN deleted_at INTEGER;
 `;
 
+const deploymentReason = 'ALTER TABLE deployments ADD COLUMN reason TEXT;';
+
 const approvalContext = `
 ALTER TABLE approvals ADD COLUMN contracts TEXT;
 ALTER TABLE approvals ADD COLUMN principal TEXT;
 ALTER TABLE approvals ADD COLUMN session_id TEXT;
 ALTER TABLE approvals ADD COLUMN call_id TEXT;
+`;
+
+const bundleHeaders = `
+ALTER TABLE bundles ADD COLUMN mode TEXT;
+ALTER TABLE bundles ADD COLUMN description TEXT;
 `;
 
 const migrations: readonly string[] = [
@@ -285,6 +292,8 @@ const migrations: readonly string[] = [
   channels,
   workspaceTable,
   auditStart,
+  bundleHeaders,
+  deploymentReason,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

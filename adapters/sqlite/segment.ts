@@ -1,5 +1,10 @@
 // A segment: events of one agent, stored together. Its summary, its body, where an event is and what its id is.
-import { type EventInput, type Outcome, policyVersionOf, type StoredEvent } from '../../src/domain/event.ts';
+import {
+  type EventInput,
+  type EventOutcome,
+  policyVersionOf,
+  type StoredEvent,
+} from '../../src/domain/event.ts';
 import type { Database, Row } from './database.ts';
 import { givenText } from './database.ts';
 
@@ -222,12 +227,12 @@ export function bodyText(db: Database, segment: number): string | null {
 export const bodyEvents = (text: string): (EventInput | null)[] => JSON.parse(text) as (EventInput | null)[];
 
 /** Outcomes of a segment's events, by position, in order of arrival. */
-export function outcomesOf(db: Database, segment: number): Map<number, Outcome[]> {
-  const found = new Map<number, Outcome[]>();
+export function outcomesOf(db: Database, segment: number): Map<number, EventOutcome[]> {
+  const found = new Map<number, EventOutcome[]>();
   const rows = db.all('SELECT position, outcome FROM outcomes WHERE segment = ? ORDER BY id', [segment]);
   for (const [position, outcome] of rows) {
     const list = found.get(Number(position)) ?? [];
-    list.push(JSON.parse(String(outcome)) as Outcome);
+    list.push(JSON.parse(String(outcome)) as EventOutcome);
     found.set(Number(position), list);
   }
   return found;
@@ -266,7 +271,7 @@ export const storedEvent = (
   mark: string,
   position: number,
   segment: Summary,
-  outcomes: readonly Outcome[],
+  outcomes: readonly EventOutcome[],
 ): StoredEvent => ({
   ...event,
   id: eventId(mark, segment.id, position),

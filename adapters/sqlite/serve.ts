@@ -4,16 +4,16 @@ import { maxSearchMs, searchTimeout } from '../../src/domain/event.ts';
 import { noted } from './audit.ts';
 import { busyMs, type Database, TransactionLost } from './database.ts';
 import { failureOf } from './failure.ts';
-import type { Outcome } from './gather.ts';
+import type { CallResult } from './gather.ts';
 import { identityOf } from './hub-id.ts';
 import { type Kind, kinds } from './stores.ts';
 import { isSteps, type Steps, type StoreName, type Stores } from './sync.ts';
-import type { Call, NotedWrite, Reply } from './wire.ts';
+import type { Call, NotedWrite, ThreadReply } from './wire.ts';
 
 /** Calls that one commit takes, at most. */
 const groupSize = 64;
 
-export interface Server {
+export interface ThreadServer {
   accept(calls: readonly Call[]): void;
   /** Runs `then` once everything accepted is answered. */
   whenIdle(then: () => void): void;
@@ -23,7 +23,7 @@ export interface Server {
 export interface Connection {
   readonly db: Database;
   readonly stores: Stores;
-  readonly answer: (replies: readonly Reply[]) => void;
+  readonly answer: (replies: readonly ThreadReply[]) => void;
   /** Runs a task after calls that have arrived meanwhile were accepted. */
   readonly later: (task: () => void) => unknown;
 }
@@ -64,13 +64,13 @@ const isIngest = ([, store, method]: Call): boolean => store === 'events' && met
 const isCheckpoint = ([, store, method]: Call): boolean => store === 'store' && method === 'checkpoint';
 
 /** Makes many calls of one method (adapters/sqlite/gather.ts); a write that fails undoes itself alone. */
-function many(line: Connection, args: readonly unknown[]): readonly Outcome[] {
+function many(line: Connection, args: readonly unknown[]): readonly CallResult[] {
   const [store, method, all] = args as [StoreName, string, readonly (readonly unknown[])[]];
   const writes = (kinds[store] as { readonly [method: string]: Kind })[method] === 'write';
   return all.map((of) => {
     const make = (): unknown => run(line, [0, store, method, of]);
     const [, ...outcome] = attempt(0, () => (writes ? line.db.atomically(make) : make()));
-    return outcome as Outcome;
+    return outcome as CallResult;
   });
 }
 
@@ -96,7 +96,7 @@ export const notedWrite = (
   [store, method, args, noting]: NotedWrite,
 ): unknown => noted(db, noting, writeOrRead(stores, store, method, args));
 
-function attempt(id: number, task: () => unknown): Reply {
+function attempt(id: number, task: () => unknown): ThreadReply {
   try {
     return [id, true, task()];
   } catch (error) {
@@ -111,19 +111,19 @@ function attempt(id: number, task: () => unknown): Reply {
  * @param maintain runs first in each commit that stores events
  * @param settle runs last in each commit
  */
-export function serveWrites(line: Connection, maintain: () => void, settle: () => void): Server {
+export function serveWrites(line: Connection, maintain: () => void, settle: () => void): ThreadServer {
   const { db, answer, later } = line;
   let queue: Call[] = [];
   let scheduled = false;
   let idle: (() => void) | null = null;
 
-  function commit(group: readonly Call[]): Reply[] {
+  function commit(group: readonly Call[]): ThreadReply[] {
     try {
       return db.atomically(() => {
         if (group.some(isIngest)) maintain();
         const [only] = group;
         // Its own transaction undoes a call that is alone.
-        const replies: Reply[] =
+        const replies: ThreadReply[] =
           only && group.length === 1
             ? [[only[0], true, run(line, only)]]
             : group.map((call) => attempt(call[0], () => db.atomically(() => run(line, call))));
@@ -175,7 +175,7 @@ interface LongRead {
 const fairTurns = 4;
 
 /** @param now milliseconds of a clock that never jumps */
-export function serveReads(line: Connection, now = () => performance.now()): Server {
+export function serveReads(line: Connection, now = () => performance.now()): ThreadServer {
   const { answer, later } = line;
   const running: LongRead[] = [];
   let scheduled = false;
@@ -214,7 +214,7 @@ export function serveReads(line: Connection, now = () => performance.now()): Ser
 
   return {
     accept(calls) {
-      const replies: Reply[] = [];
+      const replies: ThreadReply[] = [];
       for (const call of calls) {
         const reply = attempt(call[0], () => run(line, call));
         if (reply[1] && isSteps(reply[2])) {

@@ -9,7 +9,7 @@ import { serveReads, serveWrites } from './serve.ts';
 import { storesOf } from './stores.ts';
 import { openingError } from './trouble.ts';
 import { UsageWriter } from './usage-write.ts';
-import type { FromThread, Reply, ThreadStart, ToThread } from './wire.ts';
+import type { FromThread, ThreadReply, ThreadStart, ToThread } from './wire.ts';
 
 const { role, path, tuning, callLimits, shortOfSpace } = workerData as ThreadStart;
 const short = new Int32Array(shortOfSpace);
@@ -26,7 +26,7 @@ try {
   const line = {
     db,
     stores: storesOf(db, { calls, usage }, () => Atomics.load(short, 0) === 0),
-    answer: (replies: readonly Reply[]) => post({ kind: 'replies', replies }),
+    answer: (replies: readonly ThreadReply[]) => post({ kind: 'replies', replies }),
     later: setImmediate,
   };
   if (role === 'writer') {

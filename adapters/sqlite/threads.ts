@@ -3,19 +3,19 @@ import type { Worker } from 'node:worker_threads';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { EventBatch } from '../../src/ports/events.ts';
 import type { Log } from '../../src/ports/log.ts';
-import { Channel } from './channel.ts';
 import { Disk } from './disk.ts';
 import { buffersOf, encodeBatch } from './events-encode.ts';
 import { unavailable } from './failure.ts';
-import { gatherCalls, type Outcome } from './gather.ts';
+import { type CallResult, gatherCalls } from './gather.ts';
 import { checkIdentity, checkPresent, type HubIdFile, type Identity } from './hub-id.ts';
 import { notingMethods, storeMethods } from './inline.ts';
 import { createPrivate, lockStore } from './lock.ts';
 import { startWorker } from './start-worker.ts';
+import { StoreThread } from './store-thread.ts';
 import { kinds } from './stores.ts';
 import type { SqliteStore, StoreName } from './sync.ts';
 import { openingError } from './trouble.ts';
-import type { Role, ThreadStart } from './wire.ts';
+import type { ThreadRole, ThreadStart } from './wire.ts';
 
 const pingMs = 2000;
 
@@ -58,8 +58,8 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
   const { path, clock, log = null, hubId = null } = options;
   const start = options.startThread ?? startThread;
   const shortOfSpace = new SharedArrayBuffer(4);
-  const channel = (role: Role) =>
-    new Channel({
+  const channel = (role: ThreadRole) =>
+    new StoreThread({
       name: role,
       start: () => start({ role, path, tuning: tunings[role], shortOfSpace }),
       clock,
@@ -69,7 +69,7 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
       maxBytes: options.maxQueuedBytes ?? 64 << 20,
     });
   const [writer, reader] = [channel('writer'), channel('reader')];
-  const ask = (of: Channel, method: string) => of.call('store', method, [], 0);
+  const ask = (of: StoreThread, method: string) => of.call('store', method, [], 0);
   const disk = new Disk({
     path,
     clock,
@@ -125,12 +125,17 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
     return answer;
   }
 
-  const channelOf = (store: StoreName, method: string): Channel =>
+  const channelOf = (store: StoreName, method: string): StoreThread =>
     (kinds[store] as { readonly [method: string]: string })[method] === 'write' ? writer : reader;
 
   const gathered = gatherCalls({
     send: async (store, method, all) =>
-      (await channelOf(store, method).call('store', 'many', [store, method, all], weigh(all))) as Outcome[],
+      (await channelOf(store, method).call(
+        'store',
+        'many',
+        [store, method, all],
+        weigh(all),
+      )) as CallResult[],
     onFailure({ trouble, cause }) {
       if (trouble !== null && cause !== null) disk.failed(trouble, cause);
       else if (cause !== null) log?.error({ cause }, 'the store failed');

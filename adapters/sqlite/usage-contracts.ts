@@ -6,7 +6,7 @@ import type { ContractNames, ContractUse } from '../../src/ports/usage.ts';
 import { type Database, givenText } from './database.ts';
 import { segmentSpanMs } from './segment.ts';
 import type { Steps } from './sync.ts';
-import { eachEvent, type Seen } from './usage-events.ts';
+import { type CountedEvent, eachEvent } from './usage-events.ts';
 import { allEvents, contractRow, entryOf, minuteMs } from './usage-rows.ts';
 
 interface Sums {
@@ -68,7 +68,7 @@ export function* contractSums(
     sum.observed += observed;
     sum.last = Math.max(sum.last, last);
   };
-  const addEvent = ({ event, outcomes }: Seen): void => {
+  const addEvent = ({ event, outcomes }: CountedEvent): void => {
     const as = countedAs(event.verdict, event.mode);
     const of = (denied: boolean, observed: boolean): Sums => ({
       events: 1,
@@ -82,7 +82,7 @@ export function* contractSums(
     }
   };
   /** Rows count a call for each entry that it names: what is more than once is taken away again. */
-  const takeAway = ({ event, outcomes }: Seen): void => {
+  const takeAway = ({ event, outcomes }: CountedEvent): void => {
     const once = contractMarks(event, outcomes, entries);
     const each = contractMarks(event, outcomes);
     if (each.size === once.size) return;

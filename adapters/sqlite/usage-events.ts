@@ -1,6 +1,6 @@
 // The events behind the summaries, one by one: for the ends of a time range that no whole hour or minute covers. Runs
 // on the reader, in steps.
-import type { Outcome } from '../../src/domain/event.ts';
+import type { EventOutcome } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
 import type { Database } from './database.ts';
 import { fittingCounts } from './events-search.ts';
@@ -11,11 +11,11 @@ import type { Steps } from './sync.ts';
 /** Segments read before other reads are let in. */
 export const segmentsPerStep = 32;
 
-export interface Seen {
+export interface CountedEvent {
   readonly env: Env;
   readonly agent: string;
   readonly event: Counted;
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly EventOutcome[];
 }
 
 /** Hands each event in [from, to) to `take`. */
@@ -30,7 +30,7 @@ export function* eachEvent(
     /** Only of segments whose calls were told of more than once. */
     readonly repeated?: boolean;
   },
-  take: (seen: Seen) => void,
+  take: (seen: CountedEvent) => void,
 ): Steps<void> {
   const { env, agentId, from, to, repeated = false } = filter;
   if (from >= to) return;

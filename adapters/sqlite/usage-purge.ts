@@ -5,7 +5,7 @@ import { countedIn, outcomesOf, runOf, segmentSpanMs } from './segment.ts';
 import {
   addPlaced,
   allEvents,
-  type ContractRow,
+  type ContractUsageRow,
   contractChanges,
   contractRow,
   hourOf,
@@ -77,7 +77,17 @@ export function usageRemover(db: Database, usage: UsageWriter) {
     return newest;
   }
 
-  function subtract({ table, tenant, start, env, name, events, denied, observed, last }: ContractRow): void {
+  function subtract({
+    table,
+    tenant,
+    start,
+    env,
+    name,
+    events,
+    denied,
+    observed,
+    last,
+  }: ContractUsageRow): void {
     const key = [tenant, start, env, name];
     const where = 'WHERE tenant = ? AND start = ? AND env = ? AND name = ?';
     db.run(`UPDATE ${table} SET events = events + ?, denied = denied + ?, observed = observed + ? ${where}`, [
@@ -98,7 +108,7 @@ export function usageRemover(db: Database, usage: UsageWriter) {
   /** To be called when the segments are written anew. */
   return (removed: Iterable<RemovedFrom>): void => {
     usage.flush();
-    const contracts = new Map<string, ContractRow>();
+    const contracts = new Map<string, ContractUsageRow>();
     for (const { place, events } of removed) {
       recount(place);
       for (const { event, outcomes } of events) {

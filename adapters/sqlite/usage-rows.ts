@@ -1,5 +1,5 @@
 // The rows of the summaries of events while they are gathered: what one event adds to which. Reads and writes nothing.
-import { contractMarks, countedAs, type Outcome } from '../../src/domain/event.ts';
+import { contractMarks, countedAs, type EventOutcome } from '../../src/domain/event.ts';
 import { type Counted, type CountedRun, segmentSpanMs } from './segment.ts';
 
 export const minuteMs = 60_000;
@@ -33,7 +33,7 @@ export interface VersionRow extends Place {
   last: number;
 }
 
-export interface ContractRow {
+export interface ContractUsageRow {
   readonly table: 'contract_hours' | 'contract_minutes';
   readonly tenant: number;
   readonly env: string;
@@ -46,7 +46,7 @@ export interface ContractRow {
 }
 
 /** What an event, or a part of one, adds to the statistics of a contract; negative when it goes. */
-export interface ContractChange {
+export interface ContractUsageChange {
   readonly tenant: number;
   readonly env: string;
   readonly name: string;
@@ -104,12 +104,12 @@ export function addPlaced(
 export function contractChanges(
   { tenant, env }: Pick<Place, 'tenant' | 'env'>,
   event: CountedRun,
-  outcomes: readonly Outcome[],
+  outcomes: readonly EventOutcome[],
   sign: 1 | -1,
-): ContractChange[] {
+): ContractUsageChange[] {
   const change = sign * event.count;
   const as = countedAs(event.verdict, event.mode);
-  const of = (name: string, denied: boolean, observed: boolean): ContractChange => ({
+  const of = (name: string, denied: boolean, observed: boolean): ContractUsageChange => ({
     tenant,
     env,
     name,
@@ -129,11 +129,11 @@ export function contractChanges(
 /** An event that goes, with what repeats said of it. */
 export interface Removed {
   readonly event: Counted;
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly EventOutcome[];
 }
 
 /** Whether what a repeat said may change what is counted of contracts. */
-export function outcomeCounts(event: Counted, outcome: Outcome): boolean {
+export function outcomeCounts(event: Counted, outcome: EventOutcome): boolean {
   if (outcome.decision_name === null) return false;
   if (outcome.decision_name !== event.name) return true;
   const as = countedAs(outcome.verdict, event.mode);

@@ -1,12 +1,12 @@
 // Keeps the summaries of events (schema-events.ts) true in the commits that store events. Runs on the writer.
 // What a commit adds is gathered and written once at its end, because the batches of a commit share most rows.
-import { contractMarks, type Outcome } from '../../src/domain/event.ts';
+import { contractMarks, type EventOutcome } from '../../src/domain/event.ts';
 import { type Database, givenText, storedText } from './database.ts';
 import { type Counted, type CountedRun, countedIn, outcomesOf, runOf } from './segment.ts';
 import {
   addPlaced,
-  type ContractChange,
-  type ContractRow,
+  type ContractUsageChange,
+  type ContractUsageRow,
   contractChanges,
   contractRow,
   entryOf,
@@ -37,7 +37,7 @@ const addVersions = `INSERT INTO agent_hours (tenant, hour, agent, env, version,
   SELECT ${columns(6)}, ${time(6)}, ${time(7)} FROM json_each(?) WHERE true
   ON CONFLICT DO UPDATE SET events = events + excluded.events,
     first_ts = min(first_ts, excluded.first_ts), last_ts = max(last_ts, excluded.last_ts)`;
-const addContracts = (table: ContractRow['table']) => `INSERT INTO ${table}
+const addContracts = (table: ContractUsageRow['table']) => `INSERT INTO ${table}
     (tenant, start, env, name, events, denied, observed, last_ts)
   SELECT ${columns(7)}, ${time(7)} FROM json_each(?) WHERE true
   ON CONFLICT DO UPDATE SET events = events + excluded.events, denied = denied + excluded.denied,
@@ -52,7 +52,7 @@ interface Added {
 export class UsageWriter {
   readonly #db: Database;
   #added: Added[] = [];
-  #changes: ContractChange[] = [];
+  #changes: ContractUsageChange[] = [];
   /** By tenant: the minute from which on all minutes are counted. */
   readonly #minutesFrom = new Map<number, number>();
 
@@ -115,13 +115,18 @@ export class UsageWriter {
   }
 
   /** What a repeat said of a stored event. @param before what earlier repeats said */
-  addOutcome({ tenant, env }: Place, event: Counted, before: readonly Outcome[], outcome: Outcome): void {
+  addOutcome(
+    { tenant, env }: Place,
+    event: Counted,
+    before: readonly EventOutcome[],
+    outcome: EventOutcome,
+  ): void {
     const name = outcome.decision_name;
     if (name === null) return;
     const known = contractMarks(event, before).get(name);
     const now = contractMarks(event, [...before, outcome]).get(name);
     const added = (flag: 'denied' | 'observed'): number => (now?.[flag] && !known?.[flag] ? 1 : 0);
-    const change: ContractChange = {
+    const change: ContractUsageChange = {
       tenant,
       env,
       name: contractRow(name),
@@ -144,7 +149,7 @@ export class UsageWriter {
     [this.#added, this.#changes] = [[], []];
     const tools = new Map<string, ToolRow>();
     const versions = new Map<string, VersionRow>();
-    const contracts = new Map<string, ContractRow>();
+    const contracts = new Map<string, ContractUsageRow>();
     for (const { place, runs, receivedAt } of added) {
       this.#sweep(place.tenant, receivedAt);
       for (const run of runs) {
@@ -172,7 +177,7 @@ export class UsageWriter {
   }
 
   /** Adds a change to the rows that it changes: of its hour, and of its minute while minutes are kept. */
-  gather(rows: Map<string, ContractRow>, change: ContractChange): void {
+  gather(rows: Map<string, ContractUsageRow>, change: ContractUsageChange): void {
     const { tenant, env, name, ts, events, denied, observed } = change;
     const minute = minuteOf(ts);
     for (const [table, start] of [

@@ -5,11 +5,11 @@ import type { CallLimits } from './calls.ts';
 import type { Failure } from './failure.ts';
 import type { Tuning } from './schema.ts';
 
-export type Role = 'reader' | 'writer';
+export type ThreadRole = 'reader' | 'writer';
 
 /** What a thread is started with. */
 export interface ThreadStart {
-  readonly role: Role;
+  readonly role: ThreadRole;
   readonly path: string;
   readonly tuning: Tuning;
   /** One Int32: not 0 while the disk has too little room for session values to grow. */
@@ -23,7 +23,7 @@ export type Call = readonly [id: number, noun: string, method: string, args: rea
 /** A write that takes a note along: the arguments of the call `noting`, `write`. */
 export type NotedWrite = readonly [noun: string, method: string, args: readonly unknown[], noting: Noting];
 
-export type Reply =
+export type ThreadReply =
   | readonly [id: number, ok: true, value: unknown]
   | readonly [id: number, ok: false, failure: Failure];
 
@@ -36,4 +36,4 @@ export type FromThread =
   | { readonly kind: 'ready' }
   /** The file could not be opened. */
   | { readonly kind: 'failed'; readonly failure: Failure }
-  | { readonly kind: 'replies'; readonly replies: readonly Reply[] };
+  | { readonly kind: 'replies'; readonly replies: readonly ThreadReply[] };

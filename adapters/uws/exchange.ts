@@ -15,7 +15,7 @@ const writeCorked = (): void => {
   writeTook = writeTo?.write(writePiece) ?? true;
 };
 
-export interface Sending {
+export interface SendOptions {
   /** The request was a HEAD. */
   readonly head: boolean;
   /** The connection must take no other request: where this one ends is in doubt, or too far. */
@@ -105,7 +105,7 @@ export class Exchange implements Sink {
    * Sends the response. A live stream is attached in the same cork: its greeting leaves with the headers, in one call
    * of the system.
    */
-  send(response: RawResponse, how: Sending): void {
+  send(response: RawResponse, how: SendOptions): void {
     const res = this.#res;
     const { live } = response;
     if (!res) {
@@ -138,7 +138,12 @@ export class Exchange implements Sink {
     }
   }
 
-  #sendBody(res: HttpResponse, response: RawResponse, bytes: Uint8Array, { last, unsent }: Sending): void {
+  #sendBody(
+    res: HttpResponse,
+    response: RawResponse,
+    bytes: Uint8Array,
+    { last, unsent }: SendOptions,
+  ): void {
     let done = false;
     res.cork(() => {
       writeHead(res, response);
@@ -182,7 +187,7 @@ const isBodyless = (status: number): boolean => status === 204 || status === 304
  * True for an answer that the native server takes without telling whether earlier ones still wait to be read: one
  * without a body, or one that ends its connection, which goes on until all before it is read.
  */
-export const isBlind = ({ status, body, live }: RawResponse, { head, close }: Sending): boolean =>
+export const isBlind = ({ status, body, live }: RawResponse, { head, close }: SendOptions): boolean =>
   live === null && (head || close || isBodyless(status) || body === null || body.length === 0);
 
 function writeHead(res: HttpResponse, { status, headers }: RawResponse): void {
@@ -200,7 +205,7 @@ function endBodyless(
   res: HttpResponse,
   response: RawResponse,
   length: number,
-  { head, close, last }: Sending,
+  { head, close, last }: SendOptions,
 ): void {
   res.cork(() => {
     writeHead(res, response);

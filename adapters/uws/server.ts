@@ -11,7 +11,7 @@ import type { IncomingBody } from '../../src/http/incoming-body.ts';
 import type { RawRequest, RawResponse } from '../../src/http/raw.ts';
 import { portTaken, type Server, type ServerOptions, sweepMs } from '../../src/http/server.ts';
 import { incomingBody, Unfinished } from '../../src/http/unfinished.ts';
-import { Exchange, isBlind, type Sending, watchAborted } from './exchange.ts';
+import { Exchange, isBlind, type SendOptions, watchAborted } from './exchange.ts';
 import { loadUws } from './load.ts';
 import { type CopiedRequest, copyRequest } from './request.ts';
 import { addSockets, type Contexts, completeUpgrade, type Handshake } from './sockets.ts';
@@ -63,7 +63,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       return null;
     };
     await unfinished.serve(exchange, { raw, body, handle }, (response) => {
-      const how: Sending = {
+      const how: SendOptions = {
         head: raw.method === 'HEAD',
         close: response.close || (body !== null && !body.whole),
         last: stopping,

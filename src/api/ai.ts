@@ -1,6 +1,7 @@
 // Routes of AI assistance: who provides it, what it used, descriptions, and answers as a stream.
 import { z } from 'zod';
 import { aiProviders } from '../domain/ai.ts';
+import { limits } from '../domain/limit.ts';
 import { instant, intQuery, line, text } from './fields.ts';
 import { routes } from './route.ts';
 
@@ -49,6 +50,7 @@ const assist = {
   auth: ['cookie'],
   tag: 'ai',
   body: conversation,
+  limits: [limits.aiQuestions],
   status: 200,
   media: 'text/event-stream',
   download: true,
@@ -100,6 +102,7 @@ export const aiRoutes = routes({
     auth: ['cookie'],
     tag: 'ai',
     summary: 'Ask the provider something short and measure it; 200 whether or not it works',
+    limits: [limits.aiTests],
     status: 200,
     reply: z.object({
       ok: z.boolean(),
@@ -140,6 +143,7 @@ export const aiRoutes = routes({
       definition_yaml: text(50_000, 1),
       tags: z.array(line(64)).max(20).nullish(),
     }),
+    limits: [limits.aiQuestions],
     status: 200,
     reply: z.object({ description: z.string() }),
     errors: ['forbidden', 'validation_failed', 'rate_limited', 'unavailable'],

@@ -1,5 +1,6 @@
 // Routes of approvals.
 import { z } from 'zod';
+import { limits } from '../domain/limit.ts';
 import { anyObject, approvalStatus, env, instant, instantInput, line, paging, text, uuid } from './fields.ts';
 import { listed } from './listed.ts';
 import { routes } from './route.ts';
@@ -76,6 +77,8 @@ export const approvalRoutes = routes({
       session_id: line(255).nullish(),
       call_id: line(255).nullish(),
     }),
+    agent: 'header',
+    limits: [limits.approvalsOfAgent, limits.approvalsOfKey],
     status: 201,
     reply: approval,
     errors: [

@@ -46,6 +46,8 @@ export const deployment = z.object({
   created_at: instant,
   /** True when an admin deployed it although the document has errors. */
   forced: z.boolean(),
+  /** Why, as who deployed it said. */
+  reason: z.string().nullable(),
 });
 
 /** What was found in the document; errors among them stop a deploy. */
@@ -53,6 +55,9 @@ export const warnings = z.array(lintFinding);
 
 /** Deploys a document with errors all the same; admins only. */
 export const forceQuery = z.object({ force: boolQuery });
+
+/** Why it is deployed: kept with the deployment and in the audit chain, and told to dashboards. */
+export const deployReason = text(500);
 
 /** Names in paths are only looked up: an impossible one is simply not found. */
 const params = z.object({ name: z.string().max(512) });
@@ -159,7 +164,7 @@ export const bundleRoutes = routes({
       'them, unless it was deployed there before, or an admin forces it',
     params: versionParams,
     query: forceQuery,
-    body: z.object({ env }),
+    body: z.object({ env, reason: deployReason.nullish() }),
     status: 201,
     reply: deployment.extend({ warnings }),
     errors: ['not_found', 'unprocessable', 'validation_failed', 'overloaded', 'unavailable'],

@@ -1,5 +1,6 @@
 // A call as handlers see it: who calls, the request beside its validated parts, and a reply with more than a body.
 import type { Env } from '../domain/ids.ts';
+import type { CountLimit } from '../domain/limit.ts';
 import type { OperatorRole } from '../domain/principal.ts';
 import type { RouteDeclaration } from './route.ts';
 
@@ -79,6 +80,8 @@ export interface Request {
   readonly local: boolean;
   /** A request header, lower-case name. */
   header(name: string): string | null;
+  /** Counts one of the limits that the route declares as told by its handler. @throws HubError rate_limited */
+  readonly count: CountLimit;
 }
 
 /** A reply with more than a body. */
@@ -96,6 +99,16 @@ export class Reply<T> {
     this.headers = extra.headers ?? {};
     this.cookies = extra.cookies ?? [];
     this.status = extra.status ?? null;
+  }
+}
+
+/** A body that was written as JSON where it was made, off the event loop: it is sent as it is. */
+export class WrittenJson {
+  /** JSON text in UTF-8, of what the route declares. */
+  readonly bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
   }
 }
 

@@ -1,5 +1,6 @@
 // Routes that chat platforms call when somebody presses a button. Each proves itself by its own signature or secret.
 import { z } from 'zod';
+import { limits } from '../domain/limit.ts';
 import { anyObject } from './fields.ts';
 import { routes } from './route.ts';
 
@@ -18,6 +19,7 @@ export const callbackRoutes = routes({
     params: z.object({ channel_id: z.string().max(200) }),
     parse: 'bytes',
     bodyLimit: callbackBody,
+    limits: [limits.consoleCallbacks],
     status: 200,
     errors: ['payload_too_large', 'rate_limited'],
     limit: 'standard',
@@ -31,6 +33,7 @@ export const callbackRoutes = routes({
     summary: "A press of a workspace chat's button, signed by the platform, at most 5 minutes old; else 403",
     parse: 'bytes',
     bodyLimit: callbackBody,
+    limits: [limits.consoleCallbacks],
     status: 200,
     reply: anyObject.nullable(),
     errors: ['payload_too_large', 'rate_limited'],
@@ -56,6 +59,7 @@ export const callbackRoutes = routes({
     summary: "A press of a community chat's button, signed with Ed25519, at most 5 minutes old; else 401",
     parse: 'bytes',
     bodyLimit: callbackBody,
+    limits: [limits.consoleCallbacks],
     status: 200,
     reply: anyObject.nullable(),
     errors: ['payload_too_large', 'rate_limited'],

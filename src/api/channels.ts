@@ -1,6 +1,7 @@
 // Routes of notification channels and of their deliveries.
 import { z } from 'zod';
 import { attemptFailures, deliveryEvents, deliveryStatuses } from '../domain/delivery.ts';
+import { limits } from '../domain/limit.ts';
 import { anyObject, env, instant, line, paging, uuid } from './fields.ts';
 import { routes } from './route.ts';
 
@@ -138,6 +139,7 @@ export const channelRoutes = routes({
     tag: 'notifications',
     summary: 'Send a test message, at most 10 seconds; a failure is told by success: false',
     params,
+    limits: [limits.consoleChannelTests],
     status: 200,
     reply: z.object({ success: z.boolean(), message: z.string() }),
     errors: ['not_found', 'rate_limited', 'validation_failed'],

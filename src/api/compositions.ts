@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { reservedBundleNames } from '../domain/ids.ts';
 import { updateStrategies } from '../domain/library.ts';
-import { forceQuery, warnings } from './bundles.ts';
+import { deployReason, forceQuery, warnings } from './bundles.ts';
 import {
   anyObject,
   bundleName,
@@ -188,7 +188,7 @@ export const compositionRoutes = routes({
       'Assemble, validate, save as a bundle version, sign, deploy and push; without a body to production',
     params,
     query: forceQuery,
-    body: z.object({ env: env.default('production') }),
+    body: z.object({ env: env.default('production'), reason: deployReason.nullish() }),
     optionalBody: true,
     status: 201,
     reply: z.object({

@@ -1,6 +1,7 @@
 // Routes of audit events. The schema of a batch is for readers and for the typed client: what is sent is judged event
 // by event.
 import { z } from 'zod';
+import { limits } from '../domain/limit.ts';
 import { contractType, env, instant, instantInput, intQuery, mode, text, uuid } from './fields.ts';
 import { listed } from './listed.ts';
 import { routes } from './route.ts';
@@ -124,6 +125,7 @@ export const eventRoutes = routes({
     body: eventBatch,
     parse: 'bytes',
     bodyLimit: 16 * 1024 * 1024,
+    limits: [limits.eventPosts, limits.events],
     status: 200,
     reply: z.object({
       accepted: z.number().int(),

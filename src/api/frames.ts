@@ -159,6 +159,8 @@ export const consoleDashboardFrames = {
       deployed_by: z.string(),
       /** Present when an admin deployed it although the document has errors. */
       forced: z.literal(true).optional(),
+      /** Present when who deployed it said why. */
+      reason: z.string().optional(),
       /** Present when the bundle is taken away: agents keep what they have. */
       undeployed: z.literal(true).optional(),
     },

@@ -1,5 +1,6 @@
 // Routes of replays: what a document would have decided on the calls that agents reported, against what is deployed.
 import { z } from 'zod';
+import { limits } from '../domain/limit.ts';
 import { env, instant, instantInput, line, yamlContent } from './fields.ts';
 import { documentBody, routes } from './route.ts';
 
@@ -140,6 +141,7 @@ export const replayRoutes = routes({
       'What a text would have decided on the newest calls that agents reported, against what is deployed under its name. Deploys nothing',
     body: z.object({ yaml_content: yamlContent, ...scope }),
     reads: true,
+    limits: [limits.replays],
     status: 200,
     reply: consoleReplay,
     errors: replayErrors,
@@ -155,6 +157,7 @@ export const replayRoutes = routes({
     params: z.object({ name: z.string().max(512) }),
     body: z.object(scope),
     reads: true,
+    limits: [limits.replays],
     status: 200,
     reply: consoleReplay,
     errors: replayErrors,

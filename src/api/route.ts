@@ -3,6 +3,7 @@
 // cannot be served. Browser-safe.
 import type { z } from 'zod';
 import type { ErrorCode } from '../domain/error.ts';
+import type { Limit } from '../domain/limit.ts';
 import type { OperatorRole } from '../domain/principal.ts';
 import type { FrameTable } from './frames.ts';
 
@@ -25,8 +26,8 @@ export const defaultBody = kib * kib;
 export const documentBody = 5 * kib * kib;
 
 /**
- * Rate-limit classes (domain/limit-names says what each counts together). `none` for probes; `login`, `ingest` and
- * `operator` are counted by their handlers.
+ * Rate-limit classes (domain/limit-names says what each counts together). `none` for probes; `login` and `operator`
+ * are counted where credentials are checked, `ingest` by the route's own limits.
  */
 export type LimitClass = 'none' | 'login' | 'operator' | 'ingest' | 'standard' | 'stream';
 
@@ -85,8 +86,10 @@ export interface RouteDeclaration {
   readonly reads?: boolean;
   readonly errors: readonly ErrorCode[];
   readonly limit?: LimitClass;
-  /** So many calls a minute of one caller, over all nodes, beside the class. */
-  readonly perMinute?: number;
+  /** Limits of its own, beside the class. On the hosted API every answer says what is left of them. */
+  readonly limits?: readonly Limit[];
+  /** Where body and header may both name the agent that a request is of: which of them wins. */
+  readonly agent?: 'body' | 'header';
   /**
    * Whether a browser's page must prove with X-Requested-With that it may call. Default: `header` for every method but
    * GET; a request that carries an API key and no cookie needs none. `none`: nobody needs it (login).

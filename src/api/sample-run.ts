@@ -1,5 +1,6 @@
 // Routes of the sample run, for the console; the hosted API has the same of its own.
 import { z } from 'zod';
+import { limits } from '../domain/limit.ts';
 import { routes } from './route.ts';
 
 export const sampleRunReply = z.object({
@@ -20,6 +21,7 @@ export const sampleRunRoutes = routes({
     tag: 'events',
     summary:
       'Make the sample run of the tenant: 201; 200 when it is there. It is counted in no statistic; 10 calls a minute',
+    limits: [limits.sampleRuns],
     status: 201,
     reply: sampleRunReply,
     errors: ['rate_limited', 'unavailable'],
@@ -31,6 +33,7 @@ export const sampleRunRoutes = routes({
     tag: 'events',
     summary:
       'Remove the sample run, its events and its approval, whether or not they are there; its ruleset stays',
+    limits: [limits.sampleRuns],
     status: 200,
     reply: sampleRunRemoved,
     errors: ['rate_limited'],

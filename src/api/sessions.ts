@@ -22,9 +22,10 @@ export const sessionRoutes = routes({
   readSessions: {
     method: 'POST',
     path: '/api/v1/sessions/batch',
-    auth: ['key'],
+    auth: ['key', 'cookie'],
     tag: 'sessions',
-    summary: 'Read up to 100 values of at most 4 MiB together; null for what does not exist',
+    summary:
+      'Read up to 100 values of at most 4 MiB together; null for what does not exist. Signed-in people may look, too',
     body: sessionBatch,
     reads: true,
     status: 200,

@@ -3,7 +3,7 @@
 // for.
 import { type AiConfig, type AiDay, AiError, type AiProvider, dayOf, maskedKey } from '../domain/ai.ts';
 import { HubError } from '../domain/error.ts';
-import { limitNames } from '../domain/limit-names.ts';
+import { type CountLimit, limits } from '../domain/limit.ts';
 import { OutboundError } from '../domain/outbound.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
 import type { Setting } from '../domain/settings.ts';
@@ -11,7 +11,6 @@ import { requireRole } from './access.ts';
 import { type AiAccess, noModel } from './ai-access.ts';
 import { noted } from './audit.ts';
 import type { AppPorts } from './ports.ts';
-import { enforceLimit } from './rate-limit.ts';
 
 /** What a person sets. Absent keeps; null clears, but the key of a hosted provider, which is needed. */
 export interface AiChange {
@@ -38,25 +37,22 @@ export interface AiSettings {
   /** Safe to repeat. @throws HubError forbidden */
   remove(principal: Principal): Promise<void>;
   /** Asks the provider something short; at most 30 s. @throws HubError forbidden, rate_limited */
-  test(principal: Principal): Promise<AiTrial>;
+  test(principal: Principal, count: CountLimit): Promise<AiTrial>;
   /** What the last `days` days used, in order; days without questions are left out. */
   usage(principal: Principal, days: number): Promise<readonly AiDay[]>;
 }
 
 const testMs = 30_000;
 const dayMs = 24 * 3_600_000;
-const minuteMs = 60_000;
-/** Tests a minute that a user may ask for: each costs money. */
-const maxTests = 10;
 
 const hello = [{ role: 'user', content: 'Say ok.' }] as const;
 
-type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'outbound' | 'limits'> & {
+type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'outbound'> & {
   readonly access: AiAccess;
 };
 
 export function createAiSettings(ports: Ports): AiSettings {
-  const { store, clock, secrets, outbound, limits, access } = ports;
+  const { store, clock, secrets, outbound, access } = ports;
 
   /** The key part of the new record. @throws HubError unprocessable */
   function keyFor(
@@ -131,7 +127,7 @@ export function createAiSettings(ports: Ports): AiSettings {
       }).settings.remove(principal.tenantId, 'ai');
     },
 
-    async test(principal) {
+    async test(principal, count) {
       requireRole(principal, 'operator');
       const { tenantId } = principal;
       const setting = await store.settings.get(tenantId, 'ai');
@@ -139,7 +135,7 @@ export function createAiSettings(ports: Ports): AiSettings {
       const failed = (error: string): AiTrial => ({ model, latencyMs: null, error });
       if (!setting) return failed('AI not configured');
       if (model === null) return failed(noModel);
-      await enforceLimit(limits, { name: limitNames.aiTests(tenantId), max: maxTests, windowMs: minuteMs });
+      await count(limits.aiTests);
       const question = await access.open(tenantId, testMs);
       const begun = clock.monotonic();
       try {

@@ -12,13 +12,11 @@ import {
 } from '../domain/approval.ts';
 import { auditActor, timeoutNote } from '../domain/audit.ts';
 import { HubError, notFound } from '../domain/error.ts';
-import { limitNames } from '../domain/limit-names.ts';
 import { actorName, type KeyPrincipal, type Principal } from '../domain/principal.ts';
 import type { ApprovalFilter, ApprovalPageRequest } from '../ports/approvals.ts';
 import { requireRole } from './access.ts';
 import { requireAgent } from './acting-agent.ts';
 import type { AppPorts } from './ports.ts';
-import { enforceLimit } from './rate-limit.ts';
 
 /** What is asked for. */
 export interface NewApproval
@@ -57,7 +55,7 @@ export interface Approvals {
   /**
    * Makes a pending approval. The same request within 10 s, or with the same idempotency key, answers the one that was
    * made.
-   * @throws HubError forbidden, payload_too_large, quota_exceeded, rate_limited, disk_full, overloaded, unavailable
+   * @throws HubError forbidden, payload_too_large, quota_exceeded, disk_full, overloaded, unavailable
    */
   ask(principal: KeyPrincipal, wanted: NewApproval, idempotencyKey: string | null): Promise<Approval>;
   /**
@@ -77,9 +75,6 @@ export interface Approvals {
   count(principal: Principal, filter: ApprovalFilter): Promise<number>;
 }
 
-const windowMs = 60_000;
-/** Agent ids are what a client says of itself: those of one key and client address are bounded together. */
-const maxPerKey = 600;
 /** Bytes of JSON. */
 const maxArgs = 1_048_576;
 /** How long after a request its answer may still be asked for again (actors/approvals.ts). */
@@ -91,9 +86,9 @@ const maxDue = 2_000;
 
 const unknown = () => notFound('Approval not found.');
 
-type Ports = Pick<AppPorts, 'store' | 'actors' | 'limits' | 'clock' | 'secrets' | 'log' | 'settings'>;
+type Ports = Pick<AppPorts, 'store' | 'actors' | 'clock' | 'secrets' | 'log' | 'settings'>;
 
-export function createApprovals({ store, actors, limits, clock, secrets, log, settings }: Ports): Approvals {
+export function createApprovals({ store, actors, clock, secrets, log, settings }: Ports): Approvals {
   const { approvals } = store;
 
   /**
@@ -193,20 +188,12 @@ export function createApprovals({ store, actors, limits, clock, secrets, log, se
     throw refusal;
   }
 
-  function limit(name: string, max: number): Promise<void> {
-    const message = 'Too many approval requests. Please slow down.';
-    return enforceLimit(limits, { name, max, windowMs, message });
-  }
-
   return {
     async ask(principal, wanted, idempotencyKey) {
       const { tenantId, env, keyId } = principal;
       const { agentId, namedAgentId, timeoutEffect, ...asked } = wanted;
       requireAgent(principal, agentId);
       if (namedAgentId !== null) requireAgent(principal, namedAgentId);
-      const { approvalsPerMinute } = settings;
-      await limit(limitNames.approvalsOfAgent(tenantId, env, agentId), approvalsPerMinute);
-      await limit(limitNames.approvalsOfKey(principal), Math.max(maxPerKey, approvalsPerMinute));
       const now = clock.now();
       const fingerprint = fingerprintOf(principal, wanted, idempotencyKey);
       // The same idempotency key with another body is another request.

@@ -3,7 +3,6 @@
 import { AiError } from '../domain/ai.ts';
 import { HubError } from '../domain/error.ts';
 import type { JsonObject } from '../domain/library.ts';
-import { limitNames } from '../domain/limit-names.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { AiMessage, AiToolCall } from '../ports/ai.ts';
 import { requireRole } from './access.ts';
@@ -20,7 +19,6 @@ import {
 import { assistantTools, createToolRunner } from './assistant-tools.ts';
 import type { Inspector } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
-import { enforceLimit } from './rate-limit.ts';
 
 export interface Conversation {
   /** The last one is the user's. */
@@ -63,14 +61,12 @@ export interface Assistant {
   ): Promise<AsyncGenerator<AssistEvent>>;
   /**
    * One sentence.
-   * @throws HubError forbidden, rate_limited, unavailable (nothing is configured, or the provider failed)
+   * @throws HubError forbidden, unavailable (nothing is configured, or the provider failed)
    */
   describe(principal: Principal, contract: DescribedContract): Promise<string>;
 }
 
 const minuteMs = 60_000;
-/** Questions that a user may ask in a minute. */
-const maxQuestions = 20;
 /** Answers of a tenant that are under way at once, on one node. */
 const maxAtOnce = 8;
 /** An answer as a whole. */
@@ -88,23 +84,15 @@ const describeTokens = 150;
 const maxDescription = 500;
 const weekMs = 7 * 24 * 3_600_000;
 
-type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'evaluator' | 'limits' | 'log' | 'settings'> & {
+type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'evaluator' | 'log' | 'settings'> & {
   readonly access: AiAccess;
   readonly inspector: Inspector;
 };
 
 export function createAssistant(ports: Ports): Assistant {
-  const { store, clock, secrets, limits, log, access } = ports;
+  const { store, clock, secrets, log, access } = ports;
   const runTool = createToolRunner(ports);
   const underWay = new Map<string, number>();
-
-  const counted = ({ actor, tenantId }: Principal): Promise<void> =>
-    enforceLimit(limits, {
-      name: limitNames.aiQuestions(actor.kind === 'user' ? actor.id : tenantId),
-      max: maxQuestions,
-      windowMs: minuteMs,
-      message: 'Too many AI questions. Please slow down.',
-    });
 
   /** What the model should know, as far as it can be had. */
   async function contextOf(tenantId: string, currentYaml: string | null, mark: string): Promise<AiMessage> {
@@ -197,7 +185,6 @@ export function createAssistant(ports: Ports): Assistant {
     async assist(principal, conversation, gone) {
       requireRole(principal, 'operator');
       const { tenantId } = principal;
-      await counted(principal);
       const running = underWay.get(tenantId) ?? 0;
       if (running >= maxAtOnce) {
         const message = 'Too many AI answers at once. Wait for one to end.';
@@ -223,7 +210,6 @@ export function createAssistant(ports: Ports): Assistant {
 
     async describe(principal, contract) {
       requireRole(principal, 'operator');
-      await counted(principal);
       const question = await access.open(principal.tenantId, describeMs);
       const mark = secrets.token(9);
       let text = '';

@@ -67,7 +67,7 @@ export function createBundles({
     async upload(principal, yamlText) {
       requireRole(principal, 'operator');
       const { tenantId } = principal;
-      const { name, contractCount } = await evaluator.outline(tenantId, yamlText);
+      const { name, contractCount, mode, description } = await evaluator.outline(tenantId, yamlText);
       const warnings = await inspector.inspect(tenantId, yamlText);
       const yaml = new TextEncoder().encode(yamlText);
       const bundle = await noted(
@@ -80,6 +80,8 @@ export function createBundles({
         name,
         revisionHash: secrets.sha256(yaml),
         contractCount,
+        mode,
+        description,
         size: yaml.length,
         uploadedBy: actorName(principal.actor),
         createdAt: clock.now(),

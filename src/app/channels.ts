@@ -3,7 +3,6 @@
 import { type Channel, type ChannelConfig, type ChannelFilters, maxChannels } from '../domain/channel.ts';
 import type { AttemptFailure, AttemptOutcome } from '../domain/delivery.ts';
 import { HubError, notFound } from '../domain/error.ts';
-import { limitNames } from '../domain/limit-names.ts';
 import { registrationJob } from '../domain/notification-jobs.ts';
 import { OutboundError } from '../domain/outbound.ts';
 import type { Principal } from '../domain/principal.ts';
@@ -11,7 +10,6 @@ import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
 import { noted } from './audit.ts';
 import type { AppPorts } from './ports.ts';
-import { enforceLimit } from './rate-limit.ts';
 
 /** A channel with its configuration in the clear: mask it before it is shown. */
 export interface OpenChannel {
@@ -52,7 +50,7 @@ export interface Channels {
   update(principal: Principal, id: string, patch: ChannelPatch): Promise<OpenChannel>;
   /** Removes it with its deliveries. @throws HubError forbidden, not_found */
   remove(principal: Principal, id: string): Promise<void>;
-  /** Sends a test message, at most 10 s. @throws HubError forbidden, not_found, rate_limited */
+  /** Sends a test message, at most 10 s. @throws HubError forbidden, not_found */
   test(principal: Principal, id: string): Promise<TestResult>;
   /** The configuration of a stored channel. @throws HubError internal when it was sealed with another master secret */
   open(channel: Channel): OpenChannel;
@@ -60,19 +58,15 @@ export interface Channels {
   register(tenantId: string, id: string, signal: AbortSignal): Promise<void>;
 }
 
-type Ports = Pick<
-  AppPorts,
-  'store' | 'secrets' | 'clock' | 'jobs' | 'limits' | 'messengers' | 'log' | 'settings'
->;
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'jobs' | 'messengers' | 'log' | 'settings'>;
 
 const updateTries = 5;
 const removedAtOnce = 1000;
-const testsPerMinute = 20;
 
 const absent = (): HubError => notFound('Notification channel not found.');
 
 export function createChannels(ports: Ports): Channels {
-  const { secrets, clock, jobs, limits, messengers, settings } = ports;
+  const { secrets, clock, jobs, messengers, settings } = ports;
   const { channels, deliveries } = ports.store;
 
   const seal = (config: ChannelConfig): string =>
@@ -199,12 +193,6 @@ export function createChannels(ports: Ports): Channels {
     async test(principal, id) {
       requireRole(principal, 'admin');
       const { channel, config } = await find(principal.tenantId, id);
-      await enforceLimit(limits, {
-        name: limitNames.channelTests(id),
-        max: testsPerMinute,
-        windowMs: 60_000,
-        message: 'Too many tests of this notification channel. Please slow down.',
-      });
       const begun = clock.monotonic();
       const outcome: AttemptOutcome = await messengers.send({
         config,

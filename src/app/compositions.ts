@@ -10,6 +10,7 @@ import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
 import { type Assembler, requireAssembled } from './assembly.ts';
 import { recorder } from './audit.ts';
+import type { DeployChoice } from './deployments.ts';
 import type { Inspector } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
 import type { Release, Releases } from './releases.ts';
@@ -49,14 +50,13 @@ export interface Compositions {
     name: string,
   ): Promise<{ readonly assembly: Assembly; readonly warnings: readonly Finding[] }>;
   /**
-   * @param force deploys a document with errors all the same; admins only
    * @throws HubError forbidden, not_found, unprocessable (with everything found), and what the environment throws
    */
   deploy(
     principal: Principal,
     name: string,
     env: Env,
-    force: boolean,
+    how: DeployChoice,
   ): Promise<Release & { readonly assembly: Assembly }>;
 }
 
@@ -144,13 +144,13 @@ export function createCompositions(ports: Ports): Compositions {
       await releases.compositionChanged(principal.tenantId, name);
     },
 
-    async deploy(principal, name, env, force) {
-      requireRole(principal, force ? 'admin' : 'operator');
+    async deploy(principal, name, env, how) {
+      requireRole(principal, how.force ? 'admin' : 'operator');
       const composition = await find(principal, name);
       const assembly = await assemble(composition);
       requireAssembled(assembly);
       const by = actorName(principal.actor);
-      return { assembly, ...(await releases.release(composition, assembly, [env], by, force)) };
+      return { assembly, ...(await releases.release(composition, assembly, [env], by, how)) };
     },
   };
 }

@@ -39,7 +39,15 @@ export interface DeploymentRollout extends Rollout {
 /** Deployments of a bundle that versions are known of. */
 const maxVersions = 200;
 
-export type DeployOrder = Pick<Deployment, 'bundleName' | 'version' | 'deployedBy' | 'forced'> & {
+/** How somebody wants it deployed. */
+export interface DeployChoice {
+  /** Deploys a document with errors all the same; admins only. */
+  readonly force: boolean;
+  /** Kept with the deployment and in the audit chain; null when nothing is said. */
+  readonly reason: string | null;
+}
+
+export type DeployOrder = Pick<Deployment, 'bundleName' | 'version' | 'deployedBy' | 'forced' | 'reason'> & {
   readonly actor?: AuditActor;
 };
 
@@ -47,7 +55,6 @@ export interface Deployments {
   /**
    * Compiles and lints the stored document, then deploys it. A version that was deployed in the environment before is
    * deployed whatever is found: it is a roll-back, which must not wait for a correction.
-   * @param force deploys a document with errors all the same; admins only
    * @throws HubError forbidden, not_found, unprocessable (with everything found)
    */
   deploy(
@@ -55,7 +62,7 @@ export interface Deployments {
     env: Env,
     bundleName: string,
     version: number,
-    force: boolean,
+    how: DeployChoice,
   ): Promise<Deployed>;
   /**
    * Deploys what its caller has inspected: no rights are asked for, and nothing is looked at.
@@ -97,7 +104,7 @@ export function createDeployments({
     actors.ask('environment', environmentKey(tenantId, env), 'deploy', { id: secrets.uuid(), ...order });
   return {
     deployTo,
-    async deploy(principal, env, bundleName, version, force) {
+    async deploy(principal, env, bundleName, version, { force, reason }) {
       requireRole(principal, force ? 'admin' : 'operator');
       const { tenantId } = principal;
       const yaml = await store.bundles.yaml(tenantId, bundleName, version);
@@ -114,6 +121,7 @@ export function createDeployments({
           version,
           deployedBy,
           forced,
+          reason,
           actor: auditActor(principal),
         }),
         warnings,

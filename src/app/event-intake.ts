@@ -6,15 +6,14 @@ import { scopeTest } from '../domain/agent-scope.ts';
 import { callIdOf } from '../domain/decision-event.ts';
 import type { AgentManifest, EventInput, Ingested } from '../domain/event.ts';
 import { hasControl, isWellFormed } from '../domain/ids.ts';
-import { limitNames } from '../domain/limit-names.ts';
+import { type CountLimit, fewEvents, limits } from '../domain/limit.ts';
 import type { KeyPrincipal } from '../domain/principal.ts';
 import { agentOf, outsideScope } from './acting-agent.ts';
 import type { LastSeen } from './last-seen.ts';
 import type { AppPorts } from './ports.ts';
-import { enforceLimit } from './rate-limit.ts';
 
 /** Events that can be stored. */
-export interface EventBatch {
+export interface IngestBatch {
   /**
    * Handed over: empty once the batch was accepted, so that its events do not stay in memory until the disk has
    * answered.
@@ -47,23 +46,16 @@ export interface EventIntake {
    * included.
    * @throws HubError rate_limited, overloaded, unavailable
    */
-  accept(principal: KeyPrincipal, batch: EventBatch): Promise<Taken>;
+  accept(principal: KeyPrincipal, batch: IngestBatch, count: CountLimit): Promise<Taken>;
 }
 
-/** Posts of few events that an agent may send in a minute: each costs as much as one of many. */
-const maxSmallPosts = 600;
-const fewEvents = 10;
-const minuteMs = 60_000;
 /** Events stored in one go: a large batch is stored in several, so that others are served between. */
 const storedAtOnce = 1000;
 
-type Ports = Pick<
-  AppPorts,
-  'store' | 'actors' | 'announcer' | 'limits' | 'requestLimits' | 'clock' | 'settings'
-> & { readonly lastSeen: LastSeen };
+type Ports = Pick<AppPorts, 'store' | 'actors' | 'announcer' | 'clock'> & { readonly lastSeen: LastSeen };
 
 export function createEventIntake(ports: Ports): EventIntake {
-  const { store, actors, announcer, limits, requestLimits, clock, settings, lastSeen } = ports;
+  const { store, actors, announcer, clock, lastSeen } = ports;
   /**
    * By tenant, how many stored events the dashboards were not told of. Their streams do not outlive the hub, so memory
    * will do.
@@ -89,31 +81,15 @@ export function createEventIntake(ports: Ports): EventIntake {
     }
   }
 
-  /** @throws HubError rate_limited */
-  async function withinLimits(principal: KeyPrincipal, events: readonly EventInput[]): Promise<void> {
-    const { tenantId, env } = principal;
-    if (events.length < fewEvents) {
-      await enforceLimit(requestLimits, {
-        name: limitNames.eventPosts(principal, principal.agentId ?? events[0]?.agent_id ?? ''),
-        max: maxSmallPosts,
-        windowMs: minuteMs,
-        message: `Too many posts of fewer than ${fewEvents} events. Send events in batches.`,
-      });
-    }
-    await enforceLimit(limits, {
-      name: limitNames.events(tenantId, env),
-      max: settings.ingestEventsPerMinute,
-      windowMs: minuteMs,
-      cost: events.length,
-      message: 'Too many events. Please slow down.',
-    });
-  }
-
   /**
    * Stores the events of a batch, a thousand at a time. When it throws, part of them may be stored: the repeat finds
    * them as duplicates.
    */
-  async function storeAll(principal: KeyPrincipal, batch: EventBatch, receivedAt: number): Promise<Ingested> {
+  async function storeAll(
+    principal: KeyPrincipal,
+    batch: IngestBatch,
+    receivedAt: number,
+  ): Promise<Ingested> {
     const { tenantId, env } = principal;
     const events = sentBy(agentOf(principal), batch.events);
     batch.events = [];
@@ -130,9 +106,9 @@ export function createEventIntake(ports: Ports): EventIntake {
   }
 
   return {
-    async accept(principal, batch) {
+    async accept(principal, batch, count) {
       const { tenantId, env } = principal;
-      await withinLimits(principal, batch.events);
+      await withinLimits(principal, batch.events, count);
       const now = clock.now();
       const refused = takeOutOfScope(principal, batch);
       if (batch.events.length === 0) return { accepted: 0, duplicates: 0, ...refused };
@@ -158,10 +134,22 @@ export function createEventIntake(ports: Ports): EventIntake {
   };
 }
 
+/** @throws HubError rate_limited */
+async function withinLimits(
+  { env, agentId }: KeyPrincipal,
+  events: readonly EventInput[],
+  count: CountLimit,
+): Promise<void> {
+  if (events.length < fewEvents) {
+    await count(limits.eventPosts, { env, agentId: agentId ?? events[0]?.agent_id ?? '' });
+  }
+  await count(limits.events, { env, cost: events.length });
+}
+
 /** Takes out of the batch what is of agents that the key is not bound to, and says what is not stored. */
 function takeOutOfScope(
   principal: KeyPrincipal,
-  batch: EventBatch,
+  batch: IngestBatch,
 ): Pick<Taken, 'outOfScope' | 'manifestRefused'> {
   const isInScope = scopeTest(principal);
   const outOfScope: OutOfScope[] = [];

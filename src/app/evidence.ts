@@ -12,7 +12,7 @@ import type { RunKey } from '../domain/run.ts';
 import type { EventFilter } from '../ports/events.ts';
 import { requireRole } from './access.ts';
 import type { AppPorts } from './ports.ts';
-import type { RulesetVersion } from './ruleset-names.ts';
+import type { RulesetVersionKey } from './ruleset-names.ts';
 import type { Runs, RunView } from './runs.ts';
 
 /** Places in the order of arrival, both inclusive; null: no bound. */
@@ -24,7 +24,7 @@ export interface EvidenceRange {
 export interface UsedRuleset {
   readonly policyVersion: string;
   /** Null when no stored version has these bytes. */
-  readonly ruleset: RulesetVersion | null;
+  readonly ruleset: RulesetVersionKey | null;
   /** Of a deployment of it: hex, and the public key that checks it. */
   readonly signature: { readonly hex: string; readonly publicKey: string } | null;
 }

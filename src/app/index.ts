@@ -34,6 +34,7 @@ import { createOperatorTokens, type OwnTokens } from './operator-tokens.ts';
 import { createPeople, type People } from './people.ts';
 import { createPlayground, type Playground } from './playground.ts';
 import type { AppPorts } from './ports.ts';
+import { createRateLimits, type RateLimits } from './rate-limit.ts';
 import { createRegistrations, type Registrations } from './registrations.ts';
 import { createReleases } from './releases.ts';
 import { createReplays, type Replays } from './replays.ts';
@@ -45,7 +46,7 @@ import { createSampleRuns, type SampleRuns } from './sample-runs.ts';
 import { createSessionValues, type SessionValues } from './session-values.ts';
 import { createSigningKeys, type SigningKeys } from './signing-keys.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
-import { createToolSettings, type ToolSettings } from './tool-settings.ts';
+import { createRecentToolSettings, createToolSettings, type ToolSettings } from './tool-settings.ts';
 
 /** The use cases, a name per noun. */
 export interface App {
@@ -53,6 +54,7 @@ export interface App {
   readonly assignmentRules: AssignmentRules;
   readonly logins: Logins;
   readonly approvals: Approvals;
+  readonly rateLimits: RateLimits;
   readonly rulesets: Rulesets;
   readonly auditLog: AuditLog;
   readonly bundles: Bundles;
@@ -104,12 +106,14 @@ export function createApp(ports: AppPorts): App {
   const rulesets = createRulesets({ ...ports, inspector, deployments });
   const sampleRuns = createSampleRuns({ ...ports, rulesets });
   const lastSeen = createLastSeen(ports);
+  const recentToolSettings = createRecentToolSettings(ports);
   const accounts = createAccounts(ports);
   return {
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns, rulings }),
     approvals: createApprovals(ports),
+    rateLimits: createRateLimits(ports),
     accounts,
     assignmentRules: createAssignmentRules(ports),
     logins: createLogins(ports),
@@ -130,7 +134,7 @@ export function createApp(ports: AppPorts): App {
     contracts: createContracts({ ...ports, rollouts }),
     fleet: createFleet(ports),
     people: createPeople(ports),
-    playground: createPlayground(ports),
+    playground: createPlayground({ ...ports, recentToolSettings }),
     replays: createReplays({ ...ports, compositions }),
     runs,
     evidence: createEvidence({ ...ports, runs }),
@@ -139,7 +143,7 @@ export function createApp(ports: AppPorts): App {
     sampleRuns,
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: providerOf(ports, accounts) }),
-    toolSettings: createToolSettings(ports),
+    toolSettings: createToolSettings({ ...ports, recentToolSettings }),
     aiSettings: createAiSettings({ ...ports, access }),
     sessionValues: createSessionValues(ports),
     signingKeys: createSigningKeys(ports),

@@ -2,12 +2,13 @@
 // drifts.
 import { agentKey, environmentKey, type StatusEntry, type StatusPlace } from '../../actors/protocol.ts';
 import { bytesPerTurn, turns } from '../concurrency/event-loop-budget.ts';
-import type { Registration, Tags } from '../domain/agent.ts';
+import type { Registration } from '../domain/agent.ts';
 import type { Resolution, RuleSet } from '../domain/assignment.ts';
 import { notFound } from '../domain/error.ts';
 import { type Env, environments } from '../domain/ids.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import type { KeyPrincipal, Principal } from '../domain/principal.ts';
+import type { RegistrationPatch } from '../ports/agents.ts';
 import { requireRole } from './access.ts';
 import { actingAgent } from './acting-agent.ts';
 import type { LastSeen } from './last-seen.ts';
@@ -24,14 +25,6 @@ export interface RegistrationPage {
   readonly more: boolean;
   /** About how many agents were not registered in the last hour, because of the caps. */
   readonly leftOut: number;
-}
-
-/** Absent: stays as it is. */
-export interface RegistrationPatch {
-  readonly displayName?: string | null;
-  readonly tags?: Tags;
-  /** Null: no assignment. */
-  readonly bundleName?: string | null;
 }
 
 /** Where a page of the status list begins. */

@@ -4,7 +4,7 @@ import { type Finding, isError } from '../domain/finding.ts';
 import type { Env } from '../domain/ids.ts';
 import type { Composition } from '../domain/library.ts';
 import type { Assembly } from '../ports/evaluator.ts';
-import type { Deployments } from './deployments.ts';
+import type { DeployChoice, Deployments } from './deployments.ts';
 import { type Inspector, requireDeployable } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
 
@@ -21,7 +21,6 @@ export interface Releases {
    * Saves the assembly as the next version of the composition's name and deploys it to each environment in turn. When a
    * deploy fails the version stays saved, undeployed: deploying it by its number, or the composition again, completes
    * the work.
-   * @param force deploys a document with errors all the same
    * @throws HubError unprocessable (with everything found; nothing is saved then), and as the environment's deploy does
    */
   release(
@@ -29,7 +28,7 @@ export interface Releases {
     assembly: Assembly,
     envs: readonly Env[],
     deployedBy: string,
-    force?: boolean,
+    how?: DeployChoice,
   ): Promise<Release>;
   /** Tells the dashboards that a composition was created, changed, deleted or (with a version) deployed. */
   compositionChanged(tenantId: string, name: string, bundleVersion?: number): Promise<void>;
@@ -40,13 +39,16 @@ type Ports = Pick<AppPorts, 'store' | 'announcer' | 'clock' | 'secrets'> & {
   readonly inspector: Inspector;
 };
 
+/** What follows from a change, with nobody to give a reason. */
+const unforced: DeployChoice = { force: false, reason: null };
+
 export function createReleases(ports: Ports): Releases {
   const { store, announcer, clock, secrets, deployments, inspector } = ports;
   const compositionChanged = (tenantId: string, name: string, bundleVersion: number | null = null) =>
     announcer.announce([{ kind: 'compositionChanged', tenantId, name, bundleVersion }]);
   return {
     compositionChanged,
-    async release(composition, assembly, envs, deployedBy, force = false) {
+    async release(composition, assembly, envs, deployedBy, { force, reason } = unforced) {
       const { tenantId, name } = composition;
       const warnings = await inspector.inspect(tenantId, assembly.yaml);
       if (!force) requireDeployable(warnings);
@@ -58,6 +60,8 @@ export function createReleases(ports: Ports): Releases {
         name,
         revisionHash: secrets.sha256(yaml),
         contractCount: assembly.contracts.length,
+        mode: composition.defaultsMode,
+        description: composition.description || null,
         size: yaml.length,
         uploadedBy: deployedBy,
         createdAt: clock.now(),
@@ -67,7 +71,7 @@ export function createReleases(ports: Ports): Releases {
       });
       const made: Deployment[] = [];
       for (const env of envs) {
-        const order = { bundleName: name, version: version.version, deployedBy, forced };
+        const order = { bundleName: name, version: version.version, deployedBy, forced, reason };
         made.push(await deployments.deployTo(tenantId, env, order));
       }
       await compositionChanged(tenantId, name, version.version);

@@ -5,7 +5,7 @@ import { createSemaphore, createSemaphores } from '../concurrency/semaphore.ts';
 import type { BundleVersion } from '../domain/deployment.ts';
 import { HubError, notFound, refused } from '../domain/error.ts';
 import type { Env } from '../domain/ids.ts';
-import { limitNames } from '../domain/limit-names.ts';
+import { type CountLimit, limits } from '../domain/limit.ts';
 import type { Principal } from '../domain/principal.ts';
 import { type JudgedCall, type ReplayReport, reportOf } from '../domain/replay.ts';
 import { decidingVerdicts, ReplayCalls } from '../domain/replay-call.ts';
@@ -15,7 +15,6 @@ import { requireRole } from './access.ts';
 import type { Compositions } from './compositions.ts';
 import { textOf } from './inspection.ts';
 import type { AppPorts } from './ports.ts';
-import { enforceLimit } from './rate-limit.ts';
 import { wordsOf } from './tool-settings.ts';
 
 /** A saved version, the newest one without a number; a text that need not be saved; or a composition. */
@@ -79,7 +78,7 @@ export interface Replays {
    *   missing; another name),
    *   rate_limited (replay_busy when too many run), overloaded, search_timeout
    */
-  run(principal: Principal, request: ReplayRequest): Promise<Replay>;
+  run(principal: Principal, request: ReplayRequest, count: CountLimit): Promise<Replay>;
 }
 
 const dayMs = 24 * 3_600_000;
@@ -88,8 +87,6 @@ const usualWindowMs = 7 * dayMs;
 const portion = 1000;
 /** Milliseconds of reading and judging together. */
 export const replayBudgetMs = 5000;
-/** Of a tenant. */
-const perMinute = 10;
 
 interface Document extends ReplaySide {
   readonly yaml: string;
@@ -97,7 +94,7 @@ interface Document extends ReplaySide {
   readonly name: string | null;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'replayer' | 'limits' | 'clock' | 'secrets'> & {
+type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'replayer' | 'clock' | 'secrets'> & {
   readonly compositions: Pick<Compositions, 'preview'>;
 };
 
@@ -107,7 +104,7 @@ const busy = (): HubError =>
   });
 
 export function createReplays(ports: Ports): Replays {
-  const { store, evaluator, replayer, limits, clock, secrets, compositions } = ports;
+  const { store, evaluator, replayer, clock, secrets, compositions } = ports;
   const { bundles, deployments } = store;
   const ofProcess = createSemaphore({ max: replaysAtOnce.all, maxWaiting: 0, refusal: busy });
   const ofTenant = createSemaphores({ max: replaysAtOnce.ofTenant, maxWaiting: 0, refusal: busy });
@@ -211,7 +208,7 @@ export function createReplays(ports: Ports): Replays {
   }
 
   return {
-    run(principal, request) {
+    run(principal, request, count) {
       requireRole(principal, 'operator');
       const { tenantId } = principal;
       const { env, agentId, sessionId } = request;
@@ -225,12 +222,7 @@ export function createReplays(ports: Ports): Replays {
       }
       return ofTenant(tenantId, () =>
         ofProcess(async () => {
-          await enforceLimit(limits, {
-            name: limitNames.replays(tenantId),
-            max: perMinute,
-            windowMs: 60_000,
-            message: 'Too many replays: a workspace may ask for 10 a minute.',
-          });
+          await count(limits.replays);
           const candidate = await candidateOf(principal, request.candidate);
           const name = candidate.name ?? (await evaluator.outline(tenantId, candidate.yaml)).name;
           if (request.name !== null && request.name !== name) {

@@ -3,7 +3,7 @@ import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Env } from '../domain/ids.ts';
 import type { AppPorts } from './ports.ts';
 
-export interface RulesetVersion {
+export interface RulesetVersionKey {
   readonly name: string;
   readonly version: number;
 }
@@ -13,7 +13,7 @@ export interface RulesetNames {
    * The version with this hash; null when the tenant has none. Of several names the one that is deployed in the
    * environment, else the newest upload. Up to 5 seconds old.
    */
-  resolve(tenantId: string, env: Env, policyVersion: string | null): Promise<RulesetVersion | null>;
+  resolve(tenantId: string, env: Env, policyVersion: string | null): Promise<RulesetVersionKey | null>;
 }
 
 const rememberedMs = 5_000;
@@ -21,9 +21,9 @@ const maxRemembered = 10_000;
 const hash = /^[0-9a-f]{64}$/;
 
 export function createRulesetNames({ store, clock }: Pick<AppPorts, 'store' | 'clock'>): RulesetNames {
-  const known = new BoundedMap<Promise<RulesetVersion | null>>(maxRemembered);
+  const known = new BoundedMap<Promise<RulesetVersionKey | null>>(maxRemembered);
 
-  async function find(tenantId: string, env: Env, policyVersion: string): Promise<RulesetVersion | null> {
+  async function find(tenantId: string, env: Env, policyVersion: string): Promise<RulesetVersionKey | null> {
     const found = await store.bundles.byRevision(tenantId, policyVersion);
     const [newest] = found;
     if (!newest || found.every(({ name }) => name === newest.name)) return newest ?? null;

@@ -7,6 +7,7 @@ import { HubError, notFound, refused } from '../domain/error.ts';
 import { type Finding, findingText, isError } from '../domain/finding.ts';
 import type { Env } from '../domain/ids.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
+import type { BundleOutline } from '../ports/evaluator.ts';
 import { requireRole } from './access.ts';
 import { noted, uploaded } from './audit.ts';
 import type { Deployments } from './deployments.ts';
@@ -41,6 +42,8 @@ export interface Put extends Precondition {
   readonly env: Env | null;
   /** Takes a document that the linter finds errors in; admins only. */
   readonly force: boolean;
+  /** Why it is deployed; null when nothing is said. */
+  readonly reason: string | null;
 }
 
 export interface PutRuleset extends RulesetVersion {
@@ -111,7 +114,7 @@ export function createRulesets(ports: Ports): Rulesets {
     name: string,
     text: string,
     force: boolean,
-  ): Promise<{ readonly warnings: readonly Finding[]; readonly contractCount: number | null }> {
+  ): Promise<{ readonly warnings: readonly Finding[]; readonly outline: BundleOutline }> {
     const findings = await inspector.inspect(tenantId, text);
     const errors = findings.filter((one) => isError(one) && !(force && one.code !== 'invalid'));
     if (errors.length > 0) throw invalid(errors.map((one) => [one.path, findingText(one)]));
@@ -126,7 +129,7 @@ export function createRulesets(ports: Ports): Rulesets {
         `The document's metadata.name is '${outline.name}', the path's '${name}'. Send it to its own name.`,
       );
     }
-    return { warnings: findings, contractCount: outline.contractCount };
+    return { warnings: findings, outline };
   }
 
   async function newestOf(tenantId: string, name: string): Promise<BundleVersion | null> {
@@ -137,7 +140,7 @@ export function createRulesets(ports: Ports): Rulesets {
   async function save(
     principal: Principal,
     { name, yaml, match, noneMatch }: Put,
-    contractCount: number | null,
+    { contractCount, mode, description }: BundleOutline,
   ): Promise<{ readonly bundle: BundleVersion; readonly created: boolean }> {
     const { tenantId } = principal;
     const revisionHash = secrets.sha256(yaml);
@@ -152,6 +155,8 @@ export function createRulesets(ports: Ports): Rulesets {
           name,
           revisionHash,
           contractCount,
+          mode,
+          description,
           size: yaml.length,
           uploadedBy: actorName(principal.actor),
           createdAt: clock.now(),
@@ -193,8 +198,8 @@ export function createRulesets(ports: Ports): Rulesets {
         throw refused('signing_unavailable', 'There is no active signing key: nothing was saved.');
       }
       const text = textOf(yaml);
-      const { warnings, contractCount } = await inspect(tenantId, name, text, force);
-      const { bundle, created } = await save(principal, wanted, contractCount);
+      const { warnings, outline } = await inspect(tenantId, name, text, force);
+      const { bundle, created } = await save(principal, wanted, outline);
       if (env !== null) {
         const current = await store.deployments.currentOf(tenantId, env, name);
         if (current?.revisionHash !== bundle.revisionHash) {
@@ -203,6 +208,7 @@ export function createRulesets(ports: Ports): Rulesets {
             version: bundle.version,
             deployedBy: actorName(principal.actor),
             forced: warnings.some(isError),
+            reason: wanted.reason,
             actor: auditActor(principal),
           });
         }

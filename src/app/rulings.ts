@@ -4,9 +4,9 @@ import { environmentKey } from '../../actors/protocol.ts';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { DriftStatus, RegistrationSummary } from '../domain/agent.ts';
 import {
-  countedAs,
   type DeclaredContract,
   joined,
+  libraryContracts,
   mayOverlap,
   type Ruling,
   rulingOf,
@@ -28,7 +28,7 @@ const pastDeployments = 50;
 const atOnce = 500;
 
 /** How an agent stands in an environment. */
-export interface Standing {
+export interface AgentStanding {
   /** The bundle that it follows; null when it follows all of the environment, or nobody knows. */
   readonly bundleName: string | null;
   readonly drift: DriftStatus;
@@ -53,7 +53,7 @@ export interface Rulings {
     tenantId: string,
     env: Env,
     agents: readonly Pick<RegistrationSummary, 'agentId' | 'bundleName' | 'tags'>[],
-  ): Promise<readonly Standing[]>;
+  ): Promise<readonly AgentStanding[]>;
 }
 
 export function createRulings({
@@ -78,7 +78,7 @@ export function createRulings({
       contracts = await evaluator.contractsOf(tenantId, new TextDecoder().decode(yaml));
       // Several entries of a composed document may stand for one contract: its record says so, never their ids.
       const bundle = await store.bundles.version(tenantId, bundleName, version);
-      contracts = countedAs(contracts, bundle?.snapshot ?? []);
+      contracts = libraryContracts(contracts, bundle?.snapshot ?? []);
     } catch (error) {
       if (!(error instanceof HubError) || error.code !== 'unprocessable') throw error;
     }
@@ -151,7 +151,7 @@ export function createRulings({
       const rules = ruleSets.of(tenantId, await store.rules.list(tenantId));
       const deployed = await store.deployments.current(tenantId, env);
       const byHash = new Map(deployed.map(({ revisionHash, bundleName }) => [revisionHash, bundleName]));
-      const standings: Standing[] = [];
+      const standings: AgentStanding[] = [];
       for (let from = 0; from < agents.length; from += atOnce) {
         const asked = agents.slice(from, from + atOnce).map(({ agentId, bundleName, tags }) => ({
           agentId,

@@ -1,6 +1,7 @@
 // Runs and agents as operators look at them: which run needs a person, which agent is well, and which document each
 // runs.
 import { type AgentHealth, agentHealth, healthWindowMs, type RecentRun } from '../domain/agent-health.ts';
+import { scopeTest } from '../domain/agent-scope.ts';
 import type { Principal } from '../domain/principal.ts';
 import { type RunKey, type RunStatus, runStatus, type StatusTime } from '../domain/run.ts';
 import type { AgentPlace } from '../ports/agents.ts';
@@ -8,19 +9,26 @@ import type { Page, PageRequest } from '../ports/page.ts';
 import type { Run, RunFilter, RunPageRequest } from '../ports/runs.ts';
 import type { Fleet, FleetAgent } from './fleet.ts';
 import type { AppPorts } from './ports.ts';
-import { createRulesetNames, type RulesetNames, type RulesetVersion } from './ruleset-names.ts';
+import { createRulesetNames, type RulesetNames, type RulesetVersionKey } from './ruleset-names.ts';
 
 export interface RunView {
   readonly run: Run;
   readonly status: RunStatus;
   /** The newest document that its events name; null when the tenant has none of that hash. */
-  readonly ruleset: RulesetVersion | null;
+  readonly ruleset: RulesetVersionKey | null;
 }
 
 export interface AgentView extends Omit<FleetAgent, 'version'> {
   readonly lastEventAt: number | null;
-  readonly ruleset: RulesetVersion | null;
+  readonly ruleset: RulesetVersionKey | null;
   readonly health: AgentHealth;
+}
+
+export interface AgentPage extends Page<AgentView> {
+  /** How many registrations the offset passed to reach each item, itself included: a key does not see all. */
+  readonly passed: readonly number[];
+  /** The same for the whole page. */
+  readonly read: number;
 }
 
 export interface Runs {
@@ -32,8 +40,8 @@ export interface Runs {
   ): Promise<Page<RunView> & { readonly total: number }>;
   /** Null when there is none in the environments that the principal sees. */
   get(principal: Principal, key: RunKey): Promise<RunView | null>;
-  /** Registered agents that were seen, last seen first. */
-  agents(principal: Principal, page: PageRequest): Promise<Page<AgentView>>;
+  /** Registered agents that were seen and that the principal sees, last seen first. */
+  agents(principal: Principal, page: PageRequest): Promise<AgentPage>;
   /**
    * With its newest runs. Null when it is not registered, or was last seen in another environment than the principal's.
    */
@@ -138,14 +146,20 @@ export function createRuns(ports: Ports): Runs {
         const last = page.items.at(-1);
         if (last) after = { agentId: last.agentId, at: last.lastSeenAt ?? 0 };
       }
-      if (!more) return { items: [], more: false };
+      if (!more) return { items: [], more: false, passed: [], read: 0 };
       const page = await store.agents.find(tenantId, { ...newestSeen, limit, after });
       const found = await fleet.ofRegistrations(tenantId, page.items);
-      const items = await agentViews(
-        tenantId,
-        found.filter((agent) => isSeen(principal, agent)),
+      const isInScope = scopeTest(principal);
+      const shown = found.filter(
+        (agent) => isSeen(principal, agent) && isInScope(agent.registration.agentId),
       );
-      return { items, more: page.more };
+      const places = new Map(page.items.map(({ agentId }, place) => [agentId, place + 1]));
+      return {
+        items: await agentViews(tenantId, shown),
+        more: page.more,
+        passed: shown.map(({ registration }) => places.get(registration.agentId) ?? 0),
+        read: page.items.length,
+      };
     },
 
     async agent(principal, agentId) {

@@ -6,12 +6,11 @@ import type { Approval } from '../domain/approval.ts';
 import { contentId } from '../domain/decision-event.ts';
 import type { EventInput } from '../domain/event.ts';
 import type { Env } from '../domain/ids.ts';
-import { limitNames } from '../domain/limit-names.ts';
+import { type CountLimit, limits } from '../domain/limit.ts';
 import { type Principal, systemPrincipal } from '../domain/principal.ts';
 import { type SampleCall, sample, sampleCalls, sampleRuleset, sampleWorkflow } from '../domain/sample-run.ts';
 import type { Evaluation } from '../ports/evaluator.ts';
 import type { AppPorts } from './ports.ts';
-import { enforceLimit } from './rate-limit.ts';
 import type { Rulesets } from './rulesets.ts';
 
 export interface SampleRun {
@@ -27,24 +26,21 @@ export interface SampleRuns {
    * `created`: it was not there. Safe to repeat, also at once.
    * @throws HubError unavailable (signing_unavailable), rate_limited and others
    */
-  ensure(principal: Principal): Promise<SampleRun & { readonly created: boolean }>;
+  ensure(principal: Principal, count: CountLimit): Promise<SampleRun & { readonly created: boolean }>;
   /** Removes its run, events and approval; its ruleset stays. Safe to repeat. @throws HubError rate_limited */
-  remove(principal: Principal): Promise<void>;
+  remove(principal: Principal, count: CountLimit): Promise<void>;
   /** Its approvals that wait: what a count of the workspace's pending approvals leaves out. 0 or 1. */
   pending(tenantId: string, env: Env | null): Promise<number>;
 }
 
-const minuteMs = 60_000;
 const maxUnderWay = 1_000;
-/** Of a workspace. */
-const perMinute = 10;
 /**
  * Milliseconds after it was made in which asking for it again is not counted: many asked at once, and some come a
  * little later.
  */
 const burstMs = 5_000;
 
-type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'clock' | 'secrets' | 'settings' | 'limits'> & {
+type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'clock' | 'secrets' | 'settings'> & {
   readonly rulesets: Rulesets;
 };
 
@@ -54,7 +50,6 @@ export function createSampleRuns({
   clock,
   secrets,
   settings,
-  limits,
   rulesets,
 }: Ports): SampleRuns {
   const idOf = (tenantId: string, what: string): string =>
@@ -129,6 +124,7 @@ export function createSampleRuns({
         yaml: new TextEncoder().encode(text),
         env,
         force: false,
+        reason: null,
         match: null,
         noneMatch: null,
       });
@@ -145,12 +141,9 @@ export function createSampleRuns({
     await store.events.ingest({ tenantId, env, receivedAt: now, events, sample: true });
   }
 
-  const count = (tenantId: string): Promise<void> =>
-    enforceLimit(limits, { name: limitNames.sampleRuns(tenantId), max: perMinute, windowMs: minuteMs });
-
   /** True when it was not there. What a process that died left of a removal is cleared away first. */
-  async function makeUnlessThere(tenantId: string): Promise<boolean> {
-    if (!madeLately.get(tenantId, clock.monotonic())) await count(tenantId);
+  async function makeUnlessThere(tenantId: string, count: CountLimit): Promise<boolean> {
+    if (!madeLately.get(tenantId, clock.monotonic())) await count(limits.sampleRuns);
     const [found, approval] = await Promise.all([
       store.runs.get(tenantId, { agentId, sessionId }, clock.now()),
       store.approvals.get(tenantId, runOf(tenantId).approvalId),
@@ -163,7 +156,7 @@ export function createSampleRuns({
   }
 
   return {
-    async ensure({ tenantId }) {
+    async ensure({ tenantId }, count) {
       const run = runOf(tenantId);
       const same = underWay.get(tenantId, clock.monotonic());
       if (same) {
@@ -171,7 +164,7 @@ export function createSampleRuns({
         return { ...run, created: false };
       }
       // Registered before anything is awaited, so that of any number of calls one makes it.
-      const making = makeUnlessThere(tenantId);
+      const making = makeUnlessThere(tenantId, count);
       underWay.set(tenantId, making, Number.POSITIVE_INFINITY);
       try {
         return { ...run, created: await making };
@@ -180,8 +173,8 @@ export function createSampleRuns({
       }
     },
 
-    async remove({ tenantId }) {
-      await count(tenantId);
+    async remove({ tenantId }, count) {
+      await count(limits.sampleRuns);
       await underWay.get(tenantId, clock.monotonic())?.catch(() => undefined);
       // The approval goes last: as long as it is there, the run can be made again as it was.
       await store.events.removeSample(tenantId);
@@ -250,7 +243,7 @@ function sampleEvents(
     tool_name: call.tool,
     verdict,
     mode: verdict === 'call_would_block' ? 'observe' : 'enforce',
-    timestamp: endsAt - (reports.length - 1 - place) * minuteMs,
+    timestamp: endsAt - (reports.length - 1 - place) * 60_000,
     payload: {
       tool_args: call.args,
       environment: sample.env,

@@ -1,7 +1,7 @@
 // Session values: one atomic operation of the store each. The environment does not divide them: they belong to the
 // tenant. What they take is counted by environment.
 import { HubError, notFound } from '../domain/error.ts';
-import type { KeyPrincipal } from '../domain/principal.ts';
+import type { KeyPrincipal, Principal } from '../domain/principal.ts';
 import { maxSessionValue } from '../domain/quota.ts';
 import type { QuotaFull, ValueWriter } from '../ports/values.ts';
 import type { AppPorts } from './ports.ts';
@@ -9,9 +9,13 @@ import type { AppPorts } from './ports.ts';
 /** Bytes of a value's JSON, or of the values of one answer: with what stands around them an answer holds 4 MiB. */
 const maxRead = 4 * 1024 * 1024 - 65_536;
 
+/** People of the tenant may look; agents alone write. */
 export interface SessionValues {
   /** By key; a missing key is null. @throws HubError response_too_large */
-  getMany(principal: KeyPrincipal, keys: readonly string[]): Promise<ReadonlyMap<string, string | null>>;
+  getMany(
+    principal: Pick<Principal, 'tenantId'>,
+    keys: readonly string[],
+  ): Promise<ReadonlyMap<string, string | null>>;
   /** @throws HubError not_found */
   get(principal: KeyPrincipal, key: string): Promise<string>;
   /** @throws HubError payload_too_large, quota_exceeded, disk_full */

@@ -17,7 +17,7 @@ import { leaseRenewMs } from '../ports/leases.ts';
 import { memberMs } from '../ports/membership.ts';
 import type { Store } from '../ports/store.ts';
 import { version } from '../version.ts';
-import { actorPorts, type Materials, type Parts, registrarOf } from './parts.ts';
+import { actorPorts, type Materials, type NodeParts, registrarOf } from './parts.ts';
 
 /** A loop that has not turned for so long is crashed; turns come every 1 to 2 s. */
 const loopMs = 6000;
@@ -38,7 +38,7 @@ const unreachable = (what: string) => (): never => {
 export async function openCluster(
   materials: Materials,
   { mongoUrl, redisUrl, name }: NonNullable<Materials['config']['cluster']>,
-): Promise<Parts> {
+): Promise<NodeParts> {
   const { clock, log, secrets, workers, agents } = materials;
   const node = secrets.uuid();
   const startedAt = clock.now();

@@ -12,9 +12,9 @@ import { openSqlite } from '../../adapters/sqlite/index.ts';
 import { shardCount } from '../domain/ids.ts';
 import { createAnnouncer } from '../http/live/announcer.ts';
 import { version } from '../version.ts';
-import { actorPorts, type Materials, type Parts, registrarOf } from './parts.ts';
+import { actorPorts, type Materials, type NodeParts, registrarOf } from './parts.ts';
 
-export async function openEmbedded(materials: Materials): Promise<Parts> {
+export async function openEmbedded(materials: Materials): Promise<NodeParts> {
   const { config, clock, log, secrets } = materials;
   const node = secrets.uuid();
   const startedAt = clock.now();

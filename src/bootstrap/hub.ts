@@ -239,7 +239,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     serve: { ...bind(hub, handlers), ...bind(hub, hostedHandlers) },
     callers,
     limits: parts.requestLimits,
-    sharedLimits: limits,
+    rateLimits: app.rateLimits,
     live,
     streams,
     cors: createCors(config.baseUrl, config.corsOrigins, config.wire.agentIdHeaders),

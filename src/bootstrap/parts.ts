@@ -32,7 +32,7 @@ export interface Materials {
   readonly agents: () => number;
 }
 
-export interface Parts {
+export interface NodeParts {
   /** This process's name among the nodes, as actors know it. */
   readonly node: string;
   readonly store: Store;

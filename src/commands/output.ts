@@ -28,7 +28,7 @@ export function refuseCluster(isCluster: boolean): void {
   );
 }
 
-export interface Answer {
+export interface CommandResult {
   /** For programs, printed with `--json`. */
   readonly result: object;
   /** For people, a line each. */
@@ -38,7 +38,7 @@ export interface Answer {
 /** Prints what a command did, or why it could not, as people or programs want it. */
 export async function answer(
   { help, json }: { readonly help: string | null; readonly json: boolean },
-  task: () => Promise<Answer>,
+  task: () => Promise<CommandResult>,
 ): Promise<void> {
   if (help !== null) return print(help.trimEnd());
   try {

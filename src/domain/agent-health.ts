@@ -1,6 +1,6 @@
 // The health of an agent: one word for whether a person must look at it, from its newest runs and when it was last
 // seen. Pure.
-import { type RunStatus, runStatus, type Standing, type StatusTime } from './run.ts';
+import { type RunStanding, type RunStatus, runStatus, type StatusTime } from './run.ts';
 
 export const healthStatuses = ['healthy', 'stale', 'blocked', 'approval_pending'] as const;
 export type HealthStatus = (typeof healthStatuses)[number];
@@ -15,7 +15,7 @@ export type HealthReason =
 
 /** A run as health looks at it. */
 export interface RecentRun {
-  readonly standing: Standing;
+  readonly standing: RunStanding;
   readonly lastActivityAt: number;
   readonly pendingApprovals: number;
 }

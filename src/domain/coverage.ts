@@ -17,7 +17,7 @@ export interface DeclaredContract {
 }
 
 /** The contracts of a composed document under the name of the library's contract that each entry was made of. */
-export function countedAs(
+export function libraryContracts(
   contracts: readonly DeclaredContract[],
   assembled: readonly AssembledContract[],
 ): readonly DeclaredContract[] {

@@ -12,6 +12,13 @@ export interface BundleVersion {
   readonly revisionHash: string;
   /** Null when the YAML has no list of contracts. */
   readonly contractCount: number | null;
+  /**
+   * What rules do that do not say it themselves. Null when the document says something else, and for versions saved
+   * before this was kept.
+   */
+  readonly mode: 'enforce' | 'observe' | null;
+  /** The first 2,000 characters of what the document says of itself. */
+  readonly description: string | null;
   /** Bytes of YAML. */
   readonly size: number;
   readonly uploadedBy: string;
@@ -61,6 +68,8 @@ export interface Deployment {
   readonly createdAt: number;
   /** True when an admin deployed it although no agent can load it, or the linter found an error. */
   readonly forced: boolean;
+  /** Why, as who deployed it said; null when nothing was said. */
+  readonly reason: string | null;
 }
 
 /** The sequence of a deployment made at `now` after one with sequence `last` (0: the first). */

@@ -27,7 +27,7 @@ export interface EventInput {
 }
 
 /** What a repeat of a call id adds to the stored event. */
-export interface Outcome {
+export interface EventOutcome {
   readonly verdict: string;
   readonly timestamp: number;
   readonly decision_source: string | null;
@@ -52,7 +52,7 @@ export interface StoredEvent extends EventInput {
   readonly seq: number;
   readonly env: string;
   readonly createdAt: number;
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly EventOutcome[];
   /** Of the sample run: shown, and counted nowhere. */
   readonly sample?: true;
 }
@@ -118,7 +118,7 @@ export interface ContractMark {
  */
 export function contractMarks(
   event: { readonly name: string | null; readonly verdict: string; readonly mode: string },
-  outcomes: readonly Pick<Outcome, 'decision_name' | 'verdict'>[],
+  outcomes: readonly Pick<EventOutcome, 'decision_name' | 'verdict'>[],
   names?: ReadonlyMap<string, string>,
 ): Map<string, ContractMark> {
   const marks = new Map<string, ContractMark>();
@@ -145,7 +145,7 @@ export const outcomeText = (value: unknown): string | null =>
   typeof value === 'string' ? value.slice(0, maxOutcomeText).replace(/[\ud800-\udbff]$/, '') : null;
 
 /** The outcome that a repeated event adds. */
-export function outcomeOf(event: EventInput): Outcome {
+export function eventOutcomeOf(event: EventInput): EventOutcome {
   return {
     verdict: event.verdict,
     timestamp: event.timestamp,
@@ -170,7 +170,7 @@ export const keyAsOutcome = (event: EventInput): string =>
 /** True when a repeat says something new: neither the stored event nor an outcome has its key, and there is room. */
 export const addsOutcome = (
   stored: EventInput,
-  outcomes: readonly Outcome[],
+  outcomes: readonly EventOutcome[],
   repeat: EventInput,
 ): boolean => {
   const key = keyAsOutcome(repeat);

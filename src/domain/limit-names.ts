@@ -1,7 +1,6 @@
-// What each limit counts together. A limit of an agent or a key never reaches into another environment: one key belongs
+// What each limit counts together that is no limit of a route (limit.ts). A limit of an agent or a key never reaches into another environment: one key belongs
 // to one environment, so its id stands for both; where no key is named, the environment is. What callers choose
 // themselves stands last, so that no two names are alike.
-import type { Env } from './ids.ts';
 
 /** A caller with an API key. A whole fleet may share a key, and replicas an agent id, so neither is limited alone. */
 export interface KeyHolder {
@@ -50,33 +49,18 @@ function nameOf(prefix: 'requests' | 'streams', caller: LimitedCaller): string |
 export const limitNames = {
   requestsOf: (caller: LimitedCaller) => nameOf('requests', caller),
   streamsOf: (caller: LimitedCaller) => nameOf('streams', caller),
-  /** Calls of one operation. */
-  callsOf: (operation: string, caller: LimitedCaller) =>
-    `calls-${nameOf('requests', caller) ?? ''}/${operation}`,
   failedSignIns: (network: string) => `failed-sign-ins:${network}`,
-  channelTests: (channelId: string) => `channel-tests:${channelId}`,
-  callbacks: (channelId: string) => `callbacks:${channelId}`,
   login: (network: string) => `login:${network}`,
   /** @param emailHash of the lower-cased e-mail, whether or not it is known */
   loginOfEmail: (emailHash: string) => `login-email:${emailHash}`,
   loginOfDevice: (deviceId: string) => `login-device:${deviceId}`,
   /** Wrong old passwords where a user changes the password. */
   passwordOfUser: (userId: string) => `password-user:${userId}`,
-  sampleRuns: (tenantId: string) => `sample-runs:${tenantId}`,
-  aiTests: (tenantId: string) => `ai-tests:${tenantId}`,
-  aiQuestions: (userId: string) => `ai-questions:${userId}`,
-  replays: (tenantId: string) => `replays:${tenantId}`,
   setup: (network: string) => `setup:${network}`,
   operator: (network: string) => `operator:${network}`,
   requestsOfKey: (caller: KeyHolder) => `requests-key:${together(caller)}`,
   searchesOfAgent: ({ keyId, agentId }: KeyHolder) => `searches-agent:${keyId}/${agentId ?? ''}`,
   requestsOfUser: (userId: string) => `requests-user:${userId}`,
   requestsOfNetwork: (network: string) => `requests-network:${network}`,
-  events: (tenantId: string, env: Env) => `events:${tenantId}/${env}`,
-  /** @param agentId the header's, else the one of the first event */
-  eventPosts: (caller: KeyHolder, agentId: string) => `event-posts:${together({ ...caller, agentId })}`,
   newAgents: (keyId: string) => `new-agents:${keyId}`,
-  approvalsOfAgent: (tenantId: string, env: Env, agentId: string) =>
-    `approvals-agent:${tenantId}/${env}/${agentId}`,
-  approvalsOfKey: ({ keyId, network }: KeyHolder) => `approvals-key:${keyId}/${network}`,
 } as const;

@@ -29,7 +29,7 @@ export interface DeliveryAttempt {
   readonly waits: number;
 }
 
-export interface Registration {
+export interface WebhookRegistration {
   readonly tenantId: string;
   readonly channelId: string;
 }
@@ -73,7 +73,7 @@ export function putOffJob(attempt: DeliveryAttempt, now: number, random: number)
 export const registrationJob = ({ tenantId, id, revision }: Channel, now: number): Job => ({
   id: `${id}/${revision}`,
   queue: notificationQueues.register,
-  payload: { tenantId, channelId: id } satisfies Registration,
+  payload: { tenantId, channelId: id } satisfies WebhookRegistration,
   runAt: now,
   maxAttempts: 20,
   backoffMs: 5_000,

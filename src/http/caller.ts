@@ -26,7 +26,7 @@ import {
 } from './credentials.ts';
 import { createHostedSchemes } from './hosted-callers.ts';
 import { createKeyRing } from './keys.ts';
-import { createLogins } from './logins.ts';
+import { createLoginSessions } from './login-sessions.ts';
 
 export interface CallersOptions {
   readonly keys: Pick<KeyStore, 'byHash' | 'used'>;
@@ -90,7 +90,7 @@ export function createCallers(options: CallersOptions): Callers {
     return token?.startsWith(wire.keyPrefix) === true && token.length > wire.keyPrefix.length;
   }
 
-  const logins = createLogins({
+  const logins = createLoginSessions({
     ...options,
     cookieName: wire.sessionCookie,
     secure: options.baseUrl.startsWith('https://'),

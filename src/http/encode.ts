@@ -1,9 +1,9 @@
 // A handler's result as a raw response: status, headers, cookies, body.
-import { List, Reply } from '../api/call.ts';
+import { List, Reply, WrittenJson } from '../api/call.ts';
 import type { RouteDeclaration } from '../api/route.ts';
 import { HubError } from '../domain/error.ts';
 import type { HeaderList } from './headers.ts';
-import { encodeList, maxAnswer, type Target } from './list.ts';
+import { encodeList, maxAnswer, type RequestTarget } from './list.ts';
 import type { RawResponse } from './raw.ts';
 
 /** On every reply of the API that does not say otherwise. */
@@ -27,7 +27,7 @@ export function encode(
   declaration: RouteDeclaration,
   result: unknown,
   cookie: string | null,
-  target: Target,
+  target: RequestTarget,
 ): RawResponse {
   const reply = result instanceof Reply ? result : null;
   const value: unknown = reply ? reply.body : result;
@@ -45,6 +45,7 @@ export function encode(
   const status = reply?.status ?? declaration.status;
   if (status === 204 || value === null || value === undefined) return plain(status, headers, null);
   if (!has('content-type')) headers.push(['Content-Type', declaration.media ?? 'application/json']);
+  if (value instanceof WrittenJson) return plain(status, headers, bounded(declaration, value.bytes));
   const asIs = declaration.media !== undefined && (typeof value === 'string' || value instanceof Uint8Array);
   return plain(status, headers, bounded(declaration, asIs ? value : (list?.json ?? JSON.stringify(value))));
 }

@@ -7,7 +7,7 @@ import type { HeaderList } from './headers.ts';
 export const maxAnswer = 4 * 1024 * 1024;
 
 /** Where a request went: what a link to another page begins with. */
-export interface Target {
+export interface RequestTarget {
   /** As sent: percent-encoded, without the query. */
   readonly path: string;
   readonly query: string;
@@ -19,7 +19,10 @@ export interface EncodedList {
 }
 
 /** At least one item is sent, so that each page gets further. */
-export function encodeList({ items, next, field, headers }: List<object>, target: Target): EncodedList {
+export function encodeList(
+  { items, next, field, headers }: List<object>,
+  target: RequestTarget,
+): EncodedList {
   const parts: string[] = [];
   const [open, close] = field === null ? ['[', ']'] : [`{${JSON.stringify(field)}:[`, ']}'];
   let bytes = open.length + close.length;
@@ -36,7 +39,7 @@ export function encodeList({ items, next, field, headers }: List<object>, target
   return { json: `${open}${parts.join(',')}${close}`, headers: [...Object.entries(headers), ...links] };
 }
 
-function linkTo({ path, query }: Target, next: PageQuery): HeaderList {
+function linkTo({ path, query }: RequestTarget, next: PageQuery): HeaderList {
   const parameters = new URLSearchParams(query);
   for (const [name, value] of Object.entries(next)) parameters.set(name, String(value));
   // A cursor is worth a header of its own: clients that page by it need not read the link.

@@ -5,7 +5,7 @@ import { readJson } from '../domain/json.ts';
 import { readQuery } from './body.ts';
 import type { RawRequest } from './raw.ts';
 import type { Match } from './router.ts';
-import type { Parts } from './validate.ts';
+import type { RequestParts } from './validate.ts';
 
 const yamlType = /^(?:application\/(?:x-)?yaml|text\/(?:x-)?yaml) *(?:;|$)/i;
 
@@ -19,7 +19,7 @@ function exactText(bytes: Uint8Array): string {
 }
 
 /** @throws HubError payload_too_large, unsupported_media_type, invalid_json, validation_failed */
-export async function parse(raw: RawRequest, { route, params }: Match): Promise<Parts> {
+export async function parse(raw: RawRequest, { route, params }: Match): Promise<RequestParts> {
   const { declaration } = route;
   const query = declaration.query ? readQuery(raw.query, declaration.repeated ?? []) : undefined;
   // Read although nothing is declared: a body over the limit is refused all the same.

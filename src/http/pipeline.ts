@@ -1,8 +1,9 @@
 // From a raw request to a raw response: match → caller → limit → parse → handle → encode. The only catch. Knows no
 // socket and no noun.
-import { type Caller, Reply, type Request, Streamed } from '../api/call.ts';
+import { type Caller, Reply, type Request, Streamed, WrittenJson } from '../api/call.ts';
 import { type ApiFamily, defaultBody, type RouteDeclaration } from '../api/route.ts';
 import type { StreamHandlers } from '../api/stream.ts';
+import type { LimitState, RateLimits } from '../app/rate-limit.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
 import { HubError } from '../domain/error.ts';
 import { limitNames } from '../domain/limit-names.ts';
@@ -24,6 +25,7 @@ import { allowOf, errorReply, rateLimitHeaders } from './problem.ts';
 import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
 import { createReads } from './reads.ts';
 import { roughBytes } from './rough-bytes.ts';
+import { createRouteLimits, type RouteLimits } from './route-limits.ts';
 import { createRouter, families } from './router.ts';
 import { createSearches } from './searches.ts';
 import type { StaticFiles } from './static-files.ts';
@@ -66,8 +68,7 @@ export interface PipelineOptions {
   readonly serve: Serve;
   readonly callers: Callers;
   readonly limits: Limits;
-  /** Shared by all nodes; default: the same. */
-  readonly sharedLimits?: Limits;
+  readonly rateLimits: RateLimits;
   readonly live: Live;
   readonly streams: StreamHandlers;
   readonly cors: Cors;
@@ -158,14 +159,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const revocationSequence = live.revocationSequence();
     const { caller, cookie } = await callers.find(declaration, raw.headers, network);
     seen.caller = caller;
-    const counted = await checkLimit(declaration, caller, network);
-    if (declaration.perMinute !== undefined) {
-      const operation = limitNames.callsOf(name, caller);
-      counted.push(await within(operation, declaration.perMinute, options.sharedLimits));
-    }
-    // The limit that the caller comes up against first.
-    const [tightest] = counted.sort((a, b) => a.left / a.max - b.left / b.max);
-    if (tightest && familyOf(raw.path).errors === 'problem') seen.limit = rateLimitHeaders(tightest);
+    const own = createRouteLimits(options.rateLimits, declaration, caller, network);
+    seen.limits = own;
+    seen.requests = await checkLimit(declaration, caller, network);
     const handler = serve[name];
     if (!handler) {
       if (head) return plain(200, streamHeaders, null);
@@ -178,17 +174,19 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     }
     const input = validate(declaration, await parse(raw, match));
     checkOwnEnvironment(declaration, caller, input.query);
+    await own.before(input);
     const request: Request = {
       id,
       network,
       local: isLocal(raw.remote, raw.headers),
       header: (key) => raw.headers.get(key) ?? null,
+      count: own.count,
     };
     const answer = async (): Promise<RawResponse> => {
       checkRoom(budgets, () => nameOf(caller, network));
       const result = await handler(input, caller, request);
       if (result instanceof Streamed) return download(declaration, result, cookie, raw);
-      const bytes = roughBytes(result);
+      const bytes = result instanceof WrittenJson ? 0 : roughBytes(result);
       // The store hands over many answers in one turn of the event loop: they are written one after the other.
       if (bytes > smallBytes) await turns.next(bytes);
       return encode(declaration, result, cookie, raw);
@@ -223,8 +221,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     return plain(204, [['Allow', allowOf(match)]], null);
   }
 
-  async function within(name: string, max: number, counter = limits): Promise<Counted> {
-    const answer = await counter.hit(name, max, minuteMs);
+  async function within(name: string, max: number): Promise<LimitState> {
+    const answer = await limits.hit(name, max, minuteMs);
     if (answer.ok) return { max, left: answer.left, seconds: minuteMs / 1000 };
     const { retryAfter } = answer;
     throw new HubError('rate_limited', 'Too many requests. Please slow down.', { retryAfter, max });
@@ -234,19 +232,19 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     declaration: RouteDeclaration,
     caller: Caller,
     network: string,
-  ): Promise<Counted[]> {
+  ): Promise<LimitState | null> {
     const limit = declaration.limit ?? (isStream(declaration) ? 'stream' : 'standard');
     if (limit === 'stream') {
       const name = limitNames.streamsOf(caller);
-      if (name !== null) return [await within(name, streamsPerMinute)];
+      if (name !== null) return within(name, streamsPerMinute);
     } else if (limit === 'standard') {
       const max = options.standardPerMinute ?? 6_000;
       const name = limitNames.requestsOf(caller);
-      if (name !== null) return [await within(name, max)];
+      if (name !== null) return within(name, max);
       // Routes that anybody may call are not limited unless they say so.
-      if (declaration.limit !== undefined) return [await within(limitNames.requestsOfNetwork(network), max)];
+      if (declaration.limit !== undefined) return within(limitNames.requestsOfNetwork(network), max);
     }
-    return [];
+    return null;
   }
 
   function checkOrigin(caller: Caller, origin: string | undefined, host: string | undefined): void {
@@ -308,6 +306,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         },
         'request',
       );
+      const isHosted = familyOf(raw.path).errors === 'problem';
+      const left = isHosted && response.status !== 429 ? await limitHeaders(seen) : [];
       const shared: HeaderList = [['X-Request-Id', id], ...securityHeaders];
       // A browser's clock may be wrong, and what a page counts down was timed by this one.
       const time: HeaderList =
@@ -315,13 +315,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const fromCors = raw.method === 'OPTIONS' ? [] : cors.reply(raw.headers.get('origin'));
       return {
         ...response,
-        headers: [
-          ...response.headers,
-          ...(response.status === 429 ? [] : (seen.limit ?? [])),
-          ...shared,
-          ...time,
-          ...fromCors,
-        ],
+        headers: [...response.headers, ...left, ...shared, ...time, ...fromCors],
         caller: response.body === null ? '' : nameOf(seen.caller, network),
       };
     },
@@ -332,15 +326,17 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 interface Seen {
   route: string;
   caller: Caller;
-  /** What the answer says of limits. */
-  limit?: HeaderList;
+  /** The limit of the route's class; null when it has none. */
+  requests?: LimitState | null;
+  /** The route's own limits. */
+  limits?: RouteLimits;
 }
 
-/** A request that fitted into a limit. */
-interface Counted {
-  readonly max: number;
-  readonly left: number;
-  readonly seconds: number;
+/** What an answer says of limits: of the one that the caller comes up against first. */
+async function limitHeaders({ requests, limits }: Seen): Promise<HeaderList> {
+  const states = [...(requests ? [requests] : []), ...((await limits?.left()) ?? [])];
+  const [tightest] = states.sort((a, b) => a.left - b.left);
+  return tightest ? rateLimitHeaders(tightest) : [];
 }
 
 const isStream = (declaration: RouteDeclaration): boolean =>

@@ -38,7 +38,7 @@ export const statusOf: { readonly [C in ErrorCode]: number } = {
   shutting_down: 503,
 };
 
-export interface Problem {
+export interface ProblemAnswer {
   readonly status: number;
   readonly headers: HeaderList;
   readonly body: {
@@ -65,7 +65,7 @@ export interface ProblemDocument {
 }
 
 /** The reply of an error. Errors that are not HubErrors say nothing of themselves. */
-export function problemOf(error: unknown): Problem {
+export function problemOf(error: unknown): ProblemAnswer {
   if (!(error instanceof HubError)) {
     return { status: 500, headers: [], body: { detail: 'Internal server error.', code: 'internal' } };
   }

@@ -2,7 +2,7 @@
 // behaviour but its limits.
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import { maxMessageBytes } from './live/inbox.ts';
+import { maxMessageBytes } from './live/socket-messages.ts';
 import type { Pipeline } from './pipeline.ts';
 
 export interface ServerOptions {

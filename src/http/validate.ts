@@ -6,7 +6,7 @@ import type { RouteDeclaration } from '../api/route.ts';
 import { problemsOf, validationFailed } from '../api/validation.ts';
 import { HubError, type Problem } from '../domain/error.ts';
 
-export interface Parts {
+export interface RequestParts {
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;
@@ -19,7 +19,7 @@ const nothing = Object.freeze({});
  * The validated parts. All problems of all parts are reported at once, at most 50.
  * @throws HubError validation_failed
  */
-export function validate(declaration: RouteDeclaration, parts: Parts): Parts {
+export function validate(declaration: RouteDeclaration, parts: RequestParts): RequestParts {
   const problems: Problem[] = [];
   const check = (
     schema: z.ZodType | undefined,

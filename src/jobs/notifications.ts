@@ -6,7 +6,7 @@ import {
   type DeliveryAttempt,
   type FanOut,
   notificationQueues,
-  type Registration,
+  type WebhookRegistration,
 } from '../domain/notification-jobs.ts';
 import type { Jobs } from '../ports/jobs.ts';
 
@@ -32,7 +32,7 @@ export function workNotifications(
     { concurrency: attemptsAtOnce },
   );
   jobs.work(notificationQueues.register, ({ payload, signal }) => {
-    const { tenantId, channelId } = payload as Registration;
+    const { tenantId, channelId } = payload as WebhookRegistration;
     return channels.register(tenantId, channelId, signal);
   });
 }

@@ -11,13 +11,15 @@ import type { AgentManifest } from '../domain/event.ts';
 import type { Env } from '../domain/ids.ts';
 import type { Page } from './page.ts';
 
+/** Absent: stays as it is. */
 export interface RegistrationPatch {
   readonly displayName?: string | null;
   readonly tags?: Tags;
+  /** Null: no assignment. */
   readonly bundleName?: string | null;
 }
 
-export interface Seen {
+export interface SeenAgent {
   /** Retired, or null, when the agent is not registered. */
   readonly registration: Registration | null;
   /** True when this call registered it, or brought it back from retirement. */
@@ -30,7 +32,7 @@ export interface AgentStore {
    * @param newId the id of the registration that is made when there is none; a retired one comes back under its own.
    *   Null: neither happens
    */
-  seen(tenantId: string, agentId: string, env: Env, now: number, newId: string | null): Promise<Seen>;
+  seen(tenantId: string, agentId: string, env: Env, now: number, newId: string | null): Promise<SeenAgent>;
   /** Retired ones, too. */
   get(tenantId: string, agentId: string): Promise<Registration | null>;
   /** Those that live, by agent id; `after`: those behind this one. */

@@ -2,7 +2,7 @@
 import type { Audience, Control, Frame } from '../domain/frame.ts';
 import type { Position } from '../domain/position.ts';
 
-export interface Placed {
+export interface BroadcastEntry {
   readonly position: Position;
   readonly frame: Frame;
 }
@@ -33,7 +33,7 @@ export interface Broadcast {
    */
   follow(
     audience: Audience,
-    deliver: (placed: Placed) => void,
+    deliver: (placed: BroadcastEntry) => void,
     lost?: (position: Position) => void,
   ): Promise<Following>;
   onControl(listener: (message: Control) => void): void;
@@ -41,7 +41,7 @@ export interface Broadcast {
    * The frames after `position`, oldest first, up to the log's end; `gone` when the log no longer reaches back that
    * far, or has never had that position (another epoch).
    */
-  since(audience: Audience, position: Position): Promise<readonly Placed[] | 'gone'>;
+  since(audience: Audience, position: Position): Promise<readonly BroadcastEntry[] | 'gone'>;
   close(): Promise<void>;
 }
 

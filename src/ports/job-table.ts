@@ -14,7 +14,7 @@ export interface TakenJob {
   readonly longestBackoffMs: number;
 }
 
-export interface RunKey {
+export interface JobRunKey {
   readonly queue: string;
   readonly id: string;
   readonly run: number;
@@ -38,13 +38,13 @@ export interface JobTable {
    */
   release(): Promise<void>;
   /** Prolongs the leases that are held; answers the lost ones. */
-  renew(runs: readonly RunKey[], until: number): Promise<readonly RunKey[]>;
+  renew(runs: readonly JobRunKey[], until: number): Promise<readonly JobRunKey[]>;
   /** Forgets the job: it is done. */
-  finish(run: RunKey): Promise<void>;
+  finish(run: JobRunKey): Promise<void>;
   /** Makes it wait until `runAt`: after a failure with its `error`, else (null) as if this run had not been. */
-  again(run: RunKey, runAt: number, error: string | null): Promise<void>;
-  bury(run: RunKey, now: number, error: string): Promise<void>;
-  progress(run: RunKey, value: unknown): Promise<void>;
+  again(run: JobRunKey, runAt: number, error: string | null): Promise<void>;
+  bury(run: JobRunKey, now: number, error: string): Promise<void>;
+  progress(run: JobRunKey, value: unknown): Promise<void>;
   find(queue: string, id: string): Promise<JobStatus | null>;
   dead(queue: string, limit: number): Promise<readonly DeadJob[]>;
   retry(queue: string, id: string, now: number): Promise<boolean>;

@@ -26,7 +26,7 @@ export interface BusReply {
   readonly error?: { readonly code: ErrorCode; readonly message: string; readonly detail: ErrorDetail };
 }
 
-export interface Delivery {
+export interface BusDelivery {
   readonly shard: number;
   readonly position: BusPosition;
   readonly envelope: Envelope;
@@ -64,7 +64,7 @@ export interface MessageBus {
    */
   shut(shards: readonly number[]): Promise<void>;
   /** Whom deliveries go to: called in order; must not throw. */
-  onDelivery(take: (delivery: Delivery) => void): void;
+  onDelivery(take: (delivery: BusDelivery) => void): void;
   /** Whom replies to this node go to. A reply may come twice, or never. */
   onReply(take: (reply: BusReply) => void): void;
   /**
@@ -72,7 +72,7 @@ export interface MessageBus {
    * @throws HubError unavailable; the envelope may come again then
    */
   acknowledge(
-    delivery: Pick<Delivery, 'shard' | 'position'>,
+    delivery: Pick<BusDelivery, 'shard' | 'position'>,
     reply?: { readonly to: string; readonly reply: BusReply },
   ): Promise<void>;
   /** @throws HubError unavailable */

@@ -3,7 +3,7 @@
 // never back.
 import type { Approval } from '../domain/approval.ts';
 import type { Env } from '../domain/ids.ts';
-import type { RunFacts, RunKey, RunStatus, Standing, StatusTime } from '../domain/run.ts';
+import type { RunFacts, RunKey, RunStanding, RunStatus, StatusTime } from '../domain/run.ts';
 import type { Page, PageRequest } from './page.ts';
 
 export interface Run extends RunKey {
@@ -11,7 +11,7 @@ export interface Run extends RunKey {
   readonly startedAt: number;
   /** The latest of its events (none later than 5 minutes after receipt) and of what became of its approvals. */
   readonly lastActivityAt: number;
-  readonly standing: Standing;
+  readonly standing: RunStanding;
   /** Null while there are approvals alone. */
   readonly facts: RunFacts | null;
   /** Of the newest event, and of the one that carried the snapshot; null without one. */
@@ -46,7 +46,7 @@ export interface RunPageRequest extends PageRequest {
 
 /** A run as the health of its agent needs it. */
 export interface RunGlance extends RunKey {
-  readonly standing: Standing;
+  readonly standing: RunStanding;
   readonly lastActivityAt: number;
   readonly pendingApprovals: number;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StatusEntry, StatusPage, StatusPlace, StatusRequest } from '../../actors/protocol.ts';
+import type { RosterPage, StatusEntry, StatusPlace, StatusRequest } from '../../actors/protocol.ts';
 import { Roster } from '../../actors/roster.ts';
 import { settled } from '../clock.ts';
 import { t0 } from '../contract/fixtures.ts';
@@ -58,7 +58,7 @@ describe('status', () => {
       let after: StatusPlace | null = null;
       do {
         const request: StatusRequest = { bundleName: null, limit, after };
-        const page: StatusPage = await hub.actors.ask('environment', hub.keyOf(), 'status', request);
+        const page: RosterPage = await hub.actors.ask('environment', hub.keyOf(), 'status', request);
         expect(page.entries.length).toBeLessThanOrEqual(limit);
         pages.push(...page.entries);
         after = page.next;

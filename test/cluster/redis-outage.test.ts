@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { openRedis, type RedisParts } from '../../adapters/redis/index.ts';
 import { dashboardsOf } from '../../src/domain/frame.ts';
-import type { Placed } from '../../src/ports/broadcast.ts';
+import type { BroadcastEntry } from '../../src/ports/broadcast.ts';
 import { aFrame, collector, numbers } from '../contract/broadcast.ts';
 import { uuid, writerOf } from '../contract/fixtures.ts';
 import { until } from '../services/service.ts';
@@ -65,7 +65,7 @@ describe('redis away', () => {
 
   it('a server that hangs is given up after 2 s, and a new connection works when it goes on', () =>
     using(async (a) => {
-      const { deliver, reached } = collector<Placed>();
+      const { deliver, reached } = collector<BroadcastEntry>();
       const audience = dashboardsOf(uuid());
       await a.broadcast.follow(audience, deliver);
       await redis.pause();
@@ -86,7 +86,7 @@ describe('redis killed and started again on its data', () => {
   it('followers lose nothing and get nothing twice, over several kills under load', () =>
     using(async (a, b) => {
       const audience = dashboardsOf(uuid());
-      const { deliver, got, reached } = collector<Placed>();
+      const { deliver, got, reached } = collector<BroadcastEntry>();
       const { position } = await b.broadcast.follow(audience, deliver);
       const acknowledged: number[] = [];
       let next = 0;
@@ -140,7 +140,7 @@ describe('redis without its data', () => {
   it('old positions are gone, followers are told once and follow on, and epochs still rise', () =>
     using(async (a, b) => {
       const audience = dashboardsOf(uuid());
-      const { deliver, reached } = collector<Placed>();
+      const { deliver, reached } = collector<BroadcastEntry>();
       const lost = (at: string) => deliver({ position: at, frame: aFrame(audience, 'lost') });
       const { position } = await b.broadcast.follow(audience, deliver, lost);
       await a.broadcast.publish([aFrame(audience, 1)]);

@@ -13,7 +13,7 @@ import { type Link, openLink } from '../../adapters/redis/link.ts';
 import { entriesOf, redisLogs } from '../../adapters/redis/log.ts';
 import { openReader } from '../../adapters/redis/reader.ts';
 import { dashboardsOf } from '../../src/domain/frame.ts';
-import type { Placed } from '../../src/ports/broadcast.ts';
+import type { BroadcastEntry } from '../../src/ports/broadcast.ts';
 import { aFrame, broadcastContract, collector, numbers } from '../contract/broadcast.ts';
 import { t0, writerOf } from '../contract/fixtures.ts';
 import { leasesContract } from '../contract/leases.ts';
@@ -129,7 +129,7 @@ describe('redis: a log that is trimmed', () => {
   it('keeps so many bytes, and the newest frame whatever its size', async () => {
     const { broadcast, close } = await open(newPrefix(), { retention: { keepBytes: 11_000 } });
     const audience = dashboardsOf(randomUUID());
-    const { deliver, reached, got } = collector<Placed>();
+    const { deliver, reached, got } = collector<BroadcastEntry>();
     const { position } = await broadcast.follow(audience, deliver);
     const since = async (from: string) => {
       const missed = await broadcast.since(audience, from);
@@ -155,14 +155,14 @@ describe('redis: a log that is trimmed', () => {
   it('is replayed whole over many pages, by size as by number', async () => {
     const { broadcast, close } = await open(newPrefix());
     const audience = dashboardsOf(randomUUID());
-    const { deliver, reached } = collector<Placed>();
+    const { deliver, reached } = collector<BroadcastEntry>();
     const { position } = await broadcast.follow(audience, deliver);
     for (let i = 0; i < 12; i++) {
       const frames = Array.from({ length: 100 }, (_, k) => aFrame(audience, i * 100 + k));
       await broadcast.publish([...frames, large(audience, -1, 1_000_000)]);
     }
     const got = await reached(12 * 101);
-    const ids = (placed: readonly Placed[] | 'gone') =>
+    const ids = (placed: readonly BroadcastEntry[] | 'gone') =>
       placed === 'gone' ? placed : placed.map((one) => `${one.position} ${one.frame.json.length}`);
     expect(ids(await broadcast.since(audience, position))).toEqual(ids(got));
     const asked = [0, 99, 100, 499, 500, 700, got.length - 1];
@@ -183,7 +183,7 @@ describe('redis: a log that is trimmed', () => {
     });
     const audience = dashboardsOf(randomUUID());
     const key = `${prefix}log:{${audience}}`;
-    const { deliver, reached, got } = collector<Placed>();
+    const { deliver, reached, got } = collector<BroadcastEntry>();
     const losses: string[] = [];
     await broadcast.follow(audience, deliver, (at) => losses.push(at));
     let total = 0;
@@ -253,7 +253,7 @@ describe('redis: a log that is trimmed', () => {
       const ports = { link, blocking, logs, clock: systemClock, log: noLog };
       const broadcast = await openBroadcast(logs, openReader(ports, `${prefix}wake`), noLog);
       const audience = dashboardsOf(randomUUID());
-      const { deliver, reached, got } = collector<Placed>();
+      const { deliver, reached, got } = collector<BroadcastEntry>();
       const lost = (position: string) => deliver({ position, frame: aFrame(audience, 'lost') });
       await broadcast.follow(audience, deliver, lost);
       await other.broadcast.publish([large(audience, 0)]);

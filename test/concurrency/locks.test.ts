@@ -14,15 +14,15 @@ const refusal = () => new Error('refused');
 
 describe('a keyed mutex', () => {
   it('runs tasks of one key in order, and those of another key meanwhile', async () => {
-    const inTurn = createKeyedMutex({ now: () => 0, maxWaitMs: 5, refusal });
+    const locked = createKeyedMutex({ now: () => 0, maxWaitMs: 5, refusal });
     const first = gate();
     const seen: string[] = [];
-    const a1 = inTurn('a', async () => {
+    const a1 = locked('a', async () => {
       await first.closed;
       seen.push('a1');
     });
-    const a2 = inTurn('a', async () => void seen.push('a2'));
-    await inTurn('b', async () => void seen.push('b'));
+    const a2 = locked('a', async () => void seen.push('a2'));
+    await locked('b', async () => void seen.push('b'));
     first.open();
     await Promise.all([a1, a2]);
     expect(seen).toEqual(['b', 'a1', 'a2']);
@@ -30,15 +30,15 @@ describe('a keyed mutex', () => {
 
   it('goes on after a task that fails, and refuses one that waited too long', async () => {
     let now = 0;
-    const inTurn = createKeyedMutex({ now: () => now, maxWaitMs: 5, refusal });
-    const failed = inTurn('a', async () => {
+    const locked = createKeyedMutex({ now: () => now, maxWaitMs: 5, refusal });
+    const failed = locked('a', async () => {
       now = 6;
       throw new Error('broken');
     });
-    const late = inTurn('a', async () => 'late');
+    const late = locked('a', async () => 'late');
     await expect(failed).rejects.toThrow('broken');
     await expect(late).rejects.toThrow('refused');
-    await expect(inTurn('a', async () => 'next')).resolves.toBe('next');
+    await expect(locked('a', async () => 'next')).resolves.toBe('next');
   });
 });
 

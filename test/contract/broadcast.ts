@@ -9,7 +9,7 @@ import {
   type FrameHeader,
 } from '../../src/domain/frame.ts';
 import { isAfter, isPosition } from '../../src/domain/position.ts';
-import type { Broadcast, Placed } from '../../src/ports/broadcast.ts';
+import type { Broadcast, BroadcastEntry } from '../../src/ports/broadcast.ts';
 import { readFrame, writeFrame } from '../frames.ts';
 import { hostileTexts, uuid } from './fixtures.ts';
 
@@ -62,7 +62,8 @@ export function collector<T>(): {
   };
 }
 
-export const numbers = (placed: readonly Placed[]): unknown[] => placed.map((p) => readFrame(p.frame).data.n);
+export const numbers = (placed: readonly BroadcastEntry[]): unknown[] =>
+  placed.map((p) => readFrame(p.frame).data.n);
 
 export function broadcastContract(name: string, open: () => Promise<OpenBroadcast>): void {
   const using = (test: (opened: OpenBroadcast) => Promise<void>) => async () => {
@@ -73,7 +74,7 @@ export function broadcastContract(name: string, open: () => Promise<OpenBroadcas
       await opened.close();
     }
   };
-  const rising = (placed: readonly Placed[]) => {
+  const rising = (placed: readonly BroadcastEntry[]) => {
     for (const [i, { position }] of placed.entries()) {
       expect(position).toSatisfy(isPosition);
       expect(isAfter(position, placed[i - 1]?.position ?? '0-0')).toBe(true);
@@ -85,7 +86,7 @@ export function broadcastContract(name: string, open: () => Promise<OpenBroadcas
       'a follower gets each frame once, in order, on every node',
       using(async ({ broadcast, other }) => {
         const audience = agentsOf(uuid(), 'production');
-        const [here, there] = [collector<Placed>(), collector<Placed>()];
+        const [here, there] = [collector<BroadcastEntry>(), collector<BroadcastEntry>()];
         await broadcast.follow(audience, here.deliver);
         await other.follow(audience, there.deliver);
         for (let i = 0; i < 20; i++) await broadcast.publish([aFrame(audience, i)]);
@@ -103,7 +104,7 @@ export function broadcastContract(name: string, open: () => Promise<OpenBroadcas
       'a frame comes whole, its bytes as they were, whatever it holds',
       using(async ({ broadcast }) => {
         const audience = dashboardsOf(uuid());
-        const { deliver, reached } = collector<Placed>();
+        const { deliver, reached } = collector<BroadcastEntry>();
         await broadcast.follow(audience, deliver);
         const json = Buffer.from(
           `{"type":"x","__proto__":{"a":[1.50,null,true]},"t":${JSON.stringify(hostileTexts)}}`,
@@ -133,7 +134,7 @@ export function broadcastContract(name: string, open: () => Promise<OpenBroadcas
           agentsOf(tenantId, 'staging'),
           dashboardsOf(tenantId),
         ];
-        const sides = audiences.map(() => collector<Placed>());
+        const sides = audiences.map(() => collector<BroadcastEntry>());
         for (const [i, audience] of audiences.entries()) {
           await broadcast.follow(audience, sides[i]?.deliver ?? (() => {}));
         }
@@ -147,10 +148,10 @@ export function broadcastContract(name: string, open: () => Promise<OpenBroadcas
       using(async ({ broadcast, other }) => {
         const audience = dashboardsOf(uuid());
         await broadcast.publish([aFrame(audience, 'before')]);
-        const first = collector<Placed>();
+        const first = collector<BroadcastEntry>();
         await broadcast.follow(audience, first.deliver);
         for (let i = 0; i < 20; i++) {
-          const late = collector<Placed>();
+          const late = collector<BroadcastEntry>();
           const published = other.publish([aFrame(audience, `during ${i}`)]);
           const following = await broadcast.follow(audience, late.deliver);
           await published;
@@ -170,7 +171,7 @@ export function broadcastContract(name: string, open: () => Promise<OpenBroadcas
       'one that stopped gets no more, and the others go on',
       using(async ({ broadcast }) => {
         const audience = dashboardsOf(uuid());
-        const [a, b] = [collector<Placed>(), collector<Placed>()];
+        const [a, b] = [collector<BroadcastEntry>(), collector<BroadcastEntry>()];
         const following = await broadcast.follow(audience, a.deliver);
         const second = await broadcast.follow(audience, b.deliver);
         await broadcast.publish([aFrame(audience, 1)]);
@@ -180,7 +181,7 @@ export function broadcastContract(name: string, open: () => Promise<OpenBroadcas
         await broadcast.publish([aFrame(audience, 2)]);
         await b.reached(2);
         second.stop();
-        const again = collector<Placed>();
+        const again = collector<BroadcastEntry>();
         await broadcast.follow(audience, again.deliver);
         await broadcast.publish([aFrame(audience, 3)]);
         expect(numbers(await again.reached(1))).toEqual([3]);
@@ -193,7 +194,7 @@ export function broadcastContract(name: string, open: () => Promise<OpenBroadcas
       'a follower that throws keeps nothing from the others or itself',
       using(async ({ broadcast }) => {
         const audience = dashboardsOf(uuid());
-        const { deliver, reached } = collector<Placed>();
+        const { deliver, reached } = collector<BroadcastEntry>();
         await broadcast.follow(audience, () => {
           throw new Error('a bad follower');
         });
@@ -208,7 +209,7 @@ export function broadcastContract(name: string, open: () => Promise<OpenBroadcas
       'what came after a position can be had again, from any position the log gave',
       using(async ({ broadcast, other }) => {
         const audience = dashboardsOf(uuid());
-        const { deliver, reached } = collector<Placed>();
+        const { deliver, reached } = collector<BroadcastEntry>();
         const { position } = await broadcast.follow(audience, deliver);
         expect(await broadcast.since(audience, position)).toEqual([]);
         for (let i = 0; i < 5; i++) await broadcast.publish([aFrame(audience, i)]);
@@ -226,7 +227,7 @@ export function broadcastContract(name: string, open: () => Promise<OpenBroadcas
       using(async ({ broadcast, other }) => {
         const tenantId = uuid();
         const [agents, dashboards] = [agentsOf(tenantId, 'production'), dashboardsOf(tenantId)];
-        const [here, there] = [collector<Placed>(), collector<Placed>()];
+        const [here, there] = [collector<BroadcastEntry>(), collector<BroadcastEntry>()];
         await broadcast.follow(agents, here.deliver);
         await other.follow(dashboards, there.deliver);
         const named = (n: number, idempotencyKey: string) => [
@@ -262,7 +263,7 @@ export function broadcastContract(name: string, open: () => Promise<OpenBroadcas
       'a position from before what the log keeps is gone, and one within is not',
       using(async ({ broadcast, keepFrames }) => {
         const audience = dashboardsOf(uuid());
-        const { deliver, reached } = collector<Placed>();
+        const { deliver, reached } = collector<BroadcastEntry>();
         const { position } = await broadcast.follow(audience, deliver);
         for (let i = 0; i < keepFrames; i++) await broadcast.publish([aFrame(audience, i)]);
         expect(await broadcast.since(audience, position)).toHaveLength(keepFrames);

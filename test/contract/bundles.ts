@@ -65,7 +65,9 @@ export function bundlesContract(name: string, open: Open): void {
       const { yaml: _, ...rest } = given;
       const first = await bundles.addVersion(given);
       expect(first).toEqual({ ...rest, version: 1, signature: null });
-      const second = await bundles.addVersion(aBundle({ tenantId, contractCount: null }));
+      const second = await bundles.addVersion(
+        aBundle({ tenantId, contractCount: null, mode: null, description: null }),
+      );
       expect(second.version).toBe(2);
       expect((await bundles.addVersion(aBundle({ tenantId, name: 'other' }))).version).toBe(1);
       expect(await bundles.version(tenantId, 'base', 1)).toEqual(first);

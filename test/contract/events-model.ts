@@ -5,7 +5,7 @@ import {
   addsOutcome,
   countedAs,
   type EventInput,
-  outcomeOf,
+  eventOutcomeOf,
   type StoredEvent,
 } from '../../src/domain/event.ts';
 import { facetOf } from '../../src/domain/facet.ts';
@@ -76,7 +76,7 @@ function keep(list: Kept[], given: EventBatch): { accepted: number; duplicates: 
       list.push({ ...e, env: given.env, createdAt: given.receivedAt, outcomes: [] });
       accepted++;
     } else if (addsOutcome(known, known.outcomes, e)) {
-      list[at] = { ...known, outcomes: [...known.outcomes, outcomeOf(e)] };
+      list[at] = { ...known, outcomes: [...known.outcomes, eventOutcomeOf(e)] };
     }
   }
   return { accepted, duplicates: given.events.length - accepted };

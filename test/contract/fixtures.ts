@@ -187,6 +187,8 @@ export function aBundle(over: Partial<NewBundle> = {}): NewBundle {
     name: 'base',
     revisionHash: createHash('sha256').update(yaml).digest('hex'),
     contractCount: 2,
+    mode: 'observe',
+    description: 'What mail agents may do',
     size: yaml.byteLength,
     uploadedBy: 'ada@example.org',
     createdAt: t0,
@@ -218,6 +220,7 @@ export const aDeployment = (over: Partial<Deployment> = {}): Deployment => {
     deployedBy: 'ada@example.org',
     createdAt: t0,
     forced: false,
+    reason: null,
     ...over,
   };
 };

@@ -1,7 +1,7 @@
 // What every bus promises: order, one stay until it is acknowledged, what a reader left goes to the next, replies find
 // their node.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { BusReply, Delivery, Envelope, MessageBus } from '../../src/ports/message-bus.ts';
+import type { BusDelivery, BusReply, Envelope, MessageBus } from '../../src/ports/message-bus.ts';
 
 export interface PostStage {
   /** A node's end of the bus. */
@@ -24,13 +24,13 @@ const envelope = (id: string, over: Partial<Envelope> = {}): Envelope => ({
 
 interface Seen {
   readonly bus: MessageBus;
-  readonly deliveries: Delivery[];
+  readonly deliveries: BusDelivery[];
   readonly replies: BusReply[];
   until(test: () => boolean): Promise<void>;
 }
 
 function watch(bus: MessageBus): Seen {
-  const deliveries: Delivery[] = [];
+  const deliveries: BusDelivery[] = [];
   const replies: BusReply[] = [];
   const waiting = new Set<() => void>();
   const wake = () => {

@@ -102,9 +102,14 @@ export function takingAwayContract(name: string, open: Open): void {
       expect(await deployments.wasDeployed(uuid(), 'production', 'base', 1)).toBe(false);
     });
 
-    it('keeps that a deployment was forced', async () => {
+    it('keeps that a deployment was forced, and why', async () => {
       const { deployments, tenantId, key } = await tenant();
-      const given = aDeployment({ tenantId, signingKeyId: key.id, forced: true });
+      const given = aDeployment({
+        tenantId,
+        signingKeyId: key.id,
+        forced: true,
+        reason: "half the fleet's é",
+      });
       expect(await deployments.add(given)).toEqual(given);
       expect(await itemsOf(deployments.list(tenantId, {}, firstPage))).toEqual([given]);
       expect(await deployments.currentOf(tenantId, 'production', 'base')).toEqual(given);

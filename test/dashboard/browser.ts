@@ -83,7 +83,7 @@ export async function view(url: string, options: ViewOptions = {}): Promise<View
     const [name = '', value = ''] = options.cookie.split('=');
     await context.addCookies([{ name, value, url, httpOnly: true }]);
   }
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(20_000);
   const faults: string[] = [];
   await context.exposeFunction('reportFault', (text: string) => faults.push(text));
   await context.addInitScript(

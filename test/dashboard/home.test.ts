@@ -1,5 +1,6 @@
 // Home: the figures of the fleet follow the agents by the stream alone, in every tab.
 import { afterAll, describe, expect, it } from 'vitest';
+import { AgentStreams } from './agent-streams.ts';
 import { noFaults, startedHub, view } from './browser.ts';
 
 const { hub, cookie } = await startedHub();
@@ -16,18 +17,14 @@ describe('the figures of the fleet', () => {
       tab.locator('.figure', { hasText: 'Agents connected' }).getByText(value, { exact: true }).waitFor();
     await page.goto('/dashboard/');
     await connected(page, '0');
-    const stop = new AbortController();
-    const stream = await fetch(`${hub.url}/api/v1/stream?env=production`, {
-      headers: { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': 'agent-7' },
-      signal: stop.signal,
-    });
-    expect(stream.status).toBe(200);
+    const agents = new AgentStreams(hub, key);
+    await agents.open('agent-7');
     await connected(page, '1');
     // A tab that is opened later shares the connection, which told the numbers before.
     const later = await seen.context.newPage();
     await later.goto('/dashboard/');
     await connected(later, '1');
-    stop.abort();
+    agents.close();
     await connected(page, '0');
     await connected(later, '0');
     // The first steps of a new hub ask for one agent, to name it.

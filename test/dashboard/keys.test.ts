@@ -2,6 +2,7 @@
 // told so.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HubProcess } from '../e2e/process.ts';
+import { AgentStreams } from './agent-streams.ts';
 import { accessible, noFaults, startedHub, view } from './browser.ts';
 
 let hub: HubProcess;
@@ -60,10 +61,40 @@ describe('the keys page', () => {
     await page.getByRole('button', { name: 'Revoke' }).click();
     await page
       .getByRole('dialog')
-      .getByText(/0 agents|no agents/)
+      .getByText(/no agent is connected with it/)
       .waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke key' }).click();
     await page.getByText('No agent can connect yet').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('says how many streams one key has open, and ends those alone', async () => {
+    const [one, other] = [await hub.key(cookie), await hub.key(cookie)];
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/keys');
+    await page.getByRole('button', { name: 'Revoke' }).nth(1).waitFor();
+    const first = new AgentStreams(hub, one.key);
+    const second = new AgentStreams(hub, other.key);
+    await first.open('streamer-1');
+    await first.open('streamer-2');
+    await second.open('streamer-3');
+    const dialog = page.getByRole('dialog', { name: 'Revoke key' });
+    // The newest stands first, and hears of its streams without being asked again.
+    await page.getByRole('button', { name: 'Revoke' }).nth(1).click();
+    await dialog.getByText(/2 agent streams are open with it/).waitFor();
+    await accessible(page);
+    await dialog.getByRole('button', { name: 'Revoke key' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'Revoke' }).nth(1).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    await dialog.getByText(/1 agent stream is open with it/).waitFor();
+    second.close();
+    await dialog.getByText(/no agent is connected with it/).waitFor();
+    await dialog.getByRole('button', { name: 'Revoke key' }).click();
+    await page.getByText('No agent can connect yet').waitFor();
+    first.close();
     noFaults(seen);
     await seen.context.close();
   });

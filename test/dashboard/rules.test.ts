@@ -2,6 +2,7 @@
 // back, the fleet.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HubProcess } from '../e2e/process.ts';
+import { AgentStreams } from './agent-streams.ts';
 import { accessible, noFaults, startedHub, view } from './browser.ts';
 import { library } from './seed.ts';
 
@@ -97,13 +98,8 @@ describe('contracts, compositions, bundles and agents', () => {
 
   it('says how many agents run it while they come, and goes back at one press', async () => {
     const before = await deployed('production');
-    const stop = new AbortController();
-    const stream = (agent: string, more = ''): Promise<Response> =>
-      fetch(`${hub.url}/api/v1/stream?env=production&bundle_name=shop${more}`, {
-        headers: { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': agent },
-        signal: stop.signal,
-      });
-    await stream('rollout-1');
+    const agents = new AgentStreams(hub, key);
+    await agents.open('rollout-1', '&bundle_name=shop');
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/compositions?id=shop');
@@ -115,13 +111,13 @@ describe('contracts, compositions, bundles and agents', () => {
     const made = await deployed('production');
     expect(made).not.toBe(before);
     const { body: now } = await hub.call('GET', '/api/v1/bundles/shop/current?env=production', { cookie });
-    await stream('rollout-2', `&policy_version=${now.revision_hash}`);
+    await agents.open('rollout-2', `&bundle_name=shop&policy_version=${now.revision_hash}`);
     await plan.getByText(/of 2 connected agents/).waitFor();
     await accessible(page);
     await plan.getByRole('button', { name: `Roll back production to v${before} now` }).click();
     await plan.getByText(`shop v${before} is deployed to production.`).waitFor();
     expect(await deployed('production')).toBe(before);
-    stop.abort();
+    expect(agents.close()).toBe(2);
     noFaults(seen);
     await seen.context.close();
   });
@@ -141,8 +137,11 @@ describe('contracts, compositions, bundles and agents', () => {
     const force = plan.getByRole('button', { name: 'Force it into production' });
     expect(await force.isDisabled()).toBe(true);
     await plan.getByLabel('Type production to force it').fill('production');
+    expect(await force.isDisabled()).toBe(true);
+    await plan.getByLabel('Reason').fill('the old client knows the word');
     await force.click();
     await plan.getByText('forced although the document has errors').waitFor();
+    await plan.getByText('Reason: the old client knows the word').waitFor();
     await plan.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('button', { name: 'Undeploy' }).click();
     await page.getByRole('button', { name: 'Undeploy from production' }).click();

@@ -1,6 +1,7 @@
 // A hub with something to look at: contracts, a composition that is deployed, agents that connect, events, and calls
 // that wait.
 import type { HubProcess } from '../e2e/process.ts';
+import { AgentStreams } from './agent-streams.ts';
 import { ask } from './browser.ts';
 
 export const library = `apiVersion: service/v1
@@ -104,13 +105,8 @@ export async function seed(hub: HubProcess, cookie: string): Promise<{ readonly 
   const { key } = await hub.key(cookie);
   const events = someEvents(600);
   await must(hub, 'POST', '/api/v1/events', { key, agent: 'shop-agent-0', body: { events } });
-  for (let n = 0; n < 6; n += 1) {
-    const controller = new AbortController();
-    void fetch(`${hub.url}/api/v1/stream?env=production`, {
-      headers: { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': `shop-agent-${n}` },
-      signal: controller.signal,
-    }).catch(() => undefined);
-  }
+  const agents = new AgentStreams(hub, key);
+  for (let n = 0; n < 6; n += 1) await agents.open(`shop-agent-${n}`);
   await ask(
     hub,
     key,

@@ -1,5 +1,7 @@
 // The first steps on an empty hub: each is ticked when the hub hears of it, and what is shown to run does run.
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, it } from 'vitest';
 import { accessible, noFaults, startedHub, view } from './browser.ts';
 
@@ -43,31 +45,70 @@ describe('the first steps', () => {
     await page.getByText('Waiting to hear its stream.').waitFor();
     await page.getByRole('button', { name: 'Deploy the starter to production' }).click();
     await page.getByRole('button', { name: 'Deploy the starter to production' }).waitFor({ state: 'hidden' });
-    const languages = ['curl', 'Python', 'TypeScript'];
-    const shown: { [language: string]: string } = {};
-    for (const language of languages) {
-      await page.getByLabel('Language').selectOption(language);
-      shown[language] = (await page.locator('pre.code').textContent()) ?? '';
-    }
-    for (const text of Object.values(shown)) expect(text).toContain(`${hub.url}`);
     // As a person would: the text as it stands, in a file of a project that has the library.
-    const agent = spawn(process.execPath, ['--input-type=module', '-e', shown.TypeScript ?? '']);
-    let said = '';
-    agent.stdout.on('data', (part) => {
-      said += part;
-    });
-    agent.stderr.on('data', (part) => {
-      said += part;
-    });
+    const agent = started(process.execPath, ['--input-type=module', '-e', await snippet(page, 'TypeScript')]);
     try {
       await page.getByText(/The hub heard first-agent open its stream/).waitFor();
       await page.getByRole('heading', { name: 'An agent is governed by this hub' }).waitFor();
       await accessible(page);
-      await expect.poll(() => said).toContain('Secrets stay where they are');
+      await expect.poll(agent.said).toContain('Secrets stay where they are');
     } finally {
-      agent.kill();
+      await agent.stop();
     }
     noFaults(seen);
     await seen.context.close();
+  });
+});
+
+/** What the page shows to run, in a language. */
+async function snippet(page: Page, language: string): Promise<string> {
+  await page.getByLabel('Language').selectOption(language);
+  const text = (await page.locator('pre.code').textContent()) ?? '';
+  expect(text).toContain(new URL(page.url()).origin);
+  return text;
+}
+
+/** A program that runs on, and what it said so far. */
+function started(command: string, args: readonly string[]) {
+  const child = spawn(command, args);
+  const ended = once(child, 'exit');
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (part) => {
+      said += part;
+    });
+  }
+  return {
+    said: () => said,
+    async stop(): Promise<void> {
+      child.kill();
+      await ended;
+    },
+  };
+}
+
+describe.each([
+  ['Python', 'python3', '-c'],
+  ['curl', 'sh', '-c'],
+] as const)('the first steps in %s', (language, command, flag) => {
+  it('end with the stream of the agent, open and told what is deployed', async () => {
+    const own = await startedHub();
+    const seen = await view(own.hub.url, { cookie: own.cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/');
+    await page.getByRole('button', { name: 'Deploy the starter to production' }).click();
+    await page.getByRole('button', { name: 'Create key for production' }).click();
+    await page.getByText('Waiting to hear its stream.').waitFor();
+    const agent = started(command, [flag, await snippet(page, language)]);
+    try {
+      await page.getByText(/The hub heard first-agent open its stream/).waitFor();
+      await page.getByRole('heading', { name: 'An agent is governed by this hub' }).waitFor();
+      await expect.poll(agent.said).toContain('event: contract_update');
+    } finally {
+      await agent.stop();
+    }
+    noFaults(seen);
+    await seen.context.close();
+    await own.hub.remove();
   });
 });

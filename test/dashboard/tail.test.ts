@@ -10,7 +10,7 @@ let cookie: string;
 let key: string;
 let sent = 0;
 
-const send = async (count = 1, tool = ''): Promise<void> => {
+const send = async (count = 1, tool = '', over: object = {}): Promise<void> => {
   const events = Array.from({ length: count }, () => {
     sent += 1;
     return {
@@ -21,6 +21,7 @@ const send = async (count = 1, tool = ''): Promise<void> => {
       mode: 'enforce',
       timestamp: new Date().toISOString(),
       payload: { tool_args: { path: '/srv/.env' }, decision_name: 'no-secrets', reason: 'No' },
+      ...over,
     };
   });
   const { status } = await hub.call('POST', '/api/v1/events', { key, agent: 'tail-agent', body: { events } });
@@ -59,6 +60,44 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await hub.start();
     await send();
     await table.getByRole('button', { name: 'tail_4' }).waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('is narrowed as a search is: by the stream where it can, else in the browser', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/events?view=tail&verdict=call_allowed&range=7d');
+    await page.getByText('The time range does not narrow it.').waitFor();
+    await page.getByText('Waiting for the next event.').waitFor();
+    await send(1, 'denied_1');
+    await send(1, 'allowed_1', { verdict: 'call_allowed' });
+    const row = (tool: string) =>
+      page.getByRole('table', { name: 'tail' }).getByRole('button', { name: tool });
+    await row('allowed_1').waitFor();
+    expect(await row('denied_1').count()).toBe(0);
+    // A mode, a contract, a run and a text; each takes away one of the next.
+    await page.goto(
+      '/dashboard/events?view=tail&mode=observe&decision_name=no-secrets&run_id=run-1&search=KEEP',
+    );
+    await page.getByText('Waiting for the next event.').waitFor();
+    await accessible(page);
+    const fits = { mode: 'observe', payload: { decision_name: 'no-secrets', run_id: 'run-1' } };
+    await send(1, 'keep_not_observed', { ...fits, mode: 'enforce' });
+    await send(1, 'keep_not_its', { ...fits, payload: { ...fits.payload, decision_name: 'other' } });
+    await send(1, 'keep_not_there', { ...fits, payload: { ...fits.payload, run_id: 'run-2' } });
+    await send(1, 'drop_it', fits);
+    await send(1, 'keep_this', fits);
+    await row('keep_this').waitFor();
+    for (const other of [/keep_not/, /drop_it/])
+      expect(
+        await page.getByRole('table', { name: 'tail' }).getByRole('button', { name: other }).count(),
+      ).toBe(0);
+    // Without the text the next one fits; what it left out before does not come back.
+    await page.getByRole('searchbox').fill('');
+    await page.getByText('1 since the filter was set').waitFor();
+    await send(1, 'drop_it_no_more', fits);
+    await row('drop_it_no_more').waitFor();
     noFaults(seen);
     await seen.context.close();
   });

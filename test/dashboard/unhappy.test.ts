@@ -111,6 +111,7 @@ describe('deploys', { timeout: 60_000 }, () => {
     await page.getByRole('button', { name: 'Deploy v1' }).click();
     const plan = page.getByRole('dialog', { name: 'Deploy broken' });
     await plan.getByRole('button', { name: 'Deploy v1 to production' }).click();
+    await plan.getByLabel('Reason').fill('it must be');
     await plan.getByLabel('Type production to force it').fill('production');
     const { status } = await hub.call('PATCH', `/api/v1/users/${user.user_id}`, {
       cookie,

@@ -8,9 +8,9 @@ import {
   joinFacts,
   placedAt,
   type RunFacts,
+  type RunStanding,
   type RunStatus,
   runStatus,
-  type Standing,
   standingOf,
 } from '../../src/domain/run.ts';
 
@@ -48,7 +48,7 @@ const facts = (events: readonly EventInput[]): RunFacts => {
 
 describe('the standing of a run', () => {
   const asks = workflow({ pending_approval: { required: true } });
-  it.each<[string, readonly EventInput[], Standing]>([
+  it.each<[string, readonly EventInput[], RunStanding]>([
     ['allowed', [eventOf('call_allowed', 1)], 'open'],
     ['blocked', [eventOf('call_blocked', 1)], 'blocked'],
     ['blocked in the words of the console', [eventOf('call_denied', 1)], 'blocked'],
@@ -121,7 +121,7 @@ describe('the standing of a run', () => {
 describe('the status of a run', () => {
   const time = { now: t0, staleAfterMs: 1000 };
   const [fresh, old] = [t0 - 1000, t0 - 1001];
-  it.each<[Standing, number, number, RunStatus]>([
+  it.each<[RunStanding, number, number, RunStatus]>([
     ['open', 1, fresh, 'approval_pending'],
     ['completed', 1, fresh, 'approval_pending'],
     ['blocked', 1, old, 'approval_pending'],

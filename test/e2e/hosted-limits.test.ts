@@ -4,12 +4,13 @@ import { HubProcess } from './process.ts';
 
 const hub = new HubProcess({ LOG_LEVEL: 'warn', ALLOW_PRIVATE_OUTBOUND: 'true', APPROVALS_PER_MINUTE: '3' });
 let key = '';
+let cookie = '';
 let admin = '';
 let viewer = '';
 
 beforeAll(async () => {
   await hub.start();
-  const cookie = await hub.admin();
+  cookie = await hub.admin();
   ({ key } = await hub.key(cookie));
   admin = (await hub.call('POST', '/api/v1/auth/operator-token', { cookie })).body.token;
   const body = { role: 'operator', ttl_seconds: 600 };
@@ -55,16 +56,80 @@ it('takes 60 decisions a minute of an operator, and says when the next is taken'
   expect((await decide(admin)).status).toBe(404);
 });
 
-it('says the limit of approvals when it refuses one', async () => {
-  const ask = () =>
+it('counts approvals of an agent, and says so with every answer, also one that makes none', async () => {
+  const ask = (message: string) =>
     hub.call('POST', '/v1/approvals', {
-      headers: bearer(key, { 'X-Service-Agent-Id': 'asker' }),
-      body: { tool_name: 't', message: 'm' },
+      headers: bearer(key, { 'X-Service-Agent-Id': 'sender' }),
+      body: { agent_id: 'asker', tool_name: 't', message },
     });
-  let answer = await ask();
-  for (let i = 0; i < 12 && answer.status === 201; i++) answer = await ask();
-  expect([answer.status, limitOf(answer)[1]]).toEqual([429, '0']);
-  expect(answer.headers.get('retry-after')).toBe(limitOf(answer)[2]);
+  const seen = async (message: string) => {
+    const answer = await ask(message);
+    return [answer.status, ...limitOf(answer).slice(0, 2)];
+  };
+  expect(await seen('a')).toEqual([201, '3', '2']);
+  // Whose it would have been is not known: the header's agent has asked for nothing.
+  expect(await seen('')).toEqual([422, '3', '3']);
+  expect(await seen('b')).toEqual([201, '3', '1']);
+  expect(await seen('c')).toEqual([201, '3', '0']);
+  const refused = await ask('d');
+  expect([refused.status, ...limitOf(refused).slice(0, 2)]).toEqual([429, '3', '0']);
+  expect(refused.headers.get('retry-after')).toBe(limitOf(refused)[2]);
+});
+
+it('counts posts of few events, events, sample runs and replays', async () => {
+  const event = { call_id: 'c', agent_id: 'few', tool_name: 't', action: 'call_allowed' };
+  const post = async (body: unknown) => {
+    const answer = await hub.call('POST', '/v1/events', {
+      headers: bearer(key, { 'X-Service-Agent-Id': 'few' }),
+      body,
+    });
+    return [answer.status, ...limitOf(answer).slice(0, 2)];
+  };
+  expect(await post({ events: [event] })).toEqual([200, '600', '599']);
+  expect(await post({ events: 1 })).toEqual([422, '600', '599']);
+  expect(await post({ events: Array(10).fill(event) })).toEqual([200, '600', '599']);
+  const call = async (method: string, path: string) => {
+    const answer = await hub.call(method, path, { headers: bearer(admin) });
+    return [answer.status, ...limitOf(answer).slice(0, 2)];
+  };
+  expect(await call('DELETE', '/v1/sample-run')).toEqual([200, '10', '9']);
+  expect(await call('GET', '/v1/rulesets/none/replay')).toEqual([404, '10', '9']);
+  expect(await call('GET', '/v1/rulesets/none/replay?sessions=0')).toEqual([422, '10', '9']);
+});
+
+it('takes 5 tests a minute of a channel, of each workspace by itself', async () => {
+  const test = async (id: string) => {
+    const answer = await hub.call('POST', `/v1/notifications/channels/${id}/test`, {
+      headers: bearer(admin),
+    });
+    return [answer.status, ...limitOf(answer).slice(0, 2)];
+  };
+  const id = '00000000-0000-4000-8000-000000000000';
+  for (let i = 0; i < 5; i++) expect(await test(id)).toEqual([404, '5', String(4 - i)]);
+  expect(await test(id)).toEqual([429, '5', '0']);
+  expect(await test('00000000-0000-4000-8000-000000000001')).toEqual([404, '5', '4']);
+});
+
+it('takes 60 callbacks a minute of a chat bot, which others do not use up', async () => {
+  const made = await hub.call('POST', '/api/v1/notifications/channels', {
+    cookie,
+    body: {
+      name: 'bot',
+      channel_type: 'chat_bot',
+      config: { bot_token: '1:x', chat_id: 1, webhook_secret: 'the-secret-of-the-callbacks' },
+    },
+  });
+  const press = async (secret: string) => {
+    const answer = await hub.call('POST', `/v1/chat_bot/webhook/${made.body.id}`, {
+      headers: { 'X-Chat-Bot-Secret-Token': secret },
+      body: {},
+    });
+    return [answer.status, limitOf(answer)[0]];
+  };
+  expect(await press('wrong')).toEqual([403, '6000']);
+  for (let i = 0; i < 60; i++) expect(await press('the-secret-of-the-callbacks')).toEqual([200, '60']);
+  expect(await press('the-secret-of-the-callbacks')).toEqual([429, '60']);
+  expect(await press('wrong')).toEqual([403, '6000']);
 });
 
 it('makes one key for an Idempotency-Key, which is shown once', async () => {
@@ -101,9 +166,8 @@ it('answers a repeated channel with the first', async () => {
   expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
   expect(again.body).toEqual(first.body);
   expect((await create('dev')).body.code).toBe('idempotency_key_reused');
-  expect(
-    (await hub.call('GET', '/v1/notifications/channels', { headers: bearer(admin) })).body.channels,
-  ).toEqual([first.body]);
+  const { channels } = (await hub.call('GET', '/v1/notifications/channels', { headers: bearer(admin) })).body;
+  expect(channels.filter(({ name }: { name: string }) => name === 'ops')).toEqual([first.body]);
 });
 
 it('says that the sample run is the one that was made', async () => {

@@ -1,7 +1,6 @@
 // Approvals: asked for within limits, read by those who may, decided once.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type ErrorCode, HubError } from '../../src/domain/error.ts';
-import { limitNames } from '../../src/domain/limit-names.ts';
 import type { Hub } from '../../src/handlers/common/hub.ts';
 import { requestApproval } from '../../src/handlers/console/approvals.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
@@ -92,7 +91,8 @@ it('are limited to as many as the setting says', async () => {
 });
 
 it('are limited per key and client address, however many agents it names', async () => {
-  for (let i = 0; i < 600; i++) await t.hub.limits.hit(limitNames.approvalsOfKey(key), 600, 60_000);
+  for (let i = 0; i < 600; i++)
+    await t.hub.limits.hit(`approvals-key:${key.keyId}/${key.network}`, 600, 60_000);
   await expect(ask()).rejects.toMatchObject({ code: 'rate_limited' });
   expect((await ask({}, { ...key, network: '203.0.113.10' })).status).toBe('pending');
 });

@@ -1,4 +1,4 @@
-// Saves and deploys a bundle without the routes for it. For tests of other nouns.
+// Saves and deploys a bundle without the routes for it. For tests of other routes.
 import { environmentKey } from '../../actors/protocol.ts';
 import type { Deployment } from '../../src/domain/deployment.ts';
 import type { Env } from '../../src/domain/ids.ts';
@@ -19,6 +19,8 @@ export async function deploy(
     name,
     revisionHash: hub.secrets.sha256(yaml),
     contractCount: 0,
+    mode: 'enforce',
+    description: null,
     size: yaml.length,
     uploadedBy: email,
     createdAt: hub.clock.now(),

@@ -24,13 +24,18 @@ const upload = async (yaml: string) =>
 const deploy = (
   name: string,
   version: number,
-  { env = 'production' as Env, force = undefined as string | undefined, by = user } = {},
+  {
+    env = 'production' as Env,
+    force = undefined as string | undefined,
+    reason = undefined as string | undefined,
+    by = user,
+  } = {},
 ) =>
   t.call(
     'deployBundle',
     {
       params: { name, version: String(version) },
-      body: { env },
+      body: { env, ...(reason === undefined ? {} : { reason }) },
       query: force === undefined ? {} : { force },
     },
     by,
@@ -110,6 +115,34 @@ describe('a deploy of a document', () => {
     expect(await deployments()).toMatchObject([{ forced: true }]);
   });
 
+  it('keeps why it was done: in the record, the feed and the audit chain', async () => {
+    await upload(broken);
+    const reason = 'half of the fleet runs the old client';
+    t.newFrames();
+    expect((await deploy('team', 1, { force: 'true', reason })).body).toMatchObject({ forced: true, reason });
+    expect(t.newFrames().at(-1)?.data).toMatchObject({ type: 'bundle_deployed', forced: true, reason });
+    expect(await deployments()).toMatchObject([{ reason }]);
+    const newest = async () => (await t.call('hostedListAudit', {}, t.operator(user))).body.entries[0];
+    expect(await newest()).toMatchObject({
+      action_type: 'ruleset.deployed',
+      details: { forced: true, reason },
+    });
+    // Without one nothing is said.
+    expect((await deploy('team', 1, { reason: '' })).body).toMatchObject({ reason: null });
+    expect(t.newFrames().at(-1)?.data).not.toHaveProperty('reason');
+    expect((await newest())?.details).not.toHaveProperty('reason');
+  });
+
+  it.each([
+    ['too long', 'x'.repeat(501)],
+    ['with a NUL', 'a\u0000b'],
+    ['with half a character', '\ud800'],
+  ])('refuses a reason %s', async (_, reason) => {
+    await upload(bundleYaml('team'));
+    await expect(deploy('team', 1, { reason })).rejects.toMatchObject({ code: 'validation_failed' });
+    expect(await deployments()).toEqual([]);
+  });
+
   it('that is right is not marked as forced, though it was asked for', async () => {
     await upload(bundleYaml('team'));
     expect((await deploy('team', 1, { force: 'true' })).body).toMatchObject({ forced: false, warnings: [] });
@@ -130,8 +163,8 @@ describe('a deploy of a document', () => {
 
 describe('a composition', () => {
   const deadDefinition = { ...definition(), when: { 'arg.path': { contains: 'x' } } };
-  const call = (operation: 'previewComposition' | 'deployComposition', query = {}, by = user) =>
-    t.call(operation, { params: { name: 'team' }, query }, by);
+  const call = (operation: 'previewComposition' | 'deployComposition', query = {}, by = user, body = {}) =>
+    t.call(operation, { params: { name: 'team' }, query, body }, by);
 
   it('that can never match is previewed with the finding, refused, and nothing is saved; admins force it', async () => {
     await addContract(t, user, 'dead', { definition: deadDefinition });
@@ -148,12 +181,13 @@ describe('a composition', () => {
     await expect(call('deployComposition', { force: 'true' }, operator())).rejects.toMatchObject({
       code: 'forbidden',
     });
-    expect((await call('deployComposition', { force: 'true' })).body).toMatchObject({
+    const reason = 'until the new client is out';
+    expect((await call('deployComposition', { force: 'true' }, user, { reason })).body).toMatchObject({
       bundle_version: 1,
       forced: true,
       warnings: [{ code: 'unknown-root' }],
     });
-    expect(await deployments()).toMatchObject([{ bundle_version: 1, forced: true }]);
+    expect(await deployments()).toMatchObject([{ bundle_version: 1, forced: true, reason }]);
   });
 
   it('stays as it was when auto_deploy would bring a contract that can never match', async () => {

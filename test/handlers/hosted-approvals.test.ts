@@ -68,6 +68,14 @@ describe('an approval', () => {
     expect(await ask({ session_id: '' })).toMatchObject({ session_id: null });
   });
 
+  it('is of the agent that the body names, whatever the header says', async () => {
+    expect(await ask({ agent_id: 'worker' })).toMatchObject({ agent_id: 'worker' });
+    expect(await ask({})).toMatchObject({ agent_id: 'agent-1' });
+    await expect(ask({}, { ...key, agentId: null })).rejects.toMatchObject({ code: 'validation_failed' });
+    const bound = { ...key, agentPattern: 'agent-*' };
+    await expect(ask({ agent_id: 'worker' }, bound)).rejects.toMatchObject({ code: 'forbidden' });
+  });
+
   it("stands in the key's environment, the one that is named, or production", async () => {
     expect(await ask({ environment: 'staging' })).toMatchObject({ environment: 'staging' });
     const bound = t.hostedKey(user, 'development');

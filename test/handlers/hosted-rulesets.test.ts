@@ -102,6 +102,24 @@ describe('a put', () => {
     expect([staging.status, staging.body.deployed_envs]).toEqual([200, ['production', 'staging']]);
   });
 
+  it('keeps what the document says of itself with the version and in the list', async () => {
+    await put(ruleset('one'));
+    const told = ruleset('two').replace('{name: team}', '{name: team, description: Files and secrets}');
+    const second = await put(`${told}defaults: {mode: observe}\n`);
+    expect(second.body).toMatchObject({ mode: 'observe', description: 'Files and secrets' });
+    const params = { name: 'team' };
+    const { versions } = (await t.call('hostedRulesetVersions', { params }, operator)).body;
+    expect(versions.map(({ mode, description }) => [mode, description])).toEqual([
+      ['observe', 'Files and secrets'],
+      ['enforce', null],
+    ]);
+    const first = await t.call('hostedRulesetVersion', { params: { ...params, version: '1' } }, operator);
+    expect(first.body).toMatchObject({ mode: 'enforce', description: null });
+    expect((await t.call('hostedListRulesets', {}, operator)).body.rulesets).toMatchObject([
+      { name: 'team', mode: 'observe' },
+    ]);
+  });
+
   it('only saves with deploy=false', async () => {
     expect((await put(ruleset('one'), { query: { deploy: 'false' } })).body).toMatchObject({
       version: 1,
@@ -183,12 +201,13 @@ describe('a put', () => {
   it('takes what the linter finds errors in from an admin who says so, and says so too', async () => {
     const never = ruleset('no').replace('args.path', 'principal.rol');
     await expect(put(never)).rejects.toMatchObject({ detail: { reason: 'invalid_ruleset' } });
-    const force = { query: { force: 'true' } };
+    const reason = 'the claim comes with the next client';
+    const force = { query: { force: 'true', reason } };
     await expect(put(never, force)).rejects.toMatchObject({ code: 'forbidden' });
     const forced = await put(never, { ...force, as: t.operator(user) });
     expect(forced.body.warnings).toMatchObject([{ severity: 'error' }]);
     const { entries } = (await t.call('hostedListAudit', {}, operator)).body;
-    expect(entries[0]).toMatchObject({ action_type: 'ruleset.deployed', details: { forced: true } });
+    expect(entries[0]).toMatchObject({ action_type: 'ruleset.deployed', details: { forced: true, reason } });
     await expect(put(': [', { ...force, as: t.operator(user) })).rejects.toMatchObject({
       detail: { reason: 'invalid_ruleset' },
     });

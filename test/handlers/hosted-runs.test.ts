@@ -192,6 +192,8 @@ it('a run shows what its events say, and names the ruleset by its hash', async (
     name: 'guardrails',
     revisionHash,
     contractCount: 1,
+    mode: 'enforce',
+    description: null,
     size: yaml.length,
     uploadedBy: 'ann',
     createdAt: t.clock.now(),

@@ -44,6 +44,23 @@ it('that could not be read again, because of how JSON writes them, are refused',
   });
 });
 
+it('are looked at by the people of the tenant, who change none', async () => {
+  const person = await t.tenant('ann@example.com');
+  const own = t.key(person);
+  await t.call('setSession', { params, body: { value: 'x' } }, own);
+  const keys = [name, 'missing'];
+  expect((await t.call('readSessions', { body: { keys } }, person)).body).toEqual({
+    values: { [name]: 'x', missing: null },
+  });
+  // Of another tenant nobody sees more than that it is not there.
+  expect((await t.call('readSessions', { body: { keys } }, await t.tenant('bob@example.com'))).body).toEqual({
+    values: { [name]: null, missing: null },
+  });
+  expect(api.readSessions.auth).toEqual(['key', 'cookie']);
+  for (const route of [api.setSession, api.incrementSession, api.deleteSession])
+    expect(route.auth).toEqual(['key']);
+});
+
 it('are read in one batch up to 4 MiB, never in part', async () => {
   const keys = ['a', 'b', 'c', 'd', 'e'];
   for (const one of keys) {

@@ -8,10 +8,11 @@ import { consoleAgentFrames, consoleDashboardFrames } from '../../src/api/frames
 import { keyRoutes } from '../../src/api/keys.ts';
 import { routes, smallBody } from '../../src/api/route.ts';
 import type { AdmittedStream, StreamHandlers } from '../../src/api/stream.ts';
-import { enforceLimit } from '../../src/app/rate-limit.ts';
+import { createRateLimits, enforceLimit } from '../../src/app/rate-limit.ts';
 import type { Announcement } from '../../src/domain/announcement.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { agentsOf, dashboardsOf } from '../../src/domain/frame.ts';
+import type { Limit } from '../../src/domain/limit.ts';
 import { isOperatorRole } from '../../src/domain/principal.ts';
 import type { ApiKey, Login, User } from '../../src/domain/tenant.ts';
 import { type Budgets, createBudgets } from '../../src/http/budgets.ts';
@@ -33,8 +34,26 @@ export const wire = {
   keyPrefix: 'svk_',
 };
 
+export const hostedTestLimits = {
+  ofAgent: { name: 'test-agent', per: 'agent', max: 2 },
+  told: { name: 'test-told', per: 'tenant', max: 7, told: true },
+} as const satisfies { readonly [name: string]: Limit };
+
 /** Routes of an API whose errors are problem documents. */
 export const hostedTestRoutes = routes({
+  hostedLimited: {
+    method: 'POST',
+    path: '/v1/limited',
+    auth: ['hostedKey'],
+    tag: 'test',
+    summary: 'Has limits of its own',
+    body: z.object({ text: z.string().max(5), agent_id: z.string().optional() }),
+    agent: 'body',
+    limits: [hostedTestLimits.ofAgent, hostedTestLimits.told],
+    status: 200,
+    reply: z.unknown(),
+    errors: [],
+  },
   hostedEcho: {
     method: 'POST',
     path: '/v1/echo',
@@ -395,6 +414,7 @@ export function edge(
     live.control(message);
   });
   const metrics = createMetrics();
+  const limits = createLocalLimits({ clock });
   const pipeline = createPipeline({
     families: [
       { prefix: '', errors: 'detail', routes: { ...testRoutes, ...keyRoutes } },
@@ -413,6 +433,7 @@ export function edge(
       broken: async () => {
         throw new TypeError('secret detail');
       },
+      hostedLimited: async () => ({}),
       hostedEcho: async (_input, caller) => ({ kind: caller.kind }),
       hostedForPeople: async (_input, caller) => ({ kind: caller.kind }),
       hostedForKeys: async (_input, caller) => ({ kind: caller.kind }),
@@ -422,7 +443,12 @@ export function edge(
       ...options.serve,
     },
     callers,
-    limits: createLocalLimits({ clock }),
+    limits,
+    rateLimits: createRateLimits({
+      limits,
+      requestLimits: limits,
+      settings: { approvalsPerMinute: 10, ingestEventsPerMinute: 1_000 },
+    }),
     live,
     streams: streams.handlers,
     cors: createCors('http://localhost:8000', ['http://localhost:3000'], wire.agentIdHeaders),

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { Reply } from '../../src/api/call.ts';
+import { Reply, WrittenJson } from '../../src/api/call.ts';
 import { defaultBody, documentBody } from '../../src/api/route.ts';
 import { HubError } from '../../src/domain/error.ts';
+import type { Limit } from '../../src/domain/limit.ts';
 import { tooLarge } from '../../src/http/body.ts';
 import { createCors } from '../../src/http/headers.ts';
 import { TransportGone } from '../../src/http/raw.ts';
 import { ManualClock } from '../clock.ts';
-import { asKey, asUser, edge, headerOf, jsonOf, keyText, raw } from './fixtures.ts';
+import { asKey, asUser, edge, hashOf, headerOf, hostedTestLimits, jsonOf, keyText, raw } from './fixtures.ts';
 
 const json = { 'content-type': 'application/json' };
 
@@ -170,6 +171,21 @@ describe('a reply', () => {
     expect((await pipeline.handle(raw('GET', '/api/v1/broken'))).status).toBe(500);
   });
 
+  it('that was written as JSON elsewhere is sent byte for byte, within the bound of all answers', async () => {
+    const written = new TextEncoder().encode('{"b": 1,  "a":"é"}');
+    const replies = [
+      new WrittenJson(written),
+      new WrittenJson(new TextEncoder().encode(`"${'x'.repeat(4 * 1024 * 1024)}"`)),
+    ];
+    const { pipeline } = edge({ serve: { broken: async () => replies.shift() } });
+    const response = await pipeline.handle(raw('GET', '/api/v1/broken'));
+    expect([response.status, response.body]).toEqual([200, written]);
+    expect(headerOf(response, 'Content-Type')).toBe('application/json');
+    expect(headerOf(response, 'Cache-Control')).toBe('no-store');
+    const large = await pipeline.handle(raw('GET', '/api/v1/broken'));
+    expect(jsonOf(large).code).toBe('response_too_large');
+  });
+
   it('to HEAD is that of GET, and opens no stream', async () => {
     const { pipeline, live } = edge();
     const list = await pipeline.handle(raw('HEAD', '/api/v1/keys', asUser));
@@ -274,6 +290,61 @@ describe('limits', () => {
     expect((await pipeline.handle(raw('GET', '/api/v1/keys', asUser))).status).toBe(200);
     (clock as unknown as { advance(ms: number): void }).advance(60_001);
     expect((await get()).status).toBe(200);
+  });
+});
+
+describe('limits that a route declares', () => {
+  const echo = (text: string, agent_id?: string) =>
+    raw(
+      'POST',
+      '/v1/limited',
+      { authorization: `Bearer ${keyText}`, 'x-service-agent-id': 'header' },
+      JSON.stringify({ text, agent_id }),
+    );
+  const leftOf = async (pipeline: ReturnType<typeof edge>['pipeline'], request: ReturnType<typeof raw>) => {
+    const response = await pipeline.handle(request);
+    return [
+      response.status,
+      headerOf(response, 'RateLimit-Limit'),
+      headerOf(response, 'RateLimit-Remaining'),
+    ];
+  };
+
+  it('are counted for the agent that the body names, once a request is valid', async () => {
+    const { pipeline } = edge();
+    expect(await leftOf(pipeline, echo('a'))).toEqual([200, '2', '1']);
+    expect(await leftOf(pipeline, echo('too long'))).toEqual([422, '2', '1']);
+    expect(await leftOf(pipeline, echo('b', 'other'))).toEqual([200, '2', '1']);
+    expect(await leftOf(pipeline, echo('c'))).toEqual([200, '2', '0']);
+    expect(await leftOf(pipeline, echo('d'))).toEqual([429, '2', '0']);
+    expect(await leftOf(pipeline, echo('e', 'other'))).toEqual([200, '2', '0']);
+  });
+
+  it('of other agents than its own are not used up by a key', async () => {
+    const { pipeline, keys } = edge();
+    const stored = keys.get(hashOf(keyText));
+    if (!stored) throw new Error('no key');
+    keys.set(stored.hash, { ...stored, agentPattern: 'header' });
+    for (let i = 0; i < 3; i++) {
+      expect(await leftOf(pipeline, echo('a', 'other'))).toEqual([403, '2', '2']);
+    }
+    expect(await leftOf(pipeline, echo('a', 'header'))).toEqual([200, '2', '1']);
+  });
+
+  it('are told by the handler where only it knows the cost, and only those that are declared', async () => {
+    let told: Limit = hostedTestLimits.told;
+    const { pipeline } = edge({
+      serve: {
+        hostedLimited: async (_input, _caller, { count }) => {
+          await count(told, { cost: 5 });
+          return {};
+        },
+      },
+    });
+    expect(await leftOf(pipeline, echo('a'))).toEqual([200, '2', '1']);
+    expect(await leftOf(pipeline, echo('b', 'other'))).toEqual([429, '7', '0']);
+    told = { name: 'else', per: 'tenant', max: 1 };
+    expect((await pipeline.handle(echo('c', 'third'))).status).toBe(500);
   });
 });
 

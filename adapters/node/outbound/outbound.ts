@@ -14,7 +14,7 @@ import type {
 } from '../../../src/ports/outbound.ts';
 import { addressKinds } from './addresses.ts';
 import { addressesOf, askNameServers, askSystem, type Lookups } from './resolve.ts';
-import { type OutboundRules, type Target, targetOf, type UrlTarget, urlTarget } from './target.ts';
+import { type OutboundRules, type OutboundTarget, targetOf, type UrlTarget, urlTarget } from './target.ts';
 
 export interface OutboundOptions extends OutboundRules, Partial<Lookups> {
   readonly clock: Pick<Clock, 'after'>;
@@ -134,7 +134,7 @@ const answerOf = (call: ClientRequest, body: string | Uint8Array | undefined): P
 export function createOutbound(options: OutboundOptions): Outbound {
   const { clock, ca, byName = askNameServers, bySystem = askSystem } = options;
   const kindOf = addressKinds();
-  const addresses = (target: Target): Promise<readonly OutboundAddress[]> =>
+  const addresses = (target: OutboundTarget): Promise<readonly OutboundAddress[]> =>
     addressesOf(target, options, kindOf, { byName, bySystem });
 
   /** @throws OutboundError */

@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { OutboundError } from '../../../src/domain/outbound.ts';
 import type { OutboundAddress } from '../../../src/ports/outbound.ts';
 import type { AddressKind } from './addresses.ts';
-import type { OutboundRules, Target } from './target.ts';
+import type { OutboundRules, OutboundTarget } from './target.ts';
 
 /** Finds the addresses of a name. Any failure counts as "has none". */
 export type Lookup = (host: string) => Promise<readonly string[]>;
@@ -33,7 +33,7 @@ export interface Lookups {
 }
 
 /** None when the host has no address, or finding one failed. */
-function lookUp({ host, named }: Target, { byName, bySystem }: Lookups): Promise<readonly string[]> {
+function lookUp({ host, named }: OutboundTarget, { byName, bySystem }: Lookups): Promise<readonly string[]> {
   if (isIP(host) !== 0) return Promise.resolve([host]);
   if (named) return bySystem(host).catch(() => []);
   // RFC 6761: this name is loopback, whatever a name server says.
@@ -43,7 +43,7 @@ function lookUp({ host, named }: Target, { byName, bySystem }: Lookups): Promise
 
 /** @throws OutboundError: `unresolved`, or `refused` when any address may not be called */
 export async function addressesOf(
-  target: Target,
+  target: OutboundTarget,
   rules: OutboundRules,
   kindOf: (address: string) => AddressKind,
   lookups: Lookups,

@@ -9,14 +9,14 @@ export interface OutboundRules {
   readonly allow: readonly string[];
 }
 
-export interface Target {
+export interface OutboundTarget {
   readonly host: string;
   readonly port: number;
   /** Named by OUTBOUND_ALLOW. */
   readonly named: boolean;
 }
 
-export interface UrlTarget extends Target {
+export interface UrlTarget extends OutboundTarget {
   readonly url: URL;
 }
 
@@ -25,7 +25,7 @@ const maxUrl = 2048;
 const refused = (message: string): OutboundError => new OutboundError('refused', message);
 
 /** @param host a name or an address, without brackets */
-export function targetOf(host: string, port: number, rules: OutboundRules): Target {
+export function targetOf(host: string, port: number, rules: OutboundRules): OutboundTarget {
   const bare = host.toLowerCase();
   const written = `${isIP(bare) === 6 ? `[${bare}]` : bare}:${port}`;
   return { host: bare, port, named: rules.allow.includes(written) };

@@ -1,5 +1,6 @@
 // Routes of approvals in the hosted API's words.
 import { z } from 'zod';
+import { limits } from '../../domain/limit.ts';
 import { anyObject, env, instant, line, text } from '../fields.ts';
 import { listed } from '../listed.ts';
 import { routes } from '../route.ts';
@@ -59,7 +60,7 @@ export const hostedApprovalRoutes = routes({
     summary:
       'Ask people to approve a tool call; at most 10 per 60 seconds and agent. A repeat with the same Idempotency-Key is the same approval',
     body: z.object({
-      /** The agent-id header wins; this is used when the header is absent. */
+      /** The agent that asks, whatever the agent-id header says; default: the header's. */
       agent_id: line(255).nullish(),
       session_id: z.union([z.literal(''), line(255)]).nullish(),
       /** Of the governed call: two calls that differ in nothing else are two approvals. */
@@ -78,6 +79,8 @@ export const hostedApprovalRoutes = routes({
       environment: env.nullish(),
       principal: anyObject.nullish(),
     }),
+    agent: 'body',
+    limits: [limits.approvalsOfAgent, limits.approvalsOfKey],
     status: 201,
     reply: hostedApproval,
     errors: [
@@ -145,7 +148,7 @@ export const hostedApprovalRoutes = routes({
         .nullish(),
       reason: text(2000).nullish(),
     }),
-    perMinute: 60,
+    limits: [limits.decisions],
     status: 200,
     reply: hostedApproval,
     errors: [

@@ -43,7 +43,14 @@ export const hostedAuditRoutes = routes({
     }),
     repeated: ['action_type', 'subject_type'],
     status: 200,
-    reply: z.object({ entries: z.array(auditEntry), next_cursor: z.string().nullable() }),
+    reply: z.object({
+      entries: z.array(auditEntry),
+      limit: z.number().int(),
+      /** True when more follows: this page may hold fewer than `limit`, because an answer holds 4 MiB. */
+      has_more: z.boolean(),
+      /** Null when nothing is left. */
+      next_cursor: z.string().nullable(),
+    }),
     errors: ['bad_request', 'forbidden', 'validation_failed'],
   },
   hostedExportAudit: {

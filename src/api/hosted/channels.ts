@@ -1,8 +1,10 @@
 // Routes of notification channels in the hosted API's words, and the callback of chat bots that were made through it.
 import { z } from 'zod';
+import { limits } from '../../domain/limit.ts';
 import { attemptFailure, channelConfig } from '../channels.ts';
 import { anyObject, env, instant, line, uuid } from '../fields.ts';
 import { routes } from '../route.ts';
+import { hostedPaging, pageFields } from './fields.ts';
 
 export const hostedChannelTypes = ['chat_bot', 'workspace_chat', 'community_chat', 'webhook'] as const;
 
@@ -53,9 +55,10 @@ export const hostedChannelRoutes = routes({
     role: 'operator',
     tag: 'hosted-channels',
     summary: 'Notification channels, newest first; those of types that this API does not know are left out',
+    query: z.object(hostedPaging(200, 100)),
     status: 200,
-    reply: z.object({ channels: z.array(hostedChannel) }),
-    errors: ['forbidden'],
+    reply: z.object({ channels: z.array(hostedChannel), ...pageFields }),
+    errors: ['forbidden', 'validation_failed'],
   },
   hostedCreateChannel: {
     method: 'POST',
@@ -102,6 +105,7 @@ export const hostedChannelRoutes = routes({
     tag: 'hosted-channels',
     summary: 'Send a test message, at most 10 seconds; a failure is told by success: false',
     params,
+    limits: [limits.channelTests],
     status: 200,
     reply: z.object({
       success: z.boolean(),
@@ -122,6 +126,7 @@ export const hostedChannelRoutes = routes({
     params: z.object({ channel_id: z.string().max(200) }),
     parse: 'bytes',
     bodyLimit: 64 * 1024,
+    limits: [limits.callbacks],
     status: 200,
     reply: anyObject.nullable(),
     errors: ['payload_too_large', 'rate_limited'],

@@ -2,6 +2,7 @@
 // event by event.
 import { z } from 'zod';
 import { decisionActions, decisionClasses } from '../../domain/decision-event.ts';
+import { limits } from '../../domain/limit.ts';
 import { rejected } from '../events.ts';
 import { instant, instantInput, line, text } from '../fields.ts';
 import { listed } from '../listed.ts';
@@ -97,6 +98,7 @@ export const hostedEventRoutes = routes({
     body: decisionEventBatch,
     parse: 'bytes',
     bodyLimit: 16 * 1024 * 1024,
+    limits: [limits.eventPosts, limits.events],
     status: 200,
     reply: z.object({
       accepted: z.number().int(),

@@ -22,6 +22,8 @@ export const pageFields = {
   offset: z.number().int(),
   /** True when more follows: this page may hold fewer than `limit`, because an answer holds 4 MiB. */
   has_more: z.boolean(),
+  /** The offset of the next page. Null when nothing is left, beyond the bound of offsets, and after a cursor. */
+  next_offset: z.number().int().nullable(),
 };
 
 /**
@@ -32,8 +34,6 @@ export const cursorQuery = text(2000, 1).optional();
 
 /** Where the next page of a list with a cursor begins. */
 export const nextFields = {
-  /** Null when nothing is left, when it is beyond the bound of offsets, and after a cursor. */
-  next_offset: z.number().int().nullable(),
   /** Null when nothing is left. */
   next_cursor: z.string().nullable(),
 };

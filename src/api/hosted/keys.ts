@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { env, instant, instantInput, line, text, uuid } from '../fields.ts';
 import { routes } from '../route.ts';
+import { hostedPaging, pageFields } from './fields.ts';
 
 const hostedKey = z.object({
   id: uuid,
@@ -23,9 +24,13 @@ export const hostedKeyRoutes = routes({
     role: 'admin',
     tag: 'hosted-keys',
     summary: 'Keys of the workspace that are not revoked, newest first',
+    query: z.object(hostedPaging(200, 100)),
     status: 200,
-    reply: z.object({ keys: z.array(hostedKey.extend({ last_used_at: instant.nullable() })) }),
-    errors: ['forbidden'],
+    reply: z.object({
+      keys: z.array(hostedKey.extend({ last_used_at: instant.nullable() })),
+      ...pageFields,
+    }),
+    errors: ['forbidden', 'validation_failed'],
   },
   hostedCreateKey: {
     method: 'POST',

@@ -1,6 +1,7 @@
 // Routes of replays on the hosted API: two saved versions of a ruleset, or a saved one and a text, over the calls that
 // agents reported.
 import { z } from 'zod';
+import { limits } from '../../domain/limit.ts';
 import { env, instantInput, intQuery, yamlContent } from '../fields.ts';
 import {
   replayDoubt,
@@ -72,6 +73,7 @@ const shared = {
   role: 'operator',
   tag: 'hosted-rulesets',
   params,
+  limits: [limits.replays],
   status: 200,
   reply: hostedReplay,
   errors: replayErrors,

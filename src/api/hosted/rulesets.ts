@@ -1,5 +1,6 @@
 // Routes of rulesets: versioned documents of rules, saved and deployed in one step.
 import { z } from 'zod';
+import { deployReason } from '../bundles.ts';
 import { lintFinding } from '../evaluate.ts';
 import { boolQuery, env, instant, versionNumber } from '../fields.ts';
 import { routes } from '../route.ts';
@@ -9,6 +10,12 @@ import { hostedPaging, pageFields } from './fields.ts';
 /** Bytes of a document; the next one is refused by the transport already. */
 const rulesetBody = 512 * 1024;
 
+/**
+ * What rules do that do not say it themselves. Null beside it: the document says something else, or an older hub saved
+ * it.
+ */
+const rulesetMode = z.enum(['enforce', 'observe']);
+
 export const rulesetVersion = z.object({
   id: z.string(),
   name: z.string(),
@@ -17,6 +24,9 @@ export const rulesetVersion = z.object({
   revision_hash: z.string(),
   size_bytes: z.number().int(),
   rule_count: z.number().int().nullable(),
+  mode: rulesetMode.nullable(),
+  /** The first 2,000 characters of the document's `metadata.description`. */
+  description: z.string().nullable(),
   uploaded_by: z.string(),
   created_at: instant,
   deployed_envs: z.array(env),
@@ -37,6 +47,7 @@ const rulesetSummary = z.object({
   version_count: z.number().int(),
   revision_hash: z.string(),
   rule_count: z.number().int().nullable(),
+  mode: rulesetMode.nullable(),
   deployed: z.array(
     z.object({ env, version: z.number().int(), revision_hash: z.string(), deployed_at: instant }),
   ),
@@ -92,6 +103,8 @@ export const hostedRulesetRoutes = routes({
       deploy: z.enum(['true', 'false']).default('true'),
       /** Takes a document that the linter finds errors in; admins only. What does not compile is never taken. */
       force: boolQuery,
+      /** Why it is deployed: kept in the audit chain. */
+      reason: deployReason.optional(),
     }),
     parse: 'bytes',
     bodyMedia: 'application/x-yaml',
@@ -145,7 +158,7 @@ export const hostedRulesetRoutes = routes({
       'Deploy a saved version, for example to go back to it. A document with errors is refused with all of them, unless it ran there ' +
       'before, or an admin forces it',
     params: versionParams,
-    query: z.object({ env: env.optional(), force: boolQuery }),
+    query: z.object({ env: env.optional(), force: boolQuery, reason: deployReason.optional() }),
     status: 201,
     reply: z.object({
       name: z.string(),
@@ -157,6 +170,7 @@ export const hostedRulesetRoutes = routes({
       deployed_at: instant,
       deployed_by: z.string(),
       forced: z.boolean(),
+      reason: z.string().nullable(),
       warnings: z.array(lintFinding),
     }),
     errors: ['forbidden', 'not_found', 'unprocessable', 'validation_failed', 'overloaded', 'unavailable'],

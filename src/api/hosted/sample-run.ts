@@ -1,4 +1,5 @@
 // Routes of the sample run.
+import { limits } from '../../domain/limit.ts';
 import { routes } from '../route.ts';
 import { sampleRunRemoved, sampleRunReply } from '../sample-run.ts';
 
@@ -11,6 +12,7 @@ export const hostedSampleRunRoutes = routes({
     tag: 'hosted-runs',
     summary:
       'Make the sample run of the workspace: 201; 200 when it is there. It is counted in no statistic; 10 calls a minute',
+    limits: [limits.sampleRuns],
     status: 201,
     reply: sampleRunReply,
     errors: ['forbidden', 'rate_limited', 'unavailable'],
@@ -23,6 +25,7 @@ export const hostedSampleRunRoutes = routes({
     tag: 'hosted-runs',
     summary:
       'Remove the sample run, its events and its approval, whether or not they are there; its ruleset stays',
+    limits: [limits.sampleRuns],
     status: 200,
     reply: sampleRunRemoved,
     errors: ['forbidden', 'rate_limited'],

@@ -26,6 +26,8 @@ export const hostedStreamRoutes = routes({
       session_id: z.string().max(255).optional(),
       /** JSON text of an object of texts; anything else is ignored. */
       tags: z.string().optional(),
+      /** As the header Last-Event-ID, for clients that cannot send one. */
+      last_event_id: z.string().max(255).optional(),
     }),
     status: 200,
     media: 'text/event-stream',
@@ -62,6 +64,6 @@ export const hostedStreamRoutes = routes({
 });
 
 /** The query of a stream, as its declaration reads it. */
-export type Query<N extends keyof typeof hostedStreamRoutes> = z.output<
+export type HostedStreamQuery<N extends keyof typeof hostedStreamRoutes> = z.output<
   (typeof hostedStreamRoutes)[N]['query']
 >;

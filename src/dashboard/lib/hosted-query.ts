@@ -7,12 +7,13 @@ import { refresh } from './query.ts';
 export function useHosted<N extends HostedOperation>(
   operation: N,
   input: HostedInput = {},
-  options: { readonly enabled?: boolean } = {},
+  options: { readonly enabled?: boolean; readonly refetchMs?: number } = {},
 ): UseQueryResult<HostedReply<N>, ApiError> {
   return useQuery<HostedReply<N>, ApiError>({
     queryKey: [operation, input],
     queryFn: ({ signal }) => callHosted(operation, input, signal),
     enabled: options.enabled ?? true,
+    ...(options.refetchMs ? { refetchInterval: options.refetchMs } : {}),
   });
 }
 
@@ -24,6 +25,7 @@ export function useHostedPages<N extends HostedOperation>(
   operation: N,
   input: HostedInput,
   onward: (page: HostedReply<N>) => Onward | null,
+  options: { readonly own?: boolean } = {},
 ) {
   return useInfiniteQuery<
     HostedReply<N>,
@@ -32,7 +34,8 @@ export function useHostedPages<N extends HostedOperation>(
     readonly unknown[],
     Onward | null
   >({
-    queryKey: [operation, 'pages', input],
+    // Under a name of its own the live stream leaves it alone: its page says what is new, and when it is shown.
+    queryKey: [options.own ? `own ${operation}` : operation, 'pages', input],
     initialPageParam: null,
     queryFn: ({ pageParam, signal }) =>
       callHosted(operation, { ...input, query: { ...input.query, ...pageParam } }, signal),

@@ -9,10 +9,12 @@ export type LiveFrame = ConsoleOperations['dashboardStream']['event'];
 
 type Any = Operation | HostedOperation;
 
+const approvals = ['listApprovals', 'statsOverview', 'hostedListRuns', 'listDeliveries'] as const;
+
 const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
-  approval_created: ['listApprovals', 'statsOverview', 'hostedListRuns'],
-  approval_decided: ['listApprovals', 'getApproval', 'statsOverview', 'hostedListRuns', 'hostedListAudit'],
-  approval_timeout: ['listApprovals', 'getApproval', 'statsOverview', 'hostedListRuns', 'hostedListAudit'],
+  approval_created: [...approvals, 'hostedListAudit'],
+  approval_decided: [...approvals, 'getApproval', 'hostedListAudit'],
+  approval_timeout: [...approvals, 'getApproval', 'hostedListAudit'],
   assignment_changed: [
     'listAgents',
     'listRegistrations',
@@ -20,8 +22,15 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
     'agentStatus',
     'listRules',
     'resolveRule',
+    'hostedListAudit',
   ],
-  bundle_uploaded: ['listBundles', 'listBundleVersions', 'hostedListRulesets', 'hostedRulesetVersions'],
+  bundle_uploaded: [
+    'listBundles',
+    'listBundleVersions',
+    'hostedListRulesets',
+    'hostedRulesetVersions',
+    'hostedListAudit',
+  ],
   bundle_deployed: [
     'listBundles',
     'listBundleVersions',
@@ -35,9 +44,9 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
     'hostedRulesetVersions',
     'hostedListAudit',
   ],
-  composition_changed: ['listCompositions', 'getComposition', 'previewComposition'],
-  contract_created: ['listContracts', 'getContract'],
-  contract_updated: ['listContracts', 'getContract', 'listCompositions', 'getComposition'],
+  composition_changed: ['listCompositions', 'getComposition', 'previewComposition', 'hostedListAudit'],
+  contract_created: ['listContracts', 'getContract', 'hostedListAudit'],
+  contract_updated: ['listContracts', 'getContract', 'listCompositions', 'getComposition', 'hostedListAudit'],
   fleet_changed: ['agentStatus', 'deploymentRollout'],
   event_created: [
     'searchEvents',
@@ -47,10 +56,11 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
     'hostedListRuns',
     'hostedSearchEvents',
     'hostedWorkflowState',
+    'readSessions',
   ],
   api_key_created: ['listKeys', 'hostedListAudit'],
   api_key_revoked: ['listKeys', 'agentStatus', 'hostedListAudit'],
-  signing_key_rotated: ['currentBundle'],
+  signing_key_rotated: ['currentBundle', 'hostedListAudit'],
 };
 
 /** Counts of many events: a busy hub makes them old all the time, and they cost it more than all else here. */

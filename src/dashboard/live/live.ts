@@ -24,10 +24,7 @@ let soon = false;
 
 function heard(frame: LiveFrame): void {
   for (const follower of followers) follower(frame);
-  if (isFleet(frame)) {
-    takeFleet(frame);
-    return;
-  }
+  if (isFleet(frame)) takeFleet(frame);
   waiting.push(frame);
   if (soon) return;
   soon = true;

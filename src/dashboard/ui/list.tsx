@@ -1,5 +1,6 @@
 // What pages that list something share: views beside each other, a search in the address, a table whose rows open in a
 // panel.
+import type { RowData } from '@tanstack/react-table';
 import { type JSX, type ReactNode, type RefObject, useEffect, useState } from 'react';
 import type { ApiError } from '../lib/api.ts';
 import { after } from '../lib/browser.ts';
@@ -19,7 +20,7 @@ export interface ListWithPanelProps<R> extends Omit<TableProps<R>, 'chosen' | 'o
 }
 
 /** A list whose chosen row, `id` of the address, stands open in a panel: a link shows the same to somebody else. */
-export function ListWithPanel<R>(props: ListWithPanelProps<R>): JSX.Element {
+export function ListWithPanel<R extends RowData>(props: ListWithPanelProps<R>): JSX.Element {
   const { of, empty, title, panel, ...table } = props;
   const { rows, keyOf } = table;
   const [{ id }, change] = useFilters();

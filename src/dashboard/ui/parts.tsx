@@ -4,6 +4,7 @@ import { type ComponentProps, type JSX, type ReactNode, useEffect, useId, useSta
 import type { ApiError } from '../lib/api.ts';
 import { after } from '../lib/browser.ts';
 import { usePrefs } from '../lib/prefs.ts';
+import { maxWaitMs } from '../lib/query.ts';
 import { absolute, middleCut, relative, visible } from '../lib/text.ts';
 import { useNow } from '../lib/ticker.ts';
 import { Icon, type IconName } from './icons.tsx';
@@ -294,19 +295,47 @@ export function Failed({
   );
 }
 
+/** While an answer is awaited: its shape, and why it takes long when the hub asked to wait. */
+export function Waiting({
+  of: { failureReason: why = null },
+  rows,
+}: {
+  readonly of: { readonly failureReason?: ApiError | null };
+  readonly rows?: number;
+}): JSX.Element {
+  return (
+    <>
+      {why && (
+        <p className="notice notice-ask" role="status">
+          <span>
+            <Data text={why.message} mono={false} /> It is asked again by itself
+            {why.retryAfter !== null && `, in ${Math.min(maxWaitMs / 1000, why.retryAfter)} s`}.
+          </span>
+        </p>
+      )}
+      <Skeleton {...(rows === undefined ? {} : { rows })} />
+    </>
+  );
+}
+
 /** An answer in its four states. `children` gets it once it is there, also while it is renewed. */
 export function Answer<T>({
   of,
   rows,
   children,
 }: {
-  readonly of: { readonly data: T | undefined; readonly error: ApiError | null; refetch(): unknown };
+  readonly of: {
+    readonly data: T | undefined;
+    readonly error: ApiError | null;
+    readonly failureReason?: ApiError | null;
+    refetch(): unknown;
+  };
   readonly rows?: number;
   readonly children: (data: T) => ReactNode;
 }): ReactNode {
   if (of.data !== undefined) return children(of.data);
   if (of.error) return <Failed error={of.error} onRetry={() => void of.refetch()} />;
-  return <Skeleton {...(rows === undefined ? {} : { rows })} />;
+  return <Waiting of={of} {...(rows === undefined ? {} : { rows })} />;
 }
 
 export function PageHead({

@@ -13,8 +13,11 @@ export function askingAgents(
   { agentId: sender }: { readonly agentId: string | null },
   named: string | null | undefined,
 ): { readonly agentId: string; readonly namedAgentId: string | null } {
-  const agentId = sender ?? named ?? null;
-  if (agentId !== null) return { agentId, namedAgentId: named ?? null };
+  return { agentId: sender ?? named ?? agentMissing(), namedAgentId: named ?? null };
+}
+
+/** @throws HubError validation_failed */
+export function agentMissing(): never {
   throw validationFailed([
     { loc: ['body', 'agent_id'], msg: 'is required when the agent-id header is absent' },
   ]);

@@ -1,12 +1,11 @@
 // Buttons pressed in a bot chat, whose callback comes to either API: the platform's proof and words. What a press does
 // is app/chat-decisions.ts. Beside it, what the other chat platforms' callbacks read alike.
+import type { Request } from '../../api/call.ts';
+import type { OpenChannel } from '../../app/channels.ts';
 import type { Press, PressResult } from '../../app/chat-decisions.ts';
-import { enforceLimit } from '../../app/rate-limit.ts';
 import { uuidPattern } from '../../domain/ids.ts';
-import { limitNames } from '../../domain/limit-names.ts';
+import type { CountLimit, Limit } from '../../domain/limit.ts';
 import type { Hub } from './hub.ts';
-
-const callbacksPerMinute = 600;
 
 type Fields = { readonly [field: string]: unknown };
 
@@ -33,8 +32,11 @@ export function actionOf(text: unknown, prefix: string): Pick<Press, 'approvalId
 }
 
 /** @throws HubError rate_limited when too many come to one channel */
-export const countCallback = ({ limits }: Hub, channelId: string): Promise<void> =>
-  enforceLimit(limits, { name: limitNames.callbacks(channelId), max: callbacksPerMinute, windowMs: 60_000 });
+export const countCallback = (
+  count: CountLimit,
+  limit: Limit,
+  { channel: { id, tenantId } }: OpenChannel,
+): Promise<void> => count(limit, { channelId: id, tenantId });
 
 /** What the button itself says for a moment. */
 function shortAnswer(result: PressResult): string {
@@ -74,14 +76,15 @@ export async function chatBotCallback(
   hub: Hub,
   channelId: string,
   body: Uint8Array,
-  header: (name: string) => string | null,
+  { header, count }: Pick<Request, 'header' | 'count'>,
+  limit: Limit,
 ): Promise<'unknown' | 'refused' | 'taken'> {
   const { chatDecisions } = hub.app;
   const open = uuidPattern.test(channelId) ? await chatDecisions.channel(channelId, 'chatBot') : null;
   if (!open) return 'unknown';
   const presented = presentedSecret(hub, header);
   if (presented === null || !hub.secrets.equal(presented, open.config.webhookSecret)) return 'refused';
-  await countCallback(hub, channelId);
+  await countCallback(count, limit, open);
   const update = readUpdate(body);
   if (!update || (update.chatId !== null && update.chatId !== open.config.chatId)) return 'taken';
   const result = await chatDecisions.press(open, update.press, 'chat_bot');

@@ -1,7 +1,7 @@
 // Batches of events as the console API's clients send them: from bytes, or a value read before, to events that can be
 // stored. One bad event never costs the others. What becomes of them is app/event-intake.ts.
 import { agentOf } from '../../app/acting-agent.ts';
-import type { EventBatch } from '../../app/event-intake.ts';
+import type { IngestBatch } from '../../app/event-intake.ts';
 import type { EventLoopBudget } from '../../concurrency/event-loop-budget.ts';
 import { HubError } from '../../domain/error.ts';
 import type { AgentManifest, EventInput, Ingested } from '../../domain/event.ts';
@@ -14,6 +14,7 @@ import {
 } from '../../domain/event-repair.ts';
 import { parseSpans, type Span, scanList } from '../../domain/json-scan.ts';
 import { contractTypes, modes } from '../../domain/library.ts';
+import type { CountLimit } from '../../domain/limit.ts';
 import type { KeyPrincipal } from '../../domain/principal.ts';
 import type { Hub } from './hub.ts';
 
@@ -34,7 +35,7 @@ export interface Rejection {
   readonly detail: string;
 }
 
-export interface Batch extends EventBatch {
+export interface Batch extends IngestBatch {
   readonly rejected: readonly Rejection[];
 }
 
@@ -62,8 +63,9 @@ export async function acceptBatch(
   { app }: Pick<Hub, 'app'>,
   principal: KeyPrincipal,
   batch: Batch,
+  count: CountLimit,
 ): Promise<Ingested & Refused> {
-  const { outOfScope, manifestRefused, ...ingested } = await app.eventIntake.accept(principal, batch);
+  const { outOfScope, manifestRefused, ...ingested } = await app.eventIntake.accept(principal, batch, count);
   const rejected = [
     ...batch.rejected,
     ...outOfScope.map(({ index, callId, reason }) => ({

@@ -12,7 +12,7 @@ import { iso, isoOrNull } from '../common/render.ts';
 import { keyPrincipalOf, principalOf } from './principal.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
-type NewApproval = z.output<typeof approvalRoutes.createApproval.body>;
+export type ApprovalBody = z.output<typeof approvalRoutes.createApproval.body>;
 
 export const approvals: Handlers<typeof approvalRoutes> = {
   createApproval: (hub, { body }, caller, request) =>
@@ -59,7 +59,7 @@ export const approvals: Handlers<typeof approvalRoutes> = {
 export async function requestApproval(
   { app }: Pick<Hub, 'app'>,
   caller: KeyCaller,
-  body: NewApproval,
+  body: ApprovalBody,
   idempotencyKey: string | null = null,
 ) {
   const { timeout_effect: effect, timeout_action: action } = body;

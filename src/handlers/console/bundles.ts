@@ -32,6 +32,7 @@ const renderDeployment = (deployment: Deployment) => ({
   deployed_by: deployment.deployedBy,
   created_at: iso(deployment.createdAt),
   forced: deployment.forced,
+  reason: deployment.reason,
 });
 
 export const bundles: Handlers<typeof bundleRoutes> = {
@@ -97,7 +98,7 @@ export const bundles: Handlers<typeof bundleRoutes> = {
       body.env,
       params.name,
       params.version,
-      query.force,
+      { force: query.force, reason: body.reason || null },
     );
     return { ...renderDeployment(deployment), warnings: renderFindings(warnings) };
   },

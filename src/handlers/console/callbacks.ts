@@ -2,6 +2,7 @@
 import { Reply } from '../../api/call.ts';
 import type { callbackRoutes } from '../../api/callbacks.ts';
 import type { Press } from '../../app/chat-decisions.ts';
+import { limits } from '../../domain/limit.ts';
 import { actionOf, chatBotCallback, countCallback, fieldsOf, jsonOf, textOf } from '../common/chat-bot.ts';
 import type { Handlers, Hub } from '../common/hub.ts';
 
@@ -18,7 +19,7 @@ const nothing = empty(200);
 
 export const callbacks: Handlers<typeof callbackRoutes> = {
   async chatBotCallback(hub, { params, body }, _caller, request) {
-    const outcome = await chatBotCallback(hub, params.channel_id, body, (name) => request.header(name));
+    const outcome = await chatBotCallback(hub, params.channel_id, body, request, limits.consoleCallbacks);
     return empty(outcome === 'unknown' ? 404 : outcome === 'refused' ? 403 : 200);
   },
 
@@ -36,7 +37,7 @@ export const callbacks: Handlers<typeof callbackRoutes> = {
       ({ signingSecret }) => hub.secrets.equal(signature, `v0=${hub.secrets.hmac(signingSecret, signed)}`),
     );
     if (!open) return empty(403);
-    await countCallback(hub, open.channel.id);
+    await countCallback(request.count, limits.consoleCallbacks, open);
     const user = fieldsOf(payload.user);
     const userId = textOf(user.id) ?? textOf(user.username);
     if (!action || userId === null) return nothing;
@@ -74,7 +75,7 @@ export const callbacks: Handlers<typeof callbackRoutes> = {
       ({ publicKey }) => publicKey !== null && hub.secrets.verify(publicKey, signed, signature),
     );
     if (!open) return empty(401);
-    await countCallback(hub, open.channel.id);
+    await countCallback(request.count, limits.consoleCallbacks, open);
     if (value === undefined) return empty(400);
     const member = fieldsOf(fieldsOf(interaction.member).user);
     const user = member.id === undefined ? fieldsOf(interaction.user) : member;

@@ -104,7 +104,7 @@ export const compositions: Handlers<typeof compositionRoutes> = {
       principalOf(caller),
       params.name,
       body.env,
-      query.force,
+      { force: query.force, reason: body.reason || null },
     );
     const [deployment] = deployments;
     if (!deployment) throw new HubError('internal', 'The deployment was not made.');

@@ -7,7 +7,7 @@ import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { EventFilter } from '../../ports/events.ts';
 import { iso } from '../common/render.ts';
 
-export interface Query {
+export interface EventQuery {
   readonly agent_id?: string | undefined;
   readonly tool_name?: string | undefined;
   readonly verdict?: string | undefined;
@@ -22,7 +22,7 @@ export interface Query {
 }
 
 /** What a query asks for; which of it the caller sees is the use case's business. */
-export const filterOf = (query: Query): EventFilter => ({
+export const filterOf = (query: EventQuery): EventFilter => ({
   env: query.env ?? null,
   ...omitUndefined({
     agentId: query.agent_id,

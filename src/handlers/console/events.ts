@@ -24,10 +24,10 @@ const facetWords = {
 type FacetWord = (typeof facetWords)[FacetName];
 
 export const events: Handlers<typeof eventRoutes> = {
-  async ingestEvents(hub, { body }, caller) {
+  async ingestEvents(hub, { body }, caller, request) {
     await turns.next(body.byteLength);
     const batch = await readBatch(body, repairContext(hub, caller), turns);
-    return acceptBatch(hub, keyPrincipalOf(caller), batch);
+    return acceptBatch(hub, keyPrincipalOf(caller), batch, request.count);
   },
 
   async searchEvents(hub, { query }, caller) {

@@ -28,11 +28,11 @@ const requestOf = (candidate: ReplayCandidate, body: Body): ReplayRequest => ({
 });
 
 export const replay: Handlers<typeof replayRoutes> = {
-  replayBundle: async ({ app }, { body }, caller) =>
-    render(await app.replays.run(principalOf(caller), requestOf({ yaml: body.yaml_content }, body))),
+  replayBundle: async ({ app }, { body }, caller, { count }) =>
+    render(await app.replays.run(principalOf(caller), requestOf({ yaml: body.yaml_content }, body), count)),
 
-  replayComposition: async ({ app }, { params, body }, caller) =>
-    render(await app.replays.run(principalOf(caller), requestOf({ composition: params.name }, body))),
+  replayComposition: async ({ app }, { params, body }, caller, { count }) =>
+    render(await app.replays.run(principalOf(caller), requestOf({ composition: params.name }, body), count)),
 };
 
 const decisions = { allow: 'allow', block: 'deny', ask: 'approve', would_block: 'would_deny' } as const;

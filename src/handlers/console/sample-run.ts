@@ -5,11 +5,11 @@ import { renderSampleRun } from '../common/sample-run.ts';
 import { principalOf } from './principal.ts';
 
 export const sampleRun: Handlers<typeof sampleRunRoutes> = {
-  makeSampleRun: async ({ app }, _input, caller) =>
-    renderSampleRun(await app.sampleRuns.ensure(principalOf(caller))),
+  makeSampleRun: async ({ app }, _input, caller, { count }) =>
+    renderSampleRun(await app.sampleRuns.ensure(principalOf(caller), count)),
 
-  async deleteSampleRun({ app }, _input, caller) {
-    await app.sampleRuns.remove(principalOf(caller));
+  async deleteSampleRun({ app }, _input, caller, { count }) {
+    await app.sampleRuns.remove(principalOf(caller), count);
     return { deleted: true };
   },
 };

@@ -1,11 +1,11 @@
 // Session values in the console API's words.
 import type { sessionRoutes } from '../../api/sessions.ts';
 import type { Handlers } from '../common/hub.ts';
-import { keyPrincipalOf } from './principal.ts';
+import { keyPrincipalOf, principalOf } from './principal.ts';
 
 export const sessions: Handlers<typeof sessionRoutes> = {
   async readSessions({ app }, { body }, caller) {
-    const found = await app.sessionValues.getMany(keyPrincipalOf(caller), body.keys);
+    const found = await app.sessionValues.getMany(principalOf(caller), body.keys);
     // fromEntries defines own properties, so that a key named __proto__ is a key like any other.
     return { values: Object.fromEntries(found) };
   },

@@ -8,7 +8,7 @@ import { documentEvent } from '../../api/hosted/frames.ts';
 import type { AdmittedStream, StreamHandlers, StreamQuery } from '../../api/stream.ts';
 import { includeField } from '../../api/streams.ts';
 import { checked, validationFailed } from '../../api/validation.ts';
-import { actingAgent } from '../../app/acting-agent.ts';
+import { actingAgent, requireAgent } from '../../app/acting-agent.ts';
 import type { AgentStreams } from '../../app/agent-streams.ts';
 import type { Fetcher } from '../../app/fetched-rulesets.ts';
 import { enforceLimit } from '../../app/rate-limit.ts';
@@ -16,12 +16,13 @@ import type { Tags } from '../../domain/agent.ts';
 import { HubError, refused } from '../../domain/error.ts';
 import { agentsOf, dashboardsOf, type FrameHeader, hostedAgentsOf } from '../../domain/frame.ts';
 import { type Env, environments, isEnv } from '../../domain/ids.ts';
+import type { LimitSubject } from '../../domain/limit.ts';
 import { limitNames } from '../../domain/limit-names.ts';
 import { decisionsOf, isElsewhere } from '../common/decisions.ts';
 import type { Hub } from '../common/hub.ts';
 import { acceptBatch, readParsedBatch, repairContext } from '../common/ingest.ts';
 import { reportVersion } from './agents.ts';
-import { requestApproval } from './approvals.ts';
+import { type ApprovalBody, requestApproval } from './approvals.ts';
 import { keyPrincipalOf } from './principal.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
@@ -83,11 +84,18 @@ export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHand
       if (type !== 'events') await withinLimit(hub, caller);
       switch (type) {
         case 'events':
-          return acceptBatch(hub, keyPrincipalOf(caller), readParsedBatch(body, repairContext(hub, caller)));
+          return acceptBatch(
+            hub,
+            keyPrincipalOf(caller),
+            readParsedBatch(body, repairContext(hub, caller)),
+            async (limit, { cost, ...told } = {}) => {
+              await hub.app.rateLimits.count(limit, { ...subjectOf(caller), ...told }, cost);
+            },
+          );
         case 'report':
           return reportVersion(hub, caller, checked(agentRoutes.reportVersion.body, body));
         case 'approval':
-          return requestApproval(hub, caller, checked(approvalRoutes.createApproval.body, body));
+          return approvalAsked(hub, caller, checked(approvalRoutes.createApproval.body, body));
       }
     },
   };
@@ -155,6 +163,26 @@ function admitOperator({ tenantId }: Pick<KeyCaller, 'tenantId'>, query: StreamQ
     closed: () => {},
   };
 }
+
+/** @throws HubError forbidden, rate_limited, and what `requestApproval` throws */
+async function approvalAsked(hub: Hub, caller: KeyCaller, body: ApprovalBody) {
+  const agentId = caller.agentId ?? body.agent_id ?? null;
+  if (agentId !== null) requireAgent(caller, agentId);
+  const subject = { ...subjectOf(caller), agentId };
+  for (const limit of approvalRoutes.createApproval.limits) await hub.app.rateLimits.count(limit, subject);
+  return requestApproval(hub, caller, body);
+}
+
+/** For whom the limits of routes count what comes over a socket. */
+const subjectOf = (caller: KeyCaller): LimitSubject => ({
+  caller: limitNames.requestsOf(caller),
+  tenantId: caller.tenantId,
+  env: caller.env,
+  agentId: caller.agentId,
+  keyId: caller.keyId,
+  network: caller.network,
+  channelId: null,
+});
 
 /**
  * The same window as the HTTP routes of the same purpose: a WebSocket is no way around it.

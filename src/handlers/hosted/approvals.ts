@@ -6,13 +6,13 @@ import type { Approval, ApprovalStatus } from '../../domain/approval.ts';
 import { HubError, refused } from '../../domain/error.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { actorName } from '../../domain/principal.ts';
-import { askingAgents, placeOf, principalShown, readPlace } from '../common/approval.ts';
+import { agentMissing, placeOf, principalShown, readPlace } from '../common/approval.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers } from '../common/hub.ts';
 import { iso, isoOrNull } from '../common/render.ts';
 import { usualEnv } from './environment.ts';
 import { idempotencyKeyOf } from './idempotency.ts';
-import { nextOffset, pageOf } from './pages.ts';
+import { pageFieldsOf, pageOf } from './pages.ts';
 import { keyPrincipalOf, principalOf } from './principal.ts';
 
 type Rendered = ReplyBody<(typeof hostedApprovalRoutes)['hostedGetApproval']>;
@@ -24,7 +24,8 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
       throw new HubError('env_mismatch', `API key is scoped to '${caller.env}', cannot ask in '${asked}'.`);
     }
     const wanted = {
-      ...askingAgents(caller, body.agent_id),
+      agentId: body.agent_id ?? caller.agentId ?? agentMissing(),
+      namedAgentId: null,
       toolName: body.tool_name,
       toolArgs: body.tool_args ?? null,
       message: body.message,
@@ -59,7 +60,7 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
       approvals.list(principal, filter, { limit, offset: after ? 0 : offset, ...omitUndefined({ after }) }),
       approvals.count(principal, filter),
     ]);
-    const { items, ...shown } = pageOf(page.shown.map(render), query, page.more);
+    const { items } = pageOf(page.shown.map(render), query, page.more);
     // What was decided while it was read is not shown, and is passed all the same.
     const passed = page.places[items.length] ?? page.items.length;
     const last = page.items[passed - 1];
@@ -67,9 +68,7 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
     return {
       approvals: items,
       total,
-      ...shown,
-      has_more: goesOn,
-      next_offset: nextOffset(query, goesOn ? passed : null),
+      ...pageFieldsOf(query, goesOn ? passed : null),
       next_cursor: goesOn ? sealCursor(hub, scope, placeOf(last)) : null,
     };
   },

@@ -7,6 +7,7 @@ import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { AuditPlace } from '../../ports/audit.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers } from '../common/hub.ts';
+import { fitting } from './pages.ts';
 import { principalOf } from './principal.ts';
 
 type Entry = ReplyBody<(typeof hostedAuditRoutes)['hostedListAudit']>['entries'][number];
@@ -31,13 +32,15 @@ export const hostedAudit: Handlers<typeof hostedAuditRoutes> = {
       before,
       limit + 1,
     );
-    const shown = found.slice(0, limit);
-    const last = shown.at(-1);
+    // As `entryText` wrote them.
+    const entries = fitting(found.slice(0, limit).map(({ entry }) => entry as unknown as Entry));
+    const last = found[entries.length - 1];
+    const goesOn = found.length > entries.length && last !== undefined;
     return {
-      // As `entryText` wrote them.
-      entries: shown.map(({ entry }) => entry as unknown as Entry),
-      next_cursor:
-        found.length > limit && last ? sealCursor(hub, scope, `${last.seq} ${last.position}`) : null,
+      entries,
+      limit,
+      has_more: goesOn,
+      next_cursor: goesOn ? sealCursor(hub, scope, `${last.seq} ${last.position}`) : null,
     };
   },
 

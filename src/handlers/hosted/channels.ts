@@ -7,11 +7,13 @@ import { validationFailed } from '../../api/validation.ts';
 import type { OpenChannel } from '../../app/channels.ts';
 import { type ChannelConfig, type ChannelFilters, maxChannels } from '../../domain/channel.ts';
 import { HubError } from '../../domain/error.ts';
+import { limits } from '../../domain/limit.ts';
 import { type ChannelType, readConfig, typeOf, written } from '../common/channel-config.ts';
 import { chatBotCallback } from '../common/chat-bot.ts';
 import type { Handlers, Hub } from '../common/hub.ts';
 import { iso } from '../common/render.ts';
 import { idFor, madeBefore, replayed } from './idempotency.ts';
+import { pageOf } from './pages.ts';
 import { type HostedCaller, principalOf } from './principal.ts';
 
 type Body = z.output<typeof hostedChannelRoutes.hostedCreateChannel.body>;
@@ -22,10 +24,13 @@ const isHosted = (type: ChannelType): type is HostedType =>
   (hostedChannelTypes as readonly string[]).includes(type);
 
 export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
-  async hostedListChannels(hub, _input, caller) {
+  async hostedListChannels(hub, { query }, caller) {
     const { items } = await hub.app.channels.list(principalOf(caller), { limit: maxChannels, offset: 0 });
     const known = items.filter(({ channel }) => isHosted(typeOf[channel.kind]));
-    return { channels: await Promise.all(known.map((open) => render(hub, caller, open))) };
+    const asked = known.slice(query.offset, query.offset + query.limit);
+    const rows = await Promise.all(asked.map((open) => render(hub, caller, open)));
+    const { items: channels, ...page } = pageOf(rows, query, query.offset + asked.length < known.length);
+    return { channels, ...page };
   },
 
   async hostedCreateChannel(hub, { body }, caller, request) {
@@ -81,7 +86,7 @@ export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
   },
 
   async hostedChatBotCallback(hub, { params, body }, _caller, request) {
-    const outcome = await chatBotCallback(hub, params.channel_id, body, (name) => request.header(name));
+    const outcome = await chatBotCallback(hub, params.channel_id, body, request, limits.callbacks);
     // Who guesses at ids and secrets is not told which of the two was wrong.
     return outcome === 'taken' ? {} : new Reply(null, { status: 403 });
   },

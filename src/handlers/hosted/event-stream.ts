@@ -1,9 +1,9 @@
 // The stream of decision events: what is stored, as it is stored, in the words of GET /v1/events. Owns no socket.
-import type { Query } from '../../api/hosted/streams.ts';
+import type { HostedStreamQuery } from '../../api/hosted/streams.ts';
 import { shortened } from '../../api/listed.ts';
 import type { EventSource, History, StreamHandlers } from '../../api/stream.ts';
 import { fits } from '../../app/event-tail.ts';
-import type { RulesetVersion } from '../../app/ruleset-names.ts';
+import type { RulesetVersionKey } from '../../app/ruleset-names.ts';
 import { policyVersionOf } from '../../domain/decision-event.ts';
 import type { StoredEvent } from '../../domain/event.ts';
 import { type Audience, eventsOf, type Frame, tenantOfEvents } from '../../domain/frame.ts';
@@ -28,11 +28,23 @@ export function eventStreams(
       }),
     );
 
+  const historyOf = (audience: Audience, tenantId: string, seq: number, max?: number): History => {
+    const missed = eventTail.missed(tenantId, seq, max);
+    return {
+      async next() {
+        const page = await missed.next();
+        if (page === 'gone') return page;
+        return { frames: await framesOf(audience, tenantId, page.events), more: page.more };
+      },
+      again: () => missed.again(),
+    };
+  };
+
   return {
     events: {
+      history: (audience, place, max) => historyOf(audience, tenantIn(audience), place, max),
       async follow(audience, deliver, lost = () => {}) {
-        const tenantId = tenantOfEvents(audience);
-        if (tenantId === null) throw new Error(`${audience} does not follow events`);
+        const tenantId = tenantIn(audience);
         const following = await eventTail.follow(tenantId, {
           async take(events) {
             for (const placed of await framesOf(audience, tenantId, events)) await deliver(placed);
@@ -46,7 +58,7 @@ export function eventStreams(
     async admitEvents(caller, query) {
       const { tenantId } = caller;
       const audience = eventsOf(tenantId);
-      const filter = filterOf(query as Query<'hostedEventStream'>, caller);
+      const filter = filterOf(query as HostedStreamQuery<'hostedEventStream'>, caller);
       return {
         caller:
           caller.kind === 'hostedKey' ? { ...caller, kind: 'key', env: caller.env ?? 'production' } : caller,
@@ -66,18 +78,16 @@ export function eventStreams(
       function historyAfter(lastEventId: string): History {
         const seq = place.test(lastEventId) ? Number(lastEventId) : Number.NaN;
         if (!Number.isSafeInteger(seq)) return { next: async () => 'gone', again: async () => {} };
-        const missed = eventTail.missed(tenantId, seq);
-        return {
-          async next() {
-            const page = await missed.next();
-            if (page === 'gone') return page;
-            return { frames: await framesOf(audience, tenantId, page.events), more: page.more };
-          },
-          again: () => missed.again(),
-        };
+        return historyOf(audience, tenantId, seq);
       }
     },
   };
+}
+
+function tenantIn(audience: Audience): string {
+  const tenantId = tenantOfEvents(audience);
+  if (tenantId === null) throw new Error(`${audience} does not follow events`);
+  return tenantId;
 }
 
 /** A decision event on its way to those who follow: written once, when somebody wants it. */
@@ -85,10 +95,10 @@ class EventFrame implements Frame {
   readonly audience: Audience;
   readonly type = '';
   readonly event: StoredEvent;
-  readonly #ruleset: RulesetVersion | null;
+  readonly #ruleset: RulesetVersionKey | null;
   #json: Buffer | null = null;
 
-  constructor(audience: Audience, event: StoredEvent, ruleset: RulesetVersion | null) {
+  constructor(audience: Audience, event: StoredEvent, ruleset: RulesetVersionKey | null) {
     this.audience = audience;
     this.event = event;
     this.#ruleset = ruleset;

@@ -4,7 +4,7 @@ import type { hostedEventRoutes } from '../../api/hosted/events.ts';
 import { shortened } from '../../api/listed.ts';
 import { validationFailed } from '../../api/validation.ts';
 import { agentOf, requireAgent } from '../../app/acting-agent.ts';
-import type { RulesetNames, RulesetVersion } from '../../app/ruleset-names.ts';
+import type { RulesetNames, RulesetVersionKey } from '../../app/ruleset-names.ts';
 import { turns } from '../../concurrency/event-loop-budget.ts';
 import {
   actionOf,
@@ -25,17 +25,16 @@ import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers } from '../common/hub.ts';
 import { acceptBatch, type Batch, readBatch, repairContext } from '../common/ingest.ts';
 import { iso } from '../common/render.ts';
-import { fitting } from './page.ts';
+import { fitting, pageFieldsOf } from './pages.ts';
 import { type HostedCaller, keyPrincipalOf, principalOf } from './principal.ts';
 
 type HostedKey = Extract<Caller, { kind: 'hostedKey' }>;
 
 /** Times are kept to the microsecond. */
 const leastMs = 0.001;
-const maxOffset = 10_000;
 
 export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
-  async hostedIngestEvents(hub, { body }, caller) {
+  async hostedIngestEvents(hub, { body }, caller, request) {
     await turns.next(body.byteLength);
     const batch = await readBatch(body, repairContext(hub, caller), turns, repairFlatEvent);
     const total = { accepted: 0, duplicates: 0, rejected: [...batch.rejected] };
@@ -44,7 +43,7 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
         accepted,
         duplicates,
         rejected = [],
-      } = await acceptBatch(hub, keyPrincipalOf(caller, env), part);
+      } = await acceptBatch(hub, keyPrincipalOf(caller, env), part, request.count);
       total.accepted += accepted;
       total.duplicates += duplicates;
       total.rejected.push(...rejected);
@@ -57,8 +56,8 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
     const { tenantId } = caller;
     const { limit, offset, cursor } = query;
     const filter = filterOf(query, caller);
-    const answer = { limit, offset, has_more: false, next_offset: null, next_cursor: null };
-    if (filter === null) return { events: [], ...answer };
+    const nothing = { events: [], ...pageFieldsOf(query, null), next_cursor: null };
+    if (filter === null) return nothing;
     const scope = { tenantId, list: 'events' } as const;
     const principal = principalOf(caller);
     const { eventSearches } = hub.app;
@@ -66,23 +65,20 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
       cursor === undefined
         ? await eventSearches.skip(principal, filter, offset)
         : openCursor(hub, scope, cursor);
-    if (from === null && cursor === undefined && offset > 0) return { events: [], ...answer };
-    const page = await eventSearches.page(principal, filter, limit, from);
-    const rendered = await renderAll(hub.app.runs.names, tenantId, page.events);
-    const events = fitting(rendered.map((event) => shortened(event) as typeof event));
-    const isCut = events.length < page.events.length;
-    const hasMore = isCut || page.next !== null;
-    // A page that was cut here goes on by offset alone: the store's cursor is behind what was left out.
-    const next = page.next === null || isCut ? null : sealCursor(hub, scope, page.next);
-    const nextOffset = offset + events.length;
-    return {
-      events: [...events],
-      limit,
-      offset,
-      has_more: hasMore,
-      next_offset: hasMore && cursor === undefined && nextOffset <= maxOffset ? nextOffset : null,
-      next_cursor: next,
-    };
+    if (from === null && cursor === undefined && offset > 0) return nothing;
+    // A page that is too large for an answer is read again, shorter: the cursor that comes with it is behind its end.
+    for (let max = limit; ; ) {
+      const page = await eventSearches.page(principal, filter, max, from);
+      const rendered = await renderAll(hub.app.runs.names, tenantId, page.events);
+      const events = fitting(rendered.map((event) => shortened(event) as typeof event));
+      max = events.length;
+      if (max < page.events.length) continue;
+      return {
+        events,
+        ...pageFieldsOf(query, page.next === null ? null : max),
+        next_cursor: page.next === null ? null : sealCursor(hub, scope, page.next),
+      };
+    }
   },
 };
 
@@ -166,7 +162,7 @@ export const renderAll = (names: RulesetNames, tenantId: string, events: readonl
   );
 
 /** @param ruleset the version that the event's policy version is */
-export function renderEvent(event: StoredEvent, ruleset: RulesetVersion | null) {
+export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | null) {
   const { payload } = event;
   const action = actionOf(event.verdict);
   const sessionId = sessionOf(event);

@@ -6,16 +6,18 @@ import type { ApiKey } from '../../domain/tenant.ts';
 import type { Handlers, Hub } from '../common/hub.ts';
 import { iso, isoOrNull } from '../common/render.ts';
 import { idFor, madeBefore, replayRefused } from './idempotency.ts';
+import { pageOf } from './pages.ts';
 import { principalOf } from './principal.ts';
 
 /** Keys that a workspace has at once. */
 const maxKeys = 100;
 
 export const hostedKeys: Handlers<typeof hostedKeyRoutes> = {
-  async hostedListKeys(hub, _input, caller) {
-    // More than the bound exist only where the console API made them.
-    const { items } = await hub.app.keys.list(principalOf(caller), { limit: 1000, offset: 0 });
-    return { keys: items.map((key) => ({ ...render(key), last_used_at: isoOrNull(key.lastUsedAt) })) };
+  async hostedListKeys(hub, { query }, caller) {
+    const found = await hub.app.keys.list(principalOf(caller), query);
+    const rows = found.items.map((key) => ({ ...render(key), last_used_at: isoOrNull(key.lastUsedAt) }));
+    const { items: keys, ...page } = pageOf(rows, query, found.more);
+    return { keys, ...page };
   },
 
   async hostedCreateKey(hub, { body }, caller, request) {

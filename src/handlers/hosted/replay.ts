@@ -27,15 +27,15 @@ const requestOf = (name: string, candidate: ReplayCandidate, query: Query): Repl
 });
 
 export const hostedReplays: Handlers<typeof hostedReplayRoutes> = {
-  async hostedReplayVersions({ app }, { params: { name }, query }, caller) {
+  async hostedReplayVersions({ app }, { params: { name }, query }, caller, { count }) {
     const candidate = { name, version: query.candidate ?? null };
-    return render(await app.replays.run(principalOf(caller), requestOf(name, candidate, query)));
+    return render(await app.replays.run(principalOf(caller), requestOf(name, candidate, query), count));
   },
 
-  async hostedReplayText({ app }, { params: { name }, body }, caller) {
+  async hostedReplayText({ app }, { params: { name }, body }, caller, { count }) {
     const { yaml_content: yaml } = body;
     const candidate = yaml === undefined ? { name, version: body.candidate ?? null } : { yaml };
-    return render(await app.replays.run(principalOf(caller), requestOf(name, candidate, body)));
+    return render(await app.replays.run(principalOf(caller), requestOf(name, candidate, body), count));
   },
 };
 

@@ -24,6 +24,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
       version_count: versionCount,
       revision_hash: latest.revisionHash,
       rule_count: latest.contractCount,
+      mode: latest.mode,
       deployed: deployments.map(({ env, version, revisionHash, createdAt }) => ({
         env,
         version,
@@ -51,6 +52,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
       yaml: body,
       env: query.deploy === 'true' ? query.env : null,
       force: query.force,
+      reason: query.reason || null,
       match: tagsOf(request.header('if-match')),
       noneMatch: tagsOf(request.header('if-none-match')),
     });
@@ -81,7 +83,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
       envChanged(query.env),
       params.name,
       params.version,
-      query.force,
+      { force: query.force, reason: query.reason || null },
     );
     return {
       name: deployment.bundleName,
@@ -92,6 +94,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
       deployed_at: iso(deployment.createdAt),
       deployed_by: deployment.deployedBy,
       forced: deployment.forced,
+      reason: deployment.reason,
       warnings: renderFindings(warnings),
     };
   },
@@ -147,6 +150,8 @@ function record(hub: Pick<Hub, 'secrets'>, { bundle, deployments }: RulesetVersi
     revision_hash: bundle.revisionHash,
     size_bytes: bundle.size,
     rule_count: bundle.contractCount,
+    mode: bundle.mode,
+    description: bundle.description,
     uploaded_by: bundle.uploadedBy,
     created_at: iso(bundle.createdAt),
     deployed_envs: deployments.map(({ env }) => env).sort(),

@@ -3,7 +3,6 @@ import type { hostedRunRoutes } from '../../api/hosted/runs.ts';
 import { shortened, type Truncated } from '../../api/listed.ts';
 import { requireAgent } from '../../app/acting-agent.ts';
 import type { AgentView, RunView } from '../../app/runs.ts';
-import { scopeTest } from '../../domain/agent-scope.ts';
 import { classOf, type DecisionClass } from '../../domain/decision-event.ts';
 import { notFound } from '../../domain/error.ts';
 import { renderInstant } from '../../domain/instant.ts';
@@ -13,8 +12,7 @@ import type { RunPlace } from '../../ports/runs.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers } from '../common/hub.ts';
 import { iso, isoOrNull } from '../common/render.ts';
-import { fitting } from './page.ts';
-import { nextOffset } from './pages.ts';
+import { fitting, pageFieldsOf } from './pages.ts';
 import { type HostedCaller, principalOf } from './principal.ts';
 
 export const hostedRuns: Handlers<typeof hostedRunRoutes> = {
@@ -29,23 +27,19 @@ export const hostedRuns: Handlers<typeof hostedRunRoutes> = {
     const has_more = page.more || runs.length < page.items.length;
     const last = page.items[runs.length - 1]?.run;
     return {
-      runs: [...runs],
+      runs,
       total: page.total,
-      limit,
-      offset,
-      has_more,
-      next_offset: nextOffset(query, has_more ? runs.length : null),
+      ...pageFieldsOf(query, has_more ? runs.length : null),
       next_cursor: has_more && last ? sealCursor(hub, scope, runPlace(last)) : null,
     };
   },
 
   async hostedListAgents(hub, { query }, caller) {
     const { limit, offset } = query;
-    const page = await hub.app.runs.agents(principalOf(caller), { limit, offset });
-    const isInScope = caller.kind === 'hostedKey' ? scopeTest(caller) : () => true;
-    const seen = page.items.filter(({ registration }) => isInScope(registration.agentId));
-    const agents = fitting(seen.map(renderAgent));
-    return { agents: [...agents], limit, offset, has_more: page.more || agents.length < seen.length };
+    const { items, more, passed, read } = await hub.app.runs.agents(principalOf(caller), { limit, offset });
+    const agents = fitting(items.map(renderAgent));
+    const reached = agents.length < items.length ? (passed[agents.length - 1] ?? read) : more ? read : null;
+    return { agents, ...pageFieldsOf(query, reached) };
   },
 
   async hostedGetAgent(hub, { params }, caller) {

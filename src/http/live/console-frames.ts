@@ -96,7 +96,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
       ),
 
     bundleDeployed(announced) {
-      const { tenantId, id, bundleName, version, env, deployedBy, forced } = announced.deployment;
+      const { tenantId, id, bundleName, version, env, deployedBy, forced, reason } = announced.deployment;
       const agents = update(announced, { idempotencyKey: signed(announced) });
       const audience = dashboardsOf(tenantId);
       const key = `deployment:${id}`;
@@ -112,6 +112,7 @@ function makersOf(encoding: SignatureEncoding): FrameMakers {
             env,
             deployed_by: deployedBy,
             ...(forced ? { forced } : {}),
+            ...(reason ? { reason } : {}),
           }),
           key,
         ),

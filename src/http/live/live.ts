@@ -20,11 +20,12 @@ import { type Budgets, createBudgets } from '../budgets.ts';
 import { createReannouncer } from './announce.ts';
 import type { StreamFrames } from './announcer.ts';
 import { Feed } from './feed.ts';
-import { createInbox } from './inbox.ts';
 import { createJoin, joinByHistory } from './join.ts';
+import { createMissed, resumedMs } from './missed-events.ts';
 import { createRecheck } from './recheck.ts';
 import { Reopenings } from './reopenings.ts';
 import type { Codec, Session } from './session.ts';
+import { createSocketMessages } from './socket-messages.ts';
 import { type EndReason, type LiveCaller, Stream, type StreamHome } from './stream.ts';
 import { Wheel } from './wheel.ts';
 
@@ -34,8 +35,6 @@ const slotMs = 250;
 const maxAgeMs = 3_600_000;
 const ageJitter = 0.1;
 const joinMs = 30_000;
-/** A reader may be so far behind what a stream was sent on its way here. */
-const resumedMs = 60_000;
 const maxBlockedMs = 30_000;
 const rememberedEndings = 1_000;
 const keepaliveComment = Buffer.from(': keepalive\n\n');
@@ -116,10 +115,11 @@ export function createLive(options: LiveOptions): Live {
   const feeds = new Map<Audience, Feed<Stream>>();
   const join = createJoin({ broadcast, api });
   const reannounce = createReannouncer(clock, log);
-  const inbox = createInbox({ handlers, received, turns, clock, log });
+  const messages = createSocketMessages({ handlers, received, turns, clock, log });
   const wheel = new Wheel<Stream>(slots);
   const blocked = new Set<Stream>();
   const reopenings = new Reopenings();
+  const missed = createMissed(options);
   const endedBy: { [R in EndReason]?: number } = {};
   /** The newest endings, so that a stream whose caller was identified before one of them does not slip through. */
   const endings: { readonly at: number; readonly control: Control }[] = [];
@@ -152,7 +152,7 @@ export function createLive(options: LiveOptions): Live {
       stream.feed.remove(stream);
       wheel.remove(stream);
       blocked.delete(stream);
-      inbox.closed(stream);
+      messages.closed(stream);
       open--;
       const name = nameOf(stream.caller);
       if (name !== null) reopenings.ended(name, stream.openedAt, clock.monotonic());
@@ -166,8 +166,8 @@ export function createLive(options: LiveOptions): Live {
       }
       if (draining && open === 0) for (const done of draining.done.splice(0)) done();
     },
-    received: inbox.received,
-    pinged: inbox.pinged,
+    received: messages.received,
+    pinged: messages.pinged,
   };
 
   /** Joins it within its time; a failure ends it. Never rejects. */
@@ -196,8 +196,10 @@ export function createLive(options: LiveOptions): Live {
 
   async function begin(stream: Stream): Promise<void> {
     if (!stream.admitted.history) {
+      missed.begin(stream);
       stream.feed.add(stream);
       await join(stream);
+      void missed.send(stream);
       return;
     }
     await joinByHistory(stream, api, () => {
@@ -263,7 +265,7 @@ export function createLive(options: LiveOptions): Live {
   const timer = clock.every(slotMs, tick);
   return {
     revocationSequence: () => endingCount,
-    admit: inbox.admit,
+    admit: messages.admit,
     checkReopening(caller) {
       const name = nameOf(caller);
       if (name !== null) reopenings.check(name, clock.monotonic());

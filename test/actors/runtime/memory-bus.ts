@@ -4,7 +4,7 @@ import { HubError } from '../../../src/domain/error.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import { type Lease, type Leases, leaseMs } from '../../../src/ports/leases.ts';
 import { type Member, type Membership, memberMs, type NodeNote } from '../../../src/ports/membership.ts';
-import type { BusReply, Delivery, Envelope, MessageBus } from '../../../src/ports/message-bus.ts';
+import type { BusDelivery, BusReply, Envelope, MessageBus } from '../../../src/ports/message-bus.ts';
 
 interface Entry {
   readonly position: string;
@@ -25,7 +25,10 @@ const away = () => new HubError('unavailable', 'The bus is away.', { retryAfter:
 export class MemoryBus {
   readonly clock: Clock;
   readonly streams = new Map<number, Stream>();
-  readonly #nodes = new Map<string, { deliver(delivery: Delivery): void; answer(reply: BusReply): void }>();
+  readonly #nodes = new Map<
+    string,
+    { deliver(delivery: BusDelivery): void; answer(reply: BusReply): void }
+  >();
   readonly #leases = new Map<string, { owner: string; epoch: number; until: number }>();
   readonly #members = new Map<string, { note: NodeNote; at: number }>();
   /** Nodes that reach nothing, as if paused or cut off. */
@@ -69,7 +72,7 @@ export class MemoryBus {
   }
 
   bus(node: string): MessageBus {
-    const here = { deliver: (_: Delivery) => {}, answer: (_: BusReply) => {} };
+    const here = { deliver: (_: BusDelivery) => {}, answer: (_: BusReply) => {} };
     this.#nodes.set(node, here);
     const reach = () => {
       if (this.cut.has(node)) throw away();

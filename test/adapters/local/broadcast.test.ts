@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createLocalBroadcast, type LocalBroadcastOptions } from '../../../adapters/local/broadcast.ts';
 import { agentsOf, dashboardsOf, type Frame } from '../../../src/domain/frame.ts';
 import { isAfter } from '../../../src/domain/position.ts';
-import type { Placed } from '../../../src/ports/broadcast.ts';
+import type { BroadcastEntry } from '../../../src/ports/broadcast.ts';
 import { ManualClock } from '../../clock.ts';
 import { readFrame, writeFrame } from '../../frames.ts';
 import { silentLog } from '../../log.ts';
@@ -15,8 +15,9 @@ const frame = (n: number, to = audience, pad = 0): Frame =>
     type: 'event_created',
     data: { type: 'event_created', accepted: n, pad: 'x'.repeat(pad) },
   });
-const numberOf = ({ frame: placed }: Placed) => readFrame(placed).data.accepted;
-const numbers = (placed: readonly Placed[] | 'gone') => (placed === 'gone' ? placed : placed.map(numberOf));
+const numberOf = ({ frame: placed }: BroadcastEntry) => readFrame(placed).data.accepted;
+const numbers = (placed: readonly BroadcastEntry[] | 'gone') =>
+  placed === 'gone' ? placed : placed.map(numberOf);
 
 function setUp(options: Partial<LocalBroadcastOptions> = {}) {
   const clock = new ManualClock(1000);

@@ -1,6 +1,6 @@
 // How old the reader of envelopes takes an entry to be when clocks are set while all goes well.
 import { describe, expect, it } from 'vitest';
-import type { Answer, Argument, Link } from '../../../adapters/redis/link.ts';
+import type { Argument, Link, RedisReply } from '../../../adapters/redis/link.ts';
 import { openMessageBusReader } from '../../../adapters/redis/message-bus-reader.ts';
 import { ManualClock, settled } from '../../clock.ts';
 import { silentLog } from '../../log.ts';
@@ -19,16 +19,16 @@ async function started() {
   const redis = { set: 0 };
   const redisNow = () => clock.now() - clock.set + redis.set;
   const link = {
-    async send([name]: readonly Argument[]): Promise<Answer> {
+    async send([name]: readonly Argument[]): Promise<RedisReply> {
       const ms = redisNow();
       return name === 'TIME' ? [String(Math.floor(ms / 1000)), String((ms % 1000) * 1000)] : null;
     },
     run: async (_script: unknown, keys: readonly string[]) => keys.map(() => ['0-0', []]),
     close: async () => {},
   } as unknown as Link;
-  let answer: (entries: Answer) => void = () => {};
+  let answer: (entries: RedisReply) => void = () => {};
   const blocking = {
-    send: () => new Promise<Answer>((resolve) => (answer = resolve)),
+    send: () => new Promise<RedisReply>((resolve) => (answer = resolve)),
     close: async () => {},
   } as unknown as Link;
   const ages: number[] = [];

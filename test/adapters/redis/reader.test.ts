@@ -1,7 +1,7 @@
 // What the reader of frames says of a log that is not what it was: before an outage, or before it was late. And how
 // much it asks for at a time.
 import { describe, expect, it } from 'vitest';
-import type { Answer, Argument, Link } from '../../../adapters/redis/link.ts';
+import type { Argument, Link, RedisReply } from '../../../adapters/redis/link.ts';
 import type { Logs } from '../../../adapters/redis/log.ts';
 import { openReader } from '../../../adapters/redis/reader.ts';
 import { dashboardsOf } from '../../../src/domain/frame.ts';
@@ -63,11 +63,11 @@ describe('after an outage', () => {
 async function reading() {
   const clock = new ManualClock();
   const link = { send: async () => null, close: async () => {} } as unknown as Link;
-  let end: { resolve(answer: Answer): void; reject(error: unknown): void } | null = null;
+  let end: { resolve(answer: RedisReply): void; reject(error: unknown): void } | null = null;
   const counts: number[] = [];
   const blocking = {
     send: (args: readonly Argument[]) =>
-      new Promise<Answer>((resolve, reject) => {
+      new Promise<RedisReply>((resolve, reject) => {
         counts.push(Number(args[2]));
         end = { resolve, reject };
       }),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import { failureOf } from '../../../adapters/sqlite/failure.ts';
-import { type GatherOptions, gatherCalls, type Outcome } from '../../../adapters/sqlite/gather.ts';
+import { type CallResult, type GatherOptions, gatherCalls } from '../../../adapters/sqlite/gather.ts';
 import { openSqlite } from '../../../adapters/sqlite/index.ts';
 import { HubError } from '../../../src/domain/error.ts';
 import { startTestThread } from './start.ts';
@@ -16,7 +16,7 @@ type Args = readonly unknown[];
 function slowThread() {
   const sent: { readonly all: readonly Args[]; readonly answer: () => void }[] = [];
   const failures: string[] = [];
-  const outcomeOf = (args: Args): Outcome =>
+  const outcomeOf = (args: Args): CallResult =>
     args[1] === 'bad' ? [false, failureOf(new HubError('conflict', 'It is taken.'))] : [true, args];
   const options: GatherOptions = {
     send: (_store, _method, all) =>

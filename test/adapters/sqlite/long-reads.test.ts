@@ -2,13 +2,13 @@
 import { expect, it } from 'vitest';
 import { type Connection, serveReads } from '../../../adapters/sqlite/serve.ts';
 import type { Steps } from '../../../adapters/sqlite/sync.ts';
-import type { Reply } from '../../../adapters/sqlite/wire.ts';
+import type { ThreadReply } from '../../../adapters/sqlite/wire.ts';
 import { maxSearchMs } from '../../../src/domain/event.ts';
 
 function served() {
   let now = 0;
   const turns: (() => void)[] = [];
-  const replies: Reply[] = [];
+  const replies: ThreadReply[] = [];
   let ended = 0;
   let steps = 0;
   function* endless(): Steps<string> {

@@ -7,7 +7,7 @@ import { openFile } from '../../../adapters/sqlite/open.ts';
 import { serveReads, serveWrites } from '../../../adapters/sqlite/serve.ts';
 import { storesOf } from '../../../adapters/sqlite/stores.ts';
 import { UsageWriter } from '../../../adapters/sqlite/usage-write.ts';
-import type { Call, Reply } from '../../../adapters/sqlite/wire.ts';
+import type { Call, ThreadReply } from '../../../adapters/sqlite/wire.ts';
 import { aBatch } from '../../contract/events.ts';
 import { anEvent, t0, uuid, writerOf } from '../../contract/fixtures.ts';
 
@@ -23,7 +23,7 @@ function writerWith(pages: number) {
   };
   limit(pages);
   const tasks: (() => void)[] = [];
-  const replies: Reply[] = [];
+  const replies: ThreadReply[] = [];
   const writer = serveWrites(
     {
       db,

@@ -1,11 +1,13 @@
 // What happened to one agent over time, and the runs that it has: deployments, drift, and sessions with where they
 // stand.
 import { Link } from '@tanstack/react-router';
-import type { JSX } from 'react';
+import { type JSX, useState } from 'react';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, duration } from '../../lib/text.ts';
-import { Answer, Data, Env, Time, Verdict } from '../../ui/parts.tsx';
+import { Answer, Button, Data, Env, Time, Verdict } from '../../ui/parts.tsx';
+import type { Run } from '../runs/run.ts';
+import { SessionValues } from '../runs/values.tsx';
 
 const words = {
   deployment: 'Deployed',
@@ -58,11 +60,28 @@ export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
 
 const shown = 10;
 
+/** A session, with its values once they are asked for. */
+function AgentRun({ id, run }: { readonly id: string; readonly run: Run }): JSX.Element {
+  const [open, setOpen] = useState(false);
+  return (
+    <span>
+      <Verdict of={run.status} />{' '}
+      <Link to="/runs" search={{ agent: id, session: run.session_id } as never}>
+        <Data text={run.session_id} max={80} />
+      </Link>{' '}
+      <Button kind="quiet" aria-expanded={open} onClick={() => setOpen(!open)}>
+        {open ? 'Hide values' : 'Values'}
+      </Button>
+      {open && <SessionValues agent={id} session={run.session_id} />}
+    </span>
+  );
+}
+
 export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
   const found = useHosted('hostedListRuns', { query: { agent_id: id, limit: shown } });
   return (
     <section className="form" aria-label="Runs">
-      <h3>Its runs</h3>
+      <h3>Its sessions and runs</h3>
       <Answer of={found} rows={2}>
         {({ runs, total }) =>
           runs.length === 0 ? (
@@ -72,12 +91,7 @@ export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
               <ul className="feed">
                 {runs.map((run) => (
                   <li key={run.session_id} className="feed-row">
-                    <span>
-                      <Verdict of={run.status} />{' '}
-                      <Link to="/runs" search={{ agent: id, session: run.session_id } as never}>
-                        <Data text={run.session_id} max={80} />
-                      </Link>
-                    </span>
+                    <AgentRun id={id} run={run} />
                     <Time at={run.last_activity_at} className="muted" />
                   </li>
                 ))}

@@ -1,10 +1,10 @@
 // Audit: who did what? The feed of the audit chain, filtered in the address, and the chain itself as a file that can be
 // checked offline.
-import { type JSX, useMemo, useState } from 'react';
+import { type JSX, useEffect, useMemo, useState } from 'react';
 import { auditSubjects } from '../../../domain/audit.ts';
 import type { ApiError } from '../../lib/api.ts';
 import { callHostedPage, type HostedReply } from '../../lib/hosted.ts';
-import { useHostedPages } from '../../lib/hosted-query.ts';
+import { useHosted, useHostedPages } from '../../lib/hosted-query.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
@@ -20,8 +20,8 @@ import {
   Name,
   PageHead,
   Select,
-  Skeleton,
   Time,
+  Waiting,
 } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 
@@ -74,6 +74,8 @@ const spans = [
   ['3650', 'From the beginning'],
 ] as const;
 const dayMs = 86_400_000;
+/** No frame tells of people, channels, settings and tools that change. */
+const lookMs = 15_000;
 
 export default function Audit(): JSX.Element {
   const me = useSignedIn();
@@ -81,20 +83,28 @@ export default function Audit(): JSX.Element {
   const [text, setText] = useState(actor);
   // The start stays where it was when the page was opened: a moving one would be another list each time.
   const [openedAt] = useState(() => serverNow());
+  const filter = {
+    actor,
+    ...(subject === '' ? { scope: 'all' } : { subject_type: [subject] }),
+    ...(days === '' ? {} : { from: new Date(openedAt - Number(days) * dayMs).toISOString() }),
+  };
   const found = useHostedPages(
     'hostedListAudit',
-    {
-      query: {
-        limit: 100,
-        actor,
-        ...(subject === '' ? { scope: 'all' } : { subject_type: [subject] }),
-        ...(days === '' ? {} : { from: new Date(openedAt - Number(days) * dayMs).toISOString() }),
-      },
-    },
+    { query: { limit: 100, ...filter } },
     ({ next_cursor: cursor }) => (cursor === null ? null : { cursor }),
+    { own: true },
   );
   const rows = useMemo(() => (found.data?.pages ?? []).flatMap(({ entries }) => entries), [found.data]);
   const chosen = rows.find((entry) => entry.id === id);
+  // The stream makes this small list old; what it does not tell of is found by looking.
+  const newest = useHosted('hostedListAudit', { query: { limit: 1, ...filter } }, { refetchMs: lookMs });
+  const head = newest.data?.entries[0]?.id;
+  const isOld = found.data !== undefined && head !== undefined && !rows.some((entry) => entry.id === head);
+  const isRead = id !== undefined || (found.data?.pages.length ?? 0) > 1;
+  const { refetch, isFetching } = found;
+  useEffect(() => {
+    if (isOld && !isRead && !isFetching) void refetch();
+  }, [isOld, isRead, isFetching, refetch]);
   return (
     <div className="page">
       <PageHead title="Audit" says="Every entry is a link of a chain whose head the hub signs each hour.">
@@ -120,10 +130,15 @@ export default function Audit(): JSX.Element {
         <Select label="Since" value={days} options={spans} onValue={(next) => change({ days: next })} />
         <Button submit>Find</Button>
       </form>
+      {isOld && isRead && (
+        <button type="button" className="pill" onClick={() => void refetch()}>
+          New entries. Show them
+        </button>
+      )}
       {found.error && rows.length === 0 ? (
         <Failed error={found.error} onRetry={() => void found.refetch()} />
       ) : found.data === undefined ? (
-        <Skeleton rows={10} />
+        <Waiting of={found} rows={10} />
       ) : rows.length === 0 ? (
         <Empty title="No entry fits">
           <p>Choose another time, person or subject.</p>

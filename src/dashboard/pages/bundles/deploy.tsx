@@ -97,23 +97,21 @@ function useDeploy(
 ) {
   const composition = useAction('deployComposition', touched);
   const bundle = useAction('deployBundle', touched);
-  const run = (force: boolean): void => {
-    const query = force ? { query: { force: 'true' } } : {};
-    const known = { name: source.name, env, before };
+  const run = (forcedFor: string | null): void => {
+    const query = forcedFor === null ? {} : { query: { force: 'true' } };
+    const body = forcedFor === null ? { env } : { env, reason: forcedFor };
+    const known = { name: source.name, env, before, reason: forcedFor };
     if (source.kind === 'composition') {
-      composition.mutate(
-        { params: { name: source.name }, ...query, body: { env } } as Input<'deployComposition'>,
-        {
-          onSuccess: (made: Reply<'deployComposition'>) =>
-            onDone({ ...known, ...made, id: made.deployment_id, version: made.bundle_version }),
-        },
-      );
+      composition.mutate({ params: { name: source.name }, ...query, body } as Input<'deployComposition'>, {
+        onSuccess: (made: Reply<'deployComposition'>) =>
+          onDone({ ...known, ...made, id: made.deployment_id, version: made.bundle_version }),
+      });
     } else {
       bundle.mutate(
         {
           params: { name: source.name, version: source.version ?? 0 },
           ...query,
-          body: { env },
+          body,
         } as Input<'deployBundle'>,
         {
           onSuccess: (made: Reply<'deployBundle'>) =>
@@ -191,13 +189,13 @@ function Plan(props: {
           )}
         </>
       )}
-      {error?.code === 'unprocessable' && <Force env={env} busy={busy} onForce={() => run(true)} />}
+      {error?.code === 'unprocessable' && <Force env={env} busy={busy} onForce={run} />}
       <div className="decide-buttons">
         <Button
           kind="primary"
           busy={busy}
           disabled={next.text === undefined || before === undefined || cannot !== null}
-          onClick={() => run(false)}
+          onClick={() => run(null)}
         >
           {label}
         </Button>
@@ -219,17 +217,19 @@ function Force({
 }: {
   readonly env: Environment;
   readonly busy: boolean;
-  readonly onForce: () => void;
+  readonly onForce: (reason: string) => void;
 }): JSX.Element {
   const me = useSignedIn();
   const [typed, setTyped] = useState('');
+  const [reason, setReason] = useState('');
   if (!me.is_admin) return <p className="muted">Only an admin can deploy a document that has errors.</p>;
   return (
     <section className="form" aria-label="Deploy in spite of the errors">
       <p>
         Forced, it is signed and sent all the same. Agents that cannot load it keep the document that they
-        have; new ones get none. The deployment and the audit say that it was forced.
+        have; new ones get none. The deployment and the audit say that it was forced, and why.
       </p>
+      <Field label="Reason" value={reason} onValue={setReason} maxLength={500} autoComplete="off" />
       <Field
         label={`Type ${env} to force it`}
         value={typed}
@@ -237,7 +237,12 @@ function Force({
         autoComplete="off"
         spellCheck={false}
       />
-      <Button kind="danger" busy={busy} disabled={typed !== env} onClick={onForce}>
+      <Button
+        kind="danger"
+        busy={busy}
+        disabled={typed !== env || reason.trim() === ''}
+        onClick={() => onForce(reason.trim())}
+      >
         Force it into {env}
       </Button>
     </section>

@@ -37,6 +37,11 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
                           runs v{now.bundle_version}, since <Time at={now.created_at} /> by{' '}
                           <Data text={now.deployed_by} mono={false} max={60} />
                           {now.forced && <span className="tone-deny">, forced</span>}
+                          {now.reason && (
+                            <>
+                              : <Data text={now.reason} mono={false} max={200} />
+                            </>
+                          )}
                           <br />
                           <RolloutLine id={now.id} />
                         </>

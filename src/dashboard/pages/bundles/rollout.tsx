@@ -7,8 +7,11 @@ import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Answer, Button, Data, Failed, Verdict } from '../../ui/parts.tsx';
 
-/** The stream tells when the fleet's numbers change; while one agent comes and another goes they do not. */
-const watchMs = 5_000;
+/**
+ * The stream tells when the fleet's numbers change, and the answer is read again then. One agent that comes while
+ * another goes leaves the numbers as they are: for the names of those that are behind it is read once in a while, too.
+ */
+const namesMs = 30_000;
 const shownAgents = 100;
 
 export interface Deployed {
@@ -17,6 +20,7 @@ export interface Deployed {
   readonly version: number;
   readonly env: Environment;
   readonly forced: boolean;
+  readonly reason: string | null;
   /** What the environment ran before; null when nothing. */
   readonly before: number | null;
   readonly warnings: Reply<'deployBundle'>['warnings'];
@@ -33,14 +37,13 @@ export const touched = [
 
 type Rollout = Reply<'deploymentRollout'>;
 
-const isDone = ({ connected, running }: Rollout): boolean => connected === running;
+const isDone = ({ connected, running }: Rollout): boolean => connected > 0 && connected === running;
 
-/** Asked for until all run it. */
 function useRollout(id: string) {
   const input = { params: { deployment_id: id }, query: { limit: shownAgents } };
   const known = useCall('deploymentRollout', input);
-  const done = known.data !== undefined && (isDone(known.data) || !known.data.current);
-  return useCall('deploymentRollout', input, done ? {} : { refetchMs: watchMs });
+  const names = known.data?.current && known.data.agents.length > 0;
+  return useCall('deploymentRollout', input, names ? { refetchMs: namesMs } : {});
 }
 
 /** In one line, for a list of environments. */
@@ -48,7 +51,7 @@ export function RolloutLine({ id }: { readonly id: string }): JSX.Element | null
   const { data } = useCall('deploymentRollout', { params: { deployment_id: id }, query: { limit: 1 } });
   if (!data?.current) return null;
   return (
-    <span className={isDone(data) ? 'muted numbers' : 'tone-ask numbers'}>
+    <span className={isDone(data) || data.connected === 0 ? 'muted numbers' : 'tone-ask numbers'}>
       {data.connected === 0
         ? 'no agent is connected'
         : `${count(data.running)} of ${counted(data.connected, 'connected agent')} ${data.connected === 1 ? 'runs' : 'run'} it`}
@@ -66,7 +69,7 @@ export function RolloutPanel({
   readonly onBack: (deployed: Deployed) => void;
   readonly onClose: () => void;
 }): JSX.Element {
-  const { id, name, version, env, before, forced, warnings } = of;
+  const { id, name, version, env, before, forced, reason, warnings } = of;
   const found = useRollout(id);
   const cannot = useCannotAct();
   const back = useAction('deployBundle', touched);
@@ -76,6 +79,12 @@ export function RolloutPanel({
         <Verdict of="allowed" /> <Data text={`${name} v${version}`} max={160} mono={false} /> is deployed to{' '}
         {env}
         {forced ? ', forced although the document has errors' : ''}.
+        {reason !== null && (
+          <>
+            {' '}
+            Reason: <Data text={reason} mono={false} max={500} />
+          </>
+        )}
       </p>
       {warnings.length > 0 && (
         <details>
@@ -116,6 +125,7 @@ export function RolloutPanel({
                       version: before,
                       env,
                       forced: made.forced,
+                      reason: made.reason,
                       warnings: made.warnings,
                       before: version,
                     }),

@@ -1,14 +1,20 @@
 // What was sent to a channel: every delivery with its attempts, and the button that sends one again.
 import { Link } from '@tanstack/react-router';
-import type { JSX } from 'react';
+import { type JSX, useEffect } from 'react';
 import type { Input } from '../../lib/api.ts';
-import { useAction, useCall } from '../../lib/query.ts';
+import { after, type Timer } from '../../lib/browser.ts';
+import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { followFrames } from '../../live/live.ts';
 import { Answer, Button, Failed, Select, Time, Verdict } from '../../ui/parts.tsx';
 import type { Channel } from './kinds.ts';
 
 const newest = 100;
+/** The stream tells of approvals, not of attempts to deliver: while one is on its way the list is read again. */
+const attemptMs = 2_000;
+/** A delivery is written after the frame of its approval. */
+const writtenMs = 1_500;
 
 const failures: { readonly [failure: string]: string } = {
   refused_address: 'the hub may not send to this address',
@@ -23,6 +29,22 @@ const failures: { readonly [failure: string]: string } = {
   channel_disabled: 'the channel is off',
 };
 
+/** Reads the list once more a moment after an approval changed. */
+function useSentSoon(): void {
+  useEffect(() => {
+    let soon: Timer | null = null;
+    const stop = followFrames(({ type }) => {
+      if (!type.startsWith('approval_')) return;
+      soon?.cancel();
+      soon = after(writtenMs, () => refresh(['listDeliveries']));
+    });
+    return () => {
+      soon?.cancel();
+      stop();
+    };
+  }, []);
+}
+
 export function Deliveries({
   channel,
   admin,
@@ -31,10 +53,14 @@ export function Deliveries({
   readonly admin: boolean;
 }): JSX.Element {
   const [{ delivery = '' }, change] = useFilters();
-  const found = useCall('listDeliveries', {
+  const input = {
     params: { channel_id: channel.id },
     query: { limit: newest, ...(delivery === '' ? {} : { status: delivery }) },
-  } as Input<'listDeliveries'>);
+  } as Input<'listDeliveries'>;
+  const known = useCall('listDeliveries', input);
+  const waits = known.data?.some(({ status }) => status === 'waiting') ?? false;
+  const found = useCall('listDeliveries', input, waits ? { refetchMs: attemptMs } : {});
+  useSentSoon();
   const replay = useAction('replayDelivery', ['listDeliveries']);
   return (
     <section className="form" aria-label="Deliveries">

@@ -1,13 +1,13 @@
 // One event in a panel: what was called and decided, by which contracts, in which run, and everything as it was sent.
 import { Link } from '@tanstack/react-router';
-import { type JSX, type ReactNode, useState } from 'react';
+import { type JSX, type ReactNode, useMemo, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
-import { useCall } from '../../lib/query.ts';
-import { duration, plainJson } from '../../lib/text.ts';
+import { useCall, usePages } from '../../lib/query.ts';
+import { count, duration, plainJson } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { copyText } from '../../ui/download.ts';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { Answer, Button, Data, Env, Failed, Name, Time, Verdict, Waiting } from '../../ui/parts.tsx';
 import { MakeContract } from './make.tsx';
 
 type Whole = Reply<'getEvent'>;
@@ -203,11 +203,28 @@ function Contracts({
   );
 }
 
-const maxCalls = 200;
+const callsPerPage = 200;
+
+type Call = Reply<'searchEvents'>[number];
+
+/** How deep each call stands below the calls that made it, by call id. */
+function depthsOf(calls: readonly Call[]): ReadonlyMap<unknown, number> {
+  const parentOf = ({ payload }: Call): unknown =>
+    (payload as { readonly [name: string]: unknown } | null)?.parent_call_id;
+  const depths = new Map<unknown, number>();
+  for (const call of calls) depths.set(call.call_id, Math.min(8, (depths.get(parentOf(call)) ?? -1) + 1));
+  return depths;
+}
 
 /** All calls of a run, oldest first, with the time since its beginning; a call that another made stands below it. */
 function Run({ id, of }: { readonly id: string; readonly of: string }): JSX.Element {
-  const found = useCall('searchEvents', { query: { run_id: id, limit: maxCalls } });
+  const found = usePages('searchEvents', { query: { run_id: id, limit: callsPerPage } });
+  const calls = useMemo(
+    () => (found.data?.pages ?? []).flatMap(({ reply }) => reply).reverse(),
+    [found.data],
+  );
+  const began = Date.parse(calls[0]?.timestamp ?? '');
+  const depths = useMemo(() => depthsOf(calls), [calls]);
   return (
     <section>
       <h3>The whole run</h3>
@@ -216,39 +233,36 @@ function Run({ id, of }: { readonly id: string; readonly of: string }): JSX.Elem
           Show it in the list
         </Link>
       </p>
-      <Answer of={found} rows={4}>
-        {(list) => {
-          const calls = [...list].reverse();
-          const began = Date.parse(calls[0]?.timestamp ?? '');
-          const idOf = (event: (typeof calls)[number]): unknown => event.call_id;
-          const parentOf = (event: (typeof calls)[number]): unknown =>
-            (event.payload as { readonly [name: string]: unknown } | null)?.parent_call_id;
-          const depths = new Map<unknown, number>();
-          for (const event of calls)
-            depths.set(idOf(event), Math.min(8, (depths.get(parentOf(event)) ?? -1) + 1));
-          return (
-            <ol className="timeline">
-              {list.length === maxCalls && <li className="muted">The newest {maxCalls} calls</li>}
-              {calls.map((event) => (
-                <li
-                  key={event.id}
-                  data-depth={depths.get(idOf(event)) ?? 0}
-                  className="timeline-row"
-                  aria-current={event.id === of ? 'true' : undefined}
-                >
-                  <Verdict of={event.verdict} />
-                  <Link to="." search={((before: object) => ({ ...before, id: event.id })) as never}>
-                    <Name text={event.tool_name} />
-                  </Link>
-                  <span className="muted numbers" title={event.timestamp}>
-                    +{duration(Math.max(0, Date.parse(event.timestamp) - began))}
-                  </span>
-                </li>
-              ))}
-            </ol>
-          );
-        }}
-      </Answer>
+      {found.error && <Failed error={found.error} onRetry={() => void found.refetch()} />}
+      {found.data === undefined && !found.error && <Waiting of={found} rows={4} />}
+      {found.hasNextPage && (
+        <p>
+          <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+            Show earlier calls
+          </Button>{' '}
+          <span className="muted numbers">
+            The newest {count(calls.length)} are shown; times count from the first of them.
+          </span>
+        </p>
+      )}
+      <ol className="timeline">
+        {calls.map((event) => (
+          <li
+            key={event.id}
+            data-depth={depths.get(event.call_id) ?? 0}
+            className="timeline-row"
+            aria-current={event.id === of ? 'true' : undefined}
+          >
+            <Verdict of={event.verdict} />
+            <Link to="." search={((before: object) => ({ ...before, id: event.id })) as never}>
+              <Name text={event.tool_name} />
+            </Link>
+            <span className="muted numbers" title={event.timestamp}>
+              +{duration(Math.max(0, Date.parse(event.timestamp) - began))}
+            </span>
+          </li>
+        ))}
+      </ol>
     </section>
   );
 }

@@ -9,7 +9,6 @@ import { useFilters } from '../../lib/search.ts';
 import { count } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { followFrames } from '../../live/live.ts';
-import { Bars } from '../../ui/bars.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { SearchInput, Views } from '../../ui/list.tsx';
 import { useKeys } from '../../ui/overlay.tsx';
@@ -22,11 +21,12 @@ import {
   Name,
   PageHead,
   Select,
-  Skeleton,
   Time,
   Verdict,
+  Waiting,
 } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { VerdictChart } from '../../ui/verdict-charts.tsx';
 import { EventPanel } from './detail.tsx';
 import { Facets } from './facets.tsx';
 import {
@@ -109,14 +109,17 @@ const columns: readonly Column<EventRow>[] = [
 ];
 
 export default function Events(): JSX.Element {
-  const [{ view }] = useFilters();
+  const [{ view, since, range }] = useFilters();
   return (
     <div className="page events-page">
       {view === 'tail' ? (
         <>
-          <PageHead title="Events" says="Each call as the hub hears of it, the newest first." />
+          <PageHead
+            title="Events"
+            says={`Each call as the hub hears of it, the newest first.${since || range ? ' The time range does not narrow it.' : ''}`}
+          />
           <EventViews />
-          <Chips names={tailFilters} />
+          <SearchBar />
           <TailView />
         </>
       ) : (
@@ -192,15 +195,12 @@ function Searched(): JSX.Element {
 type Filter = ReturnType<typeof filterOf>;
 
 const searchFilters = [...facetNames.filter((name) => name !== 'env'), 'run_id', 'call_id'] as const;
-/** What the tail is narrowed by. */
-const tailFilters = ['agent_id', 'tool_name'] as const;
-
 /** What the page is narrowed to; a press takes it back. */
-function Chips({ names }: { readonly names: readonly (typeof searchFilters)[number][] }): JSX.Element {
+function Chips(): JSX.Element {
   const [search, change] = useFilters();
   return (
     <>
-      {names
+      {searchFilters
         .filter((name) => search[name])
         .map((name) => (
           <button key={name} type="button" className="chip" onClick={() => change({ [name]: undefined })}>
@@ -226,7 +226,7 @@ function SearchBar(): JSX.Element {
         field={field}
         className="search-field"
       />
-      <Chips names={searchFilters} />
+      <Chips />
     </search>
   );
 }
@@ -252,7 +252,7 @@ function Histogram({ filter, span }: { readonly filter: Filter; readonly span: S
     <section className="card" aria-label="Calls over time">
       <Answer of={found} rows={4}>
         {(list) => (
-          <Bars
+          <VerdictChart
             title="Calls over time"
             from={from}
             until={until}
@@ -329,7 +329,7 @@ function List({ filter, follow }: { readonly filter: Filter; readonly follow: bo
       {found.error && rows.length === 0 ? (
         <Failed error={found.error} onRetry={() => void found.refetch()} />
       ) : found.data === undefined ? (
-        <Skeleton rows={10} />
+        <Waiting of={found} rows={10} />
       ) : rows.length === 0 ? (
         <Empty title="No event fits">
           <p>Widen the time range or remove a filter. Agents report their calls here by themselves.</p>

@@ -1,7 +1,7 @@
 // The live tail: each event as the hub stores it, the newest first, up to 5,000. It can be paused, and holds still
 // while one is read.
-import { type JSX, useEffect, useRef, useState } from 'react';
-import { type Search, useFilters } from '../../lib/search.ts';
+import { type JSX, useEffect, useMemo, useRef, useState } from 'react';
+import { useFilters } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';
 import { count } from '../../lib/text.ts';
 import { liveStatus } from '../../live/live.ts';
@@ -9,6 +9,7 @@ import { Tail, type TailRow, type TailState } from '../../live/tail.ts';
 import { Button, Data, Empty, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { EventPanel } from './detail.tsx';
+import { narrowed, tailFits, tailQuery, tailRest } from './tail-filter.ts';
 
 /** The most that stays in memory. */
 const maxRows = 5_000;
@@ -74,14 +75,6 @@ const columns: readonly Column<TailRow>[] = [
   },
 ];
 
-/** What the stream itself narrows by. */
-const queryOf = ({ env, agent_id, tool_name }: Search): string =>
-  new URLSearchParams(
-    Object.entries({ environment: env, agent_id, tool_name }).flatMap(([name, value]) =>
-      value ? [[name, value]] : [],
-    ),
-  ).toString();
-
 const states: { readonly [S in TailState]: string } = {
   connecting: 'Opening the tail.',
   live: 'Waiting for the next event.',
@@ -91,8 +84,8 @@ const states: { readonly [S in TailState]: string } = {
 
 export function TailView(): JSX.Element {
   const [search] = useFilters();
-  const query = queryOf(search);
-  return <Following key={query} query={query} />;
+  const query = tailQuery(search);
+  return <Following key={query} query={query} rest={tailRest(search)} />;
 }
 
 interface Held {
@@ -104,7 +97,7 @@ interface Held {
 const newest = (batch: readonly TailRow[], before: readonly TailRow[]): readonly TailRow[] =>
   [...[...batch].reverse(), ...before].slice(0, maxRows);
 
-function Following({ query }: { readonly query: string }): JSX.Element {
+function Following({ query, rest }: { readonly query: string; readonly rest: string }): JSX.Element {
   const [{ id }, change] = useFilters();
   const [paused, setPaused] = useState(false);
   const [held, setHeld] = useState<Held>({ rows: [], waiting: [] });
@@ -112,17 +105,30 @@ function Following({ query }: { readonly query: string }): JSX.Element {
     state: 'connecting',
     why: null,
   });
+  const [since, setSince] = useState('it was opened');
   const still = useRef(false);
   still.current = paused || id !== undefined;
   const following = useRef<Tail | null>(null);
+  const fits = useMemo(() => tailFits(rest), [rest]);
+  const wanted = useRef(fits);
+  useEffect(() => {
+    if (wanted.current === fits) return;
+    wanted.current = fits;
+    // What came before and did not fit then is gone: the rows begin anew with those that fit both.
+    setHeld(({ rows, waiting }) => ({ rows: narrowed(rows, fits), waiting: narrowed(waiting, fits) }));
+    setSince('the filter was set');
+  }, [fits]);
   useEffect(() => {
     const tail = new Tail(query, {
-      rows: (batch) =>
+      rows: (all) => {
+        const batch = narrowed(all, wanted.current);
+        if (batch.length === 0) return;
         setHeld(({ rows, waiting }) =>
           still.current
             ? { rows, waiting: newest(batch, waiting) }
             : { rows: newest(batch, newest([...waiting].reverse(), rows)), waiting: [] },
-        ),
+        );
+      },
       state: (next, reason) => setState({ state: next, why: reason }),
     });
     following.current = tail;
@@ -174,7 +180,7 @@ function Following({ query }: { readonly query: string }): JSX.Element {
               <span className="muted numbers">
                 {rows.length === maxRows
                   ? `the newest ${count(maxRows)}`
-                  : `${count(rows.length)} since it was opened`}
+                  : `${count(rows.length)} since ${since}`}
                 {state === 'live' ? '' : `. ${states[state]}`}
               </span>
             </>

@@ -1,21 +1,19 @@
 // The first steps on a hub that has no agent yet: a key, a bundle, an agent with that key. Each is ticked when the hub
 // hears of it.
 import { Link } from '@tanstack/react-router';
-import { type JSX, type ReactNode, useState } from 'react';
+import { type JSX, type ReactNode, useEffect, useState } from 'react';
 import { sample } from '../../../domain/sample-run.ts';
 import type { ApiError, Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
-import { useAction, useCall } from '../../lib/query.ts';
+import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { refreshAll } from '../../live/cache.ts';
+import { followFrames } from '../../live/live.ts';
 import { copyText } from '../../ui/download.ts';
 import { Icon } from '../../ui/icons.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Data, Failed, Select, Time } from '../../ui/parts.tsx';
 import { starterBundle } from '../contracts/starters.ts';
 import { snippets } from './snippets.ts';
-
-/** No frame tells that an agent connected. */
-const listenMs = 2_000;
 
 function Step({
   done,
@@ -88,7 +86,7 @@ export function Start(): JSX.Element | null {
               <>
                 The hub heard <Data text={heard.agent} max={80} />{' '}
                 {heard.since === null ? (
-                  'report a call'
+                  'before; its stream is not open now'
                 ) : (
                   <>
                     open its stream <Time at={heard.since} />
@@ -113,12 +111,22 @@ interface Heard {
   readonly since: string | null;
 }
 
-/** The agent that the hub hears, asked for until there is one; undefined while nothing is known. */
+/**
+ * The agent that the hub hears; undefined while nothing is known. The numbers of the fleet tell of a stream, and make
+ * its list old; an agent that only reports is known by its events.
+ */
 function useHeard(): Heard | null | undefined {
   const [found, setFound] = useState<Heard | null>(null);
-  const wait = found?.since ? {} : { refetchMs: listenMs };
-  const streams = useCall('agentStatus', { query: { limit: 1 } }, wait);
-  const agents = useCall('listAgents', { query: { limit: 1 } }, found ? {} : wait);
+  const enabled = !found?.since;
+  const streams = useCall('agentStatus', { query: { limit: 1 } }, { enabled });
+  const agents = useCall('listAgents', { query: { limit: 1 } }, { enabled });
+  const waits = found === null;
+  useEffect(() => {
+    if (!waits) return;
+    return followFrames(({ type }) => {
+      if (type === 'event_created') refresh(['listAgents']);
+    });
+  }, [waits]);
   const stream = streams.data?.agents[0];
   const known = agents.data?.[0];
   if (stream && !found?.since) setFound({ agent: stream.agent_id, since: stream.connected_at });

@@ -1,11 +1,12 @@
 // Keys: what agents sign in with. A key is shown once, when it is made; a revoked one ends the streams it has open.
-import { type JSX, useState } from 'react';
+import { type JSX, useEffect, useState } from 'react';
 import type { ApiError, Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
-import { useAction, useCall } from '../../lib/query.ts';
+import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
-import { counted } from '../../lib/text.ts';
+import { count, counted } from '../../lib/text.ts';
+import { followFrames } from '../../live/live.ts';
 import { copyText } from '../../ui/download.ts';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import {
@@ -29,6 +30,14 @@ export default function Keys(): JSX.Element {
   const me = useSignedIn();
   const env = useEnv();
   const found = useCall('listKeys', { query: { limit: 1000 } });
+  // The numbers of streams are old when the fleet's are.
+  useEffect(
+    () =>
+      followFrames(({ type }) => {
+        if (type === 'fleet_changed') refresh(['listKeys']);
+      }),
+    [],
+  );
   const [making, setMaking] = useState(false);
   const [revoking, setRevoking] = useState<Key | null>(null);
   const rows = (found.data ?? []).filter((key) => !env || key.env === env || key.env === null);
@@ -61,6 +70,19 @@ export default function Keys(): JSX.Element {
       sort: (key) => key.agent_pattern ?? '',
       cell: (key) =>
         key.agent_pattern ? <Name text={key.agent_pattern} /> : <span className="muted">all</span>,
+    },
+    {
+      key: 'streams',
+      label: 'Streams',
+      width: 0.9,
+      sort: (key) => key.streams ?? -1,
+      text: (key) => String(key.streams ?? ''),
+      cell: (key) =>
+        key.streams === null ? (
+          <span className="muted">unknown</span>
+        ) : (
+          <span className="numbers">{count(key.streams)}</span>
+        ),
     },
     {
       key: 'used',
@@ -128,7 +150,10 @@ export default function Keys(): JSX.Element {
         }
       </Answer>
       <Make open={making} onClose={() => setMaking(false)} />
-      <Revoke of={revoking} onClose={() => setRevoking(null)} />
+      <Revoke
+        of={(found.data ?? []).find(({ id }) => id === revoking?.id) ?? revoking}
+        onClose={() => setRevoking(null)}
+      />
     </div>
   );
 }
@@ -256,18 +281,22 @@ function Shown({
   );
 }
 
+/** What ends with it, in a number. */
+function open({ streams }: Key): string {
+  if (streams === null) return 'how many streams are open with it is not known';
+  if (streams === 0) return 'no agent is connected with it';
+  return `${counted(streams, 'agent stream')} ${streams === 1 ? 'is' : 'are'} open with it`;
+}
+
 function Revoke({ of, onClose }: { readonly of: Key | null; readonly onClose: () => void }): JSX.Element {
   const revoke = useAction('revokeKey', ['listKeys']);
-  const details = useCall('healthDetails', {}, { enabled: of !== null });
   const name = of?.label ?? of?.prefix ?? '';
   return (
     <Dialog title="Revoke key" open={of !== null} onClose={onClose}>
       <p>
         Agents with the key <Data text={name} max={120} /> are disconnected within a second and cannot come
         back with it. Last used <Time at={of?.last_used_at ?? null} />
-        {details.data &&
-          `; ${counted(details.data.connected_agents, 'agent')} ${details.data.connected_agents === 1 ? 'is' : 'are'} connected by all keys`}
-        .
+        {of && `; ${open(of)}`}.
       </p>
       {revoke.error && <Failed error={revoke.error} />}
       <div className="decide-buttons">

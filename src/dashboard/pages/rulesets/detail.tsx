@@ -2,12 +2,12 @@
 import { type JSX, useState } from 'react';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
-import { useSignedIn } from '../../lib/me.ts';
 import { type Env as Environment, envs, useFilters } from '../../lib/search.ts';
 import { count, visible } from '../../lib/text.ts';
 import { Diff } from '../../ui/diff.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Env, Failed, Select, Time } from '../../ui/parts.tsx';
+import { ForceForm } from './force.tsx';
 import { RulesetForm } from './form.tsx';
 import { VersionReplay } from './replay.tsx';
 
@@ -134,15 +134,17 @@ function Deploy({
   readonly version: Version;
   readonly versions: readonly Version[];
 }): JSX.Element {
-  const me = useSignedIn();
   const deploy = useHostedAction('hostedDeployRuleset', ['hostedListRulesets', 'hostedRulesetVersions']);
   const [open, setOpen] = useState(false);
   const [env, setEnv] = useState<Environment>('production');
   const before = runsIn(versions, env);
   const isBack = before !== null && before > version.version;
-  const go = (force: boolean): void =>
+  const go = (forcedFor: string | null): void =>
     deploy.mutate(
-      { params: { name, version: version.version }, query: { env, ...(force ? { force: true } : {}) } },
+      {
+        params: { name, version: version.version },
+        query: { env, ...(forcedFor === null ? {} : { force: true, reason: forcedFor }) },
+      },
       {
         onSuccess: () => {
           setOpen(false);
@@ -174,16 +176,14 @@ function Deploy({
         )}
         {deploy.error && <Failed error={deploy.error} />}
         <div className="decide-buttons">
-          <Button kind="primary" busy={deploy.isPending} onClick={() => go(false)}>
+          <Button kind="primary" busy={deploy.isPending} onClick={() => go(null)}>
             {isBack ? 'Roll back' : 'Deploy'} v{version.version} to {env}
           </Button>
-          {deploy.error?.status === 422 && me.is_admin && (
-            <Button kind="danger" busy={deploy.isPending} onClick={() => go(true)}>
-              Deploy it all the same
-            </Button>
-          )}
           <Button onClick={() => setOpen(false)}>Cancel</Button>
         </div>
+        {deploy.error?.status === 422 && (
+          <ForceForm action="Deploy it all the same" busy={deploy.isPending} onForce={go} />
+        )}
       </Dialog>
     </>
   );

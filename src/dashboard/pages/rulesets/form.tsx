@@ -2,13 +2,13 @@
 import { type JSX, useEffect, useMemo, useState } from 'react';
 import { definitionOf, problemsOf } from '../../lib/engine.ts';
 import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
-import { useSignedIn } from '../../lib/me.ts';
 import { envs } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Failed, Select } from '../../ui/parts.tsx';
 import { Problems } from '../contracts/form.tsx';
+import { ForceForm } from './force.tsx';
 import { starterRuleset } from './starter.ts';
 
 /** @param name the ruleset that gets a next version; absent: one is made */
@@ -19,7 +19,6 @@ export function RulesetForm({
   readonly name?: string;
   readonly onDone: (name: string) => void;
 }): JSX.Element {
-  const me = useSignedIn();
   const before = useHosted(
     'hostedGetRuleset',
     { params: { name: name ?? '' } },
@@ -39,13 +38,13 @@ export function RulesetForm({
   useEffect(() => {
     if (stored !== undefined) setText((typed) => (typed === '' ? stored : typed));
   }, [stored]);
-  const submit = (force: boolean): void =>
+  const submit = (forcedFor: string | null): void =>
     save.mutate(
       {
         params: { name: called },
         query: {
           ...(target === '' ? { deploy: 'false' } : { env: target }),
-          ...(force ? { force: true } : {}),
+          ...(forcedFor === null ? {} : { force: true, reason: forcedFor }),
         },
         yaml: text,
       },
@@ -66,7 +65,7 @@ export function RulesetForm({
       className="form"
       onSubmit={(event) => {
         event.preventDefault();
-        submit(false);
+        submit(null);
       }}
     >
       {before.error && <Failed error={before.error} />}
@@ -88,12 +87,10 @@ export function RulesetForm({
         <Button kind="primary" submit busy={save.isPending} disabled={called === ''}>
           {target === '' ? 'Save ruleset' : `Save and deploy to ${target}`}
         </Button>
-        {save.error?.status === 422 && me.is_admin && (
-          <Button kind="danger" busy={save.isPending} onClick={() => submit(true)}>
-            Save it all the same
-          </Button>
-        )}
       </div>
+      {save.error?.status === 422 && (
+        <ForceForm action="Save it all the same" busy={save.isPending} onForce={submit} />
+      )}
     </form>
   );
 }

@@ -6,7 +6,7 @@ import { byOffset, useHostedPages } from '../../lib/hosted-query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Dialog } from '../../ui/overlay.tsx';
-import { Button, Empty, Env, Failed, Name, PageHead, Skeleton, Time } from '../../ui/parts.tsx';
+import { Button, Empty, Env, Failed, Name, PageHead, Time, Waiting } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { RulesetDetail } from './detail.tsx';
 import { RulesetForm } from './form.tsx';
@@ -96,7 +96,7 @@ export default function Rulesets(): JSX.Element {
       {found.error && loaded.length === 0 ? (
         <Failed error={found.error} onRetry={() => void found.refetch()} />
       ) : found.data === undefined ? (
-        <Skeleton rows={6} />
+        <Waiting of={found} rows={6} />
       ) : rows.length === 0 ? (
         <Empty title={env ? `No ruleset runs in ${env}` : 'There is no ruleset yet'}>
           <p>

@@ -7,9 +7,10 @@ import { useHosted, useHostedPages } from '../../lib/hosted-query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted, duration, plainJson } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
-import { Answer, Button, Data, Env, Failed, Name, Skeleton, Time, Verdict } from '../../ui/parts.tsx';
+import { Answer, Button, Data, Env, Failed, Name, Time, Verdict, Waiting } from '../../ui/parts.tsx';
 import { Evidence } from './evidence.tsx';
 import type { Run } from './run.ts';
+import { SessionValues } from './values.tsx';
 import './runs.css';
 
 interface RunPlace {
@@ -32,6 +33,7 @@ export function RunDetail({ agent, session }: RunPlace): JSX.Element {
             {run.workflow && <Workflow agent={agent} session={session} />}
             <Timeline agent={agent} session={session} startedAt={run.started_at} />
             <Children session={session} />
+            <SessionValues agent={agent} session={session} />
             <Evidence agent={agent} session={session} />
           </>
         )
@@ -160,7 +162,7 @@ function Timeline({ agent, session, startedAt }: RunPlace & { readonly startedAt
       {found.error && events.length === 0 && (
         <Failed error={found.error} onRetry={() => void found.refetch()} />
       )}
-      {found.data === undefined && !found.error && <Skeleton rows={6} />}
+      {found.data === undefined && !found.error && <Waiting of={found} rows={6} />}
       {found.hasNextPage && (
         <div>
           <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
@@ -215,9 +217,14 @@ function Step({ event, start }: { readonly event: Event; readonly start: number 
 /** Runs that name this session as their parent. */
 function Children({ session }: { readonly session: string }): JSX.Element | null {
   const [, change] = useFilters();
-  const found = useHosted('hostedSearchEvents', { query: { parent_session_id: session, limit: 200 } });
+  const found = useHostedPages(
+    'hostedSearchEvents',
+    { query: { parent_session_id: session, limit: 200 } },
+    ({ next_cursor: cursor }) => (cursor === null ? null : { cursor }),
+  );
   const runs = new Map(
-    (found.data?.events ?? [])
+    (found.data?.pages ?? [])
+      .flatMap(({ events }) => events)
       .filter(({ session_id: id }) => id !== null)
       .map((event) => [`${event.agent_id} ${event.session_id}`, event]),
   );
@@ -239,6 +246,13 @@ function Children({ session }: { readonly session: string }): JSX.Element | null
           </li>
         ))}
       </ul>
+      {found.hasNextPage && (
+        <div>
+          <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+            Look for more in earlier calls
+          </Button>
+        </div>
+      )}
     </section>
   );
 }

@@ -13,9 +13,9 @@ import {
   Name,
   PageHead,
   Select,
-  Skeleton,
   Time,
   Verdict,
+  Waiting,
 } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { RunDetail } from './detail.tsx';
@@ -154,7 +154,7 @@ export default function Runs(): JSX.Element {
       {found.error && loaded.length === 0 ? (
         <Failed error={found.error} onRetry={() => void found.refetch()} />
       ) : found.data === undefined ? (
-        <Skeleton rows={10} />
+        <Waiting of={found} rows={10} />
       ) : rows.length === 0 ? (
         <NoRuns filtered={status !== '' || agent !== '' || env !== undefined} />
       ) : (

@@ -82,11 +82,13 @@ export interface DeployBundleReply {
   readonly deployed_by: string;
   readonly created_at: Instant;
   readonly forced: boolean;
+  readonly reason: string | null;
   readonly warnings: readonly Finding[];
 }
 
 export interface DeployBundleRequest {
   readonly env: Environment;
+  readonly reason?: string | null | undefined;
 }
 
 export interface EvaluateBundleReply {

@@ -58,6 +58,7 @@ export interface DeployCompositionReply {
 
 export interface DeployCompositionRequest {
   readonly env?: Environment | undefined;
+  readonly reason?: string | null | undefined;
 }
 
 export type ListCompositionsReply = readonly ({

@@ -10,6 +10,7 @@ export interface Deployment {
   readonly deployed_by: string;
   readonly created_at: Instant;
   readonly forced: boolean;
+  readonly reason: string | null;
 }
 
 export interface DeploymentRolloutReply {

@@ -33,7 +33,7 @@ export interface SessionWritten {
 }
 
 export interface SessionsOperations {
-  /** Read up to 100 values of at most 4 MiB together; null for what does not exist. An API key. */
+  /** Read up to 100 values of at most 4 MiB together; null for what does not exist. Signed-in people may look, too. An API key or a signed-in user. */
   readonly readSessions: {
     readonly input: {
       readonly body: SessionBatch;

@@ -49,6 +49,7 @@ export interface BundleDeployedEvent {
   readonly env: Environment;
   readonly deployed_by: string;
   readonly forced?: true | undefined;
+  readonly reason?: string | undefined;
   readonly undeployed?: true | undefined;
 }
 

@@ -1,5 +1,5 @@
-// What an upload must tell about a bundle: its name and how many rules it lists. Everything else may still be
-// unfinished.
+// What an upload must tell about a bundle: its name, what it says of itself, and how many rules it lists. Everything
+// else may still be unfinished.
 
 import { RuleError } from '../error.ts';
 import { bundleNamePattern, reservedBundleNames } from '../names.ts';
@@ -11,11 +11,16 @@ export interface BundleHeader {
   readonly kind: string | null;
   /** Length of the list of contracts (or rules); null when there is no list. */
   readonly contractCount: number | null;
+  /** What rules do that do not say it themselves; null when the document says something else. */
+  readonly mode: 'enforce' | 'observe' | null;
+  /** Its first 2,000 characters; null when there is none. */
+  readonly description: string | null;
 }
 
 export const maxBundleNameLength = 128;
 /** Rules in one stored bundle. Evaluation, import and composition accept fewer (100). */
 export const maxStoredRules = 500;
+const maxDescription = 2000;
 
 /**
  * Reads the name of an uploaded bundle and counts its contracts.
@@ -32,7 +37,29 @@ export function readBundleHeader(yamlText: string): BundleHeader {
       `A bundle holds at most ${maxStoredRules} contracts; this one lists ${contractCount}`,
     );
   }
-  return { name, kind: typeof value.kind === 'string' ? value.kind : null, contractCount };
+  return {
+    name,
+    kind: typeof value.kind === 'string' ? value.kind : null,
+    contractCount,
+    mode: modeOf(value.defaults),
+    description: descriptionOf(value.metadata),
+  };
+}
+
+const isMapping = (value: unknown): value is JsonObject =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+function modeOf(defaults: unknown): BundleHeader['mode'] {
+  const said = defaults ?? {};
+  const mode = isMapping(said) ? (said.mode ?? 'enforce') : null;
+  return mode === 'enforce' || mode === 'observe' ? mode : null;
+}
+
+function descriptionOf(metadata: unknown): string | null {
+  const text = isMapping(metadata) ? metadata.description : null;
+  return typeof text === 'string' && text !== ''
+    ? [...text.slice(0, 2 * maxDescription)].slice(0, maxDescription).join('')
+    : null;
 }
 
 /**
@@ -42,7 +69,7 @@ export function readBundleHeader(yamlText: string): BundleHeader {
 export function readSingleMapping(yamlText: string): { document: YamlDocument; value: JsonObject } {
   const [document] = parseYaml(yamlText, { maxDocuments: 1 });
   const value = document?.value;
-  if (!document || value === null || typeof value !== 'object' || Array.isArray(value)) {
+  if (!document || !isMapping(value)) {
     throw new RuleError('Invalid YAML: expected a mapping at the top level');
   }
   return { document, value };
@@ -53,11 +80,7 @@ export function readSingleMapping(yamlText: string): { document: YamlDocument; v
  * @throws RuleError
  */
 export function bundleName(document: JsonObject): string {
-  const metadata = document.metadata;
-  const name =
-    metadata !== null && typeof metadata === 'object' && !Array.isArray(metadata)
-      ? metadata?.name
-      : undefined;
+  const name = isMapping(document.metadata) ? document.metadata.name : undefined;
   if (name === undefined || name === null || name === '') {
     throw new RuleError('Missing required field: metadata.name');
   }

@@ -4,10 +4,10 @@ import type { Condition } from '../bundle/rule.ts';
 import { RuleError } from '../error.ts';
 import { compileRegex, type Regex, spend } from '../regex/regex.ts';
 import type { View } from './call.ts';
-import { type CustomOperator, compileOperator, fault, no, type Outcome, yes } from './operator.ts';
+import { type CustomOperator, compileOperator, fault, no, type OperatorResult, yes } from './operator.ts';
 import { type CustomSelector, compileSelector } from './selector.ts';
 
-export type Predicate = (view: View) => Outcome;
+export type Predicate = (view: View) => OperatorResult;
 
 export interface Extensions {
   readonly operators?: Readonly<Record<string, CustomOperator>>;

@@ -8,10 +8,10 @@ import type { Json } from '../yaml.ts';
 export const no = 0;
 export const yes = 1;
 export const fault = 2;
-export type Outcome = typeof no | typeof yes | typeof fault;
+export type OperatorResult = typeof no | typeof yes | typeof fault;
 
 /** Tests a value that is present (neither undefined nor null). */
-export type Test = (field: unknown, budget: Budget) => Outcome;
+export type Test = (field: unknown, budget: Budget) => OperatorResult;
 
 /** A custom operator: truthy holds; throwing is a fault. */
 export type CustomOperator = (field: unknown, operand: Json) => unknown;
@@ -69,7 +69,7 @@ export function compileOperator(
   }
 }
 
-const truth = (value: unknown): Outcome => (value ? yes : no);
+const truth = (value: unknown): OperatorResult => (value ? yes : no);
 
 const onText =
   (test: (field: string, budget: Budget) => boolean): Test =>

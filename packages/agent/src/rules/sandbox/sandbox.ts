@@ -5,14 +5,14 @@ import type { SandboxRule } from '../bundle/rule.ts';
 import type { View } from '../evaluate/call.ts';
 import type { Predicate } from '../evaluate/condition.ts';
 import { compileGlob } from '../evaluate/glob.ts';
-import { fault, no, type Outcome, yes } from '../evaluate/operator.ts';
+import { fault, no, type OperatorResult, yes } from '../evaluate/operator.ts';
 import { type Budget, spend } from '../regex/regex.ts';
 import { type Naming, readArguments } from './arguments.ts';
 import { Boundaries } from './boundaries.ts';
 import { type CommandRules, commandLeaves } from './command.ts';
 import { compileDeclarations, type ToolArguments } from './names.ts';
 import type { Files } from './path.ts';
-import { hostsInText, hostsOfUrl, workOfHosts } from './url.ts';
+import { hostsInText, hostsOfUrl, isFileUrl, workOfHosts } from './url.ts';
 
 export interface SandboxOptions {
   /** What is known about files; null: paths are judged by text alone. */
@@ -49,7 +49,7 @@ function compileSandbox(
   // Links change; text alone does not.
   const fixed = files === null ? boundariesOf() : null;
   const everyTool = rule.tools.every((tool) => tool === '*');
-  return (view): Outcome => {
+  return (view): OperatorResult => {
     const { budget, call } = view;
     const naming = namingOf(view);
     if (naming.tooMuch) return yes;
@@ -70,7 +70,7 @@ function compileSandbox(
     if (naming.commands.some((command) => commandLeaves(rules, command, budget))) return yes;
     const unknown = naming.commands.length + naming.paths.length + naming.urls.length === 0;
     if (commands && unknown && !everyTool) return yes;
-    return refusesHost && hostsLeave(naming, refusesHost, budget) ? yes : no;
+    return refusesHost && hostsLeave(naming, refusesHost, boundaries !== null, budget) ? yes : no;
   };
 }
 
@@ -96,14 +96,17 @@ function pathsLeave(
   return false;
 }
 
+/** @param pathsJudged `file:` URLs were judged as paths: no host is missing in them */
 function hostsLeave(
   { urls, texts }: Naming,
   refuses: (host: string, budget: Budget) => boolean,
+  pathsJudged: boolean,
   budget: Budget,
 ): boolean {
   for (const text of urls) {
     spend(budget, workOfHosts(text));
-    for (const host of hostsOfUrl(text)) if (refuses(host, budget)) return true;
+    const hosts = pathsJudged && isFileUrl(text.trim()) ? hostsInText(text) : hostsOfUrl(text);
+    for (const host of hosts) if (refuses(host, budget)) return true;
   }
   for (const text of texts) {
     spend(budget, text.length >> 2);

@@ -29,18 +29,38 @@ describe('readBundleHeader', () => {
       name: 'a.b-c_1',
       kind: null,
       contractCount: 2,
+      mode: 'enforce',
+      description: null,
     });
-    expect(readBundleHeader('kind: Ruleset\nmetadata: {name: a}\nrules: [1]')).toEqual({
+    expect(readBundleHeader('kind: Ruleset\nmetadata: {name: a}\nrules: [1]')).toMatchObject({
       name: 'a',
       kind: 'Ruleset',
       contractCount: 1,
     });
-    expect(readBundleHeader('metadata: {name: a}')).toEqual({ name: 'a', kind: null, contractCount: null });
-    expect(readBundleHeader('metadata: {name: a}\ncontracts: {}')).toEqual({
-      name: 'a',
-      kind: null,
-      contractCount: null,
-    });
+    expect(readBundleHeader('metadata: {name: a}')).toMatchObject({ kind: null, contractCount: null });
+    expect(readBundleHeader('metadata: {name: a}\ncontracts: {}').contractCount).toBeNull();
+  });
+
+  it.each([
+    ['', 'enforce'],
+    ['defaults: null', 'enforce'],
+    ['defaults: {}', 'enforce'],
+    ['defaults: {mode: enforce}', 'enforce'],
+    ['defaults: {mode: observe}', 'observe'],
+    ['defaults: {mode: dry}', null],
+    ['defaults: observe', null],
+    ['defaults: [observe]', null],
+  ])('takes the mode of rules from %j', (line, mode) => {
+    expect(readBundleHeader(`metadata: {name: a}\n${line}\n`).mode).toBe(mode);
+  });
+
+  it('gives the beginning of the description, and never half a character', () => {
+    const described = (text: unknown) =>
+      readBundleHeader(JSON.stringify({ metadata: { name: 'a', description: text } })).description;
+    expect(described('What mail agents may do')).toBe('What mail agents may do');
+    expect(described('')).toBeNull();
+    expect(described(7)).toBeNull();
+    expect(described(`a${'🦄'.repeat(3000)}`)).toBe(`a${'🦄'.repeat(1999)}`);
   });
 
   it.each([

@@ -25,7 +25,7 @@ const maxWaitingBytes = 4 * 1024 * 1024;
 /** What the smallest message counts of the bytes that are read in a turn of the event loop. */
 const minTurnBytes = 2 * 1024;
 
-export interface Inbox {
+export interface SocketMessages {
   /** Before a WebSocket of this caller opens. @throws HubError rate_limited after too many mistakes */
   admit(caller: LimitedCaller): void;
   /** Takes a message; the stream may have ended over it. */
@@ -36,7 +36,7 @@ export interface Inbox {
   closed(stream: Stream): void;
 }
 
-export interface InboxOptions {
+export interface SocketMessagesOptions {
   readonly handlers: Pick<StreamHandlers, 'message'>;
   /** Counts the bytes of messages until they are dealt with. */
   readonly received: ByteBudget;
@@ -45,7 +45,13 @@ export interface InboxOptions {
   readonly log: Log;
 }
 
-export function createInbox({ handlers, received, turns, clock, log }: InboxOptions): Inbox {
+export function createSocketMessages({
+  handlers,
+  received,
+  turns,
+  clock,
+  log,
+}: SocketMessagesOptions): SocketMessages {
   const senders = new Senders();
 
   function incomingOf(stream: Stream): IncomingMessages {

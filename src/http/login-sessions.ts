@@ -18,7 +18,7 @@ interface SignedIn {
   readonly user: User;
 }
 
-export interface Logins {
+export interface LoginSessions {
   /**
    * The signed-in user of a token; `renewed` is the Set-Cookie text when the expiry moved (at most once a minute).
    * is_admin is at most 5 s old.
@@ -31,7 +31,7 @@ export interface Logins {
   forget(): void;
 }
 
-export function createLogins(ports: {
+export function createLoginSessions(ports: {
   readonly logins: Pick<LoginStore, 'get' | 'extend'>;
   readonly users: Pick<TenantStore, 'userById'>;
   readonly secrets: Pick<Secrets, 'sha256' | 'equal'>;
@@ -39,7 +39,7 @@ export function createLogins(ports: {
   readonly sessionTtlMs: number;
   readonly cookieName: string;
   readonly secure: boolean;
-}): Logins {
+}): LoginSessions {
   const { logins, users, secrets, clock, sessionTtlMs } = ports;
   const cache = new BoundedMap<SignedIn>(cacheSize);
   /** Requests side by side share one reading. */

@@ -6,7 +6,7 @@ import type { Clock, Timer } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { errorOf, type Failure, failureOf, unavailable } from './failure.ts';
 import type { Trouble } from './trouble.ts';
-import type { Call, FromThread, Reply, ToThread } from './wire.ts';
+import type { Call, FromThread, ThreadReply, ToThread } from './wire.ts';
 
 const firstRestartMs = 100;
 const lastRestartMs = 5000;
@@ -32,7 +32,7 @@ interface Waiting {
   readonly bytes: number;
 }
 
-export class Channel {
+export class StoreThread {
   readonly #options: ChannelOptions;
   readonly #waiting = new Map<number, Waiting>();
   #worker: Worker | null = null;
@@ -134,7 +134,7 @@ export class Channel {
     }
   }
 
-  #settle(replies: readonly Reply[]): void {
+  #settle(replies: readonly ThreadReply[]): void {
     for (const [id, ok, value] of replies) {
       const waiting = this.#waiting.get(id);
       if (!waiting) continue;

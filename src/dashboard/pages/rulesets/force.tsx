@@ -1,0 +1,40 @@
+// After a refusal: an admin goes on in spite of what the linter found, and says why.
+import { type JSX, useState } from 'react';
+import { useSignedIn } from '../../lib/me.ts';
+import { Button, Field } from '../../ui/parts.tsx';
+
+/** Says so to those who may not. */
+export function ForceForm({
+  action,
+  busy,
+  onForce,
+}: {
+  /** The words of the button. */
+  readonly action: string;
+  readonly busy: boolean;
+  readonly onForce: (reason: string) => void;
+}): JSX.Element {
+  const me = useSignedIn();
+  const [reason, setReason] = useState('');
+  if (!me.is_admin) return <p className="muted">Only an admin can go on in spite of these errors.</p>;
+  return (
+    <section className="form" aria-label={action}>
+      <Field
+        label="Reason"
+        help="The audit says that it was forced, and why."
+        value={reason}
+        onValue={setReason}
+        maxLength={500}
+        autoComplete="off"
+      />
+      <Button
+        kind="danger"
+        busy={busy}
+        disabled={reason.trim() === ''}
+        onClick={() => onForce(reason.trim())}
+      >
+        {action}
+      </Button>
+    </section>
+  );
+}

@@ -1,0 +1,74 @@
+// The menu of a table: which columns are shown, and CSV of what is shown.
+import { Menu } from '@base-ui/react/menu';
+import type { RowData } from '@tanstack/react-table';
+import type { JSX } from 'react';
+import { download } from './download.ts';
+import { Icon } from './icons.tsx';
+import type { Column, Model } from './table-model.ts';
+
+function quoted(text: string): string {
+  // A cell that begins like a formula would be run by a spreadsheet.
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+const textOf = <R,>({ text, sort }: Column<R>, row: R): string => text?.(row) ?? String(sort?.(row) ?? '');
+
+export function TableMenu<R extends RowData>({
+  name,
+  model,
+  shown,
+}: {
+  readonly name: string;
+  readonly model: Model<R>;
+  readonly shown: readonly Column<R>[];
+}): JSX.Element {
+  const csv = (): void => {
+    const lines = [
+      shown.map(({ label }) => quoted(label)),
+      ...model
+        .getRowModel()
+        .rows.map(({ original }) => shown.map((column) => quoted(textOf(column, original)))),
+    ];
+    download(`${name}.csv`, 'text/csv', lines.map((line) => line.join(',')).join('\n'));
+  };
+  return (
+    <Menu.Root>
+      <Menu.Trigger className="button button-quiet" aria-label={`Columns of ${name}`}>
+        <Icon name="columns" />
+      </Menu.Trigger>
+      <Menu.Portal>
+        <Menu.Positioner className="menu-place" align="end" sideOffset={4}>
+          <Menu.Popup className="menu">
+            {model
+              .getAllLeafColumns()
+              .filter((column) => column.getCanHide())
+              .map((column) => (
+                <Menu.CheckboxItem
+                  key={column.id}
+                  className="menu-item"
+                  closeOnClick={false}
+                  checked={column.getIsVisible()}
+                  onCheckedChange={(on) => column.toggleVisibility(on)}
+                >
+                  <span className="menu-tick">
+                    <Menu.CheckboxItemIndicator>
+                      <Icon name="check" />
+                    </Menu.CheckboxItemIndicator>
+                  </span>
+                  {String(column.columnDef.header)}
+                </Menu.CheckboxItem>
+              ))}
+            <Menu.Separator className="menu-line" />
+            <Menu.Item className="menu-item" onClick={csv}>
+              <span className="menu-tick">
+                <Icon name="download" />
+              </span>
+              CSV of what is shown
+            </Menu.Item>
+          </Menu.Popup>
+        </Menu.Positioner>
+      </Menu.Portal>
+    </Menu.Root>
+  );
+}

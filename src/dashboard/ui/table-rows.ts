@@ -1,0 +1,37 @@
+// The rows of a table's model, in the order of its data. A row is kept for as long as what it shows is the same object:
+// a list that follows live changes many times a second, and has thousands of rows of which few are new.
+import { constructRow, type Row, type RowModel, type Table, type TableFeatures } from '@tanstack/react-table';
+
+// biome-ignore lint/suspicious/noExplicitAny: the library makes row models before it knows the type of the data
+type Any = any;
+type Model = RowModel<TableFeatures, Any>;
+type AnyRow = Row<TableFeatures, Any>;
+
+/** Makes rows anew when the columns change: a row remembers the values that it was sorted by. */
+export function keptRows(table: Table<TableFeatures, Any>): () => Model {
+  let known = new WeakMap<object, AnyRow>();
+  let last: { readonly data: unknown; readonly columns: unknown; readonly model: Model } | null = null;
+  return () => {
+    const { data, columns } = table.options;
+    if (last?.data === data && last.columns === columns) return last.model;
+    if (last?.columns !== columns) known = new WeakMap();
+    const rows = data.map((original: object, index: number) => {
+      const row =
+        known.get(original) ?? constructRow(table, table.getRowId(original, index), original, index, 0);
+      row.index = index;
+      known.set(original, row);
+      return row;
+    });
+    let byId: Model['rowsById'] | undefined;
+    const model: Model = {
+      rows,
+      flatRows: rows,
+      get rowsById() {
+        byId ??= Object.fromEntries(rows.map((row) => [row.id, row]));
+        return byId;
+      },
+    };
+    last = { data, columns, model };
+    return model;
+  };
+}

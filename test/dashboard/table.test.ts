@@ -1,0 +1,136 @@
+// What every table of the console does: order, columns, selection and the file of what is shown.
+import type { Download, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { HubProcess } from '../e2e/process.ts';
+import { accessible, noFaults, startedHub, view } from './browser.ts';
+
+const agents = 12;
+
+let hub: HubProcess;
+let cookie: string;
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+  const { key } = await hub.key(cookie);
+  const events = Array.from({ length: agents }, (_, n) => ({
+    call_id: `c${n}`,
+    // A name that a spreadsheet would run.
+    agent_id: n === 0 ? '=1+1' : `agent-${n}`,
+    tool_name: 'read_file',
+    verdict: 'call_allowed',
+  }));
+  const { status } = await hub.call('POST', '/api/v1/events', { key, agent: 'agent-1', body: { events } });
+  expect(status).toBe(200);
+});
+afterAll(() => hub.remove());
+
+const table = (page: Page) => page.getByRole('table', { name: 'agents' });
+
+async function textOf(download: Download): Promise<string> {
+  let text = '';
+  for await (const part of await download.createReadStream()) text += part;
+  return text;
+}
+
+/** The first cell of each row, from above. */
+const names = async (page: Page): Promise<string[]> =>
+  (await table(page).locator('.cell-link').allTextContents()).map((name) => name.trim());
+
+async function fileOf(page: Page): Promise<string[]> {
+  await page.getByRole('button', { name: 'Columns of agents' }).click();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('menuitem', { name: 'CSV of what is shown' }).click(),
+  ]);
+  return (await textOf(download)).split('\n');
+}
+
+it('sorts up, down and not at all, by numbers within names', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/agents');
+  await table(page).getByText('agent-11', { exact: true }).waitFor();
+  const unsorted = await names(page);
+  const head = table(page).getByRole('columnheader', { name: 'Agent', exact: true });
+  const press = () => head.getByRole('button').click();
+  await press();
+  await table(page).locator('[aria-sort=ascending]').waitFor();
+  const up = ['=1+1', ...Array.from({ length: agents - 1 }, (_, n) => `agent-${n + 1}`)];
+  expect(await names(page)).toEqual(up);
+  await press();
+  await table(page).locator('[aria-sort=descending]').waitFor();
+  expect(await names(page)).toEqual([...up].reverse());
+  await accessible(page);
+  await press();
+  await table(page).locator('[aria-sort]').waitFor({ state: 'detached' });
+  expect(await names(page)).toEqual(unsorted);
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('selects a range with shift, all, and none', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/agents');
+  await table(page).getByRole('button', { name: 'Agent', exact: true }).click();
+  await table(page).locator('[aria-sort=ascending]').waitFor();
+  await table(page).getByLabel('Select agent-3', { exact: true }).click();
+  await page.getByText('1 selected', { exact: true }).waitFor();
+  await table(page)
+    .getByLabel('Select agent-8', { exact: true })
+    .click({ modifiers: ['Shift'] });
+  await page.getByText('6 selected', { exact: true }).waitFor();
+  expect(await table(page).getByLabel('Select agent-5', { exact: true }).isChecked()).toBe(true);
+  expect(await table(page).getByLabel('Select agent-9', { exact: true }).isChecked()).toBe(false);
+  const all = table(page).getByLabel('Select all that are loaded');
+  expect(await all.evaluate((input) => (input as unknown as { indeterminate: boolean }).indeterminate)).toBe(
+    true,
+  );
+  await all.click();
+  await page.getByText(`${agents} selected`, { exact: true }).waitFor();
+  await accessible(page);
+  await all.click();
+  await page.getByText('selected', { exact: false }).waitFor({ state: 'hidden' });
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('writes what is shown, in its order, as a file that no spreadsheet runs', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/agents');
+  await table(page).getByRole('button', { name: 'Agent', exact: true }).click();
+  await table(page).locator('[aria-sort=ascending]').waitFor();
+  const [head = '', ...rows] = await fileOf(page);
+  expect(head.split(',').slice(0, 3)).toEqual(['Agent', 'Status', 'Connected']);
+  expect(rows.map((row) => row.split(',')[0]).slice(0, 3)).toEqual(["'=1+1", 'agent-1', 'agent-2']);
+  expect(rows).toHaveLength(agents);
+  // A hidden column is not in the file either, and stays hidden.
+  await page.getByRole('button', { name: 'Columns of agents' }).click();
+  await page.getByRole('menuitemcheckbox', { name: 'Status' }).click();
+  await page.keyboard.press('Escape');
+  expect((await fileOf(page))[0]?.split(',').slice(0, 2)).toEqual(['Agent', 'Connected']);
+  await page.reload();
+  await table(page).getByText('agent-11', { exact: true }).waitFor();
+  expect(await table(page).getByRole('columnheader', { name: 'Status' }).count()).toBe(0);
+  await page.getByRole('button', { name: 'Columns of agents' }).click();
+  await page.getByRole('menuitemcheckbox', { name: 'Status' }).click();
+  await table(page).getByRole('columnheader', { name: 'Status' }).waitFor();
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('steps through rows in the order that is shown', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/agents');
+  await table(page).getByRole('button', { name: 'Agent', exact: true }).click();
+  await table(page).locator('[aria-sort=ascending]').waitFor();
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  await page.waitForURL((url) => url.searchParams.get('id') === 'agent-1');
+  await page.keyboard.press('k');
+  await page.waitForURL((url) => url.searchParams.get('id') === '=1+1');
+  noFaults(seen);
+  await seen.context.close();
+});
