@@ -33,7 +33,7 @@ export interface AgentEvents {
   readonly events: number;
 }
 
-export interface Told {
+export interface TalliedWindow {
   readonly alike: readonly Alike[];
   /** Of the same segments, where agents are asked for and the filter takes all of their events. */
   readonly agents: readonly AgentEvents[];
@@ -70,7 +70,7 @@ export function* tellings(
   tenantId: string,
   filter: EventFilter,
   { slotMs, outcomes, agents = false }: Telling,
-): Generator<Told, void, undefined> {
+): Generator<TalliedWindow, void, undefined> {
   const tenant = tenantNumber(db, tenantId);
   if (tenant === null) return;
   const { since = -Number.MAX_VALUE, until = Number.MAX_VALUE } = filter;
