@@ -172,16 +172,11 @@ describe('reeve-agent check', () => {
   it('names what was probably meant where a file does not compile, in the order of the file', async () => {
     await write(
       'typos.yaml',
-      bundle(
-        never
-          .replace('{ gt: 10000 }', '{ qt: 10000 }')
-          .replace('effect: deny', 'efect: deny')
-          .replace('type: pre', 'type: per'),
-      ),
+      bundle(never.replace('{ gt: 10000 }', '{ qt: 10000 }').replace('effect: deny', 'efect: deny')),
     );
     const { code, out } = await run(['check', 'typos.yaml']);
     expect(code).toBe(1);
-    expect(out).toMatch(/Did you mean gt\?[^]*Did you mean effect\?|Did you mean pre\?/);
+    expect(out.match(/Did you mean \w+\?/g)).toEqual(['Did you mean gt?', 'Did you mean effect?']);
     const places = out.split('\n').flatMap((line) => (/^typos\.yaml:(\d+):(\d+)/.exec(line) ? [line] : []));
     const numbers = places.map((line) => line.split(':').slice(1, 3).map(Number));
     expect(numbers).toEqual(
