@@ -36,6 +36,7 @@ import { isLoopback, proxyTest } from '../http/address.ts';
 import { createBudgets } from '../http/budgets.ts';
 import { createCallers } from '../http/caller.ts';
 import { createCors } from '../http/headers.ts';
+import { createIdempotency } from '../http/idempotency.ts';
 import { joinedFrames } from '../http/live/announcer.ts';
 import { consoleFrames } from '../http/live/console-frames.ts';
 import { hostedFrames } from '../http/live/hosted-frames.ts';
@@ -240,6 +241,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
     callers,
     limits: parts.requestLimits,
     rateLimits: app.rateLimits,
+    idempotency: createIdempotency({ store: store.idempotency, secrets, clock, log }),
     live,
     streams,
     cors: createCors(config.baseUrl, config.corsOrigins, config.wire.agentIdHeaders),

@@ -12,7 +12,7 @@ import { iso, isoOrNull } from '../common/render.ts';
 import { keyPrincipalOf, principalOf } from './principal.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
-export type NewApproval = z.output<typeof approvalRoutes.createApproval.body>;
+export type ApprovalBody = z.output<typeof approvalRoutes.createApproval.body>;
 
 export const approvals: Handlers<typeof approvalRoutes> = {
   createApproval: (hub, { body }, caller, request) =>
@@ -59,7 +59,7 @@ export const approvals: Handlers<typeof approvalRoutes> = {
 export async function requestApproval(
   { app }: Pick<Hub, 'app'>,
   caller: KeyCaller,
-  body: NewApproval,
+  body: ApprovalBody,
   idempotencyKey: string | null = null,
 ) {
   const { timeout_effect: effect, timeout_action: action } = body;
@@ -77,7 +77,7 @@ export async function requestApproval(
     sessionId: body.session_id ?? null,
     callId: body.call_id ?? null,
   } as const;
-  return render(await app.approvals.ask(keyPrincipalOf(caller), wanted, idempotencyKey));
+  return render(await app.approvals.ask(keyPrincipalOf(caller), wanted, { idempotencyKey }));
 }
 
 const argsOf = ({ toolArgs, argsBytes }: Approval) =>

@@ -22,7 +22,7 @@ import { decisionsOf, isElsewhere } from '../common/decisions.ts';
 import type { Hub } from '../common/hub.ts';
 import { acceptBatch, readParsedBatch, repairContext } from '../common/ingest.ts';
 import { reportVersion } from './agents.ts';
-import { type NewApproval, requestApproval } from './approvals.ts';
+import { type ApprovalBody, requestApproval } from './approvals.ts';
 import { keyPrincipalOf } from './principal.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
@@ -165,7 +165,7 @@ function admitOperator({ tenantId }: Pick<KeyCaller, 'tenantId'>, query: StreamQ
 }
 
 /** @throws HubError forbidden, rate_limited, and what `requestApproval` throws */
-async function approvalAsked(hub: Hub, caller: KeyCaller, body: NewApproval) {
+async function approvalAsked(hub: Hub, caller: KeyCaller, body: ApprovalBody) {
   const agentId = caller.agentId ?? body.agent_id ?? null;
   if (agentId !== null) requireAgent(caller, agentId);
   const subject = { ...subjectOf(caller), agentId };
