@@ -16,7 +16,7 @@ import { createReplayer } from '../adapters/node/evaluator/replayer.ts';
 import { createOutbound } from '../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../adapters/node/secrets.ts';
 import { openSqliteInline } from '../adapters/sqlite/index.ts';
-import { type Caller, List, Reply } from '../src/api/call.ts';
+import { type Caller, List, Reply, WrittenJson } from '../src/api/call.ts';
 import { type HostedApi, hostedApi } from '../src/api/hosted/index.ts';
 import { type Api, api } from '../src/api/index.ts';
 import type { ReplyBody, RouteDeclaration } from '../src/api/route.ts';
@@ -329,7 +329,9 @@ export async function makeHub(
           ? result
           : result instanceof List
             ? sent(result, declaration, input)
-            : new Reply(result);
+            : new Reply(
+                result instanceof WrittenJson ? JSON.parse(new TextDecoder().decode(result.bytes)) : result,
+              );
       // What the declaration promises, the handler keeps: the typed client and the OpenAPI document rely on it.
       if (reply.status !== 304) declaration.reply?.parse(reply.body);
       return {

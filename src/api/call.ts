@@ -104,6 +104,16 @@ export class Reply<T> {
   }
 }
 
+/** A body that was written as JSON where it was made, off the event loop: it is sent as it is. */
+export class WrittenJson {
+  /** JSON text in UTF-8, of what the route declares. */
+  readonly bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+}
+
 /** Query parameters of another page. */
 export type PageQuery = { readonly [name: string]: string | number };
 

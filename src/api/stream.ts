@@ -25,6 +25,11 @@ export interface EventSource {
     deliver: (placed: PlacedFrame) => void | Promise<void>,
     lost?: (position: Position) => void,
   ): Promise<{ readonly position: Position; stop(): void }>;
+  /**
+   * What was stored after a place, where frames are stored. Absent: nothing is.
+   * @param max frames that are looked through at most
+   */
+  history?(audience: Audience, place: number, max: number): History;
 }
 
 /** Decision events for streams that carry other frames too. */

@@ -84,7 +84,7 @@ export function createToolRunner({ evaluator, clock, store, settings, inspector 
       contracts_evaluated: result.contracts_evaluated
         .slice(0, maxListed)
         .map(({ id, type, matched, effect, message }) => ({ id, type, matched, effect, message })),
-      evaluation_time_ms: Math.round(result.elapsedMs * 100) / 100,
+      evaluation_time_ms: result.evaluation_time_ms,
     };
   }
 

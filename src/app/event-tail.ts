@@ -60,8 +60,9 @@ export interface EventTail {
   /**
    * What was stored after the place of an event, each event once. Where nodes share the store, the last seconds before
    * the place come again: an event may have appeared there since.
+   * @param max events of the tenant, more are `gone`; `maxMissed` if absent
    */
-  missed(tenantId: string, seq: number): Missed;
+  missed(tenantId: string, seq: number, max?: number): Missed;
 }
 
 type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'clock' | 'log'>;
@@ -89,7 +90,7 @@ export function createEventTail(ports: Ports): EventTail {
       }
       return { seq: reader.head, stop: leave };
     },
-    missed: (tenantId, seq) => missedAfter(ports, tenantId, seq),
+    missed: (tenantId, seq, max = maxMissed) => missedAfter(ports, tenantId, seq, max),
   };
 }
 
@@ -241,7 +242,7 @@ class Reader {
   }
 }
 
-function missedAfter({ store, clock }: Ports, tenantId: string, seq: number): Missed {
+function missedAfter({ store, clock }: Ports, tenantId: string, seq: number, max: number): Missed {
   const given = new Set<string>();
   let after: number | null = null;
   let last = seq;
@@ -261,7 +262,7 @@ function missedAfter({ store, clock }: Ports, tenantId: string, seq: number): Mi
         const end = page.events.at(-1);
         looked += events.length;
         const tooOld = events.some(({ createdAt }) => createdAt < clock.now() - maxMissedMs);
-        if (tooOld || looked > maxMissed) {
+        if (tooOld || looked > max) {
           isGone = true;
           return 'gone';
         }

@@ -46,7 +46,7 @@ import { createSampleRuns, type SampleRuns } from './sample-runs.ts';
 import { createSessionValues, type SessionValues } from './session-values.ts';
 import { createSigningKeys, type SigningKeys } from './signing-keys.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
-import { createToolSettings, type ToolSettings } from './tool-settings.ts';
+import { createRecentToolSettings, createToolSettings, type ToolSettings } from './tool-settings.ts';
 
 /** The use cases, a name per noun. */
 export interface App {
@@ -106,6 +106,7 @@ export function createApp(ports: AppPorts): App {
   const rulesets = createRulesets({ ...ports, inspector, deployments });
   const sampleRuns = createSampleRuns({ ...ports, rulesets });
   const lastSeen = createLastSeen(ports);
+  const recentToolSettings = createRecentToolSettings(ports);
   const accounts = createAccounts(ports);
   return {
     coverage: createCoverage({ ...ports, rulings }),
@@ -133,7 +134,7 @@ export function createApp(ports: AppPorts): App {
     contracts: createContracts({ ...ports, rollouts }),
     fleet: createFleet(ports),
     people: createPeople(ports),
-    playground: createPlayground(ports),
+    playground: createPlayground({ ...ports, recentToolSettings }),
     replays: createReplays({ ...ports, compositions }),
     runs,
     evidence: createEvidence({ ...ports, runs }),
@@ -142,7 +143,7 @@ export function createApp(ports: AppPorts): App {
     sampleRuns,
     keys: createKeys(ports),
     operatorTokens: createOperatorTokens({ ...ports, provider: providerOf(ports, accounts) }),
-    toolSettings: createToolSettings(ports),
+    toolSettings: createToolSettings({ ...ports, recentToolSettings }),
     aiSettings: createAiSettings({ ...ports, access }),
     sessionValues: createSessionValues(ports),
     signingKeys: createSigningKeys(ports),

@@ -1,24 +1,27 @@
 // Dry runs of a document against one call, with what the tenant says of its agents' tools.
 import type { Principal } from '../domain/principal.ts';
-import type { Evaluation, EvaluationRequest } from '../ports/evaluator.ts';
+import type { EvaluationRequest } from '../ports/evaluator.ts';
 import type { AppPorts } from './ports.ts';
-import { wordsOf } from './tool-settings.ts';
+import { type RecentToolSettings, wordsOf } from './tool-settings.ts';
 
 export interface Playground {
-  /** Runs nothing and stores nothing. @throws HubError too_busy, unprocessable, validation_failed */
+  /**
+   * An `Evaluation` as JSON text in UTF-8. Runs nothing and stores nothing.
+   * @throws HubError too_busy, unprocessable, validation_failed
+   */
   evaluate(
     principal: Principal,
     request: Omit<EvaluationRequest, 'toolArguments' | 'words'>,
-  ): Promise<Evaluation>;
+  ): Promise<Uint8Array>;
 }
 
 export const createPlayground = ({
-  store,
   evaluator,
-}: Pick<AppPorts, 'store' | 'evaluator'>): Playground => ({
+  recentToolSettings,
+}: Pick<AppPorts, 'evaluator'> & { readonly recentToolSettings: RecentToolSettings }): Playground => ({
   async evaluate({ tenantId }, request) {
-    const tools = await store.settings.get(tenantId, 'tools');
-    return evaluator.evaluate(tenantId, {
+    const tools = await recentToolSettings.get(tenantId);
+    return evaluator.evaluateToJson(tenantId, {
       ...request,
       toolArguments: tools?.value.toolArguments ?? {},
       words: wordsOf(tools),

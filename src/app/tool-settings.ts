@@ -1,4 +1,5 @@
 // What a tenant says of its agents' tools, beside its documents. Everybody who signs in may read it; admins write it.
+import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { actorName, type Principal } from '../domain/principal.ts';
 import type { Setting, ToolWords } from '../domain/settings.ts';
 import type { CustomWords } from '../ports/evaluator.ts';
@@ -28,8 +29,38 @@ export const wordsOf = (setting: Setting<'tools'> | null): CustomWords => ({
   operators: setting?.value.customOperators ?? [],
 });
 
-export function createToolSettings(ports: Pick<AppPorts, 'store' | 'clock' | 'secrets'>): ToolSettings {
-  const { store, clock } = ports;
+/** The settings as a node read them less than a second ago, for calls that come one after another. */
+export interface RecentToolSettings {
+  /** At most a second old; what this node wrote itself is seen at once. */
+  get(tenantId: string): Promise<Setting<'tools'> | null>;
+  forget(tenantId: string): void;
+}
+
+const recentMs = 1_000;
+const maxTenants = 1_000;
+
+export function createRecentToolSettings({
+  store,
+  clock,
+}: Pick<AppPorts, 'store' | 'clock'>): RecentToolSettings {
+  const read = new BoundedMap<Setting<'tools'> | 'none'>(maxTenants);
+  return {
+    async get(tenantId) {
+      const now = clock.monotonic();
+      const known = read.get(tenantId, now);
+      if (known !== undefined) return known === 'none' ? null : known;
+      const setting = await store.settings.get(tenantId, 'tools');
+      read.set(tenantId, setting ?? 'none', now + recentMs);
+      return setting;
+    },
+    forget: (tenantId) => read.delete(tenantId),
+  };
+}
+
+export function createToolSettings(
+  ports: Pick<AppPorts, 'store' | 'clock' | 'secrets'> & { readonly recentToolSettings: RecentToolSettings },
+): ToolSettings {
+  const { store, clock, recentToolSettings } = ports;
   const recorded = recorder(ports, 'setting');
   return {
     get: ({ tenantId }) => store.settings.get(tenantId, 'tools'),
@@ -44,6 +75,7 @@ export function createToolSettings(ports: Pick<AppPorts, 'store' | 'clock' | 'se
         updatedBy: actorName(principal.actor),
       };
       await recorded(principal, 'changed', 'tools').settings.put(setting);
+      recentToolSettings.forget(principal.tenantId);
       return setting;
     },
   };

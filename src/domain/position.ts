@@ -36,5 +36,20 @@ export function sharedPosition(position: Position): Position {
 /** The place of the `k`th frame that one stream alone gets after `shared`. */
 export const ownPosition = (shared: Position, k: number): Position => `${shared}.${k}`;
 
+/**
+ * The id of a frame among which stored events come: its position, and the highest place (`seq`) of the events that were
+ * sent until then. A client that sends it back goes on with both.
+ */
+export const idWithPlace = (position: Position, place: number): string => `${position}~${place}`;
+
+/** The parts of such an id. `place` is null where it has none, and `position` is then the whole text. */
+export function readId(id: string): { readonly position: string; readonly place: number | null } {
+  const [, position, digits] = /^(.*)~(\d{1,16})$/.exec(id) ?? [];
+  const place = Number(digits);
+  return position === undefined || !Number.isSafeInteger(place)
+    ? { position: id, place: null }
+    : { position, place };
+}
+
 /** How many frames made for it alone a stream had got after the shared position. */
 export const ownCount = (position: Position): number => Number(pattern.exec(position)?.[3] ?? 0);

@@ -1,5 +1,5 @@
 // A handler's result as a raw response: status, headers, cookies, body.
-import { List, Reply } from '../api/call.ts';
+import { List, Reply, WrittenJson } from '../api/call.ts';
 import type { RouteDeclaration } from '../api/route.ts';
 import { HubError } from '../domain/error.ts';
 import type { HeaderList } from './headers.ts';
@@ -45,6 +45,7 @@ export function encode(
   const status = reply?.status ?? declaration.status;
   if (status === 204 || value === null || value === undefined) return plain(status, headers, null);
   if (!has('content-type')) headers.push(['Content-Type', declaration.media ?? 'application/json']);
+  if (value instanceof WrittenJson) return plain(status, headers, bounded(declaration, value.bytes));
   const asIs = declaration.media !== undefined && (typeof value === 'string' || value instanceof Uint8Array);
   return plain(status, headers, bounded(declaration, asIs ? value : (list?.json ?? JSON.stringify(value))));
 }

@@ -1,6 +1,6 @@
 // From a raw request to a raw response: match → caller → limit → parse → handle → encode. The only catch. Knows no
 // socket and no noun.
-import { type Caller, Reply, type Request, Streamed } from '../api/call.ts';
+import { type Caller, Reply, type Request, Streamed, WrittenJson } from '../api/call.ts';
 import { type ApiFamily, defaultBody, type RouteDeclaration } from '../api/route.ts';
 import type { StreamHandlers } from '../api/stream.ts';
 import type { LimitState, RateLimits } from '../app/rate-limit.ts';
@@ -192,7 +192,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         handler(input, caller, { ...request, newId }),
       );
       if (result instanceof Streamed) return download(declaration, result, cookie, raw);
-      const bytes = roughBytes(result);
+      const bytes = result instanceof WrittenJson ? 0 : roughBytes(result);
       // The store hands over many answers in one turn of the event loop: they are written one after the other.
       if (bytes > smallBytes) await turns.next(bytes);
       return encode(declaration, result, cookie, raw);

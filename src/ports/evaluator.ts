@@ -27,9 +27,10 @@ export interface EvaluationRequest {
   readonly session?: Counters;
 }
 
+/** In the words of the rule language, which are the console's too. Every entry has a `trace`, null where none is. */
 export interface Evaluation extends DryRun {
-  /** Milliseconds of the run itself: no waiting, no start of a worker. */
-  readonly elapsedMs: number;
+  /** Milliseconds of the run itself, to two places: no waiting, no start of a worker. */
+  readonly evaluation_time_ms: number;
   /** What the linter finds in the text, and each custom operator that the run met. */
   readonly warnings: readonly Finding[];
 }
@@ -112,6 +113,12 @@ export interface Evaluator {
    *   documents or 100 contracts)
    */
   evaluate(tenantId: string, request: EvaluationRequest): Promise<Evaluation>;
+  /**
+   * The same as JSON text in UTF-8, written by the thread that ran it: a trace of 100 contracts is long, and whoever
+   * only hands it on need not read it.
+   * @throws HubError as `evaluate`
+   */
+  evaluateToJson(tenantId: string, request: EvaluationRequest): Promise<Uint8Array>;
   /** @throws HubError unprocessable (not a mapping with metadata.name, or out of bounds); overloaded */
   outline(tenantId: string, yaml: string): Promise<BundleOutline>;
   /** At most 100 contracts. @throws HubError unprocessable, with the first problem; overloaded */

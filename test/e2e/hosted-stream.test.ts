@@ -196,8 +196,7 @@ it('tells an agent of its own decisions, and an operator of those of an environm
     expect(told.find(({ data }) => data.call_id === 'd3')?.data ?? null).toEqual(
       calls.includes('d3') ? listed.body.events[0] : null,
     );
-    // They have no place among the frames that a stream goes on from.
-    expect(told.map(({ id }) => id)).toEqual(told.map(() => ''));
+    for (const { id } of told) expect(id).toMatch(/^\d+-\d+~\d+$/);
     client.close();
   }
 });
@@ -213,5 +212,64 @@ it('tells an operator of deployments, who must name the environment', async () =
   for (const query of ['', '?env=nowhere']) {
     const { status, body } = await hub.call('GET', `/v1/stream${query}`, { headers: operator });
     expect({ query, status, code: body.code }).toEqual({ query, status: 422, code: 'env_required' });
+  }
+});
+
+it('goes on with decisions and rulesets after the last id that a client has', async () => {
+  const agent = { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': 'resumes' };
+  const url = `${hub.url}/v1/stream?bundle_name=resumed`;
+  const back = (id: string) => SseClient.open(url, { ...agent, 'Last-Event-ID': id });
+  const calls = (client: SseClient) =>
+    client.frames.filter(({ event }) => event === 'decision').map(({ data }) => data.call_id);
+  const decided = async (call: string, agent_id = 'resumes') =>
+    expect((await report('production', { call_id: call, agent_id })).body.accepted).toBe(1);
+
+  const first = await SseClient.open(url, agent);
+  await put('resumed', ruleset('resumed'));
+  await decided('before');
+  await first.next('ruleset_updated');
+  const { id } = await first.next('decision');
+  first.close();
+  await decided('missed 1');
+  await decided('not its own', 'somebody');
+  await put('resumed', ruleset('resumed', 'changed'));
+  await decided('missed 2');
+
+  // What comes after a reconnection is what was missed, and what happens meanwhile: each once.
+  const second = await back(id);
+  await decided('live');
+  while (calls(second).length < 3) await second.more();
+  expect(calls(second)).toEqual(['missed 1', 'missed 2', 'live']);
+  expect((await second.next('ruleset_updated')).data.version).toBe(2);
+  expect(second.comments.filter((comment) => comment.startsWith(':gap'))).toEqual([]);
+  second.close();
+
+  // Every frame says how far both have come: an id of a ruleset leads on after the decisions before it, too.
+  const update = second.frames.find(({ event }) => event === 'ruleset_updated');
+  const third = await back(update?.id ?? '');
+  while (calls(third).length < 3) await third.more();
+  expect(calls(third)).toEqual(['missed 1', 'missed 2', 'live']);
+  third.close();
+  const last = second.frames.at(-1)?.id ?? '';
+  const fourth = await back(last);
+  await decided('after');
+  expect((await fourth.next('decision')).data.call_id).toBe('after');
+  expect(calls(fourth)).toEqual(['after']);
+  fourth.close();
+});
+
+it('says that decisions cannot be told from a place that it does not know', async () => {
+  const agent = { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': 'unknown-place' };
+  const first = await SseClient.open(`${hub.url}/v1/stream`, agent);
+  await report('production', { call_id: 'p', agent_id: 'unknown-place' });
+  const { id } = await first.next('decision');
+  first.close();
+  for (const place of [`${id.split('~')[0]}`, `${id.split('~')[0]}~9007199254740991`]) {
+    const client = await SseClient.open(`${hub.url}/v1/stream?last_event_id=${place}`, agent);
+    const call = `after ${place}`;
+    await report('production', { call_id: call, agent_id: 'unknown-place' });
+    expect((await client.next('decision')).data.call_id).toBe(call);
+    expect(client.comments.filter((comment) => comment.startsWith(':gap'))).toEqual([':gap']);
+    client.close();
   }
 });

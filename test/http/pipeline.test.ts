@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Reply } from '../../src/api/call.ts';
+import { Reply, WrittenJson } from '../../src/api/call.ts';
 import { defaultBody, documentBody } from '../../src/api/route.ts';
 import { HubError } from '../../src/domain/error.ts';
 import type { Limit } from '../../src/domain/limit.ts';
@@ -169,6 +169,21 @@ describe('a reply', () => {
     expect([first.status, headerOf(first, 'X-A')]).toEqual([202, '1']);
     expect(first.headers.filter(([name]) => name === 'Set-Cookie')).toHaveLength(2);
     expect((await pipeline.handle(raw('GET', '/api/v1/broken'))).status).toBe(500);
+  });
+
+  it('that was written as JSON elsewhere is sent byte for byte, within the bound of all answers', async () => {
+    const written = new TextEncoder().encode('{"b": 1,  "a":"é"}');
+    const replies = [
+      new WrittenJson(written),
+      new WrittenJson(new TextEncoder().encode(`"${'x'.repeat(4 * 1024 * 1024)}"`)),
+    ];
+    const { pipeline } = edge({ serve: { broken: async () => replies.shift() } });
+    const response = await pipeline.handle(raw('GET', '/api/v1/broken'));
+    expect([response.status, response.body]).toEqual([200, written]);
+    expect(headerOf(response, 'Content-Type')).toBe('application/json');
+    expect(headerOf(response, 'Cache-Control')).toBe('no-store');
+    const large = await pipeline.handle(raw('GET', '/api/v1/broken'));
+    expect(jsonOf(large).code).toBe('response_too_large');
   });
 
   it('to HEAD is that of GET, and opens no stream', async () => {

@@ -4,7 +4,7 @@
 import { getHeapStatistics } from 'node:v8';
 
 export interface CompiledTextsOptions {
-  /** Bytes of all remembered texts, as the engine holds them: two for each UTF-16 code unit. */
+  /** Bytes of all remembered texts and their keys, as the engine holds them: two for each UTF-16 code unit. */
   readonly maxBytes?: number;
   /**
    * Bytes of heap in use above which everything is forgotten before the next text is compiled. A thread has 256 MiB.
@@ -39,10 +39,11 @@ export class CompiledTexts<T> {
 
   /**
    * What was made of the key before, else what `make` makes of it now.
-   * @param key the whole text, with all that the result depends on besides
+   * @param key the text or its digest, with all that the result depends on besides
+   * @param length of the text, where the key does not hold it
    * @throws what `make` throws; nothing is remembered then
    */
-  of(key: string, make: () => T): T {
+  of(key: string, length: number, make: () => T): T {
     const known = this.#entries.get(key);
     if (known) {
       this.#entries.delete(key);
@@ -51,7 +52,7 @@ export class CompiledTexts<T> {
     }
     if (this.#heapBytes() > this.#maxHeapBytes) this.#forget(() => true);
     const value = make();
-    const bytes = 2 * key.length;
+    const bytes = 2 * (key.length + length);
     if (bytes > this.#maxBytes) return value;
     this.#forget(() => this.#bytes + bytes > this.#maxBytes);
     this.#entries.set(key, { value, bytes });

@@ -1,5 +1,6 @@
 // A dry run in an evaluator's thread: compiles what the thread does not remember, judges by the engine, shows values
 // through redaction.
+import { hash } from 'node:crypto';
 import {
   type AcceptedKinds,
   type CompiledBundle,
@@ -47,14 +48,23 @@ export function evaluate(task: EvaluateTask): Evaluation {
   const { call, words, output, session } = task.request;
   const start = systemClock.monotonic();
   try {
-    const { bundle, findings, trace } = texts.of(keyOf(task), () => compile(task));
+    // Its digest stands for the text, which may be long: as the key, and as the policy version.
+    const digest = hash('sha256', task.request.yaml);
+    const { bundle, findings, trace } = texts.of(keyOf(task, digest), task.request.yaml.length, () =>
+      compile(task),
+    );
     const result = evaluateCompiled(bundle, call, {
       trace,
+      policyVersion: digest.slice(0, 12),
       ...(output === undefined ? {} : { output }),
       ...(session === undefined ? {} : { session }),
     });
     const elapsedMs = systemClock.monotonic() - start;
-    return { ...result, elapsedMs, warnings: [...findings, ...notRun(result, words)] };
+    return {
+      ...result,
+      evaluation_time_ms: Math.round(elapsedMs * 100) / 100,
+      warnings: [...findings, ...notRun(result, words)],
+    };
   } catch (error) {
     const exceeded = error instanceof RuleError ? bounds.exec(error.message)?.[1]?.trim() : undefined;
     if (exceeded === undefined) throw error;
@@ -66,8 +76,8 @@ export function evaluate(task: EvaluateTask): Evaluation {
 }
 
 /** All that the compiled text depends on; a tenant never finds what another has compiled. */
-const keyOf = ({ tenantId, accepted, keyPrefix, request: { toolArguments, words, yaml } }: EvaluateTask) =>
-  JSON.stringify([tenantId, accepted, keyPrefix, toolArguments, words]) + yaml;
+const keyOf = ({ tenantId, accepted, keyPrefix, request }: EvaluateTask, digest: string) =>
+  JSON.stringify([tenantId, accepted, keyPrefix, request.toolArguments, request.words, digest]);
 
 function compile({ request, accepted, keyPrefix }: EvaluateTask): Compiled {
   const { yaml, toolArguments, words } = request;

@@ -2,7 +2,7 @@
 // that a busy playground never delays an upload. Decides nothing about bundles.
 import { HubError } from '../../../src/domain/error.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
-import type { Evaluator } from '../../../src/ports/evaluator.ts';
+import type { EvaluationRequest, Evaluator } from '../../../src/ports/evaluator.ts';
 import { createPool, type PoolOptions } from './pool.ts';
 import { type Accepted, perform, type Task, type TaskResult } from './tasks.ts';
 
@@ -79,11 +79,15 @@ export function createEvaluator({
     atOnce: boolean,
   ): Promise<TaskResult<T>> => (atOnce ? perform(task) : await readings.run(task, tenantId)) as TaskResult<T>;
 
+  const dryRun = (tenantId: string, request: EvaluationRequest) =>
+    ({ kind: 'evaluate', tenantId, request, accepted, keyPrefix }) as const;
+
   return {
     evaluate: async (tenantId, request) => {
-      const task = { kind: 'evaluate', tenantId, request, accepted, keyPrefix } as const;
+      const task = dryRun(tenantId, request);
       return (await runs.run(task, tenantId)) as TaskResult<typeof task>;
     },
+    evaluateToJson: (tenantId, request) => runs.runToJson(dryRun(tenantId, request), tenantId),
     outline: async (tenantId, yaml) => read(tenantId, { kind: 'outline', yaml }, small(yaml)),
     takeApart: async (tenantId, yaml) => read(tenantId, { kind: 'takeApart', yaml, accepted }, small(yaml)),
     // Patterns make a short text expensive.

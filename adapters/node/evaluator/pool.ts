@@ -4,10 +4,13 @@ import { Worker } from 'node:worker_threads';
 import { FairQueue, type Shares } from '../../../src/concurrency/fair-queue.ts';
 import { HubError } from '../../../src/domain/error.ts';
 import type { Clock, Timer } from '../../../src/ports/clock.ts';
-import type { TaskAnswer } from './answers.ts';
+import type { TaskRefusal } from './answers.ts';
 
 export interface PoolOptions {
-  /** The module that each worker runs: posts `ready`, then an Answer as JSON to each message. */
+  /**
+   * The module that each worker runs: posts `ready`, then to each message its result as JSON text in UTF-8 bytes, or
+   * a TaskRefusal as JSON in a text.
+   */
   readonly entry: URL;
   /** Workers alive at once. */
   readonly size: number;
@@ -29,14 +32,16 @@ export interface PoolOptions {
 }
 
 export interface Pool {
-  /** The worker's answer. @throws HubError of the work, or of the pool's bounds */
+  /** The worker's result. @throws HubError of the work, or of the pool's bounds */
   run(task: unknown, owner: string): Promise<unknown>;
+  /** The same, unread: JSON text in UTF-8. */
+  runToJson(task: unknown, owner: string): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
 interface Job {
   readonly task: unknown;
-  resolve(value: unknown): void;
+  resolve(json: Uint8Array): void;
   reject(error: HubError): void;
 }
 
@@ -45,6 +50,8 @@ interface Queued extends Job {
   timer: Timer | null;
   started: boolean;
 }
+
+const utf8 = new TextDecoder();
 
 const closing = () => new HubError('shutting_down', 'The server is shutting down.');
 
@@ -87,20 +94,23 @@ export function createPool(options: PoolOptions): Pool {
     return started;
   };
 
+  const runToJson = (task: unknown, owner: string): Promise<Uint8Array> =>
+    new Promise((resolve, reject) => {
+      if (closed) return reject(closing());
+      const job: Queued = { task, resolve, reject, timer: null, started: false };
+      queue.add(owner, job);
+      next();
+      if (job.started) return;
+      const refuse = (): void => {
+        if (queue.remove(owner, job)) reject(options.refused());
+      };
+      if (queue.isOver(owner)) refuse();
+      else job.timer = options.clock.after(options.waitMs, refuse);
+    });
+
   return {
-    run: (task, owner) =>
-      new Promise((resolve, reject) => {
-        if (closed) return reject(closing());
-        const job: Queued = { task, resolve, reject, timer: null, started: false };
-        queue.add(owner, job);
-        next();
-        if (job.started) return;
-        const refuse = (): void => {
-          if (queue.remove(owner, job)) reject(options.refused());
-        };
-        if (queue.isOver(owner)) refuse();
-        else job.timer = options.clock.after(options.waitMs, refuse);
-      }),
+    runToJson,
+    run: async (task, owner) => JSON.parse(utf8.decode(await runToJson(task, owner))),
     async close() {
       closed = true;
       for (const { timer, reject } of queue.clear()) {
@@ -146,7 +156,7 @@ class Thread {
       },
     });
     this.#worker.unref();
-    this.#worker.on('message', (message: string) => this.#message(message));
+    this.#worker.on('message', (message: Uint8Array | string) => this.#message(message));
     this.#worker.on('error', (error: NodeJS.ErrnoException) => {
       const overgrown = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
       void this.end(
@@ -190,7 +200,7 @@ class Thread {
     job?.done(false);
   }
 
-  #message(message: string): void {
+  #message(message: Uint8Array | string): void {
     if (message === 'ready') {
       this.#ready = true;
       this.#timer?.cancel();
@@ -199,9 +209,10 @@ class Thread {
     }
     const job = this.#take();
     if (!job) return;
-    const answer = JSON.parse(message) as TaskAnswer;
-    if (answer.ok) job.resolve(answer.value);
-    else job.reject(new HubError(answer.code, answer.message, answer.detail));
+    if (typeof message === 'string') {
+      const { code, message: text, detail } = JSON.parse(message) as TaskRefusal;
+      job.reject(new HubError(code, text, detail));
+    } else job.resolve(message);
     job.done(true);
   }
 

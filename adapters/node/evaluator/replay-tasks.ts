@@ -88,7 +88,7 @@ function compiled(task: ReplayTask, yaml: string, which: 'document' | 'base'): C
   const { toolArguments, words } = documents;
   // All that the compiled text depends on; a tenant never finds what another has compiled.
   const key = JSON.stringify([tenantId, accepted, keyPrefix, toolArguments, words]) + yaml;
-  return texts.of(key, () => {
+  return texts.of(key, 0, () => {
     const result = compileBundle(yaml, {
       ...accepted,
       // A composed document may hold each contract twice, the second time as a shadow.

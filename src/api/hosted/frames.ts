@@ -39,7 +39,7 @@ export const hostedAgentFrames = {
   assignment_changed: consoleAgentFrames.assignment_changed,
   decision: {
     summary:
-      'A decision event of the environment is stored: to an agent only its own, to an operator every one; of one session where the stream names it. It has no id and is not sent again.',
+      'A decision event of the environment is stored: to an agent only its own, to an operator every one; of one session where the stream names it.',
     data: decisionEvent,
   },
 } satisfies FrameTable;

@@ -26,6 +26,8 @@ export const hostedStreamRoutes = routes({
       session_id: z.string().max(255).optional(),
       /** JSON text of an object of texts; anything else is ignored. */
       tags: z.string().optional(),
+      /** As the header Last-Event-ID, for clients that cannot send one. */
+      last_event_id: z.string().max(255).optional(),
     }),
     status: 200,
     media: 'text/event-stream',

@@ -1,5 +1,5 @@
 // What handlers work with: the use cases, what no use case needs, and the types of handlers. Holds no logic.
-import type { CallerOf, List, Reply, Request, Streamed } from '../../api/call.ts';
+import type { CallerOf, List, Reply, Request, Streamed, WrittenJson } from '../../api/call.ts';
 import type { Input, ReplyBody, RouteDeclaration } from '../../api/route.ts';
 import type { App } from '../../app/index.ts';
 import type { AppPorts } from '../../app/ports.ts';
@@ -28,7 +28,7 @@ export type Handler<R extends RouteDeclaration> = (
   input: Input<R>,
   caller: CallerOf<R['auth']>,
   request: Request,
-) => Promise<ReplyBody<R> | Reply<ReplyBody<R>> | PageOf<ReplyBody<R>> | StreamedOf<R>>;
+) => Promise<ReplyBody<R> | Reply<ReplyBody<R>> | PageOf<ReplyBody<R>> | StreamedOf<R> | WrittenJson>;
 
 /** A page of the list that a route declares. */
 type PageOf<B> = B extends readonly (infer T)[]

@@ -1,13 +1,14 @@
-// The playground: translates a dry run into the console's words. The run itself is the evaluator's.
-
+// The playground: translates a call into the evaluator's words. The answer is the evaluator's, in the rule language's
+// words, and goes out as it was written.
 import { defaultEnvironment } from 'reeve-agent/rules';
+import { WrittenJson } from '../../api/call.ts';
 import type { evaluateRoutes } from '../../api/evaluate.ts';
 import type { Handlers } from '../common/hub.ts';
 import { principalOf } from './principal.ts';
 
 export const evaluate: Handlers<typeof evaluateRoutes> = {
   async evaluateBundle(hub, { body }, caller) {
-    const result = await hub.app.playground.evaluate(principalOf(caller), {
+    const json = await hub.app.playground.evaluate(principalOf(caller), {
       yaml: body.yaml_content,
       call: {
         tool: body.tool_name,
@@ -29,18 +30,6 @@ export const evaluate: Handlers<typeof evaluateRoutes> = {
           }
         : {}),
     });
-    return {
-      verdict: result.verdict,
-      mode: result.mode,
-      contracts_evaluated: result.contracts_evaluated.map((contract) => ({
-        ...contract,
-        tags: [...contract.tags],
-        trace: contract.trace ? { ...contract.trace } : null,
-      })),
-      deciding_contract: result.deciding_contract,
-      policy_version: hub.secrets.sha256(body.yaml_content).slice(0, 12),
-      evaluation_time_ms: Math.round(result.elapsedMs * 100) / 100,
-      warnings: result.warnings.map((finding) => ({ ...finding })),
-    };
+    return new WrittenJson(json);
   },
 };

@@ -28,11 +28,23 @@ export function eventStreams(
       }),
     );
 
+  const historyOf = (audience: Audience, tenantId: string, seq: number, max?: number): History => {
+    const missed = eventTail.missed(tenantId, seq, max);
+    return {
+      async next() {
+        const page = await missed.next();
+        if (page === 'gone') return page;
+        return { frames: await framesOf(audience, tenantId, page.events), more: page.more };
+      },
+      again: () => missed.again(),
+    };
+  };
+
   return {
     events: {
+      history: (audience, place, max) => historyOf(audience, tenantIn(audience), place, max),
       async follow(audience, deliver, lost = () => {}) {
-        const tenantId = tenantOfEvents(audience);
-        if (tenantId === null) throw new Error(`${audience} does not follow events`);
+        const tenantId = tenantIn(audience);
         const following = await eventTail.follow(tenantId, {
           async take(events) {
             for (const placed of await framesOf(audience, tenantId, events)) await deliver(placed);
@@ -66,18 +78,16 @@ export function eventStreams(
       function historyAfter(lastEventId: string): History {
         const seq = place.test(lastEventId) ? Number(lastEventId) : Number.NaN;
         if (!Number.isSafeInteger(seq)) return { next: async () => 'gone', again: async () => {} };
-        const missed = eventTail.missed(tenantId, seq);
-        return {
-          async next() {
-            const page = await missed.next();
-            if (page === 'gone') return page;
-            return { frames: await framesOf(audience, tenantId, page.events), more: page.more };
-          },
-          again: () => missed.again(),
-        };
+        return historyOf(audience, tenantId, seq);
       }
     },
   };
+}
+
+function tenantIn(audience: Audience): string {
+  const tenantId = tenantOfEvents(audience);
+  if (tenantId === null) throw new Error(`${audience} does not follow events`);
+  return tenantId;
 }
 
 /** A decision event on its way to those who follow: written once, when somebody wants it. */

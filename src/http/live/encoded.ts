@@ -2,7 +2,7 @@
 // one socket alone is sent.
 import { encode } from '@msgpack/msgpack';
 import type { Frame } from '../../domain/frame.ts';
-import type { Position } from '../../domain/position.ts';
+import { idWithPlace, type Position } from '../../domain/position.ts';
 import type { Codec } from './session.ts';
 
 /** Something to send: a frame, or the result of an agent's message. */
@@ -37,14 +37,27 @@ export class PlacedFrame implements Piece {
   readonly encoded: EncodedFrame;
   /** Order of arrival in its feed; 0 for frames made for one stream. */
   readonly order: number;
+  /** The highest place of the events that were sent until then; null where none come in between. */
+  readonly place: number | null;
   #sse: Buffer | null = null;
   #text: Buffer | null = null;
   #packed: Buffer | null = null;
 
-  constructor(position: Position, encoded: EncodedFrame, order = 0) {
+  constructor(position: Position, encoded: EncodedFrame, order = 0, place: number | null = null) {
     this.position = position;
     this.encoded = encoded;
     this.order = order;
+    this.place = place;
+  }
+
+  /** The same for a stream that was sent events up to another place. */
+  after(place: number): PlacedFrame {
+    return new PlacedFrame(this.position, this.encoded, this.order, place);
+  }
+
+  /** What a client sends back to go on after it. */
+  get id(): string {
+    return this.place === null ? this.position : idWithPlace(this.position, this.place);
   }
 
   get frame(): Frame {
@@ -61,26 +74,21 @@ export class PlacedFrame implements Piece {
       // A type that begins with a colon is a comment, which has neither id nor data.
       if (type.startsWith(':')) return Buffer.from(`${type}\n\n`);
       const named = type === '' ? '' : `event: ${type}\n`;
-      // A stored event has its place among its like, and none in this stream.
-      const id = isAside(this.frame) ? '' : `id: ${this.position}\n`;
-      this.#sse ??= Buffer.concat([Buffer.from(`${id}${named}data: `), json, lineEnds]);
+      this.#sse ??= Buffer.concat([Buffer.from(`id: ${this.id}\n${named}data: `), json, lineEnds]);
       return this.#sse;
     }
     if (isAside(this.frame)) {
-      const head = Buffer.from(`{"type":${JSON.stringify(type)},"data":`);
+      const head = Buffer.from(`{"id":${JSON.stringify(this.id)},"type":${JSON.stringify(type)},"data":`);
       this.#text ??= Buffer.concat([head, json, Buffer.from('}')]);
       return codec === 'json' ? this.#text : Buffer.from(encode(JSON.parse(this.#text.toString())));
     }
     // An id of its own says where it is.
     if (type === '') return codec === 'json' ? viewOf(json) : viewOf(this.encoded.packed());
     if (codec === 'json') {
-      this.#text ??= Buffer.concat([
-        Buffer.from(`{"id":${JSON.stringify(this.position)},`),
-        json.subarray(1),
-      ]);
+      this.#text ??= Buffer.concat([Buffer.from(`{"id":${JSON.stringify(this.id)},`), json.subarray(1)]);
       return this.#text;
     }
-    this.#packed ??= withId(this.encoded.packed(), this.position);
+    this.#packed ??= withId(this.encoded.packed(), this.id);
     return this.#packed;
   }
 
@@ -89,7 +97,7 @@ export class PlacedFrame implements Piece {
   }
 }
 
-/** True for an event among frames of another kind: its own id names it, and its data is the event alone. */
+/** True for an event among frames of another kind: its data is the event alone. */
 export const isAside = ({ type, event }: Frame): boolean => type !== '' && event !== undefined;
 
 const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>

@@ -26,6 +26,8 @@ export class Feed<S extends Follower<S>> {
   holders = 0;
   /** The last position received here, or where following began. */
   head: Position = '0-0';
+  /** The highest place of the events that came between its frames; null: none do. */
+  place: number | null = null;
   /** Frames received since following began. */
   received = 0;
   readonly #resync: () => Frame;
@@ -61,15 +63,27 @@ export class Feed<S extends Follower<S>> {
   }
 
   /**
-   * Has frames of another source come between its own, at no position: those of events, to the streams of their agent
-   * and of nobody.
+   * Has frames of another source come between its own: those of events, to the streams of their agent and of nobody.
+   * From then on every frame says how far the events had come.
    */
   async followAside(source: EventSource, audience: Audience, made: (frame: Frame) => Frame): Promise<void> {
-    this.#aside ??= source.follow(audience, ({ frame }) => {
-      this.#receive(this.head, made(frame));
-      return this.#pumping ? new Promise((resolve) => this.#delivered.push(resolve)) : undefined;
-    });
-    await this.#aside;
+    this.#aside ??= source.follow(
+      audience,
+      ({ position, frame }) => {
+        this.#reached(position);
+        this.#receive(this.head, made(frame));
+        return this.#pumping ? new Promise((resolve) => this.#delivered.push(resolve)) : undefined;
+      },
+      (position) => {
+        this.#reached(position);
+        this.#receive(this.head, this.#resync());
+      },
+    );
+    this.#reached((await this.#aside).position);
+  }
+
+  #reached(place: string): void {
+    this.place = Math.max(this.place ?? 0, Number(place));
   }
 
   /** Ends following; harmless while it is still being set up. */
@@ -133,7 +147,7 @@ export class Feed<S extends Follower<S>> {
 
   #receive(position: Position, frame: Frame): void {
     this.head = position;
-    this.#waiting.push(new PlacedFrame(position, new EncodedFrame(frame), ++this.received));
+    this.#waiting.push(new PlacedFrame(position, new EncodedFrame(frame), ++this.received, this.place));
     if (!this.#pumping) this.#pump();
   }
 

@@ -3,7 +3,7 @@
 import type { ResyncReason } from '../../api/frames.ts';
 import type { History } from '../../api/stream.ts';
 import type { Announcement } from '../../domain/announcement.ts';
-import { isAfter, isPosition, ownCount, ownPosition, sharedPosition } from '../../domain/position.ts';
+import { isAfter, isPosition, ownCount, ownPosition, readId, sharedPosition } from '../../domain/position.ts';
 import type { Broadcast } from '../../ports/broadcast.ts';
 import type { StreamFrames } from './announcer.ts';
 import { Backlog, maxWaitingBytes } from './backlog.ts';
@@ -35,12 +35,15 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
   return async (stream) => {
     const { codec, feed } = stream;
     let head = feed.head;
+    // Events of before this are told by `stream.missed`, or not at all; later ones wait in the backlog.
+    const place = stream.missed?.place ?? feed.place;
+    const isEventPlaceUnknown = stream.lastEventId !== null && stream.missed === null && place !== null;
     const { replay, resync } = await missed(stream, broadcast);
     if (stream.ended) return;
     const newest = replay.at(-1);
     if (newest && isAfter(newest.position, head)) head = newest.position;
     // A client that has seen `<head>.3` gets ids after it.
-    const seen = stream.lastEventId ?? '';
+    const { position: seen } = readId(stream.lastEventId ?? '');
     let k = sharedPosition(seen) === head ? ownCount(seen) : 0;
 
     const out = new Backlog();
@@ -50,14 +53,16 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
       // What a joining stream needs is bounded at its source; only what comes beside it counts.
       out.add(piece, codec, Number.POSITIVE_INFINITY);
     };
-    const own = (frame: EncodedFrame): PlacedFrame => new PlacedFrame(ownPosition(head, ++k), frame);
+    const own = (frame: EncodedFrame): PlacedFrame =>
+      new PlacedFrame(ownPosition(head, ++k), frame, 0, place);
     const repeats = (piece: Piece): boolean => {
       const same = piece instanceof PlacedFrame && piece.key !== null && sent.get(piece.key);
       return same ? Buffer.compare(same.frame.json, piece.frame.json) === 0 : false;
     };
 
-    for (const frame of replay) if (stream.concerns(frame)) add(frame);
-    if (resync) add(own(new EncodedFrame(api.resync(feed.audience, resync))));
+    for (const frame of replay) if (stream.concerns(frame)) add(place === null ? frame : frame.after(place));
+    const lost = resync ?? (isEventPlaceUnknown ? 'position_unknown' : null);
+    if (lost) add(own(new EncodedFrame(api.resync(feed.audience, lost))));
     const catchUp = await stream.admitted.catchUp();
     if (stream.ended) return;
     for (const frame of catchUp.flatMap(encoded)) {
@@ -76,6 +81,7 @@ export function createJoin({ broadcast, api }: JoinPorts): (stream: Stream) => P
         return;
       }
     }
+    if (stream.missed) stream.missed.position = k > 0 ? ownPosition(head, k) : head;
     stream.joined(out, newest?.position ?? null);
   };
 }
@@ -152,8 +158,9 @@ async function missed(
 ): Promise<{ replay: readonly PlacedFrame[]; resync: ResyncReason | null }> {
   const { lastEventId, codec } = stream;
   if (lastEventId === null) return { replay: [], resync: null };
-  if (!isPosition(lastEventId)) return { replay: [], resync: 'position_unknown' };
-  const placed = await broadcast.since(stream.feed.audience, sharedPosition(lastEventId));
+  const { position } = readId(lastEventId);
+  if (!isPosition(position)) return { replay: [], resync: 'position_unknown' };
+  const placed = await broadcast.since(stream.feed.audience, sharedPosition(position));
   if (placed === 'gone') return { replay: [], resync: 'position_gone' };
   const replay = placed.map(({ position, frame }) => new PlacedFrame(position, new EncodedFrame(frame)));
   let bytes = 0;

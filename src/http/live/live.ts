@@ -21,6 +21,7 @@ import { createReannouncer } from './announce.ts';
 import type { StreamFrames } from './announcer.ts';
 import { Feed } from './feed.ts';
 import { createJoin, joinByHistory } from './join.ts';
+import { createMissed, resumedMs } from './missed-events.ts';
 import { createRecheck } from './recheck.ts';
 import { Reopenings } from './reopenings.ts';
 import type { Codec, Session } from './session.ts';
@@ -34,8 +35,6 @@ const slotMs = 250;
 const maxAgeMs = 3_600_000;
 const ageJitter = 0.1;
 const joinMs = 30_000;
-/** A reader may be so far behind what a stream was sent on its way here. */
-const resumedMs = 60_000;
 const maxBlockedMs = 30_000;
 const rememberedEndings = 1_000;
 const keepaliveComment = Buffer.from(': keepalive\n\n');
@@ -120,6 +119,7 @@ export function createLive(options: LiveOptions): Live {
   const wheel = new Wheel<Stream>(slots);
   const blocked = new Set<Stream>();
   const reopenings = new Reopenings();
+  const missed = createMissed(options);
   const endedBy: { [R in EndReason]?: number } = {};
   /** The newest endings, so that a stream whose caller was identified before one of them does not slip through. */
   const endings: { readonly at: number; readonly control: Control }[] = [];
@@ -196,8 +196,10 @@ export function createLive(options: LiveOptions): Live {
 
   async function begin(stream: Stream): Promise<void> {
     if (!stream.admitted.history) {
+      missed.begin(stream);
       stream.feed.add(stream);
       await join(stream);
+      void missed.send(stream);
       return;
     }
     await joinByHistory(stream, api, () => {

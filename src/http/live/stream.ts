@@ -21,6 +21,18 @@ export type EndReason =
   | 'mistakes' // it sent too many messages that were wrong
   | 'silent'; // a WebSocket that answers no pings, or is in the middle of a frame
 
+/** Stored events that a stream missed, while it is sent them between its other frames (missed-events.ts). */
+export interface PendingEvents {
+  /** The highest place of the events that the stream was sent. */
+  readonly place: number;
+  /** The position of the last other frame that it was sent. */
+  position: Position;
+  /** A frame that comes meanwhile, as the stream may be sent it now; null: not now. */
+  pass(placed: PlacedFrame): PlacedFrame | null;
+  /** Sends the joined stream what it missed. @throws what the store throws */
+  send(): Promise<void>;
+}
+
 /** What a stream needs of the registry it belongs to. */
 export interface StreamHome {
   attached(stream: Stream): void;
@@ -74,6 +86,8 @@ export class Stream implements Session, Follower<Stream> {
   resumed: Set<string> | null = null;
   /** Until when (monotonic ms). */
   resumedUntil = 0;
+  /** Null: it has what it can have. */
+  missed: PendingEvents | null = null;
   #drained: (() => void)[] = [];
   seen = 0;
   /** The last position replayed: the log may be ahead of what this node was sent of it. Null once that is passed. */
@@ -151,13 +165,25 @@ export class Stream implements Session, Follower<Stream> {
     }
     if (this.resumed?.has(placed.frame.event?.id ?? '')) return;
     if (!this.concerns(placed)) return;
-    this.follow(placed);
-    this.send(placed);
+    const now = this.missed ? this.missed.pass(placed) : placed;
+    if (!now) return;
+    this.follow(now);
+    this.send(now);
   }
 
   /** Writes while it is joining; resolves when the connection takes more, or has ended. */
   async pour(bytes: Uint8Array): Promise<void> {
+    this.write(bytes);
+    await this.room();
+  }
+
+  /** Writes at once, before what waits. */
+  write(bytes: Uint8Array): void {
     if (this.sink && !this.sink.write(bytes)) this.home.blocked(this);
+  }
+
+  /** Resolves when nothing waits and the connection takes more, or when it has ended. */
+  async room(): Promise<void> {
     if (this.isBlocked && !this.ended) await new Promise<void>((resolve) => this.#drained.push(resolve));
   }
 

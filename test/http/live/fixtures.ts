@@ -1,6 +1,7 @@
 // A registry of live streams on fake connections: what is written is kept, and a connection can be made full.
 import { decode } from '@msgpack/msgpack';
 import { createLocalBroadcast } from '../../../adapters/local/broadcast.ts';
+import type { DecisionSource, EventSource } from '../../../src/api/stream.ts';
 import type { Announcement } from '../../../src/domain/announcement.ts';
 import { agentsOf, dashboardsOf, type Frame, type FrameHeader } from '../../../src/domain/frame.ts';
 import type { Env } from '../../../src/domain/ids.ts';
@@ -96,7 +97,8 @@ export class FakeSocket implements Sink {
   }
 }
 
-export function hub() {
+/** @param events where decision events come from; streams that are opened with `decisions` carry them */
+export function hub({ events }: { readonly events?: EventSource } = {}) {
   const clock = new ManualClock();
   const log = memoryLog();
   const broadcast = createLocalBroadcast({ clock, log });
@@ -105,6 +107,7 @@ export function hub() {
   const standing = { asked: [] as string[], gone: new Set<string>(), away: false };
   const live = createLive({
     broadcast,
+    ...(events ? { events } : {}),
     api: oneApi(api),
     handlers,
     budgets,
@@ -134,6 +137,7 @@ export function hub() {
       revocationSequence?: number;
       full?: boolean;
       attach?: boolean;
+      decisions?: DecisionSource;
     } = {},
   ): Promise<{ session: Session; socket: FakeSocket; id: string }> {
     const id = `c${++count}`;
@@ -161,7 +165,7 @@ export function hub() {
           );
     const codec = options.codec ?? 'sse';
     const session = await live.open({
-      admitted,
+      admitted: { ...admitted, decisions: options.decisions ?? null },
       connectionId: id,
       caller,
       codec,

@@ -8,7 +8,7 @@ function counted(options: ConstructorParameters<typeof CompiledTexts>[0] = {}) {
   const texts = new CompiledTexts<string>({ heapBytes: () => 0, ...options });
   const made: string[] = [];
   const ask = (key: string): string =>
-    texts.of(key, () => {
+    texts.of(key, 0, () => {
       made.push(key);
       return key.toUpperCase();
     });
@@ -46,13 +46,13 @@ it('never holds more than it may, whatever comes', () => {
 it('remembers nothing of what cannot be made', () => {
   const { texts } = counted();
   const fails = () =>
-    texts.of('a', () => {
+    texts.of('a', 0, () => {
       throw new Error('no');
     });
   expect(fails).toThrow('no');
   expect(fails).toThrow('no');
   expect(texts.bytes).toBe(0);
-  expect(texts.of('a', () => 'A')).toBe('A');
+  expect(texts.of('a', 0, () => 'A')).toBe('A');
 });
 
 it('forgets everything when the heap is nearly full, before it makes the next', () => {

@@ -1,7 +1,7 @@
 // A worker for tests of the pool: does what its task says.
 import { parentPort, threadId } from 'node:worker_threads';
 
-const answer = (value) => parentPort?.postMessage(JSON.stringify(value));
+const result = (value) => parentPort?.postMessage(new TextEncoder().encode(JSON.stringify(value)));
 
 parentPort?.on('message', (task) => {
   if (task.do === 'spin') for (;;) {}
@@ -12,9 +12,9 @@ parentPort?.on('message', (task) => {
     for (;;) held.push(new Array(100_000).fill(held.length));
   }
   if (task.do === 'refuse') {
-    return answer({ ok: false, code: 'unprocessable', message: 'no', detail: {} });
+    return parentPort?.postMessage(JSON.stringify({ code: 'unprocessable', message: 'no', detail: {} }));
   }
   const environment = Object.keys(process.env).length;
-  return answer({ ok: true, value: { echo: task.value, thread: threadId, environment } });
+  return result({ echo: task.value, thread: threadId, environment });
 });
 parentPort?.postMessage('ready');

@@ -23,8 +23,8 @@ const task = (
 it('gives the same answer from memory as from the text, with the findings, for each call', () => {
   const yaml = bundleYaml('team', ['a', 'b']).replace('args.path', 'geo.country').replace('^/etc/', '^/x');
   const answers = ['/etc/x', '/home', '/etc/y'].map((path) => {
-    const { elapsedMs: _, ...first } = evaluate(task(yaml, { path }));
-    const { elapsedMs: __, ...again } = evaluate(task(yaml, { path }));
+    const { evaluation_time_ms: _, ...first } = evaluate(task(yaml, { path }));
+    const { evaluation_time_ms: __, ...again } = evaluate(task(yaml, { path }));
     expect(again).toEqual(first);
     expect(first.warnings).toMatchObject([{ code: 'unknown-root' }]);
     return first.verdict;

@@ -74,14 +74,16 @@ export function dryRun(bundle: CompiledBundle, call: ToolCall, options: DryRunOp
   const rules = bundle.rulesFor(typeof call.tool === 'string' ? call.tool : '');
   const before = viewOf(bundle, call, undefined, budget);
   const entry = (compiled: CompiledRule, view: View): EvaluatedContract => {
-    const made = entryOf(compiled, recordOf(compiled, view));
-    if (!options.trace) return made;
+    const record = recordOf(compiled, view);
+    if (!options.trace) return entryOf(compiled, record);
     const { rule } = compiled;
     // The words of a sandbox are not conditions.
-    return { ...made, trace: rule.type === 'sandbox' ? null : options.trace(rule.when, view) };
+    return tracedEntryOf(compiled, record, rule.type === 'sandbox' ? null : options.trace(rule.when, view));
   };
   const entries = rules.before.map((compiled) => entry(compiled, before));
-  const limit = options.session ? sessionEntries(bundle, call, options.session, entries) : null;
+  const limit = options.session
+    ? sessionEntries(bundle, call, options.session, { entries, traced: options.trace !== undefined })
+    : null;
   const enforced = entries.filter((one) => one.fired && !one.observed);
   const refusing = enforced.find(({ effect }) => effect !== 'approve');
   const deciding = refusing ?? enforced[0];
@@ -153,6 +155,25 @@ function entryOf({ rule }: CompiledRule, record: EvaluatedRecord): EvaluatedCont
   };
 }
 
+/** Written out: with a copy of the entry above the engine takes twice as long for the whole run. */
+function tracedEntryOf(
+  { rule }: CompiledRule,
+  record: EvaluatedRecord,
+  trace: ConditionTrace | null,
+): EvaluatedContract {
+  return {
+    id: rule.id,
+    type: record.type as EvaluatedContract['type'],
+    matched: record.passed,
+    fired: !record.passed,
+    effect: rule.effect,
+    message: record.message,
+    observed: record.observed === true,
+    tags: rule.tags,
+    trace,
+  };
+}
+
 /**
  * Adds the session contracts; answers the name of a built-in or per-tool limit that refuses the call, null when none
  * does.
@@ -161,7 +182,7 @@ function sessionEntries(
   bundle: CompiledBundle,
   call: ToolCall,
   counters: Counters,
-  entries: EvaluatedContract[],
+  { entries, traced }: { readonly entries: EvaluatedContract[]; readonly traced: boolean },
 ): string | null {
   // With what asks passed over, a refusal that is left comes from a contract above, from a session contract, or from a
   // limit.
@@ -181,6 +202,7 @@ function sessionEntries(
       message,
       observed: false,
       tags,
+      ...(traced ? { trace: null } : {}),
     });
   }
   return isLimit ? decision.name : null;

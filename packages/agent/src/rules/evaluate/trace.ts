@@ -44,8 +44,11 @@ type Leaf = Extract<Condition, { kind: 'leaf' }>;
 export function createTracer(options: TraceOptions = {}): Tracer {
   const { redaction = createRedaction() } = options;
   const compiled = new WeakMap<Leaf, { readonly test: Predicate; readonly select: Getter }>();
-  /** Of each call, what its selectors found: many conditions look at one value, and redaction reads all of it. */
-  const copies = new WeakMap<View, Map<string, unknown>>();
+  /**
+   * What the selectors of one call found: many conditions look at one value, and redaction reads all of it. One call is
+   * traced after the other. A weak map by call would keep what it holds through collections of young objects.
+   */
+  let copies: { readonly view: View; readonly of: Map<string, unknown> } | null = null;
   const partsOf = (leaf: Leaf) => {
     const known = compiled.get(leaf);
     if (known) return known;
@@ -55,8 +58,8 @@ export function createTracer(options: TraceOptions = {}): Tracer {
     return parts;
   };
   const copyOf = (selector: string, value: unknown, view: View): unknown => {
-    const known = copies.get(view) ?? new Map<string, unknown>();
-    copies.set(view, known);
+    if (copies?.view !== view) copies = { view, of: new Map() };
+    const known = copies.of;
     if (!known.has(selector)) known.set(selector, shown(selector, value, redaction));
     return known.get(selector);
   };
@@ -72,8 +75,8 @@ export function createTracer(options: TraceOptions = {}): Tracer {
     } catch {
       // A custom operator or selector that throws is a fault.
     }
-    const found = value === undefined || value === null ? {} : { value: copyOf(selector, value, view) };
-    return { kind: 'leaf', selector, operator, operand, ...found, outcome };
+    if (value === undefined || value === null) return { kind: 'leaf', selector, operator, operand, outcome };
+    return { kind: 'leaf', selector, operator, operand, value: copyOf(selector, value, view), outcome };
   }
 
   const trace: Tracer = (condition, view) => {

@@ -1,0 +1,171 @@
+// The stored events that a stream of other frames missed: read from the store and written between its frames, which go
+// on meanwhile. Owns how far such a stream has come.
+import type { EventSource, History } from '../../api/stream.ts';
+import { createSemaphore } from '../../concurrency/semaphore.ts';
+import { HubError } from '../../domain/error.ts';
+import type { Frame } from '../../domain/frame.ts';
+import { type Position, readId } from '../../domain/position.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { StreamFrames } from './announcer.ts';
+import { Backlog } from './backlog.ts';
+import { EncodedFrame, isAside, PlacedFrame } from './encoded.ts';
+import type { PendingEvents, Stream } from './stream.ts';
+
+/** Events of the tenant that are looked through for one stream. */
+const maxMissed = 5_000;
+/** Reads of missed events at once on a node: what streams carry besides does not wait for them. */
+const readsAtOnce = 4;
+/** A feed may be so far behind what a stream was sent from the store, in milliseconds. */
+export const resumedMs = 60_000;
+/** Bytes that are written at once. */
+const portionBytes = 64 * 1024;
+
+/** What sending needs beside the stream. */
+export interface MissedPorts {
+  readonly source: EventSource;
+  /** Runs a read of the store, few at once on this node. */
+  readonly read: <T>(task: () => Promise<T>) => Promise<T>;
+  /** Makes the frame that stands for what cannot be told. */
+  readonly gap: () => Frame;
+}
+
+/** Has streams that come back sent the events that they missed. @param options of the registry of streams */
+export function createMissed({
+  events: source,
+  api,
+  clock,
+  log,
+}: {
+  readonly events?: EventSource;
+  readonly api: Pick<StreamFrames, 'resync'>;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly log: Log;
+}) {
+  const read = createSemaphore({
+    max: readsAtOnce,
+    maxWaiting: Number.POSITIVE_INFINITY,
+    refusal: () => new HubError('overloaded', 'Too many streams come back at once.'),
+  });
+  return {
+    /** Before the stream is in its feed: from then on no event reaches it in another way. */
+    begin(stream: Stream): void {
+      const place = stream.lastEventId === null ? null : readId(stream.lastEventId).place;
+      if (!source || !stream.admitted.decisions || place === null) return;
+      const gap = (): Frame => api.resync(stream.feed.audience, 'position_gone');
+      stream.missed = new MissedEvents(stream, place, { source, read, gap });
+      stream.resumedUntil = Number.POSITIVE_INFINITY;
+    },
+    /** Once it is joined. Never rejects: a failure ends the stream. */
+    async send(stream: Stream): Promise<void> {
+      try {
+        await stream.missed?.send();
+        stream.resumedUntil = clock.monotonic() + resumedMs;
+      } catch (err) {
+        if (!stream.ended)
+          log.warn({ err, audience: stream.feed.audience }, 'missed events could not be sent');
+        stream.end('failed');
+      }
+    },
+  };
+}
+
+/** One stream's. */
+class MissedEvents implements PendingEvents {
+  place: number;
+  position: Position = '0-0';
+  readonly #stream: Stream;
+  readonly #ports: MissedPorts;
+  /** Ids of the events that it was sent. */
+  readonly #sent = new Set<string>();
+  /** Events that come while the store is read for the last time; null: it will be read again. */
+  #held: Backlog | null = null;
+  #overflowed = false;
+
+  /** @param place the highest place of the events that the client has */
+  constructor(stream: Stream, place: number, ports: MissedPorts) {
+    this.#stream = stream;
+    this.place = place;
+    this.#ports = ports;
+  }
+
+  pass(placed: PlacedFrame): PlacedFrame | null {
+    if (!isAside(placed.frame)) {
+      this.position = placed.position;
+      return placed.after(this.place);
+    }
+    if (this.#held && !this.#held.add(placed, this.#stream.codec)) this.#overflowed = true;
+    return null;
+  }
+
+  /**
+   * Sends the joined stream what it missed, and then what came meanwhile: each event once.
+   * @throws what the store throws
+   */
+  async send(): Promise<void> {
+    const stream = this.#stream;
+    const { source, gap } = this.#ports;
+    const { decisions } = stream.admitted;
+    const history = decisions && source.history?.(decisions.audience, this.place, maxMissed);
+    if (!history) return;
+    let isTold = await this.#sendAll(history, decisions.made);
+    do {
+      this.#overflowed = false;
+      this.#held = new Backlog();
+      if (isTold && !stream.ended) {
+        await history.again();
+        isTold = await this.#sendAll(history, decisions.made);
+      }
+      await stream.room();
+    } while (this.#overflowed && isTold && !stream.ended);
+    if (stream.ended) return;
+    if (!isTold) stream.send(new PlacedFrame(this.position, new EncodedFrame(gap())));
+    stream.resumed = this.#sent;
+    stream.missed = null;
+    for (const piece of this.#held.pieces()) {
+      const isRepeat = piece instanceof PlacedFrame && this.#sent.has(piece.frame.event?.id ?? '');
+      if (!isRepeat) stream.send(piece);
+    }
+  }
+
+  /** False when they cannot be told to the end. */
+  async #sendAll(history: History, made: (frame: Frame) => Frame): Promise<boolean> {
+    const stream = this.#stream;
+    while (!stream.ended) {
+      const page = await this.#ports.read(() => history.next());
+      if (page === 'gone') return false;
+      const left = [...page.frames].reverse();
+      while (left.length > 0 && !stream.ended) {
+        // What waited is written by then: the position of the last frame is one that the client has.
+        await stream.room();
+        const bytes = this.#portion(left, made);
+        if (bytes.length > 0) stream.write(bytes);
+      }
+      if (!page.more) return true;
+    }
+    return true;
+  }
+
+  /** The bytes of the next write. @param left is emptied from its end */
+  #portion(
+    left: { readonly position: string; readonly frame: Frame }[],
+    made: (frame: Frame) => Frame,
+  ): Buffer {
+    const stream = this.#stream;
+    const portion: Buffer[] = [];
+    let size = 0;
+    for (let next = left.pop(); next; next = left.pop()) {
+      this.place = Math.max(this.place, Number(next.position));
+      const encoded = new EncodedFrame(made(next.frame));
+      const placed = new PlacedFrame(this.position, encoded, 0, this.place);
+      if (!stream.concerns(placed)) continue;
+      this.#sent.add(next.frame.event?.id ?? '');
+      const bytes = placed.bytes(stream.codec);
+      portion.push(bytes);
+      size += bytes.length;
+      // A WebSocket's messages go one by one.
+      if (stream.codec !== 'sse' || size >= portionBytes) break;
+    }
+    return Buffer.concat(portion, size);
+  }
+}
