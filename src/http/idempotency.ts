@@ -27,7 +27,7 @@ export interface IdempotencyOptions {
 }
 
 /** The route of a request, and who sent it. */
-export interface Sent {
+export interface RoutedCall {
   readonly operation: string;
   readonly declaration: Pick<RouteDeclaration, 'idempotent' | 'status'>;
   readonly caller: Caller;
@@ -39,18 +39,18 @@ type Handle = (newId: string | null) => Promise<unknown>;
 
 export interface Idempotency {
   /** The request's key, null without one or where none is taken. @throws HubError validation_failed */
-  keyOf(sent: Pick<Sent, 'declaration' | 'headers'>): string | null;
+  keyOf(sent: Pick<RoutedCall, 'declaration' | 'headers'>): string | null;
   /**
    * Carries a request out, or answers as the first of its key was answered.
    * @param input what the handler gets: another one under the same key is refused
    * @throws HubError conflict (the first still runs, or its answer is not shown again), unprocessable (another body);
    *   what the handler throws: the next request like it is then carried out
    */
-  run(sent: Sent, key: string | null, input: unknown, handle: Handle): Promise<unknown>;
+  run(sent: RoutedCall, key: string | null, input: unknown, handle: Handle): Promise<unknown>;
 }
 
 export function createIdempotency({ store, secrets, clock, log }: IdempotencyOptions): Idempotency {
-  function requestOf({ operation, caller }: Sent, key: string, input: unknown): KeyedRequest {
+  function requestOf({ operation, caller }: RoutedCall, key: string, input: unknown): KeyedRequest {
     const who = 'keyId' in caller ? caller.keyId : limitNames.requestsOf(caller);
     // Agents that share an API key are told apart by their header.
     const agentId = 'agentId' in caller ? caller.agentId : null;
@@ -125,12 +125,12 @@ const replyOf = ({ status, headers }: StoredAnswer, json: string): Reply<unknown
   new Reply(JSON.parse(json), { status, headers: { ...headers, ...replayed } });
 
 /** A handler's result as a repeat is answered. */
-function again(result: unknown, declaration: Sent['declaration']): Reply<unknown> {
+function again(result: unknown, declaration: RoutedCall['declaration']): Reply<unknown> {
   const { body, headers, status } = asReply(result, declaration);
   return new Reply(body, { status, headers: { ...headers, ...replayed } });
 }
 
-function asReply(result: unknown, { status }: Sent['declaration']) {
+function asReply(result: unknown, { status }: RoutedCall['declaration']) {
   if (!(result instanceof Reply)) return { body: result, headers: {}, status };
   return { body: result.body, headers: result.headers, status: result.status ?? status };
 }
