@@ -233,8 +233,13 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: null, announcements, tells: [rest] };
     },
 
-    requestApproval: ({ pending }, { approval, fingerprint, keyId }, context) =>
-      request(pending, approval, context, fingerprint, keyId),
+    requestApproval({ pending, roster, current }, { approval, fingerprint, keyId }, context) {
+      const { agentId } = approval;
+      const follows = roster.stateOf({ agentId, bundleName: null }, current, context.ports.isGone).bundleName;
+      // A node of an earlier version names none, and says nothing of it.
+      const named = { ...approval, rulesetName: approval.rulesetName ?? follows };
+      return request(pending, named, context, fingerprint, keyId);
+    },
     async approvalRead({ pending }, { id }) {
       pending.recent.deleteWhere((known) => known === id);
       return { reply: null };
