@@ -87,6 +87,7 @@ export const hostedApprovalRoutes = routes({
     }),
     agent: 'body',
     limits: [limits.approvalsOfAgent, limits.approvalsOfKey],
+    idempotent: 'answer',
     status: 201,
     reply: hostedApproval,
     errors: [
@@ -99,6 +100,8 @@ export const hostedApprovalRoutes = routes({
       'disk_full',
       'overloaded',
       'unavailable',
+      'unprocessable',
+      'conflict',
     ],
   },
   hostedListApprovals: {
