@@ -2,6 +2,7 @@
 // ones never change.
 import { HubError } from '../../src/domain/error.ts';
 import type { Database } from './database.ts';
+import { idempotencyTable } from './idempotency.ts';
 import { aiUsage } from './schema-ai.ts';
 import { auditStart, auditTables } from './schema-audit.ts';
 import { channels } from './schema-channels.ts';
@@ -295,6 +296,7 @@ const migrations: readonly string[] = [
   bundleHeaders,
   deploymentReason,
   runStandings,
+  idempotencyTable,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);
