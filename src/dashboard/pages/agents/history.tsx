@@ -101,7 +101,7 @@ const shown = 10;
 function AgentRun({ id, run }: { readonly id: string; readonly run: Run }): JSX.Element {
   const [open, setOpen] = useState(false);
   return (
-    <span>
+    <div>
       <Verdict of={run.status} />{' '}
       <Link to="/runs" search={{ agent: id, session: run.session_id } as never}>
         <Data text={run.session_id} max={80} />
@@ -110,7 +110,7 @@ function AgentRun({ id, run }: { readonly id: string; readonly run: Run }): JSX.
         {open ? 'Hide values' : 'Values'}
       </Button>
       {open && <SessionValues agent={id} session={run.session_id} />}
-    </span>
+    </div>
   );
 }
 
