@@ -1,6 +1,7 @@
 // Keys of the hosted API: of the whole workspace unless they are bound, shown once, listed on both APIs.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Caller } from '../../src/api/call.ts';
+import { renderMicros } from '../../src/domain/instant.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
@@ -33,7 +34,7 @@ it('are made for every environment, in a form that names none, and kept as a has
 });
 
 it('may be bound to an environment, to agents and to a time', async () => {
-  const expires_at = new Date(t.clock.now() + 60_000).toISOString();
+  const expires_at = renderMicros(t.clock.now() + 60_000);
   const made = await create({ env: 'staging', agent_pattern: 'a-*', expires_at });
   expect(made.key).toMatch(/^svk_staging_/);
   expect(made).toMatchObject({ env: 'staging', agent_pattern: 'a-*', expires_at });

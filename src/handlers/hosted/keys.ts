@@ -3,9 +3,9 @@ import type { hostedKeyRoutes } from '../../api/hosted/keys.ts';
 import { HubError } from '../../domain/error.ts';
 import type { ApiKey } from '../../domain/tenant.ts';
 import type { Handlers } from '../common/hub.ts';
-import { iso, isoOrNull } from '../common/render.ts';
 import { pageOf } from './pages.ts';
 import { principalOf } from './principal.ts';
+import { micros, microsOrNull } from './time.ts';
 
 /** Keys that a workspace has at once. */
 const maxKeys = 100;
@@ -13,7 +13,7 @@ const maxKeys = 100;
 export const hostedKeys: Handlers<typeof hostedKeyRoutes> = {
   async hostedListKeys(hub, { query }, caller) {
     const found = await hub.app.keys.list(principalOf(caller), query);
-    const rows = found.items.map((key) => ({ ...render(key), last_used_at: isoOrNull(key.lastUsedAt) }));
+    const rows = found.items.map((key) => ({ ...render(key), last_used_at: microsOrNull(key.lastUsedAt) }));
     const { items: keys, ...page } = pageOf(rows, query, found.more);
     return { keys, ...page };
   },
@@ -46,7 +46,7 @@ const render = ({ id, label, prefix, env, agentPattern, createdAt, createdBy, ex
   prefix,
   env,
   agent_pattern: agentPattern,
-  created_at: iso(createdAt),
+  created_at: micros(createdAt),
   created_by: createdBy,
-  expires_at: isoOrNull(expiresAt),
+  expires_at: microsOrNull(expiresAt),
 });
