@@ -244,10 +244,10 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     expireApproval: ({ pending }, { id }, context) => expire(pending, id, context),
     announceApproval: ({ pending }, { id }, context) => announce(pending, id, context),
 
-    async join(state, { policyVersion, ...notice }, context) {
+    async join(state, notice, context) {
       const { roster, tenantId, env } = state;
       if (roster.empty) context.setTimer(timers.prune, context.now() + pruneEveryMs);
-      const { agentId, pinned, connectedAt } = notice;
+      const { agentId, pinned, connectedAt, policyVersion } = notice;
       const bundleName = roster.join(notice);
       const at = Math.min(connectedAt, context.now());
       if (policyVersion) roster.reportVersion({ agentId, bundleName, policyVersion, at });

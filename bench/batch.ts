@@ -1,5 +1,5 @@
-// Batches of audit events as agents send them: 50 of one agent over 5 s, about 0.9 KB each, random call ids (UUID
-// version 4).
+// Batches of audit events as agents send them, in the forms of both APIs: 50 of one agent over 5 s, about 0.9 KB each,
+// random call ids (UUID version 4).
 import { randomUUID } from 'node:crypto';
 
 export const batchSize = 50;
@@ -51,8 +51,32 @@ export function makeBatch(agent: string, at: number, verdict?: string): WireEven
   }));
 }
 
+/** Runs of each agent, where batches name one. */
+export const runsOfAgent = 20;
+export const sessionName = (n: number): string => `session-${String(n % runsOfAgent).padStart(4, '0')}`;
+
 /**
- * A request body whose call ids, times and agent can be set in place, so that making load costs little.
+ * How the events of a body are written. `console`: nested, as `/api/v1/events` takes them. `consoleWithoutRun`: the
+ * same, but they belong to no run. `hosted`: flat, as `/v1/events` takes them, of a session that can be set.
+ */
+export type BatchForm = 'console' | 'consoleWithoutRun' | 'hosted';
+
+function formed(event: WireEvent, form: BatchForm): { readonly [key: string]: unknown } {
+  const { payload, verdict, ...rest } = event;
+  const { run_id: _run, ...without } = payload;
+  if (form === 'console') return { ...event };
+  if (form === 'consoleWithoutRun') return { ...rest, verdict, payload: without };
+  return { ...rest, action: verdict, ...without, session_id: sessionName(0) };
+}
+
+function placesOf(text: string, bytes: Buffer): readonly number[] {
+  const places: number[] = [];
+  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) places.push(at);
+  return places;
+}
+
+/**
+ * A request body whose call ids, times, agent and session can be set in place, so that making load costs little.
  * Every `refresh` gives the same buffer with new ids.
  */
 export class ReusableBody {
@@ -60,21 +84,23 @@ export class ReusableBody {
   readonly #ids: readonly number[];
   readonly #times: readonly number[];
   readonly #agents: readonly number[];
+  readonly #sessions: readonly number[];
 
-  constructor() {
+  constructor(form: BatchForm = 'console') {
     const agent = agentName(0);
     const events = makeBatch(agent, Date.UTC(2026, 0, 1));
-    this.bytes = Buffer.from(JSON.stringify({ events }));
+    this.bytes = Buffer.from(JSON.stringify({ events: events.map((event) => formed(event, form)) }));
     this.#ids = events.map((event) => this.bytes.indexOf(event.call_id));
     this.#times = events.map((_, i) => this.bytes.indexOf('"timestamp":"', this.#ids[i]) + 13);
-    const agents: number[] = [];
-    for (let at = this.bytes.indexOf(agent); at >= 0; at = this.bytes.indexOf(agent, at + 1)) agents.push(at);
-    this.#agents = agents;
+    this.#agents = placesOf(agent, this.bytes);
+    this.#sessions = placesOf(sessionName(0), this.bytes);
   }
 
-  refresh(agent: string, now: number): Buffer {
+  /** @param session of its agent, in forms that name one */
+  refresh(agent: string, now: number, session = sessionName(0)): Buffer {
     for (const at of this.#ids) this.bytes.write(randomUUID(), at, 'latin1');
     for (const at of this.#agents) this.bytes.write(agent, at, 'latin1');
+    for (const at of this.#sessions) this.bytes.write(session, at, 'latin1');
     for (const [i, at] of this.#times.entries()) {
       this.bytes.write(new Date(now - (batchSize - 1 - i) * 100).toISOString(), at, 'latin1');
     }

@@ -4,7 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import http from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
-import { agentName, batchSize, ReusableBody } from './batch.ts';
+import { agentName, type BatchForm, batchSize, ReusableBody, sessionName } from './batch.ts';
 import { loopSampleMs } from './numbers.ts';
 
 export interface IngestOrder {
@@ -14,19 +14,23 @@ export interface IngestOrder {
   readonly keys: readonly string[];
   readonly connections: number;
   readonly seconds: number;
+  /** `console` by default; `hosted` goes to the hosted API. */
+  readonly form?: BatchForm;
 }
 
 export interface ReadOrder {
   readonly type: 'read';
   readonly port: number;
-  readonly cookie: string;
-  /** `{agent}` stands for a random agent of the tenant. */
+  /** Who reads. */
+  readonly headers: { readonly [name: string]: string };
+  /** `{agent}` stands for a random agent of the tenant, `{session}` for a random session of an agent. */
   readonly path: string;
   readonly count: number;
   /** Pause between two. */
   readonly pauseMs: number;
-  /** Events every answer must hold. */
-  readonly expected: number;
+  /** Items every answer must hold, in the list of this name or as the whole; absent: an answer of any kind. */
+  readonly expected?: number;
+  readonly list?: string;
 }
 
 /** Does nothing and answers how late its own event loop was meanwhile: what the machine alone costs. */
@@ -110,7 +114,8 @@ function exchange(
   });
 }
 
-async function ingest({ port, keys, connections, seconds }: IngestOrder): Promise<IngestResult> {
+async function ingest(order: IngestOrder): Promise<IngestResult> {
+  const { port, keys, connections, seconds, form = 'console' } = order;
   const agent = new http.Agent({ keepAlive: true, maxSockets: connections });
   const latencies: number[] = [];
   const cpuBefore = process.cpuUsage();
@@ -118,7 +123,7 @@ async function ingest({ port, keys, connections, seconds }: IngestOrder): Promis
   const began = performance.now();
   const until = began + seconds * 1000;
   async function sender(n: number): Promise<void> {
-    const body = new ReusableBody();
+    const body = new ReusableBody(form);
     while (performance.now() < until) {
       const headers = {
         Authorization: `Bearer ${keys[n % keys.length]}`,
@@ -129,9 +134,9 @@ async function ingest({ port, keys, connections, seconds }: IngestOrder): Promis
       const sent = performance.now();
       const request = {
         method: 'POST',
-        path: '/api/v1/events',
+        path: form === 'hosted' ? '/v1/events' : '/api/v1/events',
         headers,
-        body: body.refresh(name, Date.now()),
+        body: body.refresh(name, Date.now(), sessionName(Math.floor(Math.random() * 1e6))),
       };
       const { accepted } = JSON.parse(await exchange(agent, port, request)) as { readonly accepted: number };
       if (accepted !== batchSize) throw new Error(`${accepted} of ${batchSize} events were accepted`);
@@ -146,16 +151,22 @@ async function ingest({ port, keys, connections, seconds }: IngestOrder): Promis
   return { events, elapsedMs, latencies, cpu: user + system };
 }
 
-async function read({ port, cookie, path, count, pauseMs, expected }: ReadOrder): Promise<number[]> {
+async function read(order: ReadOrder): Promise<number[]> {
+  const { port, headers, path, count, pauseMs, expected, list } = order;
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
   const times: number[] = [];
   for (let i = 0; i < count; i++) {
-    const asked = path.replace('{agent}', agentName(Math.floor(Math.random() * 1e6)));
+    const asked = path
+      .replace('{agent}', agentName(Math.floor(Math.random() * 1e6)))
+      .replace('{session}', sessionName(Math.floor(Math.random() * 1e6)));
     const sent = performance.now();
-    const text = await exchange(agent, port, { method: 'GET', path: asked, headers: { Cookie: cookie } });
+    const text = await exchange(agent, port, { method: 'GET', path: asked, headers });
     times.push(performance.now() - sent);
-    const { length } = JSON.parse(text) as readonly unknown[];
-    if (length !== expected) throw new Error(`${asked} found ${length} events instead of ${expected}`);
+    if (expected !== undefined) {
+      const answer = JSON.parse(text) as { readonly [name: string]: readonly unknown[] } & readonly unknown[];
+      const { length } = (list === undefined ? answer : answer[list]) ?? [];
+      if (length !== expected) throw new Error(`${asked} found ${length} items instead of ${expected}`);
+    }
     if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
   agent.destroy();

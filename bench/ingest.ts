@@ -133,7 +133,7 @@ async function ingest(length: number): Promise<IngestFigures> {
 const readNewest = () =>
   reader.read({
     port,
-    cookie,
+    headers: { Cookie: cookie },
     path: '/api/v1/events?agent_id={agent}&limit=100',
     count: newestReads,
     pauseMs: 2,
@@ -142,7 +142,7 @@ const readNewest = () =>
 const readRare = (count: number, pauseMs: number) =>
   reader.read({
     port,
-    cookie,
+    headers: { Cookie: cookie },
     path: `/api/v1/events?verdict=${rareVerdict}&limit=100`,
     count,
     pauseMs,

@@ -3,7 +3,7 @@
 import { HubError } from '../../src/domain/error.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { type ActorEnvironment, type Alarm, Context, type TimerSink } from './context.ts';
-import type { Effects, Messages, Tell } from './define.ts';
+import type { Effects, Messages, Outcome, Tell } from './define.ts';
 import type { ActorKind, LiveActor } from './kind.ts';
 import { Mailbox } from './mailbox.ts';
 
@@ -67,6 +67,13 @@ const takenOver = () =>
 
 /** After these the state may differ from the store, so it is built again. */
 const leavesDoubt = (error: HubError): boolean => error.code === 'internal' || error.code === 'unavailable';
+
+const doneBare: Outcome<null> = { reply: null };
+
+/** Whether any effect is to leave: what only replies, as most messages do, waits for nothing more. */
+function leaves({ announcements, control, tells, jobs }: Effects): boolean {
+  return Boolean(announcements?.length || control?.length || tells?.length || jobs?.length);
+}
 
 export class Activation<Ports> implements TimerSink {
   readonly key: string;
@@ -159,10 +166,10 @@ export class Activation<Ports> implements TimerSink {
     if (this.#stopped) return this.#refuse(envelope, this.#stopped);
     try {
       const bare = envelope.type === wakeMessage || envelope.type === rebuildMessage;
-      const { reply, ...effects } = bare ? { reply: null } : await live.receive(envelope.type, envelope.body);
+      const outcome = bare ? doneBare : await live.receive(envelope.type, envelope.body);
       this.#stillOurs();
-      await this.#emit(effects);
-      envelope.ask?.resolve(reply);
+      if (leaves(outcome)) await this.#emit(outcome);
+      envelope.ask?.resolve(outcome.reply);
     } catch (error) {
       const known = toHubError(error);
       if (!(error instanceof HubError) || known.code === 'internal' || !envelope.ask) {
@@ -180,7 +187,7 @@ export class Activation<Ports> implements TimerSink {
     try {
       const effects = await incarnation.live.ring(alarm.name);
       this.#stillOurs();
-      await this.#emit(effects);
+      if (leaves(effects)) await this.#emit(effects);
     } catch (error) {
       this.#report(error, alarm.name, 'an actor failed at a timer');
       if (leavesDoubt(toHubError(error))) this.#forget();
@@ -191,7 +198,8 @@ export class Activation<Ports> implements TimerSink {
     const context = new Context(this.key, this.#runtime, this);
     try {
       const live = await this.#kind.wake(context);
-      await this.#emit(live.onActivate());
+      const effects = live.onActivate();
+      if (leaves(effects)) await this.#emit(effects);
       const incarnation = { live, context };
       this.#incarnation = incarnation;
       if (this.#stopped) this.#forget();
@@ -213,14 +221,6 @@ export class Activation<Ports> implements TimerSink {
 
   /** Effects that cannot leave count as a failure: the asker repeats, the state is built again. */
   async #emit(effects: Effects): Promise<void> {
-    if (
-      !effects.announcements?.length &&
-      !effects.control?.length &&
-      !effects.tells?.length &&
-      !effects.jobs?.length
-    ) {
-      return;
-    }
     try {
       await this.#runtime.emit(effects);
     } catch (error) {

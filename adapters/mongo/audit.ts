@@ -2,7 +2,7 @@
 // entries' unique ids make repeats harmless, whichever nodes append. A note that goes with a write is kept as an intent
 // before the write, and leaves it once it is in the chain: a process that dies in between leaves the intent, which any
 // node records later.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';
 import { createBatcher } from '../../src/concurrency/batcher.ts';
 import {
@@ -63,7 +63,7 @@ const callsAtOnce = 50;
 /** Appends that lose to others' at one chain before one gives up. */
 const tries = 200;
 
-const sha256 = (value: string): string => createHash('sha256').update(value).digest('hex');
+const sha256 = (value: string): string => hash('sha256', value, 'hex');
 const intentId = ({ tenantId, id }: AuditNote): string => `${tenantId}/${id}`;
 
 const keysOf = (note: AuditNote): EntryKeys => ({

@@ -3,7 +3,7 @@
 // the second time. The insert of a batch is not one step: when it fails half-way it throws and part of the batch may be
 // stored, and sending the batch again completes it and counts that part as duplicates. A process that dies between the
 // insert and an outcome was not acknowledged either, and the repeat adds the outcome.
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import { createSemaphore } from '../../src/concurrency/semaphore.ts';
 import { sessionOf } from '../../src/domain/decision-event.ts';
@@ -110,7 +110,7 @@ function partsOf(
   });
 }
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
 export function mongoEvents(
   events: Collection<EventRow>,

@@ -2,7 +2,7 @@
 // `open` list of its runs; what it says is joined to a run in the same update that takes the token out. So a token that
 // stays tells of a process that died in between: whoever meets one, and whoever finds its own taken away, counts the
 // run anew from all its events.
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import type { AuditNote } from '../../src/domain/audit.ts';
 import type { EventInput, StoredEvent } from '../../src/domain/event.ts';
@@ -77,7 +77,7 @@ export const runId = (tenantId: string, agentId: string, sessionId: string): str
 export const factsIn = ({ facts }: RunRow): RunFacts | null =>
   facts === undefined ? null : (JSON.parse(facts) as RunFacts);
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
 /** A stored event as its repeat told it, as far as an entry of the audit chain needs it. */
 const asReported = (event: StoredEvent, row: OutcomeRow): EventInput => {

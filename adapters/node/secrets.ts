@@ -1,9 +1,9 @@
 // Randomness, hashes, sealing and Ed25519 with node:crypto and tweetnacl's secretbox. Passwords are in passwords.ts.
 import {
-  createHash,
   createHmac,
   createPrivateKey,
   createPublicKey,
+  hash,
   hkdfSync,
   type KeyObject,
   sign as nodeSign,
@@ -52,7 +52,7 @@ function randomPool(): (bytes: number) => Buffer {
   };
 }
 
-const digest = (text: string | Uint8Array): Buffer => createHash('sha256').update(text).digest();
+const digest = (text: string | Uint8Array): Buffer => hash('sha256', text, 'buffer');
 
 /**
  * @param master the master secret, at least 32 bytes (a text counts as its UTF-8 bytes); each purpose gets its own key
@@ -77,7 +77,7 @@ export function createSecrets(master: string | Uint8Array, passwords: PasswordOp
     ...createPasswords(passwords),
     uuid: () => randomUUID(),
     token: (bytes) => random(bytes).toString('base64url'),
-    sha256: (input) => digest(input).toString('hex'),
+    sha256: (input) => hash('sha256', input, 'hex'),
     hmac: (key, input) => createHmac('sha256', key).update(input).digest('hex'),
     equal: (a, b) => timingSafeEqual(digest(a), digest(b)),
 

@@ -1,5 +1,5 @@
 // The audit chain in SQLite. A note that goes with a write is added in that write's transaction.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import {
   type AuditLink,
   type AuditNote,
@@ -38,7 +38,7 @@ const heads = table<SignedHead>('audit_heads', {
   signature: text('signature'),
 });
 
-const sha256 = (value: string): string => createHash('sha256').update(value).digest('hex');
+const sha256 = (value: string): string => hash('sha256', value, 'hex');
 
 function headOf(db: Database, tenantId: string): ChainHead | null {
   const row = db.get(

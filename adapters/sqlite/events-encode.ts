@@ -1,7 +1,7 @@
 // Turns a batch into what the writer stores without parsing: JSON bytes and small summaries. Runs on the caller's
 // thread.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { AuditNote } from '../../src/domain/audit.ts';
 import { type EventInput, type EventOutcome, eventOutcomeOf } from '../../src/domain/event.ts';
 import type { Env } from '../../src/domain/ids.ts';
@@ -61,7 +61,7 @@ export interface Report {
   readonly note: AuditNote | null;
 }
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
 type BatchOf = Pick<EncodedBatch, 'tenantId' | 'env' | 'receivedAt' | 'sample'>;
 

@@ -26,7 +26,8 @@ export function createAgentStreams(ports: StreamPorts & Pick<AppPorts, 'store'>,
     copies: new SentCopies(),
   };
   return {
-    async admit({ policyVersion, ...asked }) {
+    async admit(asked) {
+      const { policyVersion } = asked;
       const stream = new AgentStream(shared, {
         ...asked,
         policyVersion: policyVersion === null ? null : shared.versions.shared(policyVersion),

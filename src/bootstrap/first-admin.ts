@@ -2,9 +2,12 @@
 import { email as emailField, newPassword } from '../api/setup.ts';
 import type { Accounts, Credentials } from '../app/accounts.ts';
 import type { SetupToken } from '../app/ports.ts';
+import type { Config } from '../config.ts';
+import { isLoopback } from '../http/address.ts';
 import type { KeyCheckStore } from '../ports/key-check.ts';
 import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
+import type { Store } from '../ports/store.ts';
 
 /**
  * Creates the tenant `default` and its admin from ADMIN_EMAIL and ADMIN_PASSWORD, unless any user exists. Safe on every
@@ -39,4 +42,18 @@ export async function printedSetupToken(
   const sealed = secrets.seal('setup-token', Buffer.from(secrets.token(18)));
   const kept = await keyCheck.first('setup-token', sealed);
   return { value: Buffer.from(secrets.unseal('setup-token', kept)).toString(), made: true };
+}
+
+/**
+ * The token of the first set-up: SETUP_TOKEN, or one of the hub's own while it is not set up and listens to other
+ * machines.
+ */
+export async function setupTokenOf(
+  { setupToken, host }: Config,
+  { tenants, keyCheck }: Store,
+  secrets: Secrets,
+): Promise<SetupToken | null> {
+  if (setupToken !== null) return { value: setupToken, made: false };
+  const onlyLocal = host === 'localhost' || isLoopback(host);
+  return onlyLocal || (await tenants.anyUser()) ? null : printedSetupToken(keyCheck, secrets);
 }

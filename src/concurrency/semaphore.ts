@@ -2,15 +2,34 @@
 
 import type { Timers } from './with-timeout.ts';
 
+interface MaxWait {
+  readonly ms: number;
+  readonly clock: Timers & { monotonic(): number };
+}
+
 export interface SemaphoreOptions {
   /** Tasks that run at once. */
   readonly max: number;
   /** Tasks that may wait; one more is refused. */
   readonly maxWaiting: number;
   /** Tasks that have waited for so long are refused; without it they wait until it is their turn. */
-  readonly maxWait?: { readonly ms: number; readonly clock: Timers };
+  readonly maxWait?: MaxWait;
   /** The error a task is refused with. */
   readonly refusal: () => Error;
+}
+
+/** A task in the queue. */
+interface Waiter {
+  /** Monotonic milliseconds. */
+  readonly deadline: number;
+  go(): void;
+  reject(error: Error): void;
+}
+
+interface Place {
+  running: number;
+  /** First come first: so also in order of their deadlines. */
+  readonly waiting: Set<Waiter>;
 }
 
 /** Runs `task` when fewer than `max` run, first come, first served. @throws the refusal, or what the task throws */
@@ -28,24 +47,48 @@ export function createSemaphores({
   maxWait,
   refusal,
 }: SemaphoreOptions): <T>(key: string, task: () => Promise<T>) => Promise<T> {
-  const places = new Map<string, { running: number; readonly waiting: Set<() => void> }>();
+  const places = new Map<string, Place>();
+  let timer: { cancel(): void } | null = null;
+  let waitingNow = 0;
+
+  /** Refuses who has waited too long: one timer for all, because a fleet may wait here. */
+  function watch({ ms, clock }: MaxWait, after = ms): void {
+    timer ??= clock.after(after, () => {
+      timer = null;
+      const now = clock.monotonic();
+      let next = Number.POSITIVE_INFINITY;
+      for (const { waiting } of places.values()) {
+        for (const waiter of waiting) {
+          if (waiter.deadline > now) {
+            next = Math.min(next, waiter.deadline);
+            break;
+          }
+          leave(waiting, waiter);
+          waiter.reject(refusal());
+        }
+      }
+      if (waitingNow > 0) watch({ ms, clock }, next - now);
+    });
+  }
+
+  function leave(waiting: Set<Waiter>, waiter: Waiter): void {
+    waiting.delete(waiter);
+    if (--waitingNow > 0) return;
+    timer?.cancel();
+    timer = null;
+  }
 
   /** Resolves when a task that ended has handed its place on. */
-  const turn = (waiting: Set<() => void>): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const go = (): void => {
-        timer?.cancel();
-        resolve();
-      };
-      const timer = maxWait?.clock.after(maxWait.ms, () => {
-        waiting.delete(go);
-        reject(refusal());
-      });
-      waiting.add(go);
+  const turn = (waiting: Set<Waiter>): Promise<void> =>
+    new Promise((go, reject) => {
+      const deadline = maxWait ? maxWait.clock.monotonic() + maxWait.ms : Number.POSITIVE_INFINITY;
+      waiting.add({ go, reject, deadline });
+      waitingNow++;
+      if (maxWait) watch(maxWait);
     });
 
   return async (key, task) => {
-    const place = places.get(key) ?? { running: 0, waiting: new Set() };
+    const place: Place = places.get(key) ?? { running: 0, waiting: new Set() };
     places.set(key, place);
     if (place.running < max) place.running++;
     else if (place.waiting.size >= maxWaiting) throw refusal();
@@ -56,8 +99,8 @@ export function createSemaphores({
       const [next] = place.waiting;
       if (next) {
         // The place is handed on, so `running` stays as it is.
-        place.waiting.delete(next);
-        next();
+        leave(place.waiting, next);
+        next.go();
       } else if (--place.running === 0) places.delete(key);
     }
   };

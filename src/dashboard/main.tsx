@@ -6,16 +6,11 @@ import './styles/frame.css';
 import './styles/parts.css';
 import { CSPProvider } from '@base-ui/react/csp-provider';
 import { QueryClientProvider } from '@tanstack/react-query';
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  RouterProvider,
-} from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Gate, NotFound, PageFailed } from './frame/gate.tsx';
+import { pageCode } from './frame/page-code.tsx';
 import { takeLoginLink } from './lib/login-link.ts';
 import { askWho } from './lib/me.ts';
 import { queries } from './lib/query.ts';
@@ -33,7 +28,7 @@ const root = createRootRoute({
 const router = createRouter({
   routeTree: root.addChildren(
     pages.map(({ path, load }) =>
-      createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load) }),
+      createRoute({ getParentRoute: () => root, path, component: pageCode(load) }),
     ),
   ),
   basepath: '/dashboard',

@@ -3,6 +3,7 @@
 import { canonicalJson } from './canonical-json.ts';
 import type { EventInput } from './event.ts';
 import { depthOf, type RepairContext, type Repaired, repairEvent } from './event-repair.ts';
+import { maxJsonDepth } from './json.ts';
 import type { JsonObject } from './library.ts';
 
 /** What an event can report of a call, in the hosted API's words. */
@@ -139,6 +140,9 @@ export const maxAheadMs = dayMs;
 
 export type FlatRepaired = Repaired | { readonly code: 'timestamp_in_future'; readonly detail: string };
 
+/** Of a UTF-16 unit in UTF-8. */
+const maxBytesOfUnit = 3;
+
 /**
  * An event in the flat form of the hosted API, made fit to be stored. One with a nested `payload` is taken, too. It is
  * told apart by its content, because several events report one call; the call id that it came with is kept beside that.
@@ -149,12 +153,11 @@ export function repairFlatEvent(
   context: RepairContext,
   depth = depthOf(value),
 ): FlatRepaired {
-  if (!isMapping(value)) return repairEvent(value, context, depth);
+  if (!isMapping(value) || depth > maxJsonDepth) return repairEvent(value, context, depth);
   const { call_id, agent_id, tool_name, action, verdict, decision, mode, timestamp, payload, ...rest } =
     value;
   const word = action ?? verdict ?? decision;
   const said = typeof word === 'string' ? actionOf(word) : word;
-  const nested = isMapping(payload) ? payload : {};
   const form = {
     call_id,
     agent_id,
@@ -162,9 +165,10 @@ export function repairFlatEvent(
     verdict: said,
     mode,
     timestamp,
-    payload: { ...nested, ...rest },
+    payload: isMapping(payload) ? { ...payload, ...rest } : rest,
   };
-  const repaired = repairEvent(form, context, depth);
+  const content = canonicalJson({ ...form, agent_id: agent_id ?? context.agentId });
+  const repaired = repairEvent(form, context, depth, content.length * maxBytesOfUnit);
   if (!('event' in repaired)) return repaired;
   const { event } = repaired;
   if (event.timestamp > context.now + maxAheadMs) {
@@ -173,11 +177,10 @@ export function repairFlatEvent(
       detail: 'The timestamp is more than 24 hours ahead. Set the clock of the agent.',
     };
   }
-  const digest = context.sha256(canonicalJson({ ...form, agent_id: agent_id ?? context.agentId }));
   return {
     event: {
       ...event,
-      call_id: contentId(digest),
+      call_id: contentId(context.sha256(content)),
       flat: true,
       ...(event.unnamed ? {} : { given_call_id: event.call_id }),
     },

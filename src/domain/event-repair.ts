@@ -26,8 +26,16 @@ export type Repaired =
   | { readonly event: EventInput }
   | { readonly code: 'not_an_object' | 'too_deep'; readonly detail: string };
 
-/** @param depth the event's nesting, where it is known before; else it is measured */
-export function repairEvent(value: unknown, context: RepairContext, depth = depthOf(value)): Repaired {
+/**
+ * @param depth the event's nesting, where it is known before; else it is measured
+ * @param bytes the most that the payload can have as JSON, where that is known before; else it is measured
+ */
+export function repairEvent(
+  value: unknown,
+  context: RepairContext,
+  depth = depthOf(value),
+  bytes = Number.POSITIVE_INFINITY,
+): Repaired {
   if (!isMapping(value)) return { code: 'not_an_object', detail: 'An event is a JSON object.' };
   if (depth > maxJsonDepth) {
     return { code: 'too_deep', detail: `The event is nested deeper than ${maxJsonDepth} levels.` };
@@ -41,7 +49,7 @@ export function repairEvent(value: unknown, context: RepairContext, depth = dept
     return shortName(text, context.sha256);
   };
   const callId = textOf(value.call_id);
-  const payload = payloadOf(value.payload, truncated);
+  const payload = payloadOf(value.payload, bytes, truncated);
   const event: EventInput = {
     // Without an id, the same content is the same call.
     call_id: callId === null ? `sha256:${context.sha256(canonicalJson(value))}` : name('call_id', callId, ''),
@@ -77,13 +85,13 @@ function timeOf(value: unknown, now: number): number {
   return (typeof value === 'string' && value.length <= 40 ? parseInstant(value) : null) ?? now;
 }
 
-function payloadOf(value: unknown, truncated: string[]): JsonObject | null {
+function payloadOf(value: unknown, bytes: number, truncated: string[]): JsonObject | null {
   if (value === undefined || value === null) return null;
   if (!isMapping(value)) {
     truncated.push('payload');
     return shrink({ value }, truncated);
   }
-  return shrink(value, truncated);
+  return bytes <= maxPayload ? value : shrink(value, truncated);
 }
 
 /** What a text over this many units is cut to, when its payload is too large. */

@@ -82,40 +82,96 @@ const newer = <M extends Moment>(a: M | null, b: M | null): M | null => {
 
 type FactsPlace = Pick<Moment, 'seq' | 'id'>;
 
-/** What one event says. `seq` is its place in the order of arrival. */
-export function factsOf(
-  event: EventInput,
-  { env, receivedAt, seq, id }: FactsPlace & { readonly env: Env; readonly receivedAt: number },
-): RunFacts {
-  const place = id === undefined ? { seq } : { seq, id };
-  const moment: Moment = { at: event.timestamp, index: callIndexOf(event), ...place };
-  const action = actionOf(event.verdict);
-  const found = classOf(action);
-  const last: RunEvent = {
-    ...moment,
-    action,
-    toolName: event.tool_name,
-    decisionName: decisionNameOf(event),
-    mode: event.mode,
-  };
-  const workflow = event.payload?.workflow;
-  const policyVersion = policyVersionOf(event);
-  return {
-    env,
-    startedAt: event.timestamp,
-    lastAt: Math.min(event.timestamp, receivedAt + maxAheadMs),
-    appliedSeq: seq,
-    runId: runIdOf(event),
-    parentSessionId: parentSessionOf(event),
-    last,
-    lastDecision: found === 'workflow' ? null : last,
-    lastWorkflow: found === 'workflow' ? last : null,
-    snapshot: readSnapshot(workflow) === null ? null : { ...moment, value: workflow as JsonObject },
-    version: policyVersion === null ? null : { ...moment, policyVersion },
-    counts: { [found]: 1 },
-    calls: beginsCall.has(action) ? 1 : 0,
-  };
+interface Received {
+  readonly env: Env;
+  readonly receivedAt: number;
 }
+
+interface Placed {
+  readonly moment: Moment;
+  readonly event: EventInput;
+}
+
+/** What events of one run say. The same as their facts joined, but only the newest of a kind is looked at closer. */
+class FactsOfRun {
+  readonly #env: Env;
+  readonly #maxAt: number;
+  readonly #counts: { [C in DecisionClass]?: number } = {};
+  #calls = 0;
+  #startedAt: number;
+  #lastAt = Number.NEGATIVE_INFINITY;
+  #appliedSeq = Number.NEGATIVE_INFINITY;
+  #last: Placed;
+  #lastDecision: Placed | null = null;
+  #lastWorkflow: Placed | null = null;
+  #snapshot: Placed | null = null;
+  #version: Placed | null = null;
+
+  constructor({ env, receivedAt }: Received, event: EventInput, place: FactsPlace) {
+    this.#env = env;
+    this.#maxAt = receivedAt + maxAheadMs;
+    this.#startedAt = event.timestamp;
+    this.#last = { moment: momentOf(event, place), event };
+    this.add(event, place);
+  }
+
+  add(event: EventInput, place: FactsPlace): void {
+    const moment = momentOf(event, place);
+    const placed = { moment, event };
+    const action = actionOf(event.verdict);
+    const found = classOf(action);
+    this.#startedAt = Math.min(this.#startedAt, moment.at);
+    this.#lastAt = Math.max(this.#lastAt, Math.min(moment.at, this.#maxAt));
+    this.#appliedSeq = Math.max(this.#appliedSeq, moment.seq);
+    this.#counts[found] = (this.#counts[found] ?? 0) + 1;
+    if (beginsCall.has(action)) this.#calls++;
+    this.#last = newerPlaced(this.#last, placed);
+    if (found === 'workflow') this.#lastWorkflow = newerPlaced(this.#lastWorkflow, placed);
+    else this.#lastDecision = newerPlaced(this.#lastDecision, placed);
+    if (readSnapshot(event.payload?.workflow)) this.#snapshot = newerPlaced(this.#snapshot, placed);
+    if (policyVersionOf(event) !== null) this.#version = newerPlaced(this.#version, placed);
+  }
+
+  facts(): RunFacts {
+    const { event } = this.#last;
+    const [snapshot, version] = [this.#snapshot, this.#version];
+    return {
+      env: this.#env,
+      startedAt: this.#startedAt,
+      lastAt: this.#lastAt,
+      appliedSeq: this.#appliedSeq,
+      runId: runIdOf(event),
+      parentSessionId: parentSessionOf(event),
+      last: runEventOf(this.#last),
+      lastDecision: this.#lastDecision && runEventOf(this.#lastDecision),
+      lastWorkflow: this.#lastWorkflow && runEventOf(this.#lastWorkflow),
+      snapshot: snapshot && { ...snapshot.moment, value: snapshot.event.payload?.workflow as JsonObject },
+      version: version && { ...version.moment, policyVersion: policyVersionOf(version.event) ?? '' },
+      counts: this.#counts,
+      calls: this.#calls,
+    };
+  }
+}
+
+const momentOf = (event: EventInput, { seq, id }: FactsPlace): Moment => {
+  const moment = { at: event.timestamp, index: callIndexOf(event), seq };
+  return id === undefined ? moment : { ...moment, id };
+};
+
+const newerPlaced = (a: Placed | null, b: Placed): Placed =>
+  a !== null && compareMoments(a.moment, b.moment) >= 0 ? a : b;
+
+const runEventOf = ({ moment, event }: Placed): RunEvent => ({
+  ...moment,
+  action: actionOf(event.verdict),
+  toolName: event.tool_name,
+  decisionName: decisionNameOf(event),
+  mode: event.mode,
+});
+
+/** What one event says. `seq` is its place in the order of arrival. */
+export const factsOf = (event: EventInput, { seq, id, ...batch }: FactsPlace & Received): RunFacts =>
+  new FactsOfRun(batch, event, id === undefined ? { seq } : { seq, id }).facts();
 
 /** What both say together. In whatever order facts are joined, the result is the same. No event may be in both. */
 export function joinFacts(a: RunFacts, b: RunFacts): RunFacts {
@@ -145,18 +201,18 @@ export function joinFacts(a: RunFacts, b: RunFacts): RunFacts {
 /** What the events of several sessions of one agent say, by session; those of none are left out. */
 export function factsBySession(
   events: readonly (EventInput | null)[],
-  batch: { readonly env: Env; readonly receivedAt: number },
+  batch: Received,
   placeOf: (index: number) => FactsPlace,
 ): Map<string, RunFacts> {
-  const found = new Map<string, RunFacts>();
+  const found = new Map<string, FactsOfRun>();
   for (const [index, event] of events.entries()) {
     const session = event && sessionOf(event);
     if (!event || session === null) continue;
-    const facts = factsOf(event, { ...batch, ...placeOf(index) });
     const before = found.get(session);
-    found.set(session, before ? joinFacts(before, facts) : facts);
+    if (before) before.add(event, placeOf(index));
+    else found.set(session, new FactsOfRun(batch, event, placeOf(index)));
   }
-  return found;
+  return new Map([...found].map(([session, of]) => [session, of.facts()]));
 }
 
 /** The same facts, each place in the order of arrival moved by `base`, and of the event with this id. */

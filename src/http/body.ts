@@ -41,6 +41,7 @@ export function readQuery(
 }
 
 function decodeQuery(text: string): string {
+  if (!/[%+]/.test(text)) return text;
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {

@@ -28,18 +28,10 @@ export async function openStream(
 ): Promise<Session> {
   const { live, streams, secrets } = ports;
   const protocol = raw.upgrade ? chooseProtocol(raw.headers.get('sec-websocket-protocol')) : null;
-  const { last_event_id, env, bundle_name, policy_version, tags, include, session_id } = readQuery(raw.query);
-  const query: StreamQuery = {
-    ...(env === undefined ? {} : { env }),
-    ...(bundle_name === undefined ? {} : { bundle_name }),
-    ...(policy_version === undefined ? {} : { policy_version }),
-    ...(tags === undefined ? {} : { tags }),
-    ...(session_id === undefined ? {} : { session_id }),
-    ...(include === undefined ? {} : { include }),
-  };
+  const query = readQuery(raw.query);
   const connectionId = secrets.token(12);
-  const lastEventId = raw.headers.get('last-event-id') ?? last_event_id ?? '';
-  const asked = { ...query, resumes: lastEventId !== '' };
+  const lastEventId = raw.headers.get('last-event-id') ?? query['last_event_id'] ?? '';
+  const asked: StreamQuery = { ...query, resumes: lastEventId !== '' };
   const opening = {
     connectionId,
     codec: raw.upgrade ? codecOf(protocol) : 'sse',

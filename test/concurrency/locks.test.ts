@@ -70,6 +70,25 @@ describe('a semaphore', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('refuses each after a wait of its own, with one timer for all', async () => {
+    const clock = new ManualClock();
+    const enter = createSemaphores({ max: 1, maxWaiting: 9, maxWait: { ms: 10, clock }, refusal });
+    const first = gate();
+    const running = [enter('a', () => first.closed), enter('b', () => first.closed)];
+    const early = enter('a', async () => 'early');
+    clock.advance(4);
+    const late = enter('b', async () => 'late');
+    expect(clock.pending).toBe(1);
+    clock.advance(6);
+    await expect(early).rejects.toThrow('refused');
+    expect(clock.pending).toBe(1);
+    clock.advance(4);
+    await expect(late).rejects.toThrow('refused');
+    expect(clock.pending).toBe(0);
+    first.open();
+    await Promise.all(running);
+  });
+
   it('hands its place on when a task fails, in the order in which they came', async () => {
     const enter = createSemaphore({ max: 1, maxWaiting: 9, refusal });
     const order: number[] = [];

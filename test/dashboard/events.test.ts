@@ -76,6 +76,38 @@ describe('the events page', () => {
     await seen.context.close();
   });
 
+  it('shows of a long run the newest 200 calls, and at a press those before', async () => {
+    const began = Date.now() - 300_000;
+    await send(
+      Array.from({ length: 450 }, (_, n) => ({
+        call_id: `long-${n}`,
+        agent_id: 'runner',
+        tool_name: `long_${n}`,
+        verdict: 'call_allowed',
+        mode: 'enforce',
+        timestamp: new Date(began + n * 100).toISOString(),
+        payload: { run_id: 'run-long', tool_args: { n } },
+      })),
+    );
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/events?run_id=run-long');
+    await page.getByRole('table').getByRole('button', { name: 'long_449' }).click();
+    const panel = page.getByRole('dialog', { name: 'Event' });
+    const steps = panel.getByRole('listitem').filter({ hasText: /^.*long_/ });
+    await expect.poll(() => steps.count()).toBe(200);
+    const earlier = panel.getByRole('button', { name: 'Show earlier calls' });
+    await earlier.click();
+    await expect.poll(() => steps.count()).toBe(400);
+    await accessible(page);
+    await earlier.click();
+    await earlier.waitFor({ state: 'detached' });
+    expect(await steps.count()).toBe(450);
+    expect(await steps.first().textContent()).toMatch(/long_0\b.*\+0/);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   it('follows live, holds still while one is read, and says how many came', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;

@@ -13,6 +13,15 @@ const groups: readonly { readonly name: string; readonly keys: readonly (readonl
     ],
   },
   {
+    name: 'Charts',
+    keys: [
+      ['t', 'as tables, and back'],
+      ['← / →', 'the moment before / after'],
+      ['Shift ← / →', 'choose a range'],
+      ['Enter', 'show the range'],
+    ],
+  },
+  {
     name: 'Approvals',
     keys: [
       ['a', 'approve'],

@@ -10,6 +10,7 @@ export interface Prefs {
   readonly compact: boolean;
   readonly railClosed: boolean;
   readonly notify: boolean;
+  readonly chartsAsTables: boolean;
   /** Hidden columns, by table. */
   readonly hidden: { readonly [table: string]: readonly string[] };
 }
@@ -20,6 +21,7 @@ const fallback: Prefs = {
   compact: false,
   railClosed: false,
   notify: false,
+  chartsAsTables: false,
   hidden: {},
 };
 

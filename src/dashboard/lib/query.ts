@@ -8,6 +8,7 @@ import {
   useQuery,
 } from '@tanstack/react-query';
 import { ApiError, call, callPage, type Input, type Operation, type Page, type Reply } from './api.ts';
+import { after } from './browser.ts';
 import type { HostedOperation } from './hosted.ts';
 
 /** The longest wait before something is asked for again. */
@@ -81,6 +82,26 @@ export function usePages<N extends Operation>(
       ),
     getNextPageParam: (page) => page.next,
     enabled: options.enabled ?? true,
+  });
+}
+
+const maxAnswersMs = 5_000;
+
+/** Once nothing is asked for any more, or after 5 s: when to load what a page can be read without. */
+export function whenAnswered(): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      if (queries.isFetching() > 0) return;
+      stop();
+      timer.cancel();
+      resolve();
+    };
+    const stop = queries.getQueryCache().subscribe(done);
+    const timer = after(maxAnswersMs, () => {
+      stop();
+      resolve();
+    });
+    done();
   });
 }
 

@@ -1,6 +1,6 @@
 // The registry of live streams on this node: opens, finds, ends and counts them. Owns the feeds and the wheel; knows no
 // socket.
-import type { AdmittedStream, EventSource, StreamHandlers } from '../../api/stream.ts';
+import type { EventSource, StreamHandlers } from '../../api/stream.ts';
 import { turns } from '../../concurrency/event-loop-budget.ts';
 import { HubError } from '../../domain/error.ts';
 import {
@@ -24,9 +24,9 @@ import { createJoin, joinByHistory } from './join.ts';
 import { createMissed, resumedMs } from './missed-events.ts';
 import { createRecheck } from './recheck.ts';
 import { Reopenings } from './reopenings.ts';
-import type { Codec, Session } from './session.ts';
+import type { Session } from './session.ts';
 import { createSocketMessages } from './socket-messages.ts';
-import { type EndReason, type LiveCaller, Stream, type StreamHome } from './stream.ts';
+import { type EndReason, type LiveCaller, type Opening, Stream, type StreamHome } from './stream.ts';
 import { Wheel } from './wheel.ts';
 
 /** The wheel turns once in 15 s: that is the time between two keepalives. */
@@ -40,18 +40,6 @@ const rememberedEndings = 1_000;
 const keepaliveComment = Buffer.from(': keepalive\n\n');
 /** Clients of the hosted API look for this very comment. */
 const hostedKeepalive = Buffer.from(':keepalive\n\n');
-
-export interface Opening {
-  readonly admitted: AdmittedStream;
-  readonly connectionId: string;
-  readonly caller: LiveCaller;
-  readonly codec: Codec;
-  readonly protocol: string | null;
-  /** What the client sent as Last-Event-ID; null when it sent none. */
-  readonly lastEventId: string | null;
-  /** `revocationSequence()` as it was before the caller was identified. */
-  readonly revocationSequence: number;
-}
 
 export interface LiveCounts {
   readonly streams: number;
@@ -270,10 +258,11 @@ export function createLive(options: LiveOptions): Live {
       const name = nameOf(caller);
       if (name !== null) reopenings.check(name, clock.monotonic());
     },
-    async open({ admitted, ...opening }) {
+    async open(opening) {
+      const { admitted } = opening;
       const feed = feedOf(admitted.audience);
       open++;
-      const stream = new Stream(home, feed, admitted, { ...opening, openedAt: clock.monotonic() });
+      const stream = new Stream(home, feed, opening, clock.monotonic());
       try {
         if (draining) throw new HubError('shutting_down', 'This node is shutting down.', { retryAfter: 1 });
         await feed.follow(sourceOf(feed.audience));

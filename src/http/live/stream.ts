@@ -45,6 +45,19 @@ export interface StreamHome {
 
 export type LiveCaller = StreamCaller;
 
+/** What a stream begins with. */
+export interface Opening {
+  readonly admitted: AdmittedStream;
+  readonly connectionId: string;
+  readonly caller: LiveCaller;
+  readonly codec: Codec;
+  readonly protocol: string | null;
+  /** What the client sent as Last-Event-ID; null when it sent none. */
+  readonly lastEventId: string | null;
+  /** The registry's count of endings as it was before the caller was identified. */
+  readonly revocationSequence: number;
+}
+
 const drained = ':\n\n';
 
 /** What a client is told that is not to do the same again. */
@@ -97,31 +110,19 @@ export class Stream implements Session, Follower<Stream> {
   slotIndex = -1;
   nextOfAgent: Stream | null = null;
 
-  constructor(
-    home: StreamHome,
-    feed: Feed<Stream>,
-    admitted: AdmittedStream,
-    opening: {
-      readonly connectionId: string;
-      readonly codec: Codec;
-      readonly protocol: string | null;
-      readonly caller: LiveCaller;
-      readonly lastEventId: string | null;
-      readonly revocationSequence: number;
-      readonly openedAt: number;
-    },
-  ) {
+  /** @param openedAt monotonic milliseconds */
+  constructor(home: StreamHome, feed: Feed<Stream>, opening: Opening, openedAt: number) {
     this.home = home;
     this.feed = feed;
-    this.admitted = admitted;
-    this.bundleName = admitted.bundleName;
+    this.admitted = opening.admitted;
+    this.bundleName = opening.admitted.bundleName;
     this.connectionId = opening.connectionId;
     this.codec = opening.codec;
     this.protocol = opening.protocol;
     this.caller = opening.caller;
     this.lastEventId = opening.lastEventId;
     this.revocationSequence = opening.revocationSequence;
-    this.openedAt = opening.openedAt;
+    this.openedAt = openedAt;
   }
 
   get agentId(): string | null {

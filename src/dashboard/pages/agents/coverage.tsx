@@ -3,7 +3,8 @@ import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Answer, Data, Name, Select, Time, Verdict } from '../../ui/parts.tsx';
+import { Answer, Data, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { PeriodSelect } from '../../ui/period.tsx';
 import { Table } from '../../ui/table.tsx';
 import './coverage.css';
 
@@ -38,10 +39,12 @@ export function CoverageBar({ of }: { readonly of: Covered | undefined }): JSX.E
   );
 }
 
+const periods = ['1h', '24h', '7d', '30d'] as const;
+
 type Tool = Reply<'agentCoverage'>['tools'][number];
 
 export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
-  const [since, setSince] = useState('24h');
+  const [since, setSince] = useState<(typeof periods)[number]>('24h');
   const found = useCall('agentCoverage', {
     params: { agent_id: id },
     query: { since, include_verdicts: 'true' },
@@ -50,18 +53,7 @@ export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
     <section className="form" aria-label="Coverage">
       <div className="card-head">
         <h3>What governs its tools</h3>
-        <Select
-          compact
-          label="Calls of the last"
-          value={since}
-          options={[
-            ['1h', 'last hour'],
-            ['24h', 'last 24 hours'],
-            ['7d', 'last 7 days'],
-            ['30d', 'last 30 days'],
-          ]}
-          onValue={setSince}
-        />
+        <PeriodSelect label="Calls of the last" value={since} periods={periods} onValue={setSince} />
       </div>
       <Answer of={found} rows={3}>
         {({ tools, summary, deployed_bundle: bundle }) =>

@@ -9,7 +9,6 @@ import { useFilters } from '../../lib/search.ts';
 import { count } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { followFrames } from '../../live/live.ts';
-import { Bars } from '../../ui/bars.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { SearchInput, Views } from '../../ui/list.tsx';
 import { useKeys } from '../../ui/overlay.tsx';
@@ -27,6 +26,7 @@ import {
   Waiting,
 } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { VerdictChart } from '../../ui/verdict-charts.tsx';
 import { EventPanel } from './detail.tsx';
 import { Facets } from './facets.tsx';
 import {
@@ -252,7 +252,7 @@ function Histogram({ filter, span }: { readonly filter: Filter; readonly span: S
     <section className="card" aria-label="Calls over time">
       <Answer of={found} rows={4}>
         {(list) => (
-          <Bars
+          <VerdictChart
             title="Calls over time"
             from={from}
             until={until}

@@ -11,9 +11,8 @@ import { useStore } from '../../lib/store.ts';
 import { count, counted } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { type FleetNumbers, fleetByEnv, fleetOf } from '../../live/fleet.ts';
-import { Bars } from '../../ui/bars.tsx';
 import { Answer, Data, Empty, Env, PageHead, Time, Verdict } from '../../ui/parts.tsx';
-import { DeniedShare } from '../../ui/share.tsx';
+import { DeniedShare, VerdictChart } from '../../ui/verdict-charts.tsx';
 import { ApprovalCard } from '../approvals/card.tsx';
 import { deadlineOf } from '../approvals/model.ts';
 import { Start } from './start.tsx';
@@ -229,7 +228,7 @@ function Rate(): JSX.Element {
           };
           return (
             <div className="home-charts">
-              <Bars title="Calls in the last 24 hours" {...chart} />
+              <VerdictChart title="Calls in the last 24 hours" {...chart} />
               <DeniedShare title="Share of calls that were denied" {...chart} />
             </div>
           );

@@ -2,13 +2,11 @@
 import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
-import { count, counted } from '../../lib/text.ts';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Failed, Field, Select, Time } from '../../ui/parts.tsx';
-import './ai.css';
+import { AiUsage } from './ai-usage.tsx';
 
 type Ai = Reply<'aiSettings'>;
-type Usage = Reply<'aiUsage'>;
 
 const providers = [
   ['hosted_a', 'Hosted A'],
@@ -42,7 +40,7 @@ export function AiSettings(): JSX.Element {
               )}
             </p>
             <Form key={settings.updated_at ?? ''} of={settings} />
-            {settings.configured && <UsageChart />}
+            {settings.configured && <AiUsage />}
           </>
         )}
       </Answer>
@@ -171,107 +169,3 @@ function Forget({ open, onClose }: { readonly open: boolean; readonly onClose: (
     </Dialog>
   );
 }
-
-const dayMs = 86_400_000;
-
-/** Every day of the span, also those without a question. */
-function daysOf({ daily }: Usage, days: number): Usage['daily'] {
-  const last = Date.parse(daily.at(-1)?.date ?? '');
-  if (Number.isNaN(last)) return [];
-  const byDate = new Map(daily.map((day) => [day.date, day]));
-  return Array.from({ length: days }, (_, i) => {
-    const date = new Date(last - (days - 1 - i) * dayMs).toISOString().slice(0, 10);
-    return byDate.get(date) ?? { date, input_tokens: 0, output_tokens: 0, cost_usd: 0, queries: 0 };
-  });
-}
-
-const money = (usd: number | null): string =>
-  usd === null ? 'at an unknown cost' : `for $${usd.toFixed(2)}`;
-
-function UsageChart(): JSX.Element {
-  const [days, setDays] = useState('30');
-  const [asTable, setAsTable] = useState(false);
-  const found = useCall('aiUsage', { query: { days: Number(days) } });
-  return (
-    <section className="form" aria-label="Usage of the assistant">
-      <div className="card-head">
-        <h3>What it was asked</h3>
-        <Select
-          compact
-          label="Usage of the last"
-          value={days}
-          options={[
-            ['7', 'last 7 days'],
-            ['30', 'last 30 days'],
-            ['90', 'last 90 days'],
-          ]}
-          onValue={setDays}
-        />
-        <Button kind="quiet" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
-          {asTable ? 'As chart' : 'As table'}
-        </Button>
-      </div>
-      <Answer of={found} rows={3}>
-        {(usage) => (
-          <>
-            <p>
-              {counted(usage.query_count, 'question')} {money(usage.total_cost_usd)}:{' '}
-              {count(usage.total_input_tokens)} tokens read, {count(usage.total_output_tokens)} written.
-            </p>
-            {usage.daily.length === 0 ? null : asTable ? (
-              <UsageTable of={usage} />
-            ) : (
-              <UsageBars of={daysOf(usage, Number(days))} />
-            )}
-          </>
-        )}
-      </Answer>
-    </section>
-  );
-}
-
-function UsageBars({ of }: { readonly of: Usage['daily'] }): JSX.Element {
-  const top = Math.max(1, ...of.map((day) => day.input_tokens + day.output_tokens));
-  return (
-    <div className="usage" aria-hidden="true">
-      {of.map((day) => (
-        <div
-          key={day.date}
-          className="usage-day"
-          title={`${day.date}: ${counted(day.queries, 'question')}, ${count(day.input_tokens)} tokens read, ${count(day.output_tokens)} written ${money(day.cost_usd)}`}
-        >
-          <span className="usage-out" style={{ height: `${(day.output_tokens / top) * 100}%` }} />
-          <span className="usage-in" style={{ height: `${(day.input_tokens / top) * 100}%` }} />
-        </div>
-      ))}
-    </div>
-  );
-}
-
-const UsageTable = ({ of }: { readonly of: Usage }): JSX.Element => (
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
-  <section className="scroll-x" aria-label="Usage by day" tabIndex={0}>
-    <table className="table">
-      <thead>
-        <tr>
-          {['Day', 'Questions', 'Tokens read', 'Tokens written', 'Cost'].map((name, i) => (
-            <th key={name} scope="col" className={i === 0 ? '' : 'number'}>
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {of.daily.map((day) => (
-          <tr key={day.date}>
-            <td>{day.date}</td>
-            <td className="number">{count(day.queries)}</td>
-            <td className="number">{count(day.input_tokens)}</td>
-            <td className="number">{count(day.output_tokens)}</td>
-            <td className="number">{day.cost_usd === null ? 'unknown' : `$${day.cost_usd.toFixed(2)}`}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </section>
-);

@@ -44,7 +44,7 @@ export function readArguments(call: ToolCall, declared: Declared | null, budget:
   return reader;
 }
 
-/** Lists that hold the rest of a command that stands beside them: `{command: "rm", args: ["-rf", "/"]}`. */
+/** What holds the rest of a command that stands beside it: `{command: "rm", args: ["-rf", "/"]}`. */
 const restNames = new Set(['args', 'argv', 'arguments']);
 /** Names whose lists hold one command line each. */
 const isPlural = (name: string): boolean => /s$/i.test(name);
@@ -108,7 +108,7 @@ class ArgumentReader implements Naming {
     declared: Declared | null,
     depth: number,
   ): void {
-    const rest = restOfCommand(entries);
+    const rest = restOfCommand(entries, declared);
     for (const [key, value] of entries) {
       const name = typeof key === 'string' ? key : '';
       // A name may itself be what is looked for: {files: {"/etc/passwd": "…"}}.
@@ -145,8 +145,10 @@ class ArgumentReader implements Naming {
     if (text.length > maxLook || text === '') return;
     const line = text.trim();
     if (/[\n\r]/.test(line)) return;
-    if ([...readingsOf(line)].some(looksLikePath)) this.paths.push(text);
-    else if (looksLikeUrl(line) || looksLikeRemote(line)) this.urls.push(text);
+    const isPath = [...readingsOf(line)].some(looksLikePath);
+    if (isPath) this.paths.push(text);
+    if (!isPath && (looksLikeUrl(line) || looksLikeRemote(line))) this.urls.push(text);
+    // Clients of this language have always judged the URLs among the words of a text.
     else if (line.includes(':')) this.texts.push(text);
   }
 }
@@ -157,19 +159,30 @@ const inherited = (above: ArgumentKind | null): ArgumentKind | null => (above ==
 const isWord = (item: unknown): boolean =>
   typeof item === 'string' || typeof item === 'number' || typeof item === 'boolean';
 
-/** A command in one argument and the rest of its words in a list beside it. */
+/** A command in one argument and the rest of its words beside it: in a list, or as the rest of the line. */
 function restOfCommand(
   entries: readonly (readonly [unknown, unknown])[],
+  declared: Declared | null,
 ): { name: unknown; others: unknown; command: NamedCommand } | null {
+  const declaredKind = (name: unknown) => declared?.below.get(String(name))?.kind;
   const others = entries.find(
-    ([name, value]) => restNames.has(String(name)) && Array.isArray(value) && value.every(isWord),
+    ([name, value]) =>
+      restNames.has(String(name)) &&
+      declaredKind(name) === undefined &&
+      (typeof value === 'string' || (Array.isArray(value) && value.every(isWord))),
   );
   if (!others) return null;
   const first = entries.find(
     ([name, value]) =>
-      typeof name === 'string' && typeof value === 'string' && kindOfName(name) === 'command',
+      typeof name === 'string' &&
+      typeof value === 'string' &&
+      (declaredKind(name) ?? kindOfName(name)) === 'command',
   );
   if (!first) return null;
-  const command = { line: first[1] as string, words: (others[1] as unknown[]).map(String) };
+  const line = first[1] as string;
+  const command =
+    typeof others[1] === 'string'
+      ? { line: `${line} ${others[1]}`, words: [] }
+      : { line, words: (others[1] as unknown[]).map(String) };
   return { name: first[0], others: others[0], command };
 }

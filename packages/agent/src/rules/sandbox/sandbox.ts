@@ -12,7 +12,7 @@ import { Boundaries } from './boundaries.ts';
 import { type CommandRules, commandLeaves } from './command.ts';
 import { compileDeclarations, type ToolArguments } from './names.ts';
 import type { Files } from './path.ts';
-import { hostsInText, hostsOfUrl, workOfHosts } from './url.ts';
+import { hostsInText, hostsOfUrl, isFileUrl, workOfHosts } from './url.ts';
 
 export interface SandboxOptions {
   /** What is known about files; null: paths are judged by text alone. */
@@ -70,7 +70,7 @@ function compileSandbox(
     if (naming.commands.some((command) => commandLeaves(rules, command, budget))) return yes;
     const unknown = naming.commands.length + naming.paths.length + naming.urls.length === 0;
     if (commands && unknown && !everyTool) return yes;
-    return refusesHost && hostsLeave(naming, refusesHost, budget) ? yes : no;
+    return refusesHost && hostsLeave(naming, refusesHost, boundaries !== null, budget) ? yes : no;
   };
 }
 
@@ -96,14 +96,17 @@ function pathsLeave(
   return false;
 }
 
+/** @param pathsJudged `file:` URLs were judged as paths: no host is missing in them */
 function hostsLeave(
   { urls, texts }: Naming,
   refuses: (host: string, budget: Budget) => boolean,
+  pathsJudged: boolean,
   budget: Budget,
 ): boolean {
   for (const text of urls) {
     spend(budget, workOfHosts(text));
-    for (const host of hostsOfUrl(text)) if (refuses(host, budget)) return true;
+    const hosts = pathsJudged && isFileUrl(text.trim()) ? hostsInText(text) : hostsOfUrl(text);
+    for (const host of hosts) if (refuses(host, budget)) return true;
   }
   for (const text of texts) {
     spend(budget, text.length >> 2);

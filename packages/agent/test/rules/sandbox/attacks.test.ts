@@ -103,6 +103,12 @@ describe('a command does not leave by', () => {
     expect(leaves(paths, { command: ['bash', '-c', 'cat /etc/passwd'] })).toBe(true);
     expect(leaves(paths, { command: 'bash', args: ['-c', 'cat /etc/passwd'] })).toBe(true);
     expect(leaves(paths, { command: 'cat', args: ['-n', '/etc/passwd'] })).toBe(true);
+    expect(leaves(paths, { command: 'cat', args: '-n /etc/passwd' })).toBe(true);
+    expect(leaves(paths, { cmd: 'rm', arguments: '-rf /' })).toBe(true);
+    expect(leaves(paths, { command: 'cat', args: '-n "a b" c' })).toBe(false);
+    const declared = { toolArguments: { t: { run: 'command', args: 'content' } } } as const;
+    expect(leaves(paths, { run: 'cat', argv: '-n /etc/passwd' }, declared)).toBe(true);
+    expect(leaves(paths, { command: 'post', args: '/etc/passwd' }, declared)).toBe(false);
   });
 
   it('writing, where no folder is named', () => {

@@ -169,4 +169,8 @@ export const ordinaryArguments: readonly Readonly<Record<string, unknown>>[] = [
   { data: '/9j/4AAQSkZJRgABAQ' },
   { timeout: 1000, command: ['npm', 'run', 'build'], shell: true },
   { script: 'npm test' },
+  { textDocument: { uri: 'file:///w/src/a.ts' }, position: { line: 1, character: 2 } },
+  { command: 'npm', args: 'run build -- --watch' },
+  { thought: 'Look at src/a.ts, and/or at https://github.com/owner/name', thoughtNumber: 1 },
+  { head: 'owner:fix/some-thing', base: 'main', title: 'feat(api)!: drop /v1' },
 ];

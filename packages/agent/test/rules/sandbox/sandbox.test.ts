@@ -183,6 +183,45 @@ describe('sandboxes', () => {
       expect([x, leaves(everything, { x })]).toEqual([x, false]);
   });
 
+  it('judges the URLs among the words of such a line, wherever they stand, and nothing else of its words', () => {
+    const everything = 'within: [/w], allows: {domains: [allowed.com]}';
+    for (const x of [
+      'see https://evil.com',
+      'https://allowed.com https://evil.com',
+      '/w/a https://evil.com',
+      './a --from=https://evil.com',
+      '[here](https://evil.com)',
+      'mirror=ftp://evil.com/a',
+    ])
+      expect([x, leaves(everything, { x })]).toEqual([x, true]);
+    for (const x of [
+      'see https://allowed.com/x, and /etc/passwd',
+      '/w/a https://allowed.com',
+      'see https://evil.com\nand more',
+      `see https://evil.com ${'x'.repeat(4_096)}`,
+      'evil.com and git@evil.com',
+    ])
+      expect([x, leaves(everything, { x })]).toEqual([x, false]);
+    // Nobody is refused for a host where the sandbox says nothing of hosts.
+    expect(leaves('within: [/w]', { x: 'see https://evil.com' })).toBe(false);
+    const toolArguments = { t: { x: 'content' } } as const;
+    expect(leaves(everything, { x: 'see https://evil.com' }, { toolArguments })).toBe(false);
+  });
+
+  it('judges a file URL as the path that it is, and misses no host in it, where folders are named', () => {
+    const both = 'within: [/w], allows: {domains: [allowed.com]}';
+    for (const uri of ['file:///w/a', 'file:/w/a', 'FILE:///w/a%20b'])
+      expect([uri, leaves(both, { textDocument: { uri } })]).toEqual([uri, false]);
+    for (const uri of [
+      'file:///etc/a',
+      'file://evil.com/w/a',
+      'file:///w/../etc',
+      'file:///w/a https://evil.com',
+    ])
+      expect([uri, leaves(both, { uri })]).toEqual([uri, true]);
+    expect(leaves('allows: {domains: [allowed.com]}', { uri: 'file:///w/a' })).toBe(true);
+  });
+
   it('judges chained commands even where none is listed, and nothing without a command', () => {
     expect(leaves('within: [/w]', { command: 'ls; rm' })).toBe(true);
     expect(leaves('allows: {commands: [ls]}', {})).toBe(false);

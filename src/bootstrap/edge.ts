@@ -1,0 +1,109 @@
+// The edge of the hub: who calls, the open streams, and the pipeline that every request passes.
+import { fileURLToPath } from 'node:url';
+import { readStaticFolder } from '../../adapters/node/static-folder.ts';
+import { apiFamilies } from '../api/families.ts';
+import { createAgentStreams } from '../app/agent-streams.ts';
+import type { AppPorts } from '../app/ports.ts';
+import { enforceLimit } from '../app/rate-limit.ts';
+import { isHosted } from '../domain/frame.ts';
+import { limitNames } from '../domain/limit-names.ts';
+import type { Hub } from '../handlers/common/hub.ts';
+import { handlers } from '../handlers/console/index.ts';
+import { streamHandlers } from '../handlers/console/streams.ts';
+import { eventStreams } from '../handlers/hosted/event-stream.ts';
+import { hostedHandlers } from '../handlers/hosted/index.ts';
+import { createBudgets } from '../http/budgets.ts';
+import { type Callers, createCallers } from '../http/caller.ts';
+import { createCors } from '../http/headers.ts';
+import { createIdempotency } from '../http/idempotency.ts';
+import { type ApiFrames, joinedFrames } from '../http/live/announcer.ts';
+import { createLive, type Live } from '../http/live/live.ts';
+import type { Metrics } from '../http/metrics.ts';
+import { bind, createPipeline, type Pipeline } from '../http/pipeline.ts';
+import { createStaticFiles } from '../http/static-files.ts';
+import type { Materials, NodeParts } from './parts.ts';
+
+/** Where the build leaves the web console: beside the compiled sources. */
+const consoleFolder = fileURLToPath(new URL('../../dashboard', import.meta.url));
+
+/** A push loop that has not turned for so long is crashed. Milliseconds. */
+const pushMs = 5_000;
+
+export interface EdgeOptions {
+  readonly materials: Materials;
+  readonly parts: NodeParts;
+  readonly ports: AppPorts;
+  readonly hub: Hub;
+  readonly consoleApi: ApiFrames;
+  readonly hostedApi: ApiFrames;
+  readonly requests: Metrics;
+}
+
+export interface Edge {
+  readonly callers: Callers;
+  readonly live: Live;
+  readonly pipeline: Pipeline;
+}
+
+export function createEdge(options: EdgeOptions): Edge {
+  const { materials, parts, ports, hub, consoleApi, hostedApi, requests } = options;
+  const { config, clock, log, secrets, workers, streamApis } = materials;
+  const { store, broadcast, limits, requestLimits } = parts;
+  const { events, admitEvents } = eventStreams(hub);
+  const streams = { ...streamHandlers(hub, createAgentStreams(ports, parts.node)), admitEvents };
+  const callers = createCallers({
+    keys: store.keys,
+    logins: store.logins,
+    users: store.tenants,
+    secrets,
+    clock,
+    log,
+    wire: config.wire,
+    baseUrl: config.baseUrl,
+    sessionTtlMs: config.sessionTtlMs,
+    operatorToken: config.operatorToken,
+    // As many tries as logins have. Good ones count too, over all nodes.
+    operatorGuess: (network) =>
+      enforceLimit(limits, {
+        name: limitNames.operator(network),
+        max: config.loginAttempts,
+        windowMs: config.loginWindowMs,
+      }),
+    operatorTokens: hub.app.operatorTokens,
+    failedSignIn: (network) =>
+      enforceLimit(limits, { name: limitNames.failedSignIns(network), max: 20, windowMs: 60_000 }),
+  });
+  const budgets = createBudgets();
+  const live = createLive({
+    budgets,
+    broadcast,
+    events,
+    api: joinedFrames(streamApis, (audience) => (isHosted(audience) ? hostedApi : consoleApi)),
+    handlers: streams,
+    clock,
+    log,
+    isStillValid: (caller) => callers.isStillValid(caller),
+    turned: workers.add('push', pushMs),
+  });
+  const pipeline = createPipeline({
+    families: apiFamilies,
+    serve: { ...bind(hub, handlers), ...bind(hub, hostedHandlers) },
+    callers,
+    limits: requestLimits,
+    rateLimits: hub.app.rateLimits,
+    idempotency: createIdempotency({ store: store.idempotency, secrets, clock, log }),
+    live,
+    streams,
+    cors: createCors(config.baseUrl, config.corsOrigins, config.wire.agentIdHeaders),
+    metrics: requests,
+    secrets,
+    clock,
+    log,
+    trustedProxies: config.trustedProxies,
+    budgets,
+    openApi: hub.openApi(),
+    openApiPublic: config.openApiPublic,
+    files: createStaticFiles(readStaticFolder(consoleFolder)),
+  });
+  return { callers, live, pipeline };
+}

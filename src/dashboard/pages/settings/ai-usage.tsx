@@ -1,0 +1,76 @@
+// What the assistant was asked, and what it has cost, day by day.
+import { type JSX, useMemo, useState } from 'react';
+import type { Reply } from '../../lib/api.ts';
+import { useCall } from '../../lib/query.ts';
+import { count, counted } from '../../lib/text.ts';
+import type { Slot, Track } from '../../ui/chart.ts';
+import { Answer } from '../../ui/parts.tsx';
+import { PeriodSelect } from '../../ui/period.tsx';
+import { TimeChart } from '../../ui/time-chart.tsx';
+
+type Usage = Reply<'aiUsage'>;
+
+const dayMs = 86_400_000;
+const periods = ['7d', '30d', '90d'] as const;
+
+const dollars = (usd: number | null): string => (usd === null ? 'unknown' : `$${usd.toFixed(2)}`);
+const number = (value: number | null): string => count(value ?? 0);
+
+const tracks: readonly Track[] = [
+  { key: 'read', label: 'tokens read', icon: 'down', color: '--accent', text: number },
+  { key: 'written', label: 'tokens written', icon: 'up', color: '--bar-observe', text: number },
+  { key: 'questions', label: 'questions', text: number },
+  { key: 'cost', label: 'cost', text: dollars },
+];
+
+export function AiUsage(): JSX.Element {
+  const [period, setPeriod] = useState<(typeof periods)[number]>('30d');
+  const days = Number.parseInt(period, 10);
+  const found = useCall('aiUsage', { query: { days } }, { keep: true });
+  return (
+    <section className="form" aria-label="Usage of the assistant">
+      <div className="card-head">
+        <h3>What it was asked</h3>
+        <PeriodSelect label="Usage of the last" value={period} periods={periods} onValue={setPeriod} />
+      </div>
+      <Answer of={found} rows={3}>
+        {(usage) => (
+          <>
+            <p>
+              {counted(usage.query_count, 'question')}{' '}
+              {usage.total_cost_usd === null ? 'at an unknown cost' : `for ${dollars(usage.total_cost_usd)}`}.
+            </p>
+            {usage.daily.length > 0 && <UsageChart of={usage} days={days} />}
+          </>
+        )}
+      </Answer>
+    </section>
+  );
+}
+
+/** Days are the hub's, which are days of UTC. */
+function UsageChart({ of, days }: { readonly of: Usage; readonly days: number }): JSX.Element {
+  const slots = useMemo(
+    (): readonly Slot[] =>
+      of.daily.map((day) => ({
+        at: Date.parse(day.date),
+        values: [day.input_tokens, day.output_tokens, day.queries, day.cost_usd],
+      })),
+    [of],
+  );
+  const until = (slots.at(-1)?.at ?? 0) + dayMs;
+  return (
+    <TimeChart
+      title="Tokens by day"
+      shape="stack"
+      tracks={tracks}
+      slots={slots}
+      absent={0}
+      sums={[of.total_input_tokens, of.total_output_tokens, of.query_count, of.total_cost_usd]}
+      from={until - days * dayMs}
+      until={until}
+      slotMs={dayMs}
+      utc
+    />
+  );
+}

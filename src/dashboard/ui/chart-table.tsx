@@ -1,0 +1,53 @@
+// The numbers of a chart as a table, loaded when somebody asks for it.
+import type { JSX } from 'react';
+import { useMemo } from 'react';
+import { absolute } from '../lib/text.ts';
+import { type Slot, spanName, type Track } from './chart.ts';
+import { type Column, Table } from './table.tsx';
+
+const dayMs = 86_400_000;
+
+export default function ChartTable({
+  title,
+  tracks,
+  slots,
+  slotMs,
+  utc,
+}: {
+  readonly title: string;
+  readonly tracks: readonly Track[];
+  readonly slots: readonly Slot[];
+  readonly slotMs: number;
+  readonly utc: boolean;
+}): JSX.Element {
+  const columns = useMemo(
+    (): readonly Column<Slot>[] => [
+      {
+        key: 'from',
+        label: 'From',
+        width: 2.6,
+        sort: ({ at }) => at,
+        text: ({ at }) => new Date(at).toISOString(),
+        cell: ({ at }) => (slotMs % dayMs === 0 ? spanName(at, at + slotMs, slotMs, utc) : absolute(at, utc)),
+      },
+      ...tracks.map(
+        ({ key, label, text }, index): Column<Slot> => ({
+          key,
+          label,
+          number: true,
+          sort: ({ values }) => values[index] ?? -1,
+          text: ({ values }) => String(values[index] ?? ''),
+          cell: ({ values }) => text(values[index] ?? null),
+        }),
+      ),
+    ],
+    [tracks, slotMs, utc],
+  );
+  return slots.length === 0 ? (
+    <p className="muted">Nothing in this time.</p>
+  ) : (
+    <div className="chart-table">
+      <Table name={`${title} as a table`} rows={slots} columns={columns} keyOf={({ at }) => String(at)} />
+    </div>
+  );
+}

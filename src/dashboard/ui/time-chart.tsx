@@ -1,0 +1,257 @@
+// A chart over time: the figures of a moment in words, with a sign beside each colour; a range by dragging or by keys;
+// and the same numbers as a table, one key away. Drawn by ui/plot.tsx, which is loaded when a chart is first shown.
+import {
+  type JSX,
+  type KeyboardEvent,
+  lazy,
+  type PointerEvent,
+  Suspense,
+  useId,
+  useMemo,
+  useState,
+} from 'react';
+import { changePrefs, usePrefs } from '../lib/prefs.ts';
+import { whenAnswered } from '../lib/query.ts';
+import { type Drawing, type Shape, type Slot, type SlotRange, spanName, type Track } from './chart.ts';
+import './chart.css';
+import { Icon } from './icons.tsx';
+import { useKeys } from './overlay.tsx';
+import { Button } from './parts.tsx';
+
+// The figures are there without it: it never makes an answer wait.
+const Plot = lazy(() =>
+  whenAnswered()
+    .then(() => import('./plot.tsx'))
+    .catch(() => ({ default: NotLoaded })),
+);
+const ChartTable = lazy(() => import('./chart-table.tsx'));
+
+const NotLoaded = (): JSX.Element => (
+  <p className="muted">The drawing could not be loaded. The table shows the same numbers.</p>
+);
+
+export interface TimeChartProps {
+  /** What it shows: its name, and that of its table. */
+  readonly title: string;
+  readonly shape: Shape;
+  /** Follows a value at the axis. */
+  readonly unit?: string;
+  readonly tracks: readonly Track[];
+  /** In the order of time; slots without anything may be absent. */
+  readonly slots: readonly Slot[];
+  /** Of a slot that is absent, for each track. */
+  readonly absent: 0 | null;
+  /** Of the whole span, in the order of the tracks. */
+  readonly sums: readonly (number | null)[];
+  readonly from: number;
+  readonly until: number;
+  readonly slotMs: number;
+  /** The slots are days of UTC; absent: times are said as the person chose. */
+  readonly utc?: boolean;
+  /** A range was chosen; without it none can be. */
+  readonly onRange?: (from: number, until: number) => void;
+}
+
+export function TimeChart(props: TimeChartProps): JSX.Element {
+  const { title, tracks, slots, sums, from, until, slotMs, onRange } = props;
+  const prefs = usePrefs();
+  const { chartsAsTables: asTable } = prefs;
+  const utc = props.utc ?? prefs.utc;
+  const id = useId();
+  const drawing = useDrawing(props, utc);
+  const [at, setAt] = useState<number | null>(null);
+  const [anchor, setAnchor] = useState<number | null>(null);
+  const toggle = (): void => changePrefs({ chartsAsTables: !asTable });
+  useKeys({ t: toggle });
+  const bySlot = useMemo(
+    () => new Map(slots.map((slot) => [slotOf(slot.at, from, slotMs), slot])),
+    [slots, from, slotMs],
+  );
+  const range: SlotRange | null =
+    at === null || anchor === null ? null : [Math.min(at, anchor), Math.max(at, anchor)];
+  const timesOf = ([first, last]: SlotRange): readonly [number, number] => [
+    from + first * slotMs,
+    from + (last + 1) * slotMs,
+  ];
+  const nameOf = (of: SlotRange): string => spanName(...timesOf(of), until - from, utc);
+  const valuesAt = (slot: number): readonly (number | null)[] =>
+    bySlot.get(slot)?.values ?? tracks.map(() => props.absent);
+  const values = at === null ? sums : valuesAt(at);
+  const sentence = (of: readonly (number | null)[]): string =>
+    tracks.map(({ label, text }, track) => `${text(of[track] ?? null)} ${label}`).join(', ');
+  const choose = (of: SlotRange): void => {
+    setAnchor(null);
+    onRange?.(...timesOf(of));
+  };
+  return (
+    <figure className="chart" aria-labelledby={id}>
+      <figcaption className="chart-head">
+        <span id={id} className="heard">
+          {title}
+        </span>
+        <span className="chart-says numbers">
+          <span className="chart-when">
+            {range ? nameOf(range) : at === null ? 'In all' : nameOf([at, at])}
+          </span>
+          {tracks.map(({ key, label, icon, color, text }, track) => (
+            <span key={key} className="chart-track">
+              {color && <span className="chart-swatch" style={{ background: `var(${color})` }} />}
+              {icon && <Icon name={icon} />}
+              {label} {/* As wide as the sum: nothing moves while the pointer goes through the moments. */}
+              <strong style={{ minWidth: `${text(sums[track] ?? null).length}ch` }}>
+                {text(values[track] ?? null)}
+              </strong>
+            </span>
+          ))}
+        </span>
+        <Button kind="quiet" aria-pressed={asTable} aria-keyshortcuts="t" onClick={toggle}>
+          {asTable ? 'As chart' : 'As table'}
+        </Button>
+      </figcaption>
+      {asTable ? (
+        <Suspense fallback={<div className="chart-place" />}>
+          <ChartTable title={title} tracks={tracks} slots={slots} slotMs={slotMs} utc={utc} />
+        </Suspense>
+      ) : drawing.slots.every(({ values: of }) => of.every((value) => value === props.absent)) ? (
+        <p className="muted">Nothing in this time.</p>
+      ) : (
+        <Moments
+          title={title}
+          drawing={drawing}
+          at={at}
+          anchor={anchor}
+          canChoose={onRange !== undefined}
+          says={
+            at === null
+              ? `In all: ${sentence(sums)}`
+              : `${nameOf([at, at])}: ${sentence(valuesAt(at))}${range && range[0] !== range[1] ? `. ${nameOf(range)} chosen, Enter shows it` : ''}`
+          }
+          onAt={setAt}
+          onAnchor={setAnchor}
+          onChoose={choose}
+        />
+      )}
+    </figure>
+  );
+}
+
+const slotOf = (at: number, from: number, slotMs: number): number => Math.floor((at - from) / slotMs);
+
+/** Every slot of the span, of the tracks that have a colour. */
+function useDrawing(
+  { shape, unit = '', tracks, slots, absent, from, until, slotMs }: TimeChartProps,
+  utc: boolean,
+): Drawing {
+  return useMemo(() => {
+    const drawn = tracks.flatMap((track, index) => (track.color ? [{ track, index }] : []));
+    const bySlot = new Map(slots.map(({ at, values }) => [slotOf(at, from, slotMs), values]));
+    return {
+      shape,
+      unit,
+      tracks: drawn.map(({ track }) => track),
+      slots: Array.from({ length: Math.max(1, Math.ceil((until - from) / slotMs)) }, (_, slot) => ({
+        at: from + slot * slotMs,
+        values: drawn.map(({ index }) => {
+          const values = bySlot.get(slot);
+          return values ? (values[index] ?? null) : absent;
+        }),
+      })),
+      from,
+      until,
+      slotMs,
+      utc,
+    };
+  }, [shape, unit, tracks, slots, absent, from, until, slotMs, utc]);
+}
+
+interface MomentsProps {
+  readonly title: string;
+  readonly drawing: Drawing;
+  readonly at: number | null;
+  readonly anchor: number | null;
+  readonly canChoose: boolean;
+  readonly says: string;
+  readonly onAt: (at: number | null) => void;
+  readonly onAnchor: (anchor: number | null) => void;
+  readonly onChoose: (range: SlotRange) => void;
+}
+
+/** The drawing, as a slider over its moments: pointer, finger and keys do the same. */
+function Moments(props: MomentsProps): JSX.Element {
+  const { title, drawing, at, anchor, canChoose, says, onAt, onAnchor, onChoose } = props;
+  const id = useId();
+  const last = drawing.slots.length - 1;
+  const range: SlotRange | null =
+    at === null || anchor === null ? null : [Math.min(at, anchor), Math.max(at, anchor)];
+  const slotAt = ({ clientX, currentTarget }: PointerEvent<HTMLElement>): number | null => {
+    const place = currentTarget.querySelector('.u-over')?.getBoundingClientRect();
+    if (!place || place.width === 0) return null;
+    const slot = Math.floor(((clientX - place.left) / place.width) * drawing.slots.length);
+    return Math.min(last, Math.max(0, slot));
+  };
+  const leave = (): void => {
+    onAt(null);
+    onAnchor(null);
+  };
+  const press = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const from = at ?? last;
+    const page = Math.max(1, Math.round(last / 10));
+    const to: { readonly [key: string]: number } = {
+      ArrowLeft: at === null ? last : from - 1,
+      ArrowRight: at === null ? last : from + 1,
+      PageUp: from + page,
+      PageDown: from - page,
+      Home: 0,
+      End: last,
+    };
+    const next = to[event.key];
+    if (next !== undefined) {
+      onAnchor(event.shiftKey && canChoose ? (anchor ?? from) : null);
+      onAt(Math.min(last, Math.max(0, next)));
+    } else if (event.key === 'Enter' && canChoose && at !== null) onChoose(range ?? [at, at]);
+    else if (event.key === 'Escape' && at !== null) leave();
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <>
+      <div
+        role="slider"
+        tabIndex={0}
+        className={`chart-place ${canChoose ? 'chart-choose' : ''}`}
+        aria-label={title}
+        aria-describedby={id}
+        aria-valuemin={0}
+        aria-valuemax={last}
+        aria-valuenow={at ?? last}
+        aria-valuetext={says}
+        onKeyDown={press}
+        onBlur={leave}
+        onPointerMove={(event) => onAt(slotAt(event))}
+        onPointerLeave={leave}
+        onPointerCancel={leave}
+        onPointerDown={(event) => {
+          if (!canChoose || event.button !== 0) return;
+          event.currentTarget.setPointerCapture(event.pointerId);
+          const slot = slotAt(event);
+          onAt(slot);
+          onAnchor(slot);
+        }}
+        onPointerUp={() => {
+          if (range === null) return;
+          if (range[0] === range[1]) onAnchor(null);
+          else onChoose(range);
+        }}
+      >
+        <Suspense fallback={null}>
+          <Plot drawing={drawing} at={at} range={range} />
+        </Suspense>
+      </div>
+      <p id={id} className="heard">
+        Arrow keys go through the moments.
+        {canChoose && ' With Shift they choose a range, Enter shows it, Escape leaves it.'} t shows a table.
+      </p>
+    </>
+  );
+}

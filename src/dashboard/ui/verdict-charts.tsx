@@ -1,0 +1,93 @@
+// Verdicts over time: how many calls were allowed, denied, asked about and observed, and which share was denied.
+import { type JSX, useMemo } from 'react';
+import { count } from '../lib/text.ts';
+import type { Slot, Track } from './chart.ts';
+import { TimeChart } from './time-chart.tsx';
+
+export interface Bucket {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly allowed: number;
+  readonly denied: number;
+  readonly pending: number;
+  readonly observed: number;
+}
+
+export interface VerdictChartProps {
+  readonly title: string;
+  readonly buckets: readonly Bucket[];
+  readonly from: number;
+  readonly until: number;
+  readonly bucketMs: number;
+  readonly onRange?: (from: number, until: number) => void;
+}
+
+const number = (value: number | null): string => count(value ?? 0);
+
+const verdicts: readonly (Track & { readonly key: 'allowed' | 'denied' | 'pending' | 'observed' })[] = [
+  { key: 'allowed', label: 'allowed', icon: 'check', color: '--bar-allow', text: number },
+  { key: 'denied', label: 'denied', icon: 'slash', color: '--bar-deny', text: number },
+  { key: 'pending', label: 'asked', icon: 'hand', color: '--bar-ask', text: number },
+  { key: 'observed', label: 'observed', icon: 'eye', color: '--bar-observe', text: number },
+];
+
+export function VerdictChart({ buckets, bucketMs, ...rest }: VerdictChartProps): JSX.Element {
+  const slots = useMemo(
+    (): readonly Slot[] =>
+      buckets.map((one) => ({ at: one.at, values: verdicts.map(({ key }) => one[key]) })),
+    [buckets],
+  );
+  const sums = verdicts.map(({ key }) => buckets.reduce((sum, one) => sum + one[key], 0));
+  return (
+    <TimeChart
+      {...rest}
+      shape="stack"
+      tracks={verdicts}
+      slots={slots}
+      absent={0}
+      sums={sums}
+      slotMs={bucketMs}
+    />
+  );
+}
+
+const callsOf = ({ allowed, denied, pending, observed }: Bucket): number =>
+  allowed + denied + pending + observed;
+
+const percent = (value: number | null): string =>
+  value === null ? '–' : value > 0 && value < 0.1 ? '< 0.1 %' : `${value.toFixed(1)} %`;
+
+const shares: readonly Track[] = [
+  { key: 'share', label: 'denied', icon: 'slash', color: '--bar-deny', text: percent },
+  { key: 'denied', label: 'denied calls', text: number },
+  { key: 'calls', label: 'calls', text: number },
+];
+
+const shareOf = (denied: number, calls: number): number | null =>
+  calls === 0 ? null : (denied / calls) * 100;
+
+/** Where there was no call there is no line. */
+export function DeniedShare({ buckets, bucketMs, ...rest }: VerdictChartProps): JSX.Element {
+  const slots = useMemo(
+    (): readonly Slot[] =>
+      buckets.flatMap((one) => {
+        const calls = callsOf(one);
+        return calls === 0 ? [] : [{ at: one.at, values: [shareOf(one.denied, calls), one.denied, calls] }];
+      }),
+    [buckets],
+  );
+  const denied = buckets.reduce((sum, one) => sum + one.denied, 0);
+  const calls = buckets.reduce((sum, one) => sum + callsOf(one), 0);
+  return (
+    <TimeChart
+      {...rest}
+      shape="steps"
+      unit=" %"
+      tracks={shares}
+      slots={slots}
+      absent={null}
+      sums={[shareOf(denied, calls), denied, calls]}
+      slotMs={bucketMs}
+    />
+  );
+}

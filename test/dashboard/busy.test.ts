@@ -1,0 +1,188 @@
+// What pages that list something say when it does not go well: the hub asks to wait (its own limit, or an answer of
+// something in between), or is gone and comes back.
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { HubProcess } from '../e2e/process.ts';
+import { startReceiver } from '../receiver.ts';
+import { accessible, ask, noFaults, type View, view } from './browser.ts';
+import { library } from './seed.ts';
+
+const hub = new HubProcess({ LOG_LEVEL: 'error', ALLOW_PRIVATE_OUTBOUND: 'true' });
+let cookie: string;
+let receiver: Awaited<ReturnType<typeof startReceiver>>;
+
+interface Listed {
+  /** In the navigation. */
+  readonly link: string;
+  /** The call that fills it. */
+  readonly api: RegExp;
+  /** What stands on it when all is well. */
+  readonly text: RegExp;
+  /** What opens the part that is meant. */
+  readonly row?: string;
+}
+
+const listed: { readonly [page: string]: Listed } = {
+  runs: { link: 'Runs', api: /\/v1\/runs\?/, text: /sample-session/ },
+  rulesets: { link: 'Rulesets', api: /\/v1\/rulesets\?/, text: /^shop$/ },
+  audit: { link: 'Audit', api: /\/v1\/audit\?limit=100/, text: /ruleset\.deployed/ },
+  users: { link: 'Settings', api: /\/api\/v1\/users/, text: /^second@example\.com$/ },
+  deliveries: { link: 'Channels', api: /\/deliveries\?/, text: /\d+ attempts?/, row: 'on call' },
+  coverage: { link: 'Agents', api: /\/coverage/, text: /^refund$/, row: 'shop-agent' },
+};
+
+beforeAll(async () => {
+  await hub.start();
+  cookie = await hub.admin();
+  receiver = await startReceiver();
+  const post = async (path: string, body: object, who: object = { cookie }) =>
+    expect((await hub.call('POST', path, { ...who, body })).status).toBeLessThan(300);
+  await post('/api/v1/contracts/import', { yaml_content: library });
+  await post('/api/v1/compositions/shop/deploy', { env: 'production' });
+  await post('/api/v1/sample-run', {});
+  await post('/api/v1/users', { email: 'second@example.com', password: 'correct horse battery' });
+  await post('/api/v1/notifications/channels', {
+    name: 'on call',
+    channel_type: 'webhook',
+    config: { url: `${receiver.url}/hook`, secret: 'a secret of ours' },
+  });
+  const { key } = await hub.key(cookie);
+  const event = { call_id: 'c', agent_id: 'shop-agent', tool_name: 'refund', verdict: 'call_allowed' };
+  await post('/api/v1/events', { events: [event] }, { key, agent: 'shop-agent' });
+  await ask(hub, key, {}, 'shop-agent');
+  await receiver.atLeast(1);
+});
+afterAll(async () => {
+  await receiver.close();
+  await hub.remove();
+});
+
+const go = (page: Page, link: string) =>
+  page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: link, exact: true }).click();
+
+const opened = async (): Promise<View> => {
+  const seen = await view(hub.url, { cookie });
+  await seen.page.goto('/dashboard/');
+  await seen.page.locator('.live-live').waitFor();
+  return seen;
+};
+
+async function look(page: Page, { link, row }: Listed): Promise<void> {
+  await go(page, link);
+  if (row) await page.getByRole('table').getByRole('button', { name: row }).click();
+}
+
+const waits = /It is asked again by itself, in \d+ s\./;
+
+describe.each(Object.entries(listed))('the list of %s', { timeout: 60_000 }, (_, its) => {
+  it('says that it waits after a 503, and is there when the hub answers', async () => {
+    const seen = await opened();
+    const { page } = seen;
+    await page.route(
+      its.api,
+      (route) =>
+        route.fulfill({
+          status: 503,
+          headers: { 'Retry-After': '2' },
+          contentType: 'application/json',
+          body: '{"detail":"The hub is starting.","code":"unavailable"}',
+        }),
+      { times: 1 },
+    );
+    await look(page, its);
+    await page.getByText(/The hub is starting\./).waitFor();
+    await page.getByText(waits).waitFor();
+    await accessible(page);
+    await page.getByText(its.text).first().waitFor();
+    await page.getByText(waits).waitFor({ state: 'detached' });
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+/**
+ * Asks so often that the hub's limit of a minute strikes, and goes on so that it stays.
+ * @returns how to end it
+ */
+async function strike(): Promise<() => Promise<void>> {
+  let struck = false;
+  let ended = false;
+  const calls = async (until: () => boolean): Promise<void> => {
+    while (!until()) {
+      const { status } = await hub.call('GET', '/api/v1/auth/me', { cookie });
+      if (status === 429) struck = true;
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, () => calls(() => struck)));
+  const kept = calls(() => ended);
+  return () => {
+    ended = true;
+    return kept;
+  };
+}
+
+it('the lists say what they know while the hub is gone, and go on when it is back', {
+  timeout: 120_000,
+}, async () => {
+  const seen = await opened();
+  const { page } = seen;
+  const { runs, ...others } = listed;
+  for (const its of Object.values(others)) {
+    await look(page, its);
+    await page.getByText(its.text).first().waitFor();
+    await page.keyboard.press('Escape');
+  }
+  await hub.kill();
+  // What was read stays, with a bar that says how old it is.
+  for (const its of Object.values(others)) {
+    await look(page, its);
+    await page.getByText(its.text).first().waitFor();
+    await page.getByText(/No word from the hub since/).waitFor();
+    await page.keyboard.press('Escape');
+  }
+  // A page that was never opened cannot be loaded, and comes when the hub does.
+  await go(page, 'Runs');
+  await page.getByText(/The page comes by itself when the hub is back/).waitFor();
+  await accessible(page);
+  await hub.start();
+  await page
+    .getByText(runs?.text ?? '')
+    .first()
+    .waitFor({ timeout: 40_000 });
+  await page.locator('.live-live').waitFor();
+  for (const its of Object.values(others)) {
+    await look(page, its);
+    await page.getByText(its.text).first().waitFor();
+    await page.keyboard.press('Escape');
+  }
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('the lists say how long to wait when the limit of the hub strikes', { timeout: 120_000 }, async () => {
+  const seen = await opened();
+  const { page } = seen;
+  // Parts that open from a list: the list is there before.
+  const parts = Object.values(listed).filter(({ row }) => row !== undefined);
+  for (const { link, row } of parts) {
+    await go(page, link);
+    await page
+      .getByRole('table')
+      .getByRole('button', { name: row ?? '' })
+      .waitFor();
+  }
+  // The token for the API under /v1 is asked for with the login, so its pages wait, too.
+  const end = await strike();
+  for (const its of Object.values(listed)) {
+    await look(page, its);
+    await page
+      .getByText(/Too many requests/)
+      .first()
+      .waitFor();
+    await page.getByText(waits).first().waitFor();
+    await page.keyboard.press('Escape');
+  }
+  await end();
+  noFaults(seen);
+  await seen.context.close();
+});

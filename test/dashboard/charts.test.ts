@@ -1,0 +1,165 @@
+// Charts over time: drawn in the colours of the theme, read moment by moment, a range chosen by pointer and by keys, and
+// the same numbers as a table.
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { HubProcess } from '../e2e/process.ts';
+import { accessible, noFaults, startedHub, view } from './browser.ts';
+
+let hub: HubProcess;
+let cookie: string;
+
+const hourMs = 3_600_000;
+const minuteMs = 60_000;
+/** Of the histogram of a day. */
+const slotMs = 15 * minuteMs;
+const denied = 3;
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+  const { key } = await hub.key(cookie);
+  const call = (n: number, verdict: string, agoMs: number): object => ({
+    call_id: `call-${verdict}-${n}`,
+    agent_id: 'shop-agent',
+    tool_name: 'refund',
+    verdict,
+    mode: 'enforce',
+    timestamp: new Date(Date.now() - agoMs).toISOString(),
+  });
+  const events = [
+    ...Array.from({ length: 200 }, (_, n) => call(n, 'call_allowed', (n % 20) * hourMs + 10 * minuteMs)),
+    ...Array.from({ length: denied }, (_, n) => call(n, 'call_denied', 5 * hourMs)),
+  ];
+  const { status } = await hub.call('POST', '/api/v1/events', { key, agent: 'shop-agent', body: { events } });
+  expect(status).toBe(200);
+});
+afterAll(() => hub.remove());
+
+const chart = (page: Page): Locator => page.getByRole('slider', { name: 'Calls over time' });
+
+/** How many pixels of the drawing have the colour of a token. */
+const pixelsOf = (page: Page, token: string): Promise<number> =>
+  page.evaluate(`(() => {
+    const hex = getComputedStyle(document.documentElement).getPropertyValue('${token}').trim();
+    const wanted = [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
+    const canvas = document.querySelector('.plot canvas');
+    if (!canvas) return 0;
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    let found = 0;
+    for (let at = 0; at < data.length; at += 4) {
+      if (data[at + 3] === 255 && wanted.every((value, part) => data[at + part] === value)) found += 1;
+    }
+    return found;
+  })()`);
+
+const spanOf = (page: Page): readonly [number, number] => {
+  const { searchParams } = new URL(page.url());
+  return [Date.parse(searchParams.get('since') ?? ''), Date.parse(searchParams.get('until') ?? '')];
+};
+
+it('is drawn in the colours of the theme, also when it changes', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/events');
+  await chart(page).waitFor();
+  await expect.poll(() => pixelsOf(page, '--bar-allow')).toBeGreaterThan(500);
+  // Three denials of 203 calls are seen.
+  expect(await pixelsOf(page, '--bar-deny')).toBeGreaterThan(20);
+  await page.evaluate(`document.documentElement.dataset.theme = 'dark'`);
+  await expect.poll(() => pixelsOf(page, '--bar-allow')).toBeGreaterThan(500);
+  await accessible(page);
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('says all figures of the moment under the pointer, and chooses a range by dragging', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/events');
+  await page.locator('.plot .u-over').waitFor();
+  const figure = page.getByRole('figure', { name: 'Calls over time' });
+  await figure.getByText('In all').waitFor();
+  expect(await figure.locator('.chart-track').allTextContents()).toEqual([
+    'allowed 200',
+    'denied 3',
+    'asked 0',
+    'observed 0',
+  ]);
+  const place = await page.locator('.plot .u-over').boundingBox();
+  if (!place) throw new Error('nothing is drawn');
+  const at = (share: number): readonly [number, number] => [
+    place.x + place.width * share,
+    place.y + place.height / 2,
+  ];
+  await page.mouse.move(...at(0.5));
+  await figure.getByText(/\d\d:\d\d–\d\d:\d\d/).waitFor();
+  expect((await figure.locator('.chart-track').allTextContents()).map((text) => text.split(' ')[0])).toEqual([
+    'allowed',
+    'denied',
+    'asked',
+    'observed',
+  ]);
+  await page.mouse.move(...at(0.25));
+  await page.mouse.down();
+  await page.mouse.move(...at(0.4));
+  await page.mouse.move(...at(0.5));
+  await page.mouse.up();
+  await page.waitForURL((url) => url.searchParams.has('since'));
+  const [since, until] = spanOf(page);
+  expect([since % slotMs, until % slotMs]).toEqual([0, 0]);
+  expect((until - since) / hourMs).toBeGreaterThan(5.5);
+  expect((until - since) / hourMs).toBeLessThan(7);
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('is read by keys, and chooses a range by them', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/events');
+  await chart(page).focus();
+  const says = () => chart(page).getAttribute('aria-valuetext');
+  expect(await says()).toBe('In all: 200 allowed, 3 denied, 0 asked, 0 observed');
+  await page.keyboard.press('Home');
+  await page.keyboard.press('ArrowRight');
+  expect(await chart(page).getAttribute('aria-valuenow')).toBe('1');
+  expect(await says()).toMatch(/\d\d:\d\d–\d\d:\d\d: \d+ allowed, 0 denied, 0 asked, 0 observed$/);
+  await page.keyboard.press('End');
+  for (let n = 0; n < 3; n += 1) await page.keyboard.press('Shift+ArrowLeft');
+  expect(await says()).toMatch(/chosen, Enter shows it$/);
+  await accessible(page);
+  await page.keyboard.press('Escape');
+  expect(await says()).toMatch(/^In all/);
+  await page.keyboard.press('End');
+  for (let n = 0; n < 3; n += 1) await page.keyboard.press('Shift+ArrowLeft');
+  await page.keyboard.press('Enter');
+  await page.waitForURL((url) => url.searchParams.has('since'));
+  const [since, until] = spanOf(page);
+  expect(until - since).toBe(4 * slotMs);
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('is a table by one key, on every page, until it is pressed again', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/events');
+  await chart(page).waitFor();
+  await page.keyboard.press('t');
+  const table = page.getByRole('table', { name: 'Calls over time as a table' });
+  const head = table.getByRole('columnheader', { name: 'denied' });
+  await head.getByRole('button').click();
+  await head.getByRole('button').click();
+  await table.locator('[aria-sort=descending]').waitFor();
+  expect(await table.getByRole('row').nth(1).getByRole('cell').nth(2).textContent()).toBe(String(denied));
+  await accessible(page);
+  await page.goto('/dashboard/');
+  await page.getByRole('table', { name: 'Calls in the last 24 hours as a table' }).waitFor();
+  await page.getByRole('table', { name: 'Share of calls that were denied as a table' }).waitFor();
+  await accessible(page);
+  await page.keyboard.press('t');
+  await page.getByRole('slider', { name: 'Calls in the last 24 hours' }).waitFor();
+  await page.getByRole('slider', { name: 'Share of calls that were denied' }).waitFor();
+  await accessible(page);
+  noFaults(seen);
+  await seen.context.close();
+});
