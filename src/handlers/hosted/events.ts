@@ -57,17 +57,18 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
     const filter = filterOf(query, caller);
     const nothing = { events: [], ...pageFieldsOf(query, null), next_cursor: null };
     if (filter === null) return nothing;
-    const scope = { tenantId, list: 'events' } as const;
+    const order = query.order === 'asc' ? 'oldest' : 'newest';
+    const scope = { tenantId, list: order === 'oldest' ? 'events_oldest' : 'events' } as const;
     const principal = principalOf(caller);
     const { eventSearches } = hub.app;
     const from =
       cursor === undefined
-        ? await eventSearches.skip(principal, filter, offset)
+        ? await eventSearches.skip(principal, filter, offset, order)
         : openCursor(hub, scope, cursor);
     if (from === null && cursor === undefined && offset > 0) return nothing;
     // A page that is too large for an answer is read again, shorter: the cursor that comes with it is behind its end.
     for (let max = limit; ; ) {
-      const page = await eventSearches.page(principal, filter, max, from);
+      const page = await eventSearches.page(principal, filter, max, from, order);
       const rendered = await renderAll(hub.app.runs.names, tenantId, page.events);
       const events = fitting(rendered.map((event) => shortened(event) as typeof event));
       max = events.length;
