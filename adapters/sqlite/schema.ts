@@ -7,7 +7,7 @@ import { aiUsage } from './schema-ai.ts';
 import { auditStart, auditTables } from './schema-audit.ts';
 import { channels } from './schema-channels.ts';
 import { eventMarks, eventUsage } from './schema-events.ts';
-import { runTables } from './schema-runs.ts';
+import { runStandings, runTables } from './schema-runs.ts';
 import { workspaceTable } from './workspaces.ts';
 
 const control = `
@@ -295,6 +295,7 @@ const migrations: readonly string[] = [
   auditStart,
   bundleHeaders,
   deploymentReason,
+  runStandings,
   idempotencyTable,
 ];
 
