@@ -1,6 +1,6 @@
 // API keys of a workspace in the hosted API's words.
 import type { hostedKeyRoutes } from '../../api/hosted/keys.ts';
-import { HubError } from '../../domain/error.ts';
+import { HubError, refused } from '../../domain/error.ts';
 import type { ApiKey } from '../../domain/tenant.ts';
 import type { Handlers } from '../common/hub.ts';
 import { pageOf } from './pages.ts';
@@ -24,12 +24,19 @@ export const hostedKeys: Handlers<typeof hostedKeyRoutes> = {
     if (items.length > 0) {
       throw new HubError('quota_exceeded', `A workspace has at most ${maxKeys} keys. Revoke one first.`);
     }
-    const { record, key } = await hub.app.keys.create(principal, {
+    const making = hub.app.keys.create(principal, {
       id: request.newId,
       env: body.env ?? null,
       label: body.name,
       agentPattern: body.agent_pattern ?? null,
       expiresAt: body.expires_at ?? null,
+    });
+    const { record, key } = await making.catch((error: unknown) => {
+      // Made by the first request of the Idempotency-Key, whose answer was lost with its node.
+      const isMade = request.newId !== null && error instanceof HubError && error.code === 'conflict';
+      throw isMade
+        ? refused('idempotency_replay_refused', 'This Idempotency-Key has made an API key.')
+        : error;
     });
     return { ...render(record), key };
   },
