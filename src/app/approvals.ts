@@ -29,6 +29,7 @@ export interface NewApproval
     | 'timeoutSeconds'
     | 'decisionSource'
     | 'contractName'
+    | 'rulesetName'
     | 'contracts'
     | 'principal'
     | 'sessionId'
@@ -230,6 +231,7 @@ export function createApprovals({
         env,
         timeoutEffect: timeoutEffect ?? 'deny',
         decidedBy: null,
+        decidedBySubject: null,
         decidedAt: null,
         decisionReason: null,
         decidedVia: null,
