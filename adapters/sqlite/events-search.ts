@@ -226,7 +226,8 @@ function oldestFirst(db: Database, now: () => number) {
     }
     const page = (next: Key | null): EventPage => ({ events, next: next && writeCursor(next) });
 
-    for (const segment of walkUp(db, tenantId, filter, lo)) {
+    let wanted = filter.until ?? Number.MAX_VALUE;
+    for (const segment of walkUp(db, tenantId, filter, lo, () => wanted)) {
       const maxTs = typeof segment === 'number' ? segment : segment.maxTs;
       const frontier = { ts: maxTs - segmentSpanMs, batch: 0, place: 0 };
       if (giveOut(frontier)) return page(last);
@@ -238,8 +239,7 @@ function oldestFirst(db: Database, now: () => number) {
         continue;
       }
       // A segment that begins after all that this page has place for is read for a later one.
-      const isFull = dropped && waiting.length > 0 && waiting.length >= limit - events.length;
-      if (isFull && segment.minTs > (waiting[0]?.key.ts ?? 0)) continue;
+      if (segment.minTs > wanted) continue;
       const places = segment.places === null ? null : (JSON.parse(segment.places) as number[]);
       for (const { event, outcomes, position } of fitting(db, segment, filter)) {
         const key = { ts: event.timestamp, batch: segment.batch, place: places?.[position] ?? position };
@@ -248,7 +248,10 @@ function oldestFirst(db: Database, now: () => number) {
       }
       waiting.sort((a, b) => compare(b.key, a.key));
       // What this page has no place for is read again for the next.
-      dropped ||= waiting.splice(0, waiting.length - (limit - events.length)).length > 0;
+      const left = waiting.splice(0, waiting.length - (limit - events.length));
+      dropped ||= left.length > 0;
+      const [newestKept] = waiting;
+      if (dropped && newestKept && waiting.length >= limit - events.length) wanted = newestKept.key.ts;
       if (++bodies % bodiesPerStep === 0) yield;
     }
     giveOut(null);
@@ -313,7 +316,8 @@ function newestFirst(db: Database, now: () => number) {
       }
       waiting.sort((a, b) => compare(a.key, b.key));
       // What this page has no place for is read again for the next.
-      dropped ||= waiting.splice(0, waiting.length - (limit - events.length)).length > 0;
+      const left = waiting.splice(0, waiting.length - (limit - events.length));
+      dropped ||= left.length > 0;
       if (++bodies % bodiesPerStep === 0) yield;
     }
     giveOut(null);

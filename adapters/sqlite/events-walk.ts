@@ -128,12 +128,14 @@ export function* windows(
 /**
  * Segments that may hold events that fit and are not older than `lo`, by newest event, then segment, oldest first.
  * Yields a time between windows: no segment still to come has its newest event before it.
+ * @param until the newest time that is still wanted; asked for each window
  */
 export function* walkUp(
   db: Database,
   tenantId: string,
   filter: EventFilter,
   lo: number,
+  until: () => number,
 ): Generator<Summary | number, void, undefined> {
   const tenant = tenantNumber(db, tenantId);
   if (tenant === null) return;
@@ -147,12 +149,12 @@ export function* walkUp(
       ? { sql: '', params: [] }
       : { sql: 'AND agent = ?', params: [filter.agentId] };
   const index = filter.agentId === undefined ? 'segments_time' : 'segments_agent';
-  const hi = filter.until ?? Number.MAX_VALUE;
-  const fit = mayFit(filter, hi);
   // (bottom, bottomId): the newest position walked.
   let bottom = lo;
   let bottomId = -1;
   for (let size = 8; ; size = Math.min(size * 2, largestWindow)) {
+    const hi = until();
+    const fit = mayFit(filter, hi);
     const range = `tenant = ? ${agent.sql} AND max_ts >= ? AND max_ts <= ? AND (max_ts > ? OR id > ?)`;
     const params = [tenant, ...agent.params, bottom, hi + segmentSpanMs, bottom, bottomId];
     const order = 'ORDER BY max_ts, id';
