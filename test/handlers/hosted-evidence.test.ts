@@ -7,6 +7,7 @@ import type { Caller } from '../../src/api/call.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { bundleBytes, bundleType, piecesOf } from '../../src/domain/decision-bundle.ts';
 import { envelopeBytes } from '../../src/domain/envelope.ts';
+import { renderMicros } from '../../src/domain/instant.ts';
 import { makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
@@ -21,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => t.close());
 
-const at = (ms = 0): string => new Date(t.clock.now() + ms).toISOString();
+const at = (ms = 0): string => renderMicros(t.clock.now() + ms);
 const event = (i: number, more: object = {}) => ({
   call_id: `c${i}`,
   tool_name: 'read_file',

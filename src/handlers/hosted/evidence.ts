@@ -4,13 +4,12 @@ import type { hostedEvidenceRoutes } from '../../api/hosted/evidence.ts';
 import type { UsedRuleset } from '../../app/evidence.ts';
 import { bundleBytes, bundleSchema, bundleType, piecesOf } from '../../domain/decision-bundle.ts';
 import type { DecisionClass } from '../../domain/decision-event.ts';
-import { renderInstant } from '../../domain/instant.ts';
 import { runStatus } from '../../domain/run.ts';
 import type { Handlers, Hub } from '../common/hub.ts';
-import { iso } from '../common/render.ts';
 import { render as renderApproval } from './approvals.ts';
 import { renderEvent } from './events.ts';
 import { principalOf } from './principal.ts';
+import { micros } from './time.ts';
 
 export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
   async hostedRunBundle(hub, { params, query }, caller, request) {
@@ -37,8 +36,8 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
         to_seq: range.to,
         as_of_seq: found.lastSeq,
         event_count: found.events.length,
-        first_event_at: found.firstAt === null ? null : renderInstant(found.firstAt),
-        last_event_at: found.lastAt === null ? null : renderInstant(found.lastAt),
+        first_event_at: found.firstAt === null ? null : micros(found.firstAt),
+        last_event_at: found.lastAt === null ? null : micros(found.lastAt),
         // Without what the time alone changes: nothing is stale here.
         status: runStatus(run, run.pendingApprovals, { now: 0, staleAfterMs: 0 }),
         rulesets: found.rulesets.map((used) => renderRuleset(hub, used)),
@@ -67,7 +66,7 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
       signatures: [{ alg: 'Ed25519' as const, key_id: keyId, sig }],
       public_key: publicKey,
       payload_sha256: digest,
-      issued_at: iso(hub.clock.now()),
+      issued_at: micros(hub.clock.now()),
     };
     hub.log.info(
       { agent: run.agentId, session: run.sessionId, events: found.events.length },
