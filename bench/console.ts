@@ -1,213 +1,260 @@
 // The web console in a real browser beside a real hub process on the same machine: how soon Home is usable, how soon
-// another person's decision and a filter are on the screen, how evenly frames come while events arrive, and whether
-// memory grows. Usage: npm run build && node --conditions=reeve-source --import tsx bench/console.ts [--rows 1000000]
-// [--agents 5000] [--seconds 20] [--minutes 0]
+// another person's decision and a filter are on the screen, how evenly frames come while events arrive, whether memory
+// grows, and what many dashboards cost the hub.
 import { parseArgs } from 'node:util';
 import type { Page } from 'playwright-core';
-import { systemClock } from '../adapters/node/clock.ts';
-import { ask, browser, startedHub, view } from '../test/dashboard/browser.ts';
+import { ask, browser, view } from '../test/dashboard/browser.ts';
+import { cpuSeconds, dashboards, pause, pour, seededHub } from './console-hub.ts';
+import { busyMs, filterMs, frames, type HomeTimes, heapBytes, loadHome, whenShown } from './console-page.ts';
 import { isMet, lineOf, median, percentile, round, type Verdict } from './numbers.ts';
+
+const usage = `Usage: npm run build && node --conditions=reeve-source --import tsx bench/console.ts [options]
+  --rows N       stored events, over the last day (1000000)
+  --agents N     agents that they are of (5000)
+  --post N       events of a post (5)
+  --only A,B     of home, decision, filter, frames, sockets and heap (all)
+  --repeats N    loads of Home, whose median is shown (5)
+  --decisions N  decisions of another person (20)
+  --seconds N    of 1,000 events a second, and of each turn of the sockets (20)
+  --from N       minute of the first look at the heap, under 1,000 events a second (2)
+  --minutes N    minute of the last look at the heap (12)
+  --data FOLDER  keeps the hub's data there, and takes what is there
+  --json         one line of JSON instead of text
+Ends with code 1 when a goal is missed.
+`;
+const parts = ['home', 'decision', 'filter', 'frames', 'sockets', 'heap'] as const;
+type Part = (typeof parts)[number];
 
 const { values } = parseArgs({
   options: {
     rows: { type: 'string', default: '1000000' },
     agents: { type: 'string', default: '5000' },
-    /** Of the arriving events, and of the idle page before them. */
+    post: { type: 'string', default: '5' },
+    only: { type: 'string', default: parts.join(',') },
+    repeats: { type: 'string', default: '5' },
+    decisions: { type: 'string', default: '20' },
     seconds: { type: 'string', default: '20' },
-    /** The heap is measured after 2 minutes and after so many; 0: not at all. */
-    minutes: { type: 'string', default: '0' },
+    from: { type: 'string', default: '2' },
+    minutes: { type: 'string', default: '12' },
+    data: { type: 'string' },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 });
+if (values.help) {
+  process.stdout.write(usage);
+  process.exit(0);
+}
 const rows = Number(values.rows);
-const agents = Number(values.agents);
+const repeats = Number(values.repeats);
 const seconds = Number(values.seconds);
-const minutes = Number(values.minutes);
+const wanted = new Set(values.only.split(','));
+const unknown = [...wanted].filter((one) => !parts.includes(one as Part));
+if (unknown.length > 0) {
+  process.stderr.write(`There is no part ${unknown.join(', ')}.\n${usage}`);
+  process.exit(2);
+}
 
-const batch = 10_000;
-const repeats = 5;
-const decisions = 20;
-const pause = (ms: number): Promise<void> => new Promise((resolve) => void systemClock.after(ms, resolve));
-const print = (text: string): void => void process.stdout.write(`${text}\n`);
+const socketTurns = 3;
+const otherDashboards = 199;
+const minuteMs = 60_000;
+const print = (line: string): void => {
+  if (!values.json) process.stdout.write(`${line}\n`);
+};
 
-const { hub, cookie } = await startedHub();
-const { key } = await hub.key(cookie);
-let sent = 0;
+const hub = await seededHub({
+  rows,
+  agents: Number(values.agents),
+  post: Number(values.post),
+  folder: values.data ?? null,
+});
+const { cookie } = hub;
+const { url } = hub.hub;
+print(
+  hub.fillMs === null
+    ? `The data of ${values.data}`
+    : `${rows} events filled in ${round(hub.fillMs / 1000)} s`,
+);
+
+const verdicts: Verdict[] = [];
+const others: { readonly what: string; readonly value: number; readonly unit: string }[] = [];
+const judge = (what: string, value: number, unit: string, atMost: number): void => {
+  verdicts.push({ what, value, unit, atMost });
+  print(lineOf({ what, value, unit, atMost }));
+};
+const tell = (what: string, value: number, unit: string): void => {
+  others.push({ what, value, unit });
+  print(`    ${what}: ${value}${unit}`);
+};
+
+/** Each load in a browser context of its own, which has nothing in its cache. */
+async function home(): Promise<void> {
+  const loads: HomeTimes[] = [];
+  const cpu: number[] = [];
+  for (let n = 0; n <= repeats; n += 1) {
+    const { context } = await view(url, { cookie });
+    const before = cpuSeconds(hub);
+    const times = await loadHome(context);
+    await context.close();
+    // The first finds nothing warm, in the browser and in the hub.
+    if (n === 0) continue;
+    loads.push(times);
+    cpu.push((cpuSeconds(hub) - before) * 1000);
+  }
+  const of = (read: (times: HomeTimes) => number): number => round(median(loads.map(read)), 0);
+  judge(
+    `Home usable, median of ${repeats}`,
+    of(({ usable }) => usable),
+    ' ms',
+    1_000,
+  );
+  judge('first load', round(median(loads.map(({ bytes }) => bytes)) / 1024), ' KB', 200);
+  tell(
+    'first paint',
+    of(({ firstPaint }) => firstPaint),
+    ' ms',
+  );
+  tell(
+    'all scripts there',
+    of(({ scripts }) => scripts),
+    ' ms',
+  );
+  tell(
+    'charts and ungoverned tools drawn',
+    of(({ whole }) => whole),
+    ' ms',
+  );
+  tell(
+    "the page's main thread",
+    of(({ busy }) => busy),
+    ' ms',
+  );
+  tell('processors of the hub', round(median(cpu), 0), ' ms');
+  const last = loads.at(-1);
+  for (const { path, from, to } of last?.answers ?? []) print(`      ${path}: ${from} to ${to} ms`);
+}
+
 let approvals = 0;
-
-async function send(count: number, spreadSeconds: number): Promise<void> {
-  const events = Array.from({ length: count }, () => {
-    sent += 1;
-    return {
-      call_id: `bench-${sent}`,
-      agent_id: `agent-${sent % agents}`,
-      tool_name: `tool_${sent % 40}`,
-      verdict: sent % 9 === 0 ? 'call_denied' : 'call_allowed',
-      mode: 'enforce',
-      timestamp: new Date(systemClock.now() - (sent % Math.max(1, spreadSeconds)) * 1000).toISOString(),
-      payload: {
-        tool_args: { path: `/srv/file-${sent}` },
-        decision_name: sent % 9 === 0 ? 'no-secrets' : null,
-      },
-    };
-  });
-  const { status } = await hub.call('POST', '/api/v1/events', { key, agent: 'bench', body: { events } });
-  if (status !== 200) throw new Error(`the events were refused: ${status}`);
-}
-
-/** How long the work takes, in milliseconds. */
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const before = performance.now();
-  await work();
-  return performance.now() - before;
-}
-
-const firstFigure = (page: Page) =>
-  page.locator('.figure', { hasText: 'Events in 24 h' }).locator('.figure-value', { hasText: /\d/ });
-
-async function homeMs(): Promise<number> {
-  const seen = await view(hub.url, { cookie });
-  const ms = await timed(async () => {
-    await seen.page.goto('/dashboard/', { waitUntil: 'commit' });
-    await firstFigure(seen.page).waitFor();
-  });
-  await seen.context.close();
-  return ms;
-}
 
 async function decisionMs(page: Page): Promise<number> {
   approvals += 1;
   // Each of another agent: the hub bounds how often one may ask.
-  const id = await ask(hub, key, { timeout: 600 }, `asking-${approvals}`);
+  const id = await ask(hub.hub, hub.key, { timeout: 600 }, `asking-${process.pid}-${approvals}`);
   await page.goto(`/dashboard/approvals?id=${id}`);
   await page.getByRole('button', { name: /^Approve/ }).waitFor();
   await page
     .getByRole('status')
     .filter({ hasText: /^Live$/ })
     .waitFor();
-  await hub.call('PUT', `/api/v1/approvals/${id}`, { cookie, body: { approved: true } });
-  return timed(() => page.getByText('Approved by admin@example.com').first().waitFor());
+  const shown = whenShown(page, 'Approved by admin@example.com');
+  await hub.hub.call('PUT', `/api/v1/approvals/${id}`, { cookie, body: { approved: true } });
+  const answered = performance.timeOrigin + performance.now();
+  return Math.max(0, (await shown) - answered);
 }
 
-async function filterMs(page: Page, tool: string): Promise<number> {
-  await page.goto('/dashboard/events');
-  const facet = page.locator('.facets').getByRole('button', { name: new RegExp(`^${tool} `) });
-  const more = page.locator('.facet', { hasText: 'Tool' }).getByRole('button', { name: /more$/ });
-  await more.click();
-  await facet.click({ trial: true });
-  await page.evaluate(
-    `window.pressedAt = 0; addEventListener('click', () => { window.pressedAt = performance.now(); }, { capture: true, once: true })`,
-  );
-  await facet.click();
-  // Until every row that is drawn is of this tool.
-  return Number(
-    await page.evaluate(`new Promise((done) => {
-      const look = () => {
-        const cells = [...document.querySelectorAll('.events-list .cell-link')];
-        const fits = cells.length > 0 && cells.every((cell) => cell.textContent === '${tool}');
-        if (fits) done(performance.now() - window.pressedAt);
-        else requestAnimationFrame(look);
-      };
-      look();
-    })`),
-  );
+async function decision(page: Page): Promise<void> {
+  const list: number[] = [];
+  for (let n = 0; n < Number(values.decisions); n += 1) list.push(await decisionMs(page));
+  judge("another person's decision on the screen, p95", round(percentile(list, 0.95), 0), ' ms', 150);
+  tell('median', round(median(list), 0), ' ms');
 }
 
-interface Evenness {
-  readonly p95: number;
-  readonly longest: number;
+async function filter(page: Page): Promise<void> {
+  for (const [facet, column] of [
+    ['Tool', 1],
+    ['Contract', 4],
+    ['Agent', 3],
+  ] as const) {
+    const list: number[] = [];
+    for (let n = 0; n < repeats; n += 1) list.push(await filterMs(page, facet, column, n));
+    judge(`from a filter to its rows (${facet}), median of ${repeats}`, round(median(list), 0), ' ms', 300);
+  }
 }
 
-/** Frames of the page for so long, while `work` goes on. */
-async function frames(page: Page, ms: number): Promise<Evenness> {
-  const found = (await page.evaluate(`new Promise((done) => {
-    const gaps = []; let longest = 0; let last = performance.now(); const end = last + ${ms};
-    new PerformanceObserver((list) => { for (const one of list.getEntries()) longest = Math.max(longest, one.duration); }).observe({ entryTypes: ['longtask'] });
-    const turn = (at) => { gaps.push(at - last); last = at; at < end ? requestAnimationFrame(turn) : done({ gaps: gaps.slice(1), longest }); };
-    requestAnimationFrame(turn);
-  })`)) as { readonly gaps: readonly number[]; readonly longest: number };
-  return { p95: round(percentile(found.gaps, 0.95)), longest: round(found.longest) };
-}
-
-/** 1,000 events a second until it is told to stop. */
-function pour(): () => Promise<void> {
-  let on = true;
-  const done = (async () => {
-    while (on) {
-      const took = await timed(() => send(100, 1));
-      await pause(Math.max(0, 100 - took));
-    }
-  })();
-  return async () => {
-    on = false;
-    await done;
-  };
-}
-
-async function heapBytes(page: Page): Promise<number> {
-  const session = await page.context().newCDPSession(page);
-  await session.send('HeapProfiler.collectGarbage');
-  const { usedSize } = await session.send('Runtime.getHeapUsage');
-  await session.detach();
-  return usedSize;
-}
-
-const verdicts: Verdict[] = [];
-try {
-  print(`Storing ${rows} events of ${agents} agents…`);
-  for (let left = rows; left > 0; left -= batch) await send(Math.min(batch, left), 86_000);
-  await homeMs();
-  const home: number[] = [];
-  for (let n = 0; n < repeats; n += 1) home.push(await homeMs());
-  verdicts.push({
-    what: 'Home usable, median of five',
-    value: round(median(home), 0),
-    unit: ' ms',
-    atMost: 1_000,
-  });
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
-  const decided: number[] = [];
-  for (let n = 0; n < decisions; n += 1) decided.push(await decisionMs(page));
-  verdicts.push({
-    what: "another person's decision on the screen, p95",
-    value: round(percentile(decided, 0.95), 0),
-    unit: ' ms',
-    atMost: 150,
-  });
-  const filtered: number[] = [];
-  for (let n = 0; n < repeats; n += 1) filtered.push(await filterMs(page, `tool_${n + 7}`));
-  verdicts.push({
-    what: 'from a filter to its rows, median of five',
-    value: round(median(filtered), 0),
-    unit: ' ms',
-    atMost: 300,
-  });
+/** A page that follows every event. */
+async function openTail(page: Page): Promise<void> {
   await page.goto('/dashboard/events?view=tail');
   await page.getByText('Waiting for the next event.').waitFor();
+}
+
+async function evenness(page: Page): Promise<void> {
+  await openTail(page);
   const idle = await frames(page, Math.min(10, seconds) * 1000);
-  print(`  an idle page: p95 between frames ${idle.p95} ms, longest task ${idle.longest} ms`);
-  const stop = pour();
+  tell('an idle page: p95 between frames', idle.p95, ' ms');
+  tell('an idle page: longest task', idle.longest, ' ms');
+  const stop = pour(hub, 1_000, 100);
   await page.getByRole('table', { name: 'tail' }).waitFor();
-  const busy = await frames(page, seconds * 1000);
-  verdicts.push({ what: 'p95 between frames at 1,000 events/s', value: busy.p95, unit: ' ms', atMost: 33 });
-  verdicts.push({ what: 'longest task at 1,000 events/s', value: busy.longest, unit: ' ms', atMost: 100 });
-  if (minutes > 2) {
-    await pause(2 * 60_000);
-    const early = await heapBytes(page);
-    await pause((minutes - 2) * 60_000);
-    const growth = (await heapBytes(page)) / early - 1;
-    verdicts.push({
-      what: `heap, minute ${minutes} against 2`,
-      value: round(growth * 100),
-      unit: ' %',
-      atMost: 10,
-    });
+  const before = await busyMs(page);
+  const found = await frames(page, seconds * 1000);
+  const busy = ((await busyMs(page)) - before) / seconds / 10;
+  await stop();
+  judge('p95 between frames at 1,000 events/s', found.p95, ' ms', 33);
+  judge('longest task at 1,000 events/s', found.longest, ' ms', 100);
+  tell("the page's main thread is busy", round(busy), ' %');
+}
+
+/** In turns, so that other work on the machine falls on both alike. */
+async function sockets(page: Page): Promise<void> {
+  await page.goto('/dashboard/');
+  await page
+    .getByRole('status')
+    .filter({ hasText: /^Live$/ })
+    .waitFor();
+  const stop = pour(hub, 200, 50);
+  const coresOf = async (): Promise<number> => {
+    await pause(1_000);
+    const before = cpuSeconds(hub);
+    const began = performance.now();
+    await pause(seconds * 1000);
+    return (cpuSeconds(hub) - before) / ((performance.now() - began) / 1000);
+  };
+  const [alone, together]: [number[], number[]] = [[], []];
+  for (let n = 0; n < socketTurns; n += 1) {
+    alone.push(await coresOf());
+    const close = await dashboards(hub, otherDashboards);
+    together.push(await coresOf());
+    close();
   }
   await stop();
-  await seen.context.close();
+  judge(
+    `${otherDashboards} sockets more at 200 events/s cost the hub, median of ${socketTurns} turns`,
+    round(median(together) - median(alone), 3),
+    ' core',
+    0.05,
+  );
+  tell('one browser alone', round(median(alone), 3), ' core');
+}
+
+async function heap(page: Page): Promise<void> {
+  const [from, to] = [Number(values.from), Number(values.minutes)];
+  await openTail(page);
+  const stop = pour(hub, 1_000, 100);
+  await pause(from * minuteMs);
+  const early = await heapBytes(page);
+  await pause((to - from) * minuteMs);
+  const late = await heapBytes(page);
+  await stop();
+  judge(`heap, minute ${to} against ${from}`, round((late / early - 1) * 100), ' %', 10);
+  tell(`minute ${to}`, round(late / 1024 / 1024), ' MiB');
+}
+
+const work: { readonly [P in Part]: (page: Page) => Promise<void> } = {
+  home,
+  decision,
+  filter,
+  frames: evenness,
+  sockets,
+  heap,
+};
+try {
+  for (const part of parts.filter((one) => wanted.has(one))) {
+    const seen = await view(url, { cookie });
+    await work[part](seen.page);
+    await seen.context.close();
+  }
 } finally {
   await (await browser()).close();
-  await hub.remove();
+  await hub.hub.remove();
 }
-for (const verdict of verdicts) print(lineOf(verdict));
+if (values.json) process.stdout.write(`${JSON.stringify({ rows, verdicts, others })}\n`);
 process.exitCode = verdicts.every(isMet) ? 0 : 1;

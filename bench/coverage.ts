@@ -7,9 +7,10 @@ import { parseArgs } from 'node:util';
 import { systemClock } from '../adapters/node/clock.ts';
 import { openSqlite } from '../adapters/sqlite/index.ts';
 import { startHub } from '../src/bootstrap/hub.ts';
-import type { Store } from '../src/ports/store.ts';
+import type { EventInput } from '../src/domain/event.ts';
 import { benchOperatorToken, setUp } from './admin.ts';
 import { makeBatch } from './batch.ts';
+import { fillFleet, fleetAgent } from './fleet.ts';
 import { benchFolder } from './folder.ts';
 import { isMet, lineOf, median, round, type Verdict } from './numbers.ts';
 
@@ -45,44 +46,17 @@ const say = (line: string): void => {
   if (!values.json) process.stdout.write(`${line}\n`);
 };
 
-const dayMs = 86_400_000;
-const nameOf = (n: number): string => `agent-${String(n % agents).padStart(6, '0')}`;
-
-/** Posts of many agents are stored together, because only what is stored matters here. */
-async function fill(store: Store, tenantId: string, hash: string): Promise<void> {
-  const env = 'production';
-  const posts = Math.ceil(rows / post);
-  const together = Math.floor(1000 / post);
-  const start = Date.now() - dayMs + 60_000;
-  let next = 0;
-  async function sender(): Promise<void> {
-    for (let from = next; from < posts; from = next) {
-      next = from + together;
-      const receivedAt = Math.floor(start + (from / posts) * (dayMs - 60_000));
-      const events = Array.from({ length: Math.min(together, posts - from) }, (_, k) =>
-        makeBatch(nameOf(from + k), receivedAt)
-          .slice(0, post)
-          .map((event) => ({
-            ...event,
-            timestamp: Date.parse(event.timestamp),
-            payload: { ...event.payload, policy_version: hash, bundle_name: 'bench' },
-          })),
-      ).flat();
-      await store.events.ingest({ tenantId, env, receivedAt, events });
-    }
-  }
-  await Promise.all(Array.from({ length: 8 }, sender));
-  for (let n = 0; n < agents; n += 100) {
-    await Promise.all(
-      Array.from({ length: Math.min(100, agents - n) }, async (_, k) => {
-        const agentId = nameOf(n + k);
-        await store.agents.seen(tenantId, agentId, env, Date.now(), crypto.randomUUID());
-        const report = { agentId, bundleName: 'bench', policyVersion: hash, at: Date.now() };
-        await store.agents.report(tenantId, env, report);
-      }),
-    );
-  }
-}
+/** Five tools, three contracts: the first events of a batch. */
+const eventsOf =
+  (hash: string) =>
+  (_: number, agent: string, at: number): readonly EventInput[] =>
+    makeBatch(agent, at)
+      .slice(0, post)
+      .map((event) => ({
+        ...event,
+        timestamp: Date.parse(event.timestamp),
+        payload: { ...event.payload, policy_version: hash, bundle_name: 'bench' },
+      }));
 
 const document = `apiVersion: service/v1
 kind: ContractBundle
@@ -119,7 +93,15 @@ await first.stop();
 const path = join(dir, 'reeve.db');
 const store = await openSqlite({ path, clock: systemClock });
 const filling = performance.now();
-await fill(store, tenant_id, revision_hash);
+await fillFleet(store, {
+  tenantId: tenant_id,
+  rows,
+  agents,
+  post,
+  now: Date.now(),
+  bundle: { name: 'bench', revision: revision_hash },
+  eventsOf: eventsOf(revision_hash),
+});
 say(
   `${rows} events of ${agents} agents filled in ${round((performance.now() - filling) / 1000)} s (${statSync(path).size >> 20} MiB)`,
 );
@@ -153,8 +135,8 @@ const questions: readonly (readonly [what: string, path: string, atMost?: number
   ['fleet coverage, 24h, a page of 5,000', '/agents/fleet-coverage?limit=5000', goals.fleetMs],
   ['fleet coverage, 6h', '/agents/fleet-coverage?since=6h', goals.fleetMs],
   ['fleet coverage, 30d, one environment', '/agents/fleet-coverage?since=30d&env=production', goals.fleetMs],
-  ['coverage of an agent, 24h', `/agents/${nameOf(7)}/coverage?include_verdicts=true`],
-  ['history of an agent', `/agents/${nameOf(7)}/history`],
+  ['coverage of an agent, 24h', `/agents/${fleetAgent(7, agents)}/coverage?include_verdicts=true`],
+  ['history of an agent', `/agents/${fleetAgent(7, agents)}/history`],
   ['overview', '/stats/overview', goals.overviewMs],
   ['overview of an environment', '/stats/overview?env=production', goals.overviewMs],
   ['statistics of contracts, 24h', '/stats/contracts'],

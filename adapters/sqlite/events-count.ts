@@ -1,6 +1,5 @@
 // Histogram, facets and counts of events: from tallies and summaries where they suffice, else from the bodies. Runs on
 // the reader, in steps.
-import { isWanted } from '../../src/domain/decision-event.ts';
 import { type CountedAs, countedAs, type EventOutcome } from '../../src/domain/event.ts';
 import { facetOf } from '../../src/domain/facet.ts';
 import type { Env } from '../../src/domain/ids.ts';
@@ -15,31 +14,49 @@ import {
 import type { ContractNames } from '../../src/ports/usage.ts';
 import type { Database } from './database.ts';
 import { fittingCounts, needsBodies } from './events-search.ts';
+import { type AgentEvents, type Alike, type Telling, tallyFits, tellings } from './events-tallies.ts';
 import { walk } from './events-walk.ts';
-import { type Counted, readTallies, type Summary, type Tally, tenantNumber } from './segment.ts';
+import { type Counted, type Summary, tenantNumber } from './segment.ts';
 import type { Steps } from './sync.ts';
 import { contractSums } from './usage-contracts.ts';
 import { activeAgents } from './usage-read.ts';
 import { allEvents } from './usage-rows.ts';
 
-/** Segments counted before other reads are let in. */
+/** Segments looked at one by one before other reads are let in. */
 const segmentsPerStep = 16;
 
-/** True when the tallies of a segment alone say which of its events fit, and how many. */
-const talliesSuffice = (segment: Summary, filter: EventFilter): boolean =>
-  !needsBodies(filter) &&
-  ((filter.verdict ?? filter.verdicts ?? filter.decisionName) === undefined || segment.outcomes === 0) &&
-  (filter.decisionName === undefined || readTallies(segment).every((tally) => tally.length === 5)) &&
-  segment.minTs >= (filter.since ?? Number.NEGATIVE_INFINITY) &&
-  segment.maxTs <= (filter.until ?? Number.POSITIVE_INFINITY);
+type Single = (segment: Summary) => void;
 
-/** For a segment whose tallies suffice. */
-const tallyFits = ([tool, verdict, mode, , name]: Tally, filter: EventFilter): boolean =>
-  (filter.toolName === undefined || tool === filter.toolName) &&
-  (filter.verdict === undefined || verdict === filter.verdict) &&
-  (filter.verdicts === undefined || isWanted(filter.verdicts, verdict)) &&
-  (filter.mode === undefined || mode === filter.mode) &&
-  (filter.decisionName === undefined || name === filter.decisionName);
+/** Hands the segments that may hold events that fit to `alike` and `agents`, or one by one to `single`. */
+function* count(
+  db: Database,
+  tenantId: string,
+  filter: EventFilter,
+  telling: Telling,
+  take: {
+    readonly alike: (group: Alike) => void;
+    readonly agents?: (sum: AgentEvents) => void;
+    readonly single: Single;
+  },
+): Steps<void> {
+  let read = 0;
+  if (needsBodies(filter)) {
+    for (const segment of walk(db, tenantId, filter, filter.until ?? Number.MAX_VALUE)) {
+      if (typeof segment !== 'number' && !segment.sample) take.single(segment);
+      if (typeof segment === 'number' || ++read % segmentsPerStep === 0) yield;
+    }
+    return;
+  }
+  for (const { alike, agents, single } of tellings(db, tenantId, filter, telling)) {
+    for (const group of alike) take.alike(group);
+    for (const sum of agents) take.agents?.(sum);
+    for (const segment of single) {
+      take.single(segment);
+      if (++read % segmentsPerStep === 0) yield;
+    }
+    yield;
+  }
+}
 
 export function* histogram(
   db: Database,
@@ -49,105 +66,97 @@ export function* histogram(
 ): Steps<readonly HistogramBucket[]> {
   const { until = Number.POSITIVE_INFINITY } = filter;
   const buckets = new Map<number, { [K in CountedAs]: number }>();
-  const startOf = (ts: number) => Math.floor(ts / bucketMs) * bucketMs;
-  function add(start: number, verdict: string, mode: string, count: number): void {
+  function add(start: number, verdict: string, mode: string, events: number): void {
     const bucket = buckets.get(start) ?? { allowed: 0, denied: 0, pending: 0, observed: 0 };
-    bucket[countedAs(verdict, mode)] += count;
+    bucket[countedAs(verdict, mode)] += events;
     buckets.set(start, bucket);
   }
-  /** True when the summary alone says what the segment adds to which bucket. */
-  const suffices = (s: Summary) =>
-    talliesSuffice(s, filter) && s.maxTs < until && startOf(s.minTs) === startOf(s.maxTs);
-
-  let read = 0;
-  for (const segment of walk(db, tenantId, filter, filter.until ?? Number.MAX_VALUE)) {
-    if (typeof segment === 'number') {
-      yield;
-      continue;
-    }
-    if (segment.sample) continue;
-    if (suffices(segment)) {
-      for (const tally of readTallies(segment)) {
-        const [, verdict, mode, count] = tally;
-        if (tallyFits(tally, filter)) add(startOf(segment.maxTs), verdict, mode, count);
+  const telling = { slotMs: bucketMs, outcomes: false };
+  yield* count(db, tenantId, filter, telling, {
+    alike({ segments, start, tallies }) {
+      for (const tally of tallies) {
+        const [, verdict, mode, events] = tally;
+        if (tallyFits(tally, filter)) add(start, verdict, mode, events * segments);
       }
-    } else {
+    },
+    single(segment) {
       for (const { event } of fittingCounts(db, segment, filter)) {
-        if (event.ts < until) add(startOf(event.ts), event.verdict, event.mode, 1);
+        if (event.ts < until) add(Math.floor(event.ts / bucketMs) * bucketMs, event.verdict, event.mode, 1);
       }
-    }
-    if (++read % segmentsPerStep === 0) yield;
-  }
+    },
+  });
   return [...buckets].sort(([a], [b]) => a - b).map(([start, counts]) => ({ start, ...counts }));
 }
 
 /** How many events fit. */
 export function* countFitting(db: Database, tenantId: string, filter: EventFilter): Steps<number> {
-  let [count, read] = [0, 0];
-  for (const segment of walk(db, tenantId, filter, filter.until ?? Number.MAX_VALUE)) {
-    if (typeof segment === 'number') {
-      yield;
-      continue;
-    }
-    if (segment.sample) continue;
-    if (talliesSuffice(segment, filter)) {
-      for (const tally of readTallies(segment)) if (tallyFits(tally, filter)) count += tally[3];
-    } else for (const _ of fittingCounts(db, segment, filter)) count++;
-    if (++read % segmentsPerStep === 0) yield;
-  }
-  return count;
+  let found = 0;
+  yield* count(
+    db,
+    tenantId,
+    filter,
+    { outcomes: false },
+    {
+      alike({ segments, tallies }) {
+        for (const tally of tallies) if (tallyFits(tally, filter)) found += tally[3] * segments;
+      },
+      single(segment) {
+        for (const _ of fittingCounts(db, segment, filter)) found++;
+      },
+    },
+  );
+  return found;
 }
 
 export function* facets(db: Database, tenantId: string, filter: EventFilter, limit: number): Steps<Facets> {
   const by = Object.fromEntries(facetNames.map((name) => [name, new Map<string, number>()])) as {
     readonly [F in FacetName]: Map<string, number>;
   };
-  const add = (facet: FacetName, value: string | null, count: number): void => {
-    if (value !== null) by[facet].set(value, (by[facet].get(value) ?? 0) + count);
+  const add = (facet: FacetName, value: string | null, events: number): void => {
+    if (value !== null) by[facet].set(value, (by[facet].get(value) ?? 0) + events);
   };
-  let events = 0;
+  let total = 0;
   function addAll(
-    segment: Summary,
+    { env, agent }: { readonly env: string; readonly agent: string | null },
     event: Omit<Counted, 'ts' | 'version'>,
     outcomes: readonly EventOutcome[],
-    count: number,
+    events: number,
   ) {
-    events += count;
-    add('agentId', segment.agent, count);
-    add('env', segment.env, count);
-    add('toolName', event.tool, count);
-    add('mode', event.mode, count);
+    total += events;
+    add('agentId', agent, events);
+    add('env', env, events);
+    add('toolName', event.tool, events);
+    add('mode', event.mode, events);
     for (const verdict of new Set([event.verdict, ...outcomes.map((o) => o.verdict)])) {
-      add('verdict', verdict, count);
+      add('verdict', verdict, events);
     }
     for (const name of new Set([event.name, ...outcomes.map((o) => o.decision_name)])) {
-      add('decisionName', name, count);
+      add('decisionName', name, events);
     }
   }
-
-  let read = 0;
-  for (const segment of walk(db, tenantId, filter, filter.until ?? Number.MAX_VALUE)) {
-    if (typeof segment === 'number') {
-      yield;
-      continue;
-    }
-    if (segment.sample) continue;
-    const tallies = readTallies(segment);
-    const isTold = segment.outcomes === 0 && tallies.every((tally) => tally.length === 5);
-    if (isTold && talliesSuffice(segment, filter)) {
-      for (const tally of tallies) {
-        const [tool, verdict, mode, count, name = null] = tally;
-        if (tallyFits(tally, filter)) addAll(segment, { tool, verdict, mode, name }, [], count);
-      }
-    } else {
-      for (const { event, outcomes } of fittingCounts(db, segment, filter)) {
-        addAll(segment, event, outcomes, 1);
-      }
-    }
-    if (++read % segmentsPerStep === 0) yield;
-  }
+  yield* count(
+    db,
+    tenantId,
+    filter,
+    { outcomes: true, agents: true },
+    {
+      alike(group) {
+        for (const tally of group.tallies) {
+          const [tool, verdict, mode, events, name = null] = tally;
+          const event = { tool, verdict, mode, name };
+          if (tallyFits(tally, filter)) addAll(group, event, [], events * group.segments);
+        }
+      },
+      agents: ({ agent, events }) => add('agentId', agent, events),
+      single(segment) {
+        for (const { event, outcomes } of fittingCounts(db, segment, filter)) {
+          addAll(segment, event, outcomes, 1);
+        }
+      },
+    },
+  );
   const found = facetNames.map((name) => [name, facetOf(by[name], limit)]);
-  return { events, by: Object.fromEntries(found) as Facets['by'] };
+  return { events: total, by: Object.fromEntries(found) as Facets['by'] };
 }
 
 export function* counts(

@@ -12,16 +12,16 @@ import {
   tenantNumber,
 } from './segment.ts';
 
-/** Segments looked at in one query, at most: bounds how long other reads wait. */
+/** Segments that `walk` looks at in one query, at most: bounds how long other reads wait. */
 const largestWindow = 4096;
 
-interface Clause {
+export interface Clause {
   readonly sql: string;
   readonly params: readonly SqlValue[];
 }
 
 /** What a summary can tell: never skips a segment that holds an event that fits. */
-function mayFit(filter: EventFilter, hi: number): Clause {
+export function mayFit(filter: EventFilter, hi: number): Clause {
   const parts: string[] = ['min_ts <= ?'];
   const params: SqlValue[] = [hi];
   const add = (sql: string, ...values: SqlValue[]) => {
@@ -76,6 +76,55 @@ function* ofCall(
   }
 }
 
+/** FROM and WHERE of a query, and the time of the window's oldest segment; null in the last window. */
+export interface WalkWindow extends Clause {
+  readonly from: number | null;
+}
+
+/**
+ * The segments of a filter's agent and time, cut into windows, from those with the newest events on. Each is twice as
+ * large as the one before.
+ */
+export function* windows(
+  db: Database,
+  tenant: number,
+  filter: EventFilter,
+  hi: number,
+  { first, largest }: { readonly first: number; readonly largest: number },
+): Generator<WalkWindow, void, undefined> {
+  const agent: Clause =
+    filter.agentId === undefined
+      ? { sql: '', params: [] }
+      : { sql: 'AND agent = ?', params: [filter.agentId] };
+  const index = filter.agentId === undefined ? 'segments_time' : 'segments_agent';
+  const since = filter.since ?? -Number.MAX_VALUE;
+  const range = `FROM segments INDEXED BY ${index}
+    WHERE tenant = ? ${agent.sql} AND max_ts <= ? AND max_ts >= ? AND (max_ts < ? OR id < ?)`;
+  // (top, topId): the newest position not yet walked.
+  let top = hi + segmentSpanMs;
+  let topId = Number.MAX_SAFE_INTEGER;
+  for (let size = first; ; size = Math.min(size * 2, largest)) {
+    // The window's own end is the only lower bound: SQLite would walk the index down to the first of two.
+    const within = (low: number): SqlValue[] => [tenant, ...agent.params, top, low, top, topId];
+    const end = db.get(`SELECT max_ts, id ${range} ORDER BY max_ts DESC, id DESC LIMIT 1 OFFSET ?`, [
+      ...within(since),
+      size - 1,
+    ]);
+    if (!end) {
+      yield { sql: range, params: within(since), from: null };
+      return;
+    }
+    const [from, fromId] = [Number(end[0]), Number(end[1])];
+    yield {
+      sql: `${range} AND (max_ts > ? OR id >= ?)`,
+      params: [...within(from), from, fromId],
+      from,
+    };
+    top = from;
+    topId = fromId;
+  }
+}
+
 /**
  * Segments that may hold events that fit and are not younger than `hi`, by newest event, then newest segment.
  * Yields a time between windows, so that a caller can let other work in: no event still to come is newer.
@@ -97,33 +146,14 @@ export function* walk(
     // Events that are told apart by their content are not in the table under the call id that they name.
     if (isFound) return;
   }
-  const agent: Clause =
-    filter.agentId === undefined
-      ? { sql: '', params: [] }
-      : { sql: 'AND agent = ?', params: [filter.agentId] };
-  const index = filter.agentId === undefined ? 'segments_time' : 'segments_agent';
   const fit = mayFit(filter, hi);
-  const since = filter.since ?? -Number.MAX_VALUE;
-  // (top, topId): the newest position not yet walked.
-  let top = hi + segmentSpanMs;
-  let topId = Number.MAX_SAFE_INTEGER;
-  for (let size = 8; ; size = Math.min(size * 2, largestWindow)) {
-    const range = `tenant = ? ${agent.sql} AND max_ts <= ? AND max_ts >= ? AND (max_ts < ? OR id < ?)`;
-    const params = [tenant, ...agent.params, top, since, top, topId];
-    const order = 'ORDER BY max_ts DESC, id DESC';
-    const end = db.get(
-      `SELECT max_ts, id FROM segments INDEXED BY ${index} WHERE ${range} ${order} LIMIT 1 OFFSET ?`,
-      [...params, size - 1],
-    );
+  for (const window of windows(db, tenant, filter, hi, { first: 8, largest: largestWindow })) {
     const rows = db.all(
-      `SELECT ${summaryColumns} FROM segments INDEXED BY ${index}
-         WHERE ${range} AND ${fit.sql} ${end ? 'AND (max_ts > ? OR id >= ?) AND max_ts >= ?' : ''} ${order}`,
-      [...params, ...fit.params, ...(end ? [Number(end[0]), Number(end[1]), Number(end[0])] : [])],
+      `SELECT ${summaryColumns} ${window.sql} AND ${fit.sql} ORDER BY max_ts DESC, id DESC`,
+      [...window.params, ...fit.params],
     );
     for (const row of rows) yield readSummary(row);
-    if (!end) return;
-    top = Number(end[0]);
-    topId = Number(end[1]);
-    yield top;
+    if (window.from === null) return;
+    yield window.from;
   }
 }

@@ -2,7 +2,14 @@
 // looked up, not kept.
 import { asSeen } from '../../src/domain/approval.ts';
 import type { Env } from '../../src/domain/ids.ts';
-import { joinFacts, placedAt, type RunFacts, type RunStanding, standingOf } from '../../src/domain/run.ts';
+import {
+  joinFacts,
+  placedAt,
+  type RunFacts,
+  type RunStanding,
+  type RunStatus,
+  standingOf,
+} from '../../src/domain/run.ts';
 import type { Run, RunFilter, RunPageRequest, RunPlace, RunStore } from '../../src/ports/runs.ts';
 import { approvals } from './approvals.ts';
 import { type Database, givenText, type Row, type SqlValue } from './database.ts';
@@ -155,9 +162,30 @@ export function runStore(db: Database): Sync<RunStore> {
   };
 }
 
-/** The status of a row, as domain/run says it. */
-const statusOf = `CASE WHEN standing = 'asking' OR EXISTS (SELECT 1 ${pendingOf('runs', '?')}) THEN 'approval_pending'
-  WHEN standing IN ('completed', 'blocked') THEN standing WHEN last_at < ? THEN 'stale' ELSE 'active' END`;
+/**
+ * Rows of these statuses, as domain/run says what has which. What the index `runs_newest` tells is asked first: the
+ * total looks at every run.
+ */
+function ofStatuses(
+  statuses: readonly RunStatus[],
+  now: number,
+  staleBefore: number,
+): readonly [sql: string, params: readonly SqlValue[]] {
+  const waits = `EXISTS (SELECT 1 ${pendingOf('runs', '?')})`;
+  const unlessWaiting: { readonly [S in RunStatus]: readonly [sql: string, ...params: SqlValue[]] } = {
+    approval_pending: ["standing = 'asking'"],
+    completed: ["standing = 'completed'"],
+    blocked: ["standing = 'blocked'"],
+    stale: ["standing = 'open' AND last_at < ?", staleBefore],
+    active: ["standing = 'open' AND last_at >= ?", staleBefore],
+  };
+  const wanted = [...new Set(statuses)].map((status) => unlessWaiting[status]);
+  const any = wanted.map(([sql]) => `(${sql})`).join(' OR ');
+  const params = wanted.flatMap(([, ...values]) => values);
+  return statuses.includes('approval_pending')
+    ? [`(${any} OR ${waits})`, [...params, now]]
+    : [`((${any}) AND NOT ${waits})`, [...params, now]];
+}
 
 /** Runs looked at in one step. */
 const walkedAtOnce = 2_000;
@@ -197,8 +225,7 @@ function* walkRuns(
     params.push(value);
   }
   const where = parts.join(' AND ');
-  const fits = statuses && `${statusOf} IN (${statuses.map(() => '?').join(', ')})`;
-  const fitsParams = statuses ? [now, staleBefore, ...statuses] : [];
+  const [fits, fitsParams] = statuses ? ofStatuses(statuses, now, staleBefore) : [null, []];
   const counted = fits ? null : Number(db.get(`SELECT count(*) FROM runs WHERE ${where}`, params)?.[0] ?? 0);
   let total = 0;
   let skip = offset;

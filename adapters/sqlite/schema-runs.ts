@@ -23,3 +23,9 @@ CREATE TRIGGER approval_of_run_ended AFTER UPDATE OF status ON approvals WHEN NE
     WHERE tenant_id = NEW.tenant_id AND agent = NEW.agent_id AND session = NEW.session_id;
 END;
 `;
+
+/** The order of runs together with what lists and totals are filtered by: a total reads no row of the table. */
+export const runStandings = `
+DROP INDEX runs_newest;
+CREATE INDEX runs_newest ON runs (tenant_id, last_at DESC, agent, session, standing, env);
+`;

@@ -2,11 +2,12 @@
 // ones never change.
 import { HubError } from '../../src/domain/error.ts';
 import type { Database } from './database.ts';
+import { idempotencyTable } from './idempotency.ts';
 import { aiUsage } from './schema-ai.ts';
 import { auditStart, auditTables } from './schema-audit.ts';
 import { channels } from './schema-channels.ts';
 import { eventMarks, eventUsage } from './schema-events.ts';
-import { runTables } from './schema-runs.ts';
+import { runStandings, runTables } from './schema-runs.ts';
 import { workspaceTable } from './workspaces.ts';
 
 const control = `
@@ -294,6 +295,8 @@ const migrations: readonly string[] = [
   auditStart,
   bundleHeaders,
   deploymentReason,
+  runStandings,
+  idempotencyTable,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

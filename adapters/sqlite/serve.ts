@@ -167,7 +167,12 @@ interface LongRead {
   readonly id: number;
   readonly steps: Steps<unknown>;
   readonly began: number;
+  /** Milliseconds that its steps took. */
+  spent: number;
 }
+
+/** One turn among so many goes to the read that waits longest, however much it had. */
+const fairTurns = 4;
 
 /** @param now milliseconds of a clock that never jumps */
 export function serveReads(line: Connection, now = () => performance.now()): ThreadServer {
@@ -175,11 +180,22 @@ export function serveReads(line: Connection, now = () => performance.now()): Thr
   const running: LongRead[] = [];
   let scheduled = false;
   let idle: (() => void) | null = null;
+  let turns = 0;
+
+  /** The read that had the least: a page of events is not slowed down by the counts that are asked for with it. */
+  function next(): LongRead | undefined {
+    turns = (turns + 1) % fairTurns;
+    if (turns === 0) return running.shift();
+    let least = 0;
+    for (const [at, { spent }] of running.entries()) if (spent < (running[least]?.spent ?? 0)) least = at;
+    return running.splice(least, 1)[0];
+  }
 
   /** One step of one long read, so that a short one never waits for more. */
   function turn(): void {
-    const read = running.shift();
+    const read = next();
     if (read) {
+      const before = now();
       let done = true;
       const reply = attempt(read.id, () => {
         const isLate = now() - read.began > maxSearchMs;
@@ -187,6 +203,7 @@ export function serveReads(line: Connection, now = () => performance.now()): Thr
         done = step.done === true;
         return step.value;
       });
+      read.spent += now() - before;
       if (done) answer([reply]);
       else running.push(read);
     }
@@ -200,8 +217,9 @@ export function serveReads(line: Connection, now = () => performance.now()): Thr
       const replies: ThreadReply[] = [];
       for (const call of calls) {
         const reply = attempt(call[0], () => run(line, call));
-        if (reply[1] && isSteps(reply[2])) running.push({ id: call[0], steps: reply[2], began: now() });
-        else replies.push(reply);
+        if (reply[1] && isSteps(reply[2])) {
+          running.push({ id: call[0], steps: reply[2], began: now(), spent: 0 });
+        } else replies.push(reply);
       }
       if (replies.length > 0) answer(replies);
       if (running.length > 0 && !scheduled) {

@@ -41,6 +41,13 @@ export interface NewApproval
   readonly timeoutEffect: TimeoutEffect | null;
 }
 
+/** What makes a repeat known, if anything. */
+export interface AskedUnder {
+  /** The approval's id. */
+  readonly id?: string | null;
+  readonly idempotencyKey?: string | null;
+}
+
 /** A page of the store as everybody sees it from now on. */
 export interface ApprovalPage {
   /** What the store holds. What was decided meanwhile is not shown, but counts in the offset. */
@@ -53,11 +60,11 @@ export interface ApprovalPage {
 
 export interface Approvals {
   /**
-   * Makes a pending approval. The same request within 10 s, or with the same idempotency key, answers the one that was
-   * made.
+   * Makes a pending approval, under the id that is given, if any: a repeat answers the one that was made. So does the
+   * same request with the same idempotency key, and the same one within 10 s that has neither.
    * @throws HubError forbidden, payload_too_large, quota_exceeded, disk_full, overloaded, unavailable
    */
-  ask(principal: KeyPrincipal, wanted: NewApproval, idempotencyKey: string | null): Promise<Approval>;
+  ask(principal: KeyPrincipal, wanted: NewApproval, sent: AskedUnder): Promise<Approval>;
   /**
    * As everybody sees it from now on, with its arguments.
    * @throws HubError not_found, also for what a key may not read
@@ -189,7 +196,7 @@ export function createApprovals({ store, actors, clock, secrets, log, settings }
   }
 
   return {
-    async ask(principal, wanted, idempotencyKey) {
+    async ask(principal, wanted, { id: given = null, idempotencyKey = null }) {
       const { tenantId, env, keyId } = principal;
       const { agentId, namedAgentId, timeoutEffect, ...asked } = wanted;
       requireAgent(principal, agentId);
@@ -197,7 +204,8 @@ export function createApprovals({ store, actors, clock, secrets, log, settings }
       const now = clock.now();
       const fingerprint = fingerprintOf(principal, wanted, idempotencyKey);
       // The same idempotency key with another body is another request.
-      const id = idempotencyKey === null ? secrets.uuid() : uuidOf(fingerprint);
+      const isKnown = given !== null || idempotencyKey !== null;
+      const id = given ?? (idempotencyKey === null ? secrets.uuid() : uuidOf(fingerprint));
       const argsBytes = await keepArgs(principal, wanted, id, now);
       const approval: Approval = {
         ...asked,
@@ -220,7 +228,7 @@ export function createApprovals({ store, actors, clock, secrets, log, settings }
         .ask('environment', environmentKey(tenantId, env), 'requestApproval', {
           approval,
           keyId,
-          ...(idempotencyKey === null ? { fingerprint } : {}),
+          ...(isKnown ? {} : { fingerprint }),
         })
         .catch((error: unknown) => forgetArgs(approval, error));
       // Answered with an earlier approval, which has its own.

@@ -15,9 +15,11 @@ import { takeLoginLink } from './lib/login-link.ts';
 import { askWho } from './lib/me.ts';
 import { queries } from './lib/query.ts';
 import { parseSearch, writeSearch } from './lib/search.ts';
+import { askAhead } from './pages/home/ahead.ts';
 import { pages } from './pages/registry.ts';
 
 askWho();
+askAhead(location);
 const link = takeLoginLink();
 
 const root = createRootRoute({

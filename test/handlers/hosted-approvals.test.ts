@@ -129,11 +129,30 @@ describe('an approval', () => {
     });
   });
 
-  it('is asked for once with one Idempotency-Key', async () => {
-    const headers = { 'idempotency-key': 'k-1' };
-    const first = await ask({}, key, headers);
-    expect((await ask({}, key, headers)).id).toBe(first.id);
-    expect((await ask({}, key, { 'idempotency-key': 'k-2' })).id).not.toBe(first.id);
+  it('is asked for once with one Idempotency-Key, for a day', async () => {
+    const keyed = async (idempotencyKey: string, body: object = {}, as = key) =>
+      t.call(
+        'hostedCreateApproval',
+        { body: { tool_name: 'deploy', message: 'May I?', timeout: 60, ...body } },
+        as,
+        { headers: { 'idempotency-key': idempotencyKey } },
+      );
+    const first = await keyed('k-1');
+    expect([first.status, first.headers]).toEqual([201, {}]);
+    await decide(first.body.id, { decision: 'approved' });
+    const again = await keyed('k-1');
+    expect([again.status, again.headers]).toEqual([201, { 'Idempotency-Replayed': 'true' }]);
+    expect(again.body).toEqual(first.body);
+    expect((await keyed('k-2')).body.id).not.toBe(first.body.id);
+    const reused = { code: 'unprocessable', detail: { reason: 'idempotency_key_reused' } };
+    await expect(keyed('k-1', { message: 'Really?' })).rejects.toMatchObject(reused);
+    await expect(keyed('k-1', {}, { ...key, agentId: 'other' })).rejects.toMatchObject(reused);
+    // Another credential's keys are its own.
+    const other = await keyed('k-1', {}, { ...key, keyId: 'another' });
+    expect(other.body.id).not.toBe(first.body.id);
+    expect((await list()).total).toBe(3);
+    t.clock.advance(24 * 3_600_000);
+    expect((await keyed('k-1', { message: 'Really?' })).body.id).not.toBe(first.body.id);
   });
 
   it('stands in the audit chain with who asked and who decided', async () => {

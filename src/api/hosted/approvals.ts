@@ -81,6 +81,7 @@ export const hostedApprovalRoutes = routes({
     }),
     agent: 'body',
     limits: [limits.approvalsOfAgent, limits.approvalsOfKey],
+    idempotent: 'answer',
     status: 201,
     reply: hostedApproval,
     errors: [
@@ -93,6 +94,8 @@ export const hostedApprovalRoutes = routes({
       'disk_full',
       'overloaded',
       'unavailable',
+      'unprocessable',
+      'conflict',
     ],
   },
   hostedListApprovals: {

@@ -92,6 +92,10 @@ export function addressOf(operation: string, { params = {}, query = {} }: AnyInp
   return search === '' ? filled : `${filled}?${search}`;
 }
 
+const took = new Map<string, number>();
+/** How long the last answer of this kind took, in milliseconds; 0 before the first. */
+export const lastTook = (operation: string): number => took.get(operation) ?? 0;
+
 /** @throws ApiError */
 export async function callPage<N extends Operation>(
   operation: N,
@@ -107,8 +111,11 @@ export async function callPage<N extends Operation>(
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   };
+  const asked = now();
   try {
-    return await answerOf(addressOf(operation, input as AnyInput), init, signal);
+    const page = await answerOf<Reply<N>>(addressOf(operation, input as AnyInput), init, signal);
+    took.set(operation, now() - asked);
+    return page;
   } catch (failure) {
     if (
       failure instanceof ApiError &&

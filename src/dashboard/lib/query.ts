@@ -55,6 +55,12 @@ export function useCall<N extends Operation>(
   return found;
 }
 
+/** Asks before anything shows it: who shows it next finds the answer, or waits for the same one. */
+export function ask<N extends Operation>(operation: N, input?: Input<N>): void {
+  const queryFn = ({ signal }: { readonly signal: AbortSignal }) => call(operation, input, signal);
+  void queries.prefetchQuery({ queryKey: keyOf(operation, input), queryFn, retry: false });
+}
+
 /** A list that continues through cursors. */
 export function usePages<N extends Operation>(
   operation: N,
@@ -113,7 +119,11 @@ export function useAction<N extends Operation>(operation: N, refreshes: readonly
   });
 }
 
-/** Asks again for whatever is shown of these operations; the rest is asked for when it is shown next. */
-export function refresh(operations: readonly (Operation | HostedOperation)[]): void {
-  for (const operation of operations) void queries.invalidateQueries({ queryKey: [operation] });
+/**
+ * Asks again for whatever is shown of these operations; the rest is asked for when it is shown next.
+ * @param anew false: an answer that is under way is awaited, not asked for anew
+ */
+export function refresh(operations: readonly (Operation | HostedOperation)[], anew = true): void {
+  for (const operation of operations)
+    void queries.invalidateQueries({ queryKey: [operation] }, { cancelRefetch: anew });
 }

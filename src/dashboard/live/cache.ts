@@ -1,6 +1,6 @@
 // Which answers a frame makes old, and the few that it changes at once. A new type of frame is a row in `affects`.
 import type { ConsoleOperations } from '../../../packages/agent/src/console/generated/operations.ts';
-import type { Operation, Reply } from '../lib/api.ts';
+import { lastTook, type Operation, type Reply } from '../lib/api.ts';
 import { after, now } from '../lib/browser.ts';
 import type { HostedOperation } from '../lib/hosted.ts';
 import { queries, refresh } from '../lib/query.ts';
@@ -63,6 +63,14 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
   signing_key_rotated: ['currentBundle', 'hostedListAudit'],
 };
 
+/** Counts of many events: a busy hub makes them old all the time, and they cost it more than all else here. */
+const counts: ReadonlySet<Any> = new Set<Any>(['eventHistogram', 'eventFacets']);
+/** They rest so many times as long as their last answer took, at most so many milliseconds. */
+const rest = { times: 10, atMostMs: 30_000 };
+
+const restMs = (operation: Any, ms: number): number =>
+  counts.has(operation) ? Math.max(ms, Math.min(rest.atMostMs, rest.times * lastTook(operation))) : ms;
+
 const askedAt = new Map<Any, number>();
 const waiting = new Set<Any>();
 
@@ -80,7 +88,7 @@ export function take(frames: readonly LiveFrame[], ms: number): void {
   }
   for (const operation of old) {
     if (waiting.has(operation)) continue;
-    const wait = (askedAt.get(operation) ?? 0) + ms - now();
+    const wait = (askedAt.get(operation) ?? 0) + restMs(operation, ms) - now();
     if (wait <= 0) {
       ask(operation);
       continue;
@@ -93,7 +101,7 @@ export function take(frames: readonly LiveFrame[], ms: number): void {
 function ask(operation: Any): void {
   waiting.delete(operation);
   askedAt.set(operation, now());
-  refresh([operation]);
+  refresh([operation], !counts.has(operation));
 }
 
 /** Everything that is shown is asked for again: frames were missed. */

@@ -77,7 +77,7 @@ export async function requestApproval(
     sessionId: body.session_id ?? null,
     callId: body.call_id ?? null,
   } as const;
-  return render(await app.approvals.ask(keyPrincipalOf(caller), wanted, idempotencyKey));
+  return render(await app.approvals.ask(keyPrincipalOf(caller), wanted, { idempotencyKey }));
 }
 
 const argsOf = ({ toolArgs, argsBytes }: Approval) =>

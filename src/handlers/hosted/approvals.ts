@@ -11,7 +11,6 @@ import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers } from '../common/hub.ts';
 import { iso, isoOrNull } from '../common/render.ts';
 import { usualEnv } from './environment.ts';
-import { idempotencyKeyOf } from './idempotency.ts';
 import { pageFieldsOf, pageOf } from './pages.ts';
 import { keyPrincipalOf, principalOf } from './principal.ts';
 
@@ -39,7 +38,7 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
       callId: body.call_id || null,
     } as const;
     const principal = keyPrincipalOf(caller, asked ?? usualEnv);
-    return render(await app.approvals.ask(principal, wanted, idempotencyKeyOf(request)));
+    return render(await app.approvals.ask(principal, wanted, { id: request.newId }));
   },
 
   async hostedListApprovals(hub, { query }, caller) {

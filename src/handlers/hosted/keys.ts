@@ -1,11 +1,9 @@
 // API keys of a workspace in the hosted API's words.
 import type { hostedKeyRoutes } from '../../api/hosted/keys.ts';
 import { HubError } from '../../domain/error.ts';
-import type { Principal } from '../../domain/principal.ts';
 import type { ApiKey } from '../../domain/tenant.ts';
-import type { Handlers, Hub } from '../common/hub.ts';
+import type { Handlers } from '../common/hub.ts';
 import { iso, isoOrNull } from '../common/render.ts';
-import { idFor, madeBefore, replayRefused } from './idempotency.ts';
 import { pageOf } from './pages.ts';
 import { principalOf } from './principal.ts';
 
@@ -22,24 +20,16 @@ export const hostedKeys: Handlers<typeof hostedKeyRoutes> = {
 
   async hostedCreateKey(hub, { body }, caller, request) {
     const principal = principalOf(caller);
-    const id = idFor(hub, caller, request, 'keys', body);
-    if (id !== null) await refuseRepeat(hub, principal, id);
     const { items } = await hub.app.keys.list(principal, { limit: 1, offset: maxKeys - 1 });
     if (items.length > 0) {
       throw new HubError('quota_exceeded', `A workspace has at most ${maxKeys} keys. Revoke one first.`);
     }
-    const making = hub.app.keys.create(principal, {
-      id,
+    const { record, key } = await hub.app.keys.create(principal, {
+      id: request.newId,
       env: body.env ?? null,
       label: body.name,
       agentPattern: body.agent_pattern ?? null,
       expiresAt: body.expires_at ?? null,
-    });
-    const { record, key } = await making.catch(async (error: unknown) => {
-      // Of two at once the store refuses the second.
-      if (id !== null && error instanceof HubError && error.code === 'conflict')
-        throw replayRefused('an API key');
-      throw error;
     });
     return { ...render(record), key };
   },
@@ -60,10 +50,3 @@ const render = ({ id, label, prefix, env, agentPattern, createdAt, createdBy, ex
   created_by: createdBy,
   expires_at: isoOrNull(expiresAt),
 });
-
-/** The key itself was shown once and cannot be shown again. @throws HubError conflict, unprocessable */
-async function refuseRepeat(hub: Hub, principal: Principal, id: string): Promise<void> {
-  const { items } = await hub.app.keys.list(principal, { limit: 1000, offset: 0 });
-  const made = madeBefore(id, items, (key) => key.id);
-  if (made) throw replayRefused(`the API key ${made.prefix}…`);
-}

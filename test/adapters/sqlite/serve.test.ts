@@ -4,7 +4,7 @@ import { CallIndex } from '../../../adapters/sqlite/calls.ts';
 import type { Database } from '../../../adapters/sqlite/database.ts';
 import { encodeBatch } from '../../../adapters/sqlite/events-encode.ts';
 import { openFile } from '../../../adapters/sqlite/open.ts';
-import { serveWrites } from '../../../adapters/sqlite/serve.ts';
+import { serveReads, serveWrites } from '../../../adapters/sqlite/serve.ts';
 import { storesOf } from '../../../adapters/sqlite/stores.ts';
 import { UsageWriter } from '../../../adapters/sqlite/usage-write.ts';
 import type { Call, ThreadReply } from '../../../adapters/sqlite/wire.ts';
@@ -98,4 +98,40 @@ it('goes on for hours without room and then stores again', () => {
   }
   limit(5000);
   expect([...group(ingest(1, eventsOf(10, 10_000)), value(2, 50_000)).values()]).toEqual([true, true]);
+});
+
+it('gives a short read its turns before a long one that came first', () => {
+  let now = 0;
+  function* steps(count: number, ms: number) {
+    for (let n = 0; n < count; n++) {
+      now += ms;
+      yield;
+    }
+    return count;
+  }
+  const tasks: (() => void)[] = [];
+  const order: number[] = [];
+  const reads = serveReads(
+    {
+      db: openFile(':memory:', { cacheBytes: 8 << 20, checkpointPages: 1000 }),
+      stores: { events: { facets: steps, search: steps } } as never,
+      answer: (given) => void order.push(...given.map(([id]) => id)),
+      later: (task) => tasks.push(task),
+    },
+    () => now,
+  );
+  reads.accept([
+    [1, 'events', 'facets', [100, 30]],
+    [2, 'events', 'facets', [100, 30]],
+    [3, 'events', 'search', [10, 1]],
+  ]);
+  const answered = () => {
+    while (order.length === 0) tasks.shift()?.();
+    return now;
+  };
+  // In turns with both, each step of its own would have waited for 60 ms.
+  expect(answered()).toBeLessThan(250);
+  expect(order).toEqual([3]);
+  while (tasks.length > 0) tasks.shift()?.();
+  expect(order).toEqual([3, 1, 2]);
 });

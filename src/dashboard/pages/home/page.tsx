@@ -15,6 +15,7 @@ import { Answer, Data, Empty, Env, PageHead, Time, Verdict } from '../../ui/part
 import { DeniedShare, VerdictChart } from '../../ui/verdict-charts.tsx';
 import { ApprovalCard } from '../approvals/card.tsx';
 import { deadlineOf } from '../approvals/model.ts';
+import { waitingInput } from './ahead.ts';
 import { Start } from './start.tsx';
 
 const dayMs = 24 * 3_600_000;
@@ -157,9 +158,7 @@ function Ungoverned(): JSX.Element {
 /** The most urgent, decided here; the rest is a page away. */
 function Waiting(): JSX.Element {
   const env = useEnv();
-  const found = useCall('listApprovals', {
-    query: { status: 'pending', limit: 200, ...(env ? { env } : {}) },
-  });
+  const found = useCall('listApprovals', waitingInput(env));
   const [reasons, setReasons] = useState<{ readonly [id: string]: string }>({});
   return (
     <section className="card" aria-labelledby="waiting">

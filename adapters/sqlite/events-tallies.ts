@@ -1,0 +1,153 @@
+// What tallies tell without looking at events: segments whose tallies are the same, put together by the database, and
+// the few segments that must be looked at one by one. Runs on the reader, in steps.
+import { isWanted } from '../../src/domain/decision-event.ts';
+import type { EventFilter } from '../../src/ports/events.ts';
+import type { Database, SqlValue } from './database.ts';
+import { givenText } from './database.ts';
+import { mayFit, windows } from './events-walk.ts';
+import {
+  readSummary,
+  readTallies,
+  type Summary,
+  summaryColumns,
+  type Tally,
+  tenantNumber,
+} from './segment.ts';
+
+/** Segments put together in one query, at most: bounds how long other reads wait. */
+const largestWindow = 4096;
+
+/** Segments all of whose events count alike: they say the same, and lie within the filter's time and one slot. */
+export interface Alike {
+  readonly segments: number;
+  readonly env: string;
+  /** Null where segments are not told apart by agent. */
+  readonly agent: string | null;
+  /** When the slot begins; 0 without slots. */
+  readonly start: number;
+  readonly tallies: readonly Tally[];
+}
+
+export interface AgentEvents {
+  readonly agent: string;
+  readonly events: number;
+}
+
+export interface TalliedWindow {
+  readonly alike: readonly Alike[];
+  /** Of the same segments, where agents are asked for and the filter takes all of their events. */
+  readonly agents: readonly AgentEvents[];
+  /** To be looked at one by one. */
+  readonly single: readonly Summary[];
+}
+
+export interface Telling {
+  /** Epoch milliseconds, a slot's width: segments that lie in two are looked at one by one. */
+  readonly slotMs?: number;
+  /** True where repeats of a call count. */
+  readonly outcomes: boolean;
+  readonly agents?: boolean;
+}
+
+/** Whether the filter takes some of the events of a segment. */
+const isPartial = ({ toolName, verdict, verdicts, mode, decisionName }: EventFilter): boolean =>
+  [toolName, verdict, verdicts, mode, decisionName].some((asked) => asked !== undefined);
+
+/** For tallies that suffice. */
+export const tallyFits = ([tool, verdict, mode, , name]: Tally, filter: EventFilter): boolean =>
+  (filter.toolName === undefined || tool === filter.toolName) &&
+  (filter.verdict === undefined || verdict === filter.verdict) &&
+  (filter.verdicts === undefined || isWanted(filter.verdicts, verdict)) &&
+  (filter.mode === undefined || mode === filter.mode) &&
+  (filter.decisionName === undefined || name === filter.decisionName);
+
+/**
+ * What the segments that may hold events that fit tell, a window at a time: another read may run before each.
+ * @param filter one that needs no bodies
+ */
+export function* tellings(
+  db: Database,
+  tenantId: string,
+  filter: EventFilter,
+  { slotMs, outcomes, agents = false }: Telling,
+): Generator<TalliedWindow, void, undefined> {
+  const tenant = tenantNumber(db, tenantId);
+  if (tenant === null) return;
+  const { since = -Number.MAX_VALUE, until = Number.MAX_VALUE } = filter;
+  const fit = mayFit(filter, until);
+  const repeats = outcomes || (filter.verdict ?? filter.verdicts ?? filter.decisionName) !== undefined;
+  const whole: { sql: string; params: readonly SqlValue[] } = {
+    sql: `min_ts >= ? AND max_ts <= ? ${repeats ? 'AND outcomes = 0' : ''}`,
+    params: [since, until],
+  };
+  if (slotMs !== undefined) {
+    // A slot's end is not in it, as `until` is not in the last.
+    whole.sql += ' AND max_ts < ? AND floor(min_ts / ?) = floor(max_ts / ?)';
+    whole.params = [...whole.params, until, slotMs, slotMs];
+  }
+  /** Segments of older versions do not tell the names of contracts apart. */
+  const named = outcomes || filter.decisionName !== undefined;
+  const slot = slotMs === undefined ? '0' : 'floor(max_ts / ?)';
+  const slotParams = slotMs === undefined ? [] : [slotMs];
+  const byAgent = agents && isPartial(filter);
+  const parsed = new Map<string, readonly Tally[]>();
+  const talliesOf = (text: string): readonly Tally[] => {
+    let known = parsed.get(text);
+    if (!known) {
+      known = readTallies({ tallies: text });
+      parsed.set(text, known);
+    }
+    return known;
+  };
+  const { sql, params } = fit;
+  for (const window of windows(db, tenant, filter, until, { first: largestWindow, largest: largestWindow })) {
+    const from = `${window.sql} AND sample = 0 AND ${sql}`;
+    const groups = db.all(
+      `SELECT ${slot} AS slot, CASE WHEN ${whole.sql} THEN 0 ELSE id END AS one, env,
+         ${byAgent ? 'agent' : 'NULL'} AS whose, tallies, count(*) ${from} GROUP BY slot, one, env, whose, tallies`,
+      [...slotParams, ...whole.params, ...window.params, ...params],
+    );
+    const alike: Alike[] = [];
+    const single: Summary[] = [];
+    const old = new Set<string>();
+    for (const [number, one, env, agent, text, segments] of groups) {
+      const tallies = talliesOf(String(text));
+      if (one !== 0) {
+        single.push(
+          readSummary(db.get(`SELECT ${summaryColumns} FROM segments WHERE id = ?`, [Number(one)]) ?? []),
+        );
+      } else if (named && tallies.some((tally) => tally.length < 5)) {
+        old.add(String(text));
+      } else {
+        alike.push({
+          segments: Number(segments),
+          env: String(env),
+          agent: agent === null ? null : givenText(String(agent)),
+          start: Number(number) * (slotMs ?? 0),
+          tallies,
+        });
+      }
+    }
+    const told = [...window.params, ...params, ...whole.params];
+    for (const text of old) {
+      const rows = db.all(`SELECT ${summaryColumns} ${from} AND ${whole.sql} AND tallies = ?`, [
+        ...told,
+        text,
+      ]);
+      single.push(...rows.map(readSummary));
+    }
+    const newer = old.size === 0 ? '' : `AND tallies NOT IN (${[...old].map(() => '?').join(',')})`;
+    const sums =
+      agents && !byAgent
+        ? db.all(`SELECT agent, sum(events) ${from} AND ${whole.sql} ${newer} GROUP BY agent`, [
+            ...told,
+            ...old,
+          ])
+        : [];
+    yield {
+      alike,
+      agents: sums.map(([agent, events]) => ({ agent: givenText(String(agent)), events: Number(events) })),
+      single,
+    };
+  }
+}

@@ -1,0 +1,164 @@
+// What is measured inside the page, by its own clock: when something stands on the screen, how evenly frames come, what
+// the load and the heap weigh.
+import type { BrowserContext, Page } from 'playwright-core';
+import { percentile, round } from './numbers.ts';
+
+/** What Home shows, as expressions of the page. */
+const shows = {
+  /** The figures and the queue of approvals: somebody sees what is wrong and can decide. */
+  usable: `[...document.querySelectorAll('.figure')].some((one) => one.textContent.startsWith('Events in 24 h') && /\\d/.test(one.querySelector('.figure-value').textContent)) && document.querySelector('section[aria-labelledby=waiting] p, section[aria-labelledby=waiting] article') !== null`,
+  /** The charts and the figure of ungoverned tools too. */
+  whole: `document.querySelectorAll('.bars-box rect').length > 1 && [...document.querySelectorAll('.figure')].some((one) => one.textContent.startsWith('Ungoverned') && /\\d/.test(one.querySelector('.figure-value').textContent))`,
+};
+
+/** Milliseconds since the navigation began. */
+export interface HomeTimes {
+  readonly usable: number;
+  readonly whole: number;
+  readonly firstPaint: number;
+  /** When the last script of the first page was there. */
+  readonly scripts: number;
+  /** Of the processor, on the page's main thread. */
+  readonly busy: number;
+  /** Each answer of the API: when it was asked for, and when it was there. */
+  readonly answers: readonly { readonly path: string; readonly from: number; readonly to: number }[];
+  /** Bytes over the wire until Home was usable. */
+  readonly bytes: number;
+}
+
+/** A busy machine may refuse the counts: then the charts never come. */
+const patienceMs = 30_000;
+
+const until = (page: Page, what: keyof typeof shows): Promise<unknown> =>
+  page.evaluate(`new Promise((done) => {
+    const look = () => window.seen?.${what} || performance.now() > ${patienceMs} ? done() : setTimeout(look, 10);
+    look();
+  })`);
+
+/** Loads Home in a browser context that has nothing in its cache. */
+export async function loadHome(context: BrowserContext): Promise<HomeTimes> {
+  const page = await context.newPage();
+  await page.addInitScript(`window.seen = {};
+    const look = () => {
+      if (!seen.usable && ${shows.usable}) seen.usable = performance.now();
+      if (!seen.whole && ${shows.whole}) seen.whole = performance.now();
+      if (!seen.usable || !seen.whole) requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);`);
+  const session = await context.newCDPSession(page);
+  await session.send('Network.enable');
+  await session.send('Performance.enable');
+  let bytes = 0;
+  session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+    bytes += encodedDataLength;
+  });
+  await page.goto('/dashboard/', { waitUntil: 'commit' });
+  await until(page, 'usable');
+  const bytesThen = bytes;
+  await until(page, 'whole');
+  const { metrics } = await session.send('Performance.getMetrics');
+  const busy = metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0;
+  const told = (await page.evaluate(`({
+    usable: seen.usable ?? 1e9,
+    whole: seen.whole ?? 1e9,
+    firstPaint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0,
+    resources: performance.getEntriesByType('resource').map(({ name, startTime, responseEnd }) => ({
+      path: new URL(name).pathname, from: Math.round(startTime), to: Math.round(responseEnd) })),
+  })`)) as {
+    readonly usable: number;
+    readonly whole: number;
+    readonly firstPaint: number;
+    readonly resources: HomeTimes['answers'];
+  };
+  await page.close();
+  const scripts = told.resources.filter(({ path, from }) => path.endsWith('.js') && from < told.usable);
+  return {
+    usable: told.usable,
+    whole: told.whole,
+    firstPaint: told.firstPaint,
+    scripts: Math.max(...scripts.map(({ to }) => to)),
+    busy: busy * 1000,
+    answers: told.resources.filter(({ path }) => path.startsWith('/api/')),
+    bytes: bytesThen,
+  };
+}
+
+/** When a text is on the screen, in epoch milliseconds; ask before what brings it. */
+export const whenShown = (page: Page, text: string): Promise<number> =>
+  page.evaluate(`new Promise((done) => {
+    const look = () => document.body.textContent.includes(${JSON.stringify(text)}) ? done(Date.now()) : requestAnimationFrame(look);
+    look();
+  })`) as Promise<number>;
+
+/** Milliseconds from a press on a facet's value until every row that is drawn has it. @param column from 1 */
+export async function filterMs(page: Page, facet: string, column: number, nth: number): Promise<number> {
+  await page.goto('/dashboard/events');
+  const values = page
+    .locator('.facet', { has: page.locator('summary', { hasText: facet }) })
+    .locator('.facet-value');
+  // A busy machine may end the counting before the facets are known.
+  const again = page.locator('.facets').getByRole('button', { name: 'Try again' });
+  while ((await values.count()) <= nth) {
+    await values.nth(nth).or(again).first().waitFor({ timeout: 60_000 });
+    if ((await again.count()) > 0) await again.click();
+  }
+  await page.locator('.events-list [role=row]').nth(5).waitFor();
+  await page.evaluate(`window.pressedAt = 0;
+    addEventListener('click', () => { window.pressedAt = performance.now(); }, { capture: true, once: true })`);
+  const value = (await values.nth(nth).locator(':scope > :first-child').textContent()) ?? '';
+  await values.nth(nth).click();
+  return Number(
+    await page.evaluate(`new Promise((done) => {
+      const wanted = ${JSON.stringify(value)};
+      const look = () => {
+        const rows = [...document.querySelectorAll('.events-list [role=row]')].slice(1);
+        const fits = rows.length > 0 && rows.every((row) => row.children[${column - 1}].textContent === wanted);
+        if (fits) done(performance.now() - window.pressedAt);
+        else requestAnimationFrame(look);
+      };
+      look();
+    })`),
+  );
+}
+
+export interface Evenness {
+  readonly p95: number;
+  readonly longest: number;
+}
+
+/** Frames of the page for so long. */
+export async function frames(page: Page, ms: number): Promise<Evenness> {
+  const found = (await page.evaluate(`new Promise((done) => {
+    const gaps = []; let longest = 0; let last = performance.now(); const end = last + ${ms};
+    const observer = new PerformanceObserver((list) => {
+      for (const one of list.getEntries()) longest = Math.max(longest, one.duration);
+    });
+    observer.observe({ entryTypes: ['longtask'] });
+    const turn = (at) => {
+      gaps.push(at - last);
+      last = at;
+      if (at < end) requestAnimationFrame(turn);
+      else { observer.disconnect(); done({ gaps: gaps.slice(1), longest }); }
+    };
+    requestAnimationFrame(turn);
+  })`)) as { readonly gaps: readonly number[]; readonly longest: number };
+  return { p95: round(percentile(found.gaps, 0.95)), longest: round(found.longest, 0) };
+}
+
+/** What lives in the page's heap after a collection. */
+export async function heapBytes(page: Page): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('HeapProfiler.collectGarbage');
+  const { usedSize } = await session.send('Runtime.getHeapUsage');
+  await session.detach();
+  return usedSize;
+}
+
+/** Milliseconds of the processor that the page's main thread has used. */
+export async function busyMs(page: Page): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable');
+  const { metrics } = await session.send('Performance.getMetrics');
+  await session.detach();
+  return (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0) * 1000;
+}
