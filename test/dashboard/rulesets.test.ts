@@ -44,7 +44,7 @@ describe('rulesets and audit', () => {
     await accessible(page);
     await deploy.getByRole('button', { name: 'Deploy v2 to staging' }).click();
     await panel.getByText('runs v2').waitFor();
-    await panel.getByLabel('Version').selectOption('1');
+    await panel.getByLabel('Version', { exact: true }).selectOption('1');
     await panel.getByRole('button', { name: 'Deploy v1' }).click();
     await deploy.getByLabel('Environment to deploy to').selectOption('staging');
     await deploy.getByRole('button', { name: 'Roll back v1 to staging' }).click();
