@@ -16,7 +16,7 @@ import { createReplayer } from '../adapters/node/evaluator/replayer.ts';
 import { createOutbound } from '../adapters/node/outbound/outbound.ts';
 import { createSecrets } from '../adapters/node/secrets.ts';
 import { openSqliteInline } from '../adapters/sqlite/index.ts';
-import { type Caller, List, Reply, type Request, WrittenJson } from '../src/api/call.ts';
+import { type Caller, List, Reply, WrittenJson } from '../src/api/call.ts';
 import { type HostedApi, hostedApi } from '../src/api/hosted/index.ts';
 import { type Api, api } from '../src/api/index.ts';
 import type { ReplyBody, RouteDeclaration } from '../src/api/route.ts';
@@ -31,6 +31,7 @@ import type { OperatorRole } from '../src/domain/principal.ts';
 import type { Hub, Settings } from '../src/handlers/common/hub.ts';
 import { handlers as consoleHandlers } from '../src/handlers/console/index.ts';
 import { hostedHandlers } from '../src/handlers/hosted/index.ts';
+import { createIdempotency } from '../src/http/idempotency.ts';
 import { encodeList } from '../src/http/list.ts';
 import { createRouteLimits } from '../src/http/route-limits.ts';
 import { checkOwnEnvironment } from '../src/http/validate.ts';
@@ -302,31 +303,42 @@ export async function makeHub(
       const headers = request.headers ?? {};
       const network = request.network ?? ('network' in caller ? caller.network : '127.0.0.1');
       const own = createRouteLimits(hub.app.rateLimits, declaration, caller, network);
-      const full: Request = {
+      const idempotency = createIdempotency({ store: store.idempotency, secrets, clock, log: silentLog });
+      const keyed = {
+        operation,
+        declaration,
+        caller,
+        headers: new Map(Object.entries(headers)),
+      };
+      const full = {
         id: 'request',
         network,
         count: own.count,
         local: request.local ?? true,
-        header: (name) => headers[name] ?? null,
+        header: (name: string) => headers[name] ?? null,
       };
       // The input was validated by the declaration itself, so it is what the handler's type says.
       const parts = validated(declaration, input);
       checkOwnEnvironment(declaration, caller, parts.query);
       await own.before(parts);
-      const result: unknown = await handlers[operation](hub, parts as never, caller as never, full);
+      const handle = (newId: string | null): Promise<unknown> =>
+        handlers[operation](hub, parts as never, caller as never, { ...full, newId });
+      const result = await idempotency.run(keyed, idempotency.keyOf(keyed), parts, handle);
       const reply =
         result instanceof Reply
           ? result
           : result instanceof List
             ? sent(result, declaration, input)
-            : new Reply(
-                result instanceof WrittenJson ? JSON.parse(new TextDecoder().decode(result.bytes)) : result,
-              );
+            : new Reply(result);
+      const body: unknown =
+        reply.body instanceof WrittenJson
+          ? JSON.parse(new TextDecoder().decode(reply.body.bytes))
+          : reply.body;
       // What the declaration promises, the handler keeps: the typed client and the OpenAPI document rely on it.
-      if (reply.status !== 304) declaration.reply?.parse(reply.body);
+      if (reply.status !== 304) declaration.reply?.parse(body);
       return {
         status: reply.status ?? declaration.status,
-        body: reply.body as never,
+        body: body as never,
         headers: reply.headers,
         cookies: reply.cookies,
       };

@@ -20,6 +20,7 @@ import { mongoDeliveries } from './deliveries.ts';
 import { mongoDeployments } from './deployments.ts';
 import { mongoEvents } from './events.ts';
 import { asHubError, type GuardedStore, guardStore, unavailable } from './failure.ts';
+import { mongoIdempotency } from './idempotency.ts';
 import { createIndexes } from './indexes.ts';
 import { mongoKeyCheck } from './key-check.ts';
 import { mongoKeys } from './keys.ts';
@@ -138,6 +139,7 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     deliveries: guard.guarded(mongoDeliveries(db.collection('deliveries'))),
     keyCheck: guard.guarded(mongoKeyCheck(db.collection('seals'))),
     workspaces: guard.guarded(mongoWorkspaces(db.collection('workspaces'))),
+    idempotency: guard.guarded(mongoIdempotency(db.collection('idempotency'))),
   };
   return {
     ...stores,

@@ -71,6 +71,7 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
   ],
   auditHeads: [{ key: { tenantId: 1, seq: -1 } }],
   auditIntents: [{ key: { at: 1 } }],
+  idempotency: [{ key: { expiresAt: 1 } }],
   aiUsage: [{ key: { tenantId: 1, day: 1 } }, { key: { day: 1 } }],
   channels: [{ key: { tenantId: 1, createdAt: -1 } }, { key: { kind: 1, enabled: 1, createdAt: -1 } }],
   deliveries: [

@@ -2,6 +2,7 @@
 // ones never change.
 import { HubError } from '../../src/domain/error.ts';
 import type { Database } from './database.ts';
+import { idempotencyTable } from './idempotency.ts';
 import { aiUsage } from './schema-ai.ts';
 import { auditStart, auditTables } from './schema-audit.ts';
 import { channels } from './schema-channels.ts';
@@ -267,6 +268,11 @@ ALTER TABLE bundles ADD COLUMN mode TEXT;
 ALTER TABLE bundles ADD COLUMN description TEXT;
 `;
 
+const approvalNames = `
+ALTER TABLE approvals ADD COLUMN ruleset_name TEXT;
+ALTER TABLE approvals ADD COLUMN decided_by_subject TEXT;
+`;
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -295,6 +301,8 @@ const migrations: readonly string[] = [
   bundleHeaders,
   deploymentReason,
   runStandings,
+  idempotencyTable,
+  approvalNames,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

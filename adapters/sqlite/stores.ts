@@ -15,6 +15,7 @@ import { arrivals, newestOf, newestSeq } from './events-arrival.ts';
 import { countFitting, countReceived, counts, facets, histogram } from './events-count.ts';
 import { eventWriter } from './events-ingest.ts';
 import { eventOf, eventSearch } from './events-search.ts';
+import { idempotencyStore } from './idempotency.ts';
 import { jobTable } from './jobs.ts';
 import { sealStore } from './key-check.ts';
 import { keyStore } from './keys.ts';
@@ -78,6 +79,7 @@ export function storesOf(
     jobs: jobTable(db),
     audit: auditStore(db),
     workspaces: workspaceStore(db),
+    idempotency: idempotencyStore(db),
   };
 }
 
@@ -221,6 +223,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   rules: { list: 'read', create: 'write', update: 'write', remove: 'write' },
   settings: { get: 'read', put: 'write', remove: 'write' },
   aiUsage: { add: 'write', days: 'read', forget: 'write' },
+  idempotency: { claim: 'write', answered: 'write', release: 'write', sweep: 'write' },
   channels: {
     insert: 'write',
     list: 'read',

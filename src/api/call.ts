@@ -82,6 +82,8 @@ export interface Request {
   header(name: string): string | null;
   /** Counts one of the limits that the route declares as told by its handler. @throws HubError rate_limited */
   readonly count: CountLimit;
+  /** The id that what the request makes must get: that of the first of its Idempotency-Key; null without a key. */
+  readonly newId: string | null;
 }
 
 /** A reply with more than a body. */

@@ -88,6 +88,11 @@ export interface RouteDeclaration {
   readonly limit?: LimitClass;
   /** Limits of its own, beside the class. On the hosted API every answer says what is left of them. */
   readonly limits?: readonly Limit[];
+  /**
+   * Takes an Idempotency-Key, for 24 hours: a repeat makes nothing new. `answer`: it is answered as the first request
+   * was; `once`: it is refused, because the first answer held a secret.
+   */
+  readonly idempotent?: 'answer' | 'once';
   /** Where body and header may both name the agent that a request is of: which of them wins. */
   readonly agent?: 'body' | 'header';
   /**

@@ -16,6 +16,7 @@ import { actorName, type KeyPrincipal, type Principal } from '../domain/principa
 import type { ApprovalFilter, ApprovalPageRequest } from '../ports/approvals.ts';
 import { requireRole } from './access.ts';
 import { requireAgent } from './acting-agent.ts';
+import type { LastSeen } from './last-seen.ts';
 import type { AppPorts } from './ports.ts';
 
 /** What is asked for. */
@@ -28,6 +29,7 @@ export interface NewApproval
     | 'timeoutSeconds'
     | 'decisionSource'
     | 'contractName'
+    | 'rulesetName'
     | 'contracts'
     | 'principal'
     | 'sessionId'
@@ -39,6 +41,13 @@ export interface NewApproval
   readonly namedAgentId: string | null;
   /** Null: not said, which means deny. */
   readonly timeoutEffect: TimeoutEffect | null;
+}
+
+/** What makes a repeat known, if anything. */
+export interface AskedUnder {
+  /** The approval's id. */
+  readonly id?: string | null;
+  readonly idempotencyKey?: string | null;
 }
 
 /** A page of the store as everybody sees it from now on. */
@@ -53,11 +62,11 @@ export interface ApprovalPage {
 
 export interface Approvals {
   /**
-   * Makes a pending approval. The same request within 10 s, or with the same idempotency key, answers the one that was
-   * made.
+   * Makes a pending approval, under the id that is given, if any: a repeat answers the one that was made. So does the
+   * same request with the same idempotency key, and the same one within 10 s that has neither.
    * @throws HubError forbidden, payload_too_large, quota_exceeded, disk_full, overloaded, unavailable
    */
-  ask(principal: KeyPrincipal, wanted: NewApproval, idempotencyKey: string | null): Promise<Approval>;
+  ask(principal: KeyPrincipal, wanted: NewApproval, sent: AskedUnder): Promise<Approval>;
   /**
    * As everybody sees it from now on, with its arguments.
    * @throws HubError not_found, also for what a key may not read
@@ -86,9 +95,20 @@ const maxDue = 2_000;
 
 const unknown = () => notFound('Approval not found.');
 
-type Ports = Pick<AppPorts, 'store' | 'actors' | 'clock' | 'secrets' | 'log' | 'settings'>;
+type Ports = { readonly lastSeen: LastSeen } & Pick<
+  AppPorts,
+  'store' | 'actors' | 'clock' | 'secrets' | 'log' | 'settings'
+>;
 
-export function createApprovals({ store, actors, clock, secrets, log, settings }: Ports): Approvals {
+export function createApprovals({
+  store,
+  actors,
+  lastSeen,
+  clock,
+  secrets,
+  log,
+  settings,
+}: Ports): Approvals {
   const { approvals } = store;
 
   /**
@@ -189,7 +209,7 @@ export function createApprovals({ store, actors, clock, secrets, log, settings }
   }
 
   return {
-    async ask(principal, wanted, idempotencyKey) {
+    async ask(principal, wanted, { id: given = null, idempotencyKey = null }) {
       const { tenantId, env, keyId } = principal;
       const { agentId, namedAgentId, timeoutEffect, ...asked } = wanted;
       requireAgent(principal, agentId);
@@ -197,7 +217,8 @@ export function createApprovals({ store, actors, clock, secrets, log, settings }
       const now = clock.now();
       const fingerprint = fingerprintOf(principal, wanted, idempotencyKey);
       // The same idempotency key with another body is another request.
-      const id = idempotencyKey === null ? secrets.uuid() : uuidOf(fingerprint);
+      const isKnown = given !== null || idempotencyKey !== null;
+      const id = given ?? (idempotencyKey === null ? secrets.uuid() : uuidOf(fingerprint));
       const argsBytes = await keepArgs(principal, wanted, id, now);
       const approval: Approval = {
         ...asked,
@@ -210,6 +231,7 @@ export function createApprovals({ store, actors, clock, secrets, log, settings }
         env,
         timeoutEffect: timeoutEffect ?? 'deny',
         decidedBy: null,
+        decidedBySubject: null,
         decidedAt: null,
         decisionReason: null,
         decidedVia: null,
@@ -220,9 +242,12 @@ export function createApprovals({ store, actors, clock, secrets, log, settings }
         .ask('environment', environmentKey(tenantId, env), 'requestApproval', {
           approval,
           keyId,
-          ...(idempotencyKey === null ? { fingerprint } : {}),
+          ...(isKnown ? {} : { fingerprint }),
         })
         .catch((error: unknown) => forgetArgs(approval, error));
+      await lastSeen.touch(principal, new Set([agentId])).catch((err: unknown) => {
+        log.warn({ err, id }, 'an agent that asked is not registered');
+      });
       // Answered with an earlier approval, which has its own.
       if (stored.id !== id && argsBytes > maxInlineArgs) await approvals.dropArgs(tenantId, id);
       return { ...stored, toolArgs: asked.toolArgs };

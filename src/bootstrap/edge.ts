@@ -15,6 +15,7 @@ import { hostedHandlers } from '../handlers/hosted/index.ts';
 import { createBudgets } from '../http/budgets.ts';
 import { type Callers, createCallers } from '../http/caller.ts';
 import { createCors } from '../http/headers.ts';
+import { createIdempotency } from '../http/idempotency.ts';
 import { type ApiFrames, joinedFrames } from '../http/live/announcer.ts';
 import { createLive, type Live } from '../http/live/live.ts';
 import type { Metrics } from '../http/metrics.ts';
@@ -90,6 +91,7 @@ export function createEdge(options: EdgeOptions): Edge {
     callers,
     limits: requestLimits,
     rateLimits: hub.app.rateLimits,
+    idempotency: createIdempotency({ store: store.idempotency, secrets, clock, log }),
     live,
     streams,
     cors: createCors(config.baseUrl, config.corsOrigins, config.wire.agentIdHeaders),

@@ -34,18 +34,9 @@ export function networkOf(address: string): string {
   return `${[...first, ...zeros, ...last].slice(0, 4).join(':')}::/64`;
 }
 
-/** Headers that proxies add; a request that has one of them may come from anywhere. */
-const forwarding = [
-  'forwarded',
-  'via',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
-  'x-real-ip',
-  'x-client-ip',
-  'true-client-ip',
-  'cf-connecting-ip',
-];
+/** Headers that proxies add, by the names that are in use; a request that has one may come from anywhere. */
+const forwarding =
+  /^(?:forwarded|via|x-(?:forwarded|original|envoy|azure|arr)(?:-.*)?|x-real-ip|x-proxyuser-ip|.*-(?:client|connecting|user)-ip)$/;
 const loopback = /^(127(\.\d{1,3}){3}|::1)$/;
 
 /**
@@ -53,7 +44,8 @@ const loopback = /^(127(\.\d{1,3}){3}|::1)$/;
  * its visitor's browser send requests to loopback under a name of its own.
  */
 export function isLocal(remote: string, headers: ReadonlyMap<string, string>): boolean {
-  if (!isLoopback(remote) || forwarding.some((name) => headers.has(name))) return false;
+  if (!isLoopback(remote)) return false;
+  for (const name of headers.keys()) if (forwarding.test(name)) return false;
   const host = (headers.get('host') ?? '').toLowerCase().replace(/:\d+$/, '');
   return host === 'localhost' || isLoopback(host);
 }

@@ -142,6 +142,7 @@ export function openApiText(families: readonly ApiFamily[], options: OpenApiOpti
           description: 'A token of the identity provider, or one that the hub gave a signed-in person.',
         },
       },
+      headers: { Link: linkHeader, ...limitHeaders, 'Idempotency-Replayed': replayedHeader },
       schemas: {
         Error: errorSchema,
         Problem: problemSchema,
@@ -203,6 +204,15 @@ function parameters(route: RouteDeclaration, schemas: Schemas, wire: WireNames):
       schema: { type: 'string', minLength: 1, maxLength: 255 },
     });
   }
+  if (route.idempotent !== undefined) {
+    list.push({
+      name: 'Idempotency-Key',
+      in: 'header',
+      required: false,
+      description: 'Kept for 24 hours: a repeat makes nothing new',
+      schema: { type: 'string', minLength: 1, maxLength: 128 },
+    });
+  }
   if (route.media === 'text/event-stream' && route.method === 'GET') {
     list.push({ name: 'last-event-id', in: 'header', required: false, schema: { type: 'string' } });
   }
@@ -241,6 +251,28 @@ const linkHeader = {
   schema: { type: 'string' },
 };
 
+const limitHeaders = {
+  'RateLimit-Limit': { description: 'Calls that fit into a minute', schema: { type: 'integer' } },
+  'RateLimit-Remaining': { description: 'Calls that are left of them', schema: { type: 'integer' } },
+  'RateLimit-Reset': { description: 'Seconds until all of them are free', schema: { type: 'integer' } },
+};
+const replayedHeader = {
+  description: 'true where the answer is that of an earlier request with the same Idempotency-Key',
+  schema: { type: 'string', const: 'true' },
+};
+const headerRefs = (names: readonly string[]): Json =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+/** The headers of a success that clients act on. */
+function headersOf(route: RouteDeclaration, errors: ErrorFormat): Json {
+  const names = [
+    ...(isPaged(route) && errors === 'detail' ? ['Link'] : []),
+    ...(errors === 'problem' && route.limit !== 'none' ? Object.keys(limitHeaders) : []),
+    ...(route.idempotent === 'answer' ? ['Idempotency-Replayed'] : []),
+  ];
+  return names.length > 0 ? { headers: headerRefs(names) } : {};
+}
+
 function responses(route: RouteDeclaration, errors: ErrorFormat, schemas: Schemas): Json {
   const media = route.media ?? 'application/json';
   const schema = route.reply ? schemas.of(route.reply) : { type: 'string' };
@@ -248,7 +280,7 @@ function responses(route: RouteDeclaration, errors: ErrorFormat, schemas: Schema
   const statuses: { [status: string]: Json } = {
     [route.status]: {
       description: statusTexts[route.status] ?? 'Success',
-      ...(isPaged(route) ? { headers: { Link: linkHeader } } : {}),
+      ...headersOf(route, errors),
       ...(hasBody ? { content: { [media]: { schema, ...eventsOf(route, schemas) } } } : {}),
     },
   };

@@ -17,6 +17,7 @@ import type { Callers } from './caller.ts';
 import { createDownload } from './download.ts';
 import { encode, noStore, plain } from './encode.ts';
 import { type Cors, type HeaderList, securityHeaders } from './headers.ts';
+import type { Idempotency } from './idempotency.ts';
 import type { Live } from './live/live.ts';
 import type { Metrics } from './metrics.ts';
 import { createOpenings } from './openings.ts';
@@ -69,6 +70,7 @@ export interface PipelineOptions {
   readonly callers: Callers;
   readonly limits: Limits;
   readonly rateLimits: RateLimits;
+  readonly idempotency: Idempotency;
   readonly live: Live;
   readonly streams: StreamHandlers;
   readonly cors: Cors;
@@ -174,19 +176,24 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     }
     const input = validate(declaration, await parse(raw, match));
     checkOwnEnvironment(declaration, caller, input.query);
+    const sent = { operation: name, declaration, caller, headers: raw.headers };
+    const key = options.idempotency.keyOf(sent);
     await own.before(input);
-    const request: Request = {
+    const request = {
       id,
       network,
       local: isLocal(raw.remote, raw.headers),
-      header: (key) => raw.headers.get(key) ?? null,
+      header: (field: string) => raw.headers.get(field) ?? null,
       count: own.count,
     };
     const answer = async (): Promise<RawResponse> => {
       checkRoom(budgets, () => nameOf(caller, network));
-      const result = await handler(input, caller, request);
+      const result = await options.idempotency.run(sent, key, input, (newId) =>
+        handler(input, caller, { ...request, newId }),
+      );
       if (result instanceof Streamed) return download(declaration, result, cookie, raw);
-      const bytes = result instanceof WrittenJson ? 0 : roughBytes(result);
+      const body: unknown = result instanceof Reply ? result.body : result;
+      const bytes = body instanceof WrittenJson ? 0 : roughBytes(result);
       // The store hands over many answers in one turn of the event loop: they are written one after the other.
       if (bytes > smallBytes) await turns.next(bytes);
       return encode(declaration, result, cookie, raw);

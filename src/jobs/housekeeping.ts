@@ -1,4 +1,4 @@
-// What the hub clears away by itself, as jobs: expired logins and values, agents not seen for long, large arguments
+// What the hub clears away by itself, as jobs: expired logins, values and Idempotency-Keys, agents not seen for long, large arguments
 // of old approvals, and what a purge left. Any node may do it.
 import { dayOf } from '../domain/ai.ts';
 import { keptDeliveriesMs } from '../domain/delivery.ts';
@@ -11,7 +11,7 @@ import { workPurges } from './purge.ts';
 
 type Kept = Pick<
   Store,
-  'logins' | 'values' | 'agents' | 'events' | 'approvals' | 'audit' | 'aiUsage' | 'deliveries'
+  'logins' | 'values' | 'agents' | 'events' | 'approvals' | 'audit' | 'aiUsage' | 'deliveries' | 'idempotency'
 >;
 
 export interface HousekeepingParts {
@@ -50,7 +50,7 @@ const attempts = 5;
 const aiUsageDays = 366;
 
 const dutiesOf = (
-  { logins, values, agents, approvals, audit, aiUsage, deliveries }: Kept,
+  { logins, values, agents, approvals, audit, aiUsage, deliveries, idempotency }: Kept,
   argsDays: number,
 ): readonly Duty[] => [
   {
@@ -61,6 +61,7 @@ const dutiesOf = (
       (now) => logins.sweep(now),
       (now) => logins.forgetNetworks(now - familiarMs),
       (now) => values.sweep(now, batch),
+      (now) => idempotency.sweep(now, batch),
     ],
   },
   { name: 'audit', everyMs: minute, steps: [(now) => audit.recover(now - minute, batch)] },

@@ -7,6 +7,7 @@ import type { AuditStore, Noting } from './audit.ts';
 import type { BundleStore, DeploymentStore } from './bundles.ts';
 import type { ChannelStore, DeliveryStore } from './channels.ts';
 import type { EventStore } from './events.ts';
+import type { IdempotencyStore } from './idempotency.ts';
 import type { KeyStore, LoginStore, SigningStore, TenantStore } from './identity.ts';
 import type { KeyCheckStore } from './key-check.ts';
 import type { CompositionStore, ContractStore } from './library.ts';
@@ -22,7 +23,16 @@ export type DocumentStore = Omit<Store, 'values'>;
 /** The stores whose writes can take a note along. */
 export type NotingStores = Omit<
   Store,
-  'events' | 'values' | 'aiUsage' | 'keyCheck' | 'audit' | 'noting' | 'ping' | 'storage' | 'close'
+  | 'events'
+  | 'values'
+  | 'aiUsage'
+  | 'idempotency'
+  | 'keyCheck'
+  | 'audit'
+  | 'noting'
+  | 'ping'
+  | 'storage'
+  | 'close'
 >;
 
 export interface Store {
@@ -48,6 +58,7 @@ export interface Store {
   readonly keyCheck: KeyCheckStore;
   readonly audit: AuditStore;
   readonly workspaces: WorkspaceStore;
+  readonly idempotency: IdempotencyStore;
   /**
    * The stores with a note for the next write: it is recorded exactly when the write's answer says that something
    * changed (`didChange`), never without it and never twice. For one write; reads take no note along.

@@ -11,6 +11,7 @@ import { eventsModelContract } from './events-model.ts';
 import { eventsSearchContract } from './events-search.ts';
 import type { Open } from './fixtures.ts';
 import { fleetContract } from './fleet.ts';
+import { idempotencyContract } from './idempotency.ts';
 import { keyCheckContract } from './key-check.ts';
 import { contractsContract } from './library.ts';
 import { pagesContract } from './pages.ts';
@@ -38,6 +39,7 @@ export function storeContract(name: string, open: Open): void {
   keyCheckContract(name, open);
   settingsContract(name, open);
   aiUsageContract(name, open);
+  idempotencyContract(name, open);
   contractsContract(name, open);
   compositionsContract(name, open);
   bundlesContract(name, open);

@@ -44,13 +44,17 @@ describe('the channels page', () => {
     await receiver.atLeast(2);
     const deliveries = panel.getByRole('region', { name: 'Deliveries' });
     // The page is not asked to look.
-    await deliveries.getByRole('listitem').filter({ hasText: 'delivered' }).first().waitFor();
+    await deliveries.getByRole('row').filter({ hasText: 'delivered' }).first().waitFor();
     await accessible(page);
     await deliveries.getByRole('button', { name: 'Send again' }).first().click();
     const received = await receiver.atLeast(3);
     expect(received[2]?.headers['webhook-id']).toBe(received[1]?.headers['webhook-id']);
     // Its second attempt is listed without asking.
-    await deliveries.locator('details').first().locator('ol li').nth(1).waitFor({ state: 'attached' });
+    await deliveries.getByRole('row').nth(1).getByRole('button').first().click();
+    const delivery = page.getByRole('dialog', { name: 'Delivery', exact: true });
+    await delivery.getByRole('list', { name: 'Attempts' }).getByRole('listitem').nth(1).waitFor();
+    await accessible(page);
+    await delivery.getByRole('button', { name: 'Close' }).click();
     // A masked secret that is left alone stays.
     await panel.getByLabel('Name').fill('on call at night');
     await panel.getByRole('button', { name: 'Save channel' }).click();

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { programArgs } from '../../packages/agent/test/program.ts';
 import type { HubProcess } from '../e2e/process.ts';
 import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { library } from './seed.ts';
 
 let hub: HubProcess;
 let cookie: string;
@@ -43,7 +44,7 @@ describe('rulesets and audit', () => {
     await accessible(page);
     await deploy.getByRole('button', { name: 'Deploy v2 to staging' }).click();
     await panel.getByText('runs v2').waitFor();
-    await panel.getByLabel('Version').selectOption('1');
+    await panel.getByLabel('Version', { exact: true }).selectOption('1');
     await panel.getByRole('button', { name: 'Deploy v1' }).click();
     await deploy.getByLabel('Environment to deploy to').selectOption('staging');
     await deploy.getByRole('button', { name: 'Roll back v1 to staging' }).click();
@@ -96,6 +97,32 @@ describe('rulesets and audit', () => {
     await (await downloading).saveAs(file);
     const said = execFileSync(process.execPath, [...programArgs(), 'verify', file], { encoding: 'utf8' });
     expect(said).toMatch(/are whole/);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('shows what comes, behind a word while an entry is read, whether a frame tells of it or not', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/audit');
+    const table = page.getByRole('table');
+    await table.getByText('ruleset.deployed').first().waitFor();
+    // A frame tells of a deployment, none of a person.
+    const name = 'told';
+    const yaml = library.replace('name: shop', `name: ${name}`);
+    await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: yaml } });
+    await hub.call('POST', `/api/v1/bundles/${name}/1/deploy`, { cookie, body: { env: 'staging' } });
+    await table.getByText(`Version 1 of ${name} was deployed to staging.`).waitFor();
+    await table.getByRole('row').nth(1).getByRole('button').click();
+    const panel = page.getByRole('dialog', { name: 'Audit entry' });
+    await panel.getByText(/was deployed to staging/).waitFor();
+    const person = { email: 'quiet@example.com', password: 'correct horse battery' };
+    expect((await hub.call('POST', '/api/v1/users', { cookie, body: person })).status).toBe(201);
+    const pill = page.locator('.pill').filter({ hasText: 'New entries' });
+    await pill.waitFor({ timeout: 30_000 });
+    expect(await table.getByText(person.email).count()).toBe(0);
+    await panel.getByRole('button', { name: 'Close' }).click();
+    await table.getByText(person.email).first().waitFor();
     noFaults(seen);
     await seen.context.close();
   });

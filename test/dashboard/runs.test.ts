@@ -2,6 +2,8 @@
 // pinned.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RunCounters } from '../../packages/agent/src/guard/counters.ts';
+import type { SessionStore } from '../../packages/agent/src/sessions.ts';
 import { sha256 } from '../../src/dashboard/lib/sha256.ts';
 import type { HubProcess } from '../e2e/process.ts';
 import { accessible, noFaults, startedHub, view } from './browser.ts';
@@ -13,6 +15,24 @@ beforeAll(async () => {
   ({ hub, cookie } = await startedHub());
 });
 afterAll(() => hub.remove());
+
+/** The hub's values, as far as counting needs them. */
+const hubStore = (key: string): SessionStore => {
+  const path = (name: string): string => `/api/v1/sessions/${encodeURIComponent(name)}`;
+  return {
+    get: async (name) => (await hub.call('GET', path(name), { key })).body.value ?? null,
+    set: async (name, value) => void (await hub.call('PUT', path(name), { key, body: { value } })),
+    delete: async (name) => void (await hub.call('DELETE', path(name), { key })),
+    increment: async (name, amount = 1) =>
+      (await hub.call('POST', `${path(name)}/increment`, { key, body: { amount } })).body.value,
+    batch: async (keys) =>
+      new Map(
+        Object.entries<string | null>(
+          (await hub.call('POST', '/api/v1/sessions/batch', { key, body: { keys } })).body.values,
+        ),
+      ),
+  };
+};
 
 describe('the runs page', () => {
   it('loads the sample run, shows it as a timeline, and verifies its evidence by a pinned key', async () => {
@@ -58,6 +78,50 @@ describe('the runs page', () => {
     await evidence.getByText(/Do not rely on it:.*not signed by a key that you trust/).waitFor();
     await evidence.getByRole('button', { name: 'Pin this key' }).click();
     await evidence.getByText(/are whole and signed by your pinned key .*checked by tweetnacl/).waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('shows the values that a session keeps in the hub, and any other by its key', async () => {
+    const { key } = await hub.key(cookie);
+    const events = ['search', 'mail it'].map((tool, n) => ({
+      call_id: `valued-${n}`,
+      agent_id: 'valued',
+      tool_name: tool,
+      verdict: 'call_allowed',
+      payload: { session_id: 'run 1' },
+    }));
+    await hub.call('POST', '/api/v1/events', { key, agent: 'valued', body: { events } });
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/agents?id=valued');
+    await page.getByRole('button', { name: 'Values' }).click();
+    const values = page.getByRole('region', { name: 'Session values' });
+    await values.getByText(/It keeps no counters in the hub/).waitFor();
+    // As the agent's library counts.
+    const counters = new RunCounters(hubStore(key), 'run 1', 'mail it');
+    for (let n = 0; n < 3; n += 1) await counters.attempt();
+    await counters.execution();
+    await hub.call('PUT', '/api/v1/sessions/mine/1', { key, body: { value: 'a value of its own' } });
+    // Told by the next event, not by asking.
+    await hub.call('POST', '/api/v1/events', {
+      key,
+      agent: 'valued',
+      body: { events: [{ ...events[0], call_id: 'valued-2' }] },
+    });
+    const row = (name: string) => values.locator('.fact').filter({ hasText: name });
+    await row('Attempts').getByText('3').waitFor();
+    await row('Executions of mail it').getByText('1').waitFor();
+    expect(await row('search').count()).toBe(0);
+    await values.getByLabel('Another value, by its key').fill('mine/1');
+    await values.getByRole('button', { name: 'Look it up' }).click();
+    await values.getByText('a value of its own').waitFor();
+    await accessible(page);
+    await values.getByLabel('Another value, by its key').fill('not-there');
+    await values.getByRole('button', { name: 'Look it up' }).click();
+    await values.getByText('There is no value under not-there.').waitFor();
+    await page.goto('/dashboard/runs?agent=valued&session=run+1');
+    await row('Attempts').getByText('3').waitFor();
     noFaults(seen);
     await seen.context.close();
   });

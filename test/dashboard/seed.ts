@@ -161,9 +161,18 @@ export async function seed(hub: HubProcess, cookie: string): Promise<{ readonly 
       enabled: false,
     },
   });
+  for (const [name, value] of [
+    ['attempts', '14'],
+    ['execs', '11'],
+    ['tool:deploy', '3'],
+  ])
+    await must(hub, 'PUT', `/api/v1/sessions/s:sample-session:${name}`, { key, body: { value } });
+  const [event] = await must(hub, 'GET', '/api/v1/events?tool_name=deploy&limit=1', { cookie });
   return {
     'approvals-one': `/approvals?id=${edit}`,
     'approvals-history': '/approvals?view=history',
+    'events-one': `/events?id=${event.id}`,
+    'events-tail': '/events?view=tail',
     'contract-one': '/contracts?id=ask-before-deploy',
     'composition-one': '/compositions?id=shop',
     'bundle-one': '/bundles?id=shop',

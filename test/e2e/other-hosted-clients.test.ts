@@ -288,8 +288,8 @@ describe.concurrent('an approval asked for twice', () => {
     expect(new Set(ids).size).toBe(1);
     expect(await keyed('k2')).not.toBe(ids[0]);
     expect(await ask(request('keyed'))).not.toBe(ids[0]);
-    const everywhere = (environment: string) => keyed('k3', { environment }, workspace);
-    expect(await everywhere('production')).not.toBe(await everywhere('staging'));
-    expect(await everywhere('staging')).toBe(await everywhere('staging'));
+    const everywhere = (name: string, environment: string) => keyed(name, { environment }, workspace);
+    expect(await everywhere('k3', 'production')).not.toBe(await everywhere('k4', 'staging'));
+    expect(await everywhere('k4', 'staging')).toBe(await everywhere('k4', 'staging'));
   });
 });

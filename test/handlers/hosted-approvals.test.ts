@@ -1,5 +1,6 @@
 // Approvals on the hosted API: the console's records in other words; who decides is who the token says.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { environmentKey } from '../../actors/protocol.ts';
 import {
   type HostedKeyCaller,
   makeHub,
@@ -68,12 +69,45 @@ describe('an approval', () => {
     expect(await ask({ session_id: '' })).toMatchObject({ session_id: null });
   });
 
+  it('registers the agent that asks', async () => {
+    await ask({ agent_id: 'worker' });
+    const { agents } = (await t.call('hostedListAgents', {}, operator)).body;
+    expect(agents).toMatchObject([{ id: 'worker', health: { status: 'approval_pending' } }]);
+  });
+
+  it('shows times with microseconds', async () => {
+    const micros = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$/;
+    const { id, created_at, expires_at } = await ask();
+    const { decided_at } = await decide(id, { decision: 'approved' });
+    for (const time of [created_at, expires_at, decided_at]) expect(time).toMatch(micros);
+  });
+
   it('is of the agent that the body names, whatever the header says', async () => {
     expect(await ask({ agent_id: 'worker' })).toMatchObject({ agent_id: 'worker' });
     expect(await ask({})).toMatchObject({ agent_id: 'agent-1' });
     await expect(ask({}, { ...key, agentId: null })).rejects.toMatchObject({ code: 'validation_failed' });
     const bound = { ...key, agentPattern: 'agent-*' };
     await expect(ask({ agent_id: 'worker' }, bound)).rejects.toMatchObject({ code: 'forbidden' });
+  });
+
+  it('names the ruleset that the agent says, else the one that it follows', async () => {
+    expect(await ask()).toMatchObject({ ruleset_name: null });
+    expect(await ask({ ruleset_name: 'said', message: 'And now?' })).toMatchObject({ ruleset_name: 'said' });
+    const fetched = { bundleName: 'followed', at: t.clock.now(), otherUntil: 0 };
+    await t.hub.actors.ask('environment', environmentKey(user.tenantId, 'production'), 'join', {
+      connectionId: 'c',
+      node: 'n',
+      agentId: 'agent-1',
+      bundleName: null,
+      pinned: false,
+      connectedAt: t.clock.now(),
+      keyId: key.keyId,
+      policyVersion: null,
+      fetched,
+    });
+    const asked = await ask({ message: 'Once more?' });
+    expect(asked).toMatchObject({ ruleset_name: 'followed', rule_name: 'deploy' });
+    expect(await read(asked.id)).toEqual(asked);
   });
 
   it("stands in the key's environment, the one that is named, or production", async () => {
@@ -105,8 +139,10 @@ describe('an approval', () => {
       detail: { reason: 'approval_already_decided', members: { approval: { id, status: 'rejected' } } },
     };
     await expect(decide(id, { decision: 'approved' })).rejects.toMatchObject(late);
-    const bob = { ...operator, display: 'bob@example.com' };
-    await expect(decide(id, { decision: 'rejected' }, bob)).rejects.toMatchObject(late);
+    // Another person may be called the same.
+    const namesake = { ...operator, subject: 'another ann' };
+    await expect(decide(id, { decision: 'rejected' }, namesake)).rejects.toMatchObject(late);
+    expect(decided.decided_by_subject).toBe(`${operator.issuer} ${operator.subject}`);
   });
 
   it('of which nobody decides times out, with what the agent then does', async () => {
@@ -129,11 +165,30 @@ describe('an approval', () => {
     });
   });
 
-  it('is asked for once with one Idempotency-Key', async () => {
-    const headers = { 'idempotency-key': 'k-1' };
-    const first = await ask({}, key, headers);
-    expect((await ask({}, key, headers)).id).toBe(first.id);
-    expect((await ask({}, key, { 'idempotency-key': 'k-2' })).id).not.toBe(first.id);
+  it('is asked for once with one Idempotency-Key, for a day', async () => {
+    const keyed = async (idempotencyKey: string, body: object = {}, as = key) =>
+      t.call(
+        'hostedCreateApproval',
+        { body: { tool_name: 'deploy', message: 'May I?', timeout: 60, ...body } },
+        as,
+        { headers: { 'idempotency-key': idempotencyKey } },
+      );
+    const first = await keyed('k-1');
+    expect([first.status, first.headers]).toEqual([201, {}]);
+    await decide(first.body.id, { decision: 'approved' });
+    const again = await keyed('k-1');
+    expect([again.status, again.headers]).toEqual([201, { 'Idempotency-Replayed': 'true' }]);
+    expect(again.body).toEqual(first.body);
+    expect((await keyed('k-2')).body.id).not.toBe(first.body.id);
+    const reused = { code: 'unprocessable', detail: { reason: 'idempotency_key_reused' } };
+    await expect(keyed('k-1', { message: 'Really?' })).rejects.toMatchObject(reused);
+    await expect(keyed('k-1', {}, { ...key, agentId: 'other' })).rejects.toMatchObject(reused);
+    // Another credential's keys are its own.
+    const other = await keyed('k-1', {}, { ...key, keyId: 'another' });
+    expect(other.body.id).not.toBe(first.body.id);
+    expect((await list()).total).toBe(3);
+    t.clock.advance(24 * 3_600_000);
+    expect((await keyed('k-1', { message: 'Really?' })).body.id).not.toBe(first.body.id);
   });
 
   it('stands in the audit chain with who asked and who decided', async () => {
@@ -210,6 +265,10 @@ it.each([
   [{ timeout_action: 'maybe' }],
   [{ tool_args: [] }],
   [{ environment: 'test' }],
+  [{ agent_id: 'two words' }],
+  [{ agent_id: 'a'.repeat(129) }],
+  [{ tool_name: 'a/b' }],
+  [{ session_id: '-s' }],
 ])('a request with %o is refused', async (body) => {
   await expect(ask(body)).rejects.toMatchObject({ code: 'validation_failed' });
 });

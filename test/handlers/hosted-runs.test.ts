@@ -1,6 +1,7 @@
 // Decision events, runs and agents on the hosted API; what either API stored appears on both.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Caller } from '../../src/api/call.ts';
+import { renderMicros } from '../../src/domain/instant.ts';
 import { type KeyCaller, makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 
 type HostedKey = Extract<Caller, { kind: 'hostedKey' }>;
@@ -19,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => t.close());
 
-const at = (ms = 0): string => new Date(t.clock.now() + ms).toISOString();
+const at = (ms = 0): string => renderMicros(t.clock.now() + ms);
 const event = (more: object = {}) => ({
   call_id: 'call-1',
   agent_id: key.agentId,

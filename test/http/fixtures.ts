@@ -449,6 +449,7 @@ export function edge(
       requestLimits: limits,
       settings: { approvalsPerMinute: 10, ingestEventsPerMinute: 1_000 },
     }),
+    idempotency: { keyOf: () => null, run: (_sent, _key, _input, handle) => handle(null) },
     live,
     streams: streams.handlers,
     cors: createCors('http://localhost:8000', ['http://localhost:3000'], wire.agentIdHeaders),

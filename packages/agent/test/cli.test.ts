@@ -169,6 +169,21 @@ describe('reeve-agent check', () => {
     });
   });
 
+  it('names what was probably meant where a file does not compile, in the order of the file', async () => {
+    await write(
+      'typos.yaml',
+      bundle(never.replace('{ gt: 10000 }', '{ qt: 10000 }').replace('effect: deny', 'efect: deny')),
+    );
+    const { code, out } = await run(['check', 'typos.yaml']);
+    expect(code).toBe(1);
+    expect(out.match(/Did you mean \w+\?/g)).toEqual(['Did you mean gt?', 'Did you mean effect?']);
+    const places = out.split('\n').flatMap((line) => (/^typos\.yaml:(\d+):(\d+)/.exec(line) ? [line] : []));
+    const numbers = places.map((line) => line.split(':').slice(1, 3).map(Number));
+    expect(numbers).toEqual(
+      [...numbers].sort((a, b) => (a[0] ?? 0) - (b[0] ?? 0) || (a[1] ?? 0) - (b[1] ?? 0)),
+    );
+  });
+
   it('writes annotations for a workflow', async () => {
     await write('bad, 1.yaml', bundle(never.replace('args.amount: { gt', 'arg.amount: { gt')));
     const { out } = await run(['check', '--format', 'github', 'bad, 1.yaml']);
@@ -221,9 +236,17 @@ ok   large ones are refused
     expect(code).toBe(1);
     expect(out).toContain('FAIL small ones pass (wrong.yaml:4)\n       expected deny, got allow\n');
     const annotated = await run(['test', '--format', 'github', 'wrong.yaml']);
-    expect(annotated.out).toBe(
-      '::error file=wrong.yaml,line=4,col=1::small ones pass: expected deny, got allow\n',
-    );
+    expect(annotated).toEqual({
+      code: 1,
+      out: `::error file=wrong.yaml,line=4,col=1::small ones pass: expected deny, got allow
+::notice file=wrong.yaml,line=1,col=1::contract 'team': holds in no case: principal.role equals "intern"
+`,
+      err: '1 of 2 cases as expected; 2 of 2 contracts fire in some case\n',
+    });
+    await write('odd.yaml', cases.replace('expect: { verdict: allow', 'expects: { verdict: allow'));
+    const unusable = await run(['test', '--format', 'github', 'odd.yaml']);
+    expect(unusable.code).toBe(2);
+    expect(unusable.out).toMatch(/^::error file=odd\.yaml,line=1,col=1::.*Did you mean expect\?/);
   });
 
   it('counts sessions and results, takes the words of rulesets, and can demand coverage', async () => {

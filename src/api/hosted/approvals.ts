@@ -19,6 +19,8 @@ export const hostedApproval = z.object({
   tool_args: listed(anyObject).nullable(),
   message: listed(z.string()),
   rule_name: z.string().nullable(),
+  /** The ruleset that it asks by: said by the agent, else the one that it follows. Null: not known. */
+  ruleset_name: z.string().nullable(),
   environment: env,
   principal: listed(anyObject).nullable(),
   /** Seconds. */
@@ -28,6 +30,8 @@ export const hostedApproval = z.object({
   /** When it times out unless somebody decides. */
   expires_at: instant,
   decided_by: z.string().nullable(),
+  /** What tells people apart who are called alike: of operators the token's issuer and subject. */
+  decided_by_subject: z.string().nullable(),
   decided_at: instant.nullable(),
   decided_via: z.string().nullable(),
   decision_reason: listed(z.string()).nullable(),
@@ -61,11 +65,11 @@ export const hostedApprovalRoutes = routes({
       'Ask people to approve a tool call; at most 10 per 60 seconds and agent. A repeat with the same Idempotency-Key is the same approval',
     body: z.object({
       /** The agent that asks, whatever the agent-id header says; default: the header's. */
-      agent_id: line(255).nullish(),
-      session_id: z.union([z.literal(''), line(255)]).nullish(),
+      agent_id: identifier.nullish(),
+      session_id: z.union([z.literal(''), identifier]).nullish(),
       /** Of the governed call: two calls that differ in nothing else are two approvals. */
       call_id: z.union([z.literal(''), line(255)]).nullish(),
-      tool_name: line(255),
+      tool_name: identifier,
       tool_args: anyObject.nullish(),
       message: text(4096, 1).refine(
         (value) => !controls.test(value),
@@ -73,6 +77,8 @@ export const hostedApprovalRoutes = routes({
       ),
       /** Default: the tool's name. */
       rule_name: line(128).nullish(),
+      /** Default: the ruleset that the agent follows. */
+      ruleset_name: line(128).nullish(),
       timeout: z.number().int().min(1).max(86_400).default(300),
       timeout_action: z.enum(['block', 'deny', 'allow']).default('block'),
       /** For a key without an environment; default production. */
@@ -81,6 +87,7 @@ export const hostedApprovalRoutes = routes({
     }),
     agent: 'body',
     limits: [limits.approvalsOfAgent, limits.approvalsOfKey],
+    idempotent: 'answer',
     status: 201,
     reply: hostedApproval,
     errors: [
@@ -93,6 +100,8 @@ export const hostedApprovalRoutes = routes({
       'disk_full',
       'overloaded',
       'unavailable',
+      'unprocessable',
+      'conflict',
     ],
   },
   hostedListApprovals: {

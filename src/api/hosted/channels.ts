@@ -69,9 +69,10 @@ export const hostedChannelRoutes = routes({
     summary:
       'Add a channel in which people are told of approvals; its webhook is not signed, so choose an address that cannot be guessed',
     body: hostedChannelBody,
+    idempotent: 'answer',
     status: 201,
     reply: hostedChannel,
-    errors: ['forbidden', 'unprocessable', 'quota_exceeded', 'validation_failed', 'unavailable'],
+    errors: ['forbidden', 'unprocessable', 'quota_exceeded', 'validation_failed', 'unavailable', 'conflict'],
   },
   hostedUpdateChannel: {
     method: 'PUT',

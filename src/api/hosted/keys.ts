@@ -49,9 +49,10 @@ export const hostedKeyRoutes = routes({
       agent_pattern: line(255).nullish(),
       expires_at: instantInput.nullish(),
     }),
+    idempotent: 'once',
     status: 201,
     reply: hostedKey.extend({ key: z.string() }),
-    errors: ['forbidden', 'validation_failed', 'conflict'],
+    errors: ['forbidden', 'validation_failed', 'unprocessable', 'conflict', 'quota_exceeded'],
   },
   hostedRevokeKey: {
     method: 'DELETE',

@@ -13,9 +13,10 @@ export const hostedSampleRunRoutes = routes({
     summary:
       'Make the sample run of the workspace: 201; 200 when it is there. It is counted in no statistic; 10 calls a minute',
     limits: [limits.sampleRuns],
+    idempotent: 'answer',
     status: 201,
     reply: sampleRunReply,
-    errors: ['forbidden', 'rate_limited', 'unavailable'],
+    errors: ['forbidden', 'rate_limited', 'unavailable', 'validation_failed', 'unprocessable', 'conflict'],
   },
   hostedDeleteSampleRun: {
     method: 'DELETE',

@@ -23,7 +23,9 @@ export function duration(ms: number): string {
 export function relative(instant: number, now: number): string {
   const ms = now - instant;
   if (ms < 0) return ms > -11_000 ? 'now' : `in ${duration(-ms)}`;
-  return ms < 5_000 ? 'now' : `${duration(ms)} ago`;
+  // Seconds of a time long past are noise, and wrap in tables.
+  const whole = ms < 60_000 ? ms : Math.floor(ms / 60_000) * 60_000;
+  return ms < 5_000 ? 'now' : `${duration(whole)} ago`;
 }
 
 export function absolute(instant: number, utc: boolean): string {

@@ -202,6 +202,8 @@ const verdicts: { readonly [verdict: string]: readonly [tone: string, icon: Icon
   call_would_block: ['observe', 'eye', 'would block'],
   call_failed: ['drift', 'triangle', 'failed'],
   call_asked: ['ask', 'hand', 'asked'],
+  call_approval_requested: ['ask', 'hand', 'asked'],
+  call_approval_denied: ['deny', 'slash', 'refused'],
   call_approval_granted: ['allow', 'check', 'approved'],
   call_approval_blocked: ['deny', 'slash', 'refused'],
   call_approval_timeout: ['unknown', 'dash', 'timed out'],

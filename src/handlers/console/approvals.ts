@@ -72,12 +72,13 @@ export async function requestApproval(
     timeoutEffect: effect ?? (action && (action === 'allow' ? 'allow' : 'deny')) ?? null,
     decisionSource: body.decision_source ?? null,
     contractName: body.contract_name ?? null,
+    rulesetName: null,
     contracts: body.contracts ?? null,
     principal: principalShown(body.principal),
     sessionId: body.session_id ?? null,
     callId: body.call_id ?? null,
   } as const;
-  return render(await app.approvals.ask(keyPrincipalOf(caller), wanted, idempotencyKey));
+  return render(await app.approvals.ask(keyPrincipalOf(caller), wanted, { idempotencyKey }));
 }
 
 const argsOf = ({ toolArgs, argsBytes }: Approval) =>

@@ -11,10 +11,9 @@ import { limits } from '../../domain/limit.ts';
 import { type ChannelType, readConfig, typeOf, written } from '../common/channel-config.ts';
 import { chatBotCallback } from '../common/chat-bot.ts';
 import type { Handlers, Hub } from '../common/hub.ts';
-import { iso } from '../common/render.ts';
-import { idFor, madeBefore, replayed } from './idempotency.ts';
 import { pageOf } from './pages.ts';
 import { type HostedCaller, principalOf } from './principal.ts';
+import { micros } from './time.ts';
 
 type Body = z.output<typeof hostedChannelRoutes.hostedCreateChannel.body>;
 type HostedType = (typeof hostedChannelTypes)[number];
@@ -34,9 +33,7 @@ export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
   },
 
   async hostedCreateChannel(hub, { body }, caller, request) {
-    const id = idFor(hub, caller, request, 'channels', body);
-    const before = id === null ? null : await earlier(hub, caller, id);
-    if (before) return new Reply(await render(hub, caller, before), { headers: replayed });
+    const { newId: id } = request;
     const making = hub.app.channels.create(principalOf(caller), {
       id,
       name: body.name,
@@ -46,10 +43,9 @@ export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
       config: configOf(hub, body, null),
     });
     const made = await making.catch(async (error: unknown) => {
-      // Of two at once the store refuses the second.
-      const isTaken = id !== null && error instanceof HubError && error.code === 'conflict';
-      const first = isTaken ? await earlier(hub, caller, id) : null;
-      if (first) return first;
+      // Made by the first request of the key, whose answer was lost with its node.
+      const isMade = id !== null && error instanceof HubError && error.code === 'conflict';
+      if (isMade) return hub.app.channels.get(principalOf(caller), id);
       throw error;
     });
     return render(hub, caller, made);
@@ -91,12 +87,6 @@ export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
     return outcome === 'taken' ? {} : new Reply(null, { status: 403 });
   },
 };
-
-/** What a request with the same Idempotency-Key made. */
-async function earlier(hub: Hub, caller: HostedCaller, id: string): Promise<OpenChannel | null> {
-  const { items } = await hub.app.channels.list(principalOf(caller), { limit: maxChannels, offset: 0 });
-  return madeBefore(id, items, ({ channel }) => channel.id);
-}
 
 /** Fields whose name differs from the console's. */
 const names: { readonly [T in HostedType]: { readonly [hosted: string]: string } } = {
@@ -213,8 +203,8 @@ async function render(hub: Hub, caller: HostedCaller, { channel, config }: OpenC
       agent_patterns: listed(channel.filters?.agentPatterns),
       ruleset_names: listed(channel.filters?.rulesetNames),
     },
-    created_at: iso(channel.createdAt),
-    updated_at: iso(channel.updatedAt),
-    last_delivery: last ? { at: iso(last.at), ok: last.failure === null, status_code: last.status } : null,
+    created_at: micros(channel.createdAt),
+    updated_at: micros(channel.updatedAt),
+    last_delivery: last ? { at: micros(last.at), ok: last.failure === null, status_code: last.status } : null,
   };
 }

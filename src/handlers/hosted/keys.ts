@@ -1,13 +1,11 @@
 // API keys of a workspace in the hosted API's words.
 import type { hostedKeyRoutes } from '../../api/hosted/keys.ts';
-import { HubError } from '../../domain/error.ts';
-import type { Principal } from '../../domain/principal.ts';
+import { HubError, refused } from '../../domain/error.ts';
 import type { ApiKey } from '../../domain/tenant.ts';
-import type { Handlers, Hub } from '../common/hub.ts';
-import { iso, isoOrNull } from '../common/render.ts';
-import { idFor, madeBefore, replayRefused } from './idempotency.ts';
+import type { Handlers } from '../common/hub.ts';
 import { pageOf } from './pages.ts';
 import { principalOf } from './principal.ts';
+import { micros, microsOrNull } from './time.ts';
 
 /** Keys that a workspace has at once. */
 const maxKeys = 100;
@@ -15,31 +13,30 @@ const maxKeys = 100;
 export const hostedKeys: Handlers<typeof hostedKeyRoutes> = {
   async hostedListKeys(hub, { query }, caller) {
     const found = await hub.app.keys.list(principalOf(caller), query);
-    const rows = found.items.map((key) => ({ ...render(key), last_used_at: isoOrNull(key.lastUsedAt) }));
+    const rows = found.items.map((key) => ({ ...render(key), last_used_at: microsOrNull(key.lastUsedAt) }));
     const { items: keys, ...page } = pageOf(rows, query, found.more);
     return { keys, ...page };
   },
 
   async hostedCreateKey(hub, { body }, caller, request) {
     const principal = principalOf(caller);
-    const id = idFor(hub, caller, request, 'keys', body);
-    if (id !== null) await refuseRepeat(hub, principal, id);
     const { items } = await hub.app.keys.list(principal, { limit: 1, offset: maxKeys - 1 });
     if (items.length > 0) {
       throw new HubError('quota_exceeded', `A workspace has at most ${maxKeys} keys. Revoke one first.`);
     }
     const making = hub.app.keys.create(principal, {
-      id,
+      id: request.newId,
       env: body.env ?? null,
       label: body.name,
       agentPattern: body.agent_pattern ?? null,
       expiresAt: body.expires_at ?? null,
     });
-    const { record, key } = await making.catch(async (error: unknown) => {
-      // Of two at once the store refuses the second.
-      if (id !== null && error instanceof HubError && error.code === 'conflict')
-        throw replayRefused('an API key');
-      throw error;
+    const { record, key } = await making.catch((error: unknown) => {
+      // Made by the first request of the Idempotency-Key, whose answer was lost with its node.
+      const isMade = request.newId !== null && error instanceof HubError && error.code === 'conflict';
+      throw isMade
+        ? refused('idempotency_replay_refused', 'This Idempotency-Key has made an API key.')
+        : error;
     });
     return { ...render(record), key };
   },
@@ -56,14 +53,7 @@ const render = ({ id, label, prefix, env, agentPattern, createdAt, createdBy, ex
   prefix,
   env,
   agent_pattern: agentPattern,
-  created_at: iso(createdAt),
+  created_at: micros(createdAt),
   created_by: createdBy,
-  expires_at: isoOrNull(expiresAt),
+  expires_at: microsOrNull(expiresAt),
 });
-
-/** The key itself was shown once and cannot be shown again. @throws HubError conflict, unprocessable */
-async function refuseRepeat(hub: Hub, principal: Principal, id: string): Promise<void> {
-  const { items } = await hub.app.keys.list(principal, { limit: 1000, offset: 0 });
-  const made = madeBefore(id, items, (key) => key.id);
-  if (made) throw replayRefused(`the API key ${made.prefix}…`);
-}

@@ -30,6 +30,7 @@ Exit code: 0 when every file can be used, 1 when one has an error (with --strict
 `;
 
 interface Finding extends Annotation {
+  readonly severity: 'error' | 'warning';
   /** Null for what does not compile. */
   readonly code: string | null;
   readonly contract: string | null;
@@ -108,10 +109,11 @@ async function findingsOf(file: string, { toolArguments, ...language }: Language
   const options = { maxContracts: 500, ...language };
   const read = readBundle(text, options);
   if (!read.ok) {
-    return read.problems.map(({ line, column, message, contract }) =>
+    const problems = read.problems.map(({ line, column, message, contract }) =>
       // The place stands in front of the line already.
       problem(line, column, message.replace(/ \(line \d+, column \d+\)$/, ''), contract),
     );
+    return problems.sort((a, b) => a.line - b.line || a.column - b.column);
   }
   const compiled = compileBundle(read.documents, {
     toolArguments,

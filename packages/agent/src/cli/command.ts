@@ -92,7 +92,7 @@ async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
 }
 
 export interface Annotation {
-  readonly severity: 'error' | 'warning';
+  readonly severity: 'error' | 'warning' | 'notice';
   readonly file: string;
   readonly line: number;
   readonly column: number;

@@ -6,7 +6,7 @@ import { type CompiledBundle, compileBundle } from '../rules/evaluate/compile.ts
 import type { ToolArguments } from '../rules/sandbox/names.ts';
 import { type CaseFile, type CaseResult, readCases, runCase } from '../rules/testing/cases.ts';
 import { type Coverage, coverageOf } from '../rules/testing/coverage.ts';
-import { type Command, formatOf, githubLine, parseCommand, readText } from './command.ts';
+import { type Annotation, type Command, formatOf, githubLine, parseCommand, readText } from './command.ts';
 import { readTools, toolsHelp } from './tools.ts';
 
 const help = `Usage: reeve-agent test [options] FILE...
@@ -52,7 +52,9 @@ export const testCommand: Command = {
       try {
         reports.push(await runFile(file, toolArguments));
       } catch (error) {
-        process.stderr.write(`${file}: ${error instanceof Error ? error.message : String(error)}\n`);
+        const message = error instanceof Error ? error.message : String(error);
+        process.stderr.write(`${file}: ${message}\n`);
+        if (format === 'github') process.stdout.write(`${githubLine(about('error', file, message))}\n`);
         return 2;
       }
     }
@@ -62,7 +64,10 @@ export const testCommand: Command = {
     if (format === 'json')
       process.stdout.write(`${JSON.stringify({ ok, failed, files: reports }, null, 2)}\n`);
     else
-      for (const report of reports) process.stdout.write(format === 'github' ? github(report) : text(report));
+      for (const report of reports) {
+        process.stdout.write(format === 'github' ? github(report) : text(report));
+        if (format === 'github') process.stderr.write(`${summaryOf(report)}\n`);
+      }
     return ok ? 0 : 1;
   },
 };
@@ -103,10 +108,7 @@ function text({ file, results, coverage }: FileReport): string {
     `${ok ? 'ok  ' : 'FAIL'} ${name}${ok ? '' : ` (${file}:${line})`}`,
     ...failures.map((failure) => `       ${failure}`),
   ]);
-  const passed = results.filter(({ ok }) => ok).length;
-  lines.push(
-    `${passed} of ${results.length} cases as expected; ${coverage.fired} of ${coverage.total} contracts fire in some case`,
-  );
+  lines.push(summaryOf({ file, results, coverage }));
   for (const { id, looked, fired, unmet } of coverage.contracts) {
     if (looked === 0) lines.push(`  ${id}: no case reaches it`);
     else if (fired === 0) lines.push(`  ${id}: fires in no case`);
@@ -115,8 +117,22 @@ function text({ file, results, coverage }: FileReport): string {
   return `${lines.join('\n')}\n`;
 }
 
+function summaryOf({ results, coverage }: FileReport): string {
+  const passed = results.filter(({ ok }) => ok).length;
+  return `${passed} of ${results.length} cases as expected; ${coverage.fired} of ${coverage.total} contracts fire in some case`;
+}
+
+/** An annotation of a whole file. */
+const about = (severity: Annotation['severity'], file: string, message: string): Annotation => ({
+  severity,
+  file,
+  line: 1,
+  column: 1,
+  message,
+});
+
 function github({ file, results, coverage }: FileReport): string {
-  const annotations = [
+  const annotations: Annotation[] = [
     ...results.flatMap(({ line, name, failures }) =>
       failures.map((failure) => ({
         severity: 'error' as const,
@@ -126,19 +142,10 @@ function github({ file, results, coverage }: FileReport): string {
         message: `${name}: ${failure}`,
       })),
     ),
-    ...coverage.contracts.flatMap(({ id, fired }) =>
-      fired > 0
-        ? []
-        : [
-            {
-              severity: 'warning' as const,
-              file,
-              line: 1,
-              column: 1,
-              message: `contract '${id}' fires in no case`,
-            },
-          ],
-    ),
+    ...coverage.contracts.flatMap(({ id, fired, unmet }) => [
+      ...(fired > 0 ? [] : [about('warning', file, `contract '${id}' fires in no case`)]),
+      ...unmet.map((condition) => about('notice', file, `contract '${id}': holds in no case: ${condition}`)),
+    ]),
   ];
   return annotations.map((one) => `${githubLine(one)}\n`).join('');
 }

@@ -2,10 +2,12 @@
 // stand.
 import { Link } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
+import type { Reply } from '../../lib/api.ts';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall } from '../../lib/query.ts';
-import { count, duration } from '../../lib/text.ts';
-import { Answer, Button, Data, Env, Time, Verdict } from '../../ui/parts.tsx';
+import { count, counted, duration } from '../../lib/text.ts';
+import { Answer, Button, Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
 import type { Run } from '../runs/run.ts';
 import { SessionValues } from '../runs/values.tsx';
 
@@ -15,6 +17,59 @@ const words = {
   drift_resolved: 'Drift ended',
   first_seen: 'Seen for the first time',
 } as const;
+
+type Change = Reply<'agentHistory'>['events'][number];
+
+const bundleOf = ({ bundle_name: name, bundle_version: version }: Change): string =>
+  name === null ? '' : `${name}${version === null ? '' : ` v${version}`}`;
+
+const changeColumns: readonly Column<Change>[] = [
+  {
+    key: 'what',
+    label: 'What',
+    width: 1.8,
+    sort: (event) => words[event.type],
+    cell: (event) => words[event.type],
+  },
+  {
+    key: 'bundle',
+    label: 'Bundle',
+    width: 1.5,
+    sort: bundleOf,
+    cell: (event) => <Name text={bundleOf(event) || '–'} />,
+  },
+  {
+    key: 'env',
+    label: 'Environment',
+    width: 1.5,
+    sort: (event) => event.environment ?? '',
+    cell: (event) => (event.environment ? <Env of={event.environment} /> : '–'),
+  },
+  {
+    key: 'by',
+    label: 'By',
+    width: 1.5,
+    sort: (event) => event.deployed_by ?? '',
+    cell: (event) => <Data text={event.deployed_by ?? '–'} mono={false} max={60} />,
+  },
+  {
+    key: 'drift',
+    label: 'Drift lasted',
+    width: 1.3,
+    number: true,
+    sort: (event) => event.drift_duration_seconds ?? -1,
+    cell: (event) =>
+      event.drift_duration_seconds === null ? '–' : duration(event.drift_duration_seconds * 1000),
+  },
+  {
+    key: 'when',
+    label: 'When',
+    width: 1.2,
+    sort: (event) => Date.parse(event.timestamp),
+    text: (event) => event.timestamp,
+    cell: (event) => <Time at={event.timestamp} />,
+  },
+];
 
 export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
   const found = useCall('agentHistory', { params: { agent_id: id }, query: { limit: 20 } });
@@ -26,31 +81,13 @@ export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
           events.length === 0 ? (
             <p className="muted">Nothing was deployed for it yet.</p>
           ) : (
-            <ul className="feed">
-              {events.map((event) => (
-                <li key={`${event.type}${event.timestamp}${event.environment}`} className="feed-row">
-                  <span>
-                    {words[event.type]}{' '}
-                    {event.bundle_name && (
-                      <>
-                        <Data text={event.bundle_name} max={80} />
-                        {event.bundle_version !== null && ` v${event.bundle_version}`}
-                      </>
-                    )}{' '}
-                    {event.environment && <Env of={event.environment} />}{' '}
-                    {event.deployed_by && (
-                      <span className="muted">
-                        by <Data text={event.deployed_by} mono={false} max={60} />
-                      </span>
-                    )}
-                    {event.drift_duration_seconds !== null && (
-                      <span className="muted">after {duration(event.drift_duration_seconds * 1000)}</span>
-                    )}
-                  </span>
-                  <Time at={event.timestamp} className="muted" />
-                </li>
-              ))}
-            </ul>
+            <Table
+              name="changes of an agent"
+              rows={events}
+              columns={changeColumns}
+              keyOf={(event) => `${event.type}${event.timestamp}${event.environment}`}
+              bar={<span className="muted">{counted(events.length, 'change')}</span>}
+            />
           )
         }
       </Answer>
@@ -64,7 +101,7 @@ const shown = 10;
 function AgentRun({ id, run }: { readonly id: string; readonly run: Run }): JSX.Element {
   const [open, setOpen] = useState(false);
   return (
-    <span>
+    <div>
       <Verdict of={run.status} />{' '}
       <Link to="/runs" search={{ agent: id, session: run.session_id } as never}>
         <Data text={run.session_id} max={80} />
@@ -73,7 +110,7 @@ function AgentRun({ id, run }: { readonly id: string; readonly run: Run }): JSX.
         {open ? 'Hide values' : 'Values'}
       </Button>
       {open && <SessionValues agent={id} session={run.session_id} />}
-    </span>
+    </div>
   );
 }
 

@@ -1,9 +1,11 @@
 // Decided approvals: who, when, through which channel, why.
-import { type JSX, useState } from 'react';
-import { useCall } from '../../lib/query.ts';
+import { type JSX, useEffect, useMemo } from 'react';
+import type { Reply } from '../../lib/api.ts';
+import { usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
-import { visible } from '../../lib/text.ts';
-import { Answer, Button, Data, Empty, Env, Name, Select, Time, Verdict } from '../../ui/parts.tsx';
+import { count, visible } from '../../lib/text.ts';
+import { Answer, Data, Empty, Env, Name, Select, Skeleton, Time, Verdict } from '../../ui/parts.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
 
 const pageSize = 100;
 const states = [
@@ -13,20 +15,97 @@ const states = [
   ['timeout', 'Timed out'],
 ] as const;
 
+type Decided = Reply<'listApprovals'>[number];
+
+const reasonOf = ({ decision_reason: reason }: Decided): string => (typeof reason === 'string' ? reason : '');
+const decidedAt = (one: Decided): string => one.decided_at ?? one.created_at;
+const none = <span className="muted">–</span>;
+
+const columns: readonly Column<Decided>[] = [
+  {
+    key: 'tool',
+    label: 'Tool',
+    width: 1.6,
+    sort: (one) => one.tool_name,
+    cell: (one) => <Name text={one.tool_name} />,
+  },
+  {
+    key: 'outcome',
+    label: 'Outcome',
+    width: 1.4,
+    sort: (one) => one.status,
+    cell: (one) => <Verdict of={one.status} />,
+  },
+  {
+    key: 'agent',
+    label: 'Agent',
+    width: 1.6,
+    sort: (one) => one.agent_id,
+    cell: (one) => <Name text={one.agent_id} />,
+  },
+  {
+    key: 'env',
+    label: 'Environment',
+    width: 1.5,
+    sort: (one) => one.env,
+    cell: (one) => <Env of={one.env} />,
+  },
+  {
+    key: 'by',
+    label: 'By',
+    width: 1.6,
+    sort: (one) => one.decided_by ?? '',
+    cell: (one) =>
+      one.decided_by ? (
+        <Data text={one.decided_by} max={60} mono={false} />
+      ) : (
+        <span className="muted">nobody</span>
+      ),
+  },
+  {
+    key: 'through',
+    label: 'Through',
+    width: 1.1,
+    sort: (one) => one.decided_via ?? '',
+    cell: (one) => (one.decided_via ? visible(one.decided_via) : none),
+  },
+  {
+    key: 'reason',
+    label: 'Reason',
+    width: 2,
+    sort: reasonOf,
+    cell: (one) => (reasonOf(one) === '' ? none : <Data text={reasonOf(one)} max={80} mono={false} />),
+  },
+  {
+    key: 'when',
+    label: 'When',
+    width: 1.3,
+    sort: (one) => Date.parse(decidedAt(one)),
+    text: decidedAt,
+    cell: (one) => <Time at={decidedAt(one)} />,
+  },
+];
+
 export function History(): JSX.Element {
   const env = useEnv();
   const [{ status = '' }, change] = useFilters();
-  const [offset, setOffset] = useState(0);
   const wanted = states.find(([key]) => key !== '' && key === status)?.[0] as
     | 'approved'
     | 'denied'
     | 'timeout'
     | undefined;
-  const found = useCall(
-    'listApprovals',
-    { query: { limit: pageSize, offset, ...(wanted ? { status: wanted } : {}), ...(env ? { env } : {}) } },
-    { keep: true },
+  const query = { limit: pageSize, ...(wanted ? { status: wanted } : {}), ...(env ? { env } : {}) };
+  const found = usePages('listApprovals', { query });
+  const rows = useMemo(
+    () => (found.data?.pages ?? []).flatMap(({ reply }) => reply).filter((one) => one.status !== 'pending'),
+    [found.data],
   );
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = found;
+  const isMoreWanted = rows.length === 0 && hasNextPage && !isFetchingNextPage;
+  useEffect(() => {
+    // The newest may all wait still.
+    if (isMoreWanted) void fetchNextPage();
+  }, [isMoreWanted, fetchNextPage]);
   return (
     <div className="card">
       <div className="card-head">
@@ -35,89 +114,33 @@ export function History(): JSX.Element {
           label="Outcome"
           value={status}
           options={states}
-          onValue={(next) => {
-            setOffset(0);
-            change({ status: next });
-          }}
+          onValue={(next) => change({ status: next })}
         />
-        <span className="pager">
-          <Button disabled={offset === 0} onClick={() => setOffset(Math.max(0, offset - pageSize))}>
-            Newer
-          </Button>
-          <Button
-            disabled={(found.data?.length ?? 0) < pageSize}
-            onClick={() => setOffset(offset + pageSize)}
-          >
-            Older
-          </Button>
-        </span>
       </div>
       <Answer of={found}>
-        {(list) => {
-          const rows = list.filter((one) => one.status !== 'pending');
-          if (rows.length === 0) return <Empty title="Nothing was decided yet" />;
-          return (
-            // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
-            <section className="scroll-x" aria-label="Decided approvals" tabIndex={0}>
-              <table className="table">
-                <thead>
-                  <tr>
-                    <th scope="col">Outcome</th>
-                    <th scope="col">Tool</th>
-                    <th scope="col">Agent</th>
-                    <th scope="col">Environment</th>
-                    <th scope="col">By</th>
-                    <th scope="col">Through</th>
-                    <th scope="col">Reason</th>
-                    <th scope="col">When</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {rows.map((one) => (
-                    <tr key={one.id}>
-                      <td>
-                        <Verdict of={one.status} />
-                      </td>
-                      <td>
-                        <button
-                          type="button"
-                          className="cell-link"
-                          onClick={() => change({ view: undefined, id: one.id })}
-                        >
-                          <Name text={one.tool_name} />
-                        </button>
-                      </td>
-                      <td>
-                        <Name text={one.agent_id} />
-                      </td>
-                      <td>
-                        <Env of={one.env} />
-                      </td>
-                      <td>
-                        {one.decided_by ? (
-                          <Data text={one.decided_by} max={60} mono={false} />
-                        ) : (
-                          <span className="muted">nobody</span>
-                        )}
-                      </td>
-                      <td>{one.decided_via ? visible(one.decided_via) : <span className="muted">–</span>}</td>
-                      <td>
-                        {typeof one.decision_reason === 'string' ? (
-                          <Data text={one.decision_reason} max={80} mono={false} />
-                        ) : (
-                          <span className="muted">–</span>
-                        )}
-                      </td>
-                      <td>
-                        <Time at={one.decided_at ?? one.created_at} />
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </section>
-          );
-        }}
+        {() =>
+          rows.length === 0 && hasNextPage ? (
+            <Skeleton />
+          ) : rows.length === 0 ? (
+            <Empty title="Nothing was decided yet" />
+          ) : (
+            <Table
+              name="decided approvals"
+              rows={rows}
+              columns={columns}
+              keyOf={(one) => one.id}
+              onOpen={(one) => change({ view: undefined, id: one.id })}
+              onEnd={() => {
+                if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+              }}
+              bar={
+                <span className="muted numbers">
+                  {count(rows.length)} {hasNextPage ? 'newest; scroll for more' : 'decided'}
+                </span>
+              }
+            />
+          )
+        }
       </Answer>
     </div>
   );

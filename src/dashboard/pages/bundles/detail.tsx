@@ -1,12 +1,15 @@
 // One bundle: what runs where, its versions and what each changed; deploy, roll back, undeploy.
 import { type JSX, useState } from 'react';
+import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
+import { counted } from '../../lib/text.ts';
 import { Diff } from '../../ui/diff.tsx';
 import { download } from '../../ui/download.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Env, Failed, Select, Time } from '../../ui/parts.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
 import { DeployDialog, type DeploySource } from './deploy.tsx';
 import { ReplayPanel } from './replay.tsx';
 import { RolloutLine } from './rollout.tsx';
@@ -77,22 +80,13 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
           <>
             <section className="form">
               <h3>Versions</h3>
-              <ul className="feed">
-                {list.map((one) => (
-                  <li key={one.id} className="feed-row">
-                    <span>
-                      <strong>v{one.version}</strong> by <Data text={one.uploaded_by} mono={false} max={60} />{' '}
-                      <Time at={one.created_at} className="muted" />{' '}
-                      {one.deployed_envs.map((env) => (
-                        <Env key={env} of={env} />
-                      ))}
-                    </span>
-                    <Button onClick={() => setSource({ kind: 'bundle', name, version: one.version })}>
-                      Deploy v{one.version}
-                    </Button>
-                  </li>
-                ))}
-              </ul>
+              <Table
+                name="versions of a bundle"
+                rows={list}
+                columns={versionColumns((version) => setSource({ kind: 'bundle', name, version }))}
+                keyOf={(one) => one.id}
+                bar={<span className="muted">{counted(list.length, 'version')}</span>}
+              />
             </section>
             <Compare name={name} versions={list.map(({ version }) => version)} />
           </>
@@ -103,6 +97,46 @@ export function BundleDetail({ name }: { readonly name: string }): JSX.Element {
     </>
   );
 }
+
+type Version = Reply<'listBundleVersions'>[number];
+
+const versionColumns = (deploy: (version: number) => void): readonly Column<Version>[] => [
+  {
+    key: 'version',
+    label: 'Version',
+    width: 1,
+    sort: (one) => one.version,
+    cell: (one) => <strong>v{one.version}</strong>,
+  },
+  {
+    key: 'actions',
+    label: 'Actions',
+    width: 1.4,
+    cell: (one) => <Button onClick={() => deploy(one.version)}>Deploy v{one.version}</Button>,
+  },
+  {
+    key: 'envs',
+    label: 'Runs in',
+    width: 1.6,
+    sort: (one) => one.deployed_envs.join(', '),
+    cell: (one) => one.deployed_envs.map((env) => <Env key={env} of={env} />),
+  },
+  {
+    key: 'made',
+    label: 'Made',
+    width: 1.1,
+    sort: (one) => Date.parse(one.created_at),
+    text: (one) => one.created_at,
+    cell: (one) => <Time at={one.created_at} />,
+  },
+  {
+    key: 'by',
+    label: 'By',
+    width: 1.6,
+    sort: (one) => one.uploaded_by,
+    cell: (one) => <Data text={one.uploaded_by} mono={false} max={60} />,
+  },
+];
 
 function Compare({
   name,

@@ -5,8 +5,9 @@ import type { Input, Reply } from '../../lib/api.ts';
 import { useAction } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Button, Data, Failed, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { Button, Failed } from '../../ui/parts.tsx';
 import { ReplayChanges } from '../../ui/replay-changes.tsx';
+import { type ReplayedCall, ReplayTable } from '../../ui/replay-table.tsx';
 
 type Replay = Reply<'replayBundle'>;
 type Result = Replay['results'][number];
@@ -53,7 +54,9 @@ export function ReplayPanel({
       {replay.error && <Failed error={replay.error} />}
       {/* Said to who listens when it comes. */}
       <div role="status">{replay.data && <Sums of={replay.data} />}</div>
-      {replay.data && <Results of={replay.data} />}
+      {replay.data && (
+        <ReplayTable calls={replay.data.results.map(callOf)} leftOut={replay.data.results_left_out} />
+      )}
     </section>
   );
 }
@@ -114,36 +117,14 @@ export const doubts: { readonly [D in Result['uncertain_because'][number]]: stri
   approval: 'a person decides',
 };
 
-function Results({ of }: { readonly of: Replay }): JSX.Element | null {
-  if (of.results.length === 0) return null;
-  return (
-    <>
-      <ul className="feed" aria-label="Calls that would be decided otherwise">
-        {of.results.map((one) => (
-          <li key={one.event_id} className="feed-row">
-            <span className="impact-what">
-              <Name text={one.tool_name} />
-              <span className="muted">
-                <Data text={one.agent_id} max={60} />, <Time at={one.timestamp} />
-              </span>
-              {one.candidate.message !== null && <Data text={one.candidate.message} mono={false} max={120} />}
-              {one.uncertain && (
-                <span className="muted">
-                  uncertain: {one.uncertain_because.map((doubt) => doubts[doubt]).join('; ')}
-                </span>
-              )}
-            </span>
-            <span>
-              <Verdict of={decisions[one.base.decision]} /> →{' '}
-              <Verdict of={decisions[one.candidate.decision]} />
-              {(one.candidate.contract_id ?? one.base.contract_id) !== null && (
-                <Name text={one.candidate.contract_id ?? one.base.contract_id ?? ''} />
-              )}
-            </span>
-          </li>
-        ))}
-      </ul>
-      {of.results_left_out > 0 && <p className="muted numbers">and {count(of.results_left_out)} more</p>}
-    </>
-  );
-}
+const callOf = (one: Result): ReplayedCall => ({
+  id: one.event_id,
+  tool: one.tool_name,
+  agent: one.agent_id,
+  at: one.timestamp,
+  before: decisions[one.base.decision],
+  after: decisions[one.candidate.decision],
+  contract: one.candidate.contract_id ?? one.base.contract_id,
+  message: one.candidate.message,
+  doubts: one.uncertain ? one.uncertain_because.map((doubt) => doubts[doubt]) : [],
+});

@@ -1,13 +1,15 @@
 // What was sent to a channel: every delivery with its attempts, and the button that sends one again.
 import { Link } from '@tanstack/react-router';
-import { type JSX, useEffect } from 'react';
-import type { Input } from '../../lib/api.ts';
+import { type JSX, useEffect, useState } from 'react';
+import type { Input, Reply } from '../../lib/api.ts';
 import { after, type Timer } from '../../lib/browser.ts';
 import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
-import { counted } from '../../lib/text.ts';
+import { count, counted } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
+import { Dialog } from '../../ui/overlay.tsx';
 import { Answer, Button, Failed, Select, Time, Verdict } from '../../ui/parts.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
 import type { Channel } from './kinds.ts';
 
 const newest = 100;
@@ -62,6 +64,20 @@ export function Deliveries({
   const found = useCall('listDeliveries', input, waits ? { refetchMs: attemptMs } : {});
   useSentSoon();
   const replay = useAction('replayDelivery', ['listDeliveries']);
+  const [open, setOpen] = useState<string | null>(null);
+  const shown = found.data?.find(({ id }) => id === open);
+  const again = (one: Delivery): JSX.Element | null =>
+    one.status === 'waiting' ? null : (
+      <Button
+        kind="quiet"
+        icon="refresh"
+        busy={replay.isPending && replay.variables?.params.delivery_id === one.id}
+        onClick={() => replay.mutate({ params: { channel_id: channel.id, delivery_id: one.id } })}
+      >
+        Send again
+      </Button>
+    );
+  const columns = columnsOf(({ id }) => setOpen(id), admin ? again : null);
   return (
     <section className="form" aria-label="Deliveries">
       <div className="card-head">
@@ -94,58 +110,118 @@ export function Deliveries({
           list.length === 0 ? (
             <p className="muted">Nothing {delivery === '' ? 'was sent to it yet' : 'of this status'}.</p>
           ) : (
-            <>
-              <ul className="feed">
-                {list.map((one) => (
-                  <li key={one.id} className="feed-row">
-                    <details className="delivery">
-                      <summary>
-                        <Verdict of={one.status} /> {one.event} <Time at={one.created_at} className="muted" />{' '}
-                        <span className="muted">{counted(one.attempts, 'attempt')}</span>
-                      </summary>
-                      <ol>
-                        {one.log.map((attempt) => (
-                          <li key={attempt.at}>
-                            <Time at={attempt.at} />:{' '}
-                            {attempt.error === null
-                              ? 'delivered'
-                              : (failures[attempt.error] ?? attempt.error)}
-                            {attempt.status === null ? '' : `, status ${attempt.status}`},{' '}
-                            {attempt.duration_ms} ms
-                          </li>
-                        ))}
-                      </ol>
-                      <p>
-                        {one.next_attempt_at && (
-                          <>
-                            Next attempt <Time at={one.next_attempt_at} />.{' '}
-                          </>
-                        )}
-                        <Link to="/approvals" search={{ id: one.approval_id } as never}>
-                          The approval
-                        </Link>
-                      </p>
-                    </details>
-                    {admin && one.status !== 'waiting' && (
-                      <Button
-                        kind="quiet"
-                        icon="refresh"
-                        busy={replay.isPending && replay.variables?.params.delivery_id === one.id}
-                        onClick={() =>
-                          replay.mutate({ params: { channel_id: channel.id, delivery_id: one.id } })
-                        }
-                      >
-                        Send again
-                      </Button>
-                    )}
-                  </li>
-                ))}
-              </ul>
-              {list.length === newest && <p className="muted">The newest {newest}.</p>}
-            </>
+            <Table
+              name="deliveries of a channel"
+              rows={list}
+              columns={columns}
+              keyOf={(one) => one.id}
+              bar={
+                <span className="muted">
+                  {list.length === newest
+                    ? `the newest ${newest}`
+                    : counted(list.length, 'delivery', 'deliveries')}
+                </span>
+              }
+            />
           )
         }
       </Answer>
+      <Dialog title="Delivery" open={shown !== undefined} onClose={() => setOpen(null)}>
+        {shown && <Attempts of={shown} />}
+      </Dialog>
     </section>
+  );
+}
+
+type Delivery = Reply<'listDeliveries'>[number];
+type Attempt = Delivery['log'][number];
+
+const outcomeOf = ({ error, status }: Attempt): string =>
+  `${error === null ? 'delivered' : (failures[error] ?? error)}${status === null ? '' : `, status ${status}`}`;
+
+const lastOf = ({ log }: Delivery): string => {
+  const last = log.at(-1);
+  return last ? outcomeOf(last) : 'not tried yet';
+};
+
+const columnsOf = (
+  open: (of: Delivery) => void,
+  again: ((of: Delivery) => JSX.Element | null) | null,
+): readonly Column<Delivery>[] => [
+  {
+    key: 'event',
+    label: 'Event',
+    width: 2.2,
+    sort: (one) => one.event,
+    cell: (one) => (
+      <button type="button" className="cell-link" onClick={() => open(one)}>
+        {one.event}
+      </button>
+    ),
+  },
+  {
+    key: 'status',
+    label: 'Status',
+    width: 1.5,
+    sort: (one) => one.status,
+    cell: (one) => <Verdict of={one.status} />,
+  },
+  ...(again ? [{ key: 'actions', label: 'Actions', width: 1.9, cell: again }] : []),
+  {
+    key: 'made',
+    label: 'Made',
+    width: 1.2,
+    sort: (one) => Date.parse(one.created_at),
+    text: (one) => one.created_at,
+    cell: (one) => <Time at={one.created_at} />,
+  },
+  {
+    key: 'attempts',
+    label: 'Attempts',
+    width: 1.1,
+    number: true,
+    sort: (one) => one.attempts,
+    cell: (one) => count(one.attempts),
+  },
+  { key: 'last', label: 'Last answer', width: 2, sort: lastOf, cell: lastOf },
+  {
+    key: 'next',
+    label: 'Next attempt',
+    width: 1.4,
+    sort: (one) => Date.parse(one.next_attempt_at ?? '') || 0,
+    text: (one) => one.next_attempt_at ?? '',
+    cell: (one) =>
+      one.next_attempt_at ? <Time at={one.next_attempt_at} /> : <span className="muted">–</span>,
+  },
+];
+
+function Attempts({ of }: { readonly of: Delivery }): JSX.Element {
+  return (
+    <>
+      <p>
+        <Verdict of={of.status} /> {of.event}, made <Time at={of.created_at} />.
+      </p>
+      {of.log.length === 0 ? (
+        <p className="muted">It was not tried yet.</p>
+      ) : (
+        <ol aria-label="Attempts">
+          {of.log.map((attempt) => (
+            <li key={attempt.at}>
+              <Time at={attempt.at} />: {outcomeOf(attempt)}, {attempt.duration_ms} ms
+            </li>
+          ))}
+        </ol>
+      )}
+      <p>
+        {of.next_attempt_at && (
+          <>
+            Next attempt <Time at={of.next_attempt_at} />.{' '}
+          </>
+        )}
+        <Link to="/approvals" search={{ id: of.approval_id } as never}>
+          The approval
+        </Link>
+      </p>
+    </>
   );
 }

@@ -9,7 +9,8 @@ import { counted } from '../../lib/text.ts';
 import { Diff } from '../../ui/diff.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Failed, Select, Time } from '../../ui/parts.tsx';
+import { Answer, Button, Data, Failed, Time } from '../../ui/parts.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
 import { ContractForm } from './form.tsx';
 
 export function ContractDetail({ id }: { readonly id: string }): JSX.Element {
@@ -111,15 +112,59 @@ function Usage({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
+interface Version {
+  readonly version: number;
+  readonly created_at: string;
+  readonly created_by: string;
+}
+
+const versionColumns = (
+  latest: number,
+  compared: string,
+  compare: (version: string) => void,
+): readonly Column<Version>[] => [
+  {
+    key: 'version',
+    label: 'Version',
+    sort: (one) => one.version,
+    cell: (one) => <strong>v{one.version}</strong>,
+  },
+  {
+    key: 'actions',
+    label: 'Actions',
+    width: 2,
+    cell: (one) => (
+      <Button
+        kind="quiet"
+        aria-pressed={String(one.version) === compared}
+        onClick={() => compare(String(one.version))}
+      >
+        Compare v{latest} with v{one.version}
+      </Button>
+    ),
+  },
+  {
+    key: 'made',
+    label: 'Made',
+    width: 1.2,
+    sort: (one) => Date.parse(one.created_at),
+    text: (one) => one.created_at,
+    cell: (one) => <Time at={one.created_at} />,
+  },
+  {
+    key: 'by',
+    label: 'By',
+    width: 2,
+    sort: (one) => one.created_by,
+    cell: (one) => <Data text={one.created_by} mono={false} max={60} />,
+  },
+];
+
 function Versions(props: {
   readonly id: string;
   readonly latest: number;
   readonly definition: object;
-  readonly versions: readonly {
-    readonly version: number;
-    readonly created_at: string;
-    readonly created_by: string;
-  }[];
+  readonly versions: readonly Version[];
 }): JSX.Element | null {
   const older = props.versions.filter(({ version }) => version !== props.latest);
   const [chosen, setChosen] = useState('');
@@ -133,14 +178,12 @@ function Versions(props: {
   return (
     <section className="form">
       <h3>What changed</h3>
-      <Select
-        label={`Compare version ${props.latest} with`}
-        value={other}
-        onValue={setChosen}
-        options={older.map(
-          ({ version, created_by: by }) =>
-            [String(version), `version ${version}, by ${by.slice(0, 60)}`] as const,
-        )}
+      <Table
+        name="versions of a contract"
+        rows={older}
+        columns={versionColumns(props.latest, other, setChosen)}
+        keyOf={({ version }) => String(version)}
+        bar={<span className="muted">{counted(older.length, 'older version')}</span>}
       />
       <Answer of={found} rows={4}>
         {(one) => <Diff before={definitionText(one.definition)} after={definitionText(props.definition)} />}

@@ -22,7 +22,7 @@ const columns: readonly Column<TailRow>[] = [
     key: 'tool',
     label: 'Tool',
     width: 1.6,
-    text: (row) => (row.kind === 'gap' ? 'gap: events are missing here' : row.event.tool_name),
+    sort: (row) => (row.kind === 'gap' ? 'gap: events are missing here' : row.event.tool_name),
     cell: (row) =>
       row.kind === 'gap' ? (
         <span className="tone-ask">Events are missing here</span>
@@ -34,41 +34,42 @@ const columns: readonly Column<TailRow>[] = [
     key: 'verdict',
     label: 'Verdict',
     width: 1.6,
-    text: (row) => text(row, (event) => event.action),
+    sort: (row) => text(row, (event) => event.action),
     cell: (row) => row.kind === 'event' && <Verdict of={row.event.action} />,
   },
   {
     key: 'agent',
     label: 'Agent',
     width: 1.6,
-    text: (row) => text(row, (event) => event.agent_id),
+    sort: (row) => text(row, (event) => event.agent_id),
     cell: (row) => row.kind === 'event' && <Name text={row.event.agent_id} />,
   },
   {
     key: 'contract',
     label: 'Contract',
     width: 1.4,
-    text: (row) => text(row, (event) => event.decision_name),
+    sort: (row) => text(row, (event) => event.decision_name),
     cell: (row) => row.kind === 'event' && <Name text={text(row, (event) => event.decision_name) || '–'} />,
   },
   {
     key: 'reason',
     label: 'Reason',
     width: 2,
-    text: (row) => text(row, (event) => event.reason),
+    sort: (row) => text(row, (event) => event.reason),
     cell: (row) => row.kind === 'event' && <Name text={text(row, (event) => event.reason) || '–'} />,
   },
   {
     key: 'env',
     label: 'Environment',
     width: 1.5,
-    text: (row) => text(row, (event) => event.environment),
+    sort: (row) => text(row, (event) => event.environment),
     cell: (row) => row.kind === 'event' && <Env of={row.event.environment} />,
   },
   {
     key: 'time',
     label: 'When',
     width: 1.4,
+    sort: (row) => (row.kind === 'gap' ? row.at : Date.parse(row.event.timestamp)),
     text: (row) => text(row, (event) => event.timestamp),
     cell: (row) =>
       row.kind === 'gap' ? <Time at={new Date(row.at).toISOString()} /> : <Time at={row.event.timestamp} />,

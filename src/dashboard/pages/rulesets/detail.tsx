@@ -3,10 +3,11 @@ import { type JSX, useState } from 'react';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
 import { type Env as Environment, envs, useFilters } from '../../lib/search.ts';
-import { count, visible } from '../../lib/text.ts';
+import { count, counted, visible } from '../../lib/text.ts';
 import { Diff } from '../../ui/diff.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Env, Failed, Select, Time } from '../../ui/parts.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
 import { ForceForm } from './force.tsx';
 import { RulesetForm } from './form.tsx';
 import { VersionReplay } from './replay.tsx';
@@ -57,6 +58,16 @@ export function RulesetDetail({ name }: { readonly name: string }): JSX.Element 
               .
             </p>
             <Text name={name} version={chosen.version} versions={versions} />
+            <section className="form">
+              <h3>Versions</h3>
+              <Table
+                name="versions of a ruleset"
+                rows={versions}
+                columns={versionColumns(chosen.version, (next) => change({ version: String(next) }, true))}
+                keyOf={(one) => String(one.version)}
+                bar={<span className="muted">{counted(versions.length, 'version')}</span>}
+              />
+            </section>
             <Dialog title="Edit ruleset" shape="wide" open={editing} onClose={() => setEditing(false)}>
               <RulesetForm
                 name={name}
@@ -72,6 +83,48 @@ export function RulesetDetail({ name }: { readonly name: string }): JSX.Element 
     </Answer>
   );
 }
+
+const versionColumns = (shown: number, show: (version: number) => void): readonly Column<Version>[] => [
+  {
+    key: 'version',
+    label: 'Version',
+    sort: (one) => one.version,
+    cell: (one) => (
+      <Button kind="quiet" aria-pressed={one.version === shown} onClick={() => show(one.version)}>
+        Show v{one.version}
+      </Button>
+    ),
+  },
+  {
+    key: 'envs',
+    label: 'Runs in',
+    width: 1.5,
+    sort: (one) => one.deployed_envs.join(', '),
+    cell: (one) => one.deployed_envs.map((env) => <Env key={env} of={env} />),
+  },
+  {
+    key: 'saved',
+    label: 'Saved',
+    width: 1.2,
+    sort: (one) => Date.parse(one.created_at),
+    text: (one) => one.created_at,
+    cell: (one) => <Time at={one.created_at} />,
+  },
+  {
+    key: 'by',
+    label: 'By',
+    width: 1.5,
+    sort: (one) => one.uploaded_by,
+    cell: (one) => <Data text={one.uploaded_by} mono={false} max={60} />,
+  },
+  {
+    key: 'bytes',
+    label: 'Bytes',
+    number: true,
+    sort: (one) => one.size_bytes,
+    cell: (one) => count(one.size_bytes),
+  },
+];
 
 const runsIn = (versions: readonly Version[], env: Environment): number | null =>
   versions.find(({ deployed_envs: deployed }) => deployed.includes(env))?.version ?? null;

@@ -5,8 +5,9 @@ import type { HostedReply } from '../../lib/hosted.ts';
 import { useHostedAction } from '../../lib/hosted-query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Button, Data, Failed, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { Button, Failed } from '../../ui/parts.tsx';
 import { ReplayChanges } from '../../ui/replay-changes.tsx';
+import { type ReplayedCall, ReplayTable } from '../../ui/replay-table.tsx';
 import { doubts } from '../bundles/replay.tsx';
 
 type Replay = HostedReply<'hostedReplayVersions'>;
@@ -53,7 +54,9 @@ export function VersionReplay({
       </div>
       {replay.error && <Failed error={replay.error} />}
       <div role="status">{replay.data && <Sums of={replay.data} />}</div>
-      {replay.data && <Results of={replay.data} />}
+      {replay.data && (
+        <ReplayTable calls={replay.data.results.map(callOf)} leftOut={replay.data.results_left_out} />
+      )}
     </section>
   );
 }
@@ -78,28 +81,14 @@ function Sums({ of }: { readonly of: Replay }): JSX.Element {
   );
 }
 
-function Results({ of }: { readonly of: Replay }): JSX.Element | null {
-  if (of.results.length === 0) return null;
-  return (
-    <>
-      <ul className="feed" aria-label="Calls that would be decided otherwise">
-        {of.results.map((one) => (
-          <li key={one.event_id} className="feed-row">
-            <span>
-              <Name text={one.tool_name} />
-              <span className="muted">
-                <Data text={one.agent_id} max={60} />, <Time at={one.timestamp} />
-                {one.uncertain &&
-                  `; uncertain: ${one.uncertain_because.map((doubt) => doubts[doubt]).join('; ')}`}
-              </span>
-            </span>
-            <span>
-              <Verdict of={words[one.base.decision]} /> → <Verdict of={words[one.candidate.decision]} />
-            </span>
-          </li>
-        ))}
-      </ul>
-      {of.results_left_out > 0 && <p className="muted numbers">and {count(of.results_left_out)} more</p>}
-    </>
-  );
-}
+const callOf = (one: Replay['results'][number]): ReplayedCall => ({
+  id: one.event_id,
+  tool: one.tool_name,
+  agent: one.agent_id,
+  at: one.timestamp,
+  before: words[one.base.decision],
+  after: words[one.candidate.decision],
+  contract: one.candidate.rule_id ?? one.base.rule_id,
+  message: one.candidate.message,
+  doubts: one.uncertain ? one.uncertain_because.map((doubt) => doubts[doubt]) : [],
+});

@@ -3,7 +3,7 @@
 import { RuleError } from '../error.ts';
 import { compileRegex } from '../regex/regex.ts';
 import type { Json, JsonObject, YamlPath } from '../yaml.ts';
-import { isMapping, type Reader } from './reader.ts';
+import { isMapping, meantBy, type Reader } from './reader.ts';
 import type { Condition, RuleType } from './rule.ts';
 
 export const operatorNames = [
@@ -172,7 +172,11 @@ function readOperand(
     default:
       return (
         scope.operators.has(operator) ||
-        refuse(reader, path, `unknown operator; expected one of ${operatorNames.join(', ')}`)
+        refuse(
+          reader,
+          path,
+          `unknown operator; expected one of ${operatorNames.join(', ')}${meantBy(operator, [...operatorNames, ...scope.operators])}`,
+        )
       );
   }
 }

@@ -4,6 +4,7 @@ import { compileGlob } from '../evaluate/glob.ts';
 import { defaultMaxAttempts, defaultMaxToolCalls } from '../evaluate/limits.ts';
 import { builtInPrefixes, principalFields } from '../evaluate/selector.ts';
 import { type Json, type JsonObject, parseYaml, type YamlDocument, type YamlPath } from '../yaml.ts';
+import { deadParts } from './dead.ts';
 import { nearestWord } from './distance.ts';
 import { type LanguageOptions, readBundle } from './document.ts';
 import { isMapping, pathText } from './reader.ts';
@@ -31,6 +32,7 @@ export type LintCode =
   | 'unknown-principal-field'
   | 'unknown-root'
   | 'unknown-field'
+  | 'never-matches'
   | 'placeholder-operand'
   | 'unknown-tool'
   | 'glob-key'
@@ -117,6 +119,8 @@ class Linter {
       if (entry.value.when !== undefined) this.#condition(entry, entry.value.when, [...entry.at, 'when']);
       if (entry.type === 'post') this.#result(entry);
       if (entry.type === 'session') this.#limits(entry);
+      for (const { path, message, suggestion } of deadParts(entry.value))
+        this.#add(entry, 'warning', 'never-matches', [...entry.at, ...path], message, suggestion);
     }
     this.#order();
     this.#sandboxes();
@@ -164,6 +168,11 @@ class Linter {
 
   #selector(entry: Entry, selector: string, at: YamlPath): void {
     if (selector === 'environment') return;
+    if (selector === 'result') {
+      const message = 'result alone is always missing: name a field of it, or look at output.text.';
+      this.#add(entry, 'warning', 'bare-selector', at, message);
+      return;
+    }
     const [root = '', field = ''] = selector.split('.');
     const bare = !selector.includes('.');
     const example = bareRoots.get(root);
@@ -173,6 +182,7 @@ class Linter {
     } else if (root === 'principal') this.#principal(entry, selector, field, at);
     else if (root === 'tool' && selector !== 'tool.name') this.#field(entry, selector, 'tool.name', at);
     else if (root === 'output' && selector !== 'output.text') this.#field(entry, selector, 'output.text', at);
+    else if (root === 'environment') this.#field(entry, selector, 'environment', at);
     else if (!builtInPrefixes.has(root) && !this.#selectors.has(root)) this.#root(entry, root, bare, at);
   }
 

@@ -1,6 +1,7 @@
 // Checked access to the parts of one YAML document: every problem is collected with its contract, path and position.
 
 import type { Json, JsonObject, YamlDocument, YamlPath } from '../yaml.ts';
+import { nearestWord } from './distance.ts';
 
 /** One thing wrong with a bundle. */
 export interface BundleProblem {
@@ -44,7 +45,10 @@ export class Reader {
     if (keys) {
       for (const key of Object.keys(value)) {
         if (!keys.includes(key))
-          this.problem([...path, key], `unexpected key; expected one of ${keys.join(', ')}`);
+          this.problem(
+            [...path, key],
+            `unexpected key; expected one of ${keys.join(', ')}${meantBy(key, keys)}`,
+          );
       }
     }
     return value;
@@ -58,7 +62,8 @@ export class Reader {
 
   word<T extends string>(value: Json | undefined, path: YamlPath, words: readonly T[]): T | undefined {
     const word = words.find((candidate) => candidate === value);
-    return word ?? this.problem(path, `expected ${words.join(' or ')}`);
+    const meant = typeof value === 'string' ? meantBy(value, words) : '';
+    return word ?? this.problem(path, `expected ${words.join(' or ')}${meant}`);
   }
 
   flag(value: Json | undefined, path: YamlPath, otherwise: boolean): boolean {
@@ -81,6 +86,13 @@ export class Reader {
     const texts = value.map((item, i) => this.text(item, [...path, i]));
     return texts.every((item) => item !== undefined) ? texts : undefined;
   }
+}
+
+/** "Did you mean", as the end of a sentence; empty when no word comes near. */
+export function meantBy(word: string, words: readonly string[]): string {
+  if (word.length > 100) return '';
+  const nearest = nearestWord(word, words, (known) => (known.length >= 7 ? 2 : 1));
+  return nearest === undefined ? '' : `. Did you mean ${nearest}?`;
 }
 
 export const isMapping = (value: unknown): value is JsonObject =>

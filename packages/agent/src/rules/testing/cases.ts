@@ -1,6 +1,6 @@
 // Unit tests for contracts: a YAML file of cases, each a call and what should come of it. Reads and runs; prints
 // nothing.
-import { isMapping } from '../bundle/reader.ts';
+import { isMapping, meantBy } from '../bundle/reader.ts';
 import { RuleError } from '../error.ts';
 import type { Principal, ToolCall } from '../evaluate/call.ts';
 import type { CompiledBundle } from '../evaluate/compile.ts';
@@ -100,7 +100,10 @@ class CaseReader {
     if (!isMapping(value)) throw this.error(path, `expected a mapping of ${keys.join(', ')}`);
     const unknown = Object.keys(value).find((key) => !keys.includes(key));
     if (unknown !== undefined) {
-      throw this.error([...path, unknown], `unexpected key; expected one of ${keys.join(', ')}`);
+      throw this.error(
+        [...path, unknown],
+        `unexpected key; expected one of ${keys.join(', ')}${meantBy(unknown, keys)}`,
+      );
     }
     return value;
   }

@@ -12,6 +12,83 @@ const session = (limits: string): string =>
 const found = (text: string, options: LintOptions = {}) =>
   lintBundle(text, options).map(({ severity, code, suggestion }) => [severity, code, suggestion]);
 
+describe('parts that compile and can never match', () => {
+  const sandbox = (keys: string) => bundle(`  - {id: b, type: sandbox, tool: t, message: m, ${keys}}\n`);
+  /** Without what is said of the first sandbox, and of roots. */
+  const dead = (text: string) =>
+    lintBundle(text)
+      .filter(({ code }) => code === 'never-matches')
+      .map(({ severity, path, suggestion }) => [severity, path.replace('contracts[0].', ''), suggestion]);
+
+  it.each([
+    ['within: [/w], not_within: ["/w/*.env"]', 'not_within[0]', '/w'],
+    ['within: ["/w/**"]', 'within[0]', '/w'],
+    ['within: ["*"]', 'within[0]', null],
+    ['within: [" /w"]', 'within[0]', '/w'],
+    ['within: ["file:///w"]', 'within[0]', '/w'],
+    ['within: ["https://x.com"]', 'within[0]', null],
+    ['allows: {commands: [ls, git status]}', 'allows.commands[1]', 'git'],
+    ['allows: {commands: ["npm*"]}', 'allows.commands[0]', null],
+    ['allows: {domains: ["https://api.x.com/v1"]}', 'allows.domains[0]', 'api.x.com'],
+    ['allows: {domains: ["x.com:443"]}', 'allows.domains[0]', 'x.com'],
+    ['allows: {domains: ["x.com/path"]}', 'allows.domains[0]', 'x.com'],
+    ['allows: {domains: ["*.x.com."]}', 'allows.domains[0]', '*.x.com'],
+    [
+      'allows: {domains: ["*"]}, not_allows: {domains: ["https://evil.com"]}',
+      'not_allows.domains[0]',
+      'evil.com',
+    ],
+    ['allows: {domains: ["*.b\u00fccher.de"]}', 'allows.domains[0]', '*.xn--bcher-kva.de'],
+  ])('are found in a sandbox: %s', (keys, path, suggestion) => {
+    expect(dead(sandbox(keys))).toEqual([['warning', path, suggestion]]);
+  });
+
+  it.each([
+    ['{args.amount: {gt: 10, lt: 5}}', 'when.args.amount'],
+    ['{args.amount: {gt: 5, lte: 5}}', 'when.args.amount'],
+    ['{any: [{args.a: {exists: false, equals: x}}]}', 'when.any[0].args.a'],
+    ['{"args.items[0].path": {exists: true}}', 'when.args.items[0].path'],
+    ['{args..path: {exists: true}}', 'when.args..path'],
+    ['{tool.name: {in: ["pay_*"]}}', 'when.tool.name.in'],
+  ])('are found in a condition: %s', (when, path) => {
+    expect(dead(bundle(pre(when)))).toEqual([['warning', path, null]]);
+  });
+
+  it('are found among tools, which have no name of that kind', () => {
+    expect(dead(bundle(pre('{args.a: {exists: true}}', 'id: a, tools: [pay, fs/read]')))).toEqual([
+      ['warning', 'tools[1]', null],
+    ]);
+    expect(dead(bundle(pre('{args.a: {exists: true}}', 'id: a, tool: "pay "')))).toEqual([
+      ['warning', 'tool', 'pay'],
+    ]);
+  });
+
+  it('are not what only looks like them', () => {
+    for (const keys of [
+      'within: [/w, ., ~/x, "C:\\\\w", "/app/[id]"], not_within: [/w/secret]',
+      'allows: {commands: [ls, "[", ./run.sh], domains: ["*.x.com", X.com, "?.y.com", "[ab].z.com", localhost, 10.0.0.1]}',
+    ])
+      expect(dead(sandbox(keys))).toEqual([]);
+    for (const when of [
+      '{args.amount: {gte: 5, lte: 5}}',
+      '{args.a.0.b: {exists: false}}',
+      '{tool.name: {equals: pay}}',
+      '{args.text: {matches: "[0]"}}',
+      '{tool.name: {matches: "pay_.*"}}',
+    ])
+      expect(dead(bundle(pre(when)))).toEqual([]);
+  });
+
+  it('are fields of what has none', () => {
+    expect(found(bundle(pre('{environment.name: {exists: true}}')))).toEqual([
+      ['warning', 'unknown-field', 'environment'],
+    ]);
+    const post =
+      '  - {id: a, type: post, tool: t, when: {result: {exists: true}}, then: {effect: warn, message: m}}\n';
+    expect(found(bundle(post))).toEqual([['warning', 'bare-selector', null]]);
+  });
+});
+
 describe('conditions that can never match', () => {
   it.each([
     ['arg.path', 'error', 'unknown-root', 'args'],

@@ -1,0 +1,151 @@
+// Parts of a contract that compile and can never match: an exclusion that excludes nothing, an allowance that allows
+// nothing, a condition that no call can meet. A careful reader would not see them.
+import type { Json, JsonObject, YamlPath } from '../yaml.ts';
+import { isMapping } from './reader.ts';
+
+export interface DeadPart {
+  /** Within the contract. */
+  readonly path: YamlPath;
+  /** One sentence. */
+  readonly message: string;
+  /** What was probably meant. */
+  readonly suggestion: string | null;
+}
+
+/** @param contract as it is written, valid */
+export function deadParts(contract: JsonObject): readonly DeadPart[] {
+  const found: DeadPart[] = [];
+  const add = (path: YamlPath, message: string, suggestion: string | null = null): void => {
+    found.push({ path, message, suggestion });
+  };
+  each(contract, ['tool'], (text, path) => {
+    if (/[/\\\p{Cc}]/u.test(text))
+      add(
+        path,
+        'No call has such a tool: names with /, \\ or control characters are refused before any contract.',
+      );
+    else if (text !== text.trim()) add(path, 'Blanks around a name are part of it.', text.trim());
+  });
+  for (const key of ['within', 'not_within']) {
+    each(contract, [key], (text, path) => {
+      if (/[*?]/.test(text))
+        add(path, 'Folders are compared as they are written: * and ? are no wildcards here.', folderOf(text));
+      else if (text !== text.trim()) add(path, 'Blanks around a folder are part of its name.', text.trim());
+      else if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text))
+        add(path, 'A folder is no URL.', /^file:\/\/\//i.test(text) ? text.slice('file://'.length) : null);
+    });
+  }
+  each(contract, ['allows', 'commands'], (text, path) => {
+    const [first = ''] = text.trim().split(/\s+/);
+    if (text !== first)
+      add(path, 'Only the first word of a command is compared, and it holds no blank.', first || null);
+    else if (/[*?]/.test(text))
+      add(path, 'Commands are compared as they are written: * and ? are no wildcards here.');
+  });
+  for (const key of ['allows', 'not_allows']) {
+    each(contract, [key, 'domains'], (text, path) => {
+      const host = hostOf(text);
+      if (host !== text.toLowerCase())
+        add(path, 'It is compared with the name of a host alone, as a URL parser writes it.', host);
+    });
+  }
+  if (contract.when !== undefined) conditions(contract.when, ['when'], add);
+  return found;
+}
+
+type Add = (path: YamlPath, message: string, suggestion?: string | null) => void;
+
+/** The texts at a path, one or a list of them. `tool` stands for `tools` too. */
+function each(
+  contract: JsonObject,
+  path: readonly string[],
+  look: (text: string, path: YamlPath) => void,
+): void {
+  const keys = path[0] === 'tool' ? ['tool', 'tools'] : [path[0] as string];
+  for (const key of keys) {
+    let value: Json | undefined = contract[key];
+    for (const step of path.slice(1)) value = isMapping(value) ? value[step] : undefined;
+    const at: YamlPath = [key, ...path.slice(1)];
+    if (typeof value === 'string') look(value, at);
+    else if (Array.isArray(value)) {
+      for (const [i, text] of value.entries()) if (typeof text === 'string') look(text, [...at, i]);
+    }
+  }
+}
+
+/** The part of a folder that has no wildcard; null when nothing but the root is left. */
+function folderOf(text: string): string | null {
+  const fixed = text.slice(0, text.search(/[^/]*[*?]/)).replace(/\/+$/, '');
+  return fixed === '' ? null : fixed;
+}
+
+/** The host that was probably meant, in lower case; wildcards stay. */
+function hostOf(text: string): string | null {
+  const host = text
+    .trim()
+    .toLowerCase()
+    .replace(/^[a-z][a-z0-9+.-]*:\/\//, '')
+    .replace(/[/?#].*$/, (rest) => (rest.startsWith('?') && !rest.includes('=') ? rest : ''))
+    .replace(/:\d+$/, '')
+    .replace(/\.$/, '');
+  if (host === '' || /\s/.test(host)) return null;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the characters that a host keeps as they are
+  if (/^[\x00-\x7f]*$/.test(host)) return host;
+  try {
+    return new URL(`https://${host.replaceAll('*', 'wildcard')}`).hostname.replaceAll('wildcard', '*');
+  } catch {
+    return null;
+  }
+}
+
+const floors = ['gt', 'gte'];
+const ceilings = ['lt', 'lte'];
+
+function conditions(node: Json, path: YamlPath, add: Add): void {
+  if (Array.isArray(node)) {
+    for (const [i, item] of node.entries()) conditions(item, [...path, i], add);
+    return;
+  }
+  if (!isMapping(node)) return;
+  for (const [key, inner] of Object.entries(node)) {
+    const at = [...path, key];
+    if (key === 'all' || key === 'any' || key === 'not') conditions(inner, at, add);
+    else if (isMapping(inner)) {
+      selector(key, at, add);
+      operators(key, inner, at, add);
+    }
+  }
+}
+
+function selector(name: string, at: YamlPath, add: Add): void {
+  const [root = '', ...fields] = name.split('.');
+  if (!['args', 'metadata', 'result', 'principal'].includes(root)) return;
+  if (fields.some((field) => field === '')) add(at, `${name} names a field without a name.`);
+  else if (fields.some((field) => /\[\d*\]$/.test(field)))
+    add(at, 'Lists are not entered: brackets are taken for a part of the name.');
+}
+
+/** Operators of one selector, which must all hold. */
+function operators(name: string, all: JsonObject, at: YamlPath, add: Add): void {
+  const bound = (keys: readonly string[], tightest: (...values: number[]) => number): number | null => {
+    const given = keys.flatMap((key) => (typeof all[key] === 'number' ? [all[key] as number] : []));
+    return given.length === 0 ? null : tightest(...given);
+  };
+  const least = bound(floors, Math.max);
+  const most = bound(ceilings, Math.min);
+  if (least !== null && most !== null) {
+    const strict = all.gt === least || all.lt === most;
+    if (least > most || (least === most && strict))
+      add(at, 'No number is both: the bounds exclude each other.');
+  }
+  if (all.exists === false && Object.keys(all).length > 1)
+    add(at, 'A missing value meets no other operator: the two exclude each other.');
+  if (name !== 'tool.name') return;
+  for (const operator of ['equals', 'in']) {
+    const operand = all[operator];
+    const texts = Array.isArray(operand) ? operand : [operand];
+    const glob = texts.find((text) => typeof text === 'string' && /[*?]/.test(text));
+    if (glob !== undefined)
+      add([...at, operator], `${String(glob)} is compared as it is written: globs belong into tool.`);
+  }
+}

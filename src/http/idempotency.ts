@@ -1,0 +1,136 @@
+// Idempotency-Key of routes that declare it: the first request under a key is carried out, a repeat is answered as it
+// was, on any node and after a restart, for 24 hours.
+import { type Caller, Reply } from '../api/call.ts';
+import type { RouteDeclaration } from '../api/route.ts';
+import { validationFailed } from '../api/validation.ts';
+import { refused } from '../domain/error.ts';
+import { limitNames } from '../domain/limit-names.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { IdempotencyStore, KeyedRequest, StoredAnswer } from '../ports/idempotency.ts';
+import type { Log } from '../ports/log.ts';
+import type { Secrets } from '../ports/secrets.ts';
+import type { Headers } from './credentials.ts';
+
+const dayMs = 24 * 3_600_000;
+/** A request whose node died may be carried out again after so long. */
+const runsMs = 10_000;
+/** Bytes of an answer that is kept; for a larger one the handler runs again, under the same id. */
+const maxKept = 128 * 1024;
+const printable = /^[\x20-\x7e]{1,128}$/;
+const replayed = { 'Idempotency-Replayed': 'true' };
+
+export interface IdempotencyOptions {
+  readonly store: IdempotencyStore;
+  readonly secrets: Pick<Secrets, 'sha256' | 'uuid'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The route of a request, and who sent it. */
+export interface RoutedCall {
+  readonly operation: string;
+  readonly declaration: Pick<RouteDeclaration, 'idempotent' | 'status'>;
+  readonly caller: Caller;
+  readonly headers: Headers;
+}
+
+/** What a handler returns, made with the id for what it makes. */
+type Handle = (newId: string | null) => Promise<unknown>;
+
+export interface Idempotency {
+  /** The request's key, null without one or where none is taken. @throws HubError validation_failed */
+  keyOf(sent: Pick<RoutedCall, 'declaration' | 'headers'>): string | null;
+  /**
+   * Carries a request out, or answers as the first of its key was answered.
+   * @param input what the handler gets: another one under the same key is refused
+   * @throws HubError conflict (the first still runs, or its answer is not shown again), unprocessable (another body);
+   *   what the handler throws: the next request like it is then carried out
+   */
+  run(sent: RoutedCall, key: string | null, input: unknown, handle: Handle): Promise<unknown>;
+}
+
+export function createIdempotency({ store, secrets, clock, log }: IdempotencyOptions): Idempotency {
+  function requestOf({ operation, caller }: RoutedCall, key: string, input: unknown): KeyedRequest {
+    const who = 'keyId' in caller ? caller.keyId : limitNames.requestsOf(caller);
+    // Agents that share an API key are told apart by their header.
+    const agentId = 'agentId' in caller ? caller.agentId : null;
+    return {
+      tenantId: 'tenantId' in caller ? caller.tenantId : '',
+      id: secrets.sha256(JSON.stringify([who, operation, key])),
+      bodyHash: secrets.sha256(JSON.stringify([agentId, input])),
+    };
+  }
+
+  /** What was made is made: a repeat finds it by its id, whether or not its answer could be kept. */
+  const keep = (write: Promise<void>): Promise<void> =>
+    write.catch((err: unknown) =>
+      log.warn({ err }, 'what a request under an Idempotency-Key came to is not kept'),
+    );
+
+  return {
+    keyOf({ declaration, headers }) {
+      const key = declaration.idempotent === undefined ? undefined : headers.get('idempotency-key');
+      if (key === undefined) return null;
+      if (printable.test(key)) return key;
+      throw validationFailed([
+        { loc: ['header', 'idempotency-key'], msg: 'must be 1 to 128 printable ASCII characters' },
+      ]);
+    },
+
+    async run(sent, key, input, handle) {
+      if (key === null) return handle(null);
+      const { declaration } = sent;
+      const request = requestOf(sent, key, input);
+      const now = clock.now();
+      const times = { now, runsUntil: now + runsMs, expiresAt: now + dayMs };
+      const claim = await store.claim(request, secrets.uuid(), times);
+      if (claim.kind === 'reused') {
+        throw refused('idempotency_key_reused', 'This Idempotency-Key was sent with another body before.');
+      }
+      if (claim.kind === 'running') {
+        throw refused(
+          'idempotency_in_progress',
+          'The first request with this Idempotency-Key still runs. Repeat it in a moment.',
+          { retryAfter: 1 },
+        );
+      }
+      if (claim.kind === 'answered') {
+        if (declaration.idempotent === 'once') {
+          throw refused(
+            'idempotency_replay_refused',
+            'A request with this Idempotency-Key was carried out already, and its answer is not shown again.',
+          );
+        }
+        const { answer, newId } = claim;
+        return answer.json === null ? again(await handle(newId), declaration) : replyOf(answer, answer.json);
+      }
+      const { newId } = claim;
+      let result: unknown;
+      try {
+        result = await handle(newId);
+      } catch (error) {
+        await keep(store.release(request, newId, clock.now()));
+        throw error;
+      }
+      const { body, headers, status } = asReply(result, declaration);
+      const json = JSON.stringify(body);
+      const isKept = declaration.idempotent === 'answer' && Buffer.byteLength(json) <= maxKept;
+      await keep(store.answered(request, newId, { status, headers, json: isKept ? json : null }));
+      return result;
+    },
+  };
+}
+
+const replyOf = ({ status, headers }: StoredAnswer, json: string): Reply<unknown> =>
+  new Reply(JSON.parse(json), { status, headers: { ...headers, ...replayed } });
+
+/** A handler's result as a repeat is answered. */
+function again(result: unknown, declaration: RoutedCall['declaration']): Reply<unknown> {
+  const { body, headers, status } = asReply(result, declaration);
+  return new Reply(body, { status, headers: { ...headers, ...replayed } });
+}
+
+function asReply(result: unknown, { status }: RoutedCall['declaration']) {
+  if (!(result instanceof Reply)) return { body: result, headers: {}, status };
+  return { body: result.body, headers: result.headers, status: result.status ?? status };
+}
