@@ -102,7 +102,9 @@ export async function decide(
   const asked = await store.approvals.get(pending.tenantId, id);
   if (!asked) throw notFound('Approval not found.');
   const note = decisionNote(asked, decision, actor, now);
-  const decided = await store.noting({ note }).approvals.decide(pending.tenantId, id, decision, now);
+  const decidedBySubject = decision.decidedBySubject ?? actor?.id ?? null;
+  const named = { ...decision, decidedBySubject };
+  const decided = await store.noting({ note }).approvals.decide(pending.tenantId, id, named, now);
   if (decided === 'absent') throw notFound('Approval not found.');
   if (decided === 'not_pending') throw new HubError('conflict', 'Approval already decided or timed out.');
   forget(pending, id, context);

@@ -233,8 +233,13 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       return { reply: null, announcements, tells: [rest] };
     },
 
-    requestApproval: ({ pending }, { approval, fingerprint, keyId }, context) =>
-      request(pending, approval, context, fingerprint, keyId),
+    requestApproval({ pending, roster, current }, { approval, fingerprint, keyId }, context) {
+      const { agentId } = approval;
+      const follows = roster.stateOf({ agentId, bundleName: null }, current, context.ports.isGone).bundleName;
+      // A node of an earlier version names none, and says nothing of it.
+      const named = { ...approval, rulesetName: approval.rulesetName ?? follows };
+      return request(pending, named, context, fingerprint, keyId);
+    },
     async approvalRead({ pending }, { id }) {
       pending.recent.deleteWhere((known) => known === id);
       return { reply: null };
@@ -248,7 +253,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       const { roster, tenantId, env } = state;
       if (roster.empty) context.setTimer(timers.prune, context.now() + pruneEveryMs);
       const { agentId, pinned, connectedAt, policyVersion } = notice;
-      const bundleName = roster.join(notice);
+      const bundleName = roster.join(notice, context.now());
       const at = Math.min(connectedAt, context.now());
       if (policyVersion) roster.reportVersion({ agentId, bundleName, policyVersion, at });
       state.fleet.changed(state, context);
@@ -264,6 +269,11 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       roster.leave(agentId, connectionId);
       fleet.changed(state, context);
       if (roster.empty) context.clearTimer(timers.prune);
+      return { reply: null };
+    },
+
+    async fetched(state, fetch, context) {
+      if (state.roster.fetched(fetch, context.now())) state.fleet.changed(state, context);
       return { reply: null };
     },
 
@@ -332,7 +342,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     if (name === timers.attest) return attest(state, context);
     if (name === fleetTimer) return state.fleet.count(state, context);
     if (name === timers.resolve) return resolveSome(state, context);
-    state.roster.prune(context.now() - streamLifeMs, context.ports.isGone);
+    state.roster.prune(context.now() - streamLifeMs, context.ports.isGone, context.now());
     state.fleet.changed(state, context);
     if (!state.roster.empty) context.setTimer(timers.prune, context.now() + pruneEveryMs);
     return {};

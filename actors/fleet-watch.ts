@@ -3,7 +3,8 @@
 import type { FleetNumbers } from '../src/domain/agent.ts';
 import type { Env } from '../src/domain/ids.ts';
 import type { ActorPorts } from './ports.ts';
-import type { CurrentVersions, Roster } from './roster.ts';
+import type { Roster } from './roster.ts';
+import type { CurrentVersions } from './roster-agent.ts';
 import type { ActorContext, Effects } from './runtime/define.ts';
 
 export const fleetTimer = 'fleet';

@@ -6,6 +6,7 @@ import type { Resolution } from '../src/domain/assignment.ts';
 import type { AuditActor, AuditNote } from '../src/domain/audit.ts';
 import type { Deployment } from '../src/domain/deployment.ts';
 import { HubError } from '../src/domain/error.ts';
+import type { FetchedRuleset } from '../src/domain/fetched-ruleset.ts';
 import { type Env, isEnv } from '../src/domain/ids.ts';
 import type { Actors, Kinds, Tell } from './runtime/define.ts';
 
@@ -36,6 +37,8 @@ export interface StreamNotice {
   readonly connectedAt: number;
   /** Of the API key that opened it; absent from a node of an earlier version. */
   readonly keyId?: string;
+  /** What its node remembers that the agent fetched with this key; absent: nothing. */
+  readonly fetched?: FetchedRuleset;
 }
 
 /** Which of an agent's resolutions is the later one: by its owner, then by that owner's clock (epoch ms). */
@@ -190,6 +193,11 @@ export type EnvironmentMessages = {
     reply: { readonly catchUp: readonly Deployment[]; readonly bundleName: string | null };
   };
   leave: { body: { readonly connectionId: string; readonly agentId: string }; reply: null };
+  /** The agent fetched a document: what its streams that follow none are taken to run. */
+  fetched: {
+    body: { readonly agentId: string; readonly keyId: string; readonly fetched: FetchedRuleset };
+    reply: null;
+  };
   /**
    * The agent's effective bundle changed: its streams that are not pinned follow the new one, and get its current
    * deployment at once. One that was resolved before the last one told changes nothing. `connected`: it may have a

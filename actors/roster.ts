@@ -3,14 +3,8 @@
 
 import { FirstOf } from '../src/concurrency/first-of.ts';
 import { SharedTexts } from '../src/concurrency/shared-texts.ts';
-import {
-  type DriftStatus,
-  driftOf,
-  type FleetNumbers,
-  maxReportedBundles,
-  type Reported,
-} from '../src/domain/agent.ts';
-import type { Deployment } from '../src/domain/deployment.ts';
+import { type FleetNumbers, maxReportedBundles, type Reported } from '../src/domain/agent.ts';
+import { type FetchedRuleset, fetchedMs, fetchedName, mergedFetches } from '../src/domain/fetched-ruleset.ts';
 import type { Env } from '../src/domain/ids.ts';
 import type {
   AgentState,
@@ -23,44 +17,25 @@ import type {
   StatusRequest,
   StreamNotice,
 } from './protocol.ts';
-
-interface Stream {
-  readonly id: string;
-  bundleName: string | null;
-  readonly node: string;
-  readonly pinned: boolean;
-  readonly connectedAt: number;
-  readonly keyId: string | null;
-}
-
-interface Version {
-  readonly bundleName: string | null;
-  readonly policyVersion: string;
-  readonly at: number;
-}
-
-/**
- * Lists are replaced, not grown: nearly every agent has one stream and one version, and a list that grows reserves room
- * for many.
- */
-interface Agent {
-  /** Oldest first. */
-  streams: readonly Stream[];
-  /** One per bundle, newest report each. */
-  versions: readonly Version[];
-  /** The last retarget, for a stream whose join was on its way when it came. */
-  assigned: {
-    readonly bundleName: string | null;
-    readonly at: number;
-    readonly resolvedAt: ResolvedAt | null;
-  } | null;
-}
+import {
+  type CurrentVersions,
+  followed,
+  type IsGone,
+  newAgent,
+  newest,
+  newestOf,
+  type RosterAgent,
+  type RosterStream,
+  statusOf,
+} from './roster-agent.ts';
 
 /** Agents without a stream whose versions are remembered. */
 export const maxAbsent = 20_000;
 
 /** Ids of API keys of which one copy is kept. */
 const maxKeyIds = 10_000;
+/** API keys per agent whose fetches are remembered. */
+const maxFetches = 4;
 /** What agents run that a roll-out names. */
 const maxVersions = 50;
 
@@ -86,15 +61,10 @@ export interface Assignment {
 const isBefore = (one: ResolvedAt, other: ResolvedAt): boolean =>
   one.epoch === other.epoch ? one.at < other.at : one.epoch < other.epoch;
 
-/** True for a node that died with its streams. */
-export type IsGone = (node: string) => boolean;
-
-export type CurrentVersions = ReadonlyMap<string, Pick<Deployment, 'revisionHash' | 'version'>>;
-
 /** Joining, leaving and reporting cost the same whatever the number of agents. */
 export class Roster {
-  readonly #connected = new Map<string, Agent>();
-  readonly #absent = new Map<string, Agent>();
+  readonly #connected = new Map<string, RosterAgent>();
+  readonly #absent = new Map<string, RosterAgent>();
   /** A whole fleet shares a key. */
   readonly #keyIds = new SharedTexts(maxKeyIds);
   readonly #absentCap: number;
@@ -114,7 +84,7 @@ export class Roster {
    * Adds or renews a stream; returns the bundle it follows, which a retarget that came later than the connection may
    * have changed.
    */
-  join(notice: StreamNotice): string | null {
+  join(notice: StreamNotice, now = 0): string | null {
     let agent = this.#connected.get(notice.agentId);
     if (!agent) {
       agent = this.#absent.get(notice.agentId) ?? newAgent();
@@ -134,7 +104,26 @@ export class Roster {
       connectedAt,
       keyId,
     });
+    const { fetched, agentId } = notice;
+    if (fetched && keyId !== null) this.fetched({ agentId, keyId, fetched }, now);
     return moved.bundleName;
+  }
+
+  /** Remembers what an agent fetched. True when that changes what a connected agent is taken to run. */
+  fetched(
+    { agentId, keyId, fetched }: { agentId: string; keyId: string; fetched: FetchedRuleset },
+    now: number,
+  ): boolean {
+    const agent = this.#agent(agentId);
+    const before = agent.fetches.find((one) => one.keyId === keyId);
+    const merged = mergedFetches(before?.fetched ?? null, fetched);
+    const bundleName = fetchedName(merged, now);
+    const others = agent.fetches.filter((one) => one !== before);
+    agent.fetches = [{ keyId: this.#keyIds.shared(keyId), fetched: merged, bundleName }, ...others].slice(
+      0,
+      maxFetches,
+    );
+    return agent.streams.length > 0 && (before?.bundleName ?? null) !== bundleName;
   }
 
   leave(agentId: string, connectionId: string): void {
@@ -144,10 +133,15 @@ export class Roster {
     if (agent.streams.length === 0) this.#part(agentId, agent);
   }
 
-  /** Forgets streams that connected before `before`, and those of nodes that are gone. */
-  prune(before: number, isGone: IsGone = () => false): void {
+  /** Forgets streams that connected before `before`, those of nodes that are gone, and fetches of long ago. */
+  prune(before: number, isGone: IsGone = () => false, now = before): void {
     for (const [agentId, agent] of this.#connected) {
-      const stays = ({ connectedAt, node }: Stream) => connectedAt >= before && !isGone(node);
+      if (agent.fetches.length > 0) {
+        agent.fetches = agent.fetches
+          .filter(({ fetched }) => now < fetched.at + fetchedMs)
+          .map((one) => ({ ...one, bundleName: fetchedName(one.fetched, now) }));
+      }
+      const stays = ({ connectedAt, node }: RosterStream) => connectedAt >= before && !isGone(node);
       if (agent.streams.every(stays)) continue;
       agent.streams = agent.streams.filter(stays);
       if (agent.streams.length === 0) this.#part(agentId, agent);
@@ -217,7 +211,7 @@ export class Roster {
     for (const [agentId, agent] of this.#connected) {
       if (after !== null && agentId < after.agentId) continue;
       for (const stream of agent.streams) {
-        if (bundleName !== null && stream.bundleName !== bundleName) continue;
+        if (bundleName !== null && followed(agent, stream) !== bundleName) continue;
         if (isGone(stream.node)) continue;
         const place = { agentId, connectedAt: stream.connectedAt, streamId: stream.id };
         if (after !== null && comparePlaces(place, after) <= 0) continue;
@@ -239,7 +233,7 @@ export class Roster {
     const agent = this.#connected.get(agentId) ?? this.#absent.get(agentId);
     const streams = agent?.streams.filter(({ node }) => !isGone(node)) ?? [];
     const last = newestOf(streams, isGone);
-    const follows = last === null ? bundleName : last.bundleName;
+    const follows = last === null || !agent ? bundleName : followed(agent, last);
     const policyVersion = newest(agent?.versions ?? [], follows);
     const status = statusOf(policyVersion, follows, deployed);
     const running = [...deployed].find(
@@ -264,7 +258,7 @@ export class Roster {
     let connected = 0;
     for (const [agentId, agent] of this.#connected) {
       const streams = agent.streams.filter(
-        (stream) => !isGone(stream.node) && (stream.bundleName === null || stream.bundleName === bundleName),
+        (stream) => !isGone(stream.node) && [null, bundleName].includes(followed(agent, stream)),
       );
       const connectedAt = streams.at(-1)?.connectedAt;
       if (connectedAt === undefined) continue;
@@ -295,11 +289,12 @@ export class Roster {
   /** Connected agents, each by the status of its newest stream. */
   numbers(deployed: CurrentVersions, isGone: IsGone = () => false): FleetNumbers {
     const counts = { connected: 0, current: 0, drift: 0, unknown: 0 };
-    for (const { streams, versions } of this.#connected.values()) {
-      const stream = newestOf(streams, isGone);
+    for (const agent of this.#connected.values()) {
+      const stream = newestOf(agent.streams, isGone);
       if (stream === null) continue;
       counts.connected++;
-      counts[statusOf(newest(versions, stream.bundleName), stream.bundleName, deployed)]++;
+      const follows = followed(agent, stream);
+      counts[statusOf(newest(agent.versions, follows), follows, deployed)]++;
     }
     return counts;
   }
@@ -322,7 +317,8 @@ export class Roster {
 
   #entry(env: Env, deployed: CurrentVersions, { agentId, connectedAt, streamId }: StatusPlace): StatusEntry {
     const agent = this.#connected.get(agentId);
-    const bundleName = agent?.streams.find(({ id }) => id === streamId)?.bundleName ?? null;
+    const stream = agent?.streams.find(({ id }) => id === streamId);
+    const bundleName = agent && stream ? followed(agent, stream) : null;
     const version = newest(agent?.versions ?? [], bundleName);
     return {
       agentId,
@@ -334,7 +330,7 @@ export class Roster {
     };
   }
 
-  #agent(agentId: string): Agent {
+  #agent(agentId: string): RosterAgent {
     const connected = this.#connected.get(agentId);
     if (connected) return connected;
     const agent = this.#absent.get(agentId) ?? newAgent();
@@ -342,12 +338,12 @@ export class Roster {
     return agent;
   }
 
-  #part(agentId: string, agent: Agent): void {
+  #part(agentId: string, agent: RosterAgent): void {
     this.#connected.delete(agentId);
-    if (agent.versions.length > 0) this.#remember(agentId, agent);
+    if (agent.versions.length > 0 || agent.fetches.length > 0) this.#remember(agentId, agent);
   }
 
-  #remember(agentId: string, agent: Agent): void {
+  #remember(agentId: string, agent: RosterAgent): void {
     this.#absent.delete(agentId);
     this.#absent.set(agentId, agent);
     if (this.#absent.size <= this.#absentCap) return;
@@ -362,37 +358,3 @@ const comparePlaces = (one: StatusPlace, other: StatusPlace): number =>
   compareTexts(one.streamId, other.streamId);
 
 const compareTexts = (one: string, other: string): number => (one === other ? 0 : one < other ? -1 : 1);
-
-const newAgent = (): Agent => ({ streams: [], versions: [], assigned: null });
-
-/** The stream that connected last. */
-function newestOf(streams: readonly Stream[], isGone: IsGone): Stream | null {
-  let found: Stream | null = null;
-  for (const stream of streams) {
-    if ((found === null || stream.connectedAt >= found.connectedAt) && !isGone(stream.node)) found = stream;
-  }
-  return found;
-}
-
-/**
- * The version that counts for a stream: the newest report for its bundle or for none in particular; without one, the
- * newest of any bundle, because an agent that still runs another bundle has drifted.
- */
-function newest(versions: readonly Version[], bundleName: string | null): string | null {
-  const own = versions.filter((version) => version.bundleName === bundleName || version.bundleName === null);
-  const candidates = bundleName === null || own.length === 0 ? versions : own;
-  let found: Version | null = null;
-  for (const version of candidates) if (!found || version.at >= found.at) found = version;
-  return found?.policyVersion ?? null;
-}
-
-/** Drift per bundle; a stream that follows all is current when any deployed bundle has its version. */
-function statusOf(version: string | null, bundleName: string | null, deployed: CurrentVersions): DriftStatus {
-  if (bundleName !== null) return driftOf(version, deployed.get(bundleName)?.revisionHash ?? null);
-  let any: string | null = null;
-  for (const { revisionHash } of deployed.values()) {
-    if (revisionHash === version) return 'current';
-    any = revisionHash;
-  }
-  return driftOf(version, any);
-}

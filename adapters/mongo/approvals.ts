@@ -19,21 +19,25 @@ import { byTenant, fromRow, fromText, literalPattern, type Row, toRow, toText } 
 import { pageOf } from './page.ts';
 import type { RisingIds } from './uuidv7.ts';
 
-export type ApprovalRow = Omit<Row<Approval>, 'toolArgs' | 'argsBytes' | keyof Context> & {
-  /** Null when they are kept apart. */
-  readonly toolArgs: string | null;
-  /** Absent in what earlier versions stored. */
-  readonly context?: Context;
-  /** Absent in rows of before arguments were kept apart. */
-  readonly argsBytes?: number;
-  readonly arrival: string;
-  /** The mark: since when it is not announced. */
-  readonly unannouncedAt?: number;
-  /** The decision that won. */
-  readonly decisionId?: string;
-  /** The bulk write that timed it out. */
-  readonly timedOutBy?: string;
-};
+export type ApprovalRow = Omit<Row<Approval>, 'toolArgs' | 'argsBytes' | keyof Names | keyof Context> &
+  Partial<Names> & {
+    /** Null when they are kept apart. */
+    readonly toolArgs: string | null;
+    /** Absent in what earlier versions stored. */
+    readonly context?: Context;
+    /** Absent in rows of before arguments were kept apart. */
+    readonly argsBytes?: number;
+    readonly arrival: string;
+    /** The mark: since when it is not announced. */
+    readonly unannouncedAt?: number;
+    /** The decision that won. */
+    readonly decisionId?: string;
+    /** The bulk write that timed it out. */
+    readonly timedOutBy?: string;
+  };
+
+/** Absent in what earlier versions stored. */
+type Names = Pick<Approval, 'rulesetName' | 'decidedBySubject'>;
 
 /** What an approval knows of its call besides. JSON as text. */
 interface Context {
@@ -85,10 +89,14 @@ export function approvalOf({
   toolArgs,
   argsBytes = Buffer.byteLength(toolArgs ?? ''),
   context: { contracts, principal, ...context } = noContext,
+  rulesetName = null,
+  decidedBySubject = null,
   ...rest
 }: ApprovalRow): Approval {
   return fromRow<Approval>({
     ...rest,
+    rulesetName,
+    decidedBySubject,
     ...context,
     contracts: fromText<readonly AskingContract[]>(contracts),
     principal: fromText(principal),
@@ -259,6 +267,7 @@ export function mongoApprovals(
       const outcome = {
         status: decision.approved ? ('approved' as const) : ('denied' as const),
         decidedBy: decision.decidedBy,
+        decidedBySubject: decision.decidedBySubject ?? null,
         decidedAt: now,
         decisionReason: decision.reason,
         decidedVia: decision.decidedVia,

@@ -23,11 +23,13 @@ const columns = {
   timeoutEffect: text<Approval['timeoutEffect']>('timeout_effect'),
   decisionSource: text<string | null>('decision_source'),
   contractName: text<string | null>('contract_name'),
+  rulesetName: text<string | null>('ruleset_name'),
   contracts: json<Approval['contracts']>('contracts'),
   principal: json<Approval['principal']>('principal'),
   sessionId: text<string | null>('session_id'),
   callId: text<string | null>('call_id'),
   decidedBy: text<string | null>('decided_by'),
+  decidedBySubject: text<string | null>('decided_by_subject'),
   decidedAt: number<number | null>('decided_at'),
   decisionReason: text<string | null>('decision_reason'),
   decidedVia: text<string | null>('decided_via'),
@@ -97,12 +99,13 @@ export function approvalStore(db: Database, mayGrow: () => boolean): Sync<Approv
     count: (tenantId, filter, now) => countApprovals(db, tenantId, filter, now),
     decide(tenantId, id, decision, now) {
       const row = db.get(
-        `UPDATE approvals SET status = ?, decided_by = ?, decided_at = ?, decision_reason = ?, decided_via = ?,
+        `UPDATE approvals SET status = ?, decided_by = ?, decided_by_subject = ?, decided_at = ?, decision_reason = ?, decided_via = ?,
              decision_id = ?, unannounced_at = ?
            WHERE tenant_id = ? AND id = ? AND status = 'pending' AND deadline > ? RETURNING ${approvals.columns}`,
         [
           decision.approved ? 'approved' : 'denied',
           decision.decidedBy,
+          decision.decidedBySubject ?? null,
           now,
           decision.reason,
           decision.decidedVia,

@@ -268,6 +268,11 @@ ALTER TABLE bundles ADD COLUMN mode TEXT;
 ALTER TABLE bundles ADD COLUMN description TEXT;
 `;
 
+const approvalNames = `
+ALTER TABLE approvals ADD COLUMN ruleset_name TEXT;
+ALTER TABLE approvals ADD COLUMN decided_by_subject TEXT;
+`;
+
 const migrations: readonly string[] = [
   control + events,
   jobs,
@@ -297,6 +302,7 @@ const migrations: readonly string[] = [
   deploymentReason,
   runStandings,
   idempotencyTable,
+  approvalNames,
 ];
 
 export const versionOf = (db: Database): number => Number(db.get('PRAGMA user_version')?.[0] ?? 0);

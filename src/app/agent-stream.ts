@@ -6,6 +6,7 @@ import type { Tags } from '../domain/agent.ts';
 import type { Announcement } from '../domain/announcement.ts';
 import type { Resolution } from '../domain/assignment.ts';
 import type { Deployment } from '../domain/deployment.ts';
+import type { FetchedRuleset } from '../domain/fetched-ruleset.ts';
 import type { Audience, Frame, FrameHeader } from '../domain/frame.ts';
 import type { Env } from '../domain/ids.ts';
 import { pause } from '../ports/clock.ts';
@@ -53,6 +54,8 @@ export interface Asked {
    * @param followed the bundle it follows at that time; null: gets all
    */
   readonly skips: ((frame: FrameHeader, followed: string | null) => boolean) | null;
+  /** What is remembered of the agent's fetches, where they tell what it runs. */
+  readonly fetched?: (() => FetchedRuleset | null) | null;
   /** Decision events that come between the frames of its audience. */
   readonly decisions?: { readonly audience: Audience; made(frame: Frame): Frame } | null;
 }
@@ -185,6 +188,7 @@ export class AgentStream {
 
   #join(followed: string | null) {
     const { connectionId, agentId, policyVersion, connectedAt, keyId } = this.#asked;
+    const fetched = this.#asked.fetched?.() ?? null;
     return this.#node.ports.actors.ask('environment', this.#environmentKey, 'join', {
       connectionId,
       node: this.#node.id,
@@ -194,6 +198,7 @@ export class AgentStream {
       connectedAt,
       keyId,
       policyVersion,
+      ...(fetched === null ? {} : { fetched }),
     });
   }
 

@@ -28,6 +28,7 @@ export interface NewApproval
     | 'timeoutSeconds'
     | 'decisionSource'
     | 'contractName'
+    | 'rulesetName'
     | 'contracts'
     | 'principal'
     | 'sessionId'
@@ -218,6 +219,7 @@ export function createApprovals({ store, actors, clock, secrets, log, settings }
         env,
         timeoutEffect: timeoutEffect ?? 'deny',
         decidedBy: null,
+        decidedBySubject: null,
         decidedAt: null,
         decisionReason: null,
         decidedVia: null,

@@ -194,9 +194,10 @@ export function createNotifications(ports: Ports): Notifications {
       if (!approval) return;
       if (status === 'pending') {
         if (approval.status !== 'pending' || isDue(approval, clock.now())) return;
-        const { env, agentId, contractName, contracts } = approval;
+        const { env, agentId, contractName, contracts, rulesetName } = approval;
         const names = [contractName, ...(contracts ?? []).map(({ name }) => name)];
-        const call = { env, agentId, contractNames: names.filter((name) => name !== null) };
+        const contractNames = names.filter((name) => name !== null);
+        const call = { env, agentId, contractNames, rulesetName };
         const wanting = (await channels.enabled(tenantId)).filter(({ filters }) => wants(filters, call));
         await Promise.all(wanting.map((channel) => send(channel, approval, 'requested', null)));
         return;

@@ -22,6 +22,8 @@ export interface Approval {
   readonly timeoutEffect: TimeoutEffect;
   readonly decisionSource: string | null;
   readonly contractName: string | null;
+  /** The bundle, or ruleset, that it asks by: said by the agent, else the one that it follows. Null: not known. */
+  readonly rulesetName: string | null;
   /** Every contract that asks, in order; null when the agent did not say. */
   readonly contracts: readonly AskingContract[] | null;
   /** On whose behalf the agent calls; what is too large is left out. */
@@ -29,7 +31,10 @@ export interface Approval {
   readonly sessionId: string | null;
   /** Of the call that is asked for, as its events name it. */
   readonly callId: string | null;
+  /** As people read it. */
   readonly decidedBy: string | null;
+  /** What tells people apart who are called alike; null also for decisions of before this was kept. */
+  readonly decidedBySubject: string | null;
   readonly decidedAt: number | null;
   readonly decisionReason: string | null;
   readonly decidedVia: string | null;
@@ -54,6 +59,8 @@ export interface Decision {
   readonly id: string;
   readonly approved: boolean;
   readonly decidedBy: string;
+  /** Absent from a node of an earlier version. */
+  readonly decidedBySubject?: string | null;
   readonly reason: string | null;
   readonly decidedVia: string;
 }

@@ -90,6 +90,8 @@ export interface NotifiedCall {
   readonly agentId: string;
   /** Of the contracts, or rules, that ask. Where there is none, filters by name let it pass. */
   readonly contractNames: readonly string[];
+  /** The bundle, or ruleset, that asks; null: not known. */
+  readonly rulesetName: string | null;
 }
 
 /** True when the filters let a call through. */
@@ -99,7 +101,10 @@ export function wants(filters: ChannelFilters | null, call: NotifiedCall): boole
     (isEmpty(filters.environments) || filters.environments.includes(call.env)) &&
     anyMatches(filters.agentPatterns, [call.agentId]) &&
     anyMatches(filters.contractNames, call.contractNames) &&
-    anyMatches(filters.rulesetNames, call.contractNames)
+    anyMatches(filters.rulesetNames, [
+      ...call.contractNames,
+      ...(call.rulesetName === null ? [] : [call.rulesetName]),
+    ])
   );
 }
 

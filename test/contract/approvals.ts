@@ -17,6 +17,7 @@ const yes: Decision = {
   id: 'first',
   approved: true,
   decidedBy: 'ada@example.org',
+  decidedBySubject: 'https://id.example.org ada',
   reason: 'fine',
   decidedVia: 'console',
 };
@@ -82,6 +83,7 @@ export function approvalsContract(name: string, open: Open): void {
         ...a,
         status: 'approved',
         decidedBy: 'ada@example.org',
+        decidedBySubject: 'https://id.example.org ada',
         decidedAt: t0 + 7,
         decisionReason: 'fine',
         decidedVia: 'console',
@@ -347,6 +349,7 @@ export function approvalsContract(name: string, open: Open): void {
         ...a,
         status: 'approved',
         decidedBy: yes.decidedBy,
+        decidedBySubject: yes.decidedBySubject,
         decidedAt: long + 10,
         decisionReason: yes.reason,
         decidedVia: yes.decidedVia,

@@ -273,3 +273,29 @@ it('says that decisions cannot be told from a place that it does not know', asyn
     client.close();
   }
 });
+
+it('takes the one document that an agent fetched for what it is to run, as its status shows', async () => {
+  const headers = { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': 'shown' };
+  await put('wanted', ruleset('wanted'));
+  const { revision_hash } = await put('another', ruleset('another'));
+  const drift = async () => {
+    const { body } = await hub.call('GET', '/v1/agents/shown', {
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    return body.agent.drift;
+  };
+  const open = () => SseClient.open(`${hub.url}/v1/stream?policy_version=${revision_hash}`, headers);
+  const client = await open();
+  // It follows none by name: whatever is deployed is as good.
+  expect(await drift()).toBe('current');
+  const fetched = (name: string) => hub.call('GET', `/v1/rulesets/${name}/current`, { headers });
+  expect((await fetched('wanted')).status).toBe(200);
+  await expect.poll(drift).toBe('drift');
+  client.close();
+  const again = await open();
+  expect(await drift()).toBe('drift');
+  // Who fetches several may run either.
+  await fetched('another');
+  await expect.poll(drift).toBe('current');
+  again.close();
+});

@@ -358,6 +358,9 @@ describe('a bot chat', () => {
       '{"update_id":1,"message":{"text":"hello"}}',
       JSON.stringify(botUpdate('approve:')),
       JSON.stringify(botUpdate(`approve:${approval.id}`, { chat: 5 })),
+      JSON.stringify({
+        callback_query: { ...botUpdate(`approve:${approval.id}`).callback_query, message: undefined },
+      }),
       JSON.stringify(botUpdate(`maybe:${approval.id}`)),
       JSON.stringify(botUpdate(`approve:${approval.id}`, { from: {} })),
     ];

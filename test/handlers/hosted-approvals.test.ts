@@ -1,5 +1,6 @@
 // Approvals on the hosted API: the console's records in other words; who decides is who the token says.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { environmentKey } from '../../actors/protocol.ts';
 import {
   type HostedKeyCaller,
   makeHub,
@@ -76,6 +77,26 @@ describe('an approval', () => {
     await expect(ask({ agent_id: 'worker' }, bound)).rejects.toMatchObject({ code: 'forbidden' });
   });
 
+  it('names the ruleset that the agent says, else the one that it follows', async () => {
+    expect(await ask()).toMatchObject({ ruleset_name: null });
+    expect(await ask({ ruleset_name: 'said', message: 'And now?' })).toMatchObject({ ruleset_name: 'said' });
+    const fetched = { bundleName: 'followed', at: t.clock.now(), otherUntil: 0 };
+    await t.hub.actors.ask('environment', environmentKey(user.tenantId, 'production'), 'join', {
+      connectionId: 'c',
+      node: 'n',
+      agentId: 'agent-1',
+      bundleName: null,
+      pinned: false,
+      connectedAt: t.clock.now(),
+      keyId: key.keyId,
+      policyVersion: null,
+      fetched,
+    });
+    const asked = await ask({ message: 'Once more?' });
+    expect(asked).toMatchObject({ ruleset_name: 'followed', rule_name: 'deploy' });
+    expect(await read(asked.id)).toEqual(asked);
+  });
+
   it("stands in the key's environment, the one that is named, or production", async () => {
     expect(await ask({ environment: 'staging' })).toMatchObject({ environment: 'staging' });
     const bound = t.hostedKey(user, 'development');
@@ -105,8 +126,10 @@ describe('an approval', () => {
       detail: { reason: 'approval_already_decided', members: { approval: { id, status: 'rejected' } } },
     };
     await expect(decide(id, { decision: 'approved' })).rejects.toMatchObject(late);
-    const bob = { ...operator, display: 'bob@example.com' };
-    await expect(decide(id, { decision: 'rejected' }, bob)).rejects.toMatchObject(late);
+    // Another person may be called the same.
+    const namesake = { ...operator, subject: 'another ann' };
+    await expect(decide(id, { decision: 'rejected' }, namesake)).rejects.toMatchObject(late);
+    expect(decided.decided_by_subject).toBe(`${operator.issuer} ${operator.subject}`);
   });
 
   it('of which nobody decides times out, with what the agent then does', async () => {

@@ -19,6 +19,8 @@ export const hostedApproval = z.object({
   tool_args: listed(anyObject).nullable(),
   message: listed(z.string()),
   rule_name: z.string().nullable(),
+  /** The ruleset that it asks by: said by the agent, else the one that it follows. Null: not known. */
+  ruleset_name: z.string().nullable(),
   environment: env,
   principal: listed(anyObject).nullable(),
   /** Seconds. */
@@ -28,6 +30,8 @@ export const hostedApproval = z.object({
   /** When it times out unless somebody decides. */
   expires_at: instant,
   decided_by: z.string().nullable(),
+  /** What tells people apart who are called alike: of operators the token's issuer and subject. */
+  decided_by_subject: z.string().nullable(),
   decided_at: instant.nullable(),
   decided_via: z.string().nullable(),
   decision_reason: listed(z.string()).nullable(),
@@ -73,6 +77,8 @@ export const hostedApprovalRoutes = routes({
       ),
       /** Default: the tool's name. */
       rule_name: line(128).nullish(),
+      /** Default: the ruleset that the agent follows. */
+      ruleset_name: line(128).nullish(),
       timeout: z.number().int().min(1).max(86_400).default(300),
       timeout_action: z.enum(['block', 'deny', 'allow']).default('block'),
       /** For a key without an environment; default production. */

@@ -86,7 +86,8 @@ export async function chatBotCallback(
   if (presented === null || !hub.secrets.equal(presented, open.config.webhookSecret)) return 'refused';
   await countCallback(count, limit, open);
   const update = readUpdate(body);
-  if (!update || (update.chatId !== null && update.chatId !== open.config.chatId)) return 'taken';
+  // A press that comes again is answered again and changes nothing, so that updates need not be remembered.
+  if (update?.chatId !== open.config.chatId) return 'taken';
   const result = await chatDecisions.press(open, update.press, 'chat_bot');
   if (update.queryId !== null) {
     // The platform waits for the answer to its callback first.

@@ -72,6 +72,7 @@ export async function requestApproval(
     timeoutEffect: effect ?? (action && (action === 'allow' ? 'allow' : 'deny')) ?? null,
     decisionSource: body.decision_source ?? null,
     contractName: body.contract_name ?? null,
+    rulesetName: null,
     contracts: body.contracts ?? null,
     principal: principalShown(body.principal),
     sessionId: body.session_id ?? null,

@@ -131,6 +131,7 @@ async function admitAgent(
     resumes: query.resumes ?? false,
     audience: hosted ? hostedAgentsOf(tenantId, env) : agentsOf(tenantId, env),
     skips: hosted ? skipsOf(hub, env, sessionId, { keyId, agentId }) : null,
+    fetched: hosted ? () => hub.app.fetchedRulesets.of({ keyId, agentId }) : null,
     decisions: hosted ? decisionsOf(tenantId) : null,
   });
 }

@@ -3,9 +3,10 @@ import type { hostedApprovalRoutes } from '../../api/hosted/approvals.ts';
 import { truncated } from '../../api/listed.ts';
 import type { ReplyBody } from '../../api/route.ts';
 import type { Approval, ApprovalStatus } from '../../domain/approval.ts';
+import { auditActor } from '../../domain/audit.ts';
 import { HubError, refused } from '../../domain/error.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-import { actorName } from '../../domain/principal.ts';
+import { actorName, type Principal } from '../../domain/principal.ts';
 import { agentMissing, placeOf, principalShown, readPlace } from '../common/approval.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers } from '../common/hub.ts';
@@ -32,6 +33,7 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
       timeoutEffect: body.timeout_action === 'allow' ? 'allow' : 'deny',
       decisionSource: null,
       contractName: body.rule_name ?? body.tool_name.slice(0, 128),
+      rulesetName: body.ruleset_name ?? null,
       contracts: null,
       principal: principalShown(body.principal),
       sessionId: body.session_id || null,
@@ -89,14 +91,18 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
     } catch (error) {
       if (!(error instanceof HubError) || error.code !== 'conflict') throw error;
       const decided = await app.approvals.get(principal, params.approval_id);
-      const isRepeat =
-        decided.status === (approved ? 'approved' : 'denied') &&
-        decided.decidedBy === actorName(principal.actor);
+      const isRepeat = decided.status === (approved ? 'approved' : 'denied') && isBy(decided, principal);
       if (isRepeat) return render(decided);
       throw tooLate(decided);
     }
   },
 };
+
+/** True when it was this person who decided. Names alone tell for decisions of before subjects were kept. */
+const isBy = ({ decidedBy, decidedBySubject }: Approval, principal: Principal): boolean =>
+  decidedBySubject === null
+    ? decidedBy === actorName(principal.actor)
+    : decidedBySubject === auditActor(principal).id;
 
 /** Why a decision came too late, with what became of the approval. */
 function tooLate(approval: Approval): HubError {
@@ -140,6 +146,7 @@ export function render(approval: Approval): Rendered {
     tool_args: toolArgs ?? (argsBytes > 0 ? truncated(argsBytes) : null),
     message: approval.message,
     rule_name: approval.contractName,
+    ruleset_name: approval.rulesetName,
     environment: approval.env,
     principal: approval.principal,
     timeout: approval.timeoutSeconds,
@@ -147,6 +154,7 @@ export function render(approval: Approval): Rendered {
     created_at: iso(approval.createdAt),
     expires_at: iso(approval.deadline),
     decided_by: approval.decidedBy,
+    decided_by_subject: approval.decidedBySubject,
     decided_at: timedOut ? iso(approval.deadline) : isoOrNull(approval.decidedAt),
     decided_via: approval.decidedVia,
     decision_reason: approval.decisionReason,

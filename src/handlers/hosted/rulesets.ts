@@ -105,7 +105,8 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
     const current = await hub.app.deployments.current(principalOf(caller), env, params.name);
     const { deployment, yaml, successions } = current;
     if (caller.kind === 'hostedKey') {
-      hub.app.fetchedRulesets.fetched({ keyId: caller.keyId, agentId: agentOf(caller) }, params.name);
+      const by = { keyId: caller.keyId, agentId: agentOf(caller) };
+      hub.app.fetchedRulesets.fetched(caller.tenantId, env, by, params.name);
     }
     const headers = { ETag: tagOf(deployment.revisionHash) };
     if (isKnown(request.header('if-none-match'), deployment.revisionHash)) return unchanged(headers);

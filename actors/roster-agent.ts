@@ -1,0 +1,105 @@
+// One agent as the roster of its environment keeps it: its streams, what it reported and fetched, and how it stands by
+// that. Pure.
+import { type DriftStatus, driftOf } from '../src/domain/agent.ts';
+import type { Deployment } from '../src/domain/deployment.ts';
+import type { FetchedRuleset } from '../src/domain/fetched-ruleset.ts';
+import type { ResolvedAt } from './protocol.ts';
+
+export interface RosterStream {
+  readonly id: string;
+  bundleName: string | null;
+  readonly node: string;
+  readonly pinned: boolean;
+  readonly connectedAt: number;
+  readonly keyId: string | null;
+}
+
+export interface ReportedVersion {
+  readonly bundleName: string | null;
+  readonly policyVersion: string;
+  readonly at: number;
+}
+
+/** What an agent fetched with one API key. */
+export interface Fetches {
+  readonly keyId: string;
+  readonly fetched: FetchedRuleset;
+  /** The one name that counts; null: several do. */
+  readonly bundleName: string | null;
+}
+
+/**
+ * Lists are replaced, not grown: nearly every agent has one stream and one version, and a list that grows reserves room
+ * for many.
+ */
+export interface RosterAgent {
+  /** Oldest first. */
+  streams: readonly RosterStream[];
+  /** One per bundle, newest report each. */
+  versions: readonly ReportedVersion[];
+  /** Newest first. */
+  fetches: readonly Fetches[];
+  /** The last retarget, for a stream whose join was on its way when it came. */
+  assigned: {
+    readonly bundleName: string | null;
+    readonly at: number;
+    readonly resolvedAt: ResolvedAt | null;
+  } | null;
+}
+
+/** True for a node that died with its streams. */
+export type IsGone = (node: string) => boolean;
+
+export type CurrentVersions = ReadonlyMap<string, Pick<Deployment, 'revisionHash' | 'version'>>;
+
+const noFetches: readonly Fetches[] = [];
+
+export const newAgent = (): RosterAgent => ({
+  streams: [],
+  versions: [],
+  fetches: noFetches,
+  assigned: null,
+});
+
+/**
+ * What a stream is taken to run: the bundle that it follows, else the one document that its agent fetched with the same
+ * key. Null: any of the environment.
+ */
+export const followed = ({ fetches }: RosterAgent, { bundleName, keyId }: RosterStream): string | null =>
+  bundleName ?? (fetches.find((one) => one.keyId === keyId)?.bundleName || null);
+
+/** The stream that connected last. */
+export function newestOf(streams: readonly RosterStream[], isGone: IsGone): RosterStream | null {
+  let found: RosterStream | null = null;
+  for (const stream of streams) {
+    if ((found === null || stream.connectedAt >= found.connectedAt) && !isGone(stream.node)) found = stream;
+  }
+  return found;
+}
+
+/**
+ * The version that counts for a stream: the newest report for its bundle or for none in particular; without one, the
+ * newest of any bundle, because an agent that still runs another bundle has drifted.
+ */
+export function newest(versions: readonly ReportedVersion[], bundleName: string | null): string | null {
+  const own = versions.filter((version) => version.bundleName === bundleName || version.bundleName === null);
+  const candidates = bundleName === null || own.length === 0 ? versions : own;
+  let found: ReportedVersion | null = null;
+  for (const version of candidates) if (!found || version.at >= found.at) found = version;
+  return found?.policyVersion ?? null;
+}
+
+/** Drift per bundle; a stream that follows all is current when any deployed bundle has its version. */
+export function statusOf(
+  version: string | null,
+  bundleName: string | null,
+  deployed: CurrentVersions,
+): DriftStatus {
+  if (bundleName !== null) return driftOf(version, deployed.get(bundleName)?.revisionHash ?? null);
+  let any: string | null = null;
+  for (const { revisionHash } of deployed.values()) {
+    if (revisionHash === version) return 'current';
+    any = revisionHash;
+  }
+  return driftOf(version, any);
+}
