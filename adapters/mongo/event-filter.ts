@@ -13,7 +13,7 @@ import {
   policyVersionOf,
   type StoredEvent,
 } from '../../src/domain/event.ts';
-import type { EventFilter } from '../../src/ports/events.ts';
+import type { EventFilter, EventOrder } from '../../src/ports/events.ts';
 import { fromBsonText, fromText, literalPattern, toBsonText, toText } from './form.ts';
 import { idAfter, seqOf } from './uuidv7.ts';
 
@@ -216,8 +216,9 @@ export const cursorAfter = (row: EventRow): string =>
   Buffer.from(JSON.stringify([row.ts, row._id])).toString('base64url');
 
 /** What follows the cursor's event in the order of pages. */
-export function afterCursor(cursor: string): Filter<EventRow> {
+export function afterCursor(cursor: string, order: EventOrder): Filter<EventRow> {
   const [ts, id] = readCursor(cursor);
+  if (order === 'oldest') return { $or: [{ ts: { $gt: ts } }, { ts: { $eq: ts }, _id: { $gt: id } }] };
   return { $or: [{ ts: { $lt: ts } }, { ts: { $eq: ts }, _id: { $lt: id } }] };
 }
 

@@ -174,11 +174,11 @@ export function mongoEvents(
         return { accepted: inserted.length, duplicates: batch.events.length - inserted.length };
       }),
 
-    async search(tenantId, filter, limit, cursor) {
+    async search(tenantId, filter, limit, cursor, order = 'newest') {
       const query = eventQuery(tenantId, filter);
       const found = events
-        .find(cursor === null ? query : { $and: [query, afterCursor(cursor)] }, bounded)
-        .sort({ ts: -1, _id: -1 });
+        .find(cursor === null ? query : { $and: [query, afterCursor(cursor, order)] }, bounded)
+        .sort(order === 'oldest' ? { ts: 1, _id: 1 } : { ts: -1, _id: -1 });
       const { items: rows, more } = await pageOf(found, { limit, offset: 0 }, (row) => row);
       const last = rows.at(-1);
       return { events: rows.map(toEvent), next: more && last ? cursorAfter(last) : null };

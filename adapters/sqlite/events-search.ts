@@ -1,11 +1,11 @@
-// Pages of events, newest first: merges segments that overlap in time. Runs on the reader, in steps.
+// Pages of events, newest or oldest first: merges segments that overlap in time. Runs on the reader, in steps.
 import { callIdOf, isWanted, parentSessionOf, sessionOf } from '../../src/domain/decision-event.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { type EventInput, type EventOutcome, maxSearchMs, type StoredEvent } from '../../src/domain/event.ts';
-import type { EventFilter, EventPage } from '../../src/ports/events.ts';
+import type { EventFilter, EventOrder, EventPage } from '../../src/ports/events.ts';
 import { maxPageBytes } from '../../src/ports/page.ts';
 import type { Database } from './database.ts';
-import { walk } from './events-walk.ts';
+import { walk, walkUp } from './events-walk.ts';
 import {
   bodyEvents,
   bodyText,
@@ -18,6 +18,7 @@ import {
   placeOfId,
   readSummary,
   type Summary,
+  segmentSpanMs,
   storedEvent,
   summaryColumns,
   tenantNumber,
@@ -180,6 +181,85 @@ export function eventOf(db: Database, tenantId: string, id: string): StoredEvent
 
 /** @param now milliseconds of a clock that never jumps */
 export function eventSearch(db: Database, now = () => performance.now()) {
+  const newest = newestFirst(db, now);
+  const oldest = oldestFirst(db, now);
+  return (
+    tenantId: string,
+    filter: EventFilter,
+    limit: number,
+    cursor: string | null,
+    order: EventOrder = 'newest',
+  ): Steps<EventPage> => (order === 'oldest' ? oldest : newest)(tenantId, filter, limit, cursor);
+}
+
+/** The same from the other end: a segment may begin up to its span before its newest event. */
+function oldestFirst(db: Database, now: () => number) {
+  return function* search(
+    tenantId: string,
+    filter: EventFilter,
+    limit: number,
+    cursor: string | null,
+  ): Steps<EventPage> {
+    const mark = markOf(db);
+    const above = cursor === null ? null : readCursor(cursor);
+    const lo = Math.max(filter.since ?? -Number.MAX_VALUE, above?.ts ?? -Number.MAX_VALUE);
+    // In descending order: the next one to give out is the last.
+    const waiting: { readonly key: Key; readonly event: StoredEvent }[] = [];
+    const events: StoredEvent[] = [];
+    const began = now();
+    let last: Key | null = null;
+    let bodies = 0;
+    let bytes = 0;
+    let dropped = false;
+
+    /** Moves out what nothing still to come can precede; true when the page is full. */
+    function giveOut(frontier: Key | null): boolean {
+      while (events.length < limit && bytes < maxPageBytes) {
+        const next = waiting.at(-1);
+        if (!next || (frontier && compare(next.key, frontier) >= 0)) return false;
+        waiting.pop();
+        events.push(next.event);
+        bytes += Buffer.byteLength(JSON.stringify(next.event));
+        last = next.key;
+      }
+      return true;
+    }
+    const page = (next: Key | null): EventPage => ({ events, next: next && writeCursor(next) });
+
+    let wanted = filter.until ?? Number.MAX_VALUE;
+    for (const segment of walkUp(db, tenantId, filter, lo, () => wanted)) {
+      const maxTs = typeof segment === 'number' ? segment : segment.maxTs;
+      const frontier = { ts: maxTs - segmentSpanMs, batch: 0, place: 0 };
+      if (giveOut(frontier)) return page(last);
+      // Only past the cursor, so that each page gets further.
+      const isPast = !above || compare(frontier, above) > 0;
+      if (isPast && now() - began > patienceMs) return page(frontier);
+      if (typeof segment === 'number') {
+        yield;
+        continue;
+      }
+      // A segment that begins after all that this page has place for is read for a later one.
+      if (segment.minTs > wanted) continue;
+      const places = segment.places === null ? null : (JSON.parse(segment.places) as number[]);
+      for (const { event, outcomes, position } of fitting(db, segment, filter)) {
+        const key = { ts: event.timestamp, batch: segment.batch, place: places?.[position] ?? position };
+        if (above && compare(key, above) <= 0) continue;
+        waiting.push({ key, event: storedEvent(event, mark, position, segment, outcomes) });
+      }
+      waiting.sort((a, b) => compare(b.key, a.key));
+      // What this page has no place for is read again for the next.
+      const left = waiting.splice(0, waiting.length - (limit - events.length));
+      dropped ||= left.length > 0;
+      const [newestKept] = waiting;
+      if (dropped && newestKept && waiting.length >= limit - events.length) wanted = newestKept.key.ts;
+      if (++bodies % bodiesPerStep === 0) yield;
+    }
+    giveOut(null);
+    return page(waiting.length > 0 || dropped ? last : null);
+  };
+}
+
+function newestFirst(db: Database, now: () => number) {
   return function* search(
     tenantId: string,
     filter: EventFilter,
@@ -236,7 +316,8 @@ export function eventSearch(db: Database, now = () => performance.now()) {
       }
       waiting.sort((a, b) => compare(a.key, b.key));
       // What this page has no place for is read again for the next.
-      dropped ||= waiting.splice(0, waiting.length - (limit - events.length)).length > 0;
+      const left = waiting.splice(0, waiting.length - (limit - events.length));
+      dropped ||= left.length > 0;
       if (++bodies % bodiesPerStep === 0) yield;
     }
     giveOut(null);

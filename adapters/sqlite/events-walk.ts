@@ -126,6 +126,56 @@ export function* windows(
 }
 
 /**
+ * Segments that may hold events that fit and are not older than `lo`, by newest event, then segment, oldest first.
+ * Yields a time between windows: no segment still to come has its newest event before it.
+ * @param until the newest time that is still wanted; asked for each window
+ */
+export function* walkUp(
+  db: Database,
+  tenantId: string,
+  filter: EventFilter,
+  lo: number,
+  until: () => number,
+): Generator<Summary | number, void, undefined> {
+  const tenant = tenantNumber(db, tenantId);
+  if (tenant === null) return;
+  if (filter.callId !== undefined) {
+    const segments = [...ofCall(db, tenant, filter.callId, filter)].reverse();
+    yield* segments;
+    if (segments.length > 0) return;
+  }
+  const agent: Clause =
+    filter.agentId === undefined
+      ? { sql: '', params: [] }
+      : { sql: 'AND agent = ?', params: [filter.agentId] };
+  const index = filter.agentId === undefined ? 'segments_time' : 'segments_agent';
+  // (bottom, bottomId): the newest position walked.
+  let bottom = lo;
+  let bottomId = -1;
+  for (let size = 8; ; size = Math.min(size * 2, largestWindow)) {
+    const hi = until();
+    const fit = mayFit(filter, hi);
+    const range = `tenant = ? ${agent.sql} AND max_ts >= ? AND max_ts <= ? AND (max_ts > ? OR id > ?)`;
+    const params = [tenant, ...agent.params, bottom, hi + segmentSpanMs, bottom, bottomId];
+    const order = 'ORDER BY max_ts, id';
+    const end = db.get(
+      `SELECT max_ts, id FROM segments INDEXED BY ${index} WHERE ${range} ${order} LIMIT 1 OFFSET ?`,
+      [...params, size - 1],
+    );
+    const rows = db.all(
+      `SELECT ${summaryColumns} FROM segments INDEXED BY ${index}
+         WHERE ${range} AND ${fit.sql} ${end ? 'AND (max_ts < ? OR id <= ?) AND max_ts <= ?' : ''} ${order}`,
+      [...params, ...fit.params, ...(end ? [Number(end[0]), Number(end[1]), Number(end[0])] : [])],
+    );
+    for (const row of rows) yield readSummary(row);
+    if (!end) return;
+    bottom = Number(end[0]);
+    bottomId = Number(end[1]);
+    yield bottom;
+  }
+}
+
+/**
  * Segments that may hold events that fit and are not younger than `hi`, by newest event, then newest segment.
  * Yields a time between windows, so that a caller can let other work in: no event still to come is newer.
  */

@@ -16,6 +16,7 @@ import { actorName, type KeyPrincipal, type Principal } from '../domain/principa
 import type { ApprovalFilter, ApprovalPageRequest } from '../ports/approvals.ts';
 import { requireRole } from './access.ts';
 import { requireAgent } from './acting-agent.ts';
+import type { LastSeen } from './last-seen.ts';
 import type { AppPorts } from './ports.ts';
 
 /** What is asked for. */
@@ -94,9 +95,20 @@ const maxDue = 2_000;
 
 const unknown = () => notFound('Approval not found.');
 
-type Ports = Pick<AppPorts, 'store' | 'actors' | 'clock' | 'secrets' | 'log' | 'settings'>;
+type Ports = { readonly lastSeen: LastSeen } & Pick<
+  AppPorts,
+  'store' | 'actors' | 'clock' | 'secrets' | 'log' | 'settings'
+>;
 
-export function createApprovals({ store, actors, clock, secrets, log, settings }: Ports): Approvals {
+export function createApprovals({
+  store,
+  actors,
+  lastSeen,
+  clock,
+  secrets,
+  log,
+  settings,
+}: Ports): Approvals {
   const { approvals } = store;
 
   /**
@@ -233,6 +245,9 @@ export function createApprovals({ store, actors, clock, secrets, log, settings }
           ...(isKnown ? {} : { fingerprint }),
         })
         .catch((error: unknown) => forgetArgs(approval, error));
+      await lastSeen.touch(principal, new Set([agentId])).catch((err: unknown) => {
+        log.warn({ err, id }, 'an agent that asked is not registered');
+      });
       // Answered with an earlier approval, which has its own.
       if (stored.id !== id && argsBytes > maxInlineArgs) await approvals.dropArgs(tenantId, id);
       return { ...stored, toolArgs: asked.toolArgs };

@@ -4,19 +4,25 @@ import { scopeTest } from '../domain/agent-scope.ts';
 import { HubError, notFound } from '../domain/error.ts';
 import type { StoredEvent } from '../domain/event.ts';
 import type { Principal } from '../domain/principal.ts';
-import type { EventFilter, EventPage, Facets, HistogramBucket } from '../ports/events.ts';
+import type { EventFilter, EventOrder, EventPage, Facets, HistogramBucket } from '../ports/events.ts';
 import { agentOf, requireAgent } from './acting-agent.ts';
 import type { AppPorts } from './ports.ts';
 
 export interface EventSearches {
   /**
-   * A page, newest first.
-   * @param from the cursor of the page before; null: from the newest
+   * A page, newest first by default.
+   * @param from the cursor of the page before; null: from the first
    * @throws HubError forbidden, search_timeout
    */
-  page(principal: Principal, filter: EventFilter, limit: number, from: string | null): Promise<EventPage>;
+  page(
+    principal: Principal,
+    filter: EventFilter,
+    limit: number,
+    from: string | null,
+    order?: EventOrder,
+  ): Promise<EventPage>;
   /** The cursor behind the first `count` events; null when there are no more than those. @throws HubError as `page` */
-  skip(principal: Principal, filter: EventFilter, count: number): Promise<string | null>;
+  skip(principal: Principal, filter: EventFilter, count: number, order?: EventOrder): Promise<string | null>;
   /** @throws HubError not_found, also for what the principal does not see */
   get(principal: Principal, id: string): Promise<StoredEvent>;
   /** The 50 most frequent values of each facet. @throws HubError forbidden, search_timeout */
@@ -56,15 +62,21 @@ export function eventsSeenBy<F extends EventFilter>(principal: Principal, filter
 export function createEventSearches({ store }: Pick<AppPorts, 'store'>): EventSearches {
   const { events } = store;
   return {
-    async page(principal, filter, limit, from) {
-      return events.search(principal.tenantId, eventsSeenBy(principal, filter), limit, from);
+    async page(principal, filter, limit, from, order) {
+      return events.search(principal.tenantId, eventsSeenBy(principal, filter), limit, from, order);
     },
 
-    async skip(principal, filter, count) {
+    async skip(principal, filter, count, order) {
       const seen = eventsSeenBy(principal, filter);
       let from: string | null = null;
       for (let left = count; left > 0; ) {
-        const page = await events.search(principal.tenantId, seen, Math.min(left, skippedAtOnce), from);
+        const page = await events.search(
+          principal.tenantId,
+          seen,
+          Math.min(left, skippedAtOnce),
+          from,
+          order,
+        );
         if (page.next === null) return null;
         from = page.next;
         left -= page.events.length;

@@ -112,7 +112,7 @@ export function createApp(ports: AppPorts): App {
     coverage: createCoverage({ ...ports, rulings }),
     histories: createHistories({ ...ports, rulings }),
     statistics: createStatistics({ ...ports, sampleRuns, rulings }),
-    approvals: createApprovals(ports),
+    approvals: createApprovals({ ...ports, lastSeen }),
     rateLimits: createRateLimits(ports),
     accounts,
     assignmentRules: createAssignmentRules(ports),

@@ -3,6 +3,7 @@
 // answers of a store mean that nothing was changed. Pure.
 import type { Approval, Decision } from './approval.ts';
 import { canonicalJson } from './canonical-json.ts';
+import { renderMicros } from './instant.ts';
 import type { JsonObject } from './library.ts';
 import { actorName, type Principal } from './principal.ts';
 
@@ -118,7 +119,7 @@ export function auditActor({ actor, agentId }: Pick<Principal, 'actor' | 'agentI
 export const entryText = (entry: AuditEntry): string =>
   canonicalJson({
     id: entry.id,
-    occurred_at: new Date(entry.occurredAt).toISOString(),
+    occurred_at: renderMicros(entry.occurredAt),
     actor: entry.actor,
     action_type: entry.action,
     subject_type: subjectOf(entry),

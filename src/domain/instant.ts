@@ -38,11 +38,13 @@ export function parseInstant(text: string): number | null {
   return midnight + seconds * 1000 - offset + micros / 1000;
 }
 
-/** ISO 8601 UTC: three digits of fraction, six when the instant has microseconds. */
-export function renderInstant(ms: number): string {
+/** ISO 8601 UTC with microseconds. @param ms epoch milliseconds, their fraction the microseconds */
+export function renderMicros(ms: number): string {
   const micros = Math.round(ms * 1000);
   const whole = Math.floor(micros / 1000);
   const rest = micros - whole * 1000;
-  const base = new Date(whole).toISOString();
-  return rest === 0 ? base : `${base.slice(0, -1)}${String(rest).padStart(3, '0')}Z`;
+  return `${new Date(whole).toISOString().slice(0, -1)}${String(rest).padStart(3, '0')}Z`;
 }
+
+/** The same, with three digits of fraction where the instant has no microseconds. */
+export const renderInstant = (ms: number): string => renderMicros(ms).replace(/000Z$/, 'Z');

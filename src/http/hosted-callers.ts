@@ -20,7 +20,7 @@ import {
 import type { KeyRing } from './keys.ts';
 
 export interface HostedCallersOptions {
-  readonly ring: Pick<KeyRing, 'find'>;
+  readonly ring: Pick<KeyRing, 'find' | 'wasRevoked'>;
   readonly operatorTokens: OperatorTokens;
   readonly clock: Clock;
   readonly wire: WireNames;
@@ -58,7 +58,10 @@ export function createHostedSchemes({
   async function keyOf(token: string | null): Promise<ApiKey> {
     const key =
       token !== null && isKey(token) && token.length <= maxCredential ? await ring.find(token) : null;
-    if (!key) throw new HubError('unauthenticated', noKey);
+    if (!key) {
+      if (token !== null && ring.wasRevoked(token)) throw refused('key_revoked', noKey);
+      throw new HubError('unauthenticated', noKey);
+    }
     if (isExpired(key, clock.now())) throw new HubError('unauthenticated', 'This API key has expired.');
     return key;
   }

@@ -16,6 +16,8 @@ const maxUses = 50_000;
 export interface KeyRing {
   /** The key, when it exists and is not revoked; it may have expired. One hash and one map look-up when cached. */
   find(key: string): Promise<ApiKey | null>;
+  /** Whether a key that was not found was revoked; false also where that is not known any more. */
+  wasRevoked(key: string): boolean;
   /** A revocation became known: forget the key, and whatever is being read about it. */
   revoked(keyHash: string): void;
   /** Revocations may have been missed: forgets every key. */
@@ -34,7 +36,8 @@ export function createKeyRing(ports: {
 }): KeyRing {
   const { keys, secrets, clock, log } = ports;
   const known = new BoundedMap<ApiKey>(cacheSize);
-  const unknown = new BoundedMap<true>(cacheSize);
+  /** With whether they were revoked. */
+  const unknown = new BoundedMap<boolean>(cacheSize);
   /** Requests side by side share one reading: a whole fleet may come back with one key at once. */
   const reading = new Map<string, Promise<ApiKey | null>>();
   let uses = new Map<string, number>();
@@ -50,7 +53,7 @@ export function createKeyRing(ports: {
         known.set(hash, key, clock.now() + knownMs);
         return key;
       }
-      unknown.set(hash, true, clock.now() + unknownMs);
+      unknown.set(hash, key !== null && key.revokedAt !== null, clock.now() + unknownMs);
       return null;
     }
   }
@@ -81,7 +84,7 @@ export function createKeyRing(ports: {
       const now = clock.now();
       let key = known.get(hash, now);
       if (!key) {
-        if (unknown.get(hash, now)) return null;
+        if (unknown.get(hash, now) !== undefined) return null;
         let promise = reading.get(hash);
         if (!promise) {
           promise = read(hash).finally(() => reading.delete(hash));
@@ -94,6 +97,7 @@ export function createKeyRing(ports: {
       if (!isExpired(key, now)) use(key.id, now);
       return key;
     },
+    wasRevoked: (text) => unknown.get(secrets.sha256(text), clock.now()) === true,
     revoked(keyHash) {
       revocations++;
       known.delete(keyHash);

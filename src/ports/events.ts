@@ -54,8 +54,10 @@ export interface Facets {
   readonly by: { readonly [F in FacetName]: Facet };
 }
 
+export type EventOrder = 'newest' | 'oldest';
+
 export interface EventPage {
-  /** Newest first (timestamp, then order of arrival). Fewer than the limit once they hold `maxPageBytes` of JSON. */
+  /** In the order asked for (timestamp, then order of arrival), newest first by default. Fewer than the limit once they hold `maxPageBytes` of JSON. */
   readonly events: readonly StoredEvent[];
   /** Opaque; null at the end. Events that arrive later do not shift the pages after it. */
   readonly next: string | null;
@@ -100,11 +102,18 @@ export interface EventStore {
    */
   ingest(batch: EventBatch): Promise<Ingested>;
   /**
+   * @param order which events come first; `oldest` is the exact reverse of `newest`. A cursor is for its order alone.
    * @throws HubError bad_request for a cursor that is not one of ours; search_timeout, here and in the four below: the
    *   store ends what
    *   takes longer than `maxSearchMs`
    */
-  search(tenantId: string, filter: EventFilter, limit: number, cursor: string | null): Promise<EventPage>;
+  search(
+    tenantId: string,
+    filter: EventFilter,
+    limit: number,
+    cursor: string | null,
+    order?: EventOrder,
+  ): Promise<EventPage>;
   get(tenantId: string, id: string): Promise<StoredEvent | null>;
   /**
    * Events with a `seq` above `after`, in its order. Where nodes share the store, one that another node is storing may

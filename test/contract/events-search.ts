@@ -1,7 +1,7 @@
 // What every store promises of reading audit events: order, pages, filters, histogram and counts (ports/events).
 import { describe, expect, it } from 'vitest';
 import type { EventInput } from '../../src/domain/event.ts';
-import type { EventFilter } from '../../src/ports/events.ts';
+import type { EventFilter, EventPage } from '../../src/ports/events.ts';
 import { maxPageBytes } from '../../src/ports/page.ts';
 import { aBatch, everything, readAll } from './events.ts';
 import { anEvent, hostileTexts, type Open, sharedStore, t0, uuid } from './fixtures.ts';
@@ -33,6 +33,40 @@ export function eventsSearchContract(name: string, open: Open): void {
         '2',
         '6',
       ]);
+    });
+
+    it('oldest first in exactly the other order, page by page', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      for (let batch = 0; batch < 12; batch++) {
+        const events = Array.from({ length: 15 }, (_, i) => {
+          // Batches overlap, times repeat, and some span days.
+          const hours = (batch * 7 + i * 11) % 30;
+          const late = i % 5 === 0 ? hours * 3_600_000 : ((batch * 31 + i * 17) % 40) * 60_000;
+          return anEvent({ timestamp: t0 + late + (i % 3), agent_id: `a${i % 2}` });
+        });
+        await store.events.ingest(aBatch(tenantId, events));
+      }
+      for (const filter of [
+        everything,
+        { env: null, agentId: 'a1', since: t0 + 60_000, until: t0 + 7_200_000 },
+      ]) {
+        const newest = (await readAll(store, tenantId, filter)).map(({ id }) => id);
+        for (const limit of [1, 7, 1000]) {
+          const found: string[] = [];
+          for (let cursor: string | null = null; ; ) {
+            const page: EventPage = await store.events.search(tenantId, filter, limit, cursor, 'oldest');
+            found.push(...page.events.map(({ id }) => id));
+            cursor = page.next;
+            if (cursor === null) break;
+          }
+          expect(found).toEqual([...newest].reverse());
+        }
+      }
+      expect(await store.events.search(uuid(), everything, 5, null, 'oldest')).toEqual({
+        events: [],
+        next: null,
+      });
     });
 
     it('counts what fits, without the sample run', async () => {

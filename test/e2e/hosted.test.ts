@@ -29,7 +29,7 @@ describe('the hosted API', () => {
     expect((await hub.call('DELETE', `/v1/keys/${made.body.id}`, as(operator))).status).toBe(204);
     expect((await hub.call('DELETE', `/v1/keys/${made.body.id}`, as(operator))).status).toBe(404);
     expect((await hub.call('GET', '/v1/keys', as(made.body.key))).body).toMatchObject({
-      code: 'unauthenticated',
+      code: 'key_revoked',
     });
   });
 

@@ -69,6 +69,19 @@ describe('an approval', () => {
     expect(await ask({ session_id: '' })).toMatchObject({ session_id: null });
   });
 
+  it('registers the agent that asks', async () => {
+    await ask({ agent_id: 'worker' });
+    const { agents } = (await t.call('hostedListAgents', {}, operator)).body;
+    expect(agents).toMatchObject([{ id: 'worker', health: { status: 'approval_pending' } }]);
+  });
+
+  it('shows times with microseconds', async () => {
+    const micros = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$/;
+    const { id, created_at, expires_at } = await ask();
+    const { decided_at } = await decide(id, { decision: 'approved' });
+    for (const time of [created_at, expires_at, decided_at]) expect(time).toMatch(micros);
+  });
+
   it('is of the agent that the body names, whatever the header says', async () => {
     expect(await ask({ agent_id: 'worker' })).toMatchObject({ agent_id: 'worker' });
     expect(await ask({})).toMatchObject({ agent_id: 'agent-1' });
@@ -252,6 +265,10 @@ it.each([
   [{ timeout_action: 'maybe' }],
   [{ tool_args: [] }],
   [{ environment: 'test' }],
+  [{ agent_id: 'two words' }],
+  [{ agent_id: 'a'.repeat(129) }],
+  [{ tool_name: 'a/b' }],
+  [{ session_id: '-s' }],
 ])('a request with %o is refused', async (body) => {
   await expect(ask(body)).rejects.toMatchObject({ code: 'validation_failed' });
 });

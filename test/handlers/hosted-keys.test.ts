@@ -1,6 +1,7 @@
 // Keys of the hosted API: of the whole workspace unless they are bound, shown once, listed on both APIs.
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Caller } from '../../src/api/call.ts';
+import { renderMicros } from '../../src/domain/instant.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
@@ -33,7 +34,7 @@ it('are made for every environment, in a form that names none, and kept as a has
 });
 
 it('may be bound to an environment, to agents and to a time', async () => {
-  const expires_at = new Date(t.clock.now() + 60_000).toISOString();
+  const expires_at = renderMicros(t.clock.now() + 60_000);
   const made = await create({ env: 'staging', agent_pattern: 'a-*', expires_at });
   expect(made.key).toMatch(/^svk_staging_/);
   expect(made).toMatchObject({ env: 'staging', agent_pattern: 'a-*', expires_at });
@@ -81,4 +82,19 @@ it.each([
   [{ expires_at: '2001-01-01T00:00:00Z' }],
 ])('are refused with %o', async (body) => {
   await expect(create(body)).rejects.toMatchObject({ code: 'validation_failed' });
+});
+
+it('of one Idempotency-Key are made once, also when the first answer was lost with its node', async () => {
+  const headers = { 'idempotency-key': 'k' };
+  const make = (name = 'fleet') => t.call('hostedCreateKey', { body: { name } }, operator, { headers });
+  const { idempotency } = t.hub.store;
+  const lost = vi.spyOn(idempotency, 'answered').mockResolvedValueOnce();
+  const { id } = (await make()).body;
+  lost.mockRestore();
+  await expect(make()).rejects.toMatchObject({ detail: { reason: 'idempotency_in_progress' } });
+  t.clock.advance(10_000);
+  await expect(make()).rejects.toMatchObject({ detail: { reason: 'idempotency_replay_refused' } });
+  await expect(make('other')).rejects.toMatchObject({ detail: { reason: 'idempotency_key_reused' } });
+  const { keys } = (await t.call('hostedListKeys', {}, operator)).body;
+  expect(keys.map((key) => key.id)).toEqual([id]);
 });

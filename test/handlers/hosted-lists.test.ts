@@ -145,6 +145,22 @@ it('of agents goes on behind those that a key does not see', async () => {
   expect(seen).toEqual(['agent-1', 'agent-0']);
 });
 
+it('of events goes from the oldest on, too, by offset and by a cursor of that order alone', async () => {
+  for (let i = 0; i < count; i++) await ingest(i);
+  const page = async (query: { [name: string]: string }): Promise<EventPage> =>
+    (await t.call('hostedSearchEvents', { query }, operator)).body;
+  const calls = (body: EventPage) => body.events.map(({ call_id }) => call_id);
+  expect(calls(await page({}))).toEqual(['c4', 'c3', 'c2', 'c1', 'c0']);
+  const first = await page({ order: 'asc', limit: '2' });
+  expect([calls(first), first.next_offset]).toEqual([['c0', 'c1'], 2]);
+  expect(calls(await page({ order: 'asc', limit: '2', offset: '2' }))).toEqual(['c2', 'c3']);
+  const cursor = first.next_cursor ?? '';
+  await ingest(9);
+  expect(calls(await page({ order: 'asc', cursor }))).toEqual(['c2', 'c3', 'c4', 'c9']);
+  await expect(page({ cursor })).rejects.toMatchObject({ detail: { reason: 'invalid_cursor' } });
+  await expect(page({ order: 'up' })).rejects.toMatchObject({ code: 'validation_failed' });
+});
+
 it('of events ends an answer at 4 MiB, and goes on by its cursor as by its offset', async () => {
   // Each field is short enough to be listed, all of them together are not.
   const fields = Object.fromEntries(

@@ -65,11 +65,11 @@ export const hostedApprovalRoutes = routes({
       'Ask people to approve a tool call; at most 10 per 60 seconds and agent. A repeat with the same Idempotency-Key is the same approval',
     body: z.object({
       /** The agent that asks, whatever the agent-id header says; default: the header's. */
-      agent_id: line(255).nullish(),
-      session_id: z.union([z.literal(''), line(255)]).nullish(),
+      agent_id: identifier.nullish(),
+      session_id: z.union([z.literal(''), identifier]).nullish(),
       /** Of the governed call: two calls that differ in nothing else are two approvals. */
       call_id: z.union([z.literal(''), line(255)]).nullish(),
-      tool_name: line(255),
+      tool_name: identifier,
       tool_args: anyObject.nullish(),
       message: text(4096, 1).refine(
         (value) => !controls.test(value),

@@ -136,6 +136,8 @@ export const hostedEventRoutes = routes({
       since: instantInput.optional(),
       /** Exclusive. */
       until: instantInput.optional(),
+      /** Of their times: `desc`, newest first, or `asc`. */
+      order: z.enum(['asc', 'desc']).default('desc'),
       ...hostedPaging(1000, 100),
       cursor: cursorQuery,
     }),

@@ -9,6 +9,7 @@ export interface CursorScope {
   /** One word. */
   readonly list:
     | 'events'
+    | 'events_oldest'
     | 'agent_status'
     | 'registrations'
     | 'agents'

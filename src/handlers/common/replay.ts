@@ -3,13 +3,13 @@ import type { Replay } from '../../app/replays.ts';
 import type { SeenCall } from '../../domain/replay-call.ts';
 import { iso } from './render.ts';
 
-/** What stands beside the results. */
-export const renderFrame = (found: Replay) => ({
+/** What stands beside the results. @param time how the API writes one */
+export const renderFrame = (found: Replay, time = iso) => ({
   name: found.name,
   candidate: renderSide(found.candidate),
   window: {
-    since: iso(found.window.since),
-    until: iso(found.window.until),
+    since: time(found.window.since),
+    until: time(found.window.until),
     env: found.window.env,
   },
   calls_seen: found.callsSeen,
@@ -29,11 +29,11 @@ export const renderSide = ({ version, revisionHash }: Replay['candidate']) => ({
   revision_hash: revisionHash,
 });
 
-export const renderCall = (call: SeenCall) => ({
+export const renderCall = (call: SeenCall, time = iso) => ({
   event_id: call.eventId,
   call_id: call.callId,
   agent_id: call.agentId,
   session_id: call.sessionId,
   tool_name: call.tool,
-  timestamp: iso(call.timestamp),
+  timestamp: time(call.timestamp),
 });

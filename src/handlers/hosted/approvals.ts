@@ -10,10 +10,10 @@ import { actorName, type Principal } from '../../domain/principal.ts';
 import { agentMissing, placeOf, principalShown, readPlace } from '../common/approval.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers } from '../common/hub.ts';
-import { iso, isoOrNull } from '../common/render.ts';
 import { usualEnv } from './environment.ts';
 import { pageFieldsOf, pageOf } from './pages.ts';
 import { keyPrincipalOf, principalOf } from './principal.ts';
+import { micros, microsOrNull } from './time.ts';
 
 type Rendered = ReplyBody<(typeof hostedApprovalRoutes)['hostedGetApproval']>;
 
@@ -151,11 +151,11 @@ export function render(approval: Approval): Rendered {
     principal: approval.principal,
     timeout: approval.timeoutSeconds,
     timeout_action: approval.timeoutEffect === 'allow' ? 'allow' : 'block',
-    created_at: iso(approval.createdAt),
-    expires_at: iso(approval.deadline),
+    created_at: micros(approval.createdAt),
+    expires_at: micros(approval.deadline),
     decided_by: approval.decidedBy,
     decided_by_subject: approval.decidedBySubject,
-    decided_at: timedOut ? iso(approval.deadline) : isoOrNull(approval.decidedAt),
+    decided_at: timedOut ? micros(approval.deadline) : microsOrNull(approval.decidedAt),
     decided_via: approval.decidedVia,
     decision_reason: approval.decisionReason,
     effective_action: effectOf(approval),

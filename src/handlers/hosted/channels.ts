@@ -11,9 +11,9 @@ import { limits } from '../../domain/limit.ts';
 import { type ChannelType, readConfig, typeOf, written } from '../common/channel-config.ts';
 import { chatBotCallback } from '../common/chat-bot.ts';
 import type { Handlers, Hub } from '../common/hub.ts';
-import { iso } from '../common/render.ts';
 import { pageOf } from './pages.ts';
 import { type HostedCaller, principalOf } from './principal.ts';
+import { micros } from './time.ts';
 
 type Body = z.output<typeof hostedChannelRoutes.hostedCreateChannel.body>;
 type HostedType = (typeof hostedChannelTypes)[number];
@@ -203,8 +203,8 @@ async function render(hub: Hub, caller: HostedCaller, { channel, config }: OpenC
       agent_patterns: listed(channel.filters?.agentPatterns),
       ruleset_names: listed(channel.filters?.rulesetNames),
     },
-    created_at: iso(channel.createdAt),
-    updated_at: iso(channel.updatedAt),
-    last_delivery: last ? { at: iso(last.at), ok: last.failure === null, status_code: last.status } : null,
+    created_at: micros(channel.createdAt),
+    updated_at: micros(channel.updatedAt),
+    last_delivery: last ? { at: micros(last.at), ok: last.failure === null, status_code: last.status } : null,
   };
 }

@@ -18,15 +18,14 @@ import {
 } from '../../domain/decision-event.ts';
 import type { EventInput, StoredEvent } from '../../domain/event.ts';
 import { type Env, environments, isEnv } from '../../domain/ids.ts';
-import { renderInstant } from '../../domain/instant.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import type { EventFilter } from '../../ports/events.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers } from '../common/hub.ts';
 import { acceptBatch, type Batch, readBatch, repairContext } from '../common/ingest.ts';
-import { iso } from '../common/render.ts';
 import { fitting, pageFieldsOf } from './pages.ts';
 import { type HostedCaller, keyPrincipalOf, principalOf } from './principal.ts';
+import { micros } from './time.ts';
 
 type HostedKey = Extract<Caller, { kind: 'hostedKey' }>;
 
@@ -58,17 +57,18 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
     const filter = filterOf(query, caller);
     const nothing = { events: [], ...pageFieldsOf(query, null), next_cursor: null };
     if (filter === null) return nothing;
-    const scope = { tenantId, list: 'events' } as const;
+    const order = query.order === 'asc' ? 'oldest' : 'newest';
+    const scope = { tenantId, list: order === 'oldest' ? 'events_oldest' : 'events' } as const;
     const principal = principalOf(caller);
     const { eventSearches } = hub.app;
     const from =
       cursor === undefined
-        ? await eventSearches.skip(principal, filter, offset)
+        ? await eventSearches.skip(principal, filter, offset, order)
         : openCursor(hub, scope, cursor);
     if (from === null && cursor === undefined && offset > 0) return nothing;
     // A page that is too large for an answer is read again, shorter: the cursor that comes with it is behind its end.
     for (let max = limit; ; ) {
-      const page = await eventSearches.page(principal, filter, max, from);
+      const page = await eventSearches.page(principal, filter, max, from, order);
       const rendered = await renderAll(hub.app.runs.names, tenantId, page.events);
       const events = fitting(rendered.map((event) => shortened(event) as typeof event));
       max = events.length;
@@ -181,7 +181,7 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
     ...payload,
     id: event.id,
     seq: event.seq,
-    received_at: iso(event.createdAt),
+    received_at: micros(event.createdAt),
     decision: classOf(action),
     ruleset_name: ruleset?.name ?? null,
     ruleset_version: ruleset?.version ?? null,
@@ -191,7 +191,7 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
     tool_name: event.tool_name,
     action,
     mode: event.mode,
-    timestamp: renderInstant(event.timestamp),
+    timestamp: micros(event.timestamp),
     environment: typeof said === 'string' && said !== '' ? said : event.env,
     session_id: sessionId,
     parent_session_id: parentSessionOf(event),
@@ -206,7 +206,7 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
           outcomes: event.outcomes.map((outcome) => ({
             action: actionOf(outcome.verdict),
             decision: classOf(outcome.verdict),
-            timestamp: renderInstant(outcome.timestamp),
+            timestamp: micros(outcome.timestamp),
             decision_source: outcome.decision_source,
             decision_name: outcome.decision_name,
             reason: outcome.reason,

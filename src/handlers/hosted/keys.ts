@@ -1,11 +1,11 @@
 // API keys of a workspace in the hosted API's words.
 import type { hostedKeyRoutes } from '../../api/hosted/keys.ts';
-import { HubError } from '../../domain/error.ts';
+import { HubError, refused } from '../../domain/error.ts';
 import type { ApiKey } from '../../domain/tenant.ts';
 import type { Handlers } from '../common/hub.ts';
-import { iso, isoOrNull } from '../common/render.ts';
 import { pageOf } from './pages.ts';
 import { principalOf } from './principal.ts';
+import { micros, microsOrNull } from './time.ts';
 
 /** Keys that a workspace has at once. */
 const maxKeys = 100;
@@ -13,7 +13,7 @@ const maxKeys = 100;
 export const hostedKeys: Handlers<typeof hostedKeyRoutes> = {
   async hostedListKeys(hub, { query }, caller) {
     const found = await hub.app.keys.list(principalOf(caller), query);
-    const rows = found.items.map((key) => ({ ...render(key), last_used_at: isoOrNull(key.lastUsedAt) }));
+    const rows = found.items.map((key) => ({ ...render(key), last_used_at: microsOrNull(key.lastUsedAt) }));
     const { items: keys, ...page } = pageOf(rows, query, found.more);
     return { keys, ...page };
   },
@@ -24,12 +24,19 @@ export const hostedKeys: Handlers<typeof hostedKeyRoutes> = {
     if (items.length > 0) {
       throw new HubError('quota_exceeded', `A workspace has at most ${maxKeys} keys. Revoke one first.`);
     }
-    const { record, key } = await hub.app.keys.create(principal, {
+    const making = hub.app.keys.create(principal, {
       id: request.newId,
       env: body.env ?? null,
       label: body.name,
       agentPattern: body.agent_pattern ?? null,
       expiresAt: body.expires_at ?? null,
+    });
+    const { record, key } = await making.catch((error: unknown) => {
+      // Made by the first request of the Idempotency-Key, whose answer was lost with its node.
+      const isMade = request.newId !== null && error instanceof HubError && error.code === 'conflict';
+      throw isMade
+        ? refused('idempotency_replay_refused', 'This Idempotency-Key has made an API key.')
+        : error;
     });
     return { ...render(record), key };
   },
@@ -46,7 +53,7 @@ const render = ({ id, label, prefix, env, agentPattern, createdAt, createdBy, ex
   prefix,
   env,
   agent_pattern: agentPattern,
-  created_at: iso(createdAt),
+  created_at: micros(createdAt),
   created_by: createdBy,
-  expires_at: isoOrNull(expiresAt),
+  expires_at: microsOrNull(expiresAt),
 });

@@ -7,6 +7,7 @@ import type { Judgement } from '../../domain/replay-judge.ts';
 import type { Handlers } from '../common/hub.ts';
 import { renderCall, renderFrame, renderSide } from '../common/replay.ts';
 import { principalOf } from './principal.ts';
+import { micros } from './time.ts';
 
 type Query = z.output<(typeof hostedReplayRoutes)['hostedReplayVersions']['query']>;
 
@@ -51,7 +52,7 @@ function render(found: Replay): z.input<typeof hostedReplay> {
   // The request asks for a base.
   if (!found.base) throw new HubError('internal', 'A replay without a base.');
   return {
-    ...renderFrame(found),
+    ...renderFrame(found, micros),
     base: renderSide(found.base),
     totals: {
       sessions: totals.sessions,
@@ -66,7 +67,7 @@ function render(found: Replay): z.input<typeof hostedReplay> {
       })),
     },
     results: found.results.map(({ call, base, candidate, change, doubts }) => ({
-      ...renderCall(call),
+      ...renderCall(call, micros),
       recorded_action: call.recordedAction,
       base: judgement(base),
       candidate: judgement(candidate),

@@ -7,10 +7,11 @@ import type { RulesetVersion } from '../../app/rulesets.ts';
 import type { Deployment } from '../../domain/deployment.ts';
 import { HubError, notFound } from '../../domain/error.ts';
 import type { Handlers, Hub } from '../common/hub.ts';
-import { iso, isoOrNull, renderFindings } from '../common/render.ts';
+import { renderFindings } from '../common/render.ts';
 import { envChanged, envRead } from './environment.ts';
 import { pageOf } from './pages.ts';
 import { principalOf } from './principal.ts';
+import { micros, microsOrNull } from './time.ts';
 
 const yamlTypes = /^(?:application\/(?:x-)?yaml|text\/(?:x-)?yaml) *(?:;|$)/i;
 
@@ -29,9 +30,9 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
         env,
         version,
         revision_hash: revisionHash,
-        deployed_at: iso(createdAt),
+        deployed_at: micros(createdAt),
       })),
-      updated_at: iso(updatedAt),
+      updated_at: micros(updatedAt),
     }));
     const { items, ...page } = pageOf(rows, query, query.offset + asked.length < all.length);
     return { rulesets: items, ...page };
@@ -91,7 +92,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
       revision_hash: deployment.revisionHash,
       env: deployment.env,
       sequence: deployment.sequence,
-      deployed_at: iso(deployment.createdAt),
+      deployed_at: micros(deployment.createdAt),
       deployed_by: deployment.deployedBy,
       forced: deployment.forced,
       reason: deployment.reason,
@@ -154,10 +155,10 @@ function record(hub: Pick<Hub, 'secrets'>, { bundle, deployments }: RulesetVersi
     mode: bundle.mode,
     description: bundle.description,
     uploaded_by: bundle.uploadedBy,
-    created_at: iso(bundle.createdAt),
+    created_at: micros(bundle.createdAt),
     deployed_envs: deployments.map(({ env }) => env).sort(),
     ...(newest ? signed(hub, newest) : { signature: null, public_key: null, key_id: null }),
-    deployed_at: isoOrNull(newest?.createdAt ?? null),
+    deployed_at: microsOrNull(newest?.createdAt ?? null),
     deployed_env: newest?.env ?? null,
   };
 }

@@ -5,15 +5,14 @@ import { requireAgent } from '../../app/acting-agent.ts';
 import type { AgentView, RunView } from '../../app/runs.ts';
 import { classOf, type DecisionClass } from '../../domain/decision-event.ts';
 import { notFound } from '../../domain/error.ts';
-import { renderInstant } from '../../domain/instant.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { readSnapshot } from '../../domain/workflow.ts';
 import type { RunPlace } from '../../ports/runs.ts';
 import { openCursor, sealCursor } from '../common/cursor.ts';
 import type { Handlers } from '../common/hub.ts';
-import { iso, isoOrNull } from '../common/render.ts';
 import { fitting, pageFieldsOf } from './pages.ts';
 import { type HostedCaller, principalOf } from './principal.ts';
+import { micros, microsOrNull } from './time.ts';
 
 export const hostedRuns: Handlers<typeof hostedRunRoutes> = {
   async hostedListRuns(hub, { query }, caller) {
@@ -53,8 +52,8 @@ export const hostedRuns: Handlers<typeof hostedRunRoutes> = {
       health: {
         status,
         reason,
-        since: instantOrNull(since),
-        last_seen_at: instantOrNull(lastSeenAt),
+        since: microsOrNull(since),
+        last_seen_at: microsOrNull(lastSeenAt),
         stale_after_seconds: hub.settings.agentStaleMs / 1000,
         pending_approvals: pendingApprovals,
         blocked_runs: blockedRuns,
@@ -82,7 +81,7 @@ export const hostedRuns: Handlers<typeof hostedRunRoutes> = {
       session_id: sessionId,
       run_id: found.run.facts?.runId ?? null,
       event_id: found.run.snapshotEventId,
-      updated_at: renderInstant(snapshot.at),
+      updated_at: micros(snapshot.at),
       snapshot_error: read.whole._snapshot_error === true,
     };
   },
@@ -101,8 +100,6 @@ function readRunPlace(text: string): RunPlace {
 function requireScope(caller: HostedCaller, agentId: string): void {
   if (caller.kind === 'hostedKey') requireAgent(caller, agentId);
 }
-
-const instantOrNull = (ms: number | null): string | null => (ms === null ? null : renderInstant(ms));
 
 /** The value, unless it is too large for a list. */
 const brief = <T>(value: T): T | Truncated => shortened({ value }).value;
@@ -133,23 +130,23 @@ export function renderRun({ run, status, ruleset }: RunView) {
     ruleset_name: ruleset?.name ?? null,
     ruleset_version: ruleset?.version ?? null,
     policy_version: facts?.version?.policyVersion ?? null,
-    started_at: renderInstant(run.startedAt),
-    last_activity_at: renderInstant(run.lastActivityAt),
+    started_at: micros(run.startedAt),
+    last_activity_at: micros(run.lastActivityAt),
     last_event: facts && {
       id: run.lastEventId,
       action: facts.last.action,
       decision: classOf(facts.last.action),
       tool_name: facts.last.toolName,
       decision_name: facts.last.decisionName,
-      timestamp: renderInstant(facts.last.at),
+      timestamp: micros(facts.last.at),
     },
     pending_approval: oldestPending && {
       id: oldestPending.id,
       tool_name: oldestPending.toolName,
       rule_name: oldestPending.contractName ?? oldestPending.toolName,
       message: brief(oldestPending.message),
-      created_at: iso(oldestPending.createdAt),
-      expires_at: iso(oldestPending.deadline),
+      created_at: micros(oldestPending.createdAt),
+      expires_at: micros(oldestPending.deadline),
     },
     pending_approval_count: run.pendingApprovals,
     counts: {
@@ -170,9 +167,9 @@ export function renderRun({ run, status, ruleset }: RunView) {
 function renderAgent({ registration, env, state, ruleset, lastEventAt, health }: AgentView) {
   return {
     id: registration.agentId,
-    first_seen_at: iso(registration.createdAt),
-    last_seen_at: isoOrNull(registration.lastSeenAt),
-    last_event_at: instantOrNull(lastEventAt),
+    first_seen_at: micros(registration.createdAt),
+    last_seen_at: microsOrNull(registration.lastSeenAt),
+    last_event_at: microsOrNull(lastEventAt),
     connected: (state?.streams ?? 0) > 0,
     environment: env,
     policy_version: state?.policyVersion ?? null,
