@@ -61,7 +61,8 @@ export function hostsOfUrl(text: string): ReadonlySet<string> {
   if (found.size > 0) return found;
   const hosts = new Set<string>();
   for (const word of wordsOf(text)) {
-    const remote = secureShell.exec(word)?.[1];
+    // wget decodes a name before it looks for the host in it.
+    const remote = /^[^/:]*%/.test(word) ? undefined : secureShell.exec(word)?.[1];
     const size = hosts.size;
     addHosts(hosts, word.startsWith('//') || word.startsWith('\\\\') ? `https:${word}` : `https://${word}`);
     if (remote !== undefined && hosts.size === size) hosts.add(hostOf(`https://${remote}`) ?? '');

@@ -11,6 +11,7 @@ describe('a URL does not leave by', () => {
     ['an angle before the @', { url: 'https://allowed.com<@evil.com/' }],
     ['a backslash before the @', { url: 'https://allowed.com\\@evil.com/' }],
     ['a backslash before the @ of a URL without slashes', { url: 'http:allowed.com\\@evil.com' }],
+    ['an escape before the @ of a name without scheme', { command: "wget 'evil.com%2f@allowed.com:80x/'" }],
     ['the same in a command', { command: "curl 'https:allowed.com\\@evil.com'" }],
     ['backslashes all over', { x: 'HTTP:\\\\allowed.com\\@evil.com?.allowed.com' }],
     ['a second @', { url: 'https://a@evil.com@allowed.com/' }],
