@@ -8,7 +8,7 @@ import { Diff } from '../../ui/diff.tsx';
 import { download } from '../../ui/download.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Env, Failed, Select, Time } from '../../ui/parts.tsx';
+import { Answer, Button, Data, Env, Failed, Name, Select, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { DeployDialog, type DeploySource } from './deploy.tsx';
 import { ReplayPanel } from './replay.tsx';
@@ -134,7 +134,7 @@ const versionColumns = (deploy: (version: number) => void): readonly Column<Vers
     label: 'By',
     width: 1.6,
     sort: (one) => one.uploaded_by,
-    cell: (one) => <Data text={one.uploaded_by} mono={false} max={60} />,
+    cell: (one) => <Name text={one.uploaded_by} />,
   },
 ];
 
