@@ -329,14 +329,16 @@ export async function makeHub(
           ? result
           : result instanceof List
             ? sent(result, declaration, input)
-            : new Reply(
-                result instanceof WrittenJson ? JSON.parse(new TextDecoder().decode(result.bytes)) : result,
-              );
+            : new Reply(result);
+      const body: unknown =
+        reply.body instanceof WrittenJson
+          ? JSON.parse(new TextDecoder().decode(reply.body.bytes))
+          : reply.body;
       // What the declaration promises, the handler keeps: the typed client and the OpenAPI document rely on it.
-      if (reply.status !== 304) declaration.reply?.parse(reply.body);
+      if (reply.status !== 304) declaration.reply?.parse(body);
       return {
         status: reply.status ?? declaration.status,
-        body: reply.body as never,
+        body: body as never,
         headers: reply.headers,
         cookies: reply.cookies,
       };

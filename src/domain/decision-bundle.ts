@@ -33,37 +33,54 @@ export function piecesOf(event: Fields): EventPieces {
   return { before, between, after, bytes: Buffer.byteLength(before + between + after) + digests };
 }
 
-export interface Chain {
-  /** The events with their digests, as JSON, separated by commas. */
-  readonly events: string;
-  /** The last digest; empty without events. */
-  readonly head: string;
-}
+/** Characters of a digest. */
+const digestLength = 64;
 
-/** Chains events in their order. The digest of each is over its canonical JSON with `prev`. */
-export function chained(events: readonly EventPieces[], sha256: (text: string) => string): Chain {
+/** Each event as JSON with its digest, in order; returns the last digest, the head of the chain. */
+function* chained(events: readonly EventPieces[], sha256: Sha256): Generator<string, string> {
   let prev = '';
-  const texts = events.map(({ before, between, after }) => {
+  for (const { before, between, after } of events) {
     const link = `"prev":"${prev}"`;
     const digest = sha256(joined(before, between, link, after));
     prev = digest;
-    return joined(before, `"digest":"${digest}"`, between, link, after);
-  });
-  return { events: texts.join(','), head: prev };
+    yield joined(before, `"digest":"${digest}"`, between, link, after);
+  }
+  return prev;
+}
+
+type Sha256 = (text: string) => string;
+
+/** What stands in front of the events, and what behind them. */
+function framed(fields: Fields, head: string): readonly [before: string, after: string] {
+  const mark = 'events';
+  const all = { ...fields, schema: bundleSchema, chain_head: head };
+  const part = (test: (name: string) => boolean): string =>
+    canonicalJson(Object.fromEntries(Object.entries(all).filter(([name]) => test(name)))).slice(1, -1);
+  const after = part((name) => name > mark);
+  return [`{${part((name) => name < mark)},"${mark}":[`, after === '' ? ']}' : `],${after}}`];
 }
 
 /**
- * The payload: canonical JSON, so that equal content gives equal bytes.
+ * The payload: canonical JSON, so that equal content gives equal bytes. Written event by event, because a bundle is
+ * large and a text of it would be there several times.
  * @param fields all but the events and the head of their chain
+ * @param events in their order; the digest of each is over its canonical JSON with `prev`
+ * @param sha256 hex
  */
-export function bundlePayload(fields: Fields, chain: Chain): string {
-  const mark = 'events';
-  const all = { ...fields, schema: bundleSchema, chain_head: chain.head };
-  const part = (test: (name: string) => boolean): string =>
-    canonicalJson(Object.fromEntries(Object.entries(all).filter(([name]) => test(name)))).slice(1, -1);
-  return joined(
-    part((name) => name < mark),
-    `"${mark}":[${chain.events}]`,
-    part((name) => name > mark),
-  );
+export function bundleBytes(fields: Fields, events: readonly EventPieces[], sha256: Sha256): Uint8Array {
+  // The head stands in front of the events, and its length is known before it is.
+  const [place, after] = framed(fields, '0'.repeat(events.length === 0 ? 0 : digestLength));
+  const start = Buffer.byteLength(place);
+  const most = events.reduce((sum, { bytes }) => sum + bytes + 1, start + Buffer.byteLength(after));
+  const payload = Buffer.allocUnsafeSlow(most);
+  let end = start;
+  const chain = chained(events, sha256);
+  let link = chain.next();
+  for (; !link.done; link = chain.next()) {
+    if (end > start) end += payload.write(',', end);
+    end += payload.write(link.value, end);
+  }
+  payload.write(framed(fields, link.value)[0]);
+  end += payload.write(after, end);
+  return payload.subarray(0, end);
 }

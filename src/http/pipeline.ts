@@ -192,7 +192,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         handler(input, caller, { ...request, newId }),
       );
       if (result instanceof Streamed) return download(declaration, result, cookie, raw);
-      const bytes = result instanceof WrittenJson ? 0 : roughBytes(result);
+      const body: unknown = result instanceof Reply ? result.body : result;
+      const bytes = body instanceof WrittenJson ? 0 : roughBytes(result);
       // The store hands over many answers in one turn of the event loop: they are written one after the other.
       if (bytes > smallBytes) await turns.next(bytes);
       return encode(declaration, result, cookie, raw);

@@ -314,6 +314,28 @@ export function approvalsContract(name: string, open: Open): void {
       }
     });
 
+    it('those due of one tenant come from all its environments, earliest first, up to a limit', async () => {
+      const { approvals } = shared.get();
+      const tenantId = uuid();
+      const long = t0 - 3_000_000_000;
+      const due = (timeoutSeconds: number, env: Approval['env'], of = tenantId) =>
+        anApproval({ tenantId: of, createdAt: long, timeoutSeconds, env });
+      const [late, early, middle] = [due(30, 'staging'), due(10, 'development'), due(20, 'production')];
+      const [decided, foreign, waits] = [due(5, 'staging'), due(1, 'staging', uuid()), due(99, 'staging')];
+      for (const one of [late, early, middle, decided, foreign, waits]) await approvals.insert(one);
+      await approvals.decide(tenantId, decided.id, yes, long);
+      const now = long + 30_000;
+      const places = [early, middle, late].map(({ id, env }) => ({ tenantId, env, id }));
+      expect(await approvals.dueOf(tenantId, now, 10)).toEqual(places);
+      expect(await approvals.dueOf(tenantId, now, 2)).toEqual(places.slice(0, 2));
+      expect(await approvals.dueOf(tenantId, now - 1, 10)).toEqual(places.slice(0, 2));
+      await approvals.expire(tenantId, early.id, now);
+      expect(await approvals.dueOf(tenantId, now, 10)).toEqual(places.slice(1));
+      // Later cases look at what is due over all tenants.
+      for (const one of [middle, late, foreign]) await approvals.expire(one.tenantId, one.id, now);
+      await approvals.expire(tenantId, waits.id, long + 99_000);
+    });
+
     it('what was written is marked as not announced until it is said to be, of the status it has', async () => {
       const { approvals } = shared.get();
       const long = t0 - 2_000_000_000;

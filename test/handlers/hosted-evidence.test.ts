@@ -5,7 +5,7 @@ import { createSecrets } from '../../adapters/node/secrets.ts';
 import { checkBundle } from '../../packages/agent/src/cli/verify-bundle.ts';
 import type { Caller } from '../../src/api/call.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
-import { bundlePayload, bundleType, chained, piecesOf } from '../../src/domain/decision-bundle.ts';
+import { bundleBytes, bundleType, piecesOf } from '../../src/domain/decision-bundle.ts';
 import { envelopeBytes } from '../../src/domain/envelope.ts';
 import { renderMicros } from '../../src/domain/instant.ts';
 import { makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
@@ -176,14 +176,15 @@ describe('the form of a bundle', () => {
 
   it('an event cut in pieces is its canonical JSON again, with digest and prev in their places', () => {
     const events = [{ a: 1, digest: 'mine', e: 2, prev: 'mine', z: 3 }, {}, { q: [1] }];
-    const chain = chained(events.map(piecesOf), sha256);
-    const parsed = JSON.parse(`[${chain.events}]`);
-    expect(canonicalJson(parsed)).toBe(`[${chain.events}]`);
-    const [first, second, third] = parsed;
+    const text = (all: typeof events) =>
+      Buffer.from(bundleBytes({ zz: 'é', aa: 2 }, all.map(piecesOf), sha256)).toString();
+    const parsed = JSON.parse(text(events));
+    expect(canonicalJson(parsed)).toBe(text(events));
+    const [first, second, third] = parsed.events;
     expect(first).toEqual({ a: 1, e: 2, z: 3, prev: '', digest: sha256('{"a":1,"e":2,"prev":"","z":3}') });
-    expect([second.prev, third.prev, chain.head]).toEqual([first.digest, second.digest, third.digest]);
-    expect(bundlePayload({ zz: 1, aa: 2 }, chained([], sha256))).toBe(
-      '{"aa":2,"chain_head":"","events":[],"schema":"service.decision-bundle/v1","zz":1}',
+    expect([second.prev, third.prev, parsed.chain_head]).toEqual([first.digest, second.digest, third.digest]);
+    expect(text([])).toBe(
+      '{"aa":2,"chain_head":"","events":[],"schema":"service.decision-bundle/v1","zz":"é"}',
     );
   });
 });

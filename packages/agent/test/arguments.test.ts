@@ -168,6 +168,28 @@ describe('arguments', () => {
     expect(guard.events.last().tool_args).toMatchObject({ circle: { name: 'a', self: '[CIRCULAR]' } });
   });
 
+  it('are judged with what they inherit: a tool reads it under the same name', async () => {
+    const guard = guardOf(deny('args.path', 'secret'));
+    const merged: { path?: string } = Object.assign({}, JSON.parse('{"__proto__": {"path": "/secret"}}'));
+    await expect(guard.run('read', merged, (args) => args.path)).rejects.toThrow(DeniedError);
+    const changed = { path: 'a' };
+    const inherits = Object.create(changed) as { path: string };
+    const call = guardOf(ask, {
+      approvals: localApproval(async () => {
+        changed.path = 'b';
+        return { approved: true };
+      }),
+    }).run('read', Object.assign(inherits, { target: 'x' }), () => 'ran');
+    await expect(call).rejects.toMatchObject({ contract: 'arguments_changed' });
+    class Point {
+      readonly x = 1;
+      get double() {
+        return 2 * this.x;
+      }
+    }
+    expect(judgedCopy({ at: new Point() })).toEqual({ at: { x: 1 } });
+  });
+
   it('that no rule can judge are an error', async () => {
     let deep: object = {};
     for (let i = 0; i < 300; i++) deep = { deep };

@@ -28,7 +28,9 @@ export type Handler<R extends RouteDeclaration> = (
   input: Input<R>,
   caller: CallerOf<R['auth']>,
   request: Request,
-) => Promise<ReplyBody<R> | Reply<ReplyBody<R>> | PageOf<ReplyBody<R>> | StreamedOf<R> | WrittenJson>;
+) => Promise<
+  ReplyBody<R> | Reply<ReplyBody<R> | WrittenJson> | PageOf<ReplyBody<R>> | StreamedOf<R> | WrittenJson
+>;
 
 /** A page of the list that a route declares. */
 type PageOf<B> = B extends readonly (infer T)[]

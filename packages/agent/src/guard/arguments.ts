@@ -51,7 +51,7 @@ class Copier {
   fieldsOf(value: object, depth: number): Plain {
     const copy: { [name: string]: unknown } = {};
     this.#seen.set(value, copy);
-    const entries: Iterable<[string, unknown]> = value instanceof Map ? value : Object.entries(value);
+    const entries: Iterable<[string, unknown]> = value instanceof Map ? value : fieldsAndInherited(value);
     for (const [name, field] of entries) {
       // Not by assignment: a field may be named __proto__.
       Object.defineProperty(copy, name, {
@@ -69,6 +69,14 @@ class Copier {
     this.#values += copy.length;
     return Object.freeze(copy);
   }
+}
+
+/**
+ * What a tool reads of an object by name: its fields, and those of objects that it inherits from. Merging a key
+ * `__proto__` into an object makes such a one.
+ */
+function* fieldsAndInherited(value: object): Iterable<[string, unknown]> {
+  for (const name in value) yield [name, (value as Plain)[name]];
 }
 
 const bytesOf = (view: ArrayBufferView): Uint8Array =>

@@ -164,6 +164,10 @@ function commandString(words: readonly ShellWord[], from: number): ShellWord | u
 /** Parts of one word that may be words of their own. */
 const maxParts = 100;
 
+/** Up to the port, or the path, of a URL with one of the schemes that programs are commonly given. */
+const addressOfUrl =
+  /^(?:https?|wss?|s?ftp|ssh|git(?:\+ssh)?|postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|rediss?|amqps?|nats|tcp|grpc|s3|gs):\/\/[^\s:]*/i;
+
 /** What follows `=`, `@` and the letters of short options in a word; null when there are too many of them. */
 function* partsOf(word: string): Iterable<string | null> {
   let count = 0;
@@ -177,7 +181,8 @@ function* partsOf(word: string): Iterable<string | null> {
     yield part;
     // `a=<file` and `a=~/x:~/y` are read as files too.
     if (part[0] === '<') yield part.slice(1);
-    if (word[i] === '=') yield* part.split(':').slice(1, maxParts);
+    // Of a URL's address nothing is a list: what follows its scheme is no path from the root.
+    if (word[i] === '=') yield* part.replace(addressOfUrl, '').split(':').slice(1, maxParts);
   }
   if (!/^-[A-Za-z0-9]./.test(word)) return;
   const letters = /^-[A-Za-z0-9]+/.exec(word)?.[0].length ?? 0;

@@ -1,4 +1,4 @@
-// Words of well-known programs that are text and never a file: patterns, scripts, messages. In doubt a word is not
+// Words of well-known programs that are text and never a file: patterns, scripts, messages, what is only told. In doubt a word is not
 // among them.
 
 interface TextProgram {
@@ -12,6 +12,10 @@ interface TextProgram {
   readonly longs: ReadonlySet<string>;
   /** Whether options still count behind the first operand. */
   readonly permutes: boolean;
+  /** Options whose value is the text; with one of them no operand is. */
+  readonly texts?: ReadonlySet<string>;
+  /** Options whose value is a separator, and so a text as well. */
+  readonly separators?: ReadonlySet<string>;
 }
 
 const longs = (names: string): ReadonlySet<string> => new Set(names.split(/\s+/).map((name) => `--${name}`));
@@ -25,6 +29,14 @@ const grep: TextProgram = {
      perl-regexp null max-count context after-context before-context`,
   ),
   permutes: true,
+  texts: new Set(['-e', '--regexp']),
+};
+const awk: TextProgram = {
+  flags: '',
+  valued: 'Fv',
+  longs: new Set(),
+  permutes: false,
+  separators: new Set(['-F']),
 };
 const programs: ReadonlyMap<string, TextProgram> = new Map<string, TextProgram>([
   ['grep', grep],
@@ -39,15 +51,22 @@ const programs: ReadonlyMap<string, TextProgram> = new Map<string, TextProgram>(
         'hidden no-ignore ignore-case smart-case line-number no-heading glob type type-not count fixed-strings json',
       ),
       permutes: true,
+      texts: new Set(['-e', '--regexp']),
     },
   ],
   [
     'sed',
-    { flags: 'nrEsuzi', valued: '', longs: longs('quiet silent regexp-extended in-place'), permutes: true },
+    {
+      flags: 'nrEsuzi',
+      valued: '',
+      longs: longs('quiet silent regexp-extended in-place'),
+      permutes: true,
+      texts: new Set(['-e', '--expression']),
+    },
   ],
-  ['awk', { flags: '', valued: 'Fv', longs: new Set(), permutes: false }],
-  ['gawk', { flags: '', valued: 'Fv', longs: new Set(), permutes: false }],
-  ['mawk', { flags: '', valued: 'Fv', longs: new Set(), permutes: false }],
+  ['awk', awk],
+  ['gawk', awk],
+  ['mawk', awk],
 ]);
 const messages = new Set(['commit', 'tag', 'merge', 'stash', 'notes']);
 /** Options of these programs whose value is one character. */
@@ -60,6 +79,10 @@ export function textWords(words: readonly string[]): ReadonlySet<number> {
   const name = words[0] ?? '';
   const program = programs.get(name);
   if (program) return firstOperand(words, program);
+  // Told, and looked up by nobody.
+  if (name === 'echo' || name === 'printf') return new Set([...words.keys()].slice(1));
+  // An endpoint of its service.
+  if (name === 'gh') return words[1] === 'api' && /^\/\w/.test(words[2] ?? '') ? new Set([2]) : none;
   if (name === 'git') return messages.has(words[1] ?? '') ? gitMessages(words) : none;
   if (name === 'tr') return new Set([...words.keys()].slice(1));
   const separator = Object.hasOwn(separators, name) ? separators[name] : undefined;
@@ -75,9 +98,17 @@ export function textWords(words: readonly string[]): ReadonlySet<number> {
 
 /** The first operand; none when an option that is not known might make it a file. */
 function firstOperand(words: readonly string[], program: TextProgram): ReadonlySet<number> {
+  const given = new Set<number>();
+  const separators = new Set<number>();
   let text = -1;
   for (let i = 1; i < words.length; i++) {
     const word = words[i] as string;
+    const option = word.startsWith('--') ? (word.split('=', 1)[0] ?? '') : word.slice(0, 2);
+    const kind = program.texts?.has(option) ? given : program.separators?.has(option) ? separators : null;
+    if (kind !== null) {
+      kind.add(word.length > option.length ? i : ++i);
+      continue;
+    }
     if (word === '--') {
       if (text < 0) text = i + 1;
       break;
@@ -94,7 +125,8 @@ function firstOperand(words: readonly string[], program: TextProgram): ReadonlyS
       i += values;
     }
   }
-  return text < 0 ? none : new Set([text]);
+  if (given.size === 0 && text >= 0) given.add(text);
+  return new Set([...given, ...separators]);
 }
 
 /**
