@@ -18,6 +18,7 @@ import {
   withAnswer,
 } from '../../src/domain/audit.ts';
 import { HubError } from '../../src/domain/error.ts';
+import { maxSearchMs } from '../../src/domain/event.ts';
 import type { AuditFilter, AuditPlace, AuditStore, Noting, PlacedAuditEntry } from '../../src/ports/audit.ts';
 import { isDuplicate, unavailable, unlessTaken } from './failure.ts';
 
@@ -198,7 +199,11 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
     append,
     async feed(tenantId, filter, before, limit) {
       const found: PlacedAuditEntry[] = [];
-      const rows = links.find(filterOf(tenantId, filter, before), { sort: { seq: -1 }, limit: limit + 1 });
+      const rows = links.find(filterOf(tenantId, filter, before), {
+        sort: { seq: -1 },
+        limit: limit + 1,
+        maxTimeMS: maxSearchMs,
+      });
       for await (const { seq, body, entries } of rows) {
         const texts = entriesOf(body);
         for (let position = entries.length - 1; position >= 0 && found.length < limit; position--) {

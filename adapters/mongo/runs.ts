@@ -2,6 +2,7 @@
 // events.
 import type { Collection, Filter } from 'mongodb';
 import { type Approval, asSeen } from '../../src/domain/approval.ts';
+import { maxSearchMs } from '../../src/domain/event.ts';
 import type { ApprovalStore } from '../../src/ports/approvals.ts';
 import type { AuditStore } from '../../src/ports/audit.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -22,6 +23,8 @@ import {
 } from './run-projection.ts';
 
 const maxPending = 10_000;
+/** A search that takes longer is ended. */
+const bounded = { maxTimeMS: maxSearchMs };
 
 export function mongoRuns(
   runs: Collection<RunRow>,
@@ -126,11 +129,11 @@ export function mongoRuns(
       const query = await queryOf(tenantId, filter, now, now - staleAfterMs);
       const [found, total] = await Promise.all([
         pageOf(
-          runs.find(behind(query, page.after)).sort({ lastAt: -1, agentId: 1, sessionId: 1 }),
+          runs.find(behind(query, page.after), bounded).sort({ lastAt: -1, agentId: 1, sessionId: 1 }),
           page,
           (row) => row,
         ),
-        runs.countDocuments(query),
+        runs.countDocuments(query, bounded),
       ]);
       const pending = await pendingOf(tenantId, found.items, now);
       const items = found.items.map((row) => read(row as CountedRow, pending.get(row._id) ?? [], now));

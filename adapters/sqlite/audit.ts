@@ -107,6 +107,9 @@ function conditionsOf(filter: AuditFilter, before: AuditPlace | null): [sql: str
   return [sql, params];
 }
 
+/** Links whose entries are looked at in one step of a list. */
+const linksAtOnce = 4_000;
+
 /** The signed head that the kept chain starts behind. */
 const startOf = (db: Database, tenantId: string): SignedHead | null =>
   heads.maybe(
@@ -133,16 +136,23 @@ export function auditStore(db: Database): Sync<AuditStore> {
 
   return {
     append: (notes) => appendNotes(db, notes),
-    feed: (tenantId, filter, before, limit) =>
-      db.snapshot(() => {
-        const [sql, params] = conditionsOf(filter, before);
-        const rows = db.all(
-          `SELECT seq, position FROM audit_entries WHERE ${['tenant_id = ?', ...sql].join(' AND ')}
-             ORDER BY seq DESC, position DESC LIMIT ?`,
-          [tenantId, ...params, limit],
-        );
-        return placed(rows, tenantId);
-      }),
+    *feed(tenantId, filter, before, limit) {
+      const [sql, params] = conditionsOf(filter, before);
+      const which = `SELECT seq, position FROM audit_entries
+        WHERE ${['tenant_id = ?', ...sql].join(' AND ')} AND seq BETWEEN ? AND ?
+        ORDER BY seq DESC, position DESC LIMIT ?`;
+      const ends = db.get('SELECT min(seq), max(seq) FROM audit_links WHERE tenant_id = ?', [tenantId]);
+      const first = Number(ends?.[0] ?? 0);
+      const found: Row[] = [];
+      // A filter may fit little of a long chain: it is looked at link by link, some at a time.
+      for (let last = before?.seq ?? Number(ends?.[1] ?? -1); last >= first; last -= linksAtOnce) {
+        const from = last - linksAtOnce + 1;
+        found.push(...db.all(which, [tenantId, ...params, from, last, limit - found.length]));
+        if (found.length >= limit) break;
+        yield;
+      }
+      return db.snapshot(() => placed(found, tenantId));
+    },
     head: (tenantId) => headOf(db, tenantId),
     links(tenantId, from, to, maxBytes) {
       const found: AuditLink[] = [];

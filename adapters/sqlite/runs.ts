@@ -10,14 +10,14 @@ import {
   type RunStatus,
   standingOf,
 } from '../../src/domain/run.ts';
-import type { Run, RunFilter, RunStore } from '../../src/ports/runs.ts';
+import type { Run, RunFilter, RunPageRequest, RunPlace, RunStore } from '../../src/ports/runs.ts';
 import { approvals } from './approvals.ts';
 import { type Database, givenText, type Row, type SqlValue } from './database.ts';
 import type { EncodedBatch, SessionFacts } from './events-encode.ts';
 import { markOf } from './events-search.ts';
-import { pageOf } from './page.ts';
+import { rowsOf } from './page.ts';
 import { eventId, positionOf, segmentOf } from './segment.ts';
-import type { Sync } from './sync.ts';
+import type { Steps, Sync } from './sync.ts';
 
 const factsIn = (value: unknown): RunFacts | null =>
   typeof value === 'string' ? (JSON.parse(givenText(value)) as RunFacts) : null;
@@ -116,26 +116,16 @@ export function runStore(db: Database): Sync<RunStore> {
   }
 
   return {
-    list(tenantId, filter, page, { now, staleAfterMs }) {
-      const { sql, params } = clauses(tenantId, filter, now, now - staleAfterMs);
-      const { after } = page;
-      const behind = after
-        ? ' AND (last_at < ? OR (last_at = ? AND (agent > ? OR (agent = ? AND session > ?))))'
-        : '';
-      const place = after
-        ? [after.lastActivityAt, after.lastActivityAt, after.agentId, after.agentId, after.sessionId]
-        : [];
-      return db.snapshot(() => {
-        const found = pageOf(db, page, {
-          which: `SELECT id FROM runs WHERE ${sql}${behind} ORDER BY last_at DESC, agent, session`,
-          params: [...params, ...place],
-          row: `SELECT ${columns('?2')} FROM runs WHERE id = ?1`,
-          rowParams: [now],
-          read: (row) => read(tenantId, row, now),
-        });
-        const [total] = db.get(`SELECT count(*) FROM runs WHERE ${sql}`, params) ?? [0];
-        return { ...found, total: Number(total) };
+    *list(tenantId, filter, page, { now, staleAfterMs }) {
+      const names: SqlValue[] = [];
+      const total = yield* walkRuns(db, tenantId, filter, page, {
+        now,
+        staleBefore: now - staleAfterMs,
+        names,
       });
+      const row = `SELECT ${columns('?2')} FROM runs WHERE id = ?1`;
+      const of = { row, rowParams: [now], read: (found: Row) => read(tenantId, found, now) };
+      return db.snapshot(() => ({ ...rowsOf(db, names, page.limit, of), total }));
     },
     get(tenantId, { agentId, sessionId }, now) {
       const row = db.get(
@@ -197,20 +187,77 @@ function ofStatuses(
     : [`((${any}) AND NOT ${waits})`, [...params, now]];
 }
 
-function clauses(tenantId: string, filter: RunFilter, now: number, staleBefore: number) {
+/** Runs looked at in one step. */
+const walkedAtOnce = 2_000;
+const behind = '(last_at < ? OR (last_at = ? AND (agent > ? OR (agent = ? AND session > ?))))';
+const behindParams = ({ lastActivityAt: at, agentId, sessionId }: RunPlace): SqlValue[] => [
+  at,
+  at,
+  agentId,
+  agentId,
+  sessionId,
+];
+
+interface Walk {
+  readonly now: number;
+  readonly staleBefore: number;
+  /** Takes the ids of the page's runs, and of one more when there is one. */
+  readonly names: SqlValue[];
+}
+
+/**
+ * Walks the runs in the order of the list, some at a time: what a status finds is not known before each run is looked
+ * at. Returns how many fit.
+ */
+function* walkRuns(
+  db: Database,
+  tenantId: string,
+  { env, agentId, sessionId, statuses }: RunFilter,
+  { limit, offset, after }: RunPageRequest,
+  { now, staleBefore, names }: Walk,
+): Steps<number> {
   const parts = ['tenant_id = ?'];
   const params: SqlValue[] = [tenantId];
-  const add = (sql: string, ...values: readonly SqlValue[]): void => {
-    parts.push(sql);
-    params.push(...values);
-  };
-  const { env, agentId, sessionId, statuses } = filter;
-  if (env !== null) add('env = ?', env);
-  if (agentId !== undefined) add('agent = ?', agentId);
-  if (sessionId !== undefined) add('session = ?', sessionId);
-  if (statuses !== undefined) {
-    const [any, values] = ofStatuses(statuses, now, staleBefore);
-    add(any, ...values);
+  const given = { env, agent: agentId ?? null, session: sessionId ?? null };
+  for (const [column, value] of Object.entries(given)) {
+    if (value === null) continue;
+    parts.push(`${column} = ?`);
+    params.push(value);
   }
-  return { sql: parts.join(' AND '), params };
+  const where = parts.join(' AND ');
+  const [fits, fitsParams] = statuses ? ofStatuses(statuses, now, staleBefore) : [null, []];
+  const counted = fits ? null : Number(db.get(`SELECT count(*) FROM runs WHERE ${where}`, params)?.[0] ?? 0);
+  let total = 0;
+  let skip = offset;
+  // Those in front of the page count as well, unless all do.
+  let place = counted === null ? null : (after ?? null);
+  for (;;) {
+    const rows = db.all(
+      `SELECT id, last_at, agent, session, ${fits ?? 1}, ${after ? behind : 1} FROM runs
+         WHERE ${where}${place ? ` AND last_at <= ? AND ${behind}` : ''}
+         ORDER BY last_at DESC, agent, session LIMIT ${walkedAtOnce}`,
+      [
+        ...fitsParams,
+        ...(after ? behindParams(after) : []),
+        ...params,
+        ...(place ? [place.lastActivityAt, ...behindParams(place)] : []),
+      ],
+    );
+    for (const [id, , , , fit, isBehind] of rows) {
+      if (fit !== 1) continue;
+      total++;
+      if (isBehind !== 1 || skip-- > 0) continue;
+      if (names.length <= limit) names.push(id as SqlValue);
+    }
+    const last = rows.at(-1);
+    if (!last || rows.length < walkedAtOnce) break;
+    if (counted !== null && names.length > limit) break;
+    place = {
+      lastActivityAt: Number(last[1]),
+      agentId: givenText(String(last[2])),
+      sessionId: givenText(String(last[3])),
+    };
+    yield;
+  }
+  return counted ?? total;
 }

@@ -58,6 +58,8 @@ const runsOfHealth = 200;
 /** Runs shown beside an agent. */
 const shownRuns = 10;
 const registrationsAtOnce = 1_000;
+/** Agents whose runs are in memory at once: each may have `runsOfHealth`, and the event loop reads them in one turn. */
+const viewedAtOnce = 20;
 
 export function createRuns(ports: Ports): Runs {
   const { store, clock, settings, fleet } = ports;
@@ -154,8 +156,12 @@ export function createRuns(ports: Ports): Runs {
         (agent) => isSeen(principal, agent) && isInScope(agent.registration.agentId),
       );
       const places = new Map(page.items.map(({ agentId }, place) => [agentId, place + 1]));
+      const items: AgentView[] = [];
+      for (let i = 0; i < shown.length; i += viewedAtOnce) {
+        items.push(...(await agentViews(tenantId, shown.slice(i, i + viewedAtOnce))));
+      }
       return {
-        items: await agentViews(tenantId, shown),
+        items,
         more: page.more,
         passed: shown.map(({ registration }) => places.get(registration.agentId) ?? 0),
         read: page.items.length,

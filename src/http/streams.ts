@@ -30,7 +30,7 @@ export async function openStream(
   const protocol = raw.upgrade ? chooseProtocol(raw.headers.get('sec-websocket-protocol')) : null;
   const query = readQuery(raw.query);
   const connectionId = secrets.token(12);
-  const lastEventId = raw.headers.get('last-event-id') ?? query['last_event_id'] ?? '';
+  const lastEventId = raw.headers.get('last-event-id') ?? query.last_event_id ?? '';
   const asked: StreamQuery = { ...query, resumes: lastEventId !== '' };
   const opening = {
     connectionId,

@@ -34,7 +34,10 @@ export interface AuditStore {
    * its note along (`Store.noting`), and a batch of events those of its decisions (`EventStore.ingest`).
    */
   append(notes: readonly AuditNote[]): Promise<void>;
-  /** Newest first, from the place before `before`; at most `limit`. */
+  /**
+   * Newest first, from the place before `before`; at most `limit`.
+   * @throws HubError search_timeout when it takes longer than `maxSearchMs`
+   */
   feed(
     tenantId: string,
     filter: AuditFilter,

@@ -52,7 +52,10 @@ export interface RunGlance extends RunKey {
 }
 
 export interface RunStore {
-  /** By last activity, newest first, then by agent and session. */
+  /**
+   * By last activity, newest first, then by agent and session.
+   * @throws HubError search_timeout when it takes longer than `maxSearchMs`
+   */
   list(
     tenantId: string,
     filter: RunFilter,

@@ -1,5 +1,5 @@
 // Decision events, runs and agents on the hosted API; what either API stored appears on both.
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Caller } from '../../src/api/call.ts';
 import { renderMicros } from '../../src/domain/instant.ts';
 import { type KeyCaller, makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
@@ -291,4 +291,18 @@ it('session values are one store under both prefixes', async () => {
   await t.call('hostedDeleteSession', { params }, agent);
   await expect(t.call('hostedGetSession', { params }, agent)).rejects.toMatchObject({ code: 'not_found' });
   expect((await t.call('hostedHealth', {}, { kind: 'none' })).body).toMatchObject({ status: 'ok' });
+});
+
+it('a long list of agents is made a few at a time: their runs are many, and the event loop reads them in one turn', async () => {
+  const events = Array.from({ length: 70 }, (_, i) =>
+    event({ call_id: `c${i}`, agent_id: `many-${i}`, session_id: `s${i}` }),
+  );
+  await ingest(events, { ...agent, agentId: null });
+  const recent = vi.spyOn(t.hub.store.runs, 'recent');
+  const { agents } = (await t.call('hostedListAgents', { query: { limit: '500' } }, viewer)).body;
+  expect(agents.length).toBe(70);
+  expect(agents.every(({ open_runs }) => open_runs === 1)).toBe(true);
+  const asked = recent.mock.calls.map(([, agentIds]) => agentIds.length);
+  expect(asked.reduce((sum, n) => sum + n, 0)).toBe(70);
+  expect(Math.max(...asked)).toBeLessThanOrEqual(20);
 });

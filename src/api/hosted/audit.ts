@@ -51,7 +51,8 @@ export const hostedAuditRoutes = routes({
       /** Null when nothing is left. */
       next_cursor: z.string().nullable(),
     }),
-    errors: ['bad_request', 'forbidden', 'validation_failed'],
+    search: true,
+    errors: ['bad_request', 'forbidden', 'validation_failed', 'search_timeout', 'rate_limited'],
   },
   hostedExportAudit: {
     method: 'GET',
@@ -65,7 +66,8 @@ export const hostedAuditRoutes = routes({
     status: 200,
     media: 'application/x-ndjson',
     download: true,
-    errors: ['forbidden', 'not_found', 'validation_failed', 'unavailable'],
+    search: true,
+    errors: ['forbidden', 'not_found', 'validation_failed', 'rate_limited', 'unavailable'],
   },
   hostedAuditHead: {
     method: 'GET',

@@ -124,7 +124,8 @@ export const hostedRunRoutes = routes({
     repeated: ['status'],
     status: 200,
     reply: z.object({ runs: z.array(runRow), total: count, ...pageFields, ...nextFields }),
-    errors: ['bad_request', 'forbidden', 'validation_failed'],
+    search: true,
+    errors: ['bad_request', 'forbidden', 'validation_failed', 'search_timeout', 'rate_limited'],
   },
   hostedListAgents: {
     method: 'GET',
@@ -136,7 +137,8 @@ export const hostedRunRoutes = routes({
     query: z.object(hostedPaging(500, 100)),
     status: 200,
     reply: z.object({ agents: z.array(hostedAgent), ...pageFields }),
-    errors: ['forbidden', 'validation_failed'],
+    search: true,
+    errors: ['forbidden', 'validation_failed', 'search_timeout', 'rate_limited'],
   },
   hostedGetAgent: {
     method: 'GET',

@@ -237,14 +237,16 @@ function Force({
         autoComplete="off"
         spellCheck={false}
       />
-      <Button
-        kind="danger"
-        busy={busy}
-        disabled={typed !== env || reason.trim() === ''}
-        onClick={() => onForce(reason.trim())}
-      >
-        Force it into {env}
-      </Button>
+      <div>
+        <Button
+          kind="danger"
+          busy={busy}
+          disabled={typed !== env || reason.trim() === ''}
+          onClick={() => onForce(reason.trim())}
+        >
+          Force it into {env}
+        </Button>
+      </div>
     </section>
   );
 }

@@ -5,7 +5,8 @@ import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Answer, Button, Data, Failed, Verdict } from '../../ui/parts.tsx';
+import { Icon } from '../../ui/icons.tsx';
+import { Answer, Button, Data, Failed } from '../../ui/parts.tsx';
 
 /**
  * The stream tells when the fleet's numbers change, and the answer is read again then. One agent that comes while
@@ -76,8 +77,10 @@ export function RolloutPanel({
   return (
     <section className="form" aria-live="polite">
       <p>
-        <Verdict of="allowed" /> <Data text={`${name} v${version}`} max={160} mono={false} /> is deployed to{' '}
-        {env}
+        <span className="tone-allow">
+          <Icon name="check" />
+        </span>{' '}
+        <Data text={`${name} v${version}`} max={160} mono={false} /> is deployed to {env}
         {forced ? ', forced although the document has errors' : ''}.
         {reason !== null && (
           <>

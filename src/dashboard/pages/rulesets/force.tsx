@@ -27,14 +27,16 @@ export function ForceForm({
         maxLength={500}
         autoComplete="off"
       />
-      <Button
-        kind="danger"
-        busy={busy}
-        disabled={reason.trim() === ''}
-        onClick={() => onForce(reason.trim())}
-      >
-        {action}
-      </Button>
+      <div>
+        <Button
+          kind="danger"
+          busy={busy}
+          disabled={reason.trim() === ''}
+          onClick={() => onForce(reason.trim())}
+        >
+          {action}
+        </Button>
+      </div>
     </section>
   );
 }

@@ -1,0 +1,84 @@
+// Lists of runs and of the audit chain whose filters fit little: they are looked through step by step, so that other
+// reads come between, and what takes too long can be ended.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { appendNotes, auditStore } from '../../../adapters/sqlite/audit.ts';
+import { Database } from '../../../adapters/sqlite/database.ts';
+import { runStore } from '../../../adapters/sqlite/runs.ts';
+import { migrate } from '../../../adapters/sqlite/schema.ts';
+import { isSteps, type Steps } from '../../../adapters/sqlite/sync.ts';
+import type { AuditNote } from '../../../src/domain/audit.ts';
+import type { RunPlace } from '../../../src/ports/runs.ts';
+import { t0, uuid } from '../../contract/fixtures.ts';
+
+let db: Database;
+beforeEach(() => {
+  db = new Database(':memory:');
+  migrate(db);
+});
+afterEach(() => db.close());
+
+/** The result, and in how many steps it came. */
+function walked<R>(result: R | Steps<R>): { readonly result: R; readonly steps: number } {
+  if (!isSteps(result)) return { result, steps: 1 };
+  const walk = result as Steps<R>;
+  for (let steps = 1; ; steps++) {
+    const step = walk.next();
+    if (step.done) return { result: step.value, steps };
+  }
+}
+
+it('runs of a status are found a few thousand at a time, each once, with how many there are', () => {
+  const tenantId = uuid();
+  for (let i = 0; i < 9_000; i++) {
+    db.run(
+      `INSERT INTO runs (tenant_id, agent, session, env, standing, started_at, last_at, received_at, sample)
+         VALUES (?, ?, ?, 'production', ?, ?, ?, ?, 0)`,
+      // Many of one time: the order goes on by agent and session.
+      [tenantId, `a${i % 7}`, `s${i}`, i % 1_000 === 5 ? 'blocked' : 'completed', t0, t0 + (i % 3), t0],
+    );
+  }
+  const time = { now: t0 + 10, staleAfterMs: 1_000 };
+  const filter = { env: null, statuses: ['blocked'] } as const;
+  const seen: string[] = [];
+  let after: RunPlace | undefined;
+  for (;;) {
+    const page = { limit: 4, offset: 0, ...(after ? { after } : {}) };
+    const { result, steps } = walked(runStore(db).list(tenantId, filter, page, time));
+    expect(result.total).toBe(9);
+    expect(steps).toBeGreaterThan(4);
+    seen.push(...result.items.map(({ sessionId }) => sessionId));
+    after = result.items.at(-1);
+    if (!result.more) break;
+  }
+  expect(seen.length).toBe(9);
+  expect(new Set(seen).size).toBe(9);
+  const passed = walked(runStore(db).list(tenantId, filter, { limit: 4, offset: 6 }, time)).result;
+  expect(passed.items.map(({ sessionId }) => sessionId)).toEqual(seen.slice(6));
+  const usual = walked(runStore(db).list(tenantId, { env: null }, { limit: 50, offset: 0 }, time));
+  expect(usual).toMatchObject({ steps: 1, result: { total: 9_000, more: true } });
+});
+
+it('a chain is looked through a few thousand links at a time, and nothing of it is left out', () => {
+  const tenantId = uuid();
+  const note = (i: number): AuditNote => ({
+    id: uuid(),
+    at: t0 + i,
+    tenantId,
+    actor: { type: 'operator', id: i % 3_000 === 7 ? 'seldom' : 'often', display: 'somebody' },
+    action: 'key.created',
+    subject: { id: uuid(), name: null },
+    summary: 'a key was made',
+    details: {},
+    agentId: null,
+    sessionId: null,
+  });
+  for (let i = 0; i < 9_000; i++) appendNotes(db, [note(i)]);
+  const filter = { from: null, to: null, actor: 'seldom', actions: null, subjects: null };
+  const first = walked(auditStore(db).feed(tenantId, filter, null, 2));
+  expect(first.result.map(({ seq }) => seq)).toEqual([6_008, 3_008]);
+  const rest = walked(auditStore(db).feed(tenantId, filter, first.result.at(-1) ?? null, 2));
+  expect(rest.result.map(({ seq }) => seq)).toEqual([8]);
+  const none = walked(auditStore(db).feed(tenantId, { ...filter, actor: 'nobody' }, null, 2));
+  expect(none).toMatchObject({ result: [] });
+  expect(none.steps).toBeGreaterThan(2);
+});

@@ -1,0 +1,38 @@
+// On a telephone, 360 px wide, no page and no panel is wider than the screen; what must be wider scrolls by itself.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { pages } from '../../src/dashboard/pages/registry.ts';
+import type { HubProcess } from '../e2e/process.ts';
+import { noFaults, startedHub, view } from './browser.ts';
+import { seed } from './seed.ts';
+
+let hub: HubProcess;
+let cookie: string;
+let places: readonly string[];
+
+beforeAll(async () => {
+  ({ hub, cookie } = await startedHub());
+  const details = await seed(hub, cookie);
+  places = [...pages.map(({ path }) => path), ...Object.values(details)];
+});
+afterAll(() => hub.remove());
+
+/** What is wider than it may be, by its class, with both widths. */
+const tooWide = `[...document.querySelectorAll('html, main, .dialog-body')]
+  .filter((one) => one.scrollWidth > one.clientWidth + 1)
+  .map((one) => (one.className || one.tagName) + ' ' + one.scrollWidth + ' > ' + one.clientWidth)`;
+
+it('every page and panel fits 360 px', { timeout: 120_000 }, async () => {
+  const seen = await view(hub.url, { cookie, width: 360, height: 740 });
+  const { page } = seen;
+  const wide: string[] = [];
+  for (const place of places) {
+    await page.goto(`/dashboard${place}`);
+    await page.locator('main h1').first().waitFor();
+    if (/[?&](id|session)=/.test(place)) await page.locator('.dialog-body, article').first().waitFor();
+    await expect.poll(() => page.locator('[aria-busy=true]').count(), { timeout: 20_000 }).toBe(0);
+    for (const one of (await page.evaluate(tooWide)) as string[]) wide.push(`${place}: ${one}`);
+  }
+  expect(wide).toEqual([]);
+  noFaults(seen);
+  await seen.context.close();
+});
