@@ -131,7 +131,9 @@ export function pour({ hub, key }: ConsoleHub, perSecond: number, batch: number)
         timestamp: new Date(systemClock.now()).toISOString(),
         payload: { tool_args: { path: `/srv/file-${sent + k}` } },
       }));
-      const { status } = await hub.call('POST', '/api/v1/events', { key, agent: 'bench', body: { events } });
+      const post = () => hub.call('POST', '/api/v1/events', { key, agent: 'bench', body: { events } });
+      // A connection that rested may be closed as it is used again; call ids make a repeat safe.
+      const { status } = await post().catch(post);
       if (status !== 200) throw new Error(`the events were refused: ${status}`);
       // A late batch is not caught up: the load stays even.
       due = Math.max(due + everyMs, performance.now());

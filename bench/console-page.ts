@@ -8,7 +8,7 @@ const shows = {
   /** The figures and the queue of approvals: somebody sees what is wrong and can decide. */
   usable: `[...document.querySelectorAll('.figure')].some((one) => one.textContent.startsWith('Events in 24 h') && /\\d/.test(one.querySelector('.figure-value').textContent)) && document.querySelector('section[aria-labelledby=waiting] p, section[aria-labelledby=waiting] article') !== null`,
   /** The charts and the figure of ungoverned tools too. */
-  whole: `document.querySelectorAll('.bars-box rect').length > 1 && [...document.querySelectorAll('.figure')].some((one) => one.textContent.startsWith('Ungoverned') && /\\d/.test(one.querySelector('.figure-value').textContent))`,
+  whole: `document.querySelector('section[aria-labelledby=rate] figure') !== null && [...document.querySelectorAll('.figure')].some((one) => one.textContent.startsWith('Ungoverned') && /\\d/.test(one.querySelector('.figure-value').textContent))`,
 };
 
 /** Milliseconds since the navigation began. */
@@ -47,7 +47,7 @@ export async function loadHome(context: BrowserContext): Promise<HomeTimes> {
     requestAnimationFrame(look);`);
   const session = await context.newCDPSession(page);
   await session.send('Network.enable');
-  await session.send('Performance.enable');
+  const work = await countWork(page);
   let bytes = 0;
   session.on('Network.loadingFinished', ({ encodedDataLength }) => {
     bytes += encodedDataLength;
@@ -56,8 +56,7 @@ export async function loadHome(context: BrowserContext): Promise<HomeTimes> {
   await until(page, 'usable');
   const bytesThen = bytes;
   await until(page, 'whole');
-  const { metrics } = await session.send('Performance.getMetrics');
-  const busy = metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0;
+  const busy = await work();
   const told = (await page.evaluate(`({
     usable: seen.usable ?? 1e9,
     whole: seen.whole ?? 1e9,
@@ -77,7 +76,7 @@ export async function loadHome(context: BrowserContext): Promise<HomeTimes> {
     whole: told.whole,
     firstPaint: told.firstPaint,
     scripts: Math.max(...scripts.map(({ to }) => to)),
-    busy: busy * 1000,
+    busy,
     answers: told.resources.filter(({ path }) => path.startsWith('/api/')),
     bytes: bytesThen,
   };
@@ -154,11 +153,14 @@ export async function heapBytes(page: Page): Promise<number> {
   return usedSize;
 }
 
-/** Milliseconds of the processor that the page's main thread has used. */
-export async function busyMs(page: Page): Promise<number> {
+/** Begins to count; what it returns tells how many milliseconds of work the page's main thread has done since. */
+export async function countWork(page: Page): Promise<() => Promise<number>> {
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable');
-  const { metrics } = await session.send('Performance.getMetrics');
-  await session.detach();
-  return (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0) * 1000;
+  const read = async (): Promise<number> => {
+    const { metrics } = await session.send('Performance.getMetrics');
+    return (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0) * 1000;
+  };
+  const before = await read();
+  return async () => (await read()) - before;
 }

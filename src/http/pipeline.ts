@@ -166,13 +166,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     seen.requests = await checkLimit(declaration, caller, network);
     const handler = serve[name];
     if (!handler) {
-      if (head) return plain(200, streamHeaders, null);
+      const headers = streamHeaders(familyOf(raw.path).errors === 'problem');
+      if (head) return plain(200, headers, null);
       if (raw.upgrade || declaration.stream === 'events')
         checkOrigin(caller, origin, raw.headers.get('host'));
       const session = await openings(caller, () =>
         openStream(raw, declaration, caller, revocationSequence, options),
       );
-      return { ...plain(200, streamHeaders, null), live: session };
+      return { ...plain(200, headers, null), live: session };
     }
     const input = validate(declaration, await parse(raw, match));
     checkOwnEnvironment(declaration, caller, input.query);
@@ -349,9 +350,10 @@ async function limitHeaders({ requests, limits }: Seen): Promise<HeaderList> {
 const isStream = (declaration: RouteDeclaration): boolean =>
   declaration.media === 'text/event-stream' && declaration.method === 'GET';
 
-const streamHeaders: HeaderList = [
+/** Each API says in its own words that nothing of a stream is kept. */
+const streamHeaders = (isHosted: boolean): HeaderList => [
   ['Content-Type', 'text/event-stream'],
-  ['Cache-Control', 'no-cache'],
+  ['Cache-Control', isHosted ? 'no-store' : 'no-cache'],
   ['X-Accel-Buffering', 'no'],
 ];
 

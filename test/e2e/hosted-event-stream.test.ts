@@ -207,9 +207,16 @@ it.each(['nonsense', '9007199254740993', '9007199254740000', '1-1', '-1'])(
     const call_id = `after-${id}`;
     await post({ call_id });
     await stream.until('event', () => stream.calls.includes(call_id));
+    expect(stream.body.split('\n:gap\n')).toHaveLength(2);
     stream.close();
   },
 );
+
+it('is kept by nobody on the way', async () => {
+  const { headers } = await hub.call('HEAD', '/v1/events/stream', { headers: bearer(key) });
+  expect(headers.get('cache-control')).toBe('no-store');
+  expect(headers.get('x-accel-buffering')).toBe('no');
+});
 
 it('refuses who may not, and what cannot be asked, as problem documents', async () => {
   const ask = (query: string, headers: { readonly [name: string]: string }) =>

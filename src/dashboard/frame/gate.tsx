@@ -6,7 +6,7 @@ import { ApiError, call } from '../lib/api.ts';
 import { signIn, signInByLink, useMe } from '../lib/me.ts';
 import { useCall } from '../lib/query.ts';
 import { Icon } from '../ui/icons.tsx';
-import { Button, Empty, Failed, Field, Late } from '../ui/parts.tsx';
+import { Button, Empty, Failed, Field, FormFailed, Late } from '../ui/parts.tsx';
 import { Shell } from './shell.tsx';
 import { Mark, SignInForm } from './sign-in.tsx';
 
@@ -179,7 +179,7 @@ function SetUp(): JSX.Element {
           help="The hub printed it when it started, or it is the SETUP_TOKEN you set. Not needed from the hub's own machine unless one is set."
           error={error?.fields.setup_token}
         />
-        {error && Object.keys(error.fields).length === 0 && <Failed error={error} />}
+        <FormFailed error={error} />
         <Button kind="primary" submit busy={busy}>
           Create admin
         </Button>

@@ -2,7 +2,7 @@
 import { type JSX, useState } from 'react';
 import { ApiError } from '../lib/api.ts';
 import { signIn } from '../lib/me.ts';
-import { Button, Failed, Field } from '../ui/parts.tsx';
+import { Button, Field, FormFailed } from '../ui/parts.tsx';
 
 export const Mark = (): JSX.Element => (
   <span className="mark" aria-hidden="true">
@@ -57,7 +57,7 @@ export function SignInForm({ email: known = '' }: { readonly email?: string }): 
         onValue={setPassword}
         error={error?.fields.password}
       />
-      {error && Object.keys(error.fields).length === 0 && <Failed error={error} />}
+      <FormFailed error={error} />
       <Button kind="primary" submit busy={busy}>
         Sign in
       </Button>

@@ -22,6 +22,8 @@ export interface TailListener {
 }
 
 const batchMs = 100;
+/** From so many rows a second on nobody reads them one by one: they come in larger batches, and the page stays smooth. */
+const fast = { perSecond: 500, batchMs: 400 };
 const firstWaitMs = 500;
 const maxWaitMs = 20_000;
 /** Rows of one batch; what comes faster is a gap. */
@@ -36,6 +38,8 @@ export class Tail {
   #gaps = 0;
   #batch: TailRow[] = [];
   #flush: Timer | null = null;
+  /** How long rows are gathered before they are handed on. */
+  #waitMs = batchMs;
   #retry: Timer | null = null;
 
   /** @param query filters of the stream, without a question mark */
@@ -114,10 +118,11 @@ export class Tail {
   #add(row: TailRow): void {
     if (this.#batch.length >= maxBatch) this.#batch = [this.#gap()];
     this.#batch.push(row);
-    this.#flush ??= after(batchMs, () => {
+    this.#flush ??= after(this.#waitMs, () => {
       const batch = this.#batch;
       this.#batch = [];
       this.#flush = null;
+      this.#waitMs = (batch.length * 1000) / this.#waitMs >= fast.perSecond ? fast.batchMs : batchMs;
       this.#listener.rows(batch);
     });
   }

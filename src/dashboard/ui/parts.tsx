@@ -272,6 +272,10 @@ export const Empty = ({
   </div>
 );
 
+/** At the end of a form: an error that no field shows. */
+export const FormFailed = ({ error }: { readonly error: ApiError | null }): JSX.Element | null =>
+  error && Object.keys(error.fields).length === 0 ? <Failed error={error} /> : null;
+
 /** What went wrong, and what to do: the hub's own sentence. */
 export function Failed({
   error,

@@ -2,7 +2,8 @@
 // uncertain.
 import type { JSX } from 'react';
 import { count, counted } from '../lib/text.ts';
-import { Data, Name, Time, Verdict } from './parts.tsx';
+import { nameColumn, timeColumn, verdictColumn } from './columns.tsx';
+import { Data, Name } from './parts.tsx';
 import { type Column, Table } from './table.tsx';
 
 export interface ReplayedCall {
@@ -22,27 +23,9 @@ export interface ReplayedCall {
 const doubtsOf = ({ doubts }: ReplayedCall): string => doubts.join('; ');
 
 const columns: readonly Column<ReplayedCall>[] = [
-  {
-    key: 'tool',
-    label: 'Tool',
-    width: 1.5,
-    sort: (one) => one.tool,
-    cell: (one) => <Name text={one.tool} />,
-  },
-  {
-    key: 'before',
-    label: 'Before',
-    width: 1.3,
-    sort: (one) => one.before,
-    cell: (one) => <Verdict of={one.before} />,
-  },
-  {
-    key: 'after',
-    label: 'After',
-    width: 1.3,
-    sort: (one) => one.after,
-    cell: (one) => <Verdict of={one.after} />,
-  },
+  nameColumn('tool', 'Tool', (one) => one.tool, 1.5),
+  verdictColumn('before', 'Before', (one) => one.before, 1.3),
+  verdictColumn('after', 'After', (one) => one.after, 1.3),
   {
     key: 'contract',
     label: 'Contract',
@@ -64,21 +47,8 @@ const columns: readonly Column<ReplayedCall>[] = [
     sort: doubtsOf,
     cell: (one) => <span className="muted">{doubtsOf(one) || '–'}</span>,
   },
-  {
-    key: 'agent',
-    label: 'Agent',
-    width: 1.4,
-    sort: (one) => one.agent,
-    cell: (one) => <Name text={one.agent} />,
-  },
-  {
-    key: 'when',
-    label: 'When',
-    width: 1.2,
-    sort: (one) => Date.parse(one.at),
-    text: (one) => one.at,
-    cell: (one) => <Time at={one.at} />,
-  },
+  nameColumn('agent', 'Agent', (one) => one.agent, 1.4),
+  timeColumn('when', 'When', (one) => one.at, 1.2),
 ];
 
 export function ReplayTable({

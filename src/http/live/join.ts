@@ -103,12 +103,14 @@ export async function joinByHistory(
   const history = lastEventId === null ? null : (admitted.history?.(lastEventId) ?? null);
   const sent = new Set<string>();
 
+  /** The store does not know what the stream missed. */
+  let isGone = false;
+
   /** The next piece; false when there is no more of it. */
   async function pourNext({ next }: History): Promise<boolean> {
     const page = await next();
     if (page === 'gone') {
-      const gap = new PlacedFrame(feed.head, new EncodedFrame(api.resync(feed.audience)));
-      await stream.pour(gap.bytes(codec));
+      isGone = true;
       return false;
     }
     let waiting: Buffer[] = [];
@@ -137,9 +139,14 @@ export async function joinByHistory(
   while (history && !stream.ended && (await pourNext(history)));
   if (stream.ended) return;
   feed.add(stream);
-  if (history) {
+  if (history && !isGone) {
     await history.again();
     while (!stream.ended && (await pourNext(history)));
+  }
+  // Told once, when whatever is new reaches the stream.
+  if (isGone && !stream.ended) {
+    const gap = new PlacedFrame(feed.head, new EncodedFrame(api.resync(feed.audience)));
+    await stream.pour(gap.bytes(codec));
   }
   if (stream.ended) return;
   const out = new Backlog();

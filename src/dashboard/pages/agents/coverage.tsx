@@ -2,8 +2,9 @@
 import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
-import { count, counted } from '../../lib/text.ts';
-import { Answer, Data, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { counted } from '../../lib/text.ts';
+import { countColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
+import { Answer, Data, Name } from '../../ui/parts.tsx';
 import { PeriodSelect } from '../../ui/period.tsx';
 import { Table } from '../../ui/table.tsx';
 import './coverage.css';
@@ -74,20 +75,8 @@ export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
                 rows={tools}
                 keyOf={(tool) => tool.tool_name}
                 columns={[
-                  {
-                    key: 'tool',
-                    label: 'Tool',
-                    width: 1.6,
-                    sort: (tool) => tool.tool_name,
-                    cell: (tool) => <Name text={tool.tool_name} />,
-                  },
-                  {
-                    key: 'status',
-                    label: 'Status',
-                    width: 1.7,
-                    sort: (tool) => tool.status,
-                    cell: (tool) => <Verdict of={tool.status} />,
-                  },
+                  nameColumn('tool', 'Tool', (tool) => tool.tool_name, 1.6),
+                  verdictColumn('status', 'Status', (tool) => tool.status, 1.7),
                   {
                     key: 'contract',
                     label: 'Contract',
@@ -95,30 +84,9 @@ export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
                     sort: (tool) => tool.contract_name ?? '',
                     cell: (tool) => <Name text={tool.contract_name ?? '–'} />,
                   },
-                  {
-                    key: 'calls',
-                    label: 'Calls',
-                    width: 0.8,
-                    number: true,
-                    sort: (tool) => tool.event_count,
-                    cell: (tool) => count(tool.event_count),
-                  },
-                  {
-                    key: 'denied',
-                    label: 'Denied',
-                    width: 0.9,
-                    number: true,
-                    sort: (tool) => tool.deny_count ?? 0,
-                    cell: (tool) => count(tool.deny_count ?? 0),
-                  },
-                  {
-                    key: 'used',
-                    label: 'Last used',
-                    width: 1.2,
-                    sort: (tool) => Date.parse(tool.last_used),
-                    text: (tool) => tool.last_used,
-                    cell: (tool) => <Time at={tool.last_used} />,
-                  },
+                  countColumn('calls', 'Calls', (tool) => tool.event_count, 0.8),
+                  countColumn('denied', 'Denied', (tool) => tool.deny_count ?? 0, 0.9),
+                  timeColumn('used', 'Last used', (tool) => tool.last_used, 1.2),
                 ]}
               />
             </>

@@ -5,7 +5,18 @@ import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 import { say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Env, Failed, Field, Name, Select, Time, Verdict } from '../../ui/parts.tsx';
+import {
+  Answer,
+  Button,
+  Data,
+  Env,
+  Field,
+  FormFailed,
+  Name,
+  Select,
+  Time,
+  Verdict,
+} from '../../ui/parts.tsx';
 import { AgentCoverage } from './coverage.tsx';
 import { AgentHistory, AgentRuns } from './history.tsx';
 
@@ -165,7 +176,7 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
         options={[['', 'Leave it to the rules'], ...options.map((one) => [one, one] as const)]}
         onValue={(bundle) => setForm({ ...form, bundle })}
       />
-      {save.error && Object.keys(save.error.fields).length === 0 && <Failed error={save.error} />}
+      <FormFailed error={save.error} />
       <div>
         <Button kind="primary" submit busy={save.isPending}>
           Save agent

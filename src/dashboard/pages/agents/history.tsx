@@ -6,6 +6,7 @@ import type { Reply } from '../../lib/api.ts';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted, duration } from '../../lib/text.ts';
+import { timeColumn } from '../../ui/columns.tsx';
 import { Answer, Button, Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import type { Run } from '../runs/run.ts';
@@ -61,14 +62,7 @@ const changeColumns: readonly Column<Change>[] = [
     cell: (event) =>
       event.drift_duration_seconds === null ? '–' : duration(event.drift_duration_seconds * 1000),
   },
-  {
-    key: 'when',
-    label: 'When',
-    width: 1.2,
-    sort: (event) => Date.parse(event.timestamp),
-    text: (event) => event.timestamp,
-    cell: (event) => <Time at={event.timestamp} />,
-  },
+  timeColumn('when', 'When', (event) => event.timestamp, 1.2),
 ];
 
 export function AgentHistory({ id }: { readonly id: string }): JSX.Element {

@@ -5,9 +5,10 @@ import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
+import { nameColumn, verdictColumn } from '../../ui/columns.tsx';
 import { ListWithPanel, SearchInput, Views } from '../../ui/list.tsx';
 import { say } from '../../ui/overlay.tsx';
-import { Button, Empty, Env, Failed, Name, PageHead, Select, Time, Verdict } from '../../ui/parts.tsx';
+import { Button, Empty, Env, Failed, Name, PageHead, Select, Time } from '../../ui/parts.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { CoverageBar, coverageWords } from './coverage.tsx';
 import { AgentDetail } from './detail.tsx';
@@ -27,20 +28,8 @@ const tagsText = ({ tags }: Agent): string =>
         .join(', ');
 
 const columns: readonly Column<Agent>[] = [
-  {
-    key: 'agent',
-    label: 'Agent',
-    width: 2,
-    sort: (row) => row.agent_id,
-    cell: (row) => <Name text={row.agent_id} />,
-  },
-  {
-    key: 'status',
-    label: 'Status',
-    width: 1.4,
-    sort: (row) => row.status,
-    cell: (row) => <Verdict of={row.status} />,
-  },
+  nameColumn('agent', 'Agent', (row) => row.agent_id, 2),
+  verdictColumn('status', 'Status', (row) => row.status, 1.4),
   {
     key: 'connected',
     label: 'Connected',

@@ -6,8 +6,10 @@ import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { envColumn, nameColumn } from '../../ui/columns.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Empty, Env, Failed, Field, Name, Select } from '../../ui/parts.tsx';
+import { Answer, Button, Data, Empty, Field, FormFailed, Name, Select } from '../../ui/parts.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Tester } from './tester.tsx';
 
@@ -34,18 +36,12 @@ export function Rules(): JSX.Element {
               </p>
             </Empty>
           ) : (
-            <Table
+            <Table<Reply<'listRules'>[number]>
               name="assignment rules"
               rows={rows}
               keyOf={(rule) => rule.id}
               columns={[
-                {
-                  key: 'pattern',
-                  label: 'Agents',
-                  width: 2,
-                  sort: (rule) => rule.pattern,
-                  cell: (rule) => <Name text={rule.pattern} />,
-                },
+                nameColumn('pattern', 'Agents', (rule) => rule.pattern, 2),
                 {
                   key: 'priority',
                   label: 'Priority',
@@ -60,20 +56,8 @@ export function Rules(): JSX.Element {
                   sort: (rule) => JSON.stringify(rule.tag_match),
                   cell: (rule) => <Name text={rule.tag_match ? JSON.stringify(rule.tag_match) : 'any'} />,
                 },
-                {
-                  key: 'bundle',
-                  label: 'Bundle',
-                  width: 1.6,
-                  sort: (rule) => rule.bundle_name,
-                  cell: (rule) => <Name text={rule.bundle_name} />,
-                },
-                {
-                  key: 'env',
-                  label: 'Environment',
-                  width: 1.2,
-                  sort: (rule) => rule.env,
-                  cell: (rule) => <Env of={rule.env} />,
-                },
+                nameColumn('bundle', 'Bundle', (rule) => rule.bundle_name, 1.6),
+                envColumn('env', 'Environment', (rule) => rule.env, 1.2),
                 {
                   key: 'actions',
                   label: 'Actions',
@@ -117,26 +101,21 @@ function Remove({
   ).length;
   const many = `${counted(assigned, 'agent')}${found.data?.length === maxCounted ? ' or more' : ''}`;
   return (
-    <Dialog title="Delete rule" open={of !== null} onClose={onClose}>
+    <Confirm
+      title="Delete rule"
+      open={of !== null}
+      onClose={onClose}
+      by={remove}
+      act="Delete rule"
+      onAct={() => of && remove.mutate({ params: { rule_id: of.id } }, { onSuccess: onClose })}
+    >
       <p>
         The rule <Data text={of?.pattern ?? ''} max={120} /> gives{' '}
         <Data text={of?.bundle_name ?? ''} max={120} />{' '}
         {found.data === undefined ? 'to agents' : `to ${many}`} in {of?.env}. Without it they get what the
         next rule that fits says, or what their environment deploys.
       </p>
-      {remove.error && <Failed error={remove.error} />}
-      <div className="decide-buttons">
-        <Button
-          kind="danger"
-          icon="trash"
-          busy={remove.isPending}
-          onClick={() => of && remove.mutate({ params: { rule_id: of.id } }, { onSuccess: onClose })}
-        >
-          Delete rule
-        </Button>
-        <Button onClick={onClose}>Keep</Button>
-      </div>
-    </Dialog>
+    </Confirm>
   );
 }
 
@@ -203,7 +182,7 @@ function Make({
           options={envs.map((one) => [one, one] as const)}
           onValue={(env) => setForm({ ...form, env })}
         />
-        {make.error && Object.keys(fields).length === 0 && <Failed error={make.error} />}
+        <FormFailed error={make.error} />
         <Button kind="primary" submit busy={make.isPending} disabled={bundle === ''}>
           Add rule
         </Button>

@@ -4,7 +4,8 @@ import type { Reply } from '../../lib/api.ts';
 import { usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, visible } from '../../lib/text.ts';
-import { Answer, Data, Empty, Env, Name, Select, Skeleton, Time, Verdict } from '../../ui/parts.tsx';
+import { envColumn, nameColumn, verdictColumn } from '../../ui/columns.tsx';
+import { Answer, Data, Empty, Select, Skeleton, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 
 const pageSize = 100;
@@ -22,34 +23,10 @@ const decidedAt = (one: Decided): string => one.decided_at ?? one.created_at;
 const none = <span className="muted">–</span>;
 
 const columns: readonly Column<Decided>[] = [
-  {
-    key: 'tool',
-    label: 'Tool',
-    width: 1.6,
-    sort: (one) => one.tool_name,
-    cell: (one) => <Name text={one.tool_name} />,
-  },
-  {
-    key: 'outcome',
-    label: 'Outcome',
-    width: 1.4,
-    sort: (one) => one.status,
-    cell: (one) => <Verdict of={one.status} />,
-  },
-  {
-    key: 'agent',
-    label: 'Agent',
-    width: 1.6,
-    sort: (one) => one.agent_id,
-    cell: (one) => <Name text={one.agent_id} />,
-  },
-  {
-    key: 'env',
-    label: 'Environment',
-    width: 1.5,
-    sort: (one) => one.env,
-    cell: (one) => <Env of={one.env} />,
-  },
+  nameColumn('tool', 'Tool', (one) => one.tool_name, 1.6),
+  verdictColumn('outcome', 'Outcome', (one) => one.status, 1.4),
+  nameColumn('agent', 'Agent', (one) => one.agent_id, 1.6),
+  envColumn('env', 'Environment', (one) => one.env, 1.5),
   {
     key: 'by',
     label: 'By',

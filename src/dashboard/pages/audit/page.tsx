@@ -9,40 +9,17 @@ import { useSignedIn } from '../../lib/me.ts';
 import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, plainJson } from '../../lib/text.ts';
+import { nameColumn, timeColumn } from '../../ui/columns.tsx';
 import { download } from '../../ui/download.ts';
 import { Dialog } from '../../ui/overlay.tsx';
-import {
-  Button,
-  Data,
-  Empty,
-  Failed,
-  Field,
-  Name,
-  PageHead,
-  Select,
-  Time,
-  Waiting,
-} from '../../ui/parts.tsx';
+import { Answer, Button, Data, Empty, Failed, Field, PageHead, Select, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 
 type Entry = HostedReply<'hostedListAudit'>['entries'][number];
 
 const columns: readonly Column<Entry>[] = [
-  {
-    key: 'when',
-    label: 'When',
-    width: 1.1,
-    sort: (entry) => Date.parse(entry.occurred_at),
-    text: (entry) => entry.occurred_at,
-    cell: (entry) => <Time at={entry.occurred_at} />,
-  },
-  {
-    key: 'who',
-    label: 'Who',
-    width: 1.6,
-    sort: (entry) => entry.actor.display,
-    cell: (entry) => <Name text={entry.actor.display} />,
-  },
+  timeColumn('when', 'When', (entry) => entry.occurred_at, 1.1),
+  nameColumn('who', 'Who', (entry) => entry.actor.display, 1.6),
   {
     key: 'as',
     label: 'As',
@@ -50,20 +27,8 @@ const columns: readonly Column<Entry>[] = [
     sort: (entry) => entry.actor.type,
     cell: (entry) => entry.actor.type,
   },
-  {
-    key: 'action',
-    label: 'Action',
-    width: 1.6,
-    sort: (entry) => entry.action_type,
-    cell: (entry) => <Name text={entry.action_type} />,
-  },
-  {
-    key: 'summary',
-    label: 'What',
-    width: 3.4,
-    sort: (entry) => entry.summary,
-    cell: (entry) => <Name text={entry.summary} />,
-  },
+  nameColumn('action', 'Action', (entry) => entry.action_type, 1.6),
+  nameColumn('summary', 'What', (entry) => entry.summary, 3.4),
 ];
 
 const spans = [
@@ -135,33 +100,33 @@ export default function Audit(): JSX.Element {
           New entries. Show them
         </button>
       )}
-      {found.error && rows.length === 0 ? (
-        <Failed error={found.error} onRetry={() => void found.refetch()} />
-      ) : found.data === undefined ? (
-        <Waiting of={found} rows={10} />
-      ) : rows.length === 0 ? (
-        <Empty title="No entry fits">
-          <p>Choose another time, person or subject.</p>
-        </Empty>
-      ) : (
-        <Table
-          name="audit entries"
-          rows={rows}
-          columns={columns}
-          keyOf={(entry) => entry.id}
-          chosen={id}
-          onOpen={(entry) => change({ id: entry.id }, true)}
-          onEnd={() => {
-            if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();
-          }}
-          bar={
-            <span className="muted">
-              {count(rows.length)}
-              {found.hasNextPage ? '+ entries; scroll for more' : ' entries'}
-            </span>
-          }
-        />
-      )}
+      <Answer of={found} rows={10}>
+        {() =>
+          rows.length === 0 ? (
+            <Empty title="No entry fits">
+              <p>Choose another time, person or subject.</p>
+            </Empty>
+          ) : (
+            <Table
+              name="audit entries"
+              rows={rows}
+              columns={columns}
+              keyOf={(entry) => entry.id}
+              chosen={id}
+              onOpen={(entry) => change({ id: entry.id }, true)}
+              onEnd={() => {
+                if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();
+              }}
+              bar={
+                <span className="muted">
+                  {count(rows.length)}
+                  {found.hasNextPage ? '+ entries; scroll for more' : ' entries'}
+                </span>
+              }
+            />
+          )
+        }
+      </Answer>
       <Dialog
         title="Audit entry"
         shape="panel"

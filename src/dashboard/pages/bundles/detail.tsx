@@ -4,11 +4,13 @@ import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { timeColumn } from '../../ui/columns.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { download } from '../../ui/download.ts';
 import { Editor } from '../../ui/editor.tsx';
-import { Dialog, say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Env, Failed, Select, Time } from '../../ui/parts.tsx';
+import { say } from '../../ui/overlay.tsx';
+import { Answer, Button, Data, Env, Select, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { DeployDialog, type DeploySource } from './deploy.tsx';
 import { ReplayPanel } from './replay.tsx';
@@ -121,14 +123,7 @@ const versionColumns = (deploy: (version: number) => void): readonly Column<Vers
     sort: (one) => one.deployed_envs.join(', '),
     cell: (one) => one.deployed_envs.map((env) => <Env key={env} of={env} />),
   },
-  {
-    key: 'made',
-    label: 'Made',
-    width: 1.1,
-    sort: (one) => Date.parse(one.created_at),
-    text: (one) => one.created_at,
-    cell: (one) => <Time at={one.created_at} />,
-  },
+  timeColumn('made', 'Made', (one) => one.created_at, 1.1),
   {
     key: 'by',
     label: 'By',
@@ -201,22 +196,18 @@ function Undeploy({
     onClose();
   };
   return (
-    <Dialog title="Undeploy bundle" open={env !== null} onClose={onClose}>
+    <Confirm
+      title="Undeploy bundle"
+      open={env !== null}
+      onClose={onClose}
+      by={remove}
+      act={<>Undeploy from {env}</>}
+      onAct={() => env && remove.mutate({ query: { env, bundle_name: name } }, { onSuccess: done })}
+    >
       <p>
         {env} no longer has <Data text={name} max={120} />. Connected agents keep the last document they have;
         new ones get none.
       </p>
-      {remove.error && <Failed error={remove.error} />}
-      <div className="decide-buttons">
-        <Button
-          kind="danger"
-          busy={remove.isPending}
-          onClick={() => env && remove.mutate({ query: { env, bundle_name: name } }, { onSuccess: done })}
-        >
-          Undeploy from {env}
-        </Button>
-        <Button onClick={onClose}>Keep it</Button>
-      </div>
-    </Dialog>
+    </Confirm>
   );
 }

@@ -5,10 +5,11 @@ import { problemsOf } from '../../lib/engine.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { nameColumn, timeColumn } from '../../ui/columns.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { ListWithPanel } from '../../ui/list.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Empty, Env, Failed, Name, PageHead, Time } from '../../ui/parts.tsx';
+import { Button, Empty, Env, Failed, PageHead, Time } from '../../ui/parts.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Problems } from '../contracts/form.tsx';
 import { starterBundle } from '../contracts/starters.ts';
@@ -17,13 +18,7 @@ import { BundleDetail } from './detail.tsx';
 type Row = Reply<'listBundles'>[number];
 
 const columns: readonly Column<Row>[] = [
-  {
-    key: 'name',
-    label: 'Bundle',
-    width: 2,
-    sort: (row) => row.name,
-    cell: (row) => <Name text={row.name} />,
-  },
+  nameColumn('name', 'Bundle', (row) => row.name, 2),
   {
     key: 'latest',
     label: 'Latest',
@@ -58,14 +53,7 @@ const columns: readonly Column<Row>[] = [
     text: (row) => row.last_deployed_at ?? '',
     cell: (row) => <Time at={row.last_deployed_at} />,
   },
-  {
-    key: 'updated',
-    label: 'Uploaded',
-    width: 1.2,
-    sort: (row) => Date.parse(row.last_updated),
-    text: (row) => row.last_updated,
-    cell: (row) => <Time at={row.last_updated} />,
-  },
+  timeColumn('updated', 'Uploaded', (row) => row.last_updated, 1.2),
 ];
 
 export default function Bundles(): JSX.Element {

@@ -5,8 +5,9 @@ import type { Input, Reply } from '../../lib/api.ts';
 import { after, type Timer } from '../../lib/browser.ts';
 import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
-import { count, counted } from '../../lib/text.ts';
+import { counted } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
+import { countColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
 import { Answer, Button, Failed, Select, Time, Verdict } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -159,30 +160,10 @@ const columnsOf = (
       </button>
     ),
   },
-  {
-    key: 'status',
-    label: 'Status',
-    width: 1.5,
-    sort: (one) => one.status,
-    cell: (one) => <Verdict of={one.status} />,
-  },
+  verdictColumn('status', 'Status', (one) => one.status, 1.5),
   ...(again ? [{ key: 'actions', label: 'Actions', width: 1.9, cell: again }] : []),
-  {
-    key: 'made',
-    label: 'Made',
-    width: 1.2,
-    sort: (one) => Date.parse(one.created_at),
-    text: (one) => one.created_at,
-    cell: (one) => <Time at={one.created_at} />,
-  },
-  {
-    key: 'attempts',
-    label: 'Attempts',
-    width: 1.1,
-    number: true,
-    sort: (one) => one.attempts,
-    cell: (one) => count(one.attempts),
-  },
+  timeColumn('made', 'Made', (one) => one.created_at, 1.2),
+  countColumn('attempts', 'Attempts', (one) => one.attempts, 1.1),
   { key: 'last', label: 'Last answer', width: 2, sort: lastOf, cell: lastOf },
   {
     key: 'next',

@@ -5,21 +5,17 @@ import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { nameColumn } from '../../ui/columns.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Empty, Failed, Name, PageHead, Time, Verdict } from '../../ui/parts.tsx';
+import { Answer, Button, Data, Empty, Failed, PageHead, Time, Verdict } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { ChannelForm } from './form.tsx';
 import { type Channel, filterWords, kinds } from './kinds.ts';
 
 const columns: readonly Column<Channel>[] = [
-  {
-    key: 'name',
-    label: 'Name',
-    width: 2,
-    sort: (channel) => channel.name,
-    cell: (channel) => <Name text={channel.name} />,
-  },
+  nameColumn('name', 'Name', (channel) => channel.name, 2),
   {
     key: 'type',
     label: 'Type',
@@ -34,13 +30,7 @@ const columns: readonly Column<Channel>[] = [
     sort: (channel) => (channel.enabled ? 'yes' : 'no'),
     cell: (channel) => (channel.enabled ? 'yes' : <span className="muted">no</span>),
   },
-  {
-    key: 'filters',
-    label: 'Hears of',
-    width: 2,
-    sort: (channel) => filterWords(channel.filters),
-    cell: (channel) => <Name text={filterWords(channel.filters)} />,
-  },
+  nameColumn('filters', 'Hears of', (channel) => filterWords(channel.filters), 2),
   {
     key: 'tested',
     label: 'Last test',
@@ -215,34 +205,30 @@ function Remove({
     { enabled: open },
   );
   return (
-    <Dialog title="Delete channel" open={open} onClose={onClose}>
+    <Confirm
+      title="Delete channel"
+      open={open}
+      onClose={onClose}
+      by={remove}
+      act="Delete channel"
+      onAct={() =>
+        remove.mutate(
+          { params: { channel_id: channel.id } },
+          {
+            onSuccess: () => {
+              onClose();
+              onGone();
+            },
+          },
+        )
+      }
+    >
       <p>
         <Data text={channel.name} mono={false} max={120} /> is told of nothing any more.{' '}
         {waiting.data === undefined
           ? 'What is on its way to it is dropped.'
           : `${counted(waiting.data.length, 'message')} on ${waiting.data.length === 1 ? 'its' : 'their'} way to it ${waiting.data.length === 1 ? 'is' : 'are'} dropped.`}
       </p>
-      {remove.error && <Failed error={remove.error} />}
-      <div className="decide-buttons">
-        <Button
-          kind="danger"
-          busy={remove.isPending}
-          onClick={() =>
-            remove.mutate(
-              { params: { channel_id: channel.id } },
-              {
-                onSuccess: () => {
-                  onClose();
-                  onGone();
-                },
-              },
-            )
-          }
-        >
-          Delete channel
-        </Button>
-        <Button onClick={onClose}>Keep</Button>
-      </div>
-    </Dialog>
+    </Confirm>
   );
 }

@@ -4,9 +4,10 @@ import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
+import { Confirm } from '../../ui/confirm.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { Dialog, say } from '../../ui/overlay.tsx';
+import { say } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Failed, Select, Time } from '../../ui/parts.tsx';
 import { DeployDialog, type DeploySource } from '../bundles/deploy.tsx';
 
@@ -258,21 +259,17 @@ function Delete({
     change({ id: undefined }, true);
   };
   return (
-    <Dialog title="Delete composition" open={open} onClose={onClose}>
+    <Confirm
+      title="Delete composition"
+      open={open}
+      onClose={onClose}
+      by={remove}
+      act="Delete composition"
+      onAct={() => remove.mutate({ params: { name } }, { onSuccess: done })}
+    >
       <p>
         <Data text={name} max={120} /> is deleted. Bundles that were made from it stay, and stay deployed.
       </p>
-      {remove.error && <Failed error={remove.error} />}
-      <div className="decide-buttons">
-        <Button
-          kind="danger"
-          busy={remove.isPending}
-          onClick={() => remove.mutate({ params: { name } }, { onSuccess: done })}
-        >
-          Delete composition
-        </Button>
-        <Button onClick={onClose}>Keep it</Button>
-      </div>
-    </Dialog>
+    </Confirm>
   );
 }

@@ -4,22 +4,17 @@ import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { nameColumn, timeColumn } from '../../ui/columns.tsx';
 import { ListWithPanel } from '../../ui/list.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Empty, Failed, Field, Name, PageHead, Select, Time } from '../../ui/parts.tsx';
+import { Button, Empty, Field, FormFailed, Name, PageHead, Select } from '../../ui/parts.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { CompositionDetail } from './detail.tsx';
 
 type Row = Reply<'listCompositions'>[number];
 
 const columns: readonly Column<Row>[] = [
-  {
-    key: 'name',
-    label: 'Composition',
-    width: 2,
-    sort: (row) => row.name,
-    cell: (row) => <Name text={row.name} />,
-  },
+  nameColumn('name', 'Composition', (row) => row.name, 2),
   {
     key: 'description',
     label: 'Description',
@@ -40,21 +35,8 @@ const columns: readonly Column<Row>[] = [
     sort: (row) => row.defaults_mode,
     cell: (row) => <span className="tag">{row.defaults_mode}</span>,
   },
-  {
-    key: 'by',
-    label: 'Made by',
-    width: 1.6,
-    sort: (row) => row.created_by,
-    cell: (row) => <Name text={row.created_by} />,
-  },
-  {
-    key: 'at',
-    label: 'Changed',
-    width: 1.1,
-    sort: (row) => Date.parse(row.updated_at),
-    text: (row) => row.updated_at,
-    cell: (row) => <Time at={row.updated_at} />,
-  },
+  nameColumn('by', 'Made by', (row) => row.created_by, 1.6),
+  timeColumn('at', 'Changed', (row) => row.updated_at, 1.1),
 ];
 
 export default function Compositions(): JSX.Element {
@@ -133,7 +115,7 @@ function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () 
           ]}
           onValue={(mode) => setForm({ ...form, mode })}
         />
-        {make.error && Object.keys(fields).length === 0 && <Failed error={make.error} />}
+        <FormFailed error={make.error} />
         <Button kind="primary" submit busy={make.isPending}>
           Make composition
         </Button>

@@ -6,10 +6,12 @@ import { definitionText } from '../../lib/engine.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { timeColumn } from '../../ui/columns.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Editor } from '../../ui/editor.tsx';
-import { Dialog, say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Failed, Time } from '../../ui/parts.tsx';
+import { say } from '../../ui/overlay.tsx';
+import { Answer, Button, Data, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { ContractForm } from './form.tsx';
 
@@ -143,14 +145,7 @@ const versionColumns = (
       </Button>
     ),
   },
-  {
-    key: 'made',
-    label: 'Made',
-    width: 1.2,
-    sort: (one) => Date.parse(one.created_at),
-    text: (one) => one.created_at,
-    cell: (one) => <Time at={one.created_at} />,
-  },
+  timeColumn('made', 'Made', (one) => one.created_at, 1.2),
   {
     key: 'by',
     label: 'By',
@@ -210,23 +205,19 @@ function Delete({
     change({ id: undefined }, true);
   };
   return (
-    <Dialog title="Delete contract" open={open} onClose={onClose}>
+    <Confirm
+      title="Delete contract"
+      open={open}
+      onClose={onClose}
+      by={remove}
+      act="Delete contract"
+      onAct={() => remove.mutate({ params: { contract_id: id } }, { onSuccess: done })}
+    >
       <p>
         All versions of <Data text={id} /> are deleted for ever.{' '}
         {usage > 0 && `${counted(usage, 'composition')} named it: take it out there first.`} Bundles that were
         made with it stay.
       </p>
-      {remove.error && <Failed error={remove.error} />}
-      <div className="decide-buttons">
-        <Button
-          kind="danger"
-          busy={remove.isPending}
-          onClick={() => remove.mutate({ params: { contract_id: id } }, { onSuccess: done })}
-        >
-          Delete contract
-        </Button>
-        <Button onClick={onClose}>Keep it</Button>
-      </div>
-    </Dialog>
+    </Confirm>
   );
 }

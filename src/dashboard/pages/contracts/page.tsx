@@ -5,10 +5,11 @@ import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { nameColumn, timeColumn } from '../../ui/columns.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { ListWithPanel, SearchInput } from '../../ui/list.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Empty, Failed, Name, PageHead, Select, Time } from '../../ui/parts.tsx';
+import { Button, Empty, Failed, Name, PageHead, Select } from '../../ui/parts.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { ContractDetail } from './detail.tsx';
 import { ContractForm } from './form.tsx';
@@ -20,13 +21,7 @@ export const contractTypes = ['pre', 'post', 'session', 'sandbox'] as const;
 const tagsOf = ({ tags }: Row): readonly string[] => (Array.isArray(tags) ? tags : []);
 
 const columns: readonly Column<Row>[] = [
-  {
-    key: 'id',
-    label: 'Contract',
-    width: 2,
-    sort: (row) => row.contract_id,
-    cell: (row) => <Name text={row.contract_id} />,
-  },
+  nameColumn('id', 'Contract', (row) => row.contract_id, 2),
   { key: 'name', label: 'Name', width: 2, sort: (row) => row.name, cell: (row) => <Name text={row.name} /> },
   {
     key: 'type',
@@ -57,14 +52,7 @@ const columns: readonly Column<Row>[] = [
     sort: (row) => row.usage_count,
     cell: (row) => row.usage_count,
   },
-  {
-    key: 'at',
-    label: 'Changed',
-    width: 1.1,
-    sort: (row) => Date.parse(row.created_at),
-    text: (row) => row.created_at,
-    cell: (row) => <Time at={row.created_at} />,
-  },
+  timeColumn('at', 'Changed', (row) => row.created_at, 1.1),
 ];
 
 export default function Contracts(): JSX.Element {

@@ -9,22 +9,11 @@ import { useFilters } from '../../lib/search.ts';
 import { count } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { followFrames } from '../../live/live.ts';
+import { envColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { SearchInput, Views } from '../../ui/list.tsx';
 import { useKeys } from '../../ui/overlay.tsx';
-import {
-  Answer,
-  Button,
-  Empty,
-  Env,
-  Failed,
-  Name,
-  PageHead,
-  Select,
-  Time,
-  Verdict,
-  Waiting,
-} from '../../ui/parts.tsx';
+import { Answer, Button, Empty, Name, PageHead, Select } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { VerdictChart } from '../../ui/verdict-charts.tsx';
 import { EventPanel } from './detail.tsx';
@@ -56,27 +45,9 @@ export const payloadText = ({ payload }: Pick<EventRow, 'payload'>, name: string
 };
 
 const columns: readonly Column<EventRow>[] = [
-  {
-    key: 'tool',
-    label: 'Tool',
-    width: 1.6,
-    sort: (row) => row.tool_name,
-    cell: (row) => <Name text={row.tool_name} />,
-  },
-  {
-    key: 'verdict',
-    label: 'Verdict',
-    width: 1.6,
-    sort: (row) => row.verdict,
-    cell: (row) => <Verdict of={row.verdict} />,
-  },
-  {
-    key: 'agent',
-    label: 'Agent',
-    width: 1.6,
-    sort: (row) => row.agent_id,
-    cell: (row) => <Name text={row.agent_id} />,
-  },
+  nameColumn('tool', 'Tool', (row) => row.tool_name, 1.6),
+  verdictColumn('verdict', 'Verdict', (row) => row.verdict, 1.6),
+  nameColumn('agent', 'Agent', (row) => row.agent_id, 1.6),
   {
     key: 'contract',
     label: 'Contract',
@@ -91,21 +62,8 @@ const columns: readonly Column<EventRow>[] = [
     sort: (row) => payloadText(row, 'reason'),
     cell: (row) => <Name text={payloadText(row, 'reason') || '–'} />,
   },
-  {
-    key: 'env',
-    label: 'Environment',
-    width: 1.5,
-    sort: (row) => row.env,
-    cell: (row) => <Env of={row.env} />,
-  },
-  {
-    key: 'time',
-    label: 'When',
-    width: 1.4,
-    sort: (row) => Date.parse(row.timestamp),
-    text: (row) => row.timestamp,
-    cell: (row) => <Time at={row.timestamp} />,
-  },
+  envColumn('env', 'Environment', (row) => row.env, 1.5),
+  timeColumn('time', 'When', (row) => row.timestamp, 1.4),
 ];
 
 export default function Events(): JSX.Element {
@@ -326,33 +284,33 @@ function List({ filter, follow }: { readonly filter: Filter; readonly follow: bo
         onShow={() => setGeneration(generation + 1)}
         reload={reload}
       />
-      {found.error && rows.length === 0 ? (
-        <Failed error={found.error} onRetry={() => void found.refetch()} />
-      ) : found.data === undefined ? (
-        <Waiting of={found} rows={10} />
-      ) : rows.length === 0 ? (
-        <Empty title="No event fits">
-          <p>Widen the time range or remove a filter. Agents report their calls here by themselves.</p>
-        </Empty>
-      ) : (
-        <Table
-          name="events"
-          rows={rows}
-          columns={columns}
-          keyOf={(row) => row.id}
-          chosen={id}
-          onOpen={(row) => change({ id: row.id }, true)}
-          onEnd={() => {
-            if (found.hasNextPage && !found.isFetchingNextPage && rows.length < maxRows)
-              void found.fetchNextPage();
-          }}
-          bar={
-            <span className="muted">
-              {count(rows.length)} {found.hasNextPage ? 'newest shown; scroll for more' : 'shown'}
-            </span>
-          }
-        />
-      )}
+      <Answer of={found} rows={10}>
+        {() =>
+          rows.length === 0 ? (
+            <Empty title="No event fits">
+              <p>Widen the time range or remove a filter. Agents report their calls here by themselves.</p>
+            </Empty>
+          ) : (
+            <Table
+              name="events"
+              rows={rows}
+              columns={columns}
+              keyOf={(row) => row.id}
+              chosen={id}
+              onOpen={(row) => change({ id: row.id }, true)}
+              onEnd={() => {
+                if (found.hasNextPage && !found.isFetchingNextPage && rows.length < maxRows)
+                  void found.fetchNextPage();
+              }}
+              bar={
+                <span className="muted">
+                  {count(rows.length)} {found.hasNextPage ? 'newest shown; scroll for more' : 'shown'}
+                </span>
+              }
+            />
+          )
+        }
+      </Answer>
       <EventPanel id={id} onClose={() => change({ id: undefined }, true)} />
     </div>
   );

@@ -7,6 +7,8 @@ import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, counted } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
+import { timeColumn } from '../../ui/columns.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
 import { copyText } from '../../ui/download.ts';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import {
@@ -15,8 +17,8 @@ import {
   Data,
   Empty,
   Env,
-  Failed,
   Field,
+  FormFailed,
   Name,
   PageHead,
   Select,
@@ -101,14 +103,7 @@ export default function Keys(): JSX.Element {
       cell: (key) =>
         key.expires_at ? <Time at={key.expires_at} /> : <span className="muted">when revoked</span>,
     },
-    {
-      key: 'made',
-      label: 'Made',
-      width: 1.1,
-      sort: (key) => Date.parse(key.created_at),
-      text: (key) => key.created_at,
-      cell: (key) => <Time at={key.created_at} />,
-    },
+    timeColumn('made', 'Made', (key) => key.created_at, 1.1),
     ...(me.is_admin
       ? [
           {
@@ -233,7 +228,7 @@ function Make({ open, onClose }: { readonly open: boolean; readonly onClose: () 
             help="Empty: when it is revoked."
             error={fields.expires_at}
           />
-          {make.error && Object.keys(fields).length === 0 && <Failed error={make.error} />}
+          <FormFailed error={make.error} />
           <Button kind="primary" submit busy={make.isPending}>
             Create key
           </Button>
@@ -292,24 +287,19 @@ function Revoke({ of, onClose }: { readonly of: Key | null; readonly onClose: ()
   const revoke = useAction('revokeKey', ['listKeys']);
   const name = of?.label ?? of?.prefix ?? '';
   return (
-    <Dialog title="Revoke key" open={of !== null} onClose={onClose}>
+    <Confirm
+      title="Revoke key"
+      open={of !== null}
+      onClose={onClose}
+      by={revoke}
+      act="Revoke key"
+      onAct={() => of && revoke.mutate({ params: { key_id: of.id } }, { onSuccess: onClose })}
+    >
       <p>
         Agents with the key <Data text={name} max={120} /> are disconnected within a second and cannot come
         back with it. Last used <Time at={of?.last_used_at ?? null} />
         {of && `; ${open(of)}`}.
       </p>
-      {revoke.error && <Failed error={revoke.error} />}
-      <div className="decide-buttons">
-        <Button
-          kind="danger"
-          icon="trash"
-          busy={revoke.isPending}
-          onClick={() => of && revoke.mutate({ params: { key_id: of.id } }, { onSuccess: onClose })}
-        >
-          Revoke key
-        </Button>
-        <Button onClick={onClose}>Keep it</Button>
-      </div>
-    </Dialog>
+    </Confirm>
   );
 }

@@ -4,6 +4,8 @@ import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
 import { type Env as Environment, envs, useFilters } from '../../lib/search.ts';
 import { count, counted, visible } from '../../lib/text.ts';
+import { countColumn, timeColumn } from '../../ui/columns.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
 import { Answer, Button, Data, Env, Failed, Select, Time } from '../../ui/parts.tsx';
@@ -102,14 +104,7 @@ const versionColumns = (shown: number, show: (version: number) => void): readonl
     sort: (one) => one.deployed_envs.join(', '),
     cell: (one) => one.deployed_envs.map((env) => <Env key={env} of={env} />),
   },
-  {
-    key: 'saved',
-    label: 'Saved',
-    width: 1.2,
-    sort: (one) => Date.parse(one.created_at),
-    text: (one) => one.created_at,
-    cell: (one) => <Time at={one.created_at} />,
-  },
+  timeColumn('saved', 'Saved', (one) => one.created_at, 1.2),
   {
     key: 'by',
     label: 'By',
@@ -117,13 +112,7 @@ const versionColumns = (shown: number, show: (version: number) => void): readonl
     sort: (one) => one.uploaded_by,
     cell: (one) => <Data text={one.uploaded_by} mono={false} max={60} />,
   },
-  {
-    key: 'bytes',
-    label: 'Bytes',
-    number: true,
-    sort: (one) => one.size_bytes,
-    cell: (one) => count(one.size_bytes),
-  },
+  countColumn('bytes', 'Bytes', (one) => one.size_bytes),
 ];
 
 const runsIn = (versions: readonly Version[], env: Environment): number | null =>
@@ -154,26 +143,22 @@ function Runs({
         ))}
       </ul>
       {running.length === 0 && <p className="muted">It runs nowhere.</p>}
-      <Dialog title="Undeploy ruleset" open={from !== null} onClose={() => setFrom(null)}>
+      <Confirm
+        title="Undeploy ruleset"
+        open={from !== null}
+        onClose={() => setFrom(null)}
+        by={undeploy}
+        act={<>Undeploy from {from}</>}
+        onAct={() =>
+          from &&
+          undeploy.mutate({ params: { name }, query: { env: from } }, { onSuccess: () => setFrom(null) })
+        }
+      >
         <p>
           <Data text={name} max={120} /> v{from && runsIn(versions, from)} is taken away from {from}. Agents
           that run keep the document that they have; agents that start get none.
         </p>
-        {undeploy.error && <Failed error={undeploy.error} />}
-        <div className="decide-buttons">
-          <Button
-            kind="danger"
-            busy={undeploy.isPending}
-            onClick={() =>
-              from &&
-              undeploy.mutate({ params: { name }, query: { env: from } }, { onSuccess: () => setFrom(null) })
-            }
-          >
-            Undeploy from {from}
-          </Button>
-          <Button onClick={() => setFrom(null)}>Keep</Button>
-        </div>
-      </Dialog>
+      </Confirm>
     </section>
   );
 }

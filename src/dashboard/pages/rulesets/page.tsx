@@ -5,8 +5,9 @@ import type { HostedReply } from '../../lib/hosted.ts';
 import { byOffset, useHostedPages } from '../../lib/hosted-query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
+import { nameColumn, timeColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/overlay.tsx';
-import { Button, Empty, Env, Failed, Name, PageHead, Time, Waiting } from '../../ui/parts.tsx';
+import { Answer, Button, Empty, Env, PageHead } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { RulesetDetail } from './detail.tsx';
 import { RulesetForm } from './form.tsx';
@@ -17,13 +18,7 @@ const runsText = ({ deployed }: Ruleset): string =>
   deployed.map(({ env, version }) => `${env} v${version}`).join(', ');
 
 const columns: readonly Column<Ruleset>[] = [
-  {
-    key: 'name',
-    label: 'Ruleset',
-    width: 2,
-    sort: (one) => one.name,
-    cell: (one) => <Name text={one.name} />,
-  },
+  nameColumn('name', 'Ruleset', (one) => one.name, 2),
   {
     key: 'latest',
     label: 'Newest',
@@ -56,21 +51,8 @@ const columns: readonly Column<Ruleset>[] = [
         ))
       ),
   },
-  {
-    key: 'revision',
-    label: 'SHA-256 of the newest',
-    width: 1.6,
-    sort: (one) => one.revision_hash,
-    cell: (one) => <Name text={one.revision_hash} />,
-  },
-  {
-    key: 'updated',
-    label: 'Changed',
-    width: 1.2,
-    sort: (one) => Date.parse(one.updated_at),
-    text: (one) => one.updated_at,
-    cell: (one) => <Time at={one.updated_at} />,
-  },
+  nameColumn('revision', 'SHA-256 of the newest', (one) => one.revision_hash, 1.6),
+  timeColumn('updated', 'Changed', (one) => one.updated_at, 1.2),
 ];
 
 export default function Rulesets(): JSX.Element {
@@ -93,30 +75,30 @@ export default function Rulesets(): JSX.Element {
           New ruleset
         </Button>
       </PageHead>
-      {found.error && loaded.length === 0 ? (
-        <Failed error={found.error} onRetry={() => void found.refetch()} />
-      ) : found.data === undefined ? (
-        <Waiting of={found} rows={6} />
-      ) : rows.length === 0 ? (
-        <Empty title={env ? `No ruleset runs in ${env}` : 'There is no ruleset yet'}>
-          <p>
-            A ruleset is a document of rules that agents of the API under /v1 load, saved and deployed in one
-            step.
-          </p>
-        </Empty>
-      ) : (
-        <Table
-          name="rulesets"
-          rows={rows}
-          columns={columns}
-          keyOf={(one) => one.name}
-          chosen={id}
-          onOpen={(one) => change({ id: one.name }, true)}
-          onEnd={() => {
-            if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();
-          }}
-        />
-      )}
+      <Answer of={found} rows={6}>
+        {() =>
+          rows.length === 0 ? (
+            <Empty title={env ? `No ruleset runs in ${env}` : 'There is no ruleset yet'}>
+              <p>
+                A ruleset is a document of rules that agents of the API under /v1 load, saved and deployed in
+                one step.
+              </p>
+            </Empty>
+          ) : (
+            <Table
+              name="rulesets"
+              rows={rows}
+              columns={columns}
+              keyOf={(one) => one.name}
+              chosen={id}
+              onOpen={(one) => change({ id: one.name }, true)}
+              onEnd={() => {
+                if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();
+              }}
+            />
+          )
+        }
+      </Answer>
       <Dialog title="New ruleset" shape="wide" open={making} onClose={() => setMaking(false)}>
         <RulesetForm
           onDone={(name) => {

@@ -4,19 +4,9 @@ import { type JSX, useMemo, useState } from 'react';
 import { byOffset, useHostedAction, useHostedPages } from '../../lib/hosted-query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
+import { countColumn, envColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import {
-  Button,
-  Empty,
-  Env,
-  Failed,
-  Name,
-  PageHead,
-  Select,
-  Time,
-  Verdict,
-  Waiting,
-} from '../../ui/parts.tsx';
+import { Answer, Button, Empty, Failed, Name, PageHead, Select } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { RunDetail } from './detail.tsx';
 import { type Run, runKey } from './run.ts';
@@ -25,27 +15,9 @@ const stageOf = ({ workflow }: Run): string =>
   workflow === null ? '' : '_truncated' in workflow ? 'too long to list' : workflow.active_stage;
 
 const columns: readonly Column<Run>[] = [
-  {
-    key: 'session',
-    label: 'Session',
-    width: 1.8,
-    sort: (run) => run.session_id,
-    cell: (run) => <Name text={run.session_id} />,
-  },
-  {
-    key: 'agent',
-    label: 'Agent',
-    width: 1.6,
-    sort: (run) => run.agent_id,
-    cell: (run) => <Name text={run.agent_id} />,
-  },
-  {
-    key: 'status',
-    label: 'Status',
-    width: 1.5,
-    sort: (run) => run.status,
-    cell: (run) => <Verdict of={run.status} />,
-  },
+  nameColumn('session', 'Session', (run) => run.session_id, 1.8),
+  nameColumn('agent', 'Agent', (run) => run.agent_id, 1.6),
+  verdictColumn('status', 'Status', (run) => run.status, 1.5),
   {
     key: 'stage',
     label: 'Stage',
@@ -53,13 +25,7 @@ const columns: readonly Column<Run>[] = [
     sort: stageOf,
     cell: (run) => <Name text={stageOf(run) || '–'} />,
   },
-  {
-    key: 'env',
-    label: 'Environment',
-    width: 1.3,
-    sort: (run) => run.environment,
-    cell: (run) => <Env of={run.environment} />,
-  },
+  envColumn('env', 'Environment', (run) => run.environment, 1.3),
   {
     key: 'ruleset',
     label: 'Ruleset',
@@ -67,38 +33,10 @@ const columns: readonly Column<Run>[] = [
     sort: (run) => run.ruleset_name ?? '',
     cell: (run) => <Name text={run.ruleset_name ? `${run.ruleset_name} v${run.ruleset_version}` : '–'} />,
   },
-  {
-    key: 'calls',
-    label: 'Calls',
-    width: 0.8,
-    number: true,
-    sort: (run) => run.counts.calls,
-    cell: (run) => count(run.counts.calls),
-  },
-  {
-    key: 'blocked',
-    label: 'Blocked',
-    width: 0.9,
-    number: true,
-    sort: (run) => run.counts.blocked,
-    cell: (run) => count(run.counts.blocked),
-  },
-  {
-    key: 'waiting',
-    label: 'Waiting approvals',
-    width: 1,
-    number: true,
-    sort: (run) => run.pending_approval_count,
-    cell: (run) => count(run.pending_approval_count),
-  },
-  {
-    key: 'last',
-    label: 'Last activity',
-    width: 1.2,
-    sort: (run) => Date.parse(run.last_activity_at),
-    text: (run) => run.last_activity_at,
-    cell: (run) => <Time at={run.last_activity_at} />,
-  },
+  countColumn('calls', 'Calls', (run) => run.counts.calls, 0.8),
+  countColumn('blocked', 'Blocked', (run) => run.counts.blocked, 0.9),
+  countColumn('waiting', 'Waiting approvals', (run) => run.pending_approval_count, 1),
+  timeColumn('last', 'Last activity', (run) => run.last_activity_at, 1.2),
 ];
 
 const statuses = [
@@ -151,34 +89,34 @@ export default function Runs(): JSX.Element {
         />
         <Button submit>Find</Button>
       </form>
-      {found.error && loaded.length === 0 ? (
-        <Failed error={found.error} onRetry={() => void found.refetch()} />
-      ) : found.data === undefined ? (
-        <Waiting of={found} rows={10} />
-      ) : rows.length === 0 ? (
-        <NoRuns filtered={status !== '' || agent !== '' || env !== undefined} />
-      ) : (
-        <Table
-          name="runs"
-          rows={rows}
-          columns={columns}
-          keyOf={(run) => runKey(run.agent_id, run.session_id)}
-          chosen={of && session ? runKey(of, session) : undefined}
-          onOpen={(run) => change({ agent: run.agent_id, session: run.session_id }, true)}
-          onEnd={() => {
-            if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();
-          }}
-          bar={
-            <span className="muted">
-              {env ? `${count(rows.length)} in ${env} of ` : ''}
-              {count(loaded.length)}
-              {found.hasNextPage
-                ? ` of ${count(total)} runs; scroll for more`
-                : ` ${loaded.length === 1 ? 'run' : 'runs'}`}
-            </span>
-          }
-        />
-      )}
+      <Answer of={found} rows={10}>
+        {() =>
+          rows.length === 0 ? (
+            <NoRuns filtered={status !== '' || agent !== '' || env !== undefined} />
+          ) : (
+            <Table
+              name="runs"
+              rows={rows}
+              columns={columns}
+              keyOf={(run) => runKey(run.agent_id, run.session_id)}
+              chosen={of && session ? runKey(of, session) : undefined}
+              onOpen={(run) => change({ agent: run.agent_id, session: run.session_id }, true)}
+              onEnd={() => {
+                if (found.hasNextPage && !found.isFetchingNextPage) void found.fetchNextPage();
+              }}
+              bar={
+                <span className="muted">
+                  {env ? `${count(rows.length)} in ${env} of ` : ''}
+                  {count(loaded.length)}
+                  {found.hasNextPage
+                    ? ` of ${count(total)} runs; scroll for more`
+                    : ` ${loaded.length === 1 ? 'run' : 'runs'}`}
+                </span>
+              }
+            />
+          )
+        }
+      </Answer>
       <Dialog
         title="Run"
         shape="panel"

@@ -2,8 +2,9 @@
 import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
-import { Dialog, say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Failed, Field, Select, Time } from '../../ui/parts.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { say } from '../../ui/overlay.tsx';
+import { Answer, Button, Data, Failed, Field, FormFailed, Select, Time } from '../../ui/parts.tsx';
 import { AiUsage } from './ai-usage.tsx';
 
 type Ai = Reply<'aiSettings'>;
@@ -111,7 +112,7 @@ function Form({ of }: { readonly of: Ai }): JSX.Element {
           error={fields.base_url}
         />
       </div>
-      {save.error && Object.keys(fields).length === 0 && <Failed error={save.error} />}
+      <FormFailed error={save.error} />
       {test.error && <Failed error={test.error} />}
       {test.data && (
         <div className={`notice notice-${test.data.ok ? 'allow' : 'deny'}`} role="status">
@@ -153,19 +154,15 @@ function Form({ of }: { readonly of: Ai }): JSX.Element {
 function Forget({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }): JSX.Element {
   const forget = useAction('deleteAiSettings', ['aiSettings']);
   return (
-    <Dialog title="Forget the assistant" open={open} onClose={onClose}>
+    <Confirm
+      title="Forget the assistant"
+      open={open}
+      onClose={onClose}
+      by={forget}
+      act="Forget assistant"
+      onAct={() => forget.mutate({}, { onSuccess: onClose })}
+    >
       <p>The stored key is removed, and nobody is helped with writing. What it has cost stays counted.</p>
-      {forget.error && <Failed error={forget.error} />}
-      <div className="decide-buttons">
-        <Button
-          kind="danger"
-          busy={forget.isPending}
-          onClick={() => forget.mutate({}, { onSuccess: onClose })}
-        >
-          Forget assistant
-        </Button>
-        <Button onClick={onClose}>Keep</Button>
-      </div>
-    </Dialog>
+    </Confirm>
   );
 }

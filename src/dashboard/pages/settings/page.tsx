@@ -8,7 +8,7 @@ import { useAction, useCall } from '../../lib/query.ts';
 import { useStore } from '../../lib/store.ts';
 import { counted } from '../../lib/text.ts';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Button, Data, Failed, Field, PageHead, Select, Time } from '../../ui/parts.tsx';
+import { Button, Data, Failed, Field, FormFailed, PageHead, Select, Time } from '../../ui/parts.tsx';
 import { AiSettings } from './ai.tsx';
 import { Users } from './users.tsx';
 
@@ -114,7 +114,7 @@ function Password(): JSX.Element {
           help="12 characters or more. Your other logins end."
           error={fields.new_password}
         />
-        {change.error && Object.keys(fields).length === 0 && <Failed error={change.error} />}
+        <FormFailed error={change.error} />
         <div>
           <Button kind="primary" submit busy={change.isPending}>
             Change password

@@ -3,8 +3,9 @@ import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
+import { Confirm } from '../../ui/confirm.tsx';
 import { Dialog, say } from '../../ui/overlay.tsx';
-import { Answer, Button, Data, Failed, Field, Time } from '../../ui/parts.tsx';
+import { Answer, Button, Data, Failed, Field, FormFailed, Time } from '../../ui/parts.tsx';
 import { Table } from '../../ui/table.tsx';
 
 type User = Reply<'listUsers'>[number];
@@ -87,26 +88,22 @@ export function Users(): JSX.Element {
         )}
       </Answer>
       <Add open={adding} onClose={() => setAdding(false)} />
-      <Dialog title="Remove user" open={removing !== null} onClose={() => setRemoving(null)}>
+      <Confirm
+        title="Remove user"
+        open={removing !== null}
+        onClose={() => setRemoving(null)}
+        by={remove}
+        act="Remove user"
+        onAct={() =>
+          removing &&
+          remove.mutate({ params: { user_id: removing.user_id } }, { onSuccess: () => setRemoving(null) })
+        }
+      >
         <p>
           <Data text={removing?.email ?? ''} mono={false} max={120} /> is signed out everywhere within a
           second and cannot sign in again. What this person did stays in the records.
         </p>
-        {remove.error && <Failed error={remove.error} />}
-        <div className="decide-buttons">
-          <Button
-            kind="danger"
-            busy={remove.isPending}
-            onClick={() =>
-              removing &&
-              remove.mutate({ params: { user_id: removing.user_id } }, { onSuccess: () => setRemoving(null) })
-            }
-          >
-            Remove user
-          </Button>
-          <Button onClick={() => setRemoving(null)}>Keep</Button>
-        </div>
-      </Dialog>
+      </Confirm>
     </section>
   );
 }
@@ -160,7 +157,7 @@ function Add({ open, onClose }: { readonly open: boolean; readonly onClose: () =
           />{' '}
           Admin
         </label>
-        {add.error && Object.keys(fields).length === 0 && <Failed error={add.error} />}
+        <FormFailed error={add.error} />
         <Button kind="primary" submit busy={add.isPending}>
           Add user
         </Button>

@@ -4,7 +4,8 @@ import type { JSX } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Answer, Data, Name, Time } from '../../ui/parts.tsx';
+import { countColumn, nameColumn } from '../../ui/columns.tsx';
+import { Answer, Data, Time } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { bytes, quantile, refetchMs } from './figures.ts';
 
@@ -21,28 +22,9 @@ const within = (ms: number | null): string =>
   ms === null ? '–' : Number.isFinite(ms) ? `≤ ${count(ms)}` : 'more';
 
 const columnsOf = (bounds: readonly number[]): readonly Column<Route>[] => [
-  {
-    key: 'route',
-    label: 'Route',
-    width: 3,
-    sort: (row) => row.route,
-    cell: (row) => <Name text={row.route} />,
-  },
-  {
-    key: 'requests',
-    label: 'Requests',
-    number: true,
-    sort: (row) => row.requests,
-    cell: (row) => count(row.requests),
-  },
-  {
-    key: 'refused',
-    label: 'Refused (4xx)',
-    width: 1.2,
-    number: true,
-    sort: (row) => statusesFrom(row, 400, 499),
-    cell: (row) => count(statusesFrom(row, 400, 499)),
-  },
+  nameColumn('route', 'Route', (row) => row.route, 3),
+  countColumn('requests', 'Requests', (row) => row.requests),
+  countColumn('refused', 'Refused (4xx)', (row) => statusesFrom(row, 400, 499), 1.2),
   {
     key: 'failed',
     label: 'Failed (5xx)',

@@ -4,7 +4,8 @@ import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
-import { Answer, Name, PageHead, Time } from '../../ui/parts.tsx';
+import { countColumn, timeColumn } from '../../ui/columns.tsx';
+import { Answer, Name, PageHead } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { bytes, refetchMs } from './figures.ts';
 import { Metrics } from './metrics.tsx';
@@ -123,29 +124,9 @@ const nodeColumns = ({ nodes, node: own }: Reply<'healthCluster'>): readonly Col
     ),
   },
   { key: 'version', label: 'Version', sort: (node) => node.version, cell: (node) => node.version },
-  {
-    key: 'agents',
-    label: 'Connected agents',
-    width: 1.4,
-    number: true,
-    sort: (node) => node.connected_agents,
-    cell: (node) => count(node.connected_agents),
-  },
-  {
-    key: 'shards',
-    label: 'Shards',
-    number: true,
-    sort: (node) => node.shard_count,
-    cell: (node) => count(node.shard_count),
-  },
-  {
-    key: 'started',
-    label: 'Started',
-    width: 1.2,
-    sort: (node) => Date.parse(node.started_at),
-    text: (node) => node.started_at,
-    cell: (node) => <Time at={node.started_at} />,
-  },
+  countColumn('agents', 'Connected agents', (node) => node.connected_agents, 1.4),
+  countColumn('shards', 'Shards', (node) => node.shard_count),
+  timeColumn('started', 'Started', (node) => node.started_at, 1.2),
 ];
 
 /** Who owns which shard, as a grid; the words above say the same. */

@@ -1,0 +1,50 @@
+// Columns that most tables have: names, verdicts, environments, counts, times.
+import { count } from '../lib/text.ts';
+import { Env, Name, Time, Verdict } from './parts.tsx';
+import type { Column } from './table.tsx';
+
+/** `of` reads the value of a row; a column is 1 wide by default. */
+type Made<V> = <R>(key: string, label: string, of: (row: R) => V, width?: number) => Column<R>;
+
+export const nameColumn: Made<string> = (key, label, of, width = 1) => ({
+  key,
+  label,
+  width,
+  sort: of,
+  cell: (row) => <Name text={of(row)} />,
+});
+
+export const verdictColumn: Made<string> = (key, label, of, width = 1) => ({
+  key,
+  label,
+  width,
+  sort: of,
+  cell: (row) => <Verdict of={of(row)} />,
+});
+
+export const envColumn: Made<string> = (key, label, of, width = 1) => ({
+  key,
+  label,
+  width,
+  sort: of,
+  cell: (row) => <Env of={of(row)} />,
+});
+
+export const countColumn: Made<number> = (key, label, of, width = 1) => ({
+  key,
+  label,
+  width,
+  number: true,
+  sort: of,
+  cell: (row) => count(of(row)),
+});
+
+/** Instants as ISO 8601 texts. */
+export const timeColumn: Made<string> = (key, label, of, width = 1) => ({
+  key,
+  label,
+  width,
+  sort: (row) => Date.parse(of(row)),
+  text: of,
+  cell: (row) => <Time at={of(row)} />,
+});

@@ -1,0 +1,30 @@
+// The question before something is taken away: what will happen, in numbers, the button that does it, and the way out.
+import type { JSX, ReactNode } from 'react';
+import type { ApiError } from '../lib/api.ts';
+import { Dialog } from './overlay.tsx';
+import { Button, Failed } from './parts.tsx';
+
+export interface ConfirmProps {
+  readonly title: string;
+  readonly open: boolean;
+  readonly onClose: () => void;
+  /** The action that is asked about. */
+  readonly by: { readonly isPending: boolean; readonly error: ApiError | null };
+  /** What the button does: a verb with its object. */
+  readonly act: ReactNode;
+  readonly onAct: () => void;
+  readonly children: ReactNode;
+}
+
+export const Confirm = ({ title, open, onClose, by, act, onAct, children }: ConfirmProps): JSX.Element => (
+  <Dialog title={title} open={open} onClose={onClose}>
+    {children}
+    {by.error && <Failed error={by.error} />}
+    <div className="decide-buttons">
+      <Button kind="danger" busy={by.isPending} onClick={onAct}>
+        {act}
+      </Button>
+      <Button onClick={onClose}>Keep it</Button>
+    </div>
+  </Dialog>
+);
