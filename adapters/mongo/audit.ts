@@ -1,7 +1,8 @@
 // The audit chain in MongoDB. A link is one document with its entries; its unique number makes forks impossible and its
 // entries' unique ids make repeats harmless, whichever nodes append. A note that goes with a write is kept as an intent
 // before the write, and leaves it once it is in the chain: a process that dies in between leaves the intent, which any
-// node records later.
+// node records once that one is gone. No lease is needed to append: a node that was replaced and does not know it reads a
+// head that is no longer the last, and the number that it would take is taken.
 import { hash } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';
 import { createBatcher } from '../../src/concurrency/batcher.ts';
@@ -48,6 +49,8 @@ export interface IntentRow {
   readonly _id: string;
   /** By the clock of the node that writes, epoch milliseconds. */
   readonly at: number;
+  /** The node that writes; absent where it has no name, and in what earlier versions stored. */
+  readonly node?: string;
   /** The note as JSON. */
   readonly note: string;
 }
@@ -251,8 +254,10 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
       if (old.length === 0) return 0;
       return (await links.deleteMany({ _id: { $in: old.map(({ _id }) => _id) } })).deletedCount;
     },
-    async recover(before, limit) {
-      const rows = await intents.find({ at: { $lt: before } }, { sort: { at: 1 }, limit }).toArray();
+    async recover(before, limit, isGone = () => false) {
+      const nodes = (await intents.distinct('node')).filter((node) => node !== undefined && isGone(node));
+      const left = { $or: [{ at: { $lt: before } }, { node: { $in: nodes } }] };
+      const rows = await intents.find(left, { sort: { at: 1 }, limit }).toArray();
       for (const { _id, note: text } of rows) {
         const note = JSON.parse(text) as AuditNote;
         await append([{ ...note, details: { ...note.details, unconfirmed: true } }]);
@@ -269,17 +274,18 @@ const isUncertain = (error: unknown): boolean =>
 
 /**
  * A write with its note: the intent, the write, the link.
- * @param now epoch milliseconds
+ * @param by the time in epoch milliseconds, and the name of the node that writes
  */
 export async function noteWrite<T>(
   audit: Pick<AuditStore, 'append'>,
   intents: Collection<IntentRow>,
   { note, fromAnswer }: Noting,
-  now: number,
+  { now, node }: { readonly now: number; readonly node: string | undefined },
   write: () => Promise<T>,
 ): Promise<T> {
   const _id = intentId(note);
-  await unlessTaken(intents.insertOne({ _id, at: now, note: JSON.stringify(note) }));
+  const by = node === undefined ? {} : { node };
+  await unlessTaken(intents.insertOne({ _id, at: now, ...by, note: JSON.stringify(note) }));
   let answer: T;
   try {
     answer = await write();

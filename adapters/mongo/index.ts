@@ -40,6 +40,8 @@ export interface MongoOptions {
   readonly url: string;
   /** Instead of the one in `url`. */
   readonly database?: string;
+  /** The name of this node among its cluster's, for what it leaves when it dies. */
+  readonly node?: string;
   readonly log: Log;
   readonly clock: Clock;
 }
@@ -68,7 +70,7 @@ const databaseOf = (url: string): string =>
   decodeURIComponent(/^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(url)?.[1] ?? 'reeve');
 
 /** Opens the store. @throws HubError('unavailable') when no server that takes writes answers within about 2 s */
-export async function openMongo({ url, database, log, clock }: MongoOptions): Promise<DocumentStore> {
+export async function openMongo({ url, database, node, log, clock }: MongoOptions): Promise<DocumentStore> {
   const client = connect(url);
   const db = client.db(database ?? databaseOf(url));
   const founding: TenantCollections = {
@@ -146,7 +148,9 @@ export async function openMongo({ url, database, log, clock }: MongoOptions): Pr
     audit: guard.guarded(audit),
     // The write itself goes through the guard: only its error tells whether it may have been carried out.
     noting: (noting) =>
-      notingEach(guard, stores, (write) => noteWrite(audit, chain.intents, noting, clock.now(), write)),
+      notingEach(guard, stores, (write) =>
+        noteWrite(audit, chain.intents, noting, { now: clock.now(), node }, write),
+      ),
     ping,
     storage: guard.storage,
     async close() {

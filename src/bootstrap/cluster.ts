@@ -29,6 +29,8 @@ const forgetMs = 2 * 3_600_000;
 /** Together 10 s: while Redis is away for longer all leases end, and who takes them tells of it again. */
 const wakeAttempts = 20;
 const wakeAgainMs = 500;
+/** Notes of dead nodes that are recorded in one go. */
+const recoveredAtOnce = 200;
 
 const unreachable = (what: string) => (): never => {
   throw new HubError('unavailable', `${what} does not answer. Is it running, and is its URL right?`);
@@ -42,7 +44,7 @@ export async function openCluster(
   const { clock, log, secrets, workers, agents } = materials;
   const node = secrets.uuid();
   const startedAt = clock.now();
-  const documents = await openMongo({ url: mongoUrl, log, clock }).catch(
+  const documents = await openMongo({ url: mongoUrl, node, log, clock }).catch(
     unreachable('MongoDB (MONGODB_URL)'),
   );
   const redis = await openRedis({
@@ -69,9 +71,30 @@ export async function openCluster(
   const leasesTurned = workers.add('leases', loopMs);
   let closed = false;
 
+  /** Nodes whose unfinished writes are in the audit chain, or on their way there. */
+  const recovered = new Set<string>();
+
+  /** Whoever misses a node does so: the first one's entries are the ones that stay. */
+  async function recoverAudit(node: string): Promise<void> {
+    try {
+      while ((await documents.audit.recover(0, recoveredAtOnce, (one) => one === node)) === recoveredAtOnce);
+    } catch (err) {
+      log.warn({ err, node }, 'what a dead node left to record waits for the next minute');
+    }
+  }
+
   function hear(): void {
     const now = clock.monotonic();
-    for (const member of actors.members) heard.set(member.node, now);
+    for (const member of actors.members) {
+      heard.set(member.node, now);
+      recovered.delete(member.node);
+    }
+    for (const other of heard.keys()) {
+      if (recovered.has(other) || !isGone(other)) continue;
+      recovered.add(other);
+      void recoverAudit(other);
+    }
+    for (const one of recovered) if (!heard.has(one)) recovered.delete(one);
     for (const [other, at] of heard) if (now - at > forgetMs) heard.delete(other);
   }
 

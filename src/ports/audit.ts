@@ -63,10 +63,13 @@ export interface AuditStore {
    */
   retain(tenantId: string, before: number, limit: number): Promise<number>;
   /**
-   * Records what writes of processes that died left to record, when they began before `before`. What is not known to
-   * have happened is recorded with `unconfirmed: true`. @returns how many, at most `limit`
+   * Records what writes of processes that died left to record: those of nodes that are gone, and whatever began before
+   * `before`. What is not known to have happened is recorded with `unconfirmed: true`. Safe to repeat, on several nodes
+   * at once. A write that goes on all the same finds its entry there.
+   * @param isGone true for a node that died; default: none is known to
+   * @returns how many, at most `limit`
    */
-  recover(before: number, limit: number): Promise<number>;
+  recover(before: number, limit: number, isGone?: (node: string) => boolean): Promise<number>;
 }
 
 /** A note on its way with a write. */

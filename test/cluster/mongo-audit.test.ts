@@ -2,6 +2,7 @@
 // once.
 import { MongoClient } from 'mongodb';
 import { expect, inject, it } from 'vitest';
+import { noteWrite } from '../../adapters/mongo/audit.ts';
 import { openMongo } from '../../adapters/mongo/index.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { entriesOf, linkText } from '../../src/domain/audit.ts';
@@ -51,6 +52,38 @@ it('records old intents as unconfirmed, those that are in the chain not again, a
   } finally {
     await client.close();
     await store.close();
+  }
+});
+
+it('records what a dead node left at once, and nothing of a living one, on however many nodes', async () => {
+  const name = databases.newName();
+  const url = inject('mongoUrl');
+  const names = ['dies', 'lives', 'other'];
+  const stores = await Promise.all(
+    names.map((node) => openMongo({ url, database: name, node, log: noLog, clock: systemClock })),
+  );
+  const client = new MongoClient(url);
+  try {
+    const intents = client.db(name).collection('auditIntents');
+    const young = [aNote({ tenantId: 't' }), aNote({ tenantId: 't' })] as const;
+    // The answer to a write is lost, as when its node dies: nobody knows whether it was carried out.
+    for (const [i, note] of young.entries()) {
+      const by = { now: systemClock.now(), node: names[i] };
+      const lost = () => Promise.reject(new Error('lost'));
+      const audit = (stores[i] as DocumentStore).audit;
+      await expect(noteWrite(audit, intents as never, { note }, by, lost)).rejects.toThrow('lost');
+    }
+    const recovered = stores.slice(1).map((store) => store.audit.recover(0, 100, (node) => node === 'dies'));
+    expect(Math.max(...(await Promise.all(recovered)))).toBe(1);
+    const ids = await wholeChain(stores[1] as DocumentStore, 't');
+    expect(ids).toEqual([young[0].id]);
+    expect(await intents.find().toArray()).toMatchObject([{ node: 'lives' }]);
+    // It was not dead after all: its own entry is there already.
+    await stores[0]?.audit.append([young[0]]);
+    expect(await wholeChain(stores[1] as DocumentStore, 't')).toEqual(ids);
+  } finally {
+    await client.close();
+    await Promise.all(stores.map((store) => store.close()));
   }
 });
 

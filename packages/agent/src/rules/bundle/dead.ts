@@ -73,10 +73,10 @@ function each(
   }
 }
 
-/** The part of a folder that has no wildcard; null when nothing but the root is left. */
+/** The folder before `/*` or `/**`, which was meant with all that lies below; null for wildcards within names. */
 function folderOf(text: string): string | null {
-  const fixed = text.slice(0, text.search(/[^/]*[*?]/)).replace(/\/+$/, '');
-  return fixed === '' ? null : fixed;
+  const folder = text.replace(/(?:\/\*{1,2})+\/?$/, '');
+  return folder === '' || /[*?]/.test(folder) ? null : folder;
 }
 
 /** The host that was probably meant, in lower case; wildcards stay. */

@@ -112,7 +112,8 @@ function* wordsOf(text: string): Iterable<string> {
 function addHosts(hosts: Set<string>, url: string): void {
   const browser = hostOf(url);
   if (browser !== null) hosts.add(browser);
-  const authority = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(url)?.[1];
+  // With one slash, backslashes or none behind the scheme, curl reads as if there were two.
+  const authority = /^[a-z][a-z0-9+.-]*:[\\/]*([^/?#]*)/i.exec(url)?.[1];
   if (authority === undefined) return;
   const user = authority.indexOf('@');
   const server = authority.slice(user + 1);

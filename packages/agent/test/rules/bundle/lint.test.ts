@@ -21,7 +21,8 @@ describe('parts that compile and can never match', () => {
       .map(({ severity, path, suggestion }) => [severity, path.replace('contracts[0].', ''), suggestion]);
 
   it.each([
-    ['within: [/w], not_within: ["/w/*.env"]', 'not_within[0]', '/w'],
+    ['within: [/w], not_within: ["/w/*.env"]', 'not_within[0]', null],
+    ['within: [/w], not_within: ["/w/secret/*"]', 'not_within[0]', '/w/secret'],
     ['within: ["/w/**"]', 'within[0]', '/w'],
     ['within: ["*"]', 'within[0]', null],
     ['within: [" /w"]', 'within[0]', '/w'],
