@@ -107,8 +107,8 @@ function conditionsOf(filter: AuditFilter, before: AuditPlace | null): [sql: str
   return [sql, params];
 }
 
-/** Links whose entries are looked at in one step of a list. */
-const linksAtOnce = 4_000;
+/** Entries that are looked at in one step of a list, and the rest of the last link: one may hold thousands. */
+const entriesAtOnce = 4_000;
 
 /** The signed head that the kept chain starts behind. */
 const startOf = (db: Database, tenantId: string): SignedHead | null =>
@@ -144,9 +144,15 @@ export function auditStore(db: Database): Sync<AuditStore> {
       const ends = db.get('SELECT min(seq), max(seq) FROM audit_links WHERE tenant_id = ?', [tenantId]);
       const first = Number(ends?.[0] ?? 0);
       const found: Row[] = [];
-      // A filter may fit little of a long chain: it is looked at link by link, some at a time.
-      for (let last = before?.seq ?? Number(ends?.[1] ?? -1); last >= first; last -= linksAtOnce) {
-        const from = last - linksAtOnce + 1;
+      // A filter may fit little of a long chain: it is looked at some entries at a time, and whole links.
+      let from = first;
+      for (let last = before?.seq ?? Number(ends?.[1] ?? -1); last >= first; last = from - 1) {
+        const further = db.get(
+          `SELECT seq FROM audit_entries WHERE tenant_id = ? AND seq <= ?
+             ORDER BY seq DESC, position DESC LIMIT 1 OFFSET ?`,
+          [tenantId, last, entriesAtOnce],
+        );
+        from = Number(further?.[0] ?? first);
         found.push(...db.all(which, [tenantId, ...params, from, last, limit - found.length]));
         if (found.length >= limit) break;
         yield;

@@ -58,7 +58,7 @@ it('runs of a status are found a few thousand at a time, each once, with how man
   expect(usual).toMatchObject({ steps: 1, result: { total: 9_000, more: true } });
 });
 
-it('a chain is looked through a few thousand links at a time, and nothing of it is left out', () => {
+it('a chain is looked through a few thousand entries at a time, and nothing of it is left out', () => {
   const tenantId = uuid();
   const note = (i: number): AuditNote => ({
     id: uuid(),
@@ -81,4 +81,20 @@ it('a chain is looked through a few thousand links at a time, and nothing of it 
   const none = walked(auditStore(db).feed(tenantId, { ...filter, actor: 'nobody' }, null, 2));
   expect(none).toMatchObject({ result: [] });
   expect(none.steps).toBeGreaterThan(2);
+
+  // Links of many entries, as batches of events make them.
+  const other = uuid();
+  for (let i = 0; i < 9; i++) {
+    appendNotes(
+      db,
+      Array.from({ length: 1_000 }, (_, k) => ({ ...note(i * 1_000 + k), tenantId: other })),
+    );
+  }
+  const batched = walked(auditStore(db).feed(other, filter, null, 10));
+  expect(batched.result.map(({ seq, position }) => [seq, position])).toEqual([
+    [7, 7],
+    [4, 7],
+    [1, 7],
+  ]);
+  expect(batched.steps).toBeGreaterThan(2);
 });

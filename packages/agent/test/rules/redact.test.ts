@@ -23,7 +23,7 @@ describe('keys', () => {
       X-Api-Key password_reset_url token_count credentials_path apiKey API_KEY Database-Url
       accessToken clientSecret dbPassword APIKey xApiKey GitHubToken oauth2Token idToken publicKeys AWSSecretAccessKey
       ACCESSTOKEN authtoken userpassword PGPASSWORD rootpasswd password2 token_1 pass.word.secret user[password]
-      passwd PASSWD pwd dbPwd MYSQL_PWD proxy-authorization Cookie Set-Cookie ssh_passphrase
+      passwd PASSWD pwd dbPwd MYSQL_PWD DB_PASS dbPass smtp_pass2 userpass proxy-authorization Cookie Set-Cookie ssh_passphrase
       my_key some-keys session_token session_tokens app_secret app_secrets user_password user_passwords user_credential`),
   )('%s is sensitive', (key) => {
     expect(redactArgs({ [key]: 'plain' })).toEqual({ [key]: R });
@@ -33,7 +33,8 @@ describe('keys', () => {
     ...cases(`max_tokens num_tokens total_tokens completion_tokens prompt_tokens cached_tokens reasoning_tokens
       audio_tokens cache_tokens sort_keys index_keys input_tokens output_tokens max_output_tokens MAX-TOKENS
       maxTokens promptTokens totalTokens maxOutputTokens sortKeys maxtokens
-      monkey keyboard keyboardLayout auth_header path name author turkey tokenizer secretary passage pwdx`),
+      monkey keyboard keyboardLayout auth_header path name author turkey tokenizer secretary passage pwdx
+      pass bypass compass first_pass tests_pass passed boardingPass`),
     'api tokens',
   ])('%s is kept', (key) => {
     expect(redactArgs({ [key]: 'plain' })).toEqual({ [key]: 'plain' });
@@ -190,6 +191,8 @@ describe('inline secrets', () => {
     ['export KEYRING=x', `export KEYRING=${R}`],
     ['export api_key=abc', `export api_key=${R}`],
     ['API_KEY=abc run', `API_KEY=${R} run`],
+    [`export DB_PASS='a b'; run`, `export DB_PASS=${R}; run`],
+    ['smtp_pass: abc', `smtp_pass: ${R}`],
     ['PGPASSWORD=abc psql -h db', `PGPASSWORD=${R} psql -h db`],
     [`PGPASSWORD='a b' psql`, `PGPASSWORD=${R} psql`],
     [`sh -c "PGPASSWORD=abc psql"`, `sh -c "PGPASSWORD=${R} psql"`],

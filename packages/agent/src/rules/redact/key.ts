@@ -51,6 +51,10 @@ export const safeKeys = setOf(safeNames.split(/\s+/));
 /** `pwd`, alone or as the last part of a name. */
 const endsInPwd = /(?:^|_)pwd\d*$|^oldpwd$/;
 
+/** `pass` after a word that has a password: alone, or after others (`first_pass`), it is something else. */
+const endsInPass =
+  /(?:^|_)(?:admin|app|auth|basic|database|db|docker|email|ftp|git|http|imap|ldap|login|mail|mongo|mysql|pg|postgres|proxy|redis|registry|root|sftp|smtp|ssh|sudo|user|vnc|wifi)_?pass\d*$/;
+
 /** A value that can only be a folder's path: from the root, a drive, home, or here. */
 const path = /^(?:[\\/]|[A-Za-z]:[\\/]|~(?:[\\/]|$)|\.{1,2}(?:[\\/]|$))[\p{L}\p{N}\s._~\\/@:-]*$/u;
 
@@ -93,6 +97,7 @@ export function nameTest(sensitive: Iterable<string>, safe: Iterable<string>): N
       const known = listed(plain, name);
       if (known !== null) return known;
       if (endsInPwd.test(name)) return !isPath(value);
+      if (endsInPass.test(name)) return typeof value !== 'boolean' && typeof value !== 'number';
       return hasWord(name) || plain.split('_').some((part) => wordParts.has(part));
     },
     isSensitiveName(given, { value, exported = false } = {}) {
@@ -101,6 +106,7 @@ export function nameTest(sensitive: Iterable<string>, safe: Iterable<string>): N
       const known = name === 'auth' ? ownHidden.has(name) : listed(plain, name);
       if (known !== null) return known;
       if (endsInPwd.test(name)) return !isPath(value);
+      if (endsInPass.test(name)) return true;
       // An environment variable is named by whoever needs it: any sensitive word counts.
       if (/^[A-Z][A-Z0-9_]*$/.test(given)) return hasWord(name) || (exported && exportedSecret.test(given));
       return secretKeys.test(name) || (!/keys?\d*$|tokens$/.test(name) && lastWord(name));
