@@ -71,8 +71,9 @@ export function createRouteLimits(
 }
 
 type Fields = { readonly [field: string]: unknown };
+/** What a part of the request holds by name; bytes are large, and hold nothing by name. */
 const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null ? { ...value } : {};
+  typeof value === 'object' && value !== null && !(value instanceof Uint8Array) ? (value as Fields) : {};
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
 /** The agent that a request is of, where its body may name one, too. */
