@@ -56,6 +56,12 @@ export interface Channels {
   open(channel: Channel): OpenChannel;
   /** Tells the platform of a chat bot where its callbacks go. @throws Error when it could not be told */
   register(tenantId: string, id: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Tells it at once, at most 10 s, beside the job that goes on until it succeeds: a platform takes a repeat as nothing
+   * new.
+   * @returns why presses of its buttons do not come back yet, as a sentence; null: they do, or it has none
+   */
+  callbackProblem(open: OpenChannel): Promise<string | null>;
 }
 
 type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'jobs' | 'messengers' | 'log' | 'settings'>;
@@ -222,6 +228,18 @@ export function createChannels(ports: Ports): Channels {
         'a chat bot could not be told of its callbacks',
       );
       if (outcome.mayRetry) throw new Error(`the platform answered with ${outcome.failure}`);
+    },
+
+    async callbackProblem({ channel, config }) {
+      if (config.kind !== 'chatBot' || !channel.enabled) return null;
+      if (!isReachable) {
+        return 'Presses of its buttons cannot come back: BASE_URL is no https address that the platform can call.';
+      }
+      const outcome = await messengers.register(config, callbackOf(settings.baseUrl, channel));
+      if (outcome.kind === 'delivered') return null;
+      const answer = outcome.status === null ? 'did not answer' : `answered with ${outcome.status}`;
+      const next = outcome.mayRetry ? 'The hub goes on trying.' : 'Check the bot token.';
+      return `The platform could not be told where presses of buttons go: it ${answer}. ${next}`;
     },
   };
 }

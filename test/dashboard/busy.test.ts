@@ -27,7 +27,7 @@ const listed: { readonly [page: string]: Listed } = {
   rulesets: { link: 'Rulesets', api: /\/v1\/rulesets\?/, text: /^shop$/ },
   audit: { link: 'Audit', api: /\/v1\/audit\?limit=100/, text: /ruleset\.deployed/ },
   users: { link: 'Settings', api: /\/api\/v1\/users/, text: /^second@example\.com$/ },
-  deliveries: { link: 'Channels', api: /\/deliveries\?/, text: /\d+ attempts?/, row: 'on call' },
+  deliveries: { link: 'Channels', api: /\/deliveries\?/, text: /^delivered, status 200$/, row: 'on call' },
   coverage: { link: 'Agents', api: /\/coverage/, text: /^refund$/, row: 'shop-agent' },
 };
 

@@ -111,6 +111,21 @@ describe('a channel', () => {
     });
   });
 
+  it('whose platform cannot be told where presses go is kept, and says so', async () => {
+    const config = { bot_token: botToken, chat_id: '-1' };
+    const told = await create('chat_bot', config);
+    expect(told.warnings).toEqual([]);
+    expect((await update(told.id, { channel_type: 'chat_bot', config })).warnings).toEqual([]);
+    expect((await create('webhook', { url: `${receiver.url}/hook` })).warnings).toEqual([]);
+    // Each was told at once and by its job.
+    await expect.poll(() => platforms.calls.length).toBe(4);
+    const refusal = { status: 401, body: { ok: false } };
+    platforms.fail(refusal, refusal);
+    const kept = await create('chat_bot', config);
+    expect(kept).toMatchObject({ enabled: true, interactive: true });
+    expect(kept.warnings).toEqual([expect.stringMatching(/answered with 401\. Check the bot token\.$/)]);
+  });
+
   it('is tried, and removed', async () => {
     const { id } = await create('webhook', { url: `${receiver.url}/hook` });
     const tried = await t.call('hostedTestChannel', { params: { channel_id: id } }, admin);

@@ -37,6 +37,9 @@ export const hostedChannel = z.object({
     .nullable(),
 });
 
+/** A channel that was saved, and what will not work yet, as sentences. */
+export const savedHostedChannel = hostedChannel.extend({ warnings: z.array(z.string()) });
+
 export const hostedChannelBody = z.object({
   name: line(100),
   channel_type: hostedChannelType,
@@ -71,7 +74,7 @@ export const hostedChannelRoutes = routes({
     body: hostedChannelBody,
     idempotent: 'answer',
     status: 201,
-    reply: hostedChannel,
+    reply: savedHostedChannel,
     errors: ['forbidden', 'unprocessable', 'quota_exceeded', 'validation_failed', 'unavailable', 'conflict'],
   },
   hostedUpdateChannel: {
@@ -84,7 +87,7 @@ export const hostedChannelRoutes = routes({
     params,
     body: hostedChannelBody,
     status: 200,
-    reply: hostedChannel,
+    reply: savedHostedChannel,
     errors: ['forbidden', 'not_found', 'conflict', 'unprocessable', 'validation_failed', 'unavailable'],
   },
   hostedDeleteChannel: {

@@ -3,7 +3,13 @@ import type { z } from 'zod';
 import { attemptFailure } from '../channels.ts';
 import { hostedApproval } from './approvals.ts';
 import { auditEntry, auditSubjectType } from './audit.ts';
-import { hostedChannel, hostedChannelBody, hostedChannelType, hostedFilters } from './channels.ts';
+import {
+  hostedChannel,
+  hostedChannelBody,
+  hostedChannelType,
+  hostedFilters,
+  savedHostedChannel,
+} from './channels.ts';
 import { decisionClass, decisionEvent } from './events.ts';
 import { hostedReplay, hostedReplayChange, hostedReplayJudgement } from './replay.ts';
 import { rulesetDetail, rulesetVersion } from './rulesets.ts';
@@ -24,6 +30,7 @@ export const hostedComponents: { readonly [name: string]: z.ZodType } = {
   HostedApproval: hostedApproval,
   AttemptFailure: attemptFailure,
   HostedChannel: hostedChannel,
+  SavedHostedChannel: savedHostedChannel,
   HostedChannelFilters: hostedFilters,
   HostedChannelType: hostedChannelType,
   HostedChannelRequest: hostedChannelBody,

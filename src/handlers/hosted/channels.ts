@@ -48,7 +48,7 @@ export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
       if (isMade) return hub.app.channels.get(principalOf(caller), id);
       throw error;
     });
-    return render(hub, caller, made);
+    return saved(hub, caller, made);
   },
 
   async hostedUpdateChannel(hub, { params, body }, caller) {
@@ -65,7 +65,7 @@ export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
         return configOf(hub, body, stored);
       },
     });
-    return render(hub, caller, changed);
+    return saved(hub, caller, changed);
   },
 
   async hostedDeleteChannel({ app }, { params }, caller) {
@@ -176,6 +176,12 @@ function filtersOf(filters: Body['filters']): ChannelFilters | null {
 }
 
 const listed = <T>(list: readonly T[] | null | undefined): T[] | null => (list ? [...list] : null);
+
+/** A channel as it is now, with what will not work yet. */
+async function saved(hub: Hub, caller: HostedCaller, made: OpenChannel) {
+  const problem = await hub.app.channels.callbackProblem(made);
+  return { ...(await render(hub, caller, made)), warnings: problem === null ? [] : [problem] };
+}
 
 async function render(hub: Hub, caller: HostedCaller, { channel, config }: OpenChannel) {
   const type = typeOf[channel.kind];
