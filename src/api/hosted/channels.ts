@@ -20,6 +20,13 @@ export const hostedFilters = z.object({
   ruleset_names: patterns,
 });
 
+/** How the newest attempt to tell a channel went. */
+export const hostedLastDelivery = z.object({
+  at: instant,
+  ok: z.boolean(),
+  status_code: z.number().int().nullable(),
+});
+
 export const hostedChannel = z.object({
   id: uuid,
   name: z.string(),
@@ -32,9 +39,7 @@ export const hostedChannel = z.object({
   filters: hostedFilters,
   created_at: instant,
   updated_at: instant,
-  last_delivery: z
-    .object({ at: instant, ok: z.boolean(), status_code: z.number().int().nullable() })
-    .nullable(),
+  last_delivery: hostedLastDelivery.nullable(),
 });
 
 /** A channel that was saved, and what will not work yet, as sentences. */

@@ -8,6 +8,7 @@ import {
   hostedChannelBody,
   hostedChannelType,
   hostedFilters,
+  hostedLastDelivery,
   savedHostedChannel,
 } from './channels.ts';
 import { decisionClass, decisionEvent } from './events.ts';
@@ -30,6 +31,7 @@ export const hostedComponents: { readonly [name: string]: z.ZodType } = {
   HostedApproval: hostedApproval,
   AttemptFailure: attemptFailure,
   HostedChannel: hostedChannel,
+  LastDelivery: hostedLastDelivery,
   SavedHostedChannel: savedHostedChannel,
   HostedChannelFilters: hostedFilters,
   HostedChannelType: hostedChannelType,
