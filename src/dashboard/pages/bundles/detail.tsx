@@ -113,7 +113,7 @@ const versionColumns = (deploy: (version: number) => void): readonly Column<Vers
   {
     key: 'actions',
     label: 'Actions',
-    width: 1.4,
+    width: 1.9,
     cell: (one) => <Button onClick={() => deploy(one.version)}>Deploy v{one.version}</Button>,
   },
   {
