@@ -199,7 +199,7 @@ export function eventsModelContract(name: string, open: Open): void {
             }
           },
         ),
-        { numRuns: 40 },
+        { numRuns: 25 },
       );
     }, 120_000);
   });

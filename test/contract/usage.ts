@@ -201,7 +201,7 @@ export function usageContract(name: string, open: Open): void {
             await compare();
           },
         ),
-        { numRuns: 25 },
+        { numRuns: 15 },
       );
     }, 240_000);
 
