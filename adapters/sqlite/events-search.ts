@@ -179,31 +179,70 @@ export function eventOf(db: Database, tenantId: string, id: string): StoredEvent
   return storedEvent(event, mark, place.position, readSummary(row), outcomes);
 }
 
+/** One of the two ways to list events. */
+interface Direction {
+  /** Below zero: the first comes before the second. */
+  readonly order: (a: Key, b: Key) => number;
+  /**
+   * Segments that may hold what fits, from the cursor on, and a time between windows (events-walk.ts).
+   * @param last the last key that the page has place for, as far as it is known; asked for each window
+   */
+  segments(
+    db: Database,
+    tenantId: string,
+    filter: EventFilter,
+    from: Key | null,
+    last: () => Key | null,
+  ): Generator<Summary | number, void, undefined>;
+  /** Before it comes nothing of this segment, nor of those that follow. */
+  frontier(segment: Summary | number): Key;
+  /** True for a segment all of which comes after this key. */
+  isAfter(segment: Summary, last: Key): boolean;
+}
+
+const directions: { readonly [O in EventOrder]: Direction } = {
+  newest: {
+    order: (a, b) => compare(b, a),
+    segments: (db, tenantId, filter, from) =>
+      walk(db, tenantId, filter, Math.min(filter.until ?? Number.MAX_VALUE, from?.ts ?? Number.MAX_VALUE)),
+    frontier: (segment) =>
+      typeof segment === 'number'
+        ? { ts: segment, batch: maxBatch, place: 0 }
+        : { ts: segment.maxTs, batch: segment.batch + 1, place: 0 },
+    isAfter: ({ maxTs }, last) => maxTs < last.ts,
+  },
+  oldest: {
+    order: compare,
+    segments: (db, tenantId, filter, from, last) =>
+      walkUp(
+        db,
+        tenantId,
+        filter,
+        Math.max(filter.since ?? -Number.MAX_VALUE, from?.ts ?? -Number.MAX_VALUE),
+        () => last()?.ts ?? filter.until ?? Number.MAX_VALUE,
+      ),
+    // A segment may begin up to its span before its newest event.
+    frontier: (segment) => {
+      const maxTs = typeof segment === 'number' ? segment : segment.maxTs;
+      return { ts: maxTs - segmentSpanMs, batch: 0, place: 0 };
+    },
+    isAfter: ({ minTs }, last) => minTs > last.ts,
+  },
+};
+
 /** @param now milliseconds of a clock that never jumps */
 export function eventSearch(db: Database, now = () => performance.now()) {
-  const newest = newestFirst(db, now);
-  const oldest = oldestFirst(db, now);
-  return (
-    tenantId: string,
-    filter: EventFilter,
-    limit: number,
-    cursor: string | null,
-    order: EventOrder = 'newest',
-  ): Steps<EventPage> => (order === 'oldest' ? oldest : newest)(tenantId, filter, limit, cursor);
-}
-
-/** The same from the other end: a segment may begin up to its span before its newest event. */
-function oldestFirst(db: Database, now: () => number) {
   return function* search(
     tenantId: string,
     filter: EventFilter,
     limit: number,
     cursor: string | null,
+    by: EventOrder = 'newest',
   ): Steps<EventPage> {
+    const { order, segments, frontier, isAfter } = directions[by];
     const mark = markOf(db);
-    const above = cursor === null ? null : readCursor(cursor);
-    const lo = Math.max(filter.since ?? -Number.MAX_VALUE, above?.ts ?? -Number.MAX_VALUE);
-    // In descending order: the next one to give out is the last.
+    const from = cursor === null ? null : readCursor(cursor);
+    // Against the order: the next one to give out is the last.
     const waiting: { readonly key: Key; readonly event: StoredEvent }[] = [];
     const events: StoredEvent[] = [];
     const began = now();
@@ -213,10 +252,10 @@ function oldestFirst(db: Database, now: () => number) {
     let dropped = false;
 
     /** Moves out what nothing still to come can precede; true when the page is full. */
-    function giveOut(frontier: Key | null): boolean {
+    function giveOut(before: Key | null): boolean {
       while (events.length < limit && bytes < maxPageBytes) {
         const next = waiting.at(-1);
-        if (!next || (frontier && compare(next.key, frontier) >= 0)) return false;
+        if (!next || (before && order(next.key, before) > 0)) return false;
         waiting.pop();
         events.push(next.event);
         bytes += Buffer.byteLength(JSON.stringify(next.event));
@@ -226,98 +265,30 @@ function oldestFirst(db: Database, now: () => number) {
     }
     const page = (next: Key | null): EventPage => ({ events, next: next && writeCursor(next) });
 
-    let wanted = filter.until ?? Number.MAX_VALUE;
-    for (const segment of walkUp(db, tenantId, filter, lo, () => wanted)) {
-      const maxTs = typeof segment === 'number' ? segment : segment.maxTs;
-      const frontier = { ts: maxTs - segmentSpanMs, batch: 0, place: 0 };
-      if (giveOut(frontier)) return page(last);
+    let wanted: Key | null = null;
+    for (const segment of segments(db, tenantId, filter, from, () => wanted)) {
+      const reached = frontier(segment);
+      if (giveOut(reached)) return page(last);
       // Only past the cursor, so that each page gets further.
-      const isPast = !above || compare(frontier, above) > 0;
-      if (isPast && now() - began > patienceMs) return page(frontier);
+      const isPast = !from || order(reached, from) > 0;
+      if (isPast && now() - began > patienceMs) return page(reached);
       if (typeof segment === 'number') {
         yield;
         continue;
       }
-      // A segment that begins after all that this page has place for is read for a later one.
-      if (segment.minTs > wanted) continue;
+      // What this page has no place for is read for a later one.
+      if (wanted && isAfter(segment, wanted)) continue;
       const places = segment.places === null ? null : (JSON.parse(segment.places) as number[]);
       for (const { event, outcomes, position } of fitting(db, segment, filter)) {
         const key = { ts: event.timestamp, batch: segment.batch, place: places?.[position] ?? position };
-        if (above && compare(key, above) <= 0) continue;
+        if (from && order(key, from) <= 0) continue;
         waiting.push({ key, event: storedEvent(event, mark, position, segment, outcomes) });
       }
-      waiting.sort((a, b) => compare(b.key, a.key));
-      // What this page has no place for is read again for the next.
+      waiting.sort((a, b) => order(b.key, a.key));
       const left = waiting.splice(0, waiting.length - (limit - events.length));
       dropped ||= left.length > 0;
-      const [newestKept] = waiting;
-      if (dropped && newestKept && waiting.length >= limit - events.length) wanted = newestKept.key.ts;
-      if (++bodies % bodiesPerStep === 0) yield;
-    }
-    giveOut(null);
-    return page(waiting.length > 0 || dropped ? last : null);
-  };
-}
-
-function newestFirst(db: Database, now: () => number) {
-  return function* search(
-    tenantId: string,
-    filter: EventFilter,
-    limit: number,
-    cursor: string | null,
-  ): Steps<EventPage> {
-    const mark = markOf(db);
-    const below = cursor === null ? null : readCursor(cursor);
-    const hi = Math.min(filter.until ?? Number.MAX_VALUE, below?.ts ?? Number.MAX_VALUE);
-    // In ascending order: the next one to give out is the last.
-    const waiting: { readonly key: Key; readonly event: StoredEvent }[] = [];
-    const events: StoredEvent[] = [];
-    const began = now();
-    let last: Key | null = null;
-    let bodies = 0;
-    let bytes = 0;
-    let dropped = false;
-
-    /** Moves out what nothing still to come can precede; true when the page is full. */
-    function giveOut(frontier: Key | null): boolean {
-      while (events.length < limit && bytes < maxPageBytes) {
-        const next = waiting.at(-1);
-        if (!next || (frontier && compare(next.key, frontier) < 0)) return false;
-        waiting.pop();
-        events.push(next.event);
-        bytes += Buffer.byteLength(JSON.stringify(next.event));
-        last = next.key;
-      }
-      return true;
-    }
-    const page = (next: Key | null): EventPage => ({ events, next: next && writeCursor(next) });
-
-    for (const segment of walk(db, tenantId, filter, hi)) {
-      const frontier =
-        typeof segment === 'number'
-          ? { ts: segment, batch: maxBatch, place: 0 }
-          : { ts: segment.maxTs, batch: segment.batch + 1, place: 0 };
-      if (giveOut(frontier)) return page(last);
-      // Only past the cursor, so that each page gets further.
-      const isPast = !below || compare(frontier, below) < 0;
-      if (isPast && now() - began > patienceMs) return page(frontier);
-      if (typeof segment === 'number') {
-        yield;
-        continue;
-      }
-      const places = segment.places === null ? null : (JSON.parse(segment.places) as number[]);
-      for (const { event, outcomes, position } of fitting(db, segment, filter)) {
-        const key = { ts: event.timestamp, batch: segment.batch, place: places?.[position] ?? position };
-        if (below && compare(key, below) >= 0) continue;
-        waiting.push({
-          key,
-          event: storedEvent(event, mark, position, segment, outcomes),
-        });
-      }
-      waiting.sort((a, b) => compare(a.key, b.key));
-      // What this page has no place for is read again for the next.
-      const left = waiting.splice(0, waiting.length - (limit - events.length));
-      dropped ||= left.length > 0;
+      const [lastKept] = waiting;
+      if (dropped && lastKept && waiting.length >= limit - events.length) wanted = lastKept.key;
       if (++bodies % bodiesPerStep === 0) yield;
     }
     giveOut(null);
