@@ -15,6 +15,7 @@ import { approvals } from './approvals.ts';
 import { type Database, givenText, type Row, type SqlValue } from './database.ts';
 import type { EncodedBatch, SessionFacts } from './events-encode.ts';
 import { markOf } from './events-search.ts';
+import type { Clause } from './events-walk.ts';
 import { rowsOf } from './page.ts';
 import { eventId, positionOf, segmentOf } from './segment.ts';
 import type { Steps, Sync } from './sync.ts';
@@ -166,11 +167,7 @@ export function runStore(db: Database): Sync<RunStore> {
  * Rows of these statuses, as domain/run says what has which. What the index `runs_newest` tells is asked first: the
  * total looks at every run.
  */
-function ofStatuses(
-  statuses: readonly RunStatus[],
-  now: number,
-  staleBefore: number,
-): readonly [sql: string, params: readonly SqlValue[]] {
+function ofStatuses(statuses: readonly RunStatus[], now: number, staleBefore: number): Clause {
   const waits = `EXISTS (SELECT 1 ${pendingOf('runs', '?')})`;
   const unlessWaiting: { readonly [S in RunStatus]: readonly [sql: string, ...params: SqlValue[]] } = {
     approval_pending: ["standing = 'asking'"],
@@ -183,20 +180,35 @@ function ofStatuses(
   const any = wanted.map(([sql]) => `(${sql})`).join(' OR ');
   const params = wanted.flatMap(([, ...values]) => values);
   return statuses.includes('approval_pending')
-    ? [`(${any} OR ${waits})`, [...params, now]]
-    : [`((${any}) AND NOT ${waits})`, [...params, now]];
+    ? { sql: `(${any} OR ${waits})`, params: [...params, now] }
+    : { sql: `((${any}) AND NOT ${waits})`, params: [...params, now] };
 }
 
 /** Runs looked at in one step. */
 const walkedAtOnce = 2_000;
-const behind = '(last_at < ? OR (last_at = ? AND (agent > ? OR (agent = ? AND session > ?))))';
-const behindParams = ({ lastActivityAt: at, agentId, sessionId }: RunPlace): SqlValue[] => [
+const inOrder = 'ORDER BY last_at DESC, agent, session';
+
+const isBehind = '(last_at < ? OR (last_at = ? AND (agent > ? OR (agent = ? AND session > ?))))';
+const placeParams = ({ lastActivityAt: at, agentId, sessionId }: RunPlace): SqlValue[] => [
+  at,
   at,
   at,
   agentId,
   agentId,
   sessionId,
 ];
+const behind = (place: RunPlace): Clause => ({
+  sql: `last_at <= ? AND ${isBehind}`,
+  params: placeParams(place),
+});
+const upTo = (place: RunPlace): Clause => ({
+  sql: `last_at >= ? AND NOT ${isBehind}`,
+  params: placeParams(place),
+});
+const all = (clauses: readonly (Clause | null)[]): Clause => ({
+  sql: clauses.flatMap((one) => (one ? [one.sql] : [])).join(' AND '),
+  params: clauses.flatMap((one) => one?.params ?? []),
+});
 
 interface Walk {
   readonly now: number;
@@ -216,48 +228,44 @@ function* walkRuns(
   { limit, offset, after }: RunPageRequest,
   { now, staleBefore, names }: Walk,
 ): Steps<number> {
-  const parts = ['tenant_id = ?'];
-  const params: SqlValue[] = [tenantId];
-  const given = { env, agent: agentId ?? null, session: sessionId ?? null };
-  for (const [column, value] of Object.entries(given)) {
-    if (value === null) continue;
-    parts.push(`${column} = ?`);
-    params.push(value);
-  }
-  const where = parts.join(' AND ');
-  const [fits, fitsParams] = statuses ? ofStatuses(statuses, now, staleBefore) : [null, []];
-  const counted = fits ? null : Number(db.get(`SELECT count(*) FROM runs WHERE ${where}`, params)?.[0] ?? 0);
-  let total = 0;
+  const given = { tenant_id: tenantId, env, agent: agentId ?? null, session: sessionId ?? null };
+  const named = all(
+    Object.entries(given).map(([column, value]) =>
+      value === null ? null : { sql: `${column} = ?`, params: [value] },
+    ),
+  );
+  const countOf = ({ sql, params }: Clause): number =>
+    Number(db.get(`SELECT count(*) FROM runs WHERE ${sql}`, params)?.[0] ?? 0);
+  const fits = statuses ? ofStatuses(statuses, now, staleBefore) : null;
+  let total = fits ? 0 : countOf(named);
   let skip = offset;
   // Those in front of the page count as well, unless all do.
-  let place = counted === null ? null : (after ?? null);
+  let place = fits ? null : (after ?? null);
   for (;;) {
-    const rows = db.all(
-      `SELECT id, last_at, agent, session, ${fits ?? 1}, ${after ? behind : 1} FROM runs
-         WHERE ${where}${place ? ` AND last_at <= ? AND ${behind}` : ''}
-         ORDER BY last_at DESC, agent, session LIMIT ${walkedAtOnce}`,
-      [
-        ...fitsParams,
-        ...(after ? behindParams(after) : []),
-        ...params,
-        ...(place ? [place.lastActivityAt, ...behindParams(place)] : []),
-      ],
+    const left = all([named, place && behind(place)]);
+    const end = db.get(
+      `SELECT last_at, agent, session FROM runs WHERE ${left.sql} ${inOrder} LIMIT 1 OFFSET ?`,
+      [...left.params, walkedAtOnce - 1],
     );
-    for (const [id, , , , fit, isBehind] of rows) {
-      if (fit !== 1) continue;
-      total++;
-      if (isBehind !== 1 || skip-- > 0) continue;
-      if (names.length <= limit) names.push(id as SqlValue);
-    }
-    const last = rows.at(-1);
-    if (!last || rows.length < walkedAtOnce) break;
-    if (counted !== null && names.length > limit) break;
-    place = {
-      lastActivityAt: Number(last[1]),
-      agentId: givenText(String(last[2])),
-      sessionId: givenText(String(last[3])),
+    const reached = end && {
+      lastActivityAt: Number(end[0]),
+      agentId: givenText(String(end[1])),
+      sessionId: givenText(String(end[2])),
     };
+    const step = all([left, reached ? upTo(reached) : null, fits]);
+    if (fits) total += countOf(step);
+    const missing = limit + 1 - names.length;
+    if (missing > 0) {
+      const page = all([step, after ? behind(after) : null]);
+      const rows = db.all(`SELECT id FROM runs WHERE ${page.sql} ${inOrder} LIMIT ?`, [
+        ...page.params,
+        skip + missing,
+      ]);
+      for (const [id] of rows.slice(skip)) names.push(id as SqlValue);
+      skip = Math.max(0, skip - rows.length);
+    }
+    if (!reached || (!fits && names.length > limit)) return total;
+    place = reached;
     yield;
   }
-  return counted ?? total;
 }
