@@ -22,6 +22,8 @@ describe('the first steps', () => {
     await page.getByRole('heading', { name: 'Three steps to a governed agent' }).waitFor();
     await page.getByRole('button', { name: 'Or load the sample run' }).click();
     await page.getByRole('link', { name: 'Decide its call' }).click();
+    // Home has a card of the call too: going back before the page has changed would leave Home as it is.
+    await page.getByRole('heading', { name: 'Approvals', level: 1 }).waitFor();
     await page
       .getByRole('article')
       .getByRole('button', { name: /^Approve/ })
