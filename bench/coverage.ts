@@ -12,7 +12,7 @@ import { benchOperatorToken, setUp } from './admin.ts';
 import { makeBatch } from './batch.ts';
 import { fillFleet, fleetAgent } from './fleet.ts';
 import { benchFolder } from './folder.ts';
-import { isMet, lineOf, median, round, type Verdict } from './numbers.ts';
+import { isMet, lineOf, median, printer, round, type Verdict } from './numbers.ts';
 
 const usage = `Usage: npm run build && node dist/bench/coverage.js [options]
   --rows N      stored events, over the last day (1000000)
@@ -34,17 +34,11 @@ const { values } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 });
-if (values.help) {
-  process.stdout.write(usage);
-  process.exit(0);
-}
+const say = printer(usage, values);
 const rows = Number(values.rows);
 const agents = Number(values.agents);
 const post = Number(values.post);
 const repeats = Number(values.repeats);
-const say = (line: string): void => {
-  if (!values.json) process.stdout.write(`${line}\n`);
-};
 
 /** Five tools, three contracts: the first events of a batch. */
 const eventsOf =

@@ -12,7 +12,7 @@ import { startHub } from '../src/bootstrap/hub.ts';
 import { setUp } from './admin.ts';
 import { agentName, makeBatch } from './batch.ts';
 import { benchFolder } from './folder.ts';
-import { isMet, lineOf, loopSampleMs, median, round, type Verdict } from './numbers.ts';
+import { isMet, lineOf, loopSampleMs, median, printer, round, type Verdict } from './numbers.ts';
 
 const usage = `Usage: npm run build && node dist/bench/decision-bundle.js [options]
   --events N    events of the run (20000)
@@ -115,15 +115,9 @@ async function main(): Promise<void> {
       help: { type: 'boolean', default: false },
     },
   });
-  if (values.help) {
-    process.stdout.write(usage);
-    return;
-  }
+  const say = printer(usage, values);
   const events = Number(values.events);
   const repeats = Number(values.repeats);
-  const say = (line: string): void => {
-    if (!values.json) process.stdout.write(`${line}\n`);
-  };
 
   const folder = benchFolder();
   let hub = await startProcess(folder.dir);

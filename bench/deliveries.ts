@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { startHub } from '../src/bootstrap/hub.ts';
 import { setUp } from './admin.ts';
 import { benchFolder } from './folder.ts';
-import { isMet, lineOf, median, percentile, round, type Verdict } from './numbers.ts';
+import { isMet, lineOf, median, percentile, printer, round, type Verdict } from './numbers.ts';
 
 const usage = `Usage: npm run build && node dist/bench/deliveries.js [options]
   --requests N   approvals that are asked for one after another (100)
@@ -26,13 +26,7 @@ const { values } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 });
-if (values.help) {
-  process.stdout.write(usage);
-  process.exit(0);
-}
-const say = (line: string): void => {
-  if (!values.json) process.stdout.write(`${line}\n`);
-};
+const say = printer(usage, values);
 
 /** What a receiver does with a notification, by the approval's id, and whether it answers. */
 interface Receiver {

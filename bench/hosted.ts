@@ -12,7 +12,7 @@ import { type Admin, adminOf, benchOperatorToken, setUp } from './admin.ts';
 import { agentCount, agentName, makeBatch, runsOfAgent, sessionName } from './batch.ts';
 import { benchFolder } from './folder.ts';
 import { HttpClient } from './http-client.ts';
-import { isMet, lineOf, median, percentile, round, type Verdict } from './numbers.ts';
+import { isMet, lineOf, median, percentile, printer, round, type Verdict } from './numbers.ts';
 
 const usage = `Usage: npm run build && node dist/bench/hosted.js [options]
   --rows N      stored events, over the last day, in ${agentCount * runsOfAgent} runs of ${agentCount} agents (1000000)
@@ -43,17 +43,11 @@ const { values } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 });
-if (values.help) {
-  process.stdout.write(usage);
-  process.exit(0);
-}
+const say = printer(usage, values);
 const rows = Number(values.rows);
 const reads = Number(values.reads);
 const seconds = Number(values.seconds);
 const repeats = Math.max(5, Number(values.rounds));
-const say = (line: string): void => {
-  if (!values.json) process.stdout.write(`${line}\n`);
-};
 
 const ruleset = `apiVersion: service/v1
 kind: Ruleset

@@ -10,7 +10,7 @@ import { systemClock } from '../adapters/node/clock.ts';
 import { agentName, batchSize, makeBatch } from './batch.ts';
 import { HttpClient } from './http-client.ts';
 import { rareVerdict, startIngestHub } from './ingest-hub.ts';
-import { isMet, lineOf, loopSampleMs, median, percentile, round, type Verdict } from './numbers.ts';
+import { isMet, lineOf, loopSampleMs, median, percentile, printer, round, type Verdict } from './numbers.ts';
 
 const usage = `Usage: npm run build && node dist/bench/ingest.js [options]
   --rows N      events stored before, in one tenant; others get as many together (1000000; at least 100000)
@@ -37,16 +37,10 @@ const { values } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 });
-if (values.help) {
-  process.stdout.write(usage);
-  process.exit(0);
-}
+const say = printer(usage, values);
 const rows = Math.max(100_000, Number(values.rows));
 const seconds = Number(values.seconds);
 const repeats = Math.max(3, Number(values.repeats));
-const say = (line: string): void => {
-  if (!values.json) process.stdout.write(`${line}\n`);
-};
 
 /** Events per second of appending the bodies of batches to a file, with an fdatasync for each group of them. */
 function rawAppend(dir: string): number {
