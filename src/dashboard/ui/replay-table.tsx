@@ -1,6 +1,7 @@
 // The calls that a replay would decide otherwise, as a table: what was decided before, what would be, and why that is
 // uncertain.
 import type { JSX } from 'react';
+import type { Reply } from '../lib/api.ts';
 import { count, counted } from '../lib/text.ts';
 import { nameColumn, timeColumn, verdictColumn } from './columns.tsx';
 import { Data, Name } from './parts.tsx';
@@ -19,6 +20,48 @@ export interface ReplayedCall {
   /** Why the answer is uncertain; empty when it is not. */
   readonly doubts: readonly string[];
 }
+
+type Doubt = Reply<'replayBundle'>['results'][number]['uncertain_because'][number];
+
+const doubts: { readonly [D in Doubt]: string } = {
+  tool: "the tool's name was cut",
+  arguments: 'arguments were redacted or cut',
+  principal: 'for whom it was made is not known whole',
+  metadata: 'only the agent has the metadata',
+  env: 'only the agent has its environment variables',
+  custom: "words of the agents' own cannot be run here",
+  session: 'how much of a limit was used is not known',
+  approval: 'a person decides',
+};
+
+/** What both APIs say of a call; the name of the deciding contract differs. */
+interface Judged<D extends string> {
+  readonly event_id: string;
+  readonly tool_name: string;
+  readonly agent_id: string;
+  readonly timestamp: string;
+  readonly base: { readonly decision: D };
+  readonly candidate: { readonly decision: D; readonly message: string | null };
+  readonly uncertain: boolean;
+  readonly uncertain_because: readonly Doubt[];
+}
+
+/** @param verdicts the word that `Verdict` knows for each decision */
+export const replayedCall = <D extends string>(
+  one: Judged<D>,
+  verdicts: { readonly [decision in D]: string },
+  contract: string | null,
+): ReplayedCall => ({
+  id: one.event_id,
+  tool: one.tool_name,
+  agent: one.agent_id,
+  at: one.timestamp,
+  before: verdicts[one.base.decision],
+  after: verdicts[one.candidate.decision],
+  contract,
+  message: one.candidate.message,
+  doubts: one.uncertain ? one.uncertain_because.map((doubt) => doubts[doubt]) : [],
+});
 
 const doubtsOf = ({ doubts }: ReplayedCall): string => doubts.join('; ');
 

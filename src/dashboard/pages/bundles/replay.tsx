@@ -7,7 +7,7 @@ import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Button, Failed } from '../../ui/parts.tsx';
 import { ReplayChanges } from '../../ui/replay-changes.tsx';
-import { type ReplayedCall, ReplayTable } from '../../ui/replay-table.tsx';
+import { type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';
 
 type Replay = Reply<'replayBundle'>;
 type Result = Replay['results'][number];
@@ -106,25 +106,5 @@ const decisions = {
   would_deny: 'call_would_deny',
 } as const;
 
-export const doubts: { readonly [D in Result['uncertain_because'][number]]: string } = {
-  tool: "the tool's name was cut",
-  arguments: 'arguments were redacted or cut',
-  principal: 'for whom it was made is not known whole',
-  metadata: 'only the agent has the metadata',
-  env: 'only the agent has its environment variables',
-  custom: "words of the agents' own cannot be run here",
-  session: 'how much of a limit was used is not known',
-  approval: 'a person decides',
-};
-
-const callOf = (one: Result): ReplayedCall => ({
-  id: one.event_id,
-  tool: one.tool_name,
-  agent: one.agent_id,
-  at: one.timestamp,
-  before: decisions[one.base.decision],
-  after: decisions[one.candidate.decision],
-  contract: one.candidate.contract_id ?? one.base.contract_id,
-  message: one.candidate.message,
-  doubts: one.uncertain ? one.uncertain_because.map((doubt) => doubts[doubt]) : [],
-});
+const callOf = (one: Result): ReplayedCall =>
+  replayedCall(one, decisions, one.candidate.contract_id ?? one.base.contract_id);

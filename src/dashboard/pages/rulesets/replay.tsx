@@ -7,8 +7,7 @@ import { useEnv } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Button, Failed } from '../../ui/parts.tsx';
 import { ReplayChanges } from '../../ui/replay-changes.tsx';
-import { type ReplayedCall, ReplayTable } from '../../ui/replay-table.tsx';
-import { doubts } from '../bundles/replay.tsx';
+import { type ReplayedCall, ReplayTable, replayedCall } from '../../ui/replay-table.tsx';
 
 type Replay = HostedReply<'hostedReplayVersions'>;
 
@@ -81,14 +80,5 @@ function Sums({ of }: { readonly of: Replay }): JSX.Element {
   );
 }
 
-const callOf = (one: Replay['results'][number]): ReplayedCall => ({
-  id: one.event_id,
-  tool: one.tool_name,
-  agent: one.agent_id,
-  at: one.timestamp,
-  before: words[one.base.decision],
-  after: words[one.candidate.decision],
-  contract: one.candidate.rule_id ?? one.base.rule_id,
-  message: one.candidate.message,
-  doubts: one.uncertain ? one.uncertain_because.map((doubt) => doubts[doubt]) : [],
-});
+const callOf = (one: Replay['results'][number]): ReplayedCall =>
+  replayedCall(one, words, one.candidate.rule_id ?? one.base.rule_id);
