@@ -1,4 +1,5 @@
-// Password hashes: scrypt on libuv's threads, a few at a time, the rest in a bounded queue. Stores nothing.
+// Password hashes: scrypt on libuv's threads, a few at a time, the rest in two bounded queues: strangers never stand
+// before people whom the hub knows. Stores nothing.
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { createSemaphore } from '../../src/concurrency/semaphore.ts';
 import { HubError } from '../../src/domain/error.ts';
@@ -7,9 +8,12 @@ import type { Secrets } from '../../src/ports/secrets.ts';
 export interface PasswordOptions {
   /** scrypt's N, a power of two; 2^15 (32 MiB a hash) by default. Tests take less. */
   readonly cost?: number;
-  /** How many run at once; 3 by default: libuv has four threads and the store's files need one. */
+  /**
+   * How many of strangers run at once, beside one of people whom the hub knows; 2 by default: libuv has four threads
+   * and the store's files need one.
+   */
   readonly atOnce?: number;
-  /** How many may wait; 64 by default. */
+  /** How many may wait, of either; 64 by default. */
   readonly waiting?: number;
 }
 
@@ -33,26 +37,29 @@ export function createPasswords(
   options: PasswordOptions = {},
 ): Pick<Secrets, 'hashPassword' | 'checkPassword'> {
   const N = options.cost ?? 2 ** 15;
-  const run = createSemaphore({
-    max: options.atOnce ?? 3,
-    maxWaiting: options.waiting ?? 64,
-    refusal: () =>
-      new HubError('overloaded', 'Too many passwords are being checked. Try again shortly.', {
-        retryAfter: 1,
-      }),
-  });
+  const queue = (max: number) =>
+    createSemaphore({
+      max,
+      maxWaiting: options.waiting ?? 64,
+      refusal: () =>
+        new HubError('overloaded', 'Too many passwords are being checked. Try again shortly.', {
+          retryAfter: 1,
+        }),
+    });
+  const ofStrangers = queue(options.atOnce ?? 2);
+  const ofKnown = queue(1);
   const dummy = randomBytes(16);
 
   return {
     hashPassword: (password) =>
-      run(async () => {
+      ofKnown(async () => {
         const salt = randomBytes(16);
         const key = await derive(password, salt, hashBytes, { N, r: blockSize, p: 1 });
         return `scrypt$${N}$${blockSize}$1$${salt.toString('base64url')}$${key.toString('base64url')}`;
       }),
 
-    checkPassword: (password, hash) =>
-      run(async () => {
+    checkPassword: (password, hash, known = false) =>
+      (known ? ofKnown : ofStrangers)(async () => {
         const [, n = '', r = '', p = '', salt = '', stored = ''] = (hash && hashForm.exec(hash)) || [];
         if (stored === '') {
           // The same work as for a user that exists, so that the time tells nothing.

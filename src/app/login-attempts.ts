@@ -28,8 +28,12 @@ interface Attempt {
 interface Admitted {
   /** Null when nobody has this e-mail. */
   readonly user: User | null;
+  /** From a browser or a network of this account: need not wait behind strangers. */
+  readonly known: boolean;
   /** To be called when the password was right. */
   succeeded(): Promise<void>;
+  /** To be called when the password was not looked at. */
+  untried(): Promise<void>;
 }
 
 /**
@@ -56,18 +60,23 @@ export async function admitAttempt(
   const ofEmail = limitNames.loginOfEmail(secrets.sha256(email));
   const counted = await limits.hit(ofEmail, maxFailures, failuresMs);
   const user = await store.tenants.userByEmail(email);
+  // An unknown e-mail is looked up as well, so that the time does not tell.
+  const since = clock.now() - familiarMs;
+  const familiar = await store.logins.hasSignedInFrom(user?.id ?? '', network, since);
+  const own = device !== null && device.userId === user?.id;
   if (!counted.ok) {
-    // An unknown e-mail is looked up as well, so that the time does not tell.
-    const since = clock.now() - familiarMs;
-    const familiar = await store.logins.hasSignedInFrom(user?.id ?? '', network, since);
-    const own = device !== null && device.userId === user?.id;
     if (own) refuse(await limits.hit(limitNames.loginOfDevice(device.id), maxFailures, failuresMs));
     else if (!familiar) refuse(counted);
   }
+  const takeBack = async (): Promise<void> => {
+    if (counted.ok) await limits.takeBack(ofEmail);
+  };
   return {
     user,
+    known: own || familiar,
+    untried: takeBack,
     async succeeded() {
-      if (counted.ok) await limits.takeBack(ofEmail);
+      await takeBack();
       if (user) await store.logins.signedInFrom(user.id, network, clock.now());
     },
   };

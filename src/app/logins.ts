@@ -115,9 +115,15 @@ export function createLogins(ports: Ports): Logins {
 
   return {
     async signIn({ email, password, network, device }) {
-      const { user, succeeded } = await admitAttempt(ports, { email, network, device });
+      const { user, known, succeeded, untried } = await admitAttempt(ports, { email, network, device });
       // With an unknown e-mail the same work is done, so that the time does not tell.
-      const right = await secrets.checkPassword(password, user?.passwordHash ?? null);
+      const right = await secrets
+        .checkPassword(password, user?.passwordHash ?? null, known)
+        .catch(async (error: unknown) => {
+          // Too busy: that is nobody's failure.
+          await untried();
+          throw error;
+        });
       if (!user || !right) {
         if (user) countFailure(user);
         throw wrong();

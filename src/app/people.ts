@@ -122,7 +122,7 @@ export function createPeople(ports: Ports): People {
         await limits.hit(name, maxFailures, failuresMs),
         'Too many wrong passwords. Please try again later.',
       );
-      if (!(await secrets.checkPassword(oldPassword, user.passwordHash))) {
+      if (!(await secrets.checkPassword(oldPassword, user.passwordHash, true))) {
         throw new HubError('forbidden', 'The old password is wrong.');
       }
       await limits.takeBack(name);

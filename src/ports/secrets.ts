@@ -22,13 +22,14 @@ export interface Secrets {
   hmac(key: string, input: string | Uint8Array): string;
   /** Equality of two texts in a time that depends on the length alone. */
   equal(a: string, b: string): boolean;
-  /** A password's hash, computed off the event loop. */
+  /** A password's hash, computed off the event loop. For people whom the hub knows, or who brought a set-up token. */
   hashPassword(password: string): Promise<string>;
   /**
    * True when the password fits. With `hash` null: does the same work and answers false. At most a few run at once; the
    * rest wait.
+   * @param known the browser or network of this account, or a login: does not wait behind strangers. False if absent
    */
-  checkPassword(password: string, hash: string | null): Promise<boolean>;
+  checkPassword(password: string, hash: string | null, known?: boolean): Promise<boolean>;
   /** Sealed text (authenticated encryption, random nonce), base64. */
   seal(purpose: Purpose, plain: Uint8Array): string;
   /** The plain bytes. Throws HubError('internal') when the text was not sealed with this master secret and purpose. */

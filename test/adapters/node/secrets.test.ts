@@ -87,6 +87,18 @@ describe('passwords', () => {
     expect(results[3]).toMatchObject({ reason: { code: 'overloaded', detail: { retryAfter: 1 } } });
     expect(await few.checkPassword('x', null)).toBe(false);
   });
+
+  it('never has people whom the hub knows wait behind strangers', async () => {
+    const few = createPasswords({ cost: 1024, atOnce: 1, waiting: 1 });
+    const hash = await few.hashPassword('correct horse battery');
+    const strangers = Promise.allSettled([1, 2, 3].map(() => few.checkPassword('x', hash)));
+    const known = [
+      few.checkPassword('correct horse battery', hash, true),
+      few.hashPassword('correct horse battery'),
+    ];
+    expect(await Promise.all(known)).toEqual([true, expect.stringMatching(/^scrypt\$/)]);
+    expect((await strangers).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+  });
 });
 
 describe('tokens and comparison', () => {
