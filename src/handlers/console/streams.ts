@@ -51,7 +51,9 @@ const skipsOf =
 /** The stream handlers of a node. @param streams the node's */
 export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHandlers, 'admitEvents'> {
   return {
-    admitAgent: (caller, query, connectionId) => admitAgent(hub, streams, caller, query, connectionId),
+    async admitAgent(caller, query, connectionId) {
+      return admitAgent(hub, streams, caller, query, connectionId);
+    },
 
     async admitHosted(caller, query, connectionId) {
       if (caller.kind === 'hostedOperator') return { admitted: admitOperator(caller, query), caller };
@@ -102,7 +104,7 @@ export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHand
 }
 
 /** @throws HubError validation_failed, env_mismatch, forbidden, and what the agent's actor throws */
-async function admitAgent(
+function admitAgent(
   hub: Hub,
   streams: AgentStreams,
   caller: KeyCaller,
