@@ -96,7 +96,10 @@ describe('settings, system, playground and palette', () => {
     await cases.getByLabel('Keep this call as').fill('a deploy asks');
     await cases.getByRole('button', { name: 'Keep', exact: true }).click();
     await cases.getByText('1 of 1 case as expected.').waitFor();
-    await cases.getByRole('table', { name: 'kept cases' }).getByText('as expected', { exact: true }).waitFor();
+    await cases
+      .getByRole('table', { name: 'kept cases' })
+      .getByText('as expected', { exact: true })
+      .waitFor();
     await accessible(page);
     const folder = mkdtempSync(join(tmpdir(), 'reeve-cases-'));
     for (const [button, name] of [
