@@ -115,7 +115,7 @@ export const hostedEventRoutes = routes({
       'overloaded',
       'unavailable',
     ],
-    limit: 'ingest',
+    limit: 'own',
   },
   hostedSearchEvents: {
     method: 'GET',
