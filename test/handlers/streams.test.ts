@@ -173,6 +173,35 @@ it('follow a rule that matches the tags in their query; tags that are no object 
   }
 });
 
+it('of the hosted API refuse tags that are no object of at most 64 texts, before they begin', async () => {
+  const hosted = t.hostedKey(user);
+  const open = (tags: string, caller: Parameters<typeof streams.admitHosted>[0] = hosted) =>
+    streams.admitHosted(caller, { env: 'production', tags }, 'c1');
+  const many = (count: number) =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, i) => [i, ''])));
+  for (const tags of ['', '{}', '{"team":"a"}', many(64), `{"${'n'.repeat(128)}":"${'😀'.repeat(256)}"}`]) {
+    expect((await open(tags)).admitted.agentId).toBe('agent-1');
+  }
+  for (const tags of [
+    '{"team":',
+    '["team"]',
+    'null',
+    '5',
+    '{"team":1}',
+    '{"":"a"}',
+    many(65),
+    `{"${'n'.repeat(129)}":"a"}`,
+    `{"team":"${'😀'.repeat(257)}"}`,
+  ]) {
+    for (const caller of [hosted, t.operator(user)]) {
+      await expect(open(tags, caller), tags).rejects.toMatchObject({
+        code: 'validation_failed',
+        detail: { problems: [{ loc: ['query', 'tags'] }] },
+      });
+    }
+  }
+});
+
 it('that are assigned anew between admission and registration are told so at once', async () => {
   await deploy(t, user, 'base', '1');
   const stream = await admit();

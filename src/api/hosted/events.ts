@@ -66,7 +66,8 @@ export const decisionEvent = z.looseObject({
   call_id: name.nullable(),
   agent_id: name,
   tool_name: name,
-  tool_args: nullable,
+  /** What the agent sent; an empty object when it sent none. */
+  tool_args: listed(z.unknown()),
   action: name,
   mode: name,
   timestamp: instant,

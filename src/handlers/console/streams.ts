@@ -1,11 +1,13 @@
 // Live streams: who may open one, what it follows, what it must get at once, and what agents send on it. Owns no
 // socket.
+import type { ZodType } from 'zod';
 import { agentRoutes } from '../../api/agents.ts';
 import { approvalRoutes } from '../../api/approvals.ts';
 import type { Caller } from '../../api/call.ts';
 import { eventRoutes } from '../../api/events.ts';
 import { bundleName as bundleField, line, tagMap, text } from '../../api/fields.ts';
 import { documentEvent } from '../../api/hosted/frames.ts';
+import { hostedTags } from '../../api/hosted/streams.ts';
 import type { AdmittedStream, AgentMessage, StreamHandlers, StreamQuery } from '../../api/stream.ts';
 import { includeField } from '../../api/streams.ts';
 import { checked, validationFailed } from '../../api/validation.ts';
@@ -121,6 +123,7 @@ async function admitAgent(
     : null;
   const { tenantId, env, keyId } = caller;
   const agentId = actingAgent(caller);
+  const tags = hosted ? tagsAsked(query.tags) : readTags(query.tags);
   const sessionId = hosted ? sessionAsked(query) : null;
   return streams.admit({
     tenantId,
@@ -130,7 +133,7 @@ async function admitAgent(
     keyId,
     requested,
     policyVersion,
-    tags: readTags(query.tags),
+    tags,
     client: limitNames.streamsOf(caller) ?? '',
     resumes: query.resumes ?? false,
     audience: hosted ? hostedAgentsOf(tenantId, env) : agentsOf(tenantId, env),
@@ -156,6 +159,7 @@ function admitOperator({ tenantId }: Pick<KeyCaller, 'tenantId'>, query: StreamQ
   }
   const sessionId = sessionAsked(query);
   const named = query.bundle_name ? checkedAt(bundleField, query.bundle_name, 'bundle_name') : null;
+  tagsAsked(query.tags);
   return {
     audience: hostedAgentsOf(tenantId, env),
     agentId: null,
@@ -178,14 +182,22 @@ function checkEnv(caller: KeyCaller, asked: string | undefined): void {
   );
 }
 
-function checkedAt(
-  schema: typeof bundleField | typeof version | typeof includeField,
-  value: string,
-  name: string,
-): string {
+function checkedAt<T>(schema: ZodType<T>, value: unknown, name: string): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw validationFailed(result.error.issues.map(({ message }) => ({ loc: ['query', name], msg: message })));
+}
+
+/** The tags of a stream of the hosted API. @throws HubError validation_failed */
+function tagsAsked(text: string | undefined): Tags {
+  if (!text) return noTags;
+  let tags: unknown;
+  try {
+    tags = JSON.parse(text);
+  } catch {
+    throw validationFailed([{ loc: ['query', 'tags'], msg: 'must be the JSON text of an object of texts' }]);
+  }
+  return checkedAt(hostedTags, tags, 'tags');
 }
 
 /** The tags of a JSON text of an object of texts; none when it is anything else. */
