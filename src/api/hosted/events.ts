@@ -116,7 +116,7 @@ export const hostedEventRoutes = routes({
       'overloaded',
       'unavailable',
     ],
-    limit: 'ingest',
+    limit: 'own',
   },
   hostedSearchEvents: {
     method: 'GET',

@@ -77,7 +77,7 @@ export async function chatBotCallback(
   hub: Hub,
   channelId: string,
   body: Uint8Array,
-  { header, count }: Pick<Request, 'header' | 'count'>,
+  { header, limits }: Pick<Request, 'header' | 'limits'>,
   limit: Limit,
 ): Promise<'unknown' | 'refused' | 'taken'> {
   const { chatDecisions } = hub.app;
@@ -85,7 +85,7 @@ export async function chatBotCallback(
   if (!open) return 'unknown';
   const presented = presentedSecret(hub, header);
   if (presented === null || !hub.secrets.equal(presented, open.config.webhookSecret)) return 'refused';
-  await countCallback(count, limit, open);
+  await countCallback(limits.count, limit, open);
   const update = readUpdate(body);
   if (update?.chatId !== open.config.chatId) return 'taken';
   const result = await chatDecisions.once(open, update.updateId, () =>
