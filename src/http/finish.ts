@@ -2,6 +2,7 @@
 // have.
 import type { Caller } from '../api/call.ts';
 import type { LimitState } from '../app/rate-limit.ts';
+import type { RouteLimits } from '../app/route-limits.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
@@ -9,7 +10,6 @@ import { type Cors, type HeaderList, securityHeaders } from './headers.ts';
 import type { Metrics } from './metrics.ts';
 import { rateLimitHeaders } from './problem.ts';
 import type { RawRequest, RawResponse } from './raw.ts';
-import type { RouteLimits } from './route-limits.ts';
 
 /** What became known of a request, for its log line and metrics. */
 export interface Seen {
@@ -20,15 +20,15 @@ export interface Seen {
   readonly started: number;
   route: string;
   caller: Caller;
-  /** The limit of the route's class; null when it has none. */
-  requests?: LimitState | null;
-  /** The route's own limits. */
+  /** Of a stream: the limit of its class; null when it has none. */
+  arrival?: LimitState | null;
+  /** Of any other route. */
   limits?: RouteLimits;
 }
 
 /** What an answer says of limits: of the one that the caller comes up against first. */
-export async function limitHeaders({ requests, limits }: Seen): Promise<HeaderList> {
-  const states = [...(requests ? [requests] : []), ...((await limits?.left()) ?? [])];
+export async function limitHeaders({ arrival, limits }: Seen): Promise<HeaderList> {
+  const states = [...(arrival ? [arrival] : []), ...((await limits?.left()) ?? [])];
   const [tightest] = states.sort((a, b) => a.left - b.left);
   return tightest ? rateLimitHeaders(tightest) : [];
 }

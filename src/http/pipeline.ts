@@ -3,12 +3,11 @@
 import { type Caller, Reply, type Request, Streamed, WrittenJson } from '../api/call.ts';
 import { type ApiFamily, defaultBody, type RouteDeclaration } from '../api/route.ts';
 import type { StreamHandlers } from '../api/stream.ts';
-import type { LimitState, RateLimits } from '../app/rate-limit.ts';
+import type { RateLimits } from '../app/rate-limit.ts';
+import { countArrival, createRouteLimits, type LimitedRoute } from '../app/route-limits.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
 import { HubError } from '../domain/error.ts';
-import { limitNames } from '../domain/limit-names.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import { clientAddress, isLocal, networkOf } from './address.ts';
@@ -27,7 +26,6 @@ import { allowOf, errorReply } from './problem.ts';
 import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
 import { createReads } from './reads.ts';
 import { roughBytes } from './rough-bytes.ts';
-import { createRouteLimits } from './route-limits.ts';
 import { createRouter, families, type Match, type Route } from './router.ts';
 import { createSearches } from './searches.ts';
 import type { StaticFiles } from './static-files.ts';
@@ -69,7 +67,6 @@ export interface PipelineOptions {
   readonly families: readonly ApiFamily[];
   readonly serve: Serve;
   readonly callers: Callers;
-  readonly limits: Limits;
   readonly rateLimits: RateLimits;
   readonly idempotency: Idempotency;
   readonly live: Live;
@@ -89,8 +86,6 @@ export interface PipelineOptions {
   readonly files?: StaticFiles;
   /** Shared with the live streams of the node; default: its own. */
   readonly budgets?: Budgets;
-  /** Requests a minute per user, or per API key, agent id and client address together; default 6,000. */
-  readonly standardPerMinute?: number;
 }
 
 export interface Pipeline {
@@ -103,15 +98,12 @@ export interface Pipeline {
   handle(raw: RawRequest): Promise<RawResponse>;
 }
 
-const minuteMs = 60_000;
 /** Bytes of an answer that is written at once. */
 const smallBytes = 16 * 1024;
-/** Streams opened a minute, counted as requests are: replicas of an agent share its id and may reconnect at once. */
-const streamsPerMinute = 60_000;
 
 /** @throws Error when a route has no handler, or the tables or proxies are malformed: a server must not start then */
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { serve, callers, limits, live, cors, secrets, clock, log } = options;
+  const { serve, callers, live, cors, secrets, clock, log } = options;
   const budgets = options.budgets ?? createBudgets();
   const router = createRouter(options.families.map(({ routes }) => routes));
   const familyOf = families(options.families);
@@ -174,7 +166,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       callers.remembered(declaration, raw.headers, seen.network) ??
       (await callers.find(declaration, raw.headers, seen.network));
     seen.caller = caller;
-    seen.requests = await checkLimit(declaration, caller, seen.network);
+    seen.arrival = await countArrival(options.rateLimits, limitsOf(declaration), caller, seen.network);
     const response = plain(200, streamHeaders[familyOf(raw.path).errors], null);
     if (raw.method === 'HEAD') return response;
     if (raw.upgrade || declaration.stream === 'events') checkOrigin(caller, raw.headers);
@@ -194,20 +186,20 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       callers.remembered(declaration, raw.headers, network) ??
       (await callers.find(declaration, raw.headers, network));
     seen.caller = caller;
-    seen.requests = await checkLimit(declaration, caller, network);
-    const own = createRouteLimits(options.rateLimits, declaration, caller, network);
-    seen.limits = own;
+    const limits = createRouteLimits(options.rateLimits, declaration, caller, network);
+    seen.limits = limits;
+    await limits.arrived();
     const input = validate(declaration, await parse(raw, match));
     checkOwnEnvironment(declaration, caller, input.query);
     const sent = { operation: name, declaration, caller, headers: raw.headers };
     const key = options.idempotency.keyOf(sent);
-    await own.before(input);
+    await limits.before(input);
     const request = {
       id,
       network,
       local: isLocal(raw.remote, raw.headers),
       header: (field: string) => raw.headers.get(field) ?? null,
-      count: own.count,
+      limits: limits.own,
     };
     const answer = async (): Promise<RawResponse> => {
       checkRoom(budgets, () => nameOf(caller, network));
@@ -252,33 +244,6 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const match = router.match('OPTIONS', raw.path);
     if (match === null || 'route' in match) throw new HubError('not_found', 'Not Found');
     return plain(204, [['Allow', allowOf(match)]], null);
-  }
-
-  async function within(name: string, max: number): Promise<LimitState> {
-    const answer = await limits.hit(name, max, minuteMs);
-    if (answer.ok) return { max, left: answer.left, seconds: minuteMs / 1000 };
-    const { retryAfter } = answer;
-    throw new HubError('rate_limited', 'Too many requests. Please slow down.', { retryAfter, max });
-  }
-
-  /** Null: nothing is counted. */
-  function checkLimit(
-    declaration: RouteDeclaration,
-    caller: Caller,
-    network: string,
-  ): Promise<LimitState> | null {
-    const limit = declaration.limit ?? (isStream(declaration) ? 'stream' : 'standard');
-    if (limit === 'stream') {
-      const name = limitNames.streamsOf(caller);
-      if (name !== null) return within(name, streamsPerMinute);
-    } else if (limit === 'standard') {
-      const max = options.standardPerMinute ?? 6_000;
-      const name = limitNames.requestsOf(caller);
-      if (name !== null) return within(name, max);
-      // Routes that anybody may call are not limited unless they say so.
-      if (declaration.limit !== undefined) return within(limitNames.requestsOfNetwork(network), max);
-    }
-    return null;
   }
 
   function checkOrigin(caller: Caller, headers: RawRequest['headers']): void {
@@ -342,6 +307,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
 const isStream = (declaration: RouteDeclaration): boolean =>
   declaration.media === 'text/event-stream' && declaration.method === 'GET';
+
+/** What a stream's route says of limits: it is limited as streams are, where it says nothing. */
+const limitsOf = ({ path, limit = 'stream' }: RouteDeclaration): LimitedRoute => ({ path, limit });
 
 /** Each API says in its own words that nothing of a stream is kept. */
 const streamHeaders: { readonly [errors in ApiFamily['errors']]: HeaderList } = {
