@@ -32,7 +32,7 @@ const narrowest = 76;
 const checkWidth = 36;
 
 /** Of a letter of a head in bold type, and of what stands beside it in its cell: pixels. */
-const [letter, besides] = [8.6, 22];
+const [letter, besides] = [9.2, 22];
 
 /** No word of its head is cut. */
 function leastWidth({ label, width = 1 }: { readonly label: string; readonly width?: number }): number {
