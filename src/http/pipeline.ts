@@ -3,12 +3,12 @@
 import { type Caller, Reply, type Request, Streamed, WrittenJson } from '../api/call.ts';
 import { type ApiFamily, defaultBody, type RouteDeclaration } from '../api/route.ts';
 import type { StreamHandlers } from '../api/stream.ts';
-import type { LimitState, RateLimits } from '../app/rate-limit.ts';
+import type { RateLimits } from '../app/rate-limit.ts';
+import { createRouteLimits, type RouteLimits } from '../app/route-limits.ts';
 import { turns } from '../concurrency/event-loop-budget.ts';
 import { HubError } from '../domain/error.ts';
 import { limitNames } from '../domain/limit-names.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Limits } from '../ports/limits.ts';
 import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import { clientAddress, isLocal, networkOf } from './address.ts';
@@ -26,7 +26,6 @@ import { allowOf, errorReply, rateLimitHeaders } from './problem.ts';
 import { type RawRequest, type RawResponse, TransportGone } from './raw.ts';
 import { createReads } from './reads.ts';
 import { roughBytes } from './rough-bytes.ts';
-import { createRouteLimits, type RouteLimits } from './route-limits.ts';
 import { createRouter, families } from './router.ts';
 import { createSearches } from './searches.ts';
 import type { StaticFiles } from './static-files.ts';
@@ -68,7 +67,6 @@ export interface PipelineOptions {
   readonly families: readonly ApiFamily[];
   readonly serve: Serve;
   readonly callers: Callers;
-  readonly limits: Limits;
   readonly rateLimits: RateLimits;
   readonly idempotency: Idempotency;
   readonly live: Live;
@@ -88,8 +86,6 @@ export interface PipelineOptions {
   readonly files?: StaticFiles;
   /** Shared with the live streams of the node; default: its own. */
   readonly budgets?: Budgets;
-  /** Requests a minute per user, or per API key, agent id and client address together; default 6,000. */
-  readonly standardPerMinute?: number;
 }
 
 export interface Pipeline {
@@ -102,15 +98,12 @@ export interface Pipeline {
   handle(raw: RawRequest): Promise<RawResponse>;
 }
 
-const minuteMs = 60_000;
 /** Bytes of an answer that is written at once. */
 const smallBytes = 16 * 1024;
-/** Streams opened a minute, counted as requests are: replicas of an agent share its id and may reconnect at once. */
-const streamsPerMinute = 60_000;
 
 /** @throws Error when a route has no handler, or the tables or proxies are malformed: a server must not start then */
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { serve, callers, limits, live, cors, metrics, secrets, clock, log } = options;
+  const { serve, callers, live, cors, metrics, secrets, clock, log } = options;
   const budgets = options.budgets ?? createBudgets();
   const router = createRouter(options.families.map(({ routes }) => routes));
   const familyOf = families(options.families);
@@ -161,9 +154,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const revocationSequence = live.revocationSequence();
     const { caller, cookie } = await callers.find(declaration, raw.headers, network);
     seen.caller = caller;
-    const own = createRouteLimits(options.rateLimits, declaration, caller, network);
-    seen.limits = own;
-    seen.requests = await checkLimit(declaration, caller, network);
+    const limits = createRouteLimits(options.rateLimits, limitsOf(declaration), caller, network);
+    seen.limits = limits;
+    await limits.arrived();
     const handler = serve[name];
     if (!handler) {
       const headers = streamHeaders(familyOf(raw.path).errors === 'problem');
@@ -179,13 +172,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     checkOwnEnvironment(declaration, caller, input.query);
     const sent = { operation: name, declaration, caller, headers: raw.headers };
     const key = options.idempotency.keyOf(sent);
-    await own.before(input);
+    await limits.before(input);
     const request = {
       id,
       network,
       local: isLocal(raw.remote, raw.headers),
       header: (field: string) => raw.headers.get(field) ?? null,
-      count: own.count,
+      limits: limits.own,
     };
     const answer = async (): Promise<RawResponse> => {
       checkRoom(budgets, () => nameOf(caller, network));
@@ -227,32 +220,6 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const match = router.match('OPTIONS', raw.path);
     if (match === null || 'route' in match) throw new HubError('not_found', 'Not Found');
     return plain(204, [['Allow', allowOf(match)]], null);
-  }
-
-  async function within(name: string, max: number): Promise<LimitState> {
-    const answer = await limits.hit(name, max, minuteMs);
-    if (answer.ok) return { max, left: answer.left, seconds: minuteMs / 1000 };
-    const { retryAfter } = answer;
-    throw new HubError('rate_limited', 'Too many requests. Please slow down.', { retryAfter, max });
-  }
-
-  async function checkLimit(
-    declaration: RouteDeclaration,
-    caller: Caller,
-    network: string,
-  ): Promise<LimitState | null> {
-    const limit = declaration.limit ?? (isStream(declaration) ? 'stream' : 'standard');
-    if (limit === 'stream') {
-      const name = limitNames.streamsOf(caller);
-      if (name !== null) return within(name, streamsPerMinute);
-    } else if (limit === 'standard') {
-      const max = options.standardPerMinute ?? 6_000;
-      const name = limitNames.requestsOf(caller);
-      if (name !== null) return within(name, max);
-      // Routes that anybody may call are not limited unless they say so.
-      if (declaration.limit !== undefined) return within(limitNames.requestsOfNetwork(network), max);
-    }
-    return null;
   }
 
   function checkOrigin(caller: Caller, origin: string | undefined, host: string | undefined): void {
@@ -334,21 +301,22 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 interface Seen {
   route: string;
   caller: Caller;
-  /** The limit of the route's class; null when it has none. */
-  requests?: LimitState | null;
-  /** The route's own limits. */
   limits?: RouteLimits;
 }
 
 /** What an answer says of limits: of the one that the caller comes up against first. */
-async function limitHeaders({ requests, limits }: Seen): Promise<HeaderList> {
-  const states = [...(requests ? [requests] : []), ...((await limits?.left()) ?? [])];
+async function limitHeaders({ limits }: Seen): Promise<HeaderList> {
+  const states = [...((await limits?.left()) ?? [])];
   const [tightest] = states.sort((a, b) => a.left - b.left);
   return tightest ? rateLimitHeaders(tightest) : [];
 }
 
 const isStream = (declaration: RouteDeclaration): boolean =>
   declaration.media === 'text/event-stream' && declaration.method === 'GET';
+
+/** What the route says of limits: a stream is limited as streams are, where it says nothing. */
+const limitsOf = (declaration: RouteDeclaration): RouteDeclaration =>
+  isStream(declaration) ? { limit: 'stream', ...declaration } : declaration;
 
 /** Each API says in its own words that nothing of a stream is kept. */
 const streamHeaders = (isHosted: boolean): HeaderList => [

@@ -18,6 +18,7 @@ let t: TestHub;
 let user: UserCaller;
 let platforms: Platforms;
 let asked = 0;
+let pressed = 0;
 const application = communityApplication();
 beforeEach(async () => {
   platforms = await startPlatforms();
@@ -81,7 +82,7 @@ const secretOf = async (id: string) => {
 /** Presses a button on each platform, as that platform tells of it. */
 const press = async (type: Type, channelId: string, action: string, userId = '777') => {
   if (type === 'chat_bot') {
-    const update = botUpdate(action, { from: { id: Number(userId), username: 'ann' } });
+    const update = botUpdate(action, { from: { id: Number(userId), username: 'ann' }, id: ++pressed });
     const headers = { 'x-chat-bot-secret-token': await secretOf(channelId) };
     return post('chatBotCallback', JSON.stringify(update), headers, { channel_id: channelId });
   }
@@ -316,6 +317,30 @@ describe('a bot chat', () => {
         { callback_query_id: '4382bfdwdsb323b2d9', text: 'Approved already.' },
       ]),
     );
+  });
+
+  it('is pressed once, however often its callback comes; one of another channel is another', async () => {
+    const [channel, other] = [await chat('chat_bot'), await chat('chat_bot')];
+    const [first, second] = [await ask(), await ask()];
+    const callback = async (id: string, action: string) =>
+      post(
+        'chatBotCallback',
+        JSON.stringify(botUpdate(action, { id: 5 })),
+        { 'x-chat-bot-secret-token': await secretOf(id) },
+        { channel_id: id },
+      );
+    const answers = () => platforms.calls.filter(({ method }) => method === 'answerCallbackQuery');
+    for (let i = 0; i < 3; i++) {
+      expect(await callback(channel.id, `approve:${first.id}`)).toEqual({ status: 200, body: null });
+    }
+    await callback(other.id, `approve:${second.id}`);
+    expect((await approvalOf(second.id)).status).toBe('approved');
+    await expect.poll(() => answers().length, { timeout: 5000 }).toBe(2);
+    expect(answers().map(({ body }) => body)).toMatchObject([{ text: 'Approved.' }, { text: 'Approved.' }]);
+    t.clock.advance(24 * 3_600_000);
+    await callback(channel.id, `approve:${first.id}`);
+    await expect.poll(() => answers().length, { timeout: 5000 }).toBe(3);
+    expect(answers().at(-1)?.body).toMatchObject({ text: 'Approved already.' });
   });
 
   it('is known by its secret alone, in any of the header names', async () => {

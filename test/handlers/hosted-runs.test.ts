@@ -57,6 +57,14 @@ it('several events of one call are kept, a repeat is not, and one that cannot be
   expect(await ingest(batch.slice(0, 2))).toEqual({ accepted: 0, duplicates: 2, rejected: [] });
 });
 
+it.each([[undefined], [null], [{}]])(
+  'without arguments (%o) have an empty object of them',
+  async (tool_args) => {
+    await ingest([event({ tool_args })]);
+    expect((await search()).events).toMatchObject([{ tool_args: {} }]);
+  },
+);
+
 it('come back flat, with what the hub knows of them', async () => {
   await ingest([
     event({ decision_name: 'no-env', reason: 'because', odd: [1], seq: 'mine', workflow: null }),

@@ -42,7 +42,7 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
         accepted,
         duplicates,
         rejected = [],
-      } = await acceptBatch(hub, keyPrincipalOf(caller, env), part, request.count);
+      } = await acceptBatch(hub, keyPrincipalOf(caller, env), part, request.limits.count);
       total.accepted += accepted;
       total.duplicates += duplicates;
       total.rejected.push(...rejected);
@@ -169,7 +169,6 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
   const policyVersion = policyVersionOf(event);
   const said = payload?.environment;
   return {
-    tool_args: null,
     side_effect: null,
     principal: null,
     decision_source: null,
@@ -189,6 +188,8 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
     call_id: callIdOf(event),
     agent_id: event.agent_id,
     tool_name: event.tool_name,
+    // A call without arguments has no arguments, however its agent said so.
+    tool_args: payload?.tool_args ?? {},
     action,
     mode: event.mode,
     timestamp: micros(event.timestamp),
