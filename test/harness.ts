@@ -24,6 +24,7 @@ import { problemsOf, validationFailed } from '../src/api/validation.ts';
 import { createApp } from '../src/app/index.ts';
 import type { AppPorts } from '../src/app/ports.ts';
 import { Registrar } from '../src/app/registrar.ts';
+import { createRouteLimits } from '../src/app/route-limits.ts';
 import { RuleSets } from '../src/domain/assignment.ts';
 import type { Control } from '../src/domain/frame.ts';
 import type { Env } from '../src/domain/ids.ts';
@@ -33,7 +34,6 @@ import { handlers as consoleHandlers } from '../src/handlers/console/index.ts';
 import { hostedHandlers } from '../src/handlers/hosted/index.ts';
 import { createIdempotency } from '../src/http/idempotency.ts';
 import { encodeList } from '../src/http/list.ts';
-import { createRouteLimits } from '../src/http/route-limits.ts';
 import { checkOwnEnvironment } from '../src/http/validate.ts';
 import { workNotifications } from '../src/jobs/notifications.ts';
 import type { Broadcast } from '../src/ports/broadcast.ts';
@@ -313,7 +313,7 @@ export async function makeHub(
       const full = {
         id: 'request',
         network,
-        count: own.count,
+        limits: own.own,
         local: request.local ?? true,
         header: (name: string) => headers[name] ?? null,
       };

@@ -1,5 +1,6 @@
 // Routes of signing in and out.
 import { z } from 'zod';
+import { limits } from '../domain/limit.ts';
 import { text, uuid } from './fields.ts';
 import { routes, smallBody } from './route.ts';
 
@@ -16,7 +17,8 @@ export const authRoutes = routes({
     status: 200,
     reply: message,
     errors: ['bad_request', 'unauthenticated', 'validation_failed', 'rate_limited'],
-    limit: 'login',
+    limit: 'own',
+    limits: [limits.logins, limits.loginsOfEmail, limits.loginsOfDevice],
     csrf: 'none',
     bodyLimit: smallBody,
   },

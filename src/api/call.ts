@@ -1,6 +1,6 @@
 // A call as handlers see it: who calls, the request beside its validated parts, and a reply with more than a body.
 import type { Env } from '../domain/ids.ts';
-import type { CountLimit } from '../domain/limit.ts';
+import type { OwnLimits } from '../domain/limit.ts';
 import type { OperatorRole } from '../domain/principal.ts';
 import type { RouteDeclaration } from './route.ts';
 
@@ -80,8 +80,8 @@ export interface Request {
   readonly local: boolean;
   /** A request header, lower-case name. */
   header(name: string): string | null;
-  /** Counts one of the limits that the route declares as told by its handler. @throws HubError rate_limited */
-  readonly count: CountLimit;
+  /** Those that the route declares as told by its handler. */
+  readonly limits: OwnLimits;
   /** The id that what the request makes must get: that of the first of its Idempotency-Key; null without a key. */
   readonly newId: string | null;
 }

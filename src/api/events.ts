@@ -146,7 +146,7 @@ export const eventRoutes = routes({
       'overloaded',
       'unavailable',
     ],
-    limit: 'ingest',
+    limit: 'own',
   },
   searchEvents: {
     method: 'GET',

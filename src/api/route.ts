@@ -3,7 +3,7 @@
 // cannot be served. Browser-safe.
 import type { z } from 'zod';
 import type { ErrorCode } from '../domain/error.ts';
-import type { Limit } from '../domain/limit.ts';
+import type { Limit, LimitClass } from '../domain/limit.ts';
 import type { OperatorRole } from '../domain/principal.ts';
 import type { FrameTable } from './frames.ts';
 
@@ -24,12 +24,6 @@ export const smallBody = 4 * kib;
 export const defaultBody = kib * kib;
 /** Bytes of a body that may hold a whole document of contracts. */
 export const documentBody = 5 * kib * kib;
-
-/**
- * Rate-limit classes (domain/limit-names says what each counts together). `none` for probes; `login` and `operator`
- * are counted where credentials are checked, `ingest` by the route's own limits.
- */
-export type LimitClass = 'none' | 'login' | 'operator' | 'ingest' | 'standard' | 'stream';
 
 export interface RouteDeclaration {
   readonly method: Method;
@@ -85,6 +79,7 @@ export interface RouteDeclaration {
   /** True for a question that is asked with POST, because it is long. */
   readonly reads?: boolean;
   readonly errors: readonly ErrorCode[];
+  /** Default `stream` of a stream route, else `standard`: of a caller who is only known by an address none. */
   readonly limit?: LimitClass;
   /** Limits of its own, beside the class. On the hosted API every answer says what is left of them. */
   readonly limits?: readonly Limit[];

@@ -1,5 +1,6 @@
 // Route of the first start: the first tenant and its admin.
 import { z } from 'zod';
+import { limits } from '../domain/limit.ts';
 import { line, text, uuid } from './fields.ts';
 import { routes, smallBody } from './route.ts';
 
@@ -27,6 +28,7 @@ export const setupRoutes = routes({
     reply: z.object({ message: z.string(), user_id: uuid, tenant_id: uuid }),
     errors: ['forbidden', 'conflict', 'validation_failed', 'rate_limited'],
     limit: 'standard',
+    limits: [limits.setupTokens],
     csrfMessage: 'Missing X-Requested-With header.',
     bodyLimit: smallBody,
   },

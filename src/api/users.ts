@@ -1,5 +1,6 @@
 // Routes of people: the users of a tenant, for its admins, and everybody's own password.
 import { z } from 'zod';
+import { limits } from '../domain/limit.ts';
 import { message } from './auth.ts';
 import { instant, paging, text, uuid } from './fields.ts';
 import { routes, smallBody } from './route.ts';
@@ -76,6 +77,7 @@ export const userRoutes = routes({
     status: 200,
     reply: message,
     errors: ['forbidden', 'conflict', 'validation_failed', 'rate_limited'],
+    limits: [limits.oldPasswords],
     bodyLimit: smallBody,
   },
 });

@@ -3,13 +3,12 @@
 import { createSemaphore } from '../concurrency/semaphore.ts';
 import { contentId } from '../domain/decision-event.ts';
 import { HubError, notFound } from '../domain/error.ts';
-import { limitNames } from '../domain/limit-names.ts';
+import { limits, type OwnLimits } from '../domain/limit.ts';
 import { systemPrincipal } from '../domain/principal.ts';
 import type { SigningKey, Tenant, User } from '../domain/tenant.ts';
 import type { Workspace } from '../ports/workspaces.ts';
 import { noted } from './audit.ts';
 import type { AppPorts } from './ports.ts';
-import { enforceLimit } from './rate-limit.ts';
 
 export interface Credentials {
   /** Lower-cased. */
@@ -21,8 +20,6 @@ export interface SetUp extends Credentials {
   readonly tenantName: string;
   /** What the caller presented as set-up token; empty when nothing was. */
   readonly token: string;
-  /** Where the request came from, as limits count it. */
-  readonly network: string;
   /** The caller is on this machine, and no proxy stands between. */
   readonly local: boolean;
 }
@@ -34,7 +31,7 @@ export interface Accounts {
    * Makes the first tenant and its admin. Of many calls at once one succeeds.
    * @throws HubError conflict (set up already), forbidden (the set-up token is missing or wrong), rate_limited
    */
-  setUp(request: SetUp): Promise<{ readonly userId: string; readonly tenantId: string }>;
+  setUp(request: SetUp, counters: OwnLimits): Promise<{ readonly userId: string; readonly tenantId: string }>;
   /** The same from the hub's own settings. Safe on every start and on many nodes at once. */
   setUpFromSettings(credentials: Credentials): Promise<'created' | 'taken'>;
   /** @throws HubError conflict (the e-mail is taken) */
@@ -64,10 +61,10 @@ const emailTaken = () => new HubError('conflict', 'A user with this e-mail exist
 /** Characters of a tenant's name that a workspace's id becomes. */
 const maxName = 200;
 
-type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'limits' | 'settings' | 'log'>;
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'settings' | 'log'>;
 
 export function createAccounts(ports: Ports): Accounts {
-  const { store, secrets, clock, limits, settings, log } = ports;
+  const { store, secrets, clock, settings, log } = ports;
   const { tenants, signing } = store;
   /** Set-ups of this process, one after the other: of many at once one hashes its password. */
   const oneAtATime = createSemaphore({
@@ -117,20 +114,13 @@ export function createAccounts(ports: Ports): Accounts {
    * Wrong tokens count, and after too many of them from one address a right one is refused, too.
    * @throws HubError forbidden, rate_limited
    */
-  async function checkToken({ token, network, local }: SetUp): Promise<void> {
-    const { setupToken, loginAttempts: max, loginWindowMs } = settings;
+  async function checkToken({ token, local }: SetUp, counters: OwnLimits): Promise<void> {
+    const { setupToken } = settings;
     if (setupToken === null || (setupToken.made && local)) return;
     const right = secrets.equal(secrets.sha256(token), secrets.sha256(setupToken.value));
     // A right one only asks whether there is room for a wrong one.
-    const counted = right ? { max: max - 1, cost: 0 } : { max };
-    const message = 'Too many attempts. Please try again later.';
-    await enforceLimit(limits, {
-      name: limitNames.setup(network),
-      ...counted,
-      windowMs: loginWindowMs,
-      message,
-    });
-    if (right) return;
+    if (right) return counters.check(limits.setupTokens);
+    await counters.count(limits.setupTokens);
     const which = setupToken.made
       ? 'the token that the hub printed at its start'
       : 'the value of SETUP_TOKEN';
@@ -156,9 +146,9 @@ export function createAccounts(ports: Ports): Accounts {
       return complete;
     },
 
-    async setUp(request) {
+    async setUp(request, counters) {
       if (await tenants.anyUser()) throw alreadySetUp();
-      await checkToken(request);
+      await checkToken(request, counters);
       return oneAtATime(async () => {
         // Asked again in turn; between nodes the store's lock decides.
         if (await tenants.anyUser()) throw alreadySetUp();

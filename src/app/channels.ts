@@ -23,6 +23,11 @@ export interface NewChannel extends Pick<Channel, 'name' | 'payloadStyle' | 'ena
   readonly config: ChannelConfig;
 }
 
+export interface SaveOptions {
+  /** True: the caller asks for `callbackProblem` next, which tells the platform; else the platform is told by a job. */
+  readonly isToldByCaller?: boolean;
+}
+
 export interface ChannelPatch {
   readonly name?: string;
   readonly enabled?: boolean;
@@ -45,9 +50,9 @@ export interface Channels {
   /** @throws HubError not_found */
   get(principal: Principal, id: string): Promise<OpenChannel>;
   /** @throws HubError forbidden, unprocessable (an address that may not be called), quota_exceeded */
-  create(principal: Principal, channel: NewChannel): Promise<OpenChannel>;
+  create(principal: Principal, channel: NewChannel, options?: SaveOptions): Promise<OpenChannel>;
   /** @throws HubError forbidden, not_found, unprocessable, conflict (others change it at the same time) */
-  update(principal: Principal, id: string, patch: ChannelPatch): Promise<OpenChannel>;
+  update(principal: Principal, id: string, patch: ChannelPatch, options?: SaveOptions): Promise<OpenChannel>;
   /** Removes it with its deliveries. @throws HubError forbidden, not_found */
   remove(principal: Principal, id: string): Promise<void>;
   /** Sends a test message, at most 10 s. @throws HubError forbidden, not_found */
@@ -57,8 +62,8 @@ export interface Channels {
   /** Tells the platform of a chat bot where its callbacks go. @throws Error when it could not be told */
   register(tenantId: string, id: string, signal: AbortSignal): Promise<void>;
   /**
-   * Tells it at once, at most 10 s, beside the job that goes on until it succeeds: a platform takes a repeat as nothing
-   * new.
+   * Tells it at once, at most 10 s, in place of the job that was added when the channel was saved. That job stays where
+   * trying again may help, and where the process dies before the platform has answered.
    * @returns why presses of its buttons do not come back yet, as a sentence; null: they do, or it has none
    */
   callbackProblem(open: OpenChannel): Promise<string | null>;
@@ -67,6 +72,8 @@ export interface Channels {
 type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'jobs' | 'messengers' | 'log' | 'settings'>;
 
 const updateTries = 5;
+/** Milliseconds that the job leaves to whoever tells the platform at once, who takes at most 10 s. */
+const firstTryMs = 15_000;
 const removedAtOnce = 1000;
 
 const absent = (): HubError => notFound('Notification channel not found.');
@@ -96,9 +103,12 @@ export function createChannels(ports: Ports): Channels {
   /** Platforms call https addresses alone; on this machine a test may play one. */
   const isReachable = settings.baseUrl.startsWith('https:') || settings.chatBotUrl.startsWith('http:');
 
-  async function registerSoon({ channel, config }: OpenChannel): Promise<void> {
+  async function registerSoon(
+    { channel, config }: OpenChannel,
+    { isToldByCaller = false }: SaveOptions,
+  ): Promise<void> {
     if (config.kind === 'chatBot' && channel.enabled && isReachable) {
-      await jobs.add(registrationJob(channel, clock.now()));
+      await jobs.add(registrationJob(channel, clock.now() + (isToldByCaller ? firstTryMs : 0)));
     }
   }
 
@@ -118,7 +128,7 @@ export function createChannels(ports: Ports): Channels {
 
     get: ({ tenantId }, id) => find(tenantId, id),
 
-    async create(principal, { config, id, ...wanted }) {
+    async create(principal, { config, id, ...wanted }, options = {}) {
       requireRole(principal, 'admin');
       await checkAddresses(config);
       const now = clock.now();
@@ -146,11 +156,11 @@ export function createChannels(ports: Ports): Channels {
           `There are ${maxChannels} notification channels, which is as many as may be. Delete one first.`,
         );
       }
-      await registerSoon({ channel, config });
+      await registerSoon({ channel, config }, options);
       return { channel, config };
     },
 
-    async update(principal, id, patch) {
+    async update(principal, id, patch, options = {}) {
       requireRole(principal, 'admin');
       for (let attempt = 0; attempt < updateTries; attempt++) {
         const stored = await find(principal.tenantId, id);
@@ -174,7 +184,7 @@ export function createChannels(ports: Ports): Channels {
         }).channels.update(channel);
         if (outcome === 'absent') throw absent();
         if (outcome !== 'stale') {
-          await registerSoon({ channel, config });
+          await registerSoon({ channel, config }, options);
           return { channel, config };
         }
       }
@@ -236,6 +246,10 @@ export function createChannels(ports: Ports): Channels {
         return 'Presses of its buttons cannot come back: BASE_URL is no https address that the platform can call.';
       }
       const outcome = await messengers.register(config, callbackOf(settings.baseUrl, channel));
+      const isOver = outcome.kind === 'delivered' || !outcome.mayRetry;
+      // A job that stays tells the platform once more, which changes nothing.
+      const { queue, id } = registrationJob(channel, 0);
+      if (isOver) await jobs.remove(queue, id).catch(() => false);
       if (outcome.kind === 'delivered') return null;
       const answer = outcome.status === null ? 'did not answer' : `answered with ${outcome.status}`;
       const next = outcome.mayRetry ? 'The hub goes on trying.' : 'Check the bot token.';

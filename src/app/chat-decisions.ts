@@ -40,6 +40,12 @@ export interface ChatDecisions {
    * @param via labels the platform in records
    */
   press(channel: OpenChannel, press: Press, via: string): Promise<PressResult>;
+  /**
+   * Carries out what a callback asks, unless one of the same id was carried out for this channel within 24 hours, on
+   * any node: then null. One that failed, or whose node died, is carried out when it comes again.
+   * @param updateId the platform's; null: it names none, and is carried out
+   */
+  once<T>(channel: OpenChannel, updateId: string | null, work: () => Promise<T>): Promise<T | null>;
   /** What the message shows from now on. Null: this person may not decide. */
   noticeOf(result: PressResult): Notice | null;
 }
@@ -56,13 +62,16 @@ type Ports = Pick<AppPorts, 'store' | 'actors' | 'secrets' | 'clock' | 'settings
 const maxTried = 200;
 const maxOfApproval = 300;
 const maxName = 200;
+/** Milliseconds: how long a callback is remembered, and after which one whose node died is carried out again. */
+const rememberedMs = 24 * 3_600_000;
+const runsMs = 10_000;
 
 const isOf = <K extends ChannelKind>(config: ChannelConfig, kind: K): config is ConfigOf<K> =>
   config.kind === kind;
 
 export function createChatDecisions(ports: Ports): ChatDecisions {
   const { store, actors, secrets, clock, settings } = ports;
-  const { channels, deliveries, approvals } = store;
+  const { channels, deliveries, approvals, idempotency } = store;
 
   function openAs<K extends ChannelKind>(
     channel: Parameters<Channels['open']>[0] | null,
@@ -128,6 +137,29 @@ export function createChatDecisions(ports: Ports): ChatDecisions {
           throw error;
         const now = await seen(approval);
         return now ? { kind: 'already', approval: now } : { kind: 'unknown' };
+      }
+    },
+
+    async once({ channel: { id, tenantId } }, updateId, work) {
+      if (updateId === null) return work();
+      const update = {
+        tenantId,
+        id: secrets.sha256(JSON.stringify(['callback', id, updateId])),
+        bodyHash: '',
+      };
+      const now = clock.now();
+      const times = { now, runsUntil: now + runsMs, expiresAt: now + rememberedMs };
+      const claim = await idempotency.claim(update, secrets.uuid(), times);
+      if (claim.kind === 'answered') return null;
+      // While the first still runs nobody knows how it ends, and a decision that comes twice changes nothing.
+      if (claim.kind !== 'claimed') return work();
+      try {
+        const result = await work();
+        await idempotency.answered(update, claim.newId, { status: 200, headers: {}, json: null });
+        return result;
+      } catch (error) {
+        await idempotency.release(update, claim.newId, clock.now());
+        throw error;
       }
     },
 

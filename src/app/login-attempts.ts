@@ -1,15 +1,9 @@
 // Who may try a password: attempts are limited per client address and per e-mail. What anybody can see is the same for
 // an e-mail that is known and one that is not. No attempt is held back in time: it is tried, or refused at once.
 import { HubError } from '../domain/error.ts';
-import { limitNames } from '../domain/limit-names.ts';
+import { limits, type OwnLimits } from '../domain/limit.ts';
 import { familiarMs, type User } from '../domain/tenant.ts';
-import type { LimitAnswer } from '../ports/limits.ts';
 import type { AppPorts } from './ports.ts';
-import { requireRoom } from './rate-limit.ts';
-
-/** Failures within the window from which on strangers are not tried. */
-const maxFailures = 20;
-const failuresMs = 15 * 60_000;
 
 /** A browser that somebody signed in with. */
 export interface Device {
@@ -43,33 +37,27 @@ interface Admitted {
  * @throws HubError rate_limited; bad_request when the address is unknown
  */
 export async function admitAttempt(
-  {
-    limits,
-    settings,
-    store,
-    secrets,
-    clock,
-  }: Pick<AppPorts, 'limits' | 'settings' | 'store' | 'secrets' | 'clock'>,
+  { store, secrets, clock }: Pick<AppPorts, 'store' | 'secrets' | 'clock'>,
   { email, network, device }: Attempt,
+  counters: OwnLimits,
 ): Promise<Admitted> {
   if (network === '') throw new HubError('bad_request', 'The client address is unknown.');
-  // Of an address every attempt counts, also one that succeeds.
-  refuse(await limits.hit(limitNames.login(network), settings.loginAttempts, settings.loginWindowMs));
+  await counters.count(limits.logins, { network });
   // Counted before the password is looked at, so that attempts at the same moment count each other; taken back when it
   // was right.
-  const ofEmail = limitNames.loginOfEmail(secrets.sha256(email));
-  const counted = await limits.hit(ofEmail, maxFailures, failuresMs);
+  const ofEmail = { emailHash: secrets.sha256(email) };
+  const refusal = await counters.tryCount(limits.loginsOfEmail, ofEmail);
   const user = await store.tenants.userByEmail(email);
   // An unknown e-mail is looked up as well, so that the time does not tell.
   const since = clock.now() - familiarMs;
   const familiar = await store.logins.hasSignedInFrom(user?.id ?? '', network, since);
   const own = device !== null && device.userId === user?.id;
-  if (!counted.ok) {
-    if (own) refuse(await limits.hit(limitNames.loginOfDevice(device.id), maxFailures, failuresMs));
-    else if (!familiar) refuse(counted);
+  if (refusal) {
+    if (own) await counters.count(limits.loginsOfDevice, { deviceId: device.id });
+    else if (!familiar) throw refusal;
   }
   const takeBack = async (): Promise<void> => {
-    if (counted.ok) await limits.takeBack(ofEmail);
+    if (!refusal) await counters.takeBack(limits.loginsOfEmail, ofEmail);
   };
   return {
     user,
@@ -81,6 +69,3 @@ export async function admitAttempt(
     },
   };
 }
-
-const refuse = (answer: LimitAnswer): void =>
-  requireRoom(answer, 'Too many login attempts. Please try again later.');

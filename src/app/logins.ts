@@ -2,6 +2,7 @@
 // is decided in login-attempts.ts. Each login, and each minute of failed ones of an account, is recorded.
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import { HubError } from '../domain/error.ts';
+import type { OwnLimits } from '../domain/limit.ts';
 import { type Principal, systemPrincipal } from '../domain/principal.ts';
 import type { User } from '../domain/tenant.ts';
 import { noted, noteOf } from './audit.ts';
@@ -24,7 +25,7 @@ export interface Logins {
    * @returns the new login's token, and whose it is
    * @throws HubError unauthenticated (unknown e-mail or wrong password: the caller cannot tell which), rate_limited
    */
-  signIn(attempt: SignIn): Promise<{ readonly token: string; readonly userId: string }>;
+  signIn(attempt: SignIn, counters: OwnLimits): Promise<{ readonly token: string; readonly userId: string }>;
   /** Signs in whom a one-time link names. @throws HubError unauthenticated */
   signInByLink(
     linkToken: string,
@@ -38,10 +39,7 @@ const minuteMs = 60_000;
 /** Accounts whose failures are counted at once. */
 const maxAccounts = 10_000;
 
-type Ports = Pick<
-  AppPorts,
-  'store' | 'secrets' | 'clock' | 'limits' | 'settings' | 'broadcast' | 'log' | 'loginLinks'
->;
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'settings' | 'broadcast' | 'log' | 'loginLinks'>;
 
 const wrong = () => new HubError('unauthenticated', 'Invalid email or password.');
 
@@ -114,8 +112,9 @@ export function createLogins(ports: Ports): Logins {
   }
 
   return {
-    async signIn({ email, password, network, device }) {
-      const { user, known, succeeded, untried } = await admitAttempt(ports, { email, network, device });
+    async signIn({ email, password, network, device }, counters) {
+      const attempt = { email, network, device };
+      const { user, known, succeeded, untried } = await admitAttempt(ports, attempt, counters);
       // With an unknown e-mail the same work is done, so that the time does not tell.
       const right = await secrets
         .checkPassword(password, user?.passwordHash ?? null, known)

@@ -1,18 +1,13 @@
 // The people of a tenant: who may sign in, who is an admin, and their passwords. What is changed here ends the logins
 // that it should end.
 import { HubError, notFound } from '../domain/error.ts';
-import { limitNames } from '../domain/limit-names.ts';
+import { limits, type OwnLimits } from '../domain/limit.ts';
 import type { Principal } from '../domain/principal.ts';
 import type { User } from '../domain/tenant.ts';
 import type { Page, PageRequest } from '../ports/page.ts';
 import { requireRole } from './access.ts';
 import { recorder } from './audit.ts';
 import type { AppPorts } from './ports.ts';
-import { requireRoom } from './rate-limit.ts';
-
-/** Wrong old passwords of a user within the window. */
-const maxFailures = 20;
-const failuresMs = 15 * 60_000;
 
 export interface NewPerson {
   /** Lower-cased. */
@@ -44,13 +39,13 @@ export interface People {
    * Changes the password of the signed-in user and ends all other logins of theirs.
    * @throws HubError forbidden (not a person, or a wrong old password), conflict (changed meanwhile), rate_limited
    */
-  changePassword(principal: Principal, change: PasswordChange): Promise<void>;
+  changePassword(principal: Principal, change: PasswordChange, counters: OwnLimits): Promise<void>;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'secrets' | 'clock' | 'limits'>;
+type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'secrets' | 'clock'>;
 
 export function createPeople(ports: Ports): People {
-  const { store, broadcast, secrets, clock, limits } = ports;
+  const { store, broadcast, secrets, clock } = ports;
   const recorded = recorder(ports, 'user');
   const { tenants, logins } = store;
 
@@ -111,21 +106,17 @@ export function createPeople(ports: Ports): People {
       await endLogins(user.id);
     },
 
-    async changePassword(principal, { oldPassword, newPassword, tokenHash }) {
+    async changePassword(principal, { oldPassword, newPassword, tokenHash }, counters) {
       const { actor } = principal;
       const user = actor.kind === 'user' ? await tenants.userById(actor.id) : null;
       if (!user) throw new HubError('forbidden', 'Only a signed-in user has a password.');
       // Counted before the password is looked at, so that guesses at the same moment count each other; taken back when
       // it was right.
-      const name = limitNames.passwordOfUser(user.id);
-      requireRoom(
-        await limits.hit(name, maxFailures, failuresMs),
-        'Too many wrong passwords. Please try again later.',
-      );
+      await counters.count(limits.oldPasswords);
       if (!(await secrets.checkPassword(oldPassword, user.passwordHash, true))) {
         throw new HubError('forbidden', 'The old password is wrong.');
       }
-      await limits.takeBack(name);
+      await counters.takeBack(limits.oldPasswords);
       const passwordHash = await secrets.hashPassword(newPassword);
       const noting = recorded(principal, 'given_a_new_password', user.id, user.email);
       if (!(await noting.tenants.setPassword(user.id, user.passwordHash, passwordHash))) {

@@ -75,7 +75,7 @@ export interface AppPorts {
   readonly broadcast: Pick<Broadcast, 'control' | 'follow'>;
   readonly evaluator: Evaluator;
   readonly replayer: Replayer;
-  readonly jobs: Pick<Jobs, 'add'>;
+  readonly jobs: Pick<Jobs, 'add' | 'remove'>;
   /** Limits that hold over all nodes. */
   readonly limits: Limits;
   /** Limits of a caller's requests, which must not need more than this process. */

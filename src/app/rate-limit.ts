@@ -1,5 +1,4 @@
-// The refusal of what comes too often, in one place: limits that routes declare (domain/limit.ts), and those of use
-// cases that count something else than calls.
+// The refusal of what comes too often, in one place: it counts the limits of domain/limit.ts.
 import { HubError } from '../domain/error.ts';
 import {
   type Limit,
@@ -7,39 +6,9 @@ import {
   type LimitSubject,
   limitName,
   maxOf,
-  minuteMs,
+  windowOf,
 } from '../domain/limit.ts';
 import type { LimitAnswer, Limits } from '../ports/limits.ts';
-
-export interface RateLimit {
-  /** What is counted: see domain/limit-names. */
-  readonly name: string;
-  readonly max: number;
-  readonly windowMs: number;
-  /** How much the request counts; default 1. */
-  readonly cost?: number;
-  /** What the caller is told. */
-  readonly message?: string;
-}
-
-/** Counts one request. @throws HubError rate_limited, with the seconds until the next is taken */
-export async function enforceLimit(
-  limits: Limits,
-  { name, max, windowMs, cost, message }: RateLimit,
-): Promise<void> {
-  requireRoom(await limits.hit(name, max, windowMs, cost), message, max);
-}
-
-/** @throws HubError rate_limited when the limit refused, with the seconds to wait */
-export function requireRoom(
-  answer: LimitAnswer,
-  message = 'Too many requests. Please slow down.',
-  max?: number,
-): asserts answer is Extract<LimitAnswer, { ok: true }> {
-  if (answer.ok) return;
-  const { retryAfter } = answer;
-  throw new HubError('rate_limited', message, { retryAfter, ...(max === undefined ? {} : { max }) });
-}
 
 /** How far a limit is used up. */
 export interface LimitState {
@@ -49,13 +18,17 @@ export interface LimitState {
   readonly seconds: number;
 }
 
-/** Counts the limits that routes declare, whichever way a request comes. */
+/** A subject that does not say for whom a limit is counted is not counted, and never refused. */
 export interface RateLimits {
   /**
-   * Counts `cost`, default 1. A subject that does not say for whom is not counted: null.
-   * @throws HubError rate_limited
+   * Counts `cost`, default 1. Null when the subject does not say for whom.
+   * @throws HubError rate_limited, with the seconds until it may fit
    */
   count(limit: Limit, subject: LimitSubject, cost?: number): Promise<LimitState | null>;
+  /** Whether one more fits; counts nothing. @throws HubError rate_limited */
+  check(limit: Limit, subject: LimitSubject): Promise<void>;
+  /** Takes the newest of cost 1 back. Harmless when nothing is counted. */
+  takeBack(limit: Limit, subject: LimitSubject): Promise<void>;
   /** What is left; counts nothing. Null when the subject does not say for whom. */
   look(limit: Limit, subject: LimitSubject): Promise<LimitState | null>;
 }
@@ -65,24 +38,51 @@ export function createRateLimits(ports: {
   readonly requestLimits: Limits;
   readonly settings: LimitSettings;
 }): RateLimits {
-  const counterOf = ({ perNode }: Limit): Limits => (perNode ? ports.requestLimits : ports.limits);
-  const seconds = minuteMs / 1000;
+  /** What the port is asked of a limit; null when the subject does not say for whom. */
+  function askedOf(limit: Limit, subject: LimitSubject) {
+    const name = limitName(limit, subject);
+    if (name === null) return null;
+    const counter = limit.perNode ? ports.requestLimits : ports.limits;
+    return { name, counter, max: maxOf(limit, ports.settings), windowMs: windowOf(limit, ports.settings) };
+  }
+
   return {
     async count(limit, subject, cost) {
-      const name = limitName(limit, subject);
-      if (name === null) return null;
-      const max = maxOf(limit, ports.settings);
-      const answer = await counterOf(limit).hit(name, max, minuteMs, cost);
-      requireRoom(answer, limit.message, max);
-      return { max, left: answer.left, seconds };
+      const asked = askedOf(limit, subject);
+      if (asked === null) return null;
+      const { name, counter, max, windowMs } = asked;
+      const answer = await counter.hit(name, max, windowMs, cost);
+      requireRoom(answer, limit, max);
+      return { max, left: answer.left, seconds: windowMs / 1000 };
+    },
+
+    async check(limit, subject) {
+      const asked = askedOf(limit, subject);
+      if (asked === null) return;
+      const { name, counter, max, windowMs } = asked;
+      requireRoom(await counter.hit(name, max - 1, windowMs, 0), limit, max);
+    },
+
+    async takeBack(limit, subject) {
+      const asked = askedOf(limit, subject);
+      await asked?.counter.takeBack(asked.name);
     },
 
     async look(limit, subject) {
-      const name = limitName(limit, subject);
-      if (name === null) return null;
-      const max = maxOf(limit, ports.settings);
-      const answer = await counterOf(limit).hit(name, max, minuteMs, 0);
-      return answer.ok ? { max, left: answer.left, seconds } : { max, left: 0, seconds: answer.retryAfter };
+      const asked = askedOf(limit, subject);
+      if (asked === null) return null;
+      const { name, counter, max, windowMs } = asked;
+      const answer = await counter.hit(name, max, windowMs, 0);
+      const seconds = answer.ok ? windowMs / 1000 : answer.retryAfter;
+      return { max, left: answer.ok ? answer.left : 0, seconds };
     },
   };
+}
+
+function requireRoom(
+  answer: LimitAnswer,
+  { message = 'Too many requests. Please slow down.' }: Limit,
+  max: number,
+): asserts answer is Extract<LimitAnswer, { ok: true }> {
+  if (!answer.ok) throw new HubError('rate_limited', message, { retryAfter: answer.retryAfter, max });
 }

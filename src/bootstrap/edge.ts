@@ -4,9 +4,8 @@ import { readStaticFolder } from '../../adapters/node/static-folder.ts';
 import { apiFamilies } from '../api/families.ts';
 import { createAgentStreams } from '../app/agent-streams.ts';
 import type { AppPorts } from '../app/ports.ts';
-import { enforceLimit } from '../app/rate-limit.ts';
 import { isHosted } from '../domain/frame.ts';
-import { limitNames } from '../domain/limit-names.ts';
+import { limits, subjectOf } from '../domain/limit.ts';
 import type { Hub } from '../handlers/common/hub.ts';
 import { handlers } from '../handlers/console/index.ts';
 import { streamHandlers } from '../handlers/console/streams.ts';
@@ -48,7 +47,9 @@ export interface Edge {
 export function createEdge(options: EdgeOptions): Edge {
   const { materials, parts, ports, hub, consoleApi, hostedApi, requests } = options;
   const { config, clock, log, secrets, workers, streamApis } = materials;
-  const { store, broadcast, limits, requestLimits } = parts;
+  const { store, broadcast } = parts;
+  const { rateLimits } = hub.app;
+  const anyoneAt = (network: string) => subjectOf({ kind: 'none' }, network);
   const { events, admitEvents } = eventStreams(hub);
   const streams = { ...streamHandlers(hub, createAgentStreams(ports, parts.node)), admitEvents };
   const callers = createCallers({
@@ -62,16 +63,13 @@ export function createEdge(options: EdgeOptions): Edge {
     baseUrl: config.baseUrl,
     sessionTtlMs: config.sessionTtlMs,
     operatorToken: config.operatorToken,
-    // As many tries as logins have. Good ones count too, over all nodes.
-    operatorGuess: (network) =>
-      enforceLimit(limits, {
-        name: limitNames.operator(network),
-        max: config.loginAttempts,
-        windowMs: config.loginWindowMs,
-      }),
+    async operatorGuess(network) {
+      await rateLimits.count(limits.operatorTokens, anyoneAt(network));
+    },
     operatorTokens: hub.app.operatorTokens,
-    failedSignIn: (network) =>
-      enforceLimit(limits, { name: limitNames.failedSignIns(network), max: 20, windowMs: 60_000 }),
+    async failedSignIn(network) {
+      await rateLimits.count(limits.wrongCredentials, anyoneAt(network));
+    },
   });
   const budgets = createBudgets();
   const live = createLive({
@@ -89,8 +87,7 @@ export function createEdge(options: EdgeOptions): Edge {
     families: apiFamilies,
     serve: { ...bind(hub, handlers), ...bind(hub, hostedHandlers) },
     callers,
-    limits: requestLimits,
-    rateLimits: hub.app.rateLimits,
+    rateLimits,
     idempotency: createIdempotency({ store: store.idempotency, secrets, clock, log }),
     live,
     streams,

@@ -1,6 +1,5 @@
-// What each limit counts together that is no limit of a route (limit.ts). A limit of an agent or a key never reaches into another environment: one key belongs
-// to one environment, so its id stands for both; where no key is named, the environment is. What callers choose
-// themselves stands last, so that no two names are alike.
+// How callers are told apart where something is counted or queued for each of them. One API key belongs to one
+// environment, so its id stands for both. What callers choose themselves stands last, so that no two names are alike.
 
 /** A caller with an API key. A whole fleet may share a key, and replicas an agent id, so neither is limited alone. */
 export interface KeyHolder {
@@ -31,8 +30,8 @@ type Operator = Extract<LimitedCaller, { kind: 'hostedOperator' }>;
 const operatorName = ({ tenantId, issuer, subject }: Operator): string =>
   `${tenantId}/${issuer.length}/${issuer}/${subject}`;
 
-/** The name of a caller among others; null for one that only its address tells apart. */
-function nameOf(prefix: 'requests' | 'streams', caller: LimitedCaller): string | null {
+/** What `prefix` counts of a caller; null for one that only its address tells apart. */
+export function callerName(prefix: string, caller: LimitedCaller): string | null {
   switch (caller.kind) {
     case 'key':
     case 'hostedKey':
@@ -47,20 +46,9 @@ function nameOf(prefix: 'requests' | 'streams', caller: LimitedCaller): string |
 }
 
 export const limitNames = {
-  requestsOf: (caller: LimitedCaller) => nameOf('requests', caller),
-  streamsOf: (caller: LimitedCaller) => nameOf('streams', caller),
-  failedSignIns: (network: string) => `failed-sign-ins:${network}`,
-  login: (network: string) => `login:${network}`,
-  /** @param emailHash of the lower-cased e-mail, whether or not it is known */
-  loginOfEmail: (emailHash: string) => `login-email:${emailHash}`,
-  loginOfDevice: (deviceId: string) => `login-device:${deviceId}`,
-  /** Wrong old passwords where a user changes the password. */
-  passwordOfUser: (userId: string) => `password-user:${userId}`,
-  setup: (network: string) => `setup:${network}`,
-  operator: (network: string) => `operator:${network}`,
-  requestsOfKey: (caller: KeyHolder) => `requests-key:${together(caller)}`,
+  requestsOf: (caller: LimitedCaller) => callerName('requests', caller),
+  streamsOf: (caller: LimitedCaller) => callerName('streams', caller),
   searchesOfAgent: ({ keyId, agentId }: KeyHolder) => `searches-agent:${keyId}/${agentId ?? ''}`,
-  requestsOfUser: (userId: string) => `requests-user:${userId}`,
   requestsOfNetwork: (network: string) => `requests-network:${network}`,
   newAgents: (keyId: string) => `new-agents:${keyId}`,
 } as const;

@@ -1,6 +1,8 @@
-// Limits of routes: what may be called how often, counted for whom. Route declarations name them, app/rate-limit.ts
-// counts them. Browser-safe.
+// Limits: what may be done how often, counted for whom. Route declarations name them, app/rate-limit.ts counts them.
+// Browser-safe.
+import type { HubError } from './error.ts';
 import type { Env } from './ids.ts';
+import { callerName, type LimitedCaller } from './limit-names.ts';
 
 /** What a setting decides. */
 export interface LimitSettings {
@@ -8,20 +10,41 @@ export interface LimitSettings {
   readonly approvalsPerMinute: number;
   /** Of a tenant's environment. */
   readonly ingestEventsPerMinute: number;
+  /** Of a client address, in each `loginWindowMs`: logins, wrong set-up tokens and operator tokens, each by itself. */
+  readonly loginAttempts: number;
+  readonly loginWindowMs: number;
+  /** Of a caller; default 6,000. */
+  readonly requestsPerMinute?: number;
 }
 
 /**
- * Whom a limit is counted for. `sender`: an API key, a client address and an agent id together. A limit of an agent or
- * an environment never reaches into another environment.
+ * Whom a limit is counted for. `sender`: an API key, a client address and an agent id together. `network`: a client
+ * address. `email`: an e-mail, whether or not a user has it. A limit of an agent or an environment never reaches into
+ * another environment.
  */
-export type LimitedBy = 'caller' | 'tenant' | 'environment' | 'agent' | 'key' | 'sender' | 'channel';
+export type LimitedBy =
+  | 'caller'
+  | 'tenant'
+  | 'environment'
+  | 'agent'
+  | 'key'
+  | 'sender'
+  | 'channel'
+  | 'network'
+  | 'user'
+  | 'email'
+  | 'device';
+
+type Setting = number | ((settings: LimitSettings) => number);
 
 export interface Limit {
   /** What is counted; routes whose limits have one name share the count. */
   readonly name: string;
   readonly per: LimitedBy;
-  /** In a minute. */
-  readonly max: number | ((settings: LimitSettings) => number);
+  /** In each window. */
+  readonly max: Setting;
+  /** Milliseconds; default a minute. */
+  readonly windowMs?: Setting;
   /** True: the handler says when it counts, and how much. Default: every valid request counts 1, before the handler. */
   readonly told?: true;
   /** True: every node counts by itself. */
@@ -32,8 +55,7 @@ export interface Limit {
 
 /** Everything that a limit may be counted for, as far as it is known. */
 export interface LimitSubject {
-  /** The caller's name among all callers. */
-  readonly caller: string | null;
+  readonly caller: LimitedCaller;
   readonly tenantId: string | null;
   readonly env: Env | null;
   readonly agentId: string | null;
@@ -41,7 +63,29 @@ export interface LimitSubject {
   /** The client's address, as limits count it. */
   readonly network: string;
   readonly channelId: string | null;
+  readonly userId: string | null;
+  /** SHA-256 of the lower-cased e-mail. */
+  readonly emailHash: string | null;
+  /** A browser that somebody signed in with. */
+  readonly deviceId: string | null;
 }
+
+/** What a caller alone says of whom limits are counted for. */
+export const subjectOf = (
+  caller: LimitedCaller & Partial<Pick<LimitSubject, 'tenantId' | 'env' | 'agentId'>>,
+  network: string,
+): LimitSubject => ({
+  caller,
+  tenantId: caller.tenantId ?? null,
+  env: caller.env ?? null,
+  agentId: caller.agentId ?? null,
+  keyId: 'keyId' in caller ? caller.keyId : null,
+  network,
+  channelId: null,
+  userId: 'userId' in caller ? caller.userId : null,
+  emailHash: null,
+  deviceId: null,
+});
 
 /** What a handler knows better than the request. */
 export interface Told extends Partial<LimitSubject> {
@@ -52,10 +96,22 @@ export interface Told extends Partial<LimitSubject> {
 /** Counts a limit that the route of the request declares. @throws HubError rate_limited */
 export type CountLimit = (limit: Limit, told?: Told) => Promise<void>;
 
+/** The limits that the route of the request declares, for its handler. Each throws an Error for another one. */
+export interface OwnLimits {
+  readonly count: CountLimit;
+  /** As `count`, but gives the refusal, null when there is none, to whoever may let the request through after all. */
+  tryCount(limit: Limit, told?: Told): Promise<HubError | null>;
+  /** Counts nothing. @throws HubError rate_limited when one more would be too many */
+  check(limit: Limit, told?: Told): Promise<void>;
+  /** Takes back what was counted last: a failure that turned out to be none. */
+  takeBack(limit: Limit, told?: Told): Promise<void>;
+}
+
 export const minuteMs = 60_000;
 
-const partsOf: { readonly [P in LimitedBy]: readonly (keyof LimitSubject)[] } = {
-  caller: ['caller'],
+const partsOf: {
+  readonly [P in Exclude<LimitedBy, 'caller'>]: readonly Exclude<keyof LimitSubject, 'caller'>[];
+} = {
   tenant: ['tenantId'],
   environment: ['tenantId', 'env'],
   // What callers choose themselves stands last, so that no two names are alike.
@@ -63,16 +119,26 @@ const partsOf: { readonly [P in LimitedBy]: readonly (keyof LimitSubject)[] } = 
   key: ['keyId', 'network'],
   sender: ['keyId', 'network', 'agentId'],
   channel: ['tenantId', 'channelId'],
+  network: ['network'],
+  user: ['userId'],
+  email: ['emailHash'],
+  device: ['deviceId'],
 };
 
 /** The name that is counted; null when the subject does not say for whom. */
 export function limitName({ name, per }: Pick<Limit, 'name' | 'per'>, subject: LimitSubject): string | null {
+  if (per === 'caller') return callerName(name, subject.caller);
   const parts = partsOf[per].map((part) => subject[part]);
   return parts.includes(null) ? null : `${name}:${parts.join('/')}`;
 }
 
-export const maxOf = ({ max }: Limit, settings: LimitSettings): number =>
-  typeof max === 'number' ? max : max(settings);
+const settingOf = (setting: Setting, settings: LimitSettings): number =>
+  typeof setting === 'number' ? setting : setting(settings);
+
+export const maxOf = ({ max }: Limit, settings: LimitSettings): number => settingOf(max, settings);
+/** Milliseconds. */
+export const windowOf = ({ windowMs = minuteMs }: Limit, settings: LimitSettings): number =>
+  settingOf(windowMs, settings);
 
 /** Events that a post must hold to count as a batch: smaller ones cost as much as one of many. */
 export const fewEvents = 10;
@@ -80,7 +146,54 @@ export const fewEvents = 10;
 const tooManyApprovals = 'Too many approval requests. Please slow down.';
 const tooManyTests = 'Too many tests of this notification channel. Please slow down.';
 
+/** As often as somebody may guess at what signs in from a client address. */
+const guesses = {
+  per: 'network',
+  max: ({ loginAttempts }: LimitSettings) => loginAttempts,
+  windowMs: ({ loginWindowMs }: LimitSettings) => loginWindowMs,
+} as const;
+/** Wrong passwords for an account. */
+const failures = { max: 20, windowMs: 15 * minuteMs, told: true } as const;
+const tooManyLogins = 'Too many login attempts. Please try again later.';
+
 export const limits = {
+  /** Replicas of an agent share its id, and a fleet its key: neither is limited alone. */
+  requests: {
+    name: 'requests',
+    per: 'caller',
+    max: ({ requestsPerMinute = 6_000 }) => requestsPerMinute,
+    perNode: true,
+  },
+  /** Of routes that anybody may call. */
+  requestsOfNetwork: {
+    name: 'requests-network',
+    per: 'network',
+    max: ({ requestsPerMinute = 6_000 }) => requestsPerMinute,
+    perNode: true,
+  },
+  /** Streams opened. Replicas of an agent may all reconnect at once. */
+  streams: { name: 'streams', per: 'caller', max: 60_000, perNode: true },
+  /** Every attempt counts, also one that succeeds. */
+  logins: { ...guesses, name: 'login', told: true, message: tooManyLogins },
+  loginsOfEmail: { ...failures, name: 'login-email', per: 'email', message: tooManyLogins },
+  loginsOfDevice: { ...failures, name: 'login-device', per: 'device', message: tooManyLogins },
+  /** Wrong tokens alone count. */
+  setupTokens: {
+    ...guesses,
+    name: 'setup',
+    told: true,
+    message: 'Too many attempts. Please try again later.',
+  },
+  oldPasswords: {
+    ...failures,
+    name: 'password-user',
+    per: 'user',
+    message: 'Too many wrong passwords. Please try again later.',
+  },
+  /** Good ones count too. Counted where the token is looked at, as is the next one. */
+  operatorTokens: { ...guesses, name: 'operator' },
+  /** Wrong credentials of the hosted API. */
+  wrongCredentials: { name: 'failed-sign-ins', per: 'network', max: 20 },
   approvalsOfAgent: {
     name: 'approvals-agent',
     per: 'agent',
@@ -132,3 +245,10 @@ export const limits = {
     message: 'Too many AI questions. Please slow down.',
   },
 } as const satisfies { readonly [name: string]: Limit };
+
+/**
+ * The limit that a route has beside those of its own: `standard` of its caller's requests (default), `stream` of the
+ * streams that its caller opens. `none` for probes; `own` where the route's own limits say it all; `operator` where the
+ * credential is counted.
+ */
+export type LimitClass = 'none' | 'own' | 'operator' | 'standard' | 'stream';

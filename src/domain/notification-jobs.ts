@@ -70,11 +70,11 @@ export function putOffJob(attempt: DeliveryAttempt, now: number, random: number)
   };
 }
 
-export const registrationJob = ({ tenantId, id, revision }: Channel, now: number): Job => ({
+export const registrationJob = ({ tenantId, id, revision }: Channel, runAt: number): Job => ({
   id: `${id}/${revision}`,
   queue: notificationQueues.register,
   payload: { tenantId, channelId: id } satisfies WebhookRegistration,
-  runAt: now,
+  runAt,
   maxAttempts: 20,
   backoffMs: 5_000,
 });

@@ -18,6 +18,7 @@ let t: TestHub;
 let user: UserCaller;
 let platforms: Platforms;
 let asked = 0;
+let pressed = 0;
 const application = communityApplication();
 beforeEach(async () => {
   platforms = await startPlatforms();
@@ -52,7 +53,7 @@ const ask = async (more: object = {}, as = user) =>
 const approvalOf = async (approval_id: string, as = user) =>
   (await t.call('getApproval', { params: { approval_id } }, as)).body;
 const seen = async (count: number) => {
-  await expect.poll(() => platforms.messages.length, { timeout: 5000 }).toBe(count);
+  await expect.poll(() => platforms.messages.length).toBe(count);
   return platforms.messages;
 };
 const shown = (i = 0) => JSON.stringify(platforms.messages[i]?.body);
@@ -64,7 +65,6 @@ const delivered = (channel_id: string, count: number) =>
         (await t.call('listDeliveries', { params: { channel_id } }, user)).body.filter(
           (one) => one.status === 'delivered',
         ).length,
-      { timeout: 5000 },
     )
     .toBe(count);
 
@@ -82,7 +82,7 @@ const secretOf = async (id: string) => {
 /** Presses a button on each platform, as that platform tells of it. */
 const press = async (type: Type, channelId: string, action: string, userId = '777') => {
   if (type === 'chat_bot') {
-    const update = botUpdate(action, { from: { id: Number(userId), username: 'ann' } });
+    const update = botUpdate(action, { from: { id: Number(userId), username: 'ann' }, id: ++pressed });
     const headers = { 'x-chat-bot-secret-token': await secretOf(channelId) };
     return post('chatBotCallback', JSON.stringify(update), headers, { channel_id: channelId });
   }
@@ -116,7 +116,7 @@ describe.each(types)('%s', (type) => {
       { params: { approval_id: approval.id }, body: { approved: true, reason: 'fine' } },
       user,
     );
-    await expect.poll(() => platforms.messages[0]?.edits, { timeout: 5000 }).toBe(1);
+    await expect.poll(() => platforms.messages[0]?.edits).toBe(1);
     expect(shown()).toContain('Approved');
     expect(shown()).toContain('example.com');
     expect(shown()).toContain('fine');
@@ -130,7 +130,7 @@ describe.each(types)('%s', (type) => {
     await seen(1);
     await delivered(channel.id, 1);
     await t.clock.advanceAsync(6000, 500);
-    await expect.poll(() => platforms.messages[0]?.edits, { timeout: 5000 }).toBe(1);
+    await expect.poll(() => platforms.messages[0]?.edits).toBe(1);
     expect(shown()).toContain('Timed out');
     expect(shown()).not.toContain('approve:');
   });
@@ -157,7 +157,7 @@ describe.each(types)('%s', (type) => {
       expect((await press(type, channel.id, `${again}:${approval.id}`)).status).toBe(200);
     }
     expect(await approvalOf(approval.id)).toEqual(decided);
-    await expect.poll(() => platforms.messages[0]?.edits, { timeout: 5000 }).toBe(1);
+    await expect.poll(() => platforms.messages[0]?.edits).toBe(1);
   });
 
   it('decides nothing of another tenant, of nobody, and nothing that timed out', async () => {
@@ -186,7 +186,7 @@ describe.each(types)('%s', (type) => {
 
   it('waits as long as the platform asks, and tries again what may pass', async () => {
     const channel = await chat(type);
-    if (type === 'chat_bot') await expect.poll(() => platforms.calls.length, { timeout: 5000 }).toBe(1);
+    if (type === 'chat_bot') await expect.poll(() => platforms.calls.length).toBe(1);
     const limited = {
       chat_bot: {
         status: 429,
@@ -214,18 +214,15 @@ describe.each(types)('%s', (type) => {
     await ask();
     const log = async () =>
       (await t.call('listDeliveries', { params: { channel_id: channel.id } }, user)).body[0];
-    await expect.poll(async () => (await log())?.attempts, { timeout: 5000 }).toBe(1);
+    await expect.poll(async () => (await log())?.attempts).toBe(1);
     const next = Date.parse((await log())?.next_attempt_at ?? '') - t.clock.now();
     expect(next).toBeGreaterThanOrEqual(32_000);
     expect(next).toBeLessThan(34_000);
     await expect
-      .poll(
-        async () => {
-          await t.clock.advanceAsync(5000, 1000);
-          return (await log())?.status;
-        },
-        { timeout: 5000 },
-      )
+      .poll(async () => {
+        await t.clock.advanceAsync(5000, 1000);
+        return (await log())?.status;
+      })
       .toBe('delivered');
     expect((await log())?.log.map(({ error }) => error)).toEqual(['rate_limited', 'status', null]);
   });
@@ -288,7 +285,7 @@ describe.each(types)('%s', (type) => {
 describe('a bot chat', () => {
   it('is told where its callbacks go, with a secret that an update keeps', async () => {
     const channel = await chat('chat_bot');
-    await expect.poll(() => platforms.calls.length, { timeout: 5000 }).toBe(1);
+    await expect.poll(() => platforms.calls.length).toBe(1);
     const secret = await secretOf(channel.id);
     expect(secret).toMatch(/^[\w-]{43}$/);
     expect(platforms.calls[0]).toEqual({
@@ -313,13 +310,37 @@ describe('a bot chat', () => {
     await press('chat_bot', channel.id, `approve:${approval.id}`);
     await press('chat_bot', channel.id, `deny:${approval.id}`);
     const answers = () => platforms.calls.filter(({ method }) => method === 'answerCallbackQuery');
-    await expect.poll(() => answers().length, { timeout: 5000 }).toBe(2);
+    await expect.poll(() => answers().length).toBe(2);
     expect(answers().map(({ body }) => body)).toEqual(
       expect.arrayContaining([
         { callback_query_id: '4382bfdwdsb323b2d9', text: 'Approved.' },
         { callback_query_id: '4382bfdwdsb323b2d9', text: 'Approved already.' },
       ]),
     );
+  });
+
+  it('is pressed once, however often its callback comes; one of another channel is another', async () => {
+    const [channel, other] = [await chat('chat_bot'), await chat('chat_bot')];
+    const [first, second] = [await ask(), await ask()];
+    const callback = async (id: string, action: string) =>
+      post(
+        'chatBotCallback',
+        JSON.stringify(botUpdate(action, { id: 5 })),
+        { 'x-chat-bot-secret-token': await secretOf(id) },
+        { channel_id: id },
+      );
+    const answers = () => platforms.calls.filter(({ method }) => method === 'answerCallbackQuery');
+    for (let i = 0; i < 3; i++) {
+      expect(await callback(channel.id, `approve:${first.id}`)).toEqual({ status: 200, body: null });
+    }
+    await callback(other.id, `approve:${second.id}`);
+    expect((await approvalOf(second.id)).status).toBe('approved');
+    await expect.poll(() => answers().length, { timeout: 5000 }).toBe(2);
+    expect(answers().map(({ body }) => body)).toMatchObject([{ text: 'Approved.' }, { text: 'Approved.' }]);
+    t.clock.advance(24 * 3_600_000);
+    await callback(channel.id, `approve:${first.id}`);
+    await expect.poll(() => answers().length, { timeout: 5000 }).toBe(3);
+    expect(answers().at(-1)?.body).toMatchObject({ text: 'Approved already.' });
   });
 
   it('is known by its secret alone, in any of the header names', async () => {

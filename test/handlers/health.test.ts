@@ -14,7 +14,13 @@ afterEach(() => t.close());
 /** The test's hub, feeling otherwise. */
 const ill = (changed: Partial<NodeHealth>) => ({ ...t.hub, health: { ...t.hub.health, ...changed } });
 const none = { params: {}, query: {}, body: {} };
-const request = { id: '', network: '', local: true, header: () => null, count: async () => {}, newId: null };
+const limits = {
+  count: async () => {},
+  tryCount: async () => null,
+  check: async () => {},
+  takeBack: async () => {},
+};
+const request = { id: '', network: '', local: true, header: () => null, limits, newId: null };
 
 it('says nothing but the status and whether it is set up', async () => {
   expect((await t.call('health')).body).toEqual({ status: 'ok', bootstrap_complete: false });

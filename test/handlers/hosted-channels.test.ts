@@ -117,13 +117,21 @@ describe('a channel', () => {
     expect(told.warnings).toEqual([]);
     expect((await update(told.id, { channel_type: 'chat_bot', config })).warnings).toEqual([]);
     expect((await create('webhook', { url: `${receiver.url}/hook` })).warnings).toEqual([]);
-    // Each was told at once and by its job.
-    await expect.poll(() => platforms.calls.length).toBe(4);
-    const refusal = { status: 401, body: { ok: false } };
-    platforms.fail(refusal, refusal);
+    // Told once for each save, and by no job later.
+    const { calls } = platforms;
+    expect(calls.map(({ method }) => method)).toEqual(['setWebhook', 'setWebhook']);
+    platforms.fail({ status: 401, body: { ok: false } });
     const kept = await create('chat_bot', config);
     expect(kept).toMatchObject({ enabled: true, interactive: true });
     expect(kept.warnings).toEqual([expect.stringMatching(/answered with 401\. Check the bot token\.$/)]);
+    platforms.fail({ status: 502, body: {} });
+    const tried = await create('chat_bot', config);
+    expect(tried.warnings).toEqual([expect.stringMatching(/answered with 502\. The hub goes on trying\.$/)]);
+    expect(calls).toHaveLength(2);
+    t.clock.advance(20_000);
+    await expect.poll(() => calls.length, { timeout: 5000 }).toBe(3);
+    const url = expect.stringMatching(new RegExp(`/v1/chat_bot/webhook/${tried.id}$`));
+    expect(calls[2]?.body).toMatchObject({ url });
   });
 
   it('is tried, and removed', async () => {

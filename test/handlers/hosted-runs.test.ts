@@ -57,6 +57,19 @@ it('several events of one call are kept, a repeat is not, and one that cannot be
   expect(await ingest(batch.slice(0, 2))).toEqual({ accepted: 0, duplicates: 2, rejected: [] });
 });
 
+it.each([[undefined], [null], [{}]])(
+  'without arguments (%o) have an empty object of them',
+  async (tool_args) => {
+    await ingest([event({ tool_args })]);
+    expect((await search()).events).toMatchObject([{ tool_args: {} }]);
+  },
+);
+
+it('of an empty session and run are of none', async () => {
+  await ingest([event({ session_id: '', run_id: '' })]);
+  expect((await search()).events).toMatchObject([{ session_id: null, run_id: null, run_key: null }]);
+});
+
 it('come back flat, with what the hub knows of them', async () => {
   await ingest([
     event({ decision_name: 'no-env', reason: 'because', odd: [1], seq: 'mine', workflow: null }),

@@ -95,7 +95,7 @@ it('get nothing when nothing is deployed, or when they run what is', async () =>
 
 it('share the limit of the HTTP routes for reports and approvals; events are counted by their number', async () => {
   const report = () => streams.message(key, { type: 'report', body: { policy_version: 'v1' } });
-  await t.hub.requestLimits.hit(limitNames.requestsOfKey(key), 6_000, 60_000, 5_999);
+  await t.hub.requestLimits.hit(limitNames.requestsOf(key) ?? '', 6_000, 60_000, 5_999);
   await report();
   await expect(report()).rejects.toMatchObject({ code: 'rate_limited', detail: { retryAfter: 60 } });
   await expect(
@@ -170,6 +170,35 @@ it('follow a rule that matches the tags in their query; tags that are no object 
   expect((await admit({ tags: '{"team":"a"}' })).bundleName).toBe('base');
   for (const tags of ['{"team":', '["team"]', 'null', '{"team":1}']) {
     expect((await admit({ tags })).bundleName).toBeNull();
+  }
+});
+
+it('of the hosted API refuse tags that are no object of at most 64 texts, before they begin', async () => {
+  const hosted = t.hostedKey(user);
+  const open = (tags: string, caller: Parameters<typeof streams.admitHosted>[0] = hosted) =>
+    streams.admitHosted(caller, { env: 'production', tags }, 'c1');
+  const many = (count: number) =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, i) => [i, ''])));
+  for (const tags of ['', '{}', '{"team":"a"}', many(64), `{"${'n'.repeat(128)}":"${'😀'.repeat(256)}"}`]) {
+    expect((await open(tags)).admitted.agentId).toBe('agent-1');
+  }
+  for (const tags of [
+    '{"team":',
+    '["team"]',
+    'null',
+    '5',
+    '{"team":1}',
+    '{"":"a"}',
+    many(65),
+    `{"${'n'.repeat(129)}":"a"}`,
+    `{"team":"${'😀'.repeat(257)}"}`,
+  ]) {
+    for (const caller of [hosted, t.operator(user)]) {
+      await expect(open(tags, caller), tags).rejects.toMatchObject({
+        code: 'validation_failed',
+        detail: { problems: [{ loc: ['query', 'tags'] }] },
+      });
+    }
   }
 });
 

@@ -8,11 +8,12 @@ import { consoleAgentFrames, consoleDashboardFrames } from '../../src/api/frames
 import { keyRoutes } from '../../src/api/keys.ts';
 import { routes, smallBody } from '../../src/api/route.ts';
 import type { AdmittedStream, StreamHandlers } from '../../src/api/stream.ts';
-import { createRateLimits, enforceLimit } from '../../src/app/rate-limit.ts';
+import { createRateLimits } from '../../src/app/rate-limit.ts';
 import type { Announcement } from '../../src/domain/announcement.ts';
 import { HubError } from '../../src/domain/error.ts';
 import { agentsOf, dashboardsOf } from '../../src/domain/frame.ts';
 import type { Limit } from '../../src/domain/limit.ts';
+import { limits as limitTable, subjectOf } from '../../src/domain/limit.ts';
 import { isOperatorRole } from '../../src/domain/principal.ts';
 import type { ApiKey, Login, User } from '../../src/domain/tenant.ts';
 import { type Budgets, createBudgets } from '../../src/http/budgets.ts';
@@ -155,7 +156,7 @@ export const testRoutes = routes({
     tag: 'test',
     summary: 'Raw bytes',
     parse: 'bytes',
-    limit: 'ingest',
+    limit: 'own',
     status: 200,
     reply: z.object({ bytes: z.number() }),
     errors: [],
@@ -297,7 +298,7 @@ export function edge(
   options: {
     serve?: Serve;
     clock?: Clock;
-    standardPerMinute?: number;
+    requestsPerMinute?: number;
     operatorToken?: string | null;
     openApiPublic?: boolean;
     budgets?: Budgets;
@@ -343,7 +344,19 @@ export function edge(
     expiresAt: clock.now() + sessionTtlMs,
   });
   const people: { user: User | null } = { user };
-  const operatorGuesses = createLocalLimits({ clock });
+  const limits = createLocalLimits({ clock });
+  const { requestsPerMinute } = options;
+  const rateLimits = createRateLimits({
+    limits,
+    requestLimits: limits,
+    settings: {
+      approvalsPerMinute: 10,
+      ingestEventsPerMinute: 1_000,
+      loginAttempts: 3,
+      loginWindowMs: 300_000,
+      ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    },
+  });
   const callers = createCallers({
     keys: {
       async byHash(hash) {
@@ -394,9 +407,12 @@ export function edge(
         };
       },
     },
-    failedSignIn: (network) =>
-      enforceLimit(operatorGuesses, { name: `failed ${network}`, max: 20, windowMs: 60_000 }),
-    operatorGuess: (network) => enforceLimit(operatorGuesses, { name: network, max: 3, windowMs: 300_000 }),
+    async failedSignIn(network) {
+      await rateLimits.count(limitTable.wrongCredentials, subjectOf({ kind: 'none' }, network));
+    },
+    async operatorGuess(network) {
+      await rateLimits.count(limitTable.operatorTokens, subjectOf({ kind: 'none' }, network));
+    },
   });
   const streams = recordingStreams();
   const budgets = options.budgets ?? createBudgets();
@@ -414,7 +430,6 @@ export function edge(
     live.control(message);
   });
   const metrics = createMetrics();
-  const limits = createLocalLimits({ clock });
   const pipeline = createPipeline({
     families: [
       { prefix: '', errors: 'detail', routes: { ...testRoutes, ...keyRoutes } },
@@ -443,12 +458,7 @@ export function edge(
       ...options.serve,
     },
     callers,
-    limits,
-    rateLimits: createRateLimits({
-      limits,
-      requestLimits: limits,
-      settings: { approvalsPerMinute: 10, ingestEventsPerMinute: 1_000 },
-    }),
+    rateLimits,
     idempotency: { keyOf: () => null, run: (_sent, _key, _input, handle) => handle(null) },
     live,
     streams: streams.handlers,
@@ -461,7 +471,6 @@ export function edge(
     openApi: '{"openapi":"3.1.0"}',
     budgets,
     ...(options.openApiPublic === undefined ? {} : { openApiPublic: options.openApiPublic }),
-    ...(options.standardPerMinute === undefined ? {} : { standardPerMinute: options.standardPerMinute }),
   });
   return {
     pipeline,

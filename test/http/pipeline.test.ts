@@ -282,7 +282,7 @@ describe('cross-origin requests', () => {
 
 describe('limits', () => {
   it('hold per key, and say when to try again', async () => {
-    const { pipeline, clock } = edge({ standardPerMinute: 2 });
+    const { pipeline, clock } = edge({ requestsPerMinute: 2 });
     const get = () => pipeline.handle(raw('GET', '/api/v1/sessions/a', asKey));
     expect([(await get()).status, (await get()).status]).toEqual([200, 200]);
     const third = await get();
@@ -335,8 +335,8 @@ describe('limits that a route declares', () => {
     let told: Limit = hostedTestLimits.told;
     const { pipeline } = edge({
       serve: {
-        hostedLimited: async (_input, _caller, { count }) => {
-          await count(told, { cost: 5 });
+        hostedLimited: async (_input, _caller, { limits }) => {
+          await limits.count(told, { cost: 5 });
           return {};
         },
       },

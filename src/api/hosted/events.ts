@@ -66,7 +66,8 @@ export const decisionEvent = z.looseObject({
   call_id: name.nullable(),
   agent_id: name,
   tool_name: name,
-  tool_args: nullable,
+  /** What the agent sent; an empty object when it sent none. */
+  tool_args: listed(z.unknown()),
   action: name,
   mode: name,
   timestamp: instant,
@@ -115,7 +116,7 @@ export const hostedEventRoutes = routes({
       'overloaded',
       'unavailable',
     ],
-    limit: 'ingest',
+    limit: 'own',
   },
   hostedSearchEvents: {
     method: 'GET',

@@ -24,7 +24,7 @@ export const hostedStreamRoutes = routes({
       policy_version: z.string().max(255).optional(),
       /** Only decision events of this session. */
       session_id: z.string().max(255).optional(),
-      /** JSON text of an object of texts; anything else is ignored. */
+      /** JSON text of an object of at most 64 texts: names of 128 characters, values of 256. Anything else: 422. */
       tags: z.string().optional(),
       /** As the header Last-Event-ID, for clients that cannot send one. */
       last_event_id: z.string().max(255).optional(),
@@ -62,6 +62,17 @@ export const hostedStreamRoutes = routes({
     limit: 'stream',
   },
 });
+
+const maxTags = 64;
+
+/** Released clients count characters as people do, so a pair of surrogates is one. */
+const atMost = (max: number, min = 0) =>
+  text(2 * max, min).refine((value) => [...value].length <= max, `must be at most ${max} characters`);
+
+/** The tags of an agent's stream, once they are read: at most 64 pairs of texts. */
+export const hostedTags = z
+  .record(atMost(128, 1), atMost(256))
+  .refine((value) => Object.keys(value).length <= maxTags, `must not hold more than ${maxTags} tags`);
 
 /** The query of a stream, as its declaration reads it. */
 export type HostedStreamQuery<N extends keyof typeof hostedStreamRoutes> = z.output<

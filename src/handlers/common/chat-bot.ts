@@ -49,14 +49,15 @@ function shortAnswer(result: PressResult): string {
 
 /** The press in an update of a bot chat. */
 function readUpdate(body: Uint8Array) {
-  const query = fieldsOf(fieldsOf(jsonOf(Buffer.from(body).toString())).callback_query);
+  const update = fieldsOf(jsonOf(Buffer.from(body).toString()));
+  const query = fieldsOf(update.callback_query);
   const action = actionOf(query.data, '');
   const from = fieldsOf(query.from);
   const userId = textOf(from.id) ?? textOf(from.username);
   if (!action || userId === null) return null;
   const chatId = textOf(fieldsOf(fieldsOf(query.message).chat).id);
   const press: Press = { ...action, userId, userName: textOf(from.username) };
-  return { press, chatId, queryId: textOf(query.id) };
+  return { press, chatId, queryId: textOf(query.id), updateId: textOf(update.update_id) };
 }
 
 /** The presented secret, whichever of the header names carries it. */
@@ -76,7 +77,7 @@ export async function chatBotCallback(
   hub: Hub,
   channelId: string,
   body: Uint8Array,
-  { header, count }: Pick<Request, 'header' | 'count'>,
+  { header, limits }: Pick<Request, 'header' | 'limits'>,
   limit: Limit,
 ): Promise<'unknown' | 'refused' | 'taken'> {
   const { chatDecisions } = hub.app;
@@ -84,12 +85,13 @@ export async function chatBotCallback(
   if (!open) return 'unknown';
   const presented = presentedSecret(hub, header);
   if (presented === null || !hub.secrets.equal(presented, open.config.webhookSecret)) return 'refused';
-  await countCallback(count, limit, open);
+  await countCallback(limits.count, limit, open);
   const update = readUpdate(body);
-  // A press that comes again is answered again and changes nothing, so that updates need not be remembered.
   if (update?.chatId !== open.config.chatId) return 'taken';
-  const result = await chatDecisions.press(open, update.press, 'chat_bot');
-  if (update.queryId !== null) {
+  const result = await chatDecisions.once(open, update.updateId, () =>
+    chatDecisions.press(open, update.press, 'chat_bot'),
+  );
+  if (result !== null && update.queryId !== null) {
     // The platform waits for the answer to its callback first.
     hub.messengers
       .answer({ config: open.config, queryId: update.queryId, text: shortAnswer(result) })

@@ -11,10 +11,7 @@ export type { ClusterState, NodeHealth } from '../../ports/node-health.ts';
  * What of the ports a translation needs. The store, the actors and the bus are not among them: what follows from a
  * request is a use case.
  */
-type Translating = Pick<
-  AppPorts,
-  'clock' | 'health' | 'log' | 'messengers' | 'requestLimits' | 'secrets' | 'settings'
->;
+type Translating = Pick<AppPorts, 'clock' | 'health' | 'log' | 'messengers' | 'secrets' | 'settings'>;
 
 export interface Hub extends Translating {
   readonly app: App;

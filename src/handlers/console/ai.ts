@@ -42,8 +42,8 @@ export const ai: Handlers<typeof aiRoutes> = {
     return null;
   },
 
-  async testAiSettings({ app }, _input, caller, { count }) {
-    const { model, latencyMs, error } = await app.aiSettings.test(principalOf(caller), count);
+  async testAiSettings({ app }, _input, caller, { limits }) {
+    const { model, latencyMs, error } = await app.aiSettings.test(principalOf(caller), limits.count);
     return { ok: error === null, model, latency_ms: latencyMs, error };
   },
 

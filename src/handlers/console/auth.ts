@@ -9,12 +9,10 @@ import { deviceCookie, deviceIn } from './devices.ts';
 export const auth: Handlers<typeof authRoutes> = {
   async login(hub, { body }, _caller, request) {
     const device = deviceIn(hub, request.header('cookie'));
-    const { token, userId } = await hub.app.logins.signIn({
-      email: body.email.toLowerCase(),
-      password: body.password,
-      network: request.network,
-      device,
-    });
+    const { token, userId } = await hub.app.logins.signIn(
+      { email: body.email.toLowerCase(), password: body.password, network: request.network, device },
+      request.limits,
+    );
     const cookie = sessionCookie(hub, token, Math.floor(hub.settings.sessionTtlMs / 1000));
     return new Reply({ message: 'Logged in.' }, { cookies: [cookie, deviceCookie(hub, userId, device)] });
   },

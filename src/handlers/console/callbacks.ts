@@ -37,7 +37,7 @@ export const callbacks: Handlers<typeof callbackRoutes> = {
       ({ signingSecret }) => hub.secrets.equal(signature, `v0=${hub.secrets.hmac(signingSecret, signed)}`),
     );
     if (!open) return empty(403);
-    await countCallback(request.count, limits.consoleCallbacks, open);
+    await countCallback(request.limits.count, limits.consoleCallbacks, open);
     const user = fieldsOf(payload.user);
     const userId = textOf(user.id) ?? textOf(user.username);
     if (!action || userId === null) return nothing;
@@ -75,7 +75,7 @@ export const callbacks: Handlers<typeof callbackRoutes> = {
       ({ publicKey }) => publicKey !== null && hub.secrets.verify(publicKey, signed, signature),
     );
     if (!open) return empty(401);
-    await countCallback(request.count, limits.consoleCallbacks, open);
+    await countCallback(request.limits.count, limits.consoleCallbacks, open);
     if (value === undefined) return empty(400);
     const member = fieldsOf(fieldsOf(interaction.member).user);
     const user = member.id === undefined ? fieldsOf(interaction.user) : member;

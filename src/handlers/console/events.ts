@@ -27,7 +27,7 @@ export const events: Handlers<typeof eventRoutes> = {
   async ingestEvents(hub, { body }, caller, request) {
     await turns.next(body.byteLength);
     const batch = await readBatch(body, repairContext(hub, caller), turns);
-    return acceptBatch(hub, keyPrincipalOf(caller), batch, request.count);
+    return acceptBatch(hub, keyPrincipalOf(caller), batch, request.limits.count);
   },
 
   async searchEvents(hub, { query }, caller) {

@@ -28,11 +28,15 @@ const requestOf = (candidate: ReplayCandidate, body: Body): ReplayRequest => ({
 });
 
 export const replay: Handlers<typeof replayRoutes> = {
-  replayBundle: async ({ app }, { body }, caller, { count }) =>
-    render(await app.replays.run(principalOf(caller), requestOf({ yaml: body.yaml_content }, body), count)),
+  replayBundle: async ({ app }, { body }, caller, { limits }) =>
+    render(
+      await app.replays.run(principalOf(caller), requestOf({ yaml: body.yaml_content }, body), limits.count),
+    ),
 
-  replayComposition: async ({ app }, { params, body }, caller, { count }) =>
-    render(await app.replays.run(principalOf(caller), requestOf({ composition: params.name }, body), count)),
+  replayComposition: async ({ app }, { params, body }, caller, { limits }) =>
+    render(
+      await app.replays.run(principalOf(caller), requestOf({ composition: params.name }, body), limits.count),
+    ),
 };
 
 const decisions = { allow: 'allow', block: 'deny', ask: 'approve', would_block: 'would_deny' } as const;

@@ -5,11 +5,11 @@ import { renderSampleRun } from '../common/sample-run.ts';
 import { principalOf } from './principal.ts';
 
 export const sampleRun: Handlers<typeof sampleRunRoutes> = {
-  makeSampleRun: async ({ app }, _input, caller, { count }) =>
-    renderSampleRun(await app.sampleRuns.ensure(principalOf(caller), count)),
+  makeSampleRun: async ({ app }, _input, caller, { limits }) =>
+    renderSampleRun(await app.sampleRuns.ensure(principalOf(caller), limits.count)),
 
-  async deleteSampleRun({ app }, _input, caller, { count }) {
-    await app.sampleRuns.remove(principalOf(caller), count);
+  async deleteSampleRun({ app }, _input, caller, { limits }) {
+    await app.sampleRuns.remove(principalOf(caller), limits.count);
     return { deleted: true };
   },
 };

@@ -4,14 +4,16 @@ import type { Handlers } from '../common/hub.ts';
 
 export const setup: Handlers<typeof setupRoutes> = {
   async setup({ app }, { body }, _caller, request) {
-    const { userId, tenantId } = await app.accounts.setUp({
-      tenantName: body.tenant_name ?? 'Default',
-      email: body.email,
-      password: body.password,
-      token: body.setup_token ?? request.header('x-setup-token') ?? '',
-      network: request.network,
-      local: request.local,
-    });
+    const { userId, tenantId } = await app.accounts.setUp(
+      {
+        tenantName: body.tenant_name ?? 'Default',
+        email: body.email,
+        password: body.password,
+        token: body.setup_token ?? request.header('x-setup-token') ?? '',
+        local: request.local,
+      },
+      request.limits,
+    );
     return { message: 'Admin created', user_id: userId, tenant_id: tenantId };
   },
 };

@@ -1,36 +1,36 @@
 // Live streams: who may open one, what it follows, what it must get at once, and what agents send on it. Owns no
 // socket.
+import type { ZodType } from 'zod';
 import { agentRoutes } from '../../api/agents.ts';
 import { approvalRoutes } from '../../api/approvals.ts';
 import type { Caller } from '../../api/call.ts';
+import { eventRoutes } from '../../api/events.ts';
 import { bundleName as bundleField, line, tagMap, text } from '../../api/fields.ts';
 import { documentEvent } from '../../api/hosted/frames.ts';
-import type { AdmittedStream, StreamHandlers, StreamQuery } from '../../api/stream.ts';
+import { hostedTags } from '../../api/hosted/streams.ts';
+import type { AdmittedStream, AgentMessage, StreamHandlers, StreamQuery } from '../../api/stream.ts';
 import { includeField } from '../../api/streams.ts';
-import { checked, validationFailed } from '../../api/validation.ts';
-import { actingAgent, requireAgent } from '../../app/acting-agent.ts';
+import { checked, sentences, validationFailed } from '../../api/validation.ts';
+import { actingAgent } from '../../app/acting-agent.ts';
 import type { AgentStreams } from '../../app/agent-streams.ts';
 import type { Fetcher } from '../../app/fetched-rulesets.ts';
-import { enforceLimit } from '../../app/rate-limit.ts';
+import { createRouteLimits, type LimitedRoute } from '../../app/route-limits.ts';
 import type { Tags } from '../../domain/agent.ts';
 import { HubError, refused } from '../../domain/error.ts';
 import { agentsOf, dashboardsOf, type FrameHeader, hostedAgentsOf } from '../../domain/frame.ts';
 import { type Env, environments, isEnv } from '../../domain/ids.ts';
-import type { LimitSubject } from '../../domain/limit.ts';
 import { limitNames } from '../../domain/limit-names.ts';
 import { decisionsOf, isElsewhere } from '../common/decisions.ts';
 import type { Hub } from '../common/hub.ts';
 import { acceptBatch, readParsedBatch, repairContext } from '../common/ingest.ts';
 import { reportVersion } from './agents.ts';
-import { type ApprovalBody, requestApproval } from './approvals.ts';
+import { requestApproval } from './approvals.ts';
 import { keyPrincipalOf } from './principal.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
 const version = line(255);
 const sessionField = text(255, 1);
-/** Reports and approvals that an agent may send in a minute, over HTTP and WebSocket together. */
-const maxPerMinute = 6_000;
 const maxTagText = 32_768;
 const noTags: Tags = {};
 
@@ -48,10 +48,19 @@ const skipsOf =
     return fetched === null || fetched !== bundle;
   };
 
+/** The routes of the same purpose. Their limits count what comes over a WebSocket too: it is no way around them. */
+const routeOf: { readonly [T in AgentMessage['type']]: LimitedRoute } = {
+  events: eventRoutes.ingestEvents,
+  report: agentRoutes.reportVersion,
+  approval: approvalRoutes.createApproval,
+};
+
 /** The stream handlers of a node. @param streams the node's */
 export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHandlers, 'admitEvents'> {
   return {
-    admitAgent: (caller, query, connectionId) => admitAgent(hub, streams, caller, query, connectionId),
+    async admitAgent(caller, query, connectionId) {
+      return admitAgent(hub, streams, caller, query, connectionId);
+    },
 
     async admitHosted(caller, query, connectionId) {
       if (caller.kind === 'hostedOperator') return { admitted: admitOperator(caller, query), caller };
@@ -80,29 +89,28 @@ export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHand
     },
 
     async message(caller, { type, body }) {
-      // Events are counted by their number, as over HTTP.
-      if (type !== 'events') await withinLimit(hub, caller);
+      const route = routeOf[type];
+      const limits = createRouteLimits(hub.app.rateLimits, route, caller, caller.network);
+      await limits.arrived();
       switch (type) {
-        case 'events':
-          return acceptBatch(
-            hub,
-            keyPrincipalOf(caller),
-            readParsedBatch(body, repairContext(hub, caller)),
-            async (limit, { cost, ...told } = {}) => {
-              await hub.app.rateLimits.count(limit, { ...subjectOf(caller), ...told }, cost);
-            },
-          );
+        case 'events': {
+          const batch = readParsedBatch(body, repairContext(hub, caller));
+          return acceptBatch(hub, keyPrincipalOf(caller), batch, limits.own.count);
+        }
         case 'report':
           return reportVersion(hub, caller, checked(agentRoutes.reportVersion.body, body));
-        case 'approval':
-          return approvalAsked(hub, caller, checked(approvalRoutes.createApproval.body, body));
+        case 'approval': {
+          const request = checked(approvalRoutes.createApproval.body, body);
+          await limits.before({ params: {}, body: request });
+          return requestApproval(hub, caller, request);
+        }
       }
     },
   };
 }
 
 /** @throws HubError validation_failed, env_mismatch, forbidden, and what the agent's actor throws */
-async function admitAgent(
+function admitAgent(
   hub: Hub,
   streams: AgentStreams,
   caller: KeyCaller,
@@ -117,6 +125,7 @@ async function admitAgent(
     : null;
   const { tenantId, env, keyId } = caller;
   const agentId = actingAgent(caller);
+  const tags = hosted ? tagsAsked(query.tags) : readTags(query.tags);
   const sessionId = hosted ? sessionAsked(query) : null;
   return streams.admit({
     tenantId,
@@ -126,7 +135,7 @@ async function admitAgent(
     keyId,
     requested,
     policyVersion,
-    tags: readTags(query.tags),
+    tags,
     client: limitNames.streamsOf(caller) ?? '',
     resumes: query.resumes ?? false,
     audience: hosted ? hostedAgentsOf(tenantId, env) : agentsOf(tenantId, env),
@@ -152,6 +161,7 @@ function admitOperator({ tenantId }: Pick<KeyCaller, 'tenantId'>, query: StreamQ
   }
   const sessionId = sessionAsked(query);
   const named = query.bundle_name ? checkedAt(bundleField, query.bundle_name, 'bundle_name') : null;
+  tagsAsked(query.tags);
   return {
     audience: hostedAgentsOf(tenantId, env),
     agentId: null,
@@ -165,35 +175,6 @@ function admitOperator({ tenantId }: Pick<KeyCaller, 'tenantId'>, query: StreamQ
   };
 }
 
-/** @throws HubError forbidden, rate_limited, and what `requestApproval` throws */
-async function approvalAsked(hub: Hub, caller: KeyCaller, body: ApprovalBody) {
-  const agentId = caller.agentId ?? body.agent_id ?? null;
-  if (agentId !== null) requireAgent(caller, agentId);
-  const subject = { ...subjectOf(caller), agentId };
-  for (const limit of approvalRoutes.createApproval.limits) await hub.app.rateLimits.count(limit, subject);
-  return requestApproval(hub, caller, body);
-}
-
-/** For whom the limits of routes count what comes over a socket. */
-const subjectOf = (caller: KeyCaller): LimitSubject => ({
-  caller: limitNames.requestsOf(caller),
-  tenantId: caller.tenantId,
-  env: caller.env,
-  agentId: caller.agentId,
-  keyId: caller.keyId,
-  network: caller.network,
-  channelId: null,
-});
-
-/**
- * The same window as the HTTP routes of the same purpose: a WebSocket is no way around it.
- * @throws HubError rate_limited
- */
-async function withinLimit(hub: Hub, caller: KeyCaller): Promise<void> {
-  const name = limitNames.requestsOfKey(caller);
-  await enforceLimit(hub.requestLimits, { name, max: maxPerMinute, windowMs: 60_000 });
-}
-
 /** @throws HubError env_mismatch, in the specification's words */
 function checkEnv(caller: KeyCaller, asked: string | undefined): void {
   if (!asked || asked === caller.env) return;
@@ -203,14 +184,22 @@ function checkEnv(caller: KeyCaller, asked: string | undefined): void {
   );
 }
 
-function checkedAt(
-  schema: typeof bundleField | typeof version | typeof includeField,
-  value: string,
-  name: string,
-): string {
-  const result = schema.safeParse(value);
+function checkedAt<T>(schema: ZodType<T>, value: unknown, name: string): T {
+  const result = schema.safeParse(value, sentences);
   if (result.success) return result.data;
   throw validationFailed(result.error.issues.map(({ message }) => ({ loc: ['query', name], msg: message })));
+}
+
+/** The tags of a stream of the hosted API. @throws HubError validation_failed */
+function tagsAsked(text: string | undefined): Tags {
+  if (!text) return noTags;
+  let tags: unknown;
+  try {
+    tags = JSON.parse(text);
+  } catch {
+    throw validationFailed([{ loc: ['query', 'tags'], msg: 'must be the JSON text of an object of texts' }]);
+  }
+  return checkedAt(hostedTags, tags, 'tags');
 }
 
 /** The tags of a JSON text of an object of texts; none when it is anything else. */

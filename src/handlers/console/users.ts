@@ -30,12 +30,10 @@ export const users: Handlers<typeof userRoutes> = {
     return null;
   },
 
-  async changePassword({ app }, { body }, caller) {
-    await app.people.changePassword(principalOf(caller), {
-      oldPassword: body.old_password,
-      newPassword: body.new_password,
-      tokenHash: caller.tokenHash,
-    });
+  async changePassword({ app }, { body }, caller, { limits }) {
+    const { old_password: oldPassword, new_password: newPassword } = body;
+    const change = { oldPassword, newPassword, tokenHash: caller.tokenHash };
+    await app.people.changePassword(principalOf(caller), change, limits);
     return { message: 'Password changed. All other logins have ended.' };
   },
 };

@@ -34,14 +34,15 @@ export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
 
   async hostedCreateChannel(hub, { body }, caller, request) {
     const { newId: id } = request;
-    const making = hub.app.channels.create(principalOf(caller), {
+    const channel = {
       id,
       name: body.name,
       payloadStyle: 'hosted',
       enabled: body.enabled,
       filters: filtersOf(body.filters),
       config: configOf(hub, body, null),
-    });
+    } as const;
+    const making = hub.app.channels.create(principalOf(caller), channel, { isToldByCaller: true });
     const made = await making.catch(async (error: unknown) => {
       // Made by the first request of the key, whose answer was lost with its node.
       const isMade = id !== null && error instanceof HubError && error.code === 'conflict';
@@ -52,11 +53,11 @@ export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
   },
 
   async hostedUpdateChannel(hub, { params, body }, caller) {
-    const changed = await hub.app.channels.update(principalOf(caller), params.channel_id, {
+    const patch = {
       name: body.name,
       enabled: body.enabled,
       filters: filtersOf(body.filters),
-      config(stored) {
+      config(stored: ChannelConfig) {
         if (typeOf[stored.kind] !== body.channel_type) {
           throw validationFailed([
             { loc: ['body', 'channel_type'], msg: `cannot change: it is ${typeOf[stored.kind]}` },
@@ -64,7 +65,9 @@ export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
         }
         return configOf(hub, body, stored);
       },
-    });
+    };
+    const options = { isToldByCaller: true };
+    const changed = await hub.app.channels.update(principalOf(caller), params.channel_id, patch, options);
     return saved(hub, caller, changed);
   },
 

@@ -42,7 +42,7 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
         accepted,
         duplicates,
         rejected = [],
-      } = await acceptBatch(hub, keyPrincipalOf(caller, env), part, request.count);
+      } = await acceptBatch(hub, keyPrincipalOf(caller, env), part, request.limits.count);
       total.accepted += accepted;
       total.duplicates += duplicates;
       total.rejected.push(...rejected);
@@ -169,13 +169,11 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
   const policyVersion = policyVersionOf(event);
   const said = payload?.environment;
   return {
-    tool_args: null,
     side_effect: null,
     principal: null,
     decision_source: null,
     decision_name: null,
     reason: null,
-    run_id: null,
     workflow: null,
     // What the agent sent; what follows is the hub's, and wins.
     ...payload,
@@ -189,12 +187,15 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
     call_id: callIdOf(event),
     agent_id: event.agent_id,
     tool_name: event.tool_name,
+    // A call without arguments has no arguments, however its agent said so.
+    tool_args: payload?.tool_args ?? {},
     action,
     mode: event.mode,
     timestamp: micros(event.timestamp),
     environment: typeof said === 'string' && said !== '' ? said : event.env,
     session_id: sessionId,
     parent_session_id: parentSessionOf(event),
+    run_id: payload?.run_id || null,
     policy_version: policyVersion,
     sent_by: event.sent_by ?? null,
     ...(event.truncated

@@ -28,15 +28,17 @@ const requestOf = (name: string, candidate: ReplayCandidate, query: Query): Repl
 });
 
 export const hostedReplays: Handlers<typeof hostedReplayRoutes> = {
-  async hostedReplayVersions({ app }, { params: { name }, query }, caller, { count }) {
+  async hostedReplayVersions({ app }, { params: { name }, query }, caller, { limits }) {
     const candidate = { name, version: query.candidate ?? null };
-    return render(await app.replays.run(principalOf(caller), requestOf(name, candidate, query), count));
+    return render(
+      await app.replays.run(principalOf(caller), requestOf(name, candidate, query), limits.count),
+    );
   },
 
-  async hostedReplayText({ app }, { params: { name }, body }, caller, { count }) {
+  async hostedReplayText({ app }, { params: { name }, body }, caller, { limits }) {
     const { yaml_content: yaml } = body;
     const candidate = yaml === undefined ? { name, version: body.candidate ?? null } : { yaml };
-    return render(await app.replays.run(principalOf(caller), requestOf(name, candidate, body), count));
+    return render(await app.replays.run(principalOf(caller), requestOf(name, candidate, body), limits.count));
   },
 };
 

@@ -5,12 +5,12 @@ import { renderSampleRun } from '../common/sample-run.ts';
 import { principalOf } from './principal.ts';
 
 export const hostedSampleRun: Handlers<typeof hostedSampleRunRoutes> = {
-  async hostedSampleRun({ app }, _input, caller, { count }) {
-    return renderSampleRun(await app.sampleRuns.ensure(principalOf(caller), count));
+  async hostedSampleRun({ app }, _input, caller, { limits }) {
+    return renderSampleRun(await app.sampleRuns.ensure(principalOf(caller), limits.count));
   },
 
-  async hostedDeleteSampleRun({ app }, _input, caller, { count }) {
-    await app.sampleRuns.remove(principalOf(caller), count);
+  async hostedDeleteSampleRun({ app }, _input, caller, { limits }) {
+    await app.sampleRuns.remove(principalOf(caller), limits.count);
     return { deleted: true };
   },
 };

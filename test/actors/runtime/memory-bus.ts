@@ -168,6 +168,7 @@ export class MemoryBus {
         }
         return alive;
       },
+      pulse: async () => [],
       leave: async () => {
         this.#members.delete(node);
       },

@@ -108,7 +108,7 @@ describe('an answer that its client does not take', () => {
           return { key: 'x'.repeat(60_000) };
         },
       },
-      standardPerMinute: 100_000,
+      requestsPerMinute: 100_000,
     });
     const socket = await stalled(hub, ask());
     await eventually(() => asked === 1);
