@@ -35,6 +35,8 @@ export interface RedisOptions {
   readonly leaseMs?: number;
   /** How long a node is a member after it was heard, in milliseconds. */
   readonly memberMs?: number;
+  /** How long a node has sent no pulse when it is silent, in milliseconds. */
+  readonly silentMs?: number;
   /** Called after every turn of the reader of envelopes, and of the reader of frames, that Redis answered. */
   readonly busTurned?: () => void;
   readonly framesTurned?: () => void;
@@ -103,7 +105,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisParts> {
       leases: redisLeases(link, prefix, clock, nodeId, options.leaseMs),
       broadcast,
       bus,
-      members: redisMembers(link, prefix, nodeId, options.memberMs),
+      members: redisMembers(link, prefix, nodeId, options.memberMs, options.silentMs),
       broadcastLagMs: () => frames.lagMs(),
       async ping() {
         const begun = clock.monotonic();

@@ -1,7 +1,13 @@
 // The members of the cluster in Redis: one hash of node → when it was last heard (in Redis's own time) and what it
-// said.
+// said, and one sorted set of nodes by the time of their last pulse.
 import { decode, encode } from '@msgpack/msgpack';
-import { type Member, type Membership, memberMs, type NodeNote } from '../../src/ports/membership.ts';
+import {
+  type Member,
+  type Membership,
+  memberMs,
+  type NodeNote,
+  silentMs,
+} from '../../src/ports/membership.ts';
 import { type Link, script } from './link.ts';
 import { isList } from './log.ts';
 
@@ -25,8 +31,38 @@ end
 return alive
 `);
 
-export function redisMembers(link: Link, prefix: string, node: string, lifeMs = memberMs): Membership {
+/**
+ * KEYS: pulses. ARGV: node, after how many ms a node is silent, whether to answer the silent ones. Answers 1 where this
+ * node is new or was silent itself, then the silent ones, which are forgotten.
+ */
+const pulseScript = script(`
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local silent = now - ARGV[2]
+local before = redis.call('ZSCORE', KEYS[1], ARGV[1])
+redis.call('ZADD', KEYS[1], now, ARGV[1])
+redis.call('PEXPIRE', KEYS[1], 60000)
+if not before or tonumber(before) < silent then return {1} end
+if ARGV[3] == '0' then return {0} end
+local gone = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. string.format('%.0f', silent))
+if #gone > 0 then redis.call('ZREM', KEYS[1], unpack(gone)) end
+return {0, unpack(gone)}
+`);
+
+/** Pulses without a gap after which a node may tell who is silent: after an outage others are back later than it. */
+const steadyPulses = 5;
+
+export function redisMembers(
+  link: Link,
+  prefix: string,
+  node: string,
+  lifeMs = memberMs,
+  quietMs = silentMs,
+): Membership {
   const key = `${prefix}members`;
+  const pulses = `${prefix}pulses`;
+  let steady = 0;
+  let hasLeft = false;
   return {
     async heartbeat(note) {
       const { buffer, byteOffset, byteLength } = encode(note);
@@ -43,8 +79,20 @@ export function redisMembers(link: Link, prefix: string, node: string, lifeMs = 
       }
       return found.sort((a, b) => (a.node < b.node ? -1 : 1));
     },
+    async pulse() {
+      if (hasLeft) return [];
+      const answer = await link.run(
+        pulseScript,
+        [pulses],
+        [node, String(quietMs), steady < steadyPulses ? '0' : '1'],
+      );
+      const [wasSilent, ...silent] = isList(answer) ? answer : [];
+      steady = Number(wasSilent) === 1 ? 0 : steady + 1;
+      return silent.map(String);
+    },
     async leave() {
-      await link.send(['HDEL', key, node]);
+      hasLeft = true;
+      await Promise.all([link.send(['HDEL', key, node]), link.send(['ZREM', pulses, node])]);
     },
   };
 }

@@ -11,6 +11,15 @@ export const validationFailed = (problems: readonly Problem[]): HubError =>
     problems: problems.slice(0, maxProblems),
   });
 
+/** What is said of the commonest problems, in words for whoever typed the request. */
+export const sentences: z.core.ParseContext<z.core.$ZodIssue> = {
+  error(issue) {
+    if (issue.code === 'invalid_type' && issue.input === undefined) return 'is required';
+    if (issue.code !== 'invalid_value') return undefined;
+    return `must be ${issue.values.map(String).join(' or ')}`;
+  },
+};
+
 /** The problems of one part, the first 50. */
 export const problemsOf = (error: z.ZodError, where: 'body' | 'query' | 'path'): readonly Problem[] =>
   error.issues.slice(0, maxProblems).map(({ path, message }) => ({
@@ -24,7 +33,7 @@ export function checked<S extends z.ZodType>(
   value: unknown,
   where: 'body' | 'query' | 'path' = 'body',
 ): z.output<S> {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, sentences);
   if (!result.success) throw validationFailed(problemsOf(result.error, where));
   return result.data;
 }

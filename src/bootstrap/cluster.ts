@@ -17,6 +17,7 @@ import { leaseRenewMs } from '../ports/leases.ts';
 import { memberMs } from '../ports/membership.ts';
 import type { Store } from '../ports/store.ts';
 import { version } from '../version.ts';
+import { startAuditRecovery } from './audit-recovery.ts';
 import { actorPorts, type Materials, type NodeParts, registrarOf } from './parts.ts';
 
 /** A loop that has not turned for so long is crashed; turns come every 1 to 2 s. */
@@ -29,8 +30,6 @@ const forgetMs = 2 * 3_600_000;
 /** Together 10 s: while Redis is away for longer all leases end, and who takes them tells of it again. */
 const wakeAttempts = 20;
 const wakeAgainMs = 500;
-/** Notes of dead nodes that are recorded in one go. */
-const recoveredAtOnce = 200;
 
 const unreachable = (what: string) => (): never => {
   throw new HubError('unavailable', `${what} does not answer. Is it running, and is its URL right?`);
@@ -71,31 +70,13 @@ export async function openCluster(
   const leasesTurned = workers.add('leases', loopMs);
   let closed = false;
 
-  /** Nodes whose unfinished writes are in the audit chain, or on their way there. */
-  const recovered = new Set<string>();
-
-  /** Whoever misses a node does so: the first one's entries are the ones that stay. */
-  async function recoverAudit(node: string): Promise<void> {
-    try {
-      while ((await documents.audit.recover(0, recoveredAtOnce, (one) => one === node)) === recoveredAtOnce);
-    } catch (err) {
-      log.warn({ err, node }, 'what a dead node left to record waits for the next minute');
-    }
-  }
+  const recovery = startAuditRecovery({ audit: documents.audit, members: redis.members, clock, log });
 
   function hear(): void {
     const now = clock.monotonic();
-    for (const member of actors.members) {
-      heard.set(member.node, now);
-      recovered.delete(member.node);
-    }
-    for (const other of heard.keys()) {
-      if (recovered.has(other) || !isGone(other)) continue;
-      recovered.add(other);
-      void recoverAudit(other);
-    }
-    for (const one of recovered) if (!heard.has(one)) recovered.delete(one);
     for (const [other, at] of heard) if (now - at > forgetMs) heard.delete(other);
+    for (const { node: member } of actors.members) heard.set(member, now);
+    recovery.gone([...heard.keys()].filter(isGone));
   }
 
   /** True for a node that has been missing from the members for two turns; a stranger gets more time to appear. */
@@ -197,6 +178,7 @@ export async function openCluster(
     stopActors: () => actors.stop(),
     async close() {
       closed = true;
+      recovery.stop();
       await registrar.close();
       await redis.close();
       await documents.close();

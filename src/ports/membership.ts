@@ -1,5 +1,6 @@
 // Who belongs to the cluster: every node says every 1.5 s that it lives, and what it holds. One that is not heard for 5
-// s is gone.
+// s is gone. Between these heartbeats it sends pulses, which say no more than that it lives: so a death is suspected
+// before it is certain.
 
 export interface Member {
   readonly node: string;
@@ -20,9 +21,19 @@ export interface NodeNote {
 export interface Membership {
   /** Says that this node lives; answers all that do, this one included, by name. @throws HubError unavailable */
   heartbeat(note: NodeNote): Promise<readonly Member[]>;
+  /**
+   * Says that this node lives. Answers nodes that sent pulses and have sent none for `silentMs`: each to one caller,
+   * once, until it sends one again. They are probably dead, but one that hangs may be among them. To a node that is new
+   * or was silent itself a moment ago nobody is answered: it cannot tell. After `leave` it does nothing.
+   * @throws HubError unavailable
+   */
+  pulse(): Promise<readonly string[]>;
   /** This node goes: the others need not wait until it is missed. @throws HubError unavailable */
   leave(): Promise<void>;
 }
 
 /** A node that was not heard for so long is gone, in milliseconds. */
 export const memberMs = 5000;
+/** How often a node sends a pulse, and after how long without one it is silent, in milliseconds. */
+export const pulseMs = 400;
+export const silentMs = 1000;

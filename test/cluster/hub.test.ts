@@ -1,5 +1,8 @@
 // Three real hub processes as one hub: what one node is told, the others do; what a dead one held, the others hold.
+import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { entriesOf } from '../../src/domain/audit.ts';
+import { aNote } from '../contract/fixtures.ts';
 import { SseClient } from '../e2e/sse.ts';
 import { eventually, type Nodes, startNodes } from './nodes.ts';
 
@@ -47,6 +50,26 @@ function even(nodes: Nodes, cookie: string, count: number) {
     }
     return true;
   });
+}
+
+/** Leaves in the store what stands there when a node dies between a write and its entry in the audit chain. */
+async function leaveIntent({ mongoUrl }: Nodes, node: string) {
+  const client = await new MongoClient(mongoUrl).connect();
+  const note = aNote();
+  const { id, tenantId } = note;
+  const intents = client.db().collection<{ _id: string }>('auditIntents');
+  const links = client.db().collection<{ tenantId: string; body: string }>('auditLinks');
+  const intent = { at: Date.now(), node, note: JSON.stringify(note) };
+  await intents.insertOne({ _id: `${tenantId}/${id}`, ...intent });
+  return {
+    id,
+    /** The entries of its chain; undefined without any. */
+    async recorded() {
+      const entries = (await links.find({ tenantId }).toArray()).flatMap(({ body }) => entriesOf(body));
+      return entries.length > 0 ? entries : undefined;
+    },
+    close: () => client.close(),
+  };
 }
 
 describe('three nodes', () => {
@@ -151,17 +174,29 @@ describe('three nodes', () => {
     );
   });
 
-  it('own all shards again within 10 s of the death of one, and lose its agents from the roster', async () => {
+  it('record within 2 s of the death of one what it left, own all shards within 10 s, and lose its agents from the roster', async () => {
     const [onB, onC] = await Promise.all([open(1, 'dies'), open(2, 'lives')]);
     await eventually('both on the roster', async () => {
       const { body } = await nodes.at(0).call('GET', '/api/v1/agents/status', { cookie });
       const ids = (body.agents ?? []).map((row: { agent_id: string }) => row.agent_id);
       return (ids.includes('dies') && ids.includes('lives')) || undefined;
     });
+    const { node } = await shards(nodes, 1, cookie);
+    const left = await leaveIntent(nodes, node);
+    // While the node lives it is the node's own to record.
+    await even(nodes, cookie, 3);
+    expect(await left.recorded()).toBeUndefined();
     await nodes.kill(1);
-    const { tookMs } = await even(nodes, cookie, 2);
+    const begun = performance.now();
+    const entry = await eventually('what the dead node left to record', left.recorded);
+    const owned = even(nodes, cookie, 2).then(() => performance.now() - begun);
+    console.log(`kill -9 of one of three: what it left was recorded after ${Math.round(entry.tookMs)} ms`);
+    expect(entry.value).toMatchObject([{ id: left.id, details: { unconfirmed: true } }]);
+    expect(entry.tookMs).toBeLessThan(2000);
+    const tookMs = await owned;
     console.log(`kill -9 of one of three: all 256 shards owned again after ${Math.round(tookMs)} ms`);
     expect(tookMs).toBeLessThan(10_000);
+    await left.close();
     await eventually('a roster without the dead node', async () => {
       const { body } = await nodes.at(0).call('GET', '/api/v1/agents/status', { cookie });
       const ids = (body.agents ?? []).map((row: { agent_id: string }) => row.agent_id);

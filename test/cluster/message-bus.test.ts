@@ -76,4 +76,29 @@ describe('members', () => {
     });
     await Promise.all(parts.map((one) => one.close()));
   });
+
+  it('hear once, one of them, of one that sends no pulses any more, and nothing of one that left', async () => {
+    const prefix = newPrefix();
+    const silentMs = 150;
+    const parts = await Promise.all(
+      ['a', 'b', 'dies', 'leaves'].map((name) => open(prefix, name, { silentMs })),
+    );
+    const [a, b, dies, leaves] = parts;
+    if (!a || !b || !dies || !leaves) return;
+    /** Who is answered to whom, until somebody is. */
+    const silent = async (): Promise<readonly string[] | undefined> => {
+      const heard = [...(await a.members.pulse()), ...(await b.members.pulse())];
+      return heard.length > 0 ? heard : undefined;
+    };
+    const begun = performance.now();
+    await dies.members.pulse();
+    await leaves.members.pulse();
+    await leaves.members.leave();
+    expect(await leaves.members.pulse()).toEqual([]);
+    expect((await eventually('the dead one is missed', silent)).value).toEqual(['dies']);
+    expect(performance.now() - begun).toBeGreaterThan(silentMs - 10);
+    await dies.members.pulse();
+    expect((await eventually('the dead one is missed again', silent)).value).toEqual(['dies']);
+    await Promise.all(parts.map((one) => one.close()));
+  });
 });

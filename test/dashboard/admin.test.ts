@@ -82,6 +82,12 @@ describe('settings, system, playground and palette', () => {
     await result.getByRole('heading', { name: /deny/ }).waitFor();
     await result.getByText('/srv/app/.env').first().waitFor();
     await accessible(page);
+    // Letters that are keys of the page elsewhere belong to the text: `g h` leads nowhere from here, `?` opens nothing.
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('# gh?');
+    await page.locator('.cm-line').filter({ hasText: '# gh?' }).waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
     await result.getByRole('button', { name: 'Ask the hub' }).click();
     await result.getByText(/The hub says deny.*as this browser does/).waitFor();
     await page.getByLabel('Tool', { exact: true }).fill('deploy');
@@ -90,6 +96,10 @@ describe('settings, system, playground and palette', () => {
     await cases.getByLabel('Keep this call as').fill('a deploy asks');
     await cases.getByRole('button', { name: 'Keep', exact: true }).click();
     await cases.getByText('1 of 1 case as expected.').waitFor();
+    await cases
+      .getByRole('table', { name: 'kept cases' })
+      .getByText('as expected', { exact: true })
+      .waitFor();
     await accessible(page);
     const folder = mkdtempSync(join(tmpdir(), 'reeve-cases-'));
     for (const [button, name] of [

@@ -126,6 +126,36 @@ describe('the web console', () => {
     await seen.context.close();
   });
 
+  it('keeps theme and times by the menu of the person, which a first press loads, and signs out', async () => {
+    const { hub, cookie } = await started();
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/');
+    const account = page.getByRole('button', { name: `Account ${email}` });
+    await account.focus();
+    await page.keyboard.press('Enter');
+    const menu = page.getByRole('menu');
+    await menu.getByRole('menuitemradio', { name: 'Dark' }).click();
+    await page.locator('html[data-theme=dark]').waitFor();
+    await menu.getByRole('menuitemcheckbox', { name: 'Times in UTC' }).click();
+    await menu.getByRole('menuitemcheckbox', { name: 'Times in UTC', checked: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await menu.waitFor({ state: 'hidden' });
+    await expect.poll(() => account.evaluate((button) => button === document.activeElement)).toBe(true);
+    await page.reload();
+    await page.locator('html[data-theme=dark]').waitFor();
+    // Loaded by itself, it takes the place of the button that has the focus.
+    await account.focus();
+    await page.locator('button[aria-label^=Account][id]').waitFor();
+    expect(await account.evaluate((button) => button === document.activeElement)).toBe(true);
+    await page.keyboard.press('Enter');
+    await menu.getByRole('menuitemcheckbox', { name: 'Times in UTC', checked: true }).waitFor();
+    await menu.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByLabel('Password').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   it('signs in by a link that was made through the data folder, once', async () => {
     const { hub } = await started();
     const { text, code } = await run({ DATA_DIR: hub.dataDir, BASE_URL: hub.url }, ['login-link']);

@@ -95,7 +95,13 @@ describe('the runs page', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/agents?id=valued');
-    await page.getByRole('button', { name: 'Values' }).click();
+    const sessions = page.getByRole('region', { name: 'Runs' }).getByRole('table');
+    await sessions.getByRole('button', { name: 'Session', exact: true }).click();
+    await sessions
+      .getByRole('columnheader', { name: 'Session' })
+      .and(page.locator('[aria-sort=ascending]'))
+      .waitFor();
+    await sessions.getByRole('button', { name: 'Values of run 1' }).click();
     const values = page.getByRole('region', { name: 'Session values' });
     await values.getByText(/It keeps no counters in the hub/).waitFor();
     // As the agent's library counts.

@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { judgedCopy, sayTheSame, shownToPeople } from '../src/guard/arguments.ts';
+import { judgedArguments, sayTheSame, shownToPeople } from '../src/guard/arguments.ts';
 import { DeniedError, Guard, type GuardOptions, localApproval, ResultReplacedError } from '../src/index.ts';
 
 const yamlOf = (contracts: string): string => `apiVersion: service/v1
@@ -168,26 +168,13 @@ describe('arguments', () => {
     expect(guard.events.last().tool_args).toMatchObject({ circle: { name: 'a', self: '[CIRCULAR]' } });
   });
 
-  it('are judged with what they inherit: a tool reads it under the same name', async () => {
+  it('that inherit data are refused: a tool may read it by name, or copy the object without it', async () => {
     const guard = guardOf(deny('args.path', 'secret'));
     const merged: { path?: string } = Object.assign({}, JSON.parse('{"__proto__": {"path": "/secret"}}'));
-    await expect(guard.run('read', merged, (args) => args.path)).rejects.toThrow(DeniedError);
-    const changed = { path: 'a' };
-    const inherits = Object.create(changed) as { path: string };
-    const call = guardOf(ask, {
-      approvals: localApproval(async () => {
-        changed.path = 'b';
-        return { approved: true };
-      }),
-    }).run('read', Object.assign(inherits, { target: 'x' }), () => 'ran');
-    await expect(call).rejects.toMatchObject({ contract: 'arguments_changed' });
-    class Point {
-      readonly x = 1;
-      get double() {
-        return 2 * this.x;
-      }
-    }
-    expect(judgedCopy({ at: new Point() })).toEqual({ at: { x: 1 } });
+    const call = guard.run('read', merged, (args) => args.path);
+    await expect(call).rejects.toMatchObject({ contract: 'arguments_in_doubt' });
+    const own = JSON.parse('{"__proto__": {"path": "/secret"}}') as object;
+    expect(await guard.run('read', own, () => 'ran')).toBe('ran');
   });
 
   it('that no rule can judge are an error', async () => {
@@ -210,10 +197,10 @@ describe('arguments', () => {
     });
     fc.assert(
       fc.property(values, fc.string(), (args, name) => {
-        const copy = judgedCopy(args);
-        expect(sayTheSame(copy, args)).toBe(true);
-        expect(() => JSON.stringify(shownToPeople(copy))).not.toThrow();
-        expect(sayTheSame(copy, { ...args, [`more ${name}`]: 1 })).toBe(false);
+        const judged = judgedArguments(args);
+        expect(sayTheSame(judged, args)).toBe(true);
+        expect(() => JSON.stringify(shownToPeople(judged.args))).not.toThrow();
+        expect(sayTheSame(judged, { ...args, [`more ${name}`]: 1 })).toBe(false);
       }),
     );
   });

@@ -1,83 +1,59 @@
-// The menu of the person: who is signed in, theme, times, and the way out.
-import { Menu } from '@base-ui/react/menu';
-import type { JSX } from 'react';
-import { signOut, useSignedIn } from '../lib/me.ts';
-import { changePrefs, chooseTheme, type Theme, themeChoice, usePrefs } from '../lib/prefs.ts';
-import { useStore } from '../lib/store.ts';
-import { visible } from '../lib/text.ts';
+// The button of the person at the top. Its menu is loaded a moment after the page has its answers, or when somebody
+// presses: the first load is an eighth smaller without it.
+import { type ComponentType, type JSX, useCallback, useEffect, useRef, useState } from 'react';
+import { after } from '../lib/browser.ts';
+import { useSignedIn } from '../lib/me.ts';
+import { whenAnswered } from '../lib/query.ts';
 import { Icon } from '../ui/icons.tsx';
 import { say } from '../ui/overlay.tsx';
+import type { PersonMenuProps } from './person-menu.tsx';
 
-const themes: readonly (readonly [Theme, string])[] = [
-  ['system', 'Theme of the system'],
-  ['light', 'Light'],
-  ['dark', 'Dark'],
-];
+/** After the answers: what they make the page load comes first. */
+const restMs = 2_000;
 
-export function PersonMenu(): JSX.Element {
-  const me = useSignedIn();
-  const { utc, compact } = usePrefs();
-  const theme = useStore(themeChoice);
-  const leave = (): void => void signOut().catch((error: Error) => say(error.message, 'deny'));
+export function Person(): JSX.Element {
+  const { email } = useSignedIn();
+  const [Menu, setMenu] = useState<ComponentType<PersonMenuProps> | null>(null);
+  const [pressed, setPressed] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  /** The menu's own button takes the place of this one: it takes the focus too. */
+  const hadFocus = useRef(false);
+  const load = useCallback(async (): Promise<void> => {
+    const { PersonMenu } = await import('./person-menu.tsx');
+    hadFocus.current = button.current !== null && document.activeElement === button.current;
+    setMenu(() => PersonMenu);
+  }, []);
+  useEffect(() => {
+    let timer: { cancel(): void } | null = null;
+    let isHere = true;
+    void whenAnswered().then(() => {
+      // A hub that is away then is asked again at a press.
+      if (isHere) timer = after(restMs, () => void load().catch(() => undefined));
+    });
+    return () => {
+      isHere = false;
+      timer?.cancel();
+    };
+  }, [load]);
+  if (Menu !== null) return <Menu autoFocus={hadFocus.current} defaultOpen={pressed} />;
+  const press = (): void => {
+    setPressed(true);
+    load().catch(() => {
+      setPressed(false);
+      say('The menu could not be loaded. Load the console again when the hub answers.', 'deny');
+    });
+  };
   return (
-    <Menu.Root>
-      <Menu.Trigger className="button button-quiet" aria-label={`Account ${me.email}`}>
-        <Icon name="person" />
-      </Menu.Trigger>
-      <Menu.Portal>
-        <Menu.Positioner className="menu-place" align="end" sideOffset={4}>
-          <Menu.Popup className="menu">
-            <p className="menu-who">
-              <bdi>{visible(me.email)}</bdi>
-              <span className="muted">{me.is_admin ? 'Admin' : 'Member'}</span>
-            </p>
-            <Menu.RadioGroup value={theme} onValueChange={(next) => chooseTheme(next as Theme)}>
-              {themes.map(([value, label]) => (
-                <Menu.RadioItem key={value} value={value} className="menu-item" closeOnClick={false}>
-                  <span className="menu-tick">
-                    <Menu.RadioItemIndicator>
-                      <Icon name="check" />
-                    </Menu.RadioItemIndicator>
-                  </span>
-                  {label}
-                </Menu.RadioItem>
-              ))}
-            </Menu.RadioGroup>
-            <Menu.Separator className="menu-line" />
-            <Menu.CheckboxItem
-              className="menu-item"
-              checked={utc}
-              onCheckedChange={(next) => changePrefs({ utc: next })}
-              closeOnClick={false}
-            >
-              <span className="menu-tick">
-                <Menu.CheckboxItemIndicator>
-                  <Icon name="check" />
-                </Menu.CheckboxItemIndicator>
-              </span>
-              Times in UTC
-            </Menu.CheckboxItem>
-            <Menu.CheckboxItem
-              className="menu-item"
-              checked={compact}
-              onCheckedChange={(next) => changePrefs({ compact: next })}
-              closeOnClick={false}
-            >
-              <span className="menu-tick">
-                <Menu.CheckboxItemIndicator>
-                  <Icon name="check" />
-                </Menu.CheckboxItemIndicator>
-              </span>
-              Compact rows
-            </Menu.CheckboxItem>
-            <Menu.Separator className="menu-line" />
-            <Menu.Item className="menu-item" onClick={leave}>
-              <span className="menu-tick" />
-              Sign out
-            </Menu.Item>
-          </Menu.Popup>
-        </Menu.Positioner>
-      </Menu.Portal>
-    </Menu.Root>
+    <button
+      ref={button}
+      type="button"
+      className="button button-quiet"
+      aria-label={`Account ${email}`}
+      aria-haspopup="menu"
+      aria-expanded={false}
+      onClick={press}
+    >
+      <Icon name="person" />
+    </button>
   );
 }

@@ -15,7 +15,7 @@ import { Alerts } from './alerts.tsx';
 import { ConnectionBar, LiveState } from './connection.tsx';
 import { KeysHelp } from './keys-help.tsx';
 import { Palette, usePaletteKey } from './palette.tsx';
-import { PersonMenu } from './person.tsx';
+import { Person } from './person.tsx';
 import { Mark, SignInForm } from './sign-in.tsx';
 
 /** Keeps the environment from page to page; other filters are a page's own. */
@@ -202,7 +202,7 @@ function TopBar({
       <button type="button" className="button button-quiet wide-only" onClick={onHelp} aria-label="Keys">
         <Icon name="keyboard" />
       </button>
-      <PersonMenu />
+      <Person />
     </header>
   );
 }

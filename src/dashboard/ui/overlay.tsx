@@ -86,12 +86,15 @@ const named: { readonly [key: string]: string } = {
   ArrowUp: 'up',
 };
 
-/** Whether a key belongs to a field or to a dialog rather than to the page. */
-export const isTyping = ({ target }: KeyboardEvent): boolean =>
-  target instanceof Element &&
-  target.closest(
-    'input:not([type=checkbox]), textarea, select, [contenteditable], [role=textbox], [role=menu], .dialog:not(.dialog-panel)',
-  ) !== null;
+const fields =
+  'input:not([type=checkbox]), textarea, select, [contenteditable], [role=textbox], [role=menu], .dialog:not(.dialog-panel)';
+
+/**
+ * Whether a key belongs to a field or to a dialog rather than to the page. The editor is in a shadow root, where an
+ * event names as its target what holds the editor: the path has the element that was typed in.
+ */
+export const isTyping = (event: KeyboardEvent): boolean =>
+  event.composedPath().some((one) => one instanceof Element && one.matches(fields));
 
 /** Keys of a page, while no field has the focus and no dialog is open: a character, or `esc`, `enter`, `down`, `up`. */
 export function useKeys(keys: { readonly [key: string]: (event: KeyboardEvent) => void }): void {

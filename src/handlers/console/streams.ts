@@ -10,7 +10,7 @@ import { documentEvent } from '../../api/hosted/frames.ts';
 import { hostedTags } from '../../api/hosted/streams.ts';
 import type { AdmittedStream, AgentMessage, StreamHandlers, StreamQuery } from '../../api/stream.ts';
 import { includeField } from '../../api/streams.ts';
-import { checked, validationFailed } from '../../api/validation.ts';
+import { checked, sentences, validationFailed } from '../../api/validation.ts';
 import { actingAgent } from '../../app/acting-agent.ts';
 import type { AgentStreams } from '../../app/agent-streams.ts';
 import type { Fetcher } from '../../app/fetched-rulesets.ts';
@@ -183,7 +183,7 @@ function checkEnv(caller: KeyCaller, asked: string | undefined): void {
 }
 
 function checkedAt<T>(schema: ZodType<T>, value: unknown, name: string): T {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, sentences);
   if (result.success) return result.data;
   throw validationFailed(result.error.issues.map(({ message }) => ({ loc: ['query', name], msg: message })));
 }

@@ -169,6 +169,7 @@ export class MemoryBus {
         }
         return alive;
       },
+      pulse: async () => [],
       leave: async () => {
         this.#members.delete(node);
       },

@@ -38,6 +38,13 @@ export const argumentsChanged: Denial = {
   reason: 'The arguments were changed after they were judged. Make the call again.',
 };
 
+/** What is judged could be something else than what the tool reads. */
+export const argumentsInDoubt = (doubt: string): Denial => ({
+  source: 'arguments_in_doubt',
+  name: 'arguments_in_doubt',
+  reason: `The arguments cannot be judged: ${doubt}. Give plain data; a function may give the tool anything else.`,
+});
+
 /** How records name what a shadow copy is of. */
 export const shadowSources: { readonly [type: string]: string } = {
   precondition: 'yaml_precondition',

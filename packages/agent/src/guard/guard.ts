@@ -15,7 +15,7 @@ import { FileSink, StdoutSink } from '../sinks/line.ts';
 import { ServerSink } from '../sinks/server.ts';
 import { CompositeSink, type Sink } from '../sinks/sink.ts';
 import { installedTelemetry, noTelemetry, type Telemetry, telemetryOf } from '../telemetry.ts';
-import { judgedCopy } from './arguments.ts';
+import { judgedArguments, judgedCopy } from './arguments.ts';
 import type { Governs, RunOptions, ToolArgs } from './call.ts';
 import { checkConnectOptions, checkEvaluateOptions, checkGuardOptions, checkRunOptions } from './checks.ts';
 import { connectGuard } from './connect.ts';
@@ -141,8 +141,9 @@ export class Guard implements Governs {
 
   /**
    * Puts one call of a tool through the contracts and, when they allow it, calls `fn` with the arguments. They may hold
-   * anything: bytes, signals and functions reach `fn` as they are. A call whose arguments do not say what was judged
-   * any more is denied (`arguments_changed`).
+   * bytes, signals, streams and functions, which reach `fn` as they are. A call is denied when `fn` could find something
+   * else in the arguments than was judged (`arguments_in_doubt`: getters, proxies, promises, hidden fields, objects that
+   * turn into texts), or when they were changed since (`arguments_changed`).
    * @returns what `fn` returned, as post contracts left it
    * @throws DeniedError when the call is denied; whatever `fn` throws; ResultReplacedError when post contracts left
    *   only text of a result that was none; TypeError for a tool name, arguments or options that cannot be; storage
@@ -157,7 +158,7 @@ export class Guard implements Governs {
     checkTool(tool);
     if (typeof fn !== 'function') throw new TypeError('fn must be a function: the tool itself');
     checkRunOptions(options);
-    const judged = judgedCopy(args);
+    const judged = judgedArguments(args);
     const runId = options.sessionId ?? this.sessionId;
     const own = this.#options;
     const approvals = own.approvals ?? own.hub?.approvals ?? null;

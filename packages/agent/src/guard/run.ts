@@ -11,12 +11,13 @@ import {
 } from '../rules/evaluate/limits.ts';
 import type { Decision } from '../rules/evaluate/live.ts';
 import type { CallSpan } from '../telemetry.ts';
-import { sayTheSame, shownToPeople } from './arguments.ts';
+import { type Judged, sayTheSame, shownToPeople } from './arguments.ts';
 import { DeniedError, type RunOptions, type ToolArgs } from './call.ts';
 import { askAfter, askContract, type CodeContract, type ContractType } from './contract.ts';
 import { RunCounters } from './counters.ts';
 import {
   argumentsChanged,
+  argumentsInDoubt,
   askingContracts,
   type Denial,
   denialOf,
@@ -34,7 +35,7 @@ interface Asked<A> {
   /** What the tool gets. */
   readonly args: A;
   /** What is judged: a copy of the arguments, which nobody can change while the call waits. */
-  readonly judged: ToolArgs;
+  readonly judged: Judged;
 }
 
 /**
@@ -44,6 +45,7 @@ interface Asked<A> {
 export class GovernedCall<A extends object, R> {
   readonly #parts: RunParts;
   readonly #args: A;
+  readonly #judged: Judged;
   readonly #input: HookCall;
   /** The arguments for people and records. */
   readonly #shown: ToolArgs;
@@ -68,8 +70,9 @@ export class GovernedCall<A extends object, R> {
     const onBehalfOf = redactedPrincipal(parts.redaction, principal);
     this.#context = { principal: onBehalfOf, sessionId: place.runId, callId: this.#callId };
     this.#args = args;
-    this.#shown = shownToPeople(judged);
-    this.#input = { tool, args: judged, environment, principal, metadata, cwd };
+    this.#judged = judged;
+    this.#shown = shownToPeople(judged.args);
+    this.#input = { tool, args: judged.args, environment, principal, metadata, cwd };
     const side_effect = parts.policy.sideEffect(this.#input);
     this.#journal = new Journal(parts, {
       run_id: place.runId,
@@ -97,21 +100,30 @@ export class GovernedCall<A extends object, R> {
 
   /** @throws DeniedError; whatever the tool throws; ResultReplacedError; storage failures, before the tool runs */
   async run(fn: (args: A) => R | PromiseLike<R>): Promise<R> {
-    await this.decide();
-    return this.#execute(fn);
+    const { within } = this.#parts;
+    const { running } = await this.#decided(() => ({
+      running: this.#span.within(() => within(this.#callId, async () => fn(this.#args))),
+    }));
+    return this.#finished(running);
   }
 
   /**
    * All that comes before the tool, which somebody else may run.
    * @throws DeniedError; HandedOverError; storage failures
    */
-  async decide(): Promise<void> {
+  decide(): Promise<void> {
+    return this.#decided(() => {});
+  }
+
+  /** What comes next begins in the same turn as the last look at the arguments: nobody can change them in between. */
+  async #decided<T>(next: () => T): Promise<T> {
     try {
       await this.#decide();
-      if (!sayTheSame(this.#input.args, this.#args)) {
+      if (!sayTheSame(this.#judged, this.#args)) {
         await this.#counters.withdraw();
         await this.#deny(argumentsChanged);
       }
+      return next();
     } catch (failure) {
       const message = failure instanceof Error ? failure.message : String(failure);
       this.#span.set({ 'governance.reason': message });
@@ -128,6 +140,7 @@ export class GovernedCall<A extends object, R> {
     this.#tellOfHalf(attempts, this.#counts.attempts, 'attempted calls');
     const early = this.#policy.tooManyAttempts(this.#input, this.#counts);
     if (early) return this.#deny(denialOf(early));
+    if (this.#judged.doubt !== null) return this.#deny(argumentsInDoubt(this.#judged.doubt));
     const asked = await askHooks(hooks, this.#input, matches);
     this.#hooks = asked.evaluated;
     if (asked.denied) return this.#deny({ source: 'hook', ...asked.denied });
@@ -289,11 +302,10 @@ export class GovernedCall<A extends object, R> {
     this.#counts = { ...this.#counts, ...(await this.#counters.execution()) };
   }
 
-  async #execute(fn: (args: A) => R | PromiseLike<R>): Promise<R> {
-    const { within } = this.#parts;
+  async #finished(running: Promise<R>): Promise<R> {
     let result: R;
     try {
-      result = await this.#span.within(() => within(this.#callId, async () => fn(this.#args)));
+      result = await running;
     } catch (failure) {
       const message = failure instanceof Error ? failure.message : String(failure);
       const text = await this.#finish(false, message, message);

@@ -1,13 +1,13 @@
 // What happened to one agent over time, and the runs that it has: deployments, drift, and sessions with where they
 // stand.
 import { Link } from '@tanstack/react-router';
-import { type JSX, useState } from 'react';
+import { type JSX, useMemo, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall } from '../../lib/query.ts';
-import { count, counted, duration } from '../../lib/text.ts';
-import { timeColumn } from '../../ui/columns.tsx';
-import { Answer, Button, Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { count, counted, duration, visible } from '../../lib/text.ts';
+import { countColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
+import { Answer, Button, Data, Env, Name } from '../../ui/parts.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import type { Run } from '../runs/run.ts';
 import { SessionValues } from '../runs/values.tsx';
@@ -91,25 +91,49 @@ export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
 
 const shown = 10;
 
-/** A session, with its values once they are asked for. */
-function AgentRun({ id, run }: { readonly id: string; readonly run: Run }): JSX.Element {
-  const [open, setOpen] = useState(false);
+function AgentRun({ run: { agent_id: agent, session_id: session } }: { readonly run: Run }): JSX.Element {
   return (
-    <div>
-      <Verdict of={run.status} />{' '}
-      <Link to="/runs" search={{ agent: id, session: run.session_id } as never}>
-        <Data text={run.session_id} max={80} />
-      </Link>{' '}
-      <Button kind="quiet" aria-expanded={open} onClick={() => setOpen(!open)}>
-        {open ? 'Hide values' : 'Values'}
-      </Button>
-      {open && <SessionValues agent={id} session={run.session_id} />}
-    </div>
+    <Link to="/runs" search={{ agent, session } as never}>
+      <Name text={session} />
+    </Link>
   );
 }
 
 export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
   const found = useHosted('hostedListRuns', { query: { agent_id: id, limit: shown } });
+  const [valued, setValued] = useState<string | null>(null);
+  const columns = useMemo(
+    (): readonly Column<Run>[] => [
+      {
+        key: 'session',
+        label: 'Session',
+        width: 1.8,
+        sort: (run) => run.session_id,
+        cell: (run) => <AgentRun run={run} />,
+      },
+      verdictColumn('status', 'Status', (run) => run.status, 1.5),
+      countColumn('calls', 'Calls', (run) => run.counts.calls, 0.8),
+      countColumn('blocked', 'Blocked', (run) => run.counts.blocked, 0.9),
+      timeColumn('last', 'Last activity', (run) => run.last_activity_at, 1.3),
+      {
+        key: 'values',
+        label: 'Values',
+        width: 1.3,
+        text: () => '',
+        cell: ({ session_id: session }) => (
+          <Button
+            kind="quiet"
+            aria-expanded={valued === session}
+            aria-label={`${valued === session ? 'Hide values' : 'Values'} of ${visible(session).slice(0, 80)}`}
+            onClick={() => setValued(valued === session ? null : session)}
+          >
+            {valued === session ? 'Hide' : 'Values'}
+          </Button>
+        ),
+      },
+    ],
+    [valued],
+  );
   return (
     <section className="form" aria-label="Runs">
       <h3>Its sessions and runs</h3>
@@ -119,19 +143,23 @@ export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
             <p className="muted">It reported no call with a session.</p>
           ) : (
             <>
-              <ul className="feed">
-                {runs.map((run) => (
-                  <li key={run.session_id} className="feed-row">
-                    <AgentRun id={id} run={run} />
-                    <Time at={run.last_activity_at} className="muted" />
-                  </li>
-                ))}
-              </ul>
-              {total > shown && (
-                <Link to="/runs" search={{ agent_id: id } as never}>
-                  All its {count(total)} runs
-                </Link>
-              )}
+              <Table
+                name="sessions of an agent"
+                rows={runs}
+                columns={columns}
+                keyOf={(run) => run.session_id}
+                chosen={valued ?? undefined}
+                bar={
+                  total > shown ? (
+                    <Link to="/runs" search={{ agent_id: id } as never}>
+                      All its {count(total)} runs
+                    </Link>
+                  ) : (
+                    <span className="muted">{counted(total, 'session')}</span>
+                  )
+                }
+              />
+              {valued !== null && <SessionValues key={valued} agent={id} session={valued} />}
             </>
           )
         }

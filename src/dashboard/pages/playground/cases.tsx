@@ -3,11 +3,14 @@
 import { type JSX, useId, useMemo, useState } from 'react';
 import { compileBundle } from '../../../../packages/agent/src/rules/evaluate/compile.ts';
 import type { DryRun } from '../../../../packages/agent/src/rules/evaluate/playground.ts';
+import type { CaseResult } from '../../../../packages/agent/src/rules/testing/cases.ts';
 import { counted } from '../../lib/text.ts';
+import { nameColumn } from '../../ui/columns.tsx';
 import { download } from '../../ui/download.ts';
 import { Icon } from '../../ui/icons.tsx';
 import { say } from '../../ui/overlay.tsx';
 import { Button, Data, Field } from '../../ui/parts.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
 import {
   type Call,
   callOf,
@@ -25,6 +28,49 @@ import {
 const maxFile = 1_000_000;
 const document = 'bundle.yaml';
 
+interface CaseRow {
+  readonly kept: Kept;
+  /** What the document makes of it; null while that cannot be told. */
+  readonly outcome: CaseResult | null;
+}
+
+const outcomeWord = ({ outcome }: CaseRow): string =>
+  outcome === null ? 'not known' : outcome.ok ? 'as expected' : 'not as expected';
+
+const failuresOf = ({ outcome }: CaseRow): string => outcome?.failures.join('; ') ?? '';
+
+const caseColumns: readonly Column<CaseRow>[] = [
+  {
+    key: 'case',
+    label: 'Case',
+    width: 1.8,
+    sort: ({ kept }) => kept.name,
+    cell: ({ kept }) => <Data text={kept.name} max={120} mono={false} />,
+  },
+  nameColumn('tool', 'Tool', ({ kept }) => kept.call.tool, 1.2),
+  {
+    key: 'outcome',
+    label: 'Outcome',
+    width: 1.8,
+    sort: outcomeWord,
+    cell: (row) => (
+      <span
+        className={`verdict ${row.outcome === null ? 'muted' : row.outcome.ok ? 'tone-allow' : 'tone-deny'}`}
+      >
+        <Icon name={row.outcome === null ? 'dash' : row.outcome.ok ? 'check' : 'x'} />
+        {outcomeWord(row)}
+      </span>
+    ),
+  },
+  {
+    key: 'why',
+    label: 'Why',
+    width: 2,
+    sort: failuresOf,
+    cell: (row) => <Data text={failuresOf(row) || '–'} mono={false} max={200} />,
+  },
+];
+
 export function Cases({
   text,
   call,
@@ -39,6 +85,8 @@ export function Cases({
 }): JSX.Element {
   const [cases, setCases] = useState(readKept);
   const [name, setName] = useState('');
+  /** The case whose call the form last took. */
+  const [chosen, setChosen] = useState<string>();
   const [refused, setRefused] = useState<string | null>(null);
   const file = useId();
   const keep = (next: readonly Kept[]): void => {
@@ -52,13 +100,41 @@ export function Cases({
     const compiled = compileBundle(text, {});
     return compiled.ok ? cases.map((one) => runKept(compiled.bundle, one)) : null;
   }, [text, cases]);
+  const rows = useMemo(
+    (): readonly CaseRow[] => cases.map((one, i) => ({ kept: one, outcome: outcomes?.[i] ?? null })),
+    [cases, outcomes],
+  );
+  const columns = useMemo(
+    (): readonly Column<CaseRow>[] => [
+      ...caseColumns,
+      {
+        key: 'forget',
+        label: 'Forget',
+        width: 0.9,
+        text: () => '',
+        cell: ({ kept }) => (
+          <Button
+            kind="quiet"
+            icon="trash"
+            aria-label={`Forget ${kept.name.slice(0, 80)}`}
+            onClick={() => {
+              const left = cases.filter((other) => other !== kept);
+              setCases(left);
+              writeKept(left);
+            }}
+          />
+        ),
+      },
+    ],
+    [cases],
+  );
   const args = parseArgs(call.args);
   const passed = outcomes?.filter(({ ok }) => ok).length ?? 0;
-  const load = async (chosen: File | undefined): Promise<void> => {
-    if (!chosen) return;
+  const load = async (given: File | undefined): Promise<void> => {
+    if (!given) return;
     try {
-      if (chosen.size > maxFile) throw new Error('The file is larger than a million bytes.');
-      const read = readCaseFile(await chosen.text());
+      if (given.size > maxFile) throw new Error('The file is larger than a million bytes.');
+      const read = readCaseFile(await given.text());
       add(read);
       setRefused(null);
       say(`${counted(read.length, 'case')} read.`, 'allow');
@@ -89,34 +165,17 @@ export function Cases({
         </p>
       )}
       {cases.length > 0 && (
-        <ul className="feed" aria-label="Kept calls">
-          {cases.map((one, i) => (
-            <li key={one.name} className="feed-row">
-              <span>
-                {outcomes && (
-                  <span className={outcomes[i]?.ok ? 'tone-allow' : 'tone-deny'}>
-                    <Icon name={outcomes[i]?.ok ? 'check' : 'x'} />
-                    <span className="heard">{outcomes[i]?.ok ? 'as expected' : 'not as expected'}</span>
-                  </span>
-                )}{' '}
-                <button type="button" className="cell-link" onClick={() => onCall(callOf(one))}>
-                  <Data text={one.name} max={120} mono={false} />
-                </button>{' '}
-                {outcomes?.[i]?.failures.map((failure) => (
-                  <span key={failure} className="muted">
-                    <Data text={failure} mono={false} max={200} />{' '}
-                  </span>
-                ))}
-              </span>
-              <Button
-                kind="quiet"
-                icon="trash"
-                aria-label={`Forget ${one.name.slice(0, 80)}`}
-                onClick={() => keep(cases.filter((other) => other !== one))}
-              />
-            </li>
-          ))}
-        </ul>
+        <Table
+          name="kept cases"
+          rows={rows}
+          columns={columns}
+          keyOf={({ kept }) => kept.name}
+          chosen={chosen}
+          onOpen={({ kept }) => {
+            setChosen(kept.name);
+            onCall(callOf(kept));
+          }}
+        />
       )}
       <div className="decide-buttons starters">
         <Button

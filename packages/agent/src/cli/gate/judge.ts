@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { type ApprovalBackend, type ApprovalRequest, HandedOverError } from '../../approvals.ts';
 import { systemClock } from '../../clock.ts';
-import { judgedCopy } from '../../guard/arguments.ts';
+import { judgedArguments } from '../../guard/arguments.ts';
 import { DeniedError } from '../../guard/call.ts';
 import { engineOptions } from '../../guard/engine.ts';
 import { Policy } from '../../guard/policy.ts';
@@ -81,7 +81,7 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
     strict: false,
   };
   const place = { runId: session, callIndex: 0, parentCallId: null, environment, principal };
-  const asked = { tool: input.tool, args: input.args, judged: judgedCopy(input.args) };
+  const asked = { tool: input.tool, args: input.args, judged: judgedArguments(input.args) };
   try {
     await new GovernedCall(parts, place, asked, { cwd }).decide();
     return { verdict: 'allow', contract: null, reason: '' };

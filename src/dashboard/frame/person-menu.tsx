@@ -1,0 +1,89 @@
+// The menu of the person: who is signed in, theme, times, and the way out. frame/person.tsx loads it.
+import { Menu } from '@base-ui/react/menu';
+import type { JSX } from 'react';
+import { signOut, useSignedIn } from '../lib/me.ts';
+import { changePrefs, chooseTheme, type Theme, themeChoice, usePrefs } from '../lib/prefs.ts';
+import { useStore } from '../lib/store.ts';
+import { visible } from '../lib/text.ts';
+import { Icon } from '../ui/icons.tsx';
+import { say } from '../ui/overlay.tsx';
+
+const themes: readonly (readonly [Theme, string])[] = [
+  ['system', 'Theme of the system'],
+  ['light', 'Light'],
+  ['dark', 'Dark'],
+];
+
+export interface PersonMenuProps {
+  /** It was pressed before it was there. */
+  readonly defaultOpen: boolean;
+  readonly autoFocus: boolean;
+}
+
+export function PersonMenu({ defaultOpen, autoFocus }: PersonMenuProps): JSX.Element {
+  const me = useSignedIn();
+  const { utc, compact } = usePrefs();
+  const theme = useStore(themeChoice);
+  const leave = (): void => void signOut().catch((error: Error) => say(error.message, 'deny'));
+  return (
+    <Menu.Root defaultOpen={defaultOpen}>
+      <Menu.Trigger autoFocus={autoFocus} className="button button-quiet" aria-label={`Account ${me.email}`}>
+        <Icon name="person" />
+      </Menu.Trigger>
+      <Menu.Portal>
+        <Menu.Positioner className="menu-place" align="end" sideOffset={4}>
+          <Menu.Popup className="menu">
+            <p className="menu-who">
+              <bdi>{visible(me.email)}</bdi>
+              <span className="muted">{me.is_admin ? 'Admin' : 'Member'}</span>
+            </p>
+            <Menu.RadioGroup value={theme} onValueChange={(next) => chooseTheme(next as Theme)}>
+              {themes.map(([value, label]) => (
+                <Menu.RadioItem key={value} value={value} className="menu-item" closeOnClick={false}>
+                  <span className="menu-tick">
+                    <Menu.RadioItemIndicator>
+                      <Icon name="check" />
+                    </Menu.RadioItemIndicator>
+                  </span>
+                  {label}
+                </Menu.RadioItem>
+              ))}
+            </Menu.RadioGroup>
+            <Menu.Separator className="menu-line" />
+            <Menu.CheckboxItem
+              className="menu-item"
+              checked={utc}
+              onCheckedChange={(next) => changePrefs({ utc: next })}
+              closeOnClick={false}
+            >
+              <span className="menu-tick">
+                <Menu.CheckboxItemIndicator>
+                  <Icon name="check" />
+                </Menu.CheckboxItemIndicator>
+              </span>
+              Times in UTC
+            </Menu.CheckboxItem>
+            <Menu.CheckboxItem
+              className="menu-item"
+              checked={compact}
+              onCheckedChange={(next) => changePrefs({ compact: next })}
+              closeOnClick={false}
+            >
+              <span className="menu-tick">
+                <Menu.CheckboxItemIndicator>
+                  <Icon name="check" />
+                </Menu.CheckboxItemIndicator>
+              </span>
+              Compact rows
+            </Menu.CheckboxItem>
+            <Menu.Separator className="menu-line" />
+            <Menu.Item className="menu-item" onClick={leave}>
+              <span className="menu-tick" />
+              Sign out
+            </Menu.Item>
+          </Menu.Popup>
+        </Menu.Positioner>
+      </Menu.Portal>
+    </Menu.Root>
+  );
+}
