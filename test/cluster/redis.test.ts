@@ -240,7 +240,7 @@ describe('redis: a log that is trimmed', () => {
         openLink({ url: inject('redisUrl'), log: noLog, clock: systemClock, timeoutMs: 2000, name });
       const [link, real] = [await linked('commands'), await linked('reader')];
       let wait: Promise<void> | null = null;
-      const blocked = () => {};
+      let blocked = () => {};
       const blocking: Link = {
         ...real,
         async send(args, ms) {
