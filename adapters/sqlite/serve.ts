@@ -9,9 +9,7 @@ import { identityOf } from './hub-id.ts';
 import { type Kind, kinds } from './stores.ts';
 import { isSteps, type Steps, type StoreName, type Stores } from './sync.ts';
 import type { Call, NotedWrite, ThreadReply } from './wire.ts';
-
-/** Calls that one commit takes, at most. */
-const groupSize = 64;
+import { isIngest, WriteQueue } from './write-queue.ts';
 
 export interface ThreadServer {
   accept(calls: readonly Call[]): void;
@@ -60,7 +58,6 @@ function checkpoint(db: Database): unknown {
   }
 }
 
-const isIngest = ([, store, method]: Call): boolean => store === 'events' && method === 'ingest';
 const isCheckpoint = ([, store, method]: Call): boolean => store === 'store' && method === 'checkpoint';
 
 /** Makes many calls of one method (adapters/sqlite/gather.ts); a write that fails undoes itself alone. */
@@ -117,7 +114,7 @@ export function serveWrites(
   beforeEnd: () => void,
 ): ThreadServer {
   const { db, answer, later } = connection;
-  let queue: Call[] = [];
+  const queue = new WriteQueue();
   let scheduled = false;
   let idle: (() => void) | null = null;
 
@@ -142,20 +139,19 @@ export function serveWrites(
   }
 
   function drain(): void {
-    const taken = queue.slice(0, groupSize);
-    queue = queue.slice(groupSize);
+    const taken = queue.take();
     const group = taken.filter((call) => !isCheckpoint(call));
     const after = taken.filter(isCheckpoint);
     if (group.length > 0) answer(commit(group));
     if (after.length > 0) answer(after.map(([id]) => attempt(id, () => checkpoint(db))));
-    scheduled = queue.length > 0;
+    scheduled = queue.size > 0;
     if (scheduled) later(drain);
     else idle?.();
   }
 
   return {
     accept(calls) {
-      queue.push(...calls);
+      queue.add(calls);
       if (!scheduled) later(drain);
       scheduled = true;
     },

@@ -1,5 +1,6 @@
 // The store on two threads, a writer and a reader, so that the event loop never waits for the disk.
 import type { Worker } from 'node:worker_threads';
+import { HubError } from '../../src/domain/error.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { EventBatch } from '../../src/ports/events.ts';
 import type { Log } from '../../src/ports/log.ts';
@@ -66,6 +67,7 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
   const { path, clock, log = null, hubId = null } = options;
   const start = options.startThread ?? startThread;
   const shortOfSpace = new SharedArrayBuffer(4);
+  const maxQueuedBytes = options.maxQueuedBytes ?? 64 << 20;
   const channel = (role: ThreadRole) =>
     new StoreThread({
       name: role,
@@ -74,7 +76,7 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
       log,
       onTrouble: (trouble, cause) => disk.failed(trouble, cause),
       maxCalls: options.maxQueuedWrites ?? 4096,
-      maxBytes: options.maxQueuedBytes ?? 64 << 20,
+      maxBytes: maxQueuedBytes,
     });
   const [writer, reader] = [channel('writer'), channel('reader')];
   const ask = (of: StoreThread, method: string) => of.call('store', method, [], 0);
@@ -153,14 +155,35 @@ export async function openThreads(options: SqliteOptions): Promise<SqliteStore> 
   const call = (store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> =>
     gathered(store, method, args) ?? callAlone(store, method, args);
 
+  /** By tenant, the bytes of events that wait for the writer. */
+  const shares = new Map<string, number>();
+  /** Half of the queue at most is one tenant's. @throws HubError overloaded */
+  function checkShare(tenantId: string): void {
+    if ((shares.get(tenantId) ?? 0) < maxQueuedBytes / 2) return;
+    throw new HubError('overloaded', 'Too many events of this tenant wait to be stored. Try again shortly.', {
+      retryAfter: 1,
+    });
+  }
+
   async function callAlone(store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> {
     if (store === 'events' && method === 'ingest') {
+      const given = args[0] as EventBatch;
       // Before the work of encoding, not after it.
       writer.check(0);
+      checkShare(given.tenantId);
       disk.check();
-      const batch = encodeBatch(args[0] as EventBatch);
+      const batch = encodeBatch(given);
       await disk.take(batch.bytes);
-      return writer.call(store, method, [batch], batch.bytes, buffersOf(batch));
+      const { tenantId, bytes } = batch;
+      checkShare(tenantId);
+      shares.set(tenantId, (shares.get(tenantId) ?? 0) + bytes);
+      try {
+        return await writer.call(store, method, [batch], bytes, buffersOf(batch));
+      } finally {
+        const left = (shares.get(tenantId) ?? 0) - bytes;
+        if (left > 0) shares.set(tenantId, left);
+        else shares.delete(tenantId);
+      }
     }
     return marked(store, method, channelOf(store, method).call(store, method, args, weigh(args)));
   }

@@ -262,6 +262,23 @@ describe('a queue of writes that is full', () => {
     await expect(store.events.ingest(large())).rejects.toMatchObject({ code: 'overloaded' });
     await value;
   });
+
+  it('leaves half of its bytes to other tenants, however much one of them sends', async () => {
+    const store = await open({ maxQueuedBytes: 1_000_000 });
+    const [busy, other] = [uuid(), uuid()];
+    const large = () => aBatch(busy, [anEvent({ payload: { text: 'x'.repeat(300_000) } })]);
+    const [first, second, third, theirs] = await Promise.allSettled([
+      store.events.ingest(large()),
+      store.events.ingest(large()),
+      store.events.ingest(large()),
+      store.events.ingest(aBatch(other, [anEvent()])),
+    ]);
+    expect([first, second, theirs].map((write) => write?.status)).toEqual(Array(3).fill('fulfilled'));
+    expect(third).toMatchObject({
+      reason: { code: 'overloaded', message: expect.stringContaining('of this tenant') },
+    });
+    expect(await store.events.ingest(large())).toEqual({ accepted: 1, duplicates: 0 });
+  });
 });
 
 describe('a write that fails', () => {

@@ -70,6 +70,30 @@ it('refuses what has no room, and stores what was sent with it', () => {
   expect(keys(db)).toEqual(['key-1', 'key-5']);
 });
 
+it('lets neither a decision nor the event of another tenant wait for all that one tenant sends', () => {
+  const { group } = writerWith(100_000);
+  const of = (id: number, tenant: string, bytes: number): Call => [
+    id,
+    'events',
+    'ingest',
+    [encodeBatch(aBatch(tenant, eventsOf(4, bytes)))],
+  ];
+  const flood = Array.from({ length: 12 }, (_, i) => of(i, tenantId, 250_000));
+  const answered = [...group(...flood, of(20, uuid(), 10), value(21)).keys()];
+  expect(answered).toHaveLength(14);
+  expect(answered.slice(0, 3)).toEqual([21, 0, 20]);
+  expect(answered.slice(3)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+});
+
+it('goes on with events while other writes never end', () => {
+  const { group } = writerWith(100_000);
+  const answered = [
+    ...group(...Array.from({ length: 100 }, (_, i) => value(i)), ingest(200, eventsOf(1, 10))).keys(),
+  ];
+  expect(answered.indexOf(200)).toBeLessThan(64);
+  expect(answered.filter((id) => id < 200)).toEqual(Array.from({ length: 100 }, (_, i) => i));
+});
+
 it('knows afterwards which events are stored, and which are not', () => {
   const { db, group, limit } = writerWith(30);
   const [large, small, later] = [eventsOf(30, 20_000), eventsOf(3, 50), eventsOf(60, 50)];
