@@ -1,5 +1,5 @@
-// In which order writes go into commits: events of all tenants in turns, a bounded part of them at once, so that neither
-// a decision nor another tenant's event waits for all that one tenant sends.
+// In which order writes go into commits: events of all tenants in turns, a bounded part of them at once, so that
+// neither a decision nor another tenant's event waits for all that one tenant sends.
 import { FairQueue } from '../../src/concurrency/fair-queue.ts';
 import type { EncodedBatch } from './events-encode.ts';
 import type { Call } from './wire.ts';
