@@ -252,8 +252,8 @@ export function createLive(options: LiveOptions): Live {
         }
         return stream;
       } catch (error) {
-        // The next one follows anew.
-        feeds.forget(feed);
+        // The next one follows anew. A feed that others have streams of stays where revocations find them.
+        if (feed.streams.length === 0) feeds.forget(feed);
         stream.end('failed');
         throw error;
       }
