@@ -7,8 +7,8 @@ const count = z.number().int().min(0).max(1_000_000_000);
 
 /** Something wrong with a document, or that a careful reader of it would ask about. */
 export const lintFinding = z.object({
-  /** An error stops a deploy; the playground goes on. */
-  severity: z.enum(['error', 'warning']),
+  /** An error stops a deploy, a warning can be solved, a notice only tells how other agents judge. */
+  severity: z.enum(['error', 'warning', 'notice']),
   code: z.string(),
   contract: z.string().nullable(),
   path: z.string(),

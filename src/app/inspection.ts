@@ -1,24 +1,26 @@
 // What is wrong or odd in a document before it goes to agents. Reads nothing but the text and the tenant's settings.
 import { HubError } from '../domain/error.ts';
 import { type Finding, findingText, isError, sizeFindings } from '../domain/finding.ts';
+import type { DocumentForm } from '../ports/evaluator.ts';
 import type { AppPorts } from './ports.ts';
 import { customWords } from './tool-settings.ts';
 
 export interface Inspector {
   /**
    * Everything found in the document: errors, which stop a deploy, and warnings.
+   * @param form what it may be; `any` by default
    * @throws HubError overloaded
    */
-  inspect(tenantId: string, yaml: string): Promise<readonly Finding[]>;
+  inspect(tenantId: string, yaml: string, form?: DocumentForm): Promise<readonly Finding[]>;
 }
 
 export function createInspector({ store, evaluator }: Pick<AppPorts, 'store' | 'evaluator'>): Inspector {
   return {
-    async inspect(tenantId, yaml) {
+    async inspect(tenantId, yaml, form) {
       const words = await customWords(store, tenantId);
       const size = sizeFindings(new TextEncoder().encode(yaml).length);
       try {
-        return [...(await evaluator.inspect(tenantId, yaml, words)), ...size];
+        return [...(await evaluator.inspect(tenantId, yaml, words, form)), ...size];
       } catch (error) {
         if (!(error instanceof HubError) || error.code !== 'unprocessable') throw error;
         return [invalid(error.message), ...size];

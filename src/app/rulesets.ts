@@ -115,7 +115,7 @@ export function createRulesets(ports: Ports): Rulesets {
     text: string,
     force: boolean,
   ): Promise<{ readonly warnings: readonly Finding[]; readonly outline: BundleOutline }> {
-    const findings = await inspector.inspect(tenantId, text);
+    const findings = await inspector.inspect(tenantId, text, 'ruleset');
     const errors = findings.filter((one) => isError(one) && !(force && one.code !== 'invalid'));
     if (errors.length > 0) throw invalid(errors.map((one) => [one.path, findingText(one)]));
     const outline = await evaluator.outline(tenantId, text);

@@ -3,7 +3,7 @@
 import type { z } from 'zod';
 import type { Caller } from '../api/call.ts';
 import type { RouteDeclaration } from '../api/route.ts';
-import { problemsOf, validationFailed } from '../api/validation.ts';
+import { problemsOf, sentences, validationFailed } from '../api/validation.ts';
 import { HubError, type Problem } from '../domain/error.ts';
 
 export interface RequestParts {
@@ -27,7 +27,7 @@ export function validate(declaration: RouteDeclaration, parts: RequestParts): Re
     place: 'body' | 'query' | 'path',
   ): unknown => {
     if (!schema) return nothing;
-    const result = schema.safeParse(value);
+    const result = schema.safeParse(value, sentences);
     if (result.success) return result.data;
     problems.push(...problemsOf(result.error, place));
     return nothing;

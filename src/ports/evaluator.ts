@@ -35,6 +35,12 @@ export interface Evaluation extends DryRun {
   readonly warnings: readonly Finding[];
 }
 
+/**
+ * What a document may be. `ruleset`: of a kind of rulesets, without anchors, aliases and tags, at most 32 levels deep
+ * and of 50,000 values; `any`, the default: what agents load.
+ */
+export type DocumentForm = 'any' | 'ruleset';
+
 /** What an upload needs to know of a text. */
 export interface BundleOutline {
   readonly name: string;
@@ -124,7 +130,7 @@ export interface Evaluator {
   /** At most 100 contracts. @throws HubError unprocessable, with the first problem; overloaded */
   takeApart(tenantId: string, yaml: string): Promise<BundleParts>;
   /**
-   * What a stored document says of its contracts, at most 200.
+   * What a stored document says of its contracts, at most 500.
    * @throws HubError unprocessable (it cannot be read); overloaded
    */
   contractsOf(tenantId: string, yaml: string): Promise<readonly DeclaredContract[]>;
@@ -138,7 +144,12 @@ export interface Evaluator {
    * 100 of the linter's.
    * @throws HubError unprocessable (over 5 s or its memory); overloaded
    */
-  inspect(tenantId: string, yaml: string, words: CustomWords): Promise<readonly Finding[]>;
+  inspect(
+    tenantId: string,
+    yaml: string,
+    words: CustomWords,
+    form?: DocumentForm,
+  ): Promise<readonly Finding[]>;
   /** Ends all workers; what runs or waits is refused with shutting_down. */
   close(): Promise<void>;
 }

@@ -35,6 +35,20 @@ rules:
     when: {args.path: {contains: .env}}
     then: {action: block, message: "${message}"}
 ${more}`;
+const when = '{args.a: {exists: true}}';
+const then = '{action: block, message: no}';
+/** That many further rules. */
+const more = (count: number) =>
+  Array.from(
+    { length: count },
+    (_, i) => `  - {id: r${i}, type: pre, tool: t, when: ${when}, then: ${then}}\n`,
+  ).join('');
+/** A further rule of so many conditions inside each other. */
+const nested = (levels: number) =>
+  `  - {id: deep, type: pre, tool: t, when: ${'{not: '.repeat(levels)}${when}${'}'.repeat(levels)}, then: ${then}}\n`;
+/** So many tools with their side effect. */
+const declared = (count: number) =>
+  Array.from({ length: count }, (_, i) => `t${i}: {side_effect: read}`).join(', ');
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 interface PutOptions {
@@ -177,8 +191,40 @@ describe('a put', () => {
     ['no YAML', ': ['],
     ['nothing', ''],
     ['a parent', ruleset('no', 'extends: other\n')],
+    ['an anchor', ruleset('no').replace('tool: read_file', 'tool: &t read_file')],
+    ['an anchor of a mapping', ruleset('no').replace('{path', '&m {path').replace('when: {', 'when: &m {')],
+    ['an alias', ruleset('no').replace('tool: read_file', 'tool: &t read_file').replace('.env', '*t')],
+    ['a tag', ruleset('no').replace('tool: read_file', 'tool: !!str read_file')],
+    ['a tag of a list', ruleset('no').replace('rules:', 'rules: !!seq')],
+    ['what is deeper than 32 levels', ruleset('no', nested(28))],
+    ['more than 50,000 values', ruleset('no', `tools: {${declared(13_000)}}\n`)],
+    ['501 rules', ruleset('no', more(500))],
   ])('refuses %s', async (_what, yaml) => {
     await expect(put(yaml)).rejects.toMatchObject({ detail: { reason: 'invalid_ruleset' } });
+  });
+
+  it('of a known mistake says what a ruleset calls it', async () => {
+    const problems = async (yaml: string) => {
+      const error = (await put(yaml).catch((thrown: unknown) => thrown)) as {
+        readonly detail: { readonly problems: readonly { readonly msg: string }[] };
+      };
+      return error.detail.problems.map(({ msg }) => msg);
+    };
+    const [limit] = await problems(ruleset('no', more(500)));
+    expect(limit).toBe('line 1, column 1: expected at most 500 rules; there are 501');
+    const [kind] = await problems(ruleset('no').replace('kind: Ruleset', 'kind: Rules'));
+    expect(kind).toMatch(/^line 2, column 1: kind: expected Ruleset$/);
+    const [operator] = await problems(ruleset('no').replace('contains', 'holds'));
+    expect(operator).toMatch(
+      /^line 8, column \d+: rule 'no-secrets': rules\[0\]\.when\.args\.path\.holds: unknown/,
+    );
+  });
+
+  it('takes 500 rules, and 32 levels, and deploys them', async () => {
+    for (const yaml of [ruleset('no', more(499)), ruleset('no', nested(25))]) {
+      const { status, body } = await put(yaml);
+      expect({ status, deployed: body.deployed_envs }).toEqual({ status: 201, deployed: ['production'] });
+    }
   });
 
   it('refuses another name, another type of body, and too much of it', async () => {
@@ -257,6 +303,20 @@ describe('what an environment runs', () => {
     });
     await expect(current('no such')).rejects.toMatchObject({ code: 'not_found' });
     await expect(current('development')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('where nothing does, is not found, in words of this API', async () => {
+    for (const env of ['staging', 'elsewhere']) {
+      await expect(current(env)).rejects.toMatchObject({
+        code: 'not_found',
+        message: `Ruleset 'team' is not deployed to '${env}'.`,
+      });
+    }
+    await expect(
+      t.call('hostedUndeployRuleset', { params: { name: 'team' }, query: { env: 'staging' } }, operator),
+    ).rejects.toMatchObject({
+      message: expect.stringMatching(/^Ruleset 'team' is not deployed to 'staging'/),
+    });
   });
 
   it('is not sent again to who has it', async () => {

@@ -91,8 +91,12 @@ export function createEvaluator({
     outline: async (tenantId, yaml) => read(tenantId, { kind: 'outline', yaml }, small(yaml)),
     takeApart: async (tenantId, yaml) => read(tenantId, { kind: 'takeApart', yaml, accepted }, small(yaml)),
     // Patterns make a short text expensive.
-    inspect: async (tenantId, yaml, words) =>
-      read(tenantId, { kind: 'inspect', yaml, accepted, words }, small(yaml) && !yaml.includes('match')),
+    inspect: async (tenantId, yaml, words, form = 'any') =>
+      read(
+        tenantId,
+        { kind: 'inspect', yaml, accepted, words, form },
+        small(yaml) && !yaml.includes('match'),
+      ),
     contractsOf: async (tenantId, yaml) =>
       read(tenantId, { kind: 'contractsOf', yaml, accepted }, small(yaml)),
     async assemble(tenantId, request) {

@@ -1,6 +1,6 @@
 // A replay's work in its thread: compiles the two documents unless the thread remembers them, and judges a portion of
 // calls.
-import { type AcceptedKinds, compileBundle, createRedaction, maxContracts } from 'reeve-agent/rules';
+import { type AcceptedKinds, compileBundle, createRedaction, maxStoredRules } from 'reeve-agent/rules';
 import { HubError } from '../../../src/domain/error.ts';
 import type { ReplayCall } from '../../../src/domain/replay-call.ts';
 import {
@@ -91,8 +91,7 @@ function compiled(task: ReplayTask, yaml: string, which: 'document' | 'base'): C
   return texts.of(key, 0, () => {
     const result = compileBundle(yaml, {
       ...accepted,
-      // A composed document may hold each contract twice, the second time as a shadow.
-      maxContracts: 2 * maxContracts,
+      maxContracts: maxStoredRules,
       toolArguments,
       operators: faultsOf(words),
       looksSecret: createRedaction({ keyPrefixes: [keyPrefix] }).looksSecret,

@@ -7,7 +7,7 @@ import {
   decomposeBundle,
   type JsonObject,
   lintBundle,
-  maxContracts,
+  maxStoredRules,
   RuleError,
   readBundleHeader,
   validateBundle,
@@ -21,6 +21,7 @@ import {
   type BundleOutline,
   type BundleParts,
   type CustomWords,
+  type DocumentForm,
   type Evaluation,
   maxBundle,
   tooLargeAssembly,
@@ -55,7 +56,12 @@ interface Tasks {
     readonly result: Assembly;
   };
   readonly inspect: {
-    readonly task: { readonly yaml: string; readonly accepted: Accepted; readonly words: CustomWords };
+    readonly task: {
+      readonly yaml: string;
+      readonly accepted: Accepted;
+      readonly words: CustomWords;
+      readonly form: DocumentForm;
+    };
     readonly result: readonly Finding[];
   };
   readonly evaluate: {
@@ -94,7 +100,7 @@ function dispatch(task: Task): TaskResult<Task> {
     case 'assemble':
       return assemble(task.request, task.accepted);
     case 'inspect':
-      return inspect(task.yaml, task.accepted, task.words);
+      return inspect(task);
     case 'evaluate':
       return evaluate(task);
     case 'outlineReplay':
@@ -106,11 +112,14 @@ function dispatch(task: Task): TaskResult<Task> {
   }
 }
 
-/** A composed document may hold each of 100 contracts twice, the second time as a shadow. */
-const inDocument = { maxContracts: 2 * maxContracts };
+/** What is stored can be deployed. */
+const inDocument = { maxContracts: maxStoredRules };
 
-function inspect(yaml: string, accepted: Accepted, words: CustomWords): readonly Finding[] {
-  const options = { ...accepted, ...inDocument };
+/** A ruleset that is put says all that it means in one plain document. */
+const rulesetForm = { bundleKinds: [], yaml: { plain: true, maxDepth: 32, maxNodes: 50_000 } };
+
+function inspect({ yaml, accepted, words, form }: Tasks['inspect']['task']): readonly Finding[] {
+  const options = { ...accepted, ...inDocument, ...(form === 'ruleset' ? rulesetForm : {}) };
   const result = compileBundle(yaml, { ...options, operators: stubs(words) });
   if (result.ok) return lintBundle(yaml, { ...options, ...words });
   const problems = result.problems.map(

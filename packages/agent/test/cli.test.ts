@@ -141,7 +141,7 @@ describe('reeve-agent check', () => {
     expect(await run(['check', 'good.yaml'])).toEqual({
       code: 0,
       out: '',
-      err: '1 file, 0 errors, 0 warnings\n',
+      err: '1 file, 0 errors, 0 warnings, 0 notices\n',
     });
     expect((await run(['check', '-'], bundle(never))).code).toBe(0);
   });
@@ -188,6 +188,28 @@ describe('reeve-agent check', () => {
     await write('bad, 1.yaml', bundle(never.replace('args.amount: { gt', 'arg.amount: { gt')));
     const { out } = await run(['check', '--format', 'github', 'bad, 1.yaml']);
     expect(out).toMatch(/^::error file=bad%2C 1\.yaml,line=9,col=13::contract 'never-over-10000': Nothing/);
+  });
+
+  it('passes a good sandbox when it is strict, with a notice, and warnings that were accepted', async () => {
+    const box = '  - { id: box, type: sandbox, tool: "*", within: [/w], message: m }\n';
+    const limit =
+      '  - { id: few, type: session, limits: { max_calls_per_tool: { "pay_*": 3 } }, then: { effect: deny, message: m } }\n';
+    await write('box.yaml', bundle(never + box));
+    const { code, out, err } = await run(['check', '--strict', 'box.yaml']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/notice: contract 'box': Released clients judge fewer arguments/);
+    expect(err).toBe('1 file, 0 errors, 0 warnings, 1 notice\n');
+    await write('limit.yaml', bundle(never + limit));
+    expect((await run(['check', '--strict', 'limit.yaml'])).code).toBe(1);
+    const { code: accepted, out: json } = await run([
+      ...['check', '--strict', '--json', '--accept', 'glob-key', 'limit.yaml'],
+    ]);
+    expect(accepted).toBe(0);
+    expect(JSON.parse(json)).toMatchObject({ ok: true, warnings: 0, notices: 1 });
+    await write('bad.yaml', bundle(never.replace('args.amount: { gt', 'arg.amount: { gt')));
+    expect((await run(['check', '--accept', 'unknown-root', 'bad.yaml'])).code).toBe(1);
+    const wrong = await run(['check', '--accept', 'globs', 'bad.yaml']);
+    expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining('glob-key') });
   });
 
   it('lets warnings pass unless it is strict, and knows what agents register', async () => {

@@ -80,3 +80,10 @@ export const middleCut = (text: string, max: number): string =>
 
 export const plainJson = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? 'undefined');
+
+/** How a finding about a document is called and coloured, by its severity. */
+export const severities = {
+  error: { word: 'Error', tone: 'tone-deny' },
+  warning: { word: 'Warning', tone: 'tone-ask' },
+  notice: { word: 'Notice', tone: 'tone-unknown' },
+} as const;

@@ -22,7 +22,7 @@ import { words } from './rule-words.ts';
 export interface EditorProblem {
   readonly line: number;
   readonly column: number;
-  readonly severity: 'error' | 'warning';
+  readonly severity: 'error' | 'warning' | 'notice';
   readonly message: string;
 }
 
@@ -173,7 +173,12 @@ export default function EditorViewOf({ label, value, onValue, problems }: Editor
     const found: Diagnostic[] = (problems ?? []).map(({ line, column, severity, message }) => {
       const at = doc.line(Math.min(doc.lines, Math.max(1, line)));
       const from = Math.min(at.to, at.from + Math.max(0, column - 1));
-      return { from, to: Math.max(from, at.to), severity, message };
+      return {
+        from,
+        to: Math.max(from, at.to),
+        severity: severity === 'notice' ? 'info' : severity,
+        message,
+      };
     });
     editor.dispatch(setDiagnostics(editor.state, found));
   }, [problems]);

@@ -4,6 +4,7 @@ import type { RowData } from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type JSX, type ReactNode, useEffect, useRef } from 'react';
 import { usePrefs } from '../lib/prefs.ts';
+import { counted } from '../lib/text.ts';
 import { Icon } from './icons.tsx';
 import { useStepKeys } from './overlay.tsx';
 import { TableMenu } from './table-menu.tsx';
@@ -16,9 +17,11 @@ export interface TableProps<R> extends ModelProps<R> {
   /** A press on the first cell, Enter, or j and k. */
   readonly onOpen?: (row: R) => void;
   readonly chosen?: string | undefined;
+  /** Heard after the first cell, where that does not name the row. */
+  readonly nameOf?: (row: R) => string;
   /** More rows are wanted: the last ones came into view, or they are sorted. Called again until it brings no more. */
   readonly onEnd?: () => void;
-  /** Stands in the bar above, before the choice of columns. */
+  /** Stands in the bar above, before the choice of columns; absent: how many rows there are. */
   readonly bar?: ReactNode;
 }
 
@@ -30,8 +33,17 @@ const narrowest = 76;
 
 const checkWidth = 36;
 
+/** Of a letter of a head in bold type, and of what stands beside it in its cell: pixels. */
+const [letter, besides] = [9.2, 22];
+
+/** No word of its head is cut. */
+function leastWidth({ label, width = 1 }: { readonly label: string; readonly width?: number }): number {
+  const longest = Math.max(...label.split(' ').map((word) => word.length));
+  return Math.round(Math.max(width * narrowest, longest * letter + besides));
+}
+
 export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
-  const { name, columns, onOpen, chosen, onSelect, onEnd, bar } = props;
+  const { name, columns, onOpen, chosen, nameOf, onSelect, onEnd, bar } = props;
   const { compact } = usePrefs();
   const model = useModel(props);
   const shown = columns.filter(({ key }) => model.getColumn(key)?.getIsVisible());
@@ -62,13 +74,13 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
   const after = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   const grid = [
     ...(onSelect ? [`${checkWidth}px`] : []),
-    ...shown.map(({ width = 1 }) => `minmax(${Math.round(width * narrowest)}px, ${width}fr)`),
+    ...shown.map((column) => `minmax(${leastWidth(column)}px, ${column.width ?? 1}fr)`),
   ].join(' ');
-  const minWidth = shown.reduce((sum, { width = 1 }) => sum + width * narrowest, onSelect ? checkWidth : 0);
+  const minWidth = shown.reduce((sum, column) => sum + leastWidth(column), onSelect ? checkWidth : 0);
   return (
     <div className="data-table">
       <div className="table-bar">
-        {bar}
+        {bar ?? <span className="muted">{counted(rows.length, 'row')}</span>}
         <span className="grow" />
         <TableMenu name={name} model={model} shown={shown} />
       </div>
@@ -117,6 +129,7 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
                       {index === 0 && onOpen ? (
                         <button type="button" className="cell-link" onClick={() => onOpen(original)}>
                           {cell(original)}
+                          {nameOf && <span className="heard">: {nameOf(original)}</span>}
                         </button>
                       ) : (
                         cell(original)

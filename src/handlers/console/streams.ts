@@ -10,7 +10,7 @@ import { documentEvent } from '../../api/hosted/frames.ts';
 import { hostedTags } from '../../api/hosted/streams.ts';
 import type { AdmittedStream, AgentMessage, StreamHandlers, StreamQuery } from '../../api/stream.ts';
 import { includeField } from '../../api/streams.ts';
-import { checked, validationFailed } from '../../api/validation.ts';
+import { checked, sentences, validationFailed } from '../../api/validation.ts';
 import { actingAgent } from '../../app/acting-agent.ts';
 import type { AgentStreams } from '../../app/agent-streams.ts';
 import type { Fetcher } from '../../app/fetched-rulesets.ts';
@@ -58,7 +58,9 @@ const routeOf: { readonly [T in AgentMessage['type']]: LimitedRoute } = {
 /** The stream handlers of a node. @param streams the node's */
 export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHandlers, 'admitEvents'> {
   return {
-    admitAgent: (caller, query, connectionId) => admitAgent(hub, streams, caller, query, connectionId),
+    async admitAgent(caller, query, connectionId) {
+      return admitAgent(hub, streams, caller, query, connectionId);
+    },
 
     async admitHosted(caller, query, connectionId) {
       if (caller.kind === 'hostedOperator') return { admitted: admitOperator(caller, query), caller };
@@ -108,7 +110,7 @@ export function streamHandlers(hub: Hub, streams: AgentStreams): Omit<StreamHand
 }
 
 /** @throws HubError validation_failed, env_mismatch, forbidden, and what the agent's actor throws */
-async function admitAgent(
+function admitAgent(
   hub: Hub,
   streams: AgentStreams,
   caller: KeyCaller,
@@ -183,7 +185,7 @@ function checkEnv(caller: KeyCaller, asked: string | undefined): void {
 }
 
 function checkedAt<T>(schema: ZodType<T>, value: unknown, name: string): T {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, sentences);
   if (result.success) return result.data;
   throw validationFailed(result.error.issues.map(({ message }) => ({ loc: ['query', name], msg: message })));
 }

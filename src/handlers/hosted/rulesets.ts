@@ -102,8 +102,10 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
 
   async hostedCurrentRuleset(hub, { params, query }, caller, request) {
     const env = envRead(caller, query.env);
-    if (env === null) throw notFound(`Ruleset '${params.name}' is not deployed there.`);
-    const current = await hub.app.deployments.current(principalOf(caller), env, params.name);
+    if (env === null) throw notDeployed(params.name, query.env ?? '');
+    const current = await hub.app.deployments
+      .current(principalOf(caller), env, params.name)
+      .catch(inWordsOf(params.name, env));
     const { deployment, yaml, successions } = current;
     if (caller.kind === 'hostedKey') {
       const by = { keyId: caller.keyId, agentId: agentOf(caller) };
@@ -128,10 +130,21 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
   },
 
   async hostedUndeployRuleset({ app }, { params, query }, caller) {
-    await app.deployments.undeploy(principalOf(caller), envChanged(query.env), params.name);
+    const env = envChanged(query.env);
+    await app.deployments.undeploy(principalOf(caller), env, params.name).catch(inWordsOf(params.name, env));
     return null;
   },
 };
+
+const notDeployed = (name: string, env: string): HubError =>
+  notFound(`Ruleset '${name}' is not deployed to '${env}'.`);
+
+/** Says of what is not deployed that it is a ruleset, which the console calls a bundle. */
+const inWordsOf =
+  (name: string, env: string) =>
+  (error: unknown): never => {
+    throw error instanceof HubError && error.code === 'not_found' ? notDeployed(name, env) : error;
+  };
 
 /** The first 16 hex digits of SHA-256 over the raw public key. */
 export const keyIdOf = ({ secrets }: Pick<Hub, 'secrets'>, publicKey: string): string =>

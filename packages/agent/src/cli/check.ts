@@ -1,6 +1,6 @@
 // `reeve-agent check`: compiles and lints files of contracts.
 import { readBundle } from '../rules/bundle/document.ts';
-import { lintBundle } from '../rules/bundle/lint.ts';
+import { lintBundle, lintCodes } from '../rules/bundle/lint.ts';
 import { compileBundle } from '../rules/evaluate/compile.ts';
 import type { ToolArguments } from '../rules/sandbox/names.ts';
 import {
@@ -11,6 +11,7 @@ import {
   parseCommand,
   readText,
   textLine,
+  UsageError,
 } from './command.ts';
 import { readTools, toolsHelp } from './tools.ts';
 
@@ -24,13 +25,15 @@ Options:
   --selectors NAMES  prefixes of selectors that your agents register, separated by commas
   --operators NAMES  operators that your agents register, separated by commas
 ${toolsHelp}
-  --strict           warnings fail, too
+  --strict           warnings fail, too; notices never do
+  --accept CODES     kinds of warnings that you have read and live with, separated by commas: shown as notices
+
+A warning goes away when the file is written otherwise. A notice tells how released clients judge; nothing can be done.
 
 Exit code: 0 when every file can be used, 1 when one has an error (with --strict: or a warning), 2 for a wrong call.
 `;
 
 interface Finding extends Annotation {
-  readonly severity: 'error' | 'warning';
   /** Null for what does not compile. */
   readonly code: string | null;
   readonly contract: string | null;
@@ -50,6 +53,7 @@ export const checkCommand: Command = {
       operators: { type: 'string' },
       tools: { type: 'string' },
       strict: { type: 'boolean' },
+      accept: { type: 'string' },
     });
     const format = formatOf(values.format, values.json);
     const language = {
@@ -57,26 +61,44 @@ export const checkCommand: Command = {
       selectors: namesOf(values.selectors),
       toolArguments: await readTools(values.tools),
     };
+    const accepted = acceptedOf(values.accept);
     const files = [];
-    for (const file of positionals) files.push({ file, findings: await findingsOf(file, language) });
+    for (const file of positionals) {
+      const findings = await findingsOf(file, language);
+      files.push({ file, findings: findings.map((finding) => asAccepted(finding, accepted)) });
+    }
     const all = files.flatMap(({ findings }) => findings);
-    const errors = all.filter(({ severity }) => severity === 'error').length;
-    const warnings = all.length - errors;
+    const counted = (level: Finding['severity']) => all.filter(({ severity }) => severity === level).length;
+    const [errors, warnings, notices] = [counted('error'), counted('warning'), counted('notice')];
     const ok = errors === 0 && (warnings === 0 || !values.strict);
     if (format === 'json') {
-      process.stdout.write(`${JSON.stringify({ ok, errors, warnings, files }, null, 2)}\n`);
+      process.stdout.write(`${JSON.stringify({ ok, errors, warnings, notices, files }, null, 2)}\n`);
     } else {
       for (const finding of all) {
         process.stdout.write(`${format === 'github' ? githubLine(finding) : textLine(finding)}\n`);
       }
       const count = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`;
       process.stderr.write(
-        `${count(files.length, 'file')}, ${count(errors, 'error')}, ${count(warnings, 'warning')}\n`,
+        `${[count(files.length, 'file'), count(errors, 'error'), count(warnings, 'warning'), count(notices, 'notice')].join(', ')}\n`,
       );
     }
     return ok ? 0 : 1;
   },
 };
+
+/** @throws UsageError for a code that no finding has */
+function acceptedOf(text: string | undefined): ReadonlySet<string> {
+  const codes = namesOf(text);
+  const unknown = codes.find((code) => !(lintCodes as readonly string[]).includes(code));
+  if (unknown === undefined) return new Set(codes);
+  throw new UsageError(`--accept does not know ${unknown}; it takes ${lintCodes.join(', ')}`);
+}
+
+/** Errors cannot be accepted. */
+const asAccepted = (finding: Finding, accepted: ReadonlySet<string>): Finding =>
+  finding.severity === 'warning' && finding.code !== null && accepted.has(finding.code)
+    ? { ...finding, severity: 'notice' }
+    : finding;
 
 interface Language {
   readonly operators: readonly string[];

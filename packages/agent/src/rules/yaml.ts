@@ -44,6 +44,8 @@ export interface YamlBounds {
   readonly maxNodes?: number;
   /** Lexical tokens (words, marks, line ends); bounds the time. Default 250,000. */
   readonly maxTokens?: number;
+  /** Refuses anchors, aliases and tags, so that what is read is what is written. */
+  readonly plain?: boolean;
 }
 
 /** The largest YAML text accepted anywhere, in bytes. */
@@ -78,7 +80,11 @@ export function parseYaml(text: string, bounds: YamlBounds = {}): YamlDocument[]
     first ??= lines.problem(message, offsetOf(at));
     throw first;
   });
-  const converter = new Converter(lines, maxDepth, bounds.maxNodes ?? 200_000);
+  const converter = new Converter(lines, {
+    maxDepth,
+    maxNodes: bounds.maxNodes ?? 200_000,
+    plain: bounds.plain ?? false,
+  });
   const documents: YamlDocument[] = [];
   const take = (
     composed: Iterable<{ contents: unknown; errors: { message: string; pos: [number, number] }[] }>,
@@ -177,14 +183,19 @@ class Converter {
   readonly #lines: LineIndex;
   readonly #maxDepth: number;
   readonly #maxNodes: number;
+  readonly #plain: boolean;
   #nodes = 0;
   #anchors = new Map<string, Json>();
   #offsets = new WeakMap<object, Map<string | number, number>>();
 
-  constructor(lines: LineIndex, maxDepth: number, maxNodes: number) {
+  constructor(
+    lines: LineIndex,
+    { maxDepth, maxNodes, plain }: Required<Pick<YamlBounds, 'maxDepth' | 'maxNodes' | 'plain'>>,
+  ) {
     this.#lines = lines;
     this.#maxDepth = maxDepth;
     this.#maxNodes = maxNodes;
+    this.#plain = plain;
   }
 
   document(contents: ParsedNode | null): YamlDocument {
@@ -211,6 +222,7 @@ class Converter {
 
   #convert(node: ParsedNode, depth: number): Json {
     const offset = node.range[0];
+    if (this.#plain) this.#checkPlain(node, offset);
     if (isAlias(node)) return this.#copy(this.#anchored(node.source, offset), depth, offset);
     this.#count(depth, offset);
     if (node.tag !== undefined && !coreTag.test(node.tag))
@@ -233,6 +245,13 @@ class Converter {
     const anchor = (node as { anchor?: string }).anchor;
     if (anchor !== undefined) this.#anchors.set(anchor, value);
     return value;
+  }
+
+  #checkPlain(node: ParsedNode, offset: number): void {
+    const { anchor, tag } = node as { readonly anchor?: string; readonly tag?: string };
+    if (isAlias(node)) throw this.#lines.problem('no alias is taken here; write the value out', offset);
+    if (anchor !== undefined) throw this.#lines.problem('no anchor is taken here; take the & away', offset);
+    if (tag !== undefined) throw this.#lines.problem('no tag is taken here; take the ! away', offset);
   }
 
   #scalar(value: unknown, offset: number): Json {
@@ -282,6 +301,7 @@ class Converter {
   }
 
   #key(key: ParsedNode | null, offset: number): string {
+    if (key !== null && this.#plain) this.#checkPlain(key, offset);
     const value =
       key === null ? null : isAlias(key) ? this.#anchored(key.source, offset) : this.#convert(key, 0);
     if (value === null || typeof value === 'object') throw this.#lines.problem('a key must be text', offset);

@@ -12,7 +12,7 @@ import { say, useKeys, useStepKeys } from '../../ui/overlay.tsx';
 import { Answer, Button, Empty, Name, PageHead, Verdict } from '../../ui/parts.tsx';
 import { ApprovalCard, Countdown } from './card.tsx';
 import { History } from './history.tsx';
-import { type Approval, deadlineOf, decide, decideAll, decisions } from './model.ts';
+import { type Approval, deadlineOf, decide, decideAll, decisions, isOfSample } from './model.ts';
 import { NotifySwitch } from './notify.tsx';
 
 /** The most that the queue shows; a cap is said as one. */
@@ -24,13 +24,7 @@ export default function Approvals(): JSX.Element {
   const pending = useCall('listApprovals', {
     query: { status: 'pending', limit: max, ...(env ? { env } : {}) },
   });
-  const size = pending.data?.filter(({ status }) => status === 'pending').length;
-  const says =
-    size === undefined
-      ? null
-      : size === 0
-        ? 'Nothing waits for a person.'
-        : `${size === max ? `${max}+ calls` : counted(size, 'call')} ${size === 1 ? 'waits' : 'wait'} for a person.`;
+  const says = pending.data ? saysOf(pending.data) : null;
   return (
     <div className="page approvals-page">
       <PageHead title="Approvals" says={says}>
@@ -46,6 +40,16 @@ export default function Approvals(): JSX.Element {
       {view === 'history' ? <History /> : <Answer of={pending}>{(list) => <Queue list={list} />}</Answer>}
     </div>
   );
+}
+
+/** The sample run's call is named apart: neither the badge nor Home counts it. */
+function saysOf(list: readonly Approval[]): string {
+  const waiting = list.filter(({ status }) => status === 'pending');
+  const size = waiting.filter((one) => !isOfSample(one)).length;
+  const hasSample = size < waiting.length;
+  if (size === 0) return hasSample ? "Only the sample run's call waits." : 'Nothing waits for a person.';
+  const calls = waiting.length === max ? `${max}+ calls` : counted(size, 'call');
+  return `${calls} ${size === 1 ? 'waits' : 'wait'} for a person${hasSample ? ", and the sample run's" : ''}.`;
 }
 
 /**
@@ -68,6 +72,20 @@ function useQueue(list: readonly Approval[], id: string | undefined): readonly A
   return [...kept.current.values()].sort((a, b) => deadlineOf(a) - deadlineOf(b));
 }
 
+/**
+ * What became of the one that is looked at, where the list has it no more and no frame told: it was decided, or a
+ * longer queue pushed it out.
+ */
+function useOutcome(chosen: Approval | undefined, list: readonly Approval[]): Approval | undefined {
+  const isLost = chosen?.status === 'pending' && !list.some(({ id }) => id === chosen.id);
+  const found = useCall(
+    'getApproval',
+    { params: { approval_id: chosen?.id ?? '' } },
+    { enabled: isLost && decisions.get()[chosen.id]?.state !== 'decided' },
+  );
+  return isLost && found.data?.id === chosen.id ? found.data : chosen;
+}
+
 function Queue({ list }: { readonly list: readonly Approval[] }): JSX.Element {
   const [{ id }, change] = useFilters();
   const narrow = useNarrow();
@@ -75,13 +93,15 @@ function Queue({ list }: { readonly list: readonly Approval[] }): JSX.Element {
   const cannot = useCannotAct();
   // The first one is chosen without being named in the address: it too stays when somebody decides it.
   const last = useRef<string | undefined>(undefined);
-  const rows = useQueue(list, id ?? last.current);
+  const queue = useQueue(list, id ?? last.current);
   const [reasons, setReasons] = useState<{ readonly [id: string]: string }>({});
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const implied =
-    narrow || id !== undefined ? undefined : (rows.find((row) => row.id === last.current) ?? rows[0]);
-  const chosen = rows.find((row) => row.id === id) ?? implied;
-  last.current = chosen?.id;
+    narrow || id !== undefined ? undefined : (queue.find((row) => row.id === last.current) ?? queue[0]);
+  const listed = queue.find((row) => row.id === id) ?? implied;
+  last.current = listed?.id;
+  const chosen = useOutcome(listed, list);
+  const rows = queue.map((row) => (row === listed && chosen ? chosen : row));
   const at = chosen ? rows.indexOf(chosen) : -1;
   useStepKeys(rows, at, (row) => change({ id: row.id }, true));
   const press = (approved: boolean) => (): void => {

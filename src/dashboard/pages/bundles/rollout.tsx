@@ -4,7 +4,7 @@ import { useCannotAct } from '../../frame/connection.tsx';
 import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
-import { count, counted } from '../../lib/text.ts';
+import { count, counted, severities } from '../../lib/text.ts';
 import { Icon } from '../../ui/icons.tsx';
 import { Answer, Button, Data, Failed } from '../../ui/parts.tsx';
 
@@ -94,12 +94,8 @@ export function RolloutPanel({
           <summary>{counted(warnings.length, 'finding')} in the document</summary>
           <ul className="problems">
             {warnings.slice(0, 50).map(({ line, column, severity, message }) => (
-              <li
-                key={`${line}:${column}:${message}`}
-                className={severity === 'error' ? 'tone-deny' : 'tone-ask'}
-              >
-                {severity === 'error' ? 'Error' : 'Warning'} in line {line}:{' '}
-                <Data text={message} mono={false} max={300} />
+              <li key={`${line}:${column}:${message}`} className={severities[severity].tone}>
+                {severities[severity].word} in line {line}: <Data text={message} mono={false} max={300} />
               </li>
             ))}
           </ul>

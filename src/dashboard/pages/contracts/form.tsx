@@ -4,6 +4,7 @@ import { type JSX, useMemo, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { definitionOf, definitionText, problemsOfContract } from '../../lib/engine.ts';
 import { useAction } from '../../lib/query.ts';
+import { severities } from '../../lib/text.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { Button, Data, Failed, Field, Select } from '../../ui/parts.tsx';
 import { Assistance } from './assistance.tsx';
@@ -148,9 +149,8 @@ export function ContractForm({ of, draft, copy, onDone }: FormProps): JSX.Elemen
 export const Problems = ({ of }: { readonly of: ReturnType<typeof problemsOfContract> }): JSX.Element => (
   <ul className="problems" aria-live="polite" aria-label="Problems">
     {of.slice(0, 20).map(({ line, column, severity, message }) => (
-      <li key={`${line}:${column}:${message}`} className={severity === 'error' ? 'tone-deny' : 'tone-ask'}>
-        {severity === 'error' ? 'Error' : 'Warning'} in line {line}:{' '}
-        <Data text={message} mono={false} max={300} />
+      <li key={`${line}:${column}:${message}`} className={severities[severity].tone}>
+        {severities[severity].word} in line {line}: <Data text={message} mono={false} max={300} />
       </li>
     ))}
   </ul>

@@ -63,7 +63,7 @@ export type ContractType = "pre" | "post" | "session" | "sandbox";
 export type Environment = "production" | "staging" | "development";
 
 export interface Finding {
-  readonly severity: "error" | "warning";
+  readonly severity: "error" | "warning" | "notice";
   readonly code: string;
   readonly contract: string | null;
   readonly path: string;

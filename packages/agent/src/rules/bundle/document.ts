@@ -1,7 +1,7 @@
 // A parsed YAML document to a rule document, in either vocabulary, with all its problems at once.
 
 import { RuleError } from '../error.ts';
-import { type Json, type JsonObject, parseYaml, type YamlDocument } from '../yaml.ts';
+import { type Json, type JsonObject, parseYaml, type YamlBounds, type YamlDocument } from '../yaml.ts';
 import { maxPatternSteps } from './condition.ts';
 import { readRule } from './contract.ts';
 import { acceptsApiVersion, maxContracts } from './decomposition.ts';
@@ -26,6 +26,8 @@ export interface LanguageOptions extends AcceptedKinds {
   readonly maxContracts?: number;
   /** Default 1. */
   readonly maxDocuments?: number;
+  /** Narrower bounds of the text itself. */
+  readonly yaml?: Omit<YamlBounds, 'maxDocuments'>;
 }
 
 export type ReadResult =
@@ -38,7 +40,7 @@ const sideEffects: readonly SideEffect[] = ['pure', 'read', 'write', 'irreversib
 export function readBundle(yamlText: string, options: LanguageOptions = {}): ReadResult {
   let parsed: YamlDocument[];
   try {
-    parsed = parseYaml(yamlText, { maxDocuments: options.maxDocuments ?? 1 });
+    parsed = parseYaml(yamlText, { ...options.yaml, maxDocuments: options.maxDocuments ?? 1 });
   } catch (error) {
     if (!(error instanceof RuleError)) throw error;
     return { ok: false, problems: [textProblem(error.message)] };
@@ -56,7 +58,12 @@ export function readBundle(yamlText: string, options: LanguageOptions = {}): Rea
     rules += listLength(one.value);
   }
   const limit = options.maxContracts ?? maxContracts;
-  if (rules > limit) problems.unshift(textProblem(`expected at most ${limit} contracts; there are ${rules}`));
+  if (rules > limit) {
+    const items = parsed.every(({ value }) => isMapping(value) && value.rules !== undefined)
+      ? 'rules'
+      : 'contracts';
+    problems.unshift(textProblem(`expected at most ${limit} ${items}; there are ${rules}`));
+  }
   return problems.length > 0
     ? { ok: false, problems: problems.slice(0, maxProblems) }
     : { ok: true, documents };
@@ -92,7 +99,9 @@ function readDocument(reader: Reader, value: Json, options: LanguageOptions): Ru
   const vocabulary = vocabularyOf(value.kind, options);
   if (!vocabulary) reader.problem(['kind'], `expected ${kindsOf(options).join(' or ')}`);
   // With an unknown kind, the list tells which words are meant, so that its entries are checked too.
-  const words = vocabulary ?? (value.rules !== undefined ? rulesetWords : contractWords);
+  const isRuleset = value.rules !== undefined || options.bundleKinds?.length === 0;
+  const words = vocabulary ?? (isRuleset ? rulesetWords : contractWords);
+  reader.item = words.item;
   if (value.extends !== undefined)
     reader.problem(['extends'], 'extends is not supported; copy the rules of the parent');
   reader.mapping(

@@ -10,9 +10,12 @@ import { type LanguageOptions, readBundle } from './document.ts';
 import { isMapping, pathText } from './reader.ts';
 import { contractWords, rulesetWords, spellEffect, type Vocabulary } from './vocabulary.ts';
 
-/** Something a careful reader would ask about. An `error` stops a deploy unless an admin forces it. */
+/**
+ * Something a careful reader would ask about. An `error` stops a deploy unless an admin forces it; a `warning` goes away
+ * when the document is written otherwise; a `notice` tells how released clients differ, and no other writing helps.
+ */
 export interface LintFinding {
-  readonly severity: 'error' | 'warning';
+  readonly severity: 'error' | 'warning' | 'notice';
   /** A stable word for the kind of finding, for example `unknown-root`. */
   readonly code: LintCode;
   /** The id of the contract; null outside of one. */
@@ -27,20 +30,22 @@ export interface LintFinding {
   readonly suggestion: string | null;
 }
 
-export type LintCode =
-  | 'bare-selector'
-  | 'unknown-principal-field'
-  | 'unknown-root'
-  | 'unknown-field'
-  | 'never-matches'
-  | 'placeholder-operand'
-  | 'unknown-tool'
-  | 'glob-key'
-  | 'built-in-limit'
-  | 'undeclared-tool'
-  | 'declared-writing-tool'
-  | 'refusal-after-ask'
-  | 'sandbox-arguments';
+export const lintCodes = [
+  'bare-selector',
+  'unknown-principal-field',
+  'unknown-root',
+  'unknown-field',
+  'never-matches',
+  'placeholder-operand',
+  'unknown-tool',
+  'glob-key',
+  'built-in-limit',
+  'undeclared-tool',
+  'declared-writing-tool',
+  'refusal-after-ask',
+  'sandbox-arguments',
+] as const;
+export type LintCode = (typeof lintCodes)[number];
 
 export interface LintOptions extends LanguageOptions {
   /** Prefixes of selectors that agents register. */
@@ -241,7 +246,7 @@ class Linter {
       const max = limits[key];
       if (typeof max !== 'number' || max <= builtIn) continue;
       const message = `Released clients end a session at their built-in ${builtIn}, whatever higher ${key} a document has.`;
-      this.#add(entry, 'warning', 'built-in-limit', [...entry.at, 'limits', key], message);
+      this.#add(entry, 'notice', 'built-in-limit', [...entry.at, 'limits', key], message);
     }
     const perTool = limits.max_calls_per_tool;
     if (!isMapping(perTool)) return;
@@ -300,8 +305,12 @@ class Linter {
       const ids = later.slice(0, 5).map(({ id }) => `'${id}'`);
       const more = later.length > ids.length ? ` and ${later.length - ids.length} more` : '';
       const message = `Released clients run an approved call without looking at ${ids.join(', ')}${more}, which come later and may refuse it.`;
+      // The types are looked at in an order of their own: within one of them, who writes the document chooses.
+      const movable = later.find((other) => rankOf(other) === rank);
+      const advice = movable ? ` Put '${movable.id}' first.` : '';
       const key = entry.type === 'sandbox' ? ['outside'] : ['then', this.#words.effect];
-      this.#add(entry, 'warning', 'refusal-after-ask', [...entry.at, ...key], message);
+      const severity = movable ? 'warning' : 'notice';
+      this.#add(entry, severity, 'refusal-after-ask', [...entry.at, ...key], message + advice);
     }
   }
 
@@ -311,7 +320,7 @@ class Linter {
     if (!entry) return;
     const message =
       'Released clients judge fewer arguments than this engine, by their names and as they are written: they run some calls that it refuses.';
-    this.#add(entry, 'warning', 'sandbox-arguments', [...entry.at, 'type'], message);
+    this.#add(entry, 'notice', 'sandbox-arguments', [...entry.at, 'type'], message);
   }
 }
 

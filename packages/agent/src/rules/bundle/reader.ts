@@ -25,6 +25,8 @@ export class Reader {
   readonly #document: YamlDocument;
   /** The contract that is being read. */
   contract: string | null = null;
+  /** What the document calls a contract, for messages. */
+  item: 'contract' | 'rule' = 'contract';
 
   constructor(document: YamlDocument) {
     this.#document = document;
@@ -35,7 +37,7 @@ export class Reader {
     if (this.problems.length >= maxProblems) return;
     const { line, column } = this.#document.positionOf(path);
     const where = pathText(path);
-    const subject = this.contract === null ? '' : `contract '${this.contract}': `;
+    const subject = this.contract === null ? '' : `${this.item} '${this.contract}': `;
     const message = `${subject}${where === '' ? '' : `${where}: `}${expected} (line ${line}, column ${column})`;
     this.problems.push({ contract: this.contract, path: where, expected, line, column, message });
   }

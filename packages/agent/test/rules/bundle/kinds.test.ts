@@ -48,7 +48,7 @@ describe('kinds', () => {
   it('checks the contracts of a document whose kind is unknown, too', () => {
     expect(validateBundle(ruleset('Other').replace('action: ask', 'action: nope'), acme)).toEqual([
       expect.stringMatching(/^kind: expected/),
-      expect.stringMatching(/^contract 'a': rules\[0\]\.then\.action: expected block or ask/),
+      expect.stringMatching(/^rule 'a': rules\[0\]\.then\.action: expected block or ask/),
     ]);
   });
 

@@ -203,8 +203,8 @@ describe('what released clients read otherwise', () => {
   it('is a limit above the built-in one, which they only lower', () => {
     const text = (limits: string) => bundle(session(limits));
     expect(found(text('max_tool_calls: 200, max_attempts: 500'))).toEqual([]);
-    expect(found(text('max_tool_calls: 201'))).toEqual([['warning', 'built-in-limit', null]]);
-    expect(found(text('max_attempts: 501'))).toEqual([['warning', 'built-in-limit', null]]);
+    expect(found(text('max_tool_calls: 201'))).toEqual([['notice', 'built-in-limit', null]]);
+    expect(found(text('max_attempts: 501'))).toEqual([['notice', 'built-in-limit', null]]);
   });
 
   const post = (effect: string, tool: string) =>
@@ -219,7 +219,7 @@ describe('what released clients read otherwise', () => {
     expect(found(bundle(post('redact', 'w'), tools))).toEqual([['warning', 'declared-writing-tool', null]]);
   });
 
-  const sandboxed = ['warning', 'sandbox-arguments', null];
+  const sandboxed = ['notice', 'sandbox-arguments', null];
   it('is what sandboxes judge, said once', () => {
     const box = (id: string) => `  - {id: ${id}, type: sandbox, tool: x, within: [/w], message: m}\n`;
     expect(found(bundle(box('a') + box('b')))).toEqual([sandboxed]);
@@ -233,10 +233,14 @@ describe('what released clients read otherwise', () => {
     const expected = [['warning', 'refusal-after-ask', null]];
     expect(found(bundle(ask + never))).toEqual(expected);
     expect(found(bundle(never + ask))).toEqual([]);
-    expect(found(bundle(box + ask))).toEqual([sandboxed, ...expected]);
-    expect(found(bundle(ask + session('max_tool_calls: 5')))).toEqual(expected);
+    // No other place in the document would bring these before what asks.
+    const fixed = [['notice', 'refusal-after-ask', null]];
+    expect(found(bundle(box + ask))).toEqual([sandboxed, ...fixed]);
+    expect(found(bundle(ask + session('max_tool_calls: 5')))).toEqual(fixed);
+    const asking = box.replace('message', 'outside: approve, message').replace('id: box', 'id: asks');
+    expect(found(bundle(asking + box))).toContainEqual(['warning', 'refusal-after-ask', null]);
     expect(found(bundle(ask + other))).toEqual([]);
-    expect(lintBundle(bundle(ask + never + box))[0]?.message).toContain("'never', 'box'");
+    expect(lintBundle(bundle(ask + never + box))[0]?.message).toMatch(/'never', 'box'.*Put 'never' first\.$/);
   });
 
   it('is found in rulesets by their own words', () => {
