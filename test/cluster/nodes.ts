@@ -99,7 +99,10 @@ export class Nodes {
     return this.nodes.flatMap((_, i) => (this.running(i) && !this.#paused.has(i) ? [i] : []));
   }
 
-  /** Kills what still runs and removes data folders and, on a server that was given, the database. Keys in Redis end by themselves. */
+  /**
+   * Kills what still runs and removes data folders and, on a server that was given, the database. Keys in Redis end by
+   * themselves.
+   */
   async remove(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.remove()));
     if (!mustDrop()) return;
