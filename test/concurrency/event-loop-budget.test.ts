@@ -34,7 +34,7 @@ describe('turns', () => {
     expect(order).toEqual([1, 2, 3]);
   });
 
-  it('let what comes at once in by its bytes, in order, the small behind the large', async () => {
+  it('let what comes at once in by its bytes, the small first, else in order', async () => {
     const { ask, order, step, idle } = manual();
     const all = [60, 60, 30, 30, 5000, 1, 1].map((size, n) => ask(n, size * kb));
     const seen: number[][] = [];
@@ -43,17 +43,22 @@ describe('turns', () => {
       seen.push([...order]);
       await step();
     } while (order.length < all.length);
-    expect(seen.concat([[...order]])).toEqual([
-      [0],
-      [0, 1],
-      [0, 1, 2, 3],
-      [0, 1, 2, 3, 4],
-      [0, 1, 2, 3, 4, 5, 6],
-    ]);
+    expect(seen.concat([[...order]])).toEqual([[0], [0, 5, 6, 1], [0, 5, 6, 1, 2, 3], [0, 5, 6, 1, 2, 3, 4]]);
     await Promise.all(all);
     await step();
     await step();
     expect(idle()).toBe(true);
+  });
+
+  it('let large work in however much small work comes', async () => {
+    const { ask, order, step } = manual();
+    const flood = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map((n) => ask(n, 8 * kb));
+    const large = [ask(20, 500 * kb), ask(21, 500 * kb)];
+    await step();
+    expect(order.slice(-5)).toEqual([8, 9, 10, 11, 20]);
+    await step();
+    expect(order.at(-1)).toBe(21);
+    await Promise.all([...flood, ...large]);
   });
 
   it('never waits for ever for work larger than a turn', async () => {
